@@ -1,0 +1,185 @@
+//! What can go wrong with a collection, and what the caller can do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use folio_types::{ErrorCode, NameError};
+use thiserror::Error;
+
+/// The result of every fallible operation in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error from a collection.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The id or the name breaks a rule.
+    #[error(transparent)]
+    Name(#[from] NameError),
+
+    /// The collection does not exist and the operation does not create it.
+    #[error("collection {name:?} does not exist; create it by writing to it")]
+    NoCollection {
+        /// The collection asked for.
+        name: String,
+    },
+
+    /// The text is not one JSON object.
+    #[error("document is not valid JSON at byte {offset}: {reason}")]
+    Json {
+        /// Where in the text, in bytes.
+        offset: usize,
+        /// What is wrong there.
+        reason: &'static str,
+    },
+
+    /// The document carries another `_id` than the one it is put under.
+    #[error("document carries \"_id\" {found:?} but is put under {asked:?}; make them equal or leave \"_id\" out")]
+    IdMismatch {
+        /// The id in the document.
+        found: String,
+        /// The id it is put under.
+        asked: String,
+    },
+
+    /// The document is neither given an id nor carries one.
+    #[error("document has no \"_id\"; give it one, or name the field that holds it")]
+    NoId,
+
+    /// The document does not follow the collection's schema.
+    #[error("Schema mismatch in collection {collection:?} at {path:?}: {reason}")]
+    Schema {
+        /// The strict collection.
+        collection: String,
+        /// The dotted path of the value that does not fit.
+        path: String,
+        /// What was expected and what was found.
+        reason: String,
+    },
+
+    /// The schema itself uses something this release does not know.
+    #[error("schema is not usable at {path:?}: {reason}")]
+    BadSchema {
+        /// The dotted path inside the schema.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
+
+    /// A document with this id exists already.
+    #[error("document {id:?} exists already in collection {collection:?}; put replaces it, or choose another id")]
+    Conflict {
+        /// The collection.
+        collection: String,
+        /// The id that is taken.
+        id: String,
+    },
+
+    /// Another process is writing.
+    #[error("database {path:?} is open for writing in another process{holder}; close it there, or open read-only")]
+    Locked {
+        /// The database directory.
+        path: PathBuf,
+        /// ` (pid 123)`, or empty when the holder is not known.
+        holder: String,
+    },
+
+    /// The handle, the archive or the file system takes no writes.
+    #[error("collection {collection:?} is open read-only: {reason}")]
+    ReadOnly {
+        /// The collection.
+        collection: String,
+        /// Why, and what to do.
+        reason: String,
+    },
+
+    /// A sync failed earlier, so nothing since can be promised.
+    #[error("collection {collection:?} refuses writes since a sync failed ({cause}); reads go on, reopen it to write again")]
+    Poisoned {
+        /// The collection.
+        collection: String,
+        /// The words of the failure.
+        cause: String,
+    },
+
+    /// The handle was closed.
+    #[error("collection {collection:?} was closed; open the database again")]
+    Closed {
+        /// The collection.
+        collection: String,
+    },
+
+    /// Bytes on disk are not what they must be.
+    #[error("{path:?} is damaged at byte {offset}: {reason}; {repair}")]
+    Corrupted {
+        /// The damaged file.
+        path: PathBuf,
+        /// Where in the file, in bytes.
+        offset: u64,
+        /// What was expected and what was found.
+        reason: String,
+        /// The command or step that repairs it.
+        repair: String,
+    },
+
+    /// A file of a format version that is newer than this release.
+    #[error("{path:?} has format version {found}, this release knows up to {known}; use a newer release")]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// The version found.
+        found: u64,
+        /// The newest version known.
+        known: u64,
+    },
+
+    /// An option that makes no sense here.
+    #[error("{0}")]
+    Invalid(String),
+
+    /// The caller asked for the work to stop; what was committed before stays.
+    #[error("cancelled")]
+    Cancelled,
+
+    /// The operating system refused.
+    #[error("cannot {action} {path:?}: {source}")]
+    Io {
+        /// What was tried: `read`, `append to`, `sync`, …
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// The stable code that every surface reports.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Name(_) | Self::IdMismatch { .. } | Self::NoId | Self::Invalid(_) => {
+                ErrorCode::InvalidInput
+            }
+            Self::BadSchema { .. } => ErrorCode::InvalidInput,
+            Self::NoCollection { .. } => ErrorCode::NotFound,
+            Self::Json { .. } => ErrorCode::Syntax,
+            Self::Schema { .. } => ErrorCode::TypeMismatch,
+            Self::Conflict { .. } => ErrorCode::Conflict,
+            Self::Locked { .. } => ErrorCode::Locked,
+            Self::ReadOnly { .. } => ErrorCode::ReadOnly,
+            Self::Poisoned { .. } => ErrorCode::Poisoned,
+            Self::Closed { .. } => ErrorCode::Closed,
+            Self::Corrupted { .. } => ErrorCode::Corrupted,
+            Self::Version { .. } => ErrorCode::Unsupported,
+            Self::Cancelled => ErrorCode::Cancelled,
+            Self::Io { .. } => ErrorCode::Io,
+        }
+    }
+
+    /// Wraps a system error with what was tried on which file:
+    /// `.map_err(Error::io("append to", &path))`.
+    pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { action, path: path.to_owned(), source }
+    }
+}

@@ -1,0 +1,26 @@
+//! Document collections: JSON objects in a JSON Lines file that people can
+//! `cat`, `grep`, `jq` and edit, with an index that makes lookups and scans fast.
+//!
+//! The file is the truth. Everything else under `meta/` can be deleted and is
+//! built again.
+
+mod batch;
+mod collection;
+mod document;
+mod error;
+mod line;
+mod manifest;
+mod options;
+#[cfg(feature = "planted-bugs")]
+pub mod planted;
+mod report;
+mod scan;
+mod schema;
+
+pub use batch::Batch;
+pub use collection::Collection;
+pub use document::Document;
+pub use error::{Error, Result};
+pub use options::{Access, CollectionOptions, Durability, Filter, Layout, Progress, Scan, Strict};
+pub use report::{BatchCounts, CheckReport, CompactReport, InvalidLine, Notice, Put, Stats};
+pub use scan::Documents;

@@ -1,0 +1,144 @@
+//! How a collection is opened, written and scanned.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::Document;
+
+/// When a write reaches the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// Never on our word; the operating system decides.
+    None,
+    /// At `flush`, `close` and the end of a batch.
+    #[default]
+    OnFlush,
+    /// Before every `put` and `delete` returns; concurrent writers share one sync.
+    EveryPut,
+}
+
+/// Whether the handle may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// Reads only; nothing on disk changes, not even an index.
+    Read,
+    /// Reads and writes; the writer's lock is taken at the first write.
+    #[default]
+    ReadWrite,
+}
+
+/// How documents lie on disk. Fixed when a collection is created.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// One line each in `meta/data.jsonl`.
+    #[default]
+    Lines,
+    /// One file each, `docs/<id>.json`, which version control likes.
+    Files,
+}
+
+/// Whether documents must follow a schema.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Strict {
+    /// As the collection's manifest says; a new collection takes any document.
+    #[default]
+    AsStored,
+    /// Every document must have the fields and types of the first.
+    FirstDocument,
+    /// Every document must follow this schema (a subset of JSON Schema).
+    Schema(Value),
+}
+
+/// Options of one collection. The defaults are what most people want.
+#[derive(Debug, Clone)]
+pub struct CollectionOptions {
+    /// Whether the handle may write.
+    pub access: Access,
+    /// When a write reaches the device.
+    pub durability: Durability,
+    /// The layout of a collection that does not exist yet; an existing one keeps its own.
+    pub layout: Layout,
+    /// Whether documents must follow a schema; remembered in the manifest.
+    pub strict: Strict,
+    /// How long a write waits for another process to give the writer's lock back.
+    pub lock_timeout: Duration,
+    /// Bytes of recently read data kept in memory for point reads.
+    pub cache_size: usize,
+    /// A promise to break on purpose, for the test that proves the suite notices.
+    #[cfg(feature = "planted-bugs")]
+    pub planted: Option<crate::planted::PlantedBug>,
+}
+
+impl Default for CollectionOptions {
+    fn default() -> Self {
+        Self {
+            access: Access::default(),
+            durability: Durability::default(),
+            layout: Layout::default(),
+            strict: Strict::default(),
+            lock_timeout: Duration::from_secs(5),
+            cache_size: 64 << 20,
+            #[cfg(feature = "planted-bugs")]
+            planted: None,
+        }
+    }
+}
+
+/// What a scan yields: all documents in file order unless narrowed.
+#[derive(Clone, Default)]
+pub struct Scan {
+    pub(crate) fields: Vec<String>,
+    pub(crate) limit: Option<u64>,
+    pub(crate) filter: Option<Filter>,
+}
+
+/// Decides whether a document is wanted.
+pub type Filter = Arc<dyn Fn(&Document) -> bool + Send + Sync>;
+
+impl Scan {
+    /// Every document, whole.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps only these fields, named by dotted paths (`metadata.source`);
+    /// `_id` always stays, first.
+    #[must_use]
+    pub fn fields<S: Into<String>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
+        self.fields = paths.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Stops after this many documents.
+    #[must_use]
+    pub fn limit(mut self, count: u64) -> Self {
+        self.limit = Some(count);
+        self
+    }
+
+    /// Yields only the documents the predicate accepts. It sees the whole
+    /// document, before `fields` narrows it.
+    #[must_use]
+    pub fn filter(mut self, accept: impl Fn(&Document) -> bool + Send + Sync + 'static) -> Self {
+        self.filter = Some(Arc::new(accept));
+        self
+    }
+}
+
+impl fmt::Debug for Scan {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Scan")
+            .field("fields", &self.fields)
+            .field("limit", &self.limit)
+            .field("filter", &self.filter.is_some())
+            .finish()
+    }
+}
+
+/// Told how far long work has come: bytes done, bytes in all. Answering
+/// `false` stops the work with [`crate::Error::Cancelled`].
+pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;

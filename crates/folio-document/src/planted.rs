@@ -1,0 +1,4 @@
+//! Planted bugs.
+/// A bug.
+#[derive(Debug, Clone, Copy)]
+pub enum PlantedBug {}

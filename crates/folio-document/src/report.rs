@@ -1,0 +1,112 @@
+//! What operations tell about their work.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// What a put did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Put {
+    /// The id was new.
+    Inserted,
+    /// The id had a document, which this one replaces.
+    Replaced,
+}
+
+/// What a batch did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BatchCounts {
+    /// Documents under new ids.
+    pub inserted: u64,
+    /// Documents that replaced another.
+    pub replaced: u64,
+    /// Documents deleted.
+    pub deleted: u64,
+}
+
+/// Sizes and counts of a collection.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Live documents.
+    pub document_count: u64,
+    /// Lines that are superseded, tombstones, blank or not valid.
+    pub dead_count: u64,
+    /// Bytes of the live lines, line ends included.
+    pub live_size: u64,
+    /// Bytes of the data file, or of all document files.
+    pub data_size: u64,
+    /// Bytes of the index files.
+    pub index_size: u64,
+}
+
+/// One line that is not a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InvalidLine {
+    /// The file.
+    pub path: PathBuf,
+    /// Its number, from 1.
+    pub line: u64,
+    /// Where it starts, in bytes.
+    pub offset: u64,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl fmt::Display for InvalidLine {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}: {}", self.path.display(), self.line, self.reason)
+    }
+}
+
+/// What `check` found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CheckReport {
+    /// Live documents, counted line by line.
+    pub document_count: u64,
+    /// Lines whose id has a later line.
+    pub superseded_count: u64,
+    /// Delete markers.
+    pub tombstone_count: u64,
+    /// The first [`CheckReport::INVALID_LIMIT`] lines that are not documents.
+    pub invalid: Vec<InvalidLine>,
+    /// How many such lines there are in all.
+    pub invalid_count: u64,
+    /// Damage to the index, the manifest or the batch record, a sentence each.
+    pub problems: Vec<String>,
+}
+
+impl CheckReport {
+    /// How many invalid lines are listed one by one.
+    pub const INVALID_LIMIT: usize = 1_000;
+
+    /// Whether everything is as it should be. Superseded lines and tombstones are normal.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.invalid_count == 0 && self.problems.is_empty()
+    }
+}
+
+/// What a compaction did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CompactReport {
+    /// Live documents kept.
+    pub document_count: u64,
+    /// Size of the data before, in bytes.
+    pub size_before: u64,
+    /// Size of the data after, in bytes.
+    pub size_after: u64,
+    /// Lines that were not valid and moved to [`CompactReport::rejected_path`].
+    pub rejected_count: u64,
+    /// Where the lines that were not valid stand now.
+    pub rejected_path: Option<PathBuf>,
+}
+
+/// Something the collection noticed about its files and dealt with, which the
+/// user will want to know: hand edits, lost indexes, an interrupted batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice(pub String);
+
+impl fmt::Display for Notice {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}

@@ -1,0 +1,24 @@
+//! All contact with the operating system.
+//!
+//! The stores above this crate see two traits: a [`FileSystem`] that opens,
+//! renames and lists, and a [`File`] that reads at an offset, appends and
+//! syncs. Two implementations stand behind them: [`DiskFileSystem`], and
+//! [`MemoryFileSystem`], which remembers what would survive a power cut and
+//! fails on request, so that every claim about crashes is tested rather than
+//! hoped for.
+//!
+//! The crate knows nothing of what the bytes mean. It never maps a file that
+//! people edit: [`File::map`] is for index files, which are only ever replaced
+//! by rename.
+
+mod disk;
+mod map;
+mod memory;
+mod stat;
+mod traits;
+
+pub use disk::DiskFileSystem;
+pub use map::Map;
+pub use memory::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation};
+pub use stat::{DirectoryEntry, FileKind, Stat};
+pub use traits::{File, FileSystem, OpenMode};
