@@ -12,13 +12,13 @@
 //! by rename.
 
 mod disk;
+mod lock;
 mod map;
-mod memory;
 mod stat;
 mod traits;
 
 pub use disk::DiskFileSystem;
+pub use lock::{LockError, WriterGuard, WriterLock};
 pub use map::Map;
-pub use memory::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation};
 pub use stat::{DirectoryEntry, FileKind, Stat};
 pub use traits::{File, FileSystem, OpenMode};

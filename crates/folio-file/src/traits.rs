@@ -103,11 +103,17 @@ pub trait File: Debug + Send + Sync {
     /// Writes all of `bytes` at `offset`.
     ///
     /// # Errors
-    /// The system's refusal (no space, device failure); a part may have been written.
+    /// The system's refusal (no space, device failure); a part may have been
+    /// written. `InvalidInput` on a file opened with [`OpenMode::Append`], where
+    /// Linux would ignore the offset.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
     /// Writes all of `bytes` at the end of the file, wherever another process
     /// has moved it, and returns the offset just behind them.
+    ///
+    /// That the end is found and written in one step holds for files opened
+    /// with [`OpenMode::Append`]. Calls on one handle must not overlap, else the
+    /// offsets returned may be each other's.
     ///
     /// # Errors
     /// The system's refusal; a part may have been written.
@@ -151,6 +157,14 @@ pub trait File: Debug + Send + Sync {
     /// # Errors
     /// The system's refusal.
     fn try_lock(&self) -> io::Result<bool>;
+
+    /// Takes the lock in shared mode: `false` only if somebody else has it
+    /// exclusively. A handle opened for reading may do this, which makes it the
+    /// way to ask whether there is a writer.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    fn try_lock_shared(&self) -> io::Result<bool>;
 
     /// Gives the lock back.
     ///

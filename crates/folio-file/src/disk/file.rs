@@ -1,0 +1,125 @@
+//! One open file on disk.
+
+use std::fs::{self, FileTimes, OpenOptions, TryLockError};
+use std::io::{self, Seek, Write};
+use std::path::Path;
+use std::time::SystemTime;
+
+use super::platform;
+use crate::{File, FileKind, Map, OpenMode, Stat};
+
+/// An open file of the operating system.
+#[derive(Debug)]
+pub(super) struct DiskFile {
+    file: fs::File,
+    mode: OpenMode,
+}
+
+impl DiskFile {
+    /// Opens a regular file.
+    ///
+    /// # Errors
+    /// `IsADirectory` and `InvalidInput` for what is no regular file: a
+    /// directory would open for reading and fail later, a named pipe would
+    /// block until somebody writes to it.
+    pub(super) fn open(path: &Path, mode: OpenMode) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        match mode {
+            OpenMode::Read => options.read(true),
+            OpenMode::Append => options.read(true).append(true).create(true),
+            OpenMode::Write => options.read(true).write(true).create(true).truncate(false),
+            OpenMode::CreateNew => options.read(true).write(true).create_new(true),
+        };
+        platform::never_block(&mut options);
+        let file = options.open(path)?;
+        match platform::stat(&file.metadata()?).kind {
+            FileKind::File => Ok(Self { file, mode }),
+            FileKind::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
+        }
+    }
+}
+
+impl File for DiskFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            // An offset beyond u64 is beyond any file's end.
+            let Some(position) = offset.checked_add(filled as u64) else { break };
+            match platform::read_at(&self.file, &mut buffer[filled..], position) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        if self.mode == OpenMode::Append {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the file is open for appending; open it for writing to write at an offset",
+            ));
+        }
+        platform::write_all_at(&self.file, bytes, offset)
+    }
+
+    fn append(&self, bytes: &[u8]) -> io::Result<u64> {
+        if self.mode != OpenMode::Append {
+            let end = self.file.metadata()?.len();
+            self.write_at(bytes, end)?;
+            return Ok(end + bytes.len() as u64);
+        }
+        let mut file = &self.file;
+        file.write_all(bytes)?;
+        // The position, not the size: a foreign append in between has moved the
+        // size, while the position stands behind what this handle wrote.
+        file.stream_position()
+    }
+
+    fn truncate(&self, size: u64) -> io::Result<()> {
+        self.file.set_len(size)
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    fn start_writeback(&self, offset: u64, size: u64) {
+        platform::start_writeback(&self.file, offset, size);
+    }
+
+    fn stat(&self) -> io::Result<Stat> {
+        Ok(platform::stat(&self.file.metadata()?))
+    }
+
+    fn set_modified(&self, time: SystemTime) -> io::Result<()> {
+        self.file.set_times(FileTimes::new().set_modified(time))
+    }
+
+    fn map(&self) -> io::Result<Map> {
+        Map::of_file(&self.file)
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        taken(self.file.try_lock())
+    }
+
+    fn try_lock_shared(&self) -> io::Result<bool> {
+        taken(self.file.try_lock_shared())
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        self.file.unlock()
+    }
+}
+
+fn taken(result: Result<(), TryLockError>) -> io::Result<bool> {
+    match result {
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}

@@ -1,0 +1,65 @@
+//! What Unix systems do in their own way.
+
+use std::fs::{self, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use super::kind_of;
+use crate::Stat;
+
+/// Makes opening a named pipe return instead of waiting; regular files ignore it.
+pub(super) fn never_block(options: &mut OpenOptions) {
+    options.custom_flags(libc::O_NONBLOCK);
+}
+
+pub(super) fn read_at(file: &fs::File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.read_at(buffer, offset)
+}
+
+pub(super) fn write_all_at(file: &fs::File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    file.write_all_at(bytes, offset)
+}
+
+pub(super) fn stat(metadata: &Metadata) -> Stat {
+    Stat {
+        kind: kind_of(metadata.file_type()),
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        size: metadata.size(),
+        modified_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+        changed_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+    }
+}
+
+fn nanoseconds(seconds: i64, fraction: i64) -> i128 {
+    i128::from(seconds) * 1_000_000_000 + i128::from(fraction)
+}
+
+/// Syncs a directory's names. Some file systems (CIFS, some in user space) know
+/// no such call and say so; there is nothing to gain there by failing.
+pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
+    let directory = OpenOptions::new().read(true).custom_flags(libc::O_DIRECTORY).open(path)?;
+    match directory.sync_all() {
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::ENOTSUP)) => Ok(()),
+        result => result,
+    }
+}
+
+/// Starts writing a range out (`sync_file_range(2)`, `SYNC_FILE_RANGE_WRITE`):
+/// spreads the work of a later sync, promises nothing about durability.
+#[cfg(target_os = "linux")]
+pub(super) fn start_writeback(file: &fs::File, offset: u64, size: u64) {
+    use std::os::fd::AsRawFd;
+
+    let (Ok(offset), Ok(size)) = (i64::try_from(offset), i64::try_from(size)) else { return };
+    // SAFETY: the descriptor is open for as long as `file` is borrowed, and the
+    // call takes no pointers. Its result is not looked at: it is a hint.
+    #[allow(unsafe_code)]
+    unsafe {
+        libc::sync_file_range(file.as_raw_fd(), offset, size, libc::SYNC_FILE_RANGE_WRITE);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn start_writeback(_file: &fs::File, _offset: u64, _size: u64) {}

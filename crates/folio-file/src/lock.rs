@@ -1,0 +1,241 @@
+//! The writer's lock of one database.
+//!
+//! One process at a time may write to a database; any number may read. The
+//! lock is the operating system's lock on `<db>/folio.lock`, so it goes with the
+//! process however that ends. The file itself says nothing: its text, the
+//! holder's pid and a line feed, is a courtesy to whoever has to wait. It is
+//! never deleted, because between deleting a lock file and locking its
+//! successor two processes can each hold "the" lock.
+//!
+//! Within a process the lock is counted: collections and threads that write at
+//! the same time share one hold, the first in takes it from the system, the
+//! last out gives it back.
+//!
+//! A lock belongs to the open file, and `fork` shares open files. So a child
+//! must neither write under its parent's lock nor give it back: every hold
+//! remembers the process that took it, and in another process it counts as
+//! nothing. If a parent dies without giving the lock back while a child forked
+//! under it lives on and never touches the database, the lock stays with that
+//! child.
+//!
+//! Readers ask whether there is a writer by taking the lock shared for a moment.
+//! A writer who finds the lock taken can tell such a question from a writer: he
+//! too can have it shared.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::{File, FileSystem, OpenMode};
+
+/// How long a waiting writer sleeps at first, and at most, between two attempts.
+const FIRST_SLEEP: Duration = Duration::from_micros(500);
+const LONGEST_SLEEP: Duration = Duration::from_millis(20);
+
+/// How often an attempt is repeated when only readers' questions stand in its way.
+const QUESTIONS_TO_OUTLAST: u32 = 100;
+
+/// Why the writer's lock was not given.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockError {
+    /// Another process is writing.
+    #[error(
+        "the database is open for writing in another process{}; \
+         open it read-only or close the other",
+        .pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default()
+    )]
+    Held {
+        /// The process, when its lock file could be read.
+        pid: Option<u32>,
+    },
+    /// The lock file could not be opened or locked.
+    #[error("cannot lock {path:?} for writing: {source}")]
+    Io {
+        /// The lock file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// The writer's lock of one database, shared by all its handles in a process.
+#[derive(Debug)]
+pub struct WriterLock {
+    files: Arc<dyn FileSystem>,
+    path: PathBuf,
+    held: Mutex<Held>,
+}
+
+/// What this process holds.
+#[derive(Debug)]
+struct Held {
+    /// The process that the other two fields speak of.
+    process: u32,
+    guards: usize,
+    /// Open and locked exactly while `guards` is not 0.
+    file: Option<Arc<dyn File>>,
+}
+
+impl Held {
+    fn nothing(process: u32) -> Self {
+        Self { process, guards: 0, file: None }
+    }
+}
+
+/// The right to write, until it is dropped.
+#[derive(Debug)]
+#[must_use = "the lock is given back when the guard is dropped"]
+pub struct WriterGuard {
+    lock: Arc<WriterLock>,
+    process: u32,
+}
+
+impl WriterLock {
+    /// The lock behind the file at `path`, which is created at the first
+    /// [`WriterLock::acquire`]. Two values for one path exclude each other, so a
+    /// process keeps one per database.
+    pub fn new(files: Arc<dyn FileSystem>, path: PathBuf) -> Self {
+        Self { files, path, held: Mutex::new(Held::nothing(process::id())) }
+    }
+
+    /// The lock file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes the lock, waiting up to `timeout` for another process to give it back.
+    ///
+    /// # Errors
+    /// [`LockError::Held`] when it did not; [`LockError::Io`] when the file
+    /// cannot be created or locked, for instance in a read-only directory.
+    pub fn acquire(self: &Arc<Self>, timeout: Duration) -> Result<WriterGuard, LockError> {
+        let start = Instant::now();
+        let mut sleep = FIRST_SLEEP;
+        loop {
+            match self.try_acquire() {
+                Err(LockError::Held { .. }) if start.elapsed() < timeout => {
+                    thread::sleep(sleep.min(timeout.saturating_sub(start.elapsed())));
+                    sleep = (sleep * 2).min(LONGEST_SLEEP);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Takes the lock if no other process has it.
+    ///
+    /// # Errors
+    /// As [`WriterLock::acquire`].
+    pub fn try_acquire(self: &Arc<Self>) -> Result<WriterGuard, LockError> {
+        let mut held = self.held_here();
+        if held.guards == 0 {
+            let taken = self
+                .take()
+                .map_err(|source| LockError::Io { path: self.path.clone(), source })?
+                .ok_or_else(|| LockError::Held { pid: self.holder() })?;
+            held.file = Some(taken);
+        }
+        held.guards += 1;
+        Ok(WriterGuard { lock: Arc::clone(self), process: held.process })
+    }
+
+    /// Whether this process has the lock.
+    pub fn is_held_here(&self) -> bool {
+        self.held_here().guards > 0
+    }
+
+    /// Whether another process has the lock. Needs no right to write; where the
+    /// question cannot be asked (no lock file, no permission) the answer is `false`.
+    pub fn is_held_elsewhere(&self) -> bool {
+        if self.is_held_here() {
+            return false;
+        }
+        let Ok(file) = self.files.open(&self.path, OpenMode::Read) else { return false };
+        // Closing the handle gives a shared lock back.
+        matches!(file.try_lock_shared(), Ok(false))
+    }
+
+    /// The process that says in the lock file that it is the holder.
+    pub fn holder(&self) -> Option<u32> {
+        let file = self.files.open(&self.path, OpenMode::Read).ok()?;
+        let mut text = [0; 16];
+        let size = file.read_at(&mut text, 0).ok()?;
+        let line = text[..size].split(|&byte| byte == b'\n').next()?;
+        std::str::from_utf8(line).ok()?.parse().ok()
+    }
+
+    /// What this process holds; what it inherited from its parent is let go of.
+    fn held_here(&self) -> MutexGuard<'_, Held> {
+        // A panic elsewhere leaves the fields consistent: they change together.
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let process = process::id();
+        if held.process != process {
+            // Closes the child's descriptor only: the parent's lock stays, since
+            // it is released by an explicit unlock or by the last close.
+            *held = Held::nothing(process);
+        }
+        held
+    }
+
+    /// Opens and locks the file; `None` when another process has it.
+    fn take(&self) -> io::Result<Option<Arc<dyn File>>> {
+        for _ in 0..QUESTIONS_TO_OUTLAST {
+            let file = self.files.open(&self.path, OpenMode::Write)?;
+            if file.try_lock()? {
+                if self.is_current(&file)? {
+                    self.sign(&*file);
+                    return Ok(Some(file));
+                }
+                // Somebody has replaced the file between opening and locking.
+                continue;
+            }
+            if !file.try_lock_shared()? {
+                return Ok(None);
+            }
+            // No writer, then, only somebody asking, who is gone in a moment.
+            file.unlock()?;
+            thread::sleep(Duration::from_micros(100));
+        }
+        Ok(None)
+    }
+
+    /// Whether the path still names the file that was locked.
+    fn is_current(&self, file: &Arc<dyn File>) -> io::Result<bool> {
+        let locked = file.stat()?;
+        match self.files.stat(&self.path) {
+            Ok(named) => Ok((named.device, named.inode) == (locked.device, locked.inode)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the pid. The lock holds without it, so a full disk does not refuse
+    /// it: making room takes a writer.
+    fn sign(&self, file: &dyn File) {
+        let text = format!("{}\n", process::id());
+        let _ = file.truncate(0).and_then(|()| file.write_at(text.as_bytes(), 0));
+    }
+}
+
+impl Drop for WriterGuard {
+    fn drop(&mut self) {
+        if self.process != process::id() {
+            return;
+        }
+        let mut held = self.lock.held_here();
+        assert!(held.guards > 0, "a guard of this process is counted");
+        held.guards -= 1;
+        if held.guards == 0
+            && let Some(file) = held.file.take()
+        {
+            // Unlocking before closing: a forked child may have the same open
+            // file, and then closing alone would leave the lock with it.
+            let _ = file.truncate(0);
+            let _ = file.unlock();
+        }
+    }
+}
