@@ -29,7 +29,8 @@ pub(super) fn check(tree: &Tree, allowances: &mut Allowances) -> Vec<Finding> {
 }
 
 fn is_bound(path: &str) -> bool {
-    path.starts_with("crates/") && !path.starts_with("crates/folio-file/") && path.contains("/src/")
+    let is_test = path.ends_with("/tests.rs") || path.contains("/tests/");
+    path.starts_with("crates/") && !path.starts_with("crates/folio-file/") && !is_test
 }
 
 /// The calls of a file with their lines. Unit tests stand last in a file, so
@@ -59,6 +60,7 @@ mod tests {
             ("cli/src/main.rs", "use std::fs;\n"),
             ("crates/folio/src/lib.rs", "#[cfg(test)]\nmod tests {\nuse std::fs;\n}\n"),
             ("crates/folio/tests/kill.rs", "use std::process::Command;\n"),
+            ("crates/folio/src/journey/tests.rs", "use std::fs;\n"),
         ];
         let found = [
             "crates/folio-document/src/segment.rs:2: `std::fs`: only folio-file calls the operating system",

@@ -6,12 +6,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::process::Command;
 
 use super::blank::blank;
 
 const TEXT_SIZE_MAX: usize = 1024 * 1024;
+
+/// Folders that commands make, as `.gitignore` lists them.
+const BUILT_FOLDERS: [&str; 5] = ["target", "build", ".venv", "node_modules", "__pycache__"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Language {
@@ -132,7 +136,13 @@ impl Tree {
     }
 }
 
+/// What git lists; in an unpacked archive, which has no git, what lies there.
 fn listed_files(root: &Path) -> Result<BTreeSet<String>, String> {
+    if !root.join(".git").exists() {
+        let mut found = BTreeSet::new();
+        walk(root, "", &mut found)?;
+        return Ok(found);
+    }
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
@@ -144,6 +154,21 @@ fn listed_files(root: &Path) -> Result<BTreeSet<String>, String> {
     }
     let listing = String::from_utf8_lossy(&output.stdout);
     Ok(listing.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
+}
+
+fn walk(root: &Path, folder: &str, found: &mut BTreeSet<String>) -> Result<(), String> {
+    let unreadable = |error: io::Error| format!("cannot list {folder}: {error}");
+    for entry in fs::read_dir(root.join(folder)).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let path = if folder.is_empty() { name.clone() } else { format!("{folder}/{name}") };
+        if !entry.file_type().map_err(unreadable)?.is_dir() {
+            found.insert(path);
+        } else if !BUILT_FOLDERS.contains(&name.as_str()) {
+            walk(root, &path, found)?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

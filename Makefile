@@ -1,0 +1,31 @@
+# The commands of the repository. Each is a script that says what it does;
+# this file only names them.
+
+.PHONY: help setup build demo test test-deep bench docs clean
+
+help:             ## list the commands
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+setup:            ## install what is missing, build, and run the main job on real data
+	@scripts/setup
+
+build:            ## build the release artefacts: the command at build/bin/folio
+	@scripts/build
+
+demo:             ## run the main job on real data
+	@scripts/demo
+
+test:             ## run every suite, with a summary last
+	@scripts/test
+
+test-deep:        ## run the long tests: more seeds, more crash states, minutes to hours
+	@scripts/test --deep
+
+bench:            ## measure against the peers, side by side in one run
+	@scripts/bench
+
+docs:             ## build the API documentation
+	@scripts/docs
+
+clean:            ## remove what the other commands made in this folder
+	@scripts/clean

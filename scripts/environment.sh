@@ -1,0 +1,31 @@
+# What every script shares: strict mode, the repository's root as the working
+# directory, and a target directory outside of the checkout, so that a fresh
+# clone finds the dependencies of the last one compiled. Sourced, not run.
+# shellcheck shell=bash
+
+set -euo pipefail
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$ROOT"
+
+CACHE=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/foliodb
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$CACHE/target}
+
+# Tests, lints and documentation share one feature set, so that every
+# dependency compiles once. The switches that break the engine on purpose are
+# in it; the artefacts are built without them.
+# shellcheck disable=SC2034 # read by the scripts that source this file
+TEST_FEATURES=folio-document/planted-bugs
+
+say() {
+    if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
+        printf '\n\033[1m%s\033[0m\n' "$*"
+    else
+        printf '\n%s\n' "$*"
+    fi
+}
+
+fail() {
+    printf '%s: %s\n' "${0##*/}" "$*" >&2
+    exit 1
+}
