@@ -14,11 +14,16 @@
 mod disk;
 mod lock;
 mod map;
+mod memory;
 mod stat;
 mod traits;
 
 pub use disk::DiskFileSystem;
 pub use lock::{LockError, WriterGuard, WriterLock};
 pub use map::Map;
+pub use memory::{
+    CrashPlan, CrashPoint, DataLoss, Fault, FaultKind, MemoryFileSystem, NameLoss, Operation,
+    Recording,
+};
 pub use stat::{DirectoryEntry, FileKind, Stat};
 pub use traits::{File, FileSystem, OpenMode};

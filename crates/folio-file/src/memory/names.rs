@@ -1,0 +1,149 @@
+//! Directories: who is called what, and what of it the disk knows.
+//!
+//! A change of names is visible at once and durable when a directory it
+//! concerns is synced. Changes not yet durable wait in a journal, in the order
+//! they were made. Syncing a file does not make its name durable.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use super::node::Times;
+
+/// The number of a file or directory.
+pub(super) type Inode = u64;
+
+/// A directory.
+#[derive(Debug, Clone)]
+pub(super) struct DirectoryNode {
+    pub(super) names: Arc<BTreeMap<String, Inode>>,
+    pub(super) durable_names: Arc<BTreeMap<String, Inode>>,
+    pub(super) times: Times,
+}
+
+impl DirectoryNode {
+    pub(super) fn new(times: Times) -> Self {
+        Self { names: Arc::default(), durable_names: Arc::default(), times }
+    }
+}
+
+/// One name in one directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) directory: Inode,
+    pub(super) name: String,
+}
+
+/// One change of names: `inode` leaves one place, or comes to one, or both.
+#[derive(Debug, Clone)]
+pub(super) struct NameChange {
+    pub(super) inode: Inode,
+    pub(super) from: Option<Place>,
+    pub(super) to: Option<Place>,
+    /// A later change is durable, so a file system that journals in order has
+    /// this one as well.
+    pub(super) durable_in_order: bool,
+}
+
+impl NameChange {
+    pub(super) fn creation(inode: Inode, to: Place) -> Self {
+        Self { inode, from: None, to: Some(to), durable_in_order: false }
+    }
+
+    pub(super) fn removal(inode: Inode, from: Place) -> Self {
+        Self { inode, from: Some(from), to: None, durable_in_order: false }
+    }
+
+    pub(super) fn renaming(inode: Inode, from: Place, to: Place) -> Self {
+        Self { inode, from: Some(from), to: Some(to), durable_in_order: false }
+    }
+
+    fn places(&self) -> impl Iterator<Item = &Place> {
+        self.from.iter().chain(&self.to)
+    }
+
+    /// Every node the change speaks of.
+    pub(super) fn inodes(&self) -> impl Iterator<Item = Inode> {
+        self.places().map(|place| place.directory).chain([self.inode])
+    }
+
+    /// Makes the change in the maps that `names_of` gives for a directory. What
+    /// stands elsewhere than the change remembers is left alone.
+    pub(super) fn apply(&self, mut names_of: impl FnMut(Inode, NameEdit<'_>)) {
+        if let Some(from) = &self.from {
+            names_of(from.directory, NameEdit::Remove(&from.name, self.inode));
+        }
+        if let Some(to) = &self.to {
+            names_of(to.directory, NameEdit::Insert(&to.name, self.inode));
+        }
+    }
+}
+
+/// A change in a single directory.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NameEdit<'a> {
+    Insert(&'a str, Inode),
+    /// Only if the name belongs to this inode.
+    Remove(&'a str, Inode),
+}
+
+impl NameEdit<'_> {
+    pub(super) fn apply(self, names: &mut Arc<BTreeMap<String, Inode>>) {
+        match self {
+            Self::Insert(name, inode) => {
+                Arc::make_mut(names).insert(name.to_owned(), inode);
+            }
+            Self::Remove(name, inode) if names.get(name) == Some(&inode) => {
+                Arc::make_mut(names).remove(name);
+            }
+            Self::Remove(..) => {}
+        }
+    }
+}
+
+/// The changes of names that no sync has made durable yet, oldest first.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Journal(Arc<Vec<NameChange>>);
+
+impl Journal {
+    pub(super) fn push(&mut self, change: NameChange) {
+        Arc::make_mut(&mut self.0).push(change);
+    }
+
+    pub(super) fn changes(&self) -> &[NameChange] {
+        &self.0
+    }
+
+    /// Takes out what a sync of one directory makes durable, in order: the
+    /// changes in it, and the earlier ones that these build upon.
+    pub(super) fn sync(&mut self, directory: Inode) -> Vec<NameChange> {
+        let mut directories = HashSet::from([directory]);
+        let mut inodes = HashSet::new();
+        let mut is_synced = vec![false; self.0.len()];
+        for (change, synced) in self.0.iter().zip(&mut is_synced).rev() {
+            let concerned = change.places().any(|place| directories.contains(&place.directory));
+            if concerned || inodes.contains(&change.inode) {
+                *synced = true;
+                directories.extend(change.places().map(|place| place.directory));
+                inodes.insert(change.inode);
+            }
+        }
+        let last_synced = is_synced.iter().rposition(|&synced| synced);
+        let mut durable = Vec::new();
+        let mut waiting = Vec::new();
+        for (index, (change, synced)) in self.0.iter().zip(is_synced).enumerate() {
+            let mut change = change.clone();
+            if synced {
+                durable.push(change);
+            } else {
+                change.durable_in_order |= last_synced.is_some_and(|last| index < last);
+                waiting.push(change);
+            }
+        }
+        self.0 = Arc::new(waiting);
+        durable
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0 = Arc::default();
+    }
+}
