@@ -90,9 +90,9 @@ pub(crate) fn run(root: &Path) -> Result<bool, String> {
     }
 
     println!(
-        "tidy: {} files, {finding_count} findings, {} checks passed, {failed_count} failed, {} ms",
-        tree.files().len(),
+        "tidy: {} passed, {failed_count} failed ({} files, {finding_count} findings, {} ms)",
         CHECKS.len() - failed_count,
+        tree.files().len(),
         started.elapsed().as_millis(),
     );
     Ok(finding_count == 0)

@@ -11,7 +11,7 @@ use super::blank::{line_at, words};
 use super::tree::{Language, SourceFile, Tree};
 
 const REFUSED: [&str; 7] =
-    ["std::fs", "std::os", "std::net", "std::process", "rustix", "memmap2", "libc"];
+    ["std::fs", "std::os", "std::net", "process::Command", "rustix", "memmap2", "libc"];
 
 pub(super) fn check(tree: &Tree, allowances: &mut Allowances) -> Vec<Finding> {
     let mut findings = Vec::new();
