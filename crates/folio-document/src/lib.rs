@@ -16,6 +16,7 @@ pub mod planted;
 mod report;
 mod scan;
 mod schema;
+mod whole_file;
 
 pub use batch::Batch;
 pub use collection::Collection;

@@ -1,0 +1,149 @@
+//! Holds a value against a rule.
+
+use std::cmp::Ordering;
+
+use serde_json::{Map, Value};
+
+use super::decimal::compare;
+use super::{Kind, Rule};
+
+/// The first value that does not fit.
+#[derive(Debug)]
+pub(super) struct Misfit {
+    /// Dotted; empty for the document itself.
+    pub(super) path: String,
+    pub(super) reason: String,
+}
+
+/// Checks a document; `_id` on its top level is passed over.
+pub(super) fn check(rule: &Rule, document: &Value) -> Result<(), Misfit> {
+    check_value(rule, document, true)
+}
+
+/// Recurses as deep as the rule nests, which is bounded.
+fn check_value(rule: &Rule, value: &Value, is_document: bool) -> Result<(), Misfit> {
+    if value.is_null() && !is_document {
+        return Ok(());
+    }
+    if let Some(kinds) = rule.kinds
+        && !kinds.contains(Kind::of(value))
+    {
+        return misfit(format!("expected {}, found {}", kinds.names(), shown(value)));
+    }
+    if !rule.allowed.is_empty() && !rule.allowed.iter().any(|allowed| same(allowed, value)) {
+        let allowed: Vec<_> = rule.allowed.iter().map(shown).collect();
+        return misfit(format!("expected {}, found {}", allowed.join(" or "), shown(value)));
+    }
+    match value {
+        Value::Number(number) => check_range(rule, &number.to_string()),
+        Value::String(text) => check_length(rule, text),
+        Value::Array(items) => check_items(rule, items),
+        Value::Object(object) => check_object(rule, object, is_document),
+        Value::Null | Value::Bool(_) => Ok(()),
+    }
+}
+
+fn check_range(rule: &Rule, number: &str) -> Result<(), Misfit> {
+    if let Some(minimum) = &rule.minimum
+        && compare(number, minimum) == Ordering::Less
+    {
+        return misfit(format!("{number} is less than the minimum {minimum}"));
+    }
+    if let Some(maximum) = &rule.maximum
+        && compare(number, maximum) == Ordering::Greater
+    {
+        return misfit(format!("{number} is more than the maximum {maximum}"));
+    }
+    Ok(())
+}
+
+fn check_length(rule: &Rule, text: &str) -> Result<(), Misfit> {
+    if rule.min_length.is_none() && rule.max_length.is_none() {
+        return Ok(());
+    }
+    let length = text.chars().count() as u64;
+    match (rule.min_length, rule.max_length) {
+        (Some(least), _) if length < least => {
+            misfit(format!("{length} characters, at least {least} are expected"))
+        }
+        (_, Some(most)) if length > most => {
+            misfit(format!("{length} characters, at most {most} are expected"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_items(rule: &Rule, items: &[Value]) -> Result<(), Misfit> {
+    let Some(rule) = &rule.items else { return Ok(()) };
+    for (index, item) in items.iter().enumerate() {
+        check_value(rule, item, false).map_err(|misfit| misfit.within(&index.to_string()))?;
+    }
+    Ok(())
+}
+
+fn check_object(rule: &Rule, object: &Map<String, Value>, is_document: bool) -> Result<(), Misfit> {
+    if let Some(missing) = rule.required.iter().find(|name| !object.contains_key(*name)) {
+        return misfit("missing, but required".to_owned()).map_err(|misfit| misfit.within(missing));
+    }
+    for (name, value) in object {
+        if is_document && name == "_id" {
+            continue;
+        }
+        let checked = match rule.properties.get(name) {
+            Some(rule) => check_value(rule, value, false),
+            None if rule.is_closed => misfit("not one of the fields of the schema".to_owned()),
+            None => Ok(()),
+        };
+        checked.map_err(|misfit| misfit.within(name))?;
+    }
+    Ok(())
+}
+
+/// Equality as JSON Schema has it: numbers by value, objects whatever their order.
+/// Recurses as deep as `left`, which comes from the schema and is bounded.
+fn same(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => {
+            compare(&left.to_string(), &right.to_string()) == Ordering::Equal
+        }
+        (Value::Array(left), Value::Array(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(l, r)| same(l, r))
+        }
+        (Value::Object(left), Value::Object(right)) => {
+            left.len() == right.len()
+                && left.iter().all(|(name, l)| right.get(name).is_some_and(|r| same(l, r)))
+        }
+        (Value::Number(_) | Value::Array(_) | Value::Object(_), _) => false,
+        (left, right) => left == right,
+    }
+}
+
+/// A value in an error: scalars in short, the rest by kind.
+fn shown(value: &Value) -> String {
+    const LONGEST: usize = 40;
+    match value {
+        Value::Array(_) | Value::Object(_) => Kind::of(value).name().to_owned(),
+        scalar => {
+            let text = scalar.to_string();
+            match text.char_indices().nth(LONGEST) {
+                None => text,
+                Some((cut, _)) => format!("{}...", &text[..cut]),
+            }
+        }
+    }
+}
+
+fn misfit(reason: String) -> Result<(), Misfit> {
+    Err(Misfit { path: String::new(), reason })
+}
+
+impl Misfit {
+    /// The same, seen from the value that holds this one under `step`.
+    fn within(self, step: &str) -> Self {
+        let path = match self.path.as_str() {
+            "" => step.to_owned(),
+            path => format!("{step}.{path}"),
+        };
+        Self { path, ..self }
+    }
+}

@@ -1,0 +1,135 @@
+//! Small files that are read and replaced as a whole: the manifest, `order.ids`.
+//!
+//! A replacement is written beside the file, synced, and renamed over it, so a
+//! reader and a crash find either the old bytes or the new ones. The directory is
+//! synced last: only then is the new name durable.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use folio_file::{File, FileSystem, OpenMode};
+
+use crate::error::{Error, Result};
+
+/// Bytes asked for at once.
+const READ_SIZE: usize = 64 << 10;
+
+/// The bytes of a file, or `None` where there is none.
+///
+/// # Errors
+/// [`Error::Io`]; a file of more than `limit` bytes is refused as [`Error::Corrupted`].
+pub(crate) fn read(files: &dyn FileSystem, path: &Path, limit: usize) -> Result<Option<Vec<u8>>> {
+    let file = match files.open(path, OpenMode::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(Error::io("open", path))?,
+    };
+    let mut bytes = Vec::new();
+    read_open(&*file, &mut bytes, limit).map_err(Error::io("read", path))?;
+    if bytes.len() > limit {
+        return Err(Error::Corrupted {
+            path: path.to_owned(),
+            offset: limit as u64,
+            reason: format!("it is longer than the {limit} bytes such a file may have"),
+            repair: "move it away, or restore it from a backup".to_owned(),
+        });
+    }
+    Ok(Some(bytes))
+}
+
+/// Appends a file's bytes to `bytes`, which grows no further than just past `limit`.
+pub(crate) fn read_open(file: &dyn File, bytes: &mut Vec<u8>, limit: usize) -> io::Result<()> {
+    let start = bytes.len();
+    loop {
+        let filled = bytes.len();
+        bytes.resize(filled + READ_SIZE, 0);
+        let read = file.read_at(&mut bytes[filled..], (filled - start) as u64)?;
+        bytes.truncate(filled + read);
+        if read < READ_SIZE || bytes.len() - start > limit {
+            return Ok(());
+        }
+    }
+}
+
+/// Replaces a file's bytes atomically; durably too when `synced`.
+///
+/// # Errors
+/// [`Error::Io`]; the file is then as it was before, or, when the directory could
+/// not be synced, either.
+pub(crate) fn replace(
+    files: &dyn FileSystem,
+    path: &Path,
+    bytes: &[u8],
+    synced: bool,
+) -> Result<()> {
+    let beside = beside(path);
+    let outcome = write_beside(files, &beside, bytes, synced)
+        .and_then(|()| files.rename(&beside, path).map_err(Error::io("replace", path)));
+    if outcome.is_err() {
+        // Best effort: what is left over is overwritten by the next replacement.
+        let _ = files.remove_file(&beside);
+    }
+    outcome?;
+    match path.parent() {
+        Some(folder) if synced => {
+            files.sync_directory(folder).map_err(Error::io("sync the directory", folder))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where the replacement of a file is written. One writer at a time, so one name is enough.
+pub(crate) fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tmp");
+    PathBuf::from(name)
+}
+
+fn write_beside(files: &dyn FileSystem, path: &Path, bytes: &[u8], synced: bool) -> Result<()> {
+    let file = files.open(path, OpenMode::Write).map_err(Error::io("create", path))?;
+    file.truncate(0).map_err(Error::io("write", path))?;
+    file.write_at(bytes, 0).map_err(Error::io("write", path))?;
+    if synced {
+        file.sync_data().map_err(Error::io("sync", path))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use folio_file::DiskFileSystem;
+
+    #[test]
+    fn reads_what_was_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        assert_eq!(read(&DiskFileSystem, &path, 10).unwrap(), None);
+        for bytes in [&b"longer"[..], b"short", b""] {
+            replace(&DiskFileSystem, &path, bytes, true).unwrap();
+            assert_eq!(read(&DiskFileSystem, &path, 10).unwrap().as_deref(), Some(bytes));
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_left_over_replacement_is_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(beside(&path), "a long left-over text").unwrap();
+        replace(&DiskFileSystem, &path, b"new", false).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+    }
+
+    #[test]
+    fn the_limit_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let bytes = vec![7; 3 * READ_SIZE];
+        std::fs::write(&path, &bytes).unwrap();
+        assert!(matches!(
+            read(&DiskFileSystem, &path, bytes.len() - 1),
+            Err(Error::Corrupted { .. })
+        ));
+        assert_eq!(read(&DiskFileSystem, &path, bytes.len()).unwrap(), Some(bytes));
+    }
+}
