@@ -42,11 +42,13 @@ impl DiskFile {
 
 impl File for DiskFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        // No file ends there, but the system would call the offset invalid.
+        if offset > i64::MAX as u64 - buffer.len() as u64 {
+            return Ok(0);
+        }
         let mut filled = 0;
         while filled < buffer.len() {
-            // An offset beyond u64 is beyond any file's end.
-            let Some(position) = offset.checked_add(filled as u64) else { break };
-            match platform::read_at(&self.file, &mut buffer[filled..], position) {
+            match platform::read_at(&self.file, &mut buffer[filled..], offset + filled as u64) {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

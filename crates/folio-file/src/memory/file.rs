@@ -109,8 +109,11 @@ impl File for MemoryFile {
     }
 
     fn truncate(&self, size: u64) -> io::Result<()> {
+        if self.mode == OpenMode::Read {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         self.change(Operation::Truncate, |tree, fault| {
-            self.refuse_unless_writable(tree)?;
+            tree.refuse_if_read_only()?;
             match fault {
                 None | Some(FaultKind::Ignored) => tree.truncate(self.inode, size),
                 Some(kind) => Err(kind.error()),

@@ -194,18 +194,16 @@ impl FileSystem for MemoryFileSystem {
         for name in tree::names_of(path) {
             parent.push(name);
             let Some(Found { place, inode }) = tree.walk(&parent)? else { continue };
-            match inode {
-                None => {
-                    Self::change_in(&mut tree, Operation::Create, &parent, |tree| {
-                        tree.make_directory(place);
-                        Ok(())
-                    })?;
-                }
-                Some(inode) if tree.is_directory(inode) => {}
-                Some(_) => return Err(io::ErrorKind::AlreadyExists.into()),
+            // A file in the way is an error of the next step, or the last one below.
+            if inode.is_none() {
+                Self::change_in(&mut tree, Operation::Create, &parent, |tree| {
+                    tree.make_directory(place);
+                    Ok(())
+                })?;
             }
         }
-        Ok(())
+        let inode = tree.find(&parent)?;
+        if tree.is_directory(inode) { Ok(()) } else { Err(io::ErrorKind::AlreadyExists.into()) }
     }
 
     fn read_directory(&self, path: &Path) -> io::Result<Vec<DirectoryEntry>> {
@@ -294,6 +292,9 @@ fn check_replacement(tree: &Tree, inode: Inode, source: &Place, target: &Found) 
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let Some(replaced) = target.inode else { return Ok(()) };
+    if is_within(tree, source.directory, replaced) {
+        return Err(io::ErrorKind::DirectoryNotEmpty.into());
+    }
     debug_assert_ne!(*source, target.place, "a file renamed to itself was seen before");
     match (is_directory, tree.is_directory(replaced)) {
         (false, false) => Ok(()),

@@ -1,0 +1,380 @@
+//! What a power cut takes, and what it must not.
+//!
+//! Each promise has its counterpart: what was synced stays under every seed, and
+//! what was not is seen to go, in every way the model knows, under some.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_file::{
+    CrashPlan, DataLoss, Fault, FaultKind, File, FileSystem, MemoryFileSystem, NameLoss, OpenMode,
+    Operation, Recording,
+};
+
+const SEEDS: u64 = 2000;
+const SECTOR: usize = 512;
+
+fn open(files: &MemoryFileSystem, path: &str, mode: OpenMode) -> Arc<dyn File> {
+    files.open(Path::new(path), mode).expect("it opens")
+}
+
+fn sync_root(files: &MemoryFileSystem) {
+    files.sync_directory(Path::new("/")).expect("it syncs");
+}
+
+/// A file that is durable, content and name.
+fn durable_file(files: &MemoryFileSystem, path: &str, content: &[u8]) -> Arc<dyn File> {
+    let file = open(files, path, OpenMode::CreateNew);
+    file.write_at(content, 0).expect("it takes bytes");
+    file.sync_data().expect("it syncs");
+    sync_root(files);
+    file
+}
+
+/// How often each content of a path is found over all seeds; `None` for no file.
+fn outcomes(files: &MemoryFileSystem, path: &str) -> BTreeMap<Option<Vec<u8>>, u64> {
+    outcomes_under(files, path, CrashPlan::new)
+}
+
+fn outcomes_under(
+    files: &MemoryFileSystem,
+    path: &str,
+    plan: impl Fn(u64) -> CrashPlan,
+) -> BTreeMap<Option<Vec<u8>>, u64> {
+    let mut counts = BTreeMap::new();
+    for seed in 0..SEEDS {
+        *counts.entry(files.crash(plan(seed)).read(path)).or_default() += 1;
+    }
+    counts
+}
+
+/// Sectors as letters: what each is full of, `.` for zeros, `?` for a mixture.
+fn sectors(content: &[u8]) -> String {
+    content
+        .chunks(SECTOR)
+        .map(|sector| match sector[0] {
+            first if sector.iter().any(|&byte| byte != first) => '?',
+            0 => '.',
+            first => first.into(),
+        })
+        .collect()
+}
+
+fn filled(letters: &str) -> Vec<u8> {
+    letters.bytes().flat_map(|letter| [letter; SECTOR]).collect()
+}
+
+#[test]
+fn what_is_synced_stays_under_every_plan() {
+    let files = MemoryFileSystem::new();
+    durable_file(&files, "/a", b"kept");
+    let names = [NameLoss::Nothing, NameLoss::Everything, NameLoss::Prefix, NameLoss::Subset];
+    let data = [DataLoss::Nothing, DataLoss::Everything, DataLoss::Prefix, DataLoss::Sectors];
+    for names in names {
+        for data in data {
+            let found = outcomes_under(&files, "/a", |seed| CrashPlan { seed, data, names });
+            assert_eq!(found.into_keys().collect::<Vec<_>>(), [Some(b"kept".to_vec())]);
+        }
+    }
+}
+
+#[test]
+fn the_two_extremes() {
+    let files = MemoryFileSystem::new();
+    let file = durable_file(&files, "/a", b"kept");
+    file.append(b" or lost").expect("it takes bytes");
+    open(&files, "/b", OpenMode::Append);
+    files.rename(Path::new("/a"), Path::new("/c")).expect("it is renamed");
+
+    let least = files.crash(CrashPlan::lose_everything());
+    assert_eq!(least.read("/a").as_deref(), Some(&b"kept"[..]));
+    assert_eq!(least.paths(), [Path::new("/a")]);
+
+    let most = files.crash(CrashPlan::lose_nothing());
+    assert_eq!(most.read("/c").as_deref(), Some(&b"kept or lost"[..]));
+    assert_eq!(most.paths(), [Path::new("/b"), Path::new("/c")]);
+
+    let killed = files.kill();
+    assert_eq!(killed.read("/c").as_deref(), Some(&b"kept or lost"[..]));
+    let later = killed.crash(CrashPlan::lose_everything());
+    assert_eq!(later.paths(), [Path::new("/a")], "a kill makes nothing durable");
+    assert_eq!(files.read("/c").as_deref(), Some(&b"kept or lost"[..]), "the old tree goes on");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_disk() {
+    let files = MemoryFileSystem::new();
+    let file = open(&files, "/a", OpenMode::Append);
+    for _ in 0..20 {
+        file.append(&filled("xyz")).expect("it takes bytes");
+    }
+    let mut disks = BTreeSet::new();
+    for seed in 0..200 {
+        let content = files.crash(CrashPlan::new(seed)).read("/a");
+        assert_eq!(content, files.crash(CrashPlan::new(seed)).read("/a"), "seed {seed}");
+        disks.insert(content);
+    }
+    assert!(disks.len() > 50, "seeds differ: {} disks", disks.len());
+}
+
+/// Appends are lost, kept, torn, and overtaken by their successors; the size
+/// comes without the data.
+#[test]
+fn an_unsynced_append_meets_every_fate() {
+    let files = MemoryFileSystem::new();
+    let file = durable_file(&files, "/a", &filled("k"));
+    for letters in ["ab", "cd"] {
+        file.append(&filled(letters)).expect("it takes bytes");
+    }
+    let seen: BTreeMap<String, u64> = outcomes(&files, "/a")
+        .into_iter()
+        .map(|(content, count)| (sectors(&content.expect("its name is durable")), count))
+        .collect();
+    for (fate, expected) in [
+        ("all lost", "k"),
+        ("all kept", "kabcd"),
+        ("a prefix", "kab"),
+        ("torn", "kabc."),
+        ("size without data", "k...."),
+        ("a sector lost in the middle", "ka.cd"),
+        ("the second without the first", "k..cd"),
+    ] {
+        assert!(seen.contains_key(expected), "{fate} ({expected}) was not seen in {seen:?}");
+    }
+    for (found, _) in &seen {
+        assert!(found.starts_with('k'), "what was synced is there: {found}");
+        let in_place = found.chars().zip("kabcd".chars()).all(|(is, was)| is == was || is == '.');
+        assert!(in_place, "a sector is as written or zeros: {found}");
+    }
+}
+
+/// A sector overwritten twice holds one of the three states, never a mixture,
+/// and may hold the middle one.
+#[test]
+fn a_sector_is_never_half_new() {
+    let files = MemoryFileSystem::new();
+    let file = durable_file(&files, "/a", &filled("oo"));
+    file.write_at(&filled("pp"), 0).expect("it takes bytes");
+    file.write_at(&filled("qq"), 0).expect("it takes bytes");
+    let seen: BTreeSet<String> = outcomes(&files, "/a")
+        .into_keys()
+        .map(|content| sectors(&content.expect("its name is durable")))
+        .collect();
+    let expected = ["oo", "op", "oq", "po", "pp", "pq", "qo", "qp", "qq"];
+    assert_eq!(seen.iter().map(String::as_str).collect::<Vec<_>>(), expected);
+}
+
+/// Small appends share a sector: writing it out for the later writes the
+/// earlier with it.
+#[test]
+fn a_later_write_to_a_sector_carries_the_earlier() {
+    let files = MemoryFileSystem::new();
+    let file = durable_file(&files, "/a", b"");
+    file.append(b"first ").expect("it takes bytes");
+    file.append(b"second").expect("it takes bytes");
+    let mut sizes = BTreeSet::new();
+    for content in outcomes(&files, "/a").into_keys().flatten() {
+        let data = content.iter().position(|&byte| byte == 0).unwrap_or(content.len());
+        assert!(b"first second".starts_with(&content[..data]), "{content:?}");
+        assert!(content[data..].iter().all(|&byte| byte == 0), "{content:?}");
+        sizes.insert((content.len(), data));
+    }
+    let expected = [(0, 0), (6, 0), (6, 6), (12, 0), (12, 6), (12, 12)];
+    assert_eq!(sizes.into_iter().collect::<Vec<_>>(), expected, "(size, bytes of data)");
+}
+
+#[test]
+fn a_truncation_is_lost_or_kept() {
+    let files = MemoryFileSystem::new();
+    let file = durable_file(&files, "/a", &filled("abc"));
+    file.truncate(SECTOR as u64).expect("it shrinks");
+    let seen: Vec<String> =
+        outcomes(&files, "/a").into_keys().flatten().map(|content| sectors(&content)).collect();
+    assert_eq!(seen, ["a", "abc"]);
+    file.sync_data().expect("it syncs");
+    file.truncate(3 * SECTOR as u64).expect("it grows");
+    for content in outcomes(&files, "/a").into_keys().flatten() {
+        assert!(["a", "a.."].contains(&sectors(&content).as_str()), "cut bytes never come back");
+    }
+}
+
+#[test]
+fn a_name_is_durable_once_its_directory_is_synced() {
+    let files = MemoryFileSystem::new();
+    let file = open(&files, "/a", OpenMode::Append);
+    file.append(b"x").expect("it takes bytes");
+    file.sync_data().expect("it syncs");
+    let found = outcomes(&files, "/a");
+    assert!(found[&None] > SEEDS / 10, "syncing the file does not keep its name");
+    assert!(found[&Some(b"x".to_vec())] > SEEDS / 10, "it may be kept all the same");
+    assert_eq!(found.len(), 2, "its content is durable: {found:?}");
+    sync_root(&files);
+    assert_eq!(outcomes(&files, "/a").len(), 1);
+}
+
+#[test]
+fn a_new_directory_needs_its_own_name() {
+    let files = MemoryFileSystem::new();
+    files.create_directory(Path::new("/d/e")).expect("it is made");
+    let file = open(&files, "/d/e/a", OpenMode::Append);
+    file.sync_data().expect("it syncs");
+    for (directory, is_safe) in [("/d/e", false), ("/d", false), ("/", true)] {
+        files.sync_directory(Path::new(directory)).expect("it syncs");
+        let is_lost = outcomes(&files, "/d/e/a").contains_key(&None);
+        assert_eq!(is_lost, !is_safe, "after syncing {directory}");
+    }
+}
+
+#[test]
+fn a_rename_shows_the_old_or_the_new() {
+    let files = MemoryFileSystem::new();
+    durable_file(&files, "/a", b"old");
+    let new = open(&files, "/a.new", OpenMode::CreateNew);
+    new.append(b"new").expect("it takes bytes");
+    new.sync_data().expect("it syncs");
+    files.rename(Path::new("/a.new"), Path::new("/a")).expect("it is renamed");
+    let found: Vec<_> = outcomes(&files, "/a").into_keys().flatten().collect();
+    assert_eq!(found, [b"new", b"old"], "one or the other, nothing else");
+    for seed in 0..SEEDS {
+        let disk = files.crash(CrashPlan::new(seed));
+        let is_new = disk.read("/a").as_deref() == Some(b"new");
+        assert!(!(is_new && disk.read("/a.new").is_some()), "seed {seed}: under both names");
+    }
+    sync_root(&files);
+    let found: Vec<_> = outcomes(&files, "/a").into_keys().flatten().collect();
+    assert_eq!(found, [b"new"]);
+}
+
+/// The classic mistake: renaming before the content is durable.
+#[test]
+fn a_rename_does_not_wait_for_content() {
+    let files = MemoryFileSystem::new();
+    durable_file(&files, "/a", b"old");
+    open(&files, "/a.new", OpenMode::CreateNew).append(b"new").expect("it takes bytes");
+    files.rename(Path::new("/a.new"), Path::new("/a")).expect("it is renamed");
+    sync_root(&files);
+    let found: Vec<_> = outcomes(&files, "/a").into_keys().flatten().collect();
+    assert_eq!(found, [&b""[..], b"\0\0\0", b"new"]);
+}
+
+#[test]
+fn names_keep_their_order_in_a_journal_only() {
+    let files = MemoryFileSystem::new();
+    for name in ["/d", "/e"] {
+        files.create_directory(Path::new(name)).expect("it is made");
+    }
+    sync_root(&files);
+    for name in ["/d/1", "/e/2", "/d/3"] {
+        open(&files, name, OpenMode::Append);
+    }
+    let trees = |names: NameLoss| -> BTreeSet<String> {
+        let plan = |seed| CrashPlan { seed, data: DataLoss::Mixed, names };
+        (0..200)
+            .map(|seed| files.crash(plan(seed)).paths())
+            .map(|paths| paths.iter().map(|path| path.to_string_lossy()[3..].to_owned()).collect())
+            .collect()
+    };
+    let set = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
+    // `paths` sorts, so "132" is /d/1, /d/3, /e/2.
+    assert_eq!(trees(NameLoss::Prefix), set(&["", "1", "12", "132"]));
+    assert_eq!(trees(NameLoss::Subset), set(&["", "1", "2", "3", "12", "13", "32", "132"]));
+    files.sync_directory(Path::new("/d")).expect("it syncs");
+    assert_eq!(trees(NameLoss::Prefix), set(&["132"]), "the journal has the one in between");
+    assert_eq!(trees(NameLoss::Subset), set(&["13", "132"]));
+}
+
+#[test]
+fn a_removal_may_come_undone() {
+    let files = MemoryFileSystem::new();
+    durable_file(&files, "/a", b"x");
+    files.remove_file(Path::new("/a")).expect("it is removed");
+    assert_eq!(outcomes(&files, "/a").len(), 2);
+    sync_root(&files);
+    assert_eq!(outcomes(&files, "/a").into_keys().collect::<Vec<_>>(), [None]);
+}
+
+/// After a failed sync the next one succeeds, and the bytes are gone all the same.
+#[test]
+fn a_failed_sync_is_not_made_good_by_the_next() {
+    for seed in 0..50 {
+        let files = MemoryFileSystem::with_seed(seed);
+        let file = durable_file(&files, "/a", &filled("k"));
+        file.append(&filled("abcd")).expect("it takes bytes");
+        files.inject(Fault::next(Operation::Sync, FaultKind::Eio));
+        assert!(file.sync_data().is_err());
+        file.append(&filled("e")).expect("it takes bytes");
+        file.sync_data().expect("the second sync says it is well");
+        assert_eq!(sectors(&files.read("/a").expect("it is there")), "kabcde", "reading shows all");
+        let found = outcomes(&files, "/a");
+        assert_eq!(found.len(), 1, "it is decided at the failed sync, not at the crash");
+        let disk = found.into_keys().next().flatten().expect("its name is durable");
+        let (disk, seen) = (sectors(&disk), "kabcde");
+        assert!(disk.starts_with('k') && disk.ends_with('e'), "what was synced stays: {disk}");
+        if disk != seen {
+            return;
+        }
+    }
+    panic!("no failed sync lost anything");
+}
+
+#[test]
+fn times_may_be_lost_too() {
+    let files = MemoryFileSystem::new();
+    let file = durable_file(&files, "/a", b"x");
+    let before = file.stat().expect("it has times").modified_ns;
+    file.write_at(b"y", 0).expect("it takes bytes");
+    let after = file.stat().expect("it has times").modified_ns;
+    let seen: BTreeSet<_> = (0..SEEDS)
+        .map(|seed| {
+            let disk = files.crash(CrashPlan::new(seed));
+            let time = disk.stat(Path::new("/a")).expect("its name is durable").modified_ns;
+            (disk.read("/a").expect("it is there"), time)
+        })
+        .collect();
+    let pairs = [(b"x", before), (b"x", after), (b"y", before), (b"y", after)];
+    let expected = pairs.map(|(content, time)| (content.to_vec(), time));
+    assert_eq!(seen, BTreeSet::from(expected), "content and time are lost independently");
+}
+
+#[test]
+fn crash_points_are_images_of_their_moment() {
+    let files = MemoryFileSystem::new();
+    files.record_crash_points(Recording::Syncs);
+    let file = open(&files, "/a", OpenMode::Append);
+    for byte in [b"1", b"2", b"3"] {
+        file.append(byte).expect("it takes bytes");
+        file.sync_data().expect("it syncs");
+    }
+    sync_root(&files);
+    let points = files.crash_points();
+    assert_eq!(points.len(), files.crash_point_count());
+    let told: Vec<_> = points
+        .iter()
+        .map(|point| {
+            let after = if point.is_after { "after" } else { "before" };
+            let image = point.image.read("/a").expect("the file is there from the start");
+            format!("{after} {:?} {}", point.operation, String::from_utf8_lossy(&image))
+        })
+        .collect();
+    let expected = [
+        "before Sync 1",
+        "after Sync 1",
+        "before Sync 12",
+        "after Sync 12",
+        "before Sync 123",
+        "after Sync 123",
+        "before SyncDirectory 123",
+        "after SyncDirectory 123",
+    ];
+    assert_eq!(told, expected);
+    let worst = |index: usize| points[index].image.crash(CrashPlan::lose_everything()).read("/a");
+    assert_eq!(worst(6), None);
+    assert_eq!(worst(7).as_deref(), Some(&b"123"[..]));
+
+    files.record_crash_points(Recording::Changes);
+    file.append(b"4").expect("it takes bytes");
+    files.rename(Path::new("/a"), Path::new("/b")).expect("it is renamed");
+    files.stat(Path::new("/b")).expect("it is there");
+    assert_eq!(files.crash_point_count(), points.len() + 4, "two around each change");
+}
