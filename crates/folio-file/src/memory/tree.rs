@@ -446,3 +446,34 @@ pub(super) fn names_of(path: &Path) -> Vec<String> {
     }
     names
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{CrashPlan, FileSystem, MemoryFileSystem, OpenMode};
+    use std::path::Path;
+
+    /// Thousands of replaced files do not pile up, and a directory that goes
+    /// while changes in it are still unsynced is missed by nobody.
+    #[test]
+    fn files_without_a_name_are_let_go_of() {
+        let files = MemoryFileSystem::new();
+        let open = |path: &str| files.open(Path::new(path), OpenMode::Append).expect("it opens");
+        files.create_directory(Path::new("/d/gone")).expect("it is made");
+        files.sync_directory(Path::new("/")).expect("it syncs");
+        for round in 0..5000_u32 {
+            open("/d/new").append(&round.to_le_bytes()).expect("it takes bytes");
+            files.rename(Path::new("/d/new"), Path::new("/d/a")).expect("it is renamed");
+            files.sync_directory(Path::new("/d")).expect("it syncs");
+            if round == 2 {
+                open("/d/gone/x");
+                files.rename(Path::new("/d/gone/x"), Path::new("/x")).expect("it is renamed");
+                files.remove_directory(Path::new("/d/gone")).expect("it is empty");
+            }
+        }
+        files.sync_directory(Path::new("/")).expect("it syncs");
+        let found = files.crash(CrashPlan::lose_everything());
+        assert_eq!(found.paths(), [Path::new("/d/a"), Path::new("/x")]);
+        let kept = files.tree().nodes.len();
+        assert!(kept < 200, "{kept} nodes are kept");
+    }
+}

@@ -1,0 +1,359 @@
+//! The writer's lock, between threads, between processes, and across a fork.
+//!
+//! The tests that need a second process start this binary again with one of
+//! the ignored tests, which are the parts that process plays.
+
+use std::env;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio, id};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use folio_file::{
+    DiskFileSystem, Fault, FaultKind, FileSystem, LockError, MemoryFileSystem, OpenMode, Operation,
+    WriterGuard, WriterLock,
+};
+
+const PATH: &str = "FOLIO_TEST_LOCK";
+const NO_WAIT: Duration = Duration::ZERO;
+const LONG: Duration = Duration::from_secs(20);
+
+fn disk_lock(path: &Path) -> Arc<WriterLock> {
+    Arc::new(WriterLock::new(Arc::new(DiskFileSystem), path.into()))
+}
+
+fn lock_file() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a directory for the test");
+    let path = directory.path().join("folio.lock");
+    (directory, path)
+}
+
+fn holder_of(result: Result<WriterGuard, LockError>) -> Option<u32> {
+    match result {
+        Err(LockError::Held { pid }) => pid,
+        other => panic!("the lock should be held elsewhere: {other:?}"),
+    }
+}
+
+/// Starts a process that plays a part.
+fn start(part: &str, path: &Path) -> Child {
+    Command::new(env::current_exe().expect("a test knows its binary"))
+        .args(["--exact", part, "--ignored", "--nocapture", "--test-threads=1"])
+        .env(PATH, path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts")
+}
+
+/// Waits for a line that the process prints; the harness prints others.
+fn wait_for(child: &mut Child, line: &str) -> BufReader<std::process::ChildStdout> {
+    let mut output = BufReader::new(child.stdout.take().expect("it is piped"));
+    let mut read = String::new();
+    while !read.trim_end().ends_with(line) {
+        read.clear();
+        assert!(output.read_line(&mut read).expect("it reads") > 0, "it ended before {line:?}");
+    }
+    output
+}
+
+fn own_path() -> PathBuf {
+    env::var_os(PATH).expect("the starting test says which lock").into()
+}
+
+#[test]
+#[ignore = "a part that other tests start as a process"]
+fn part_holder() {
+    let guard = disk_lock(&own_path()).acquire(LONG).expect("it is free");
+    println!("held");
+    let _ = std::io::stdin().read(&mut [0]);
+    drop(guard);
+    println!("released");
+    let _ = std::io::stdin().read(&mut [0]);
+}
+
+/// Takes the lock often, and adds one to a number in a file each time, which
+/// goes wrong if anybody else does so at the same time.
+#[test]
+#[ignore = "a part that other tests start as a process"]
+fn part_counter() {
+    let path = own_path();
+    for _ in 0..100 {
+        let lock = disk_lock(&path);
+        let guard = lock.acquire(LONG).expect("the others give it back");
+        let counter = path.with_file_name("counter");
+        let number: u64 = fs::read_to_string(&counter).expect("it is there").parse().expect("one");
+        fs::write(&counter, (number + 1).to_string()).expect("it is written");
+        drop(guard);
+    }
+}
+
+#[test]
+fn one_process_counts_its_holders() {
+    let files = Arc::new(MemoryFileSystem::new());
+    let lock = Arc::new(WriterLock::new(files.clone(), "/folio.lock".into()));
+    let other = Arc::new(WriterLock::new(files.clone(), "/folio.lock".into()));
+    assert!(files.paths().is_empty(), "nothing is created before the first use");
+    assert!(!lock.is_held_elsewhere(), "a missing file is not held");
+
+    let first = lock.acquire(NO_WAIT).expect("it is free");
+    let second = lock.try_acquire().expect("this process has it");
+    assert_eq!(files.read("/folio.lock"), Some(format!("{}\n", id()).into_bytes()));
+    assert_eq!(holder_of(other.try_acquire()), Some(id()));
+    assert!(lock.is_held_here() && !lock.is_held_elsewhere());
+    assert!(!other.is_held_here() && other.is_held_elsewhere());
+    drop(first);
+    assert_eq!(holder_of(other.try_acquire()), Some(id()), "one holder is left");
+    drop(second);
+    assert!(!lock.is_held_here() && !other.is_held_elsewhere());
+    let third = other.try_acquire().expect("it was given back");
+    assert_eq!(holder_of(lock.try_acquire()), Some(id()));
+    drop(third);
+    assert_eq!(files.paths(), [Path::new("/folio.lock")], "the file stays");
+}
+
+#[test]
+fn the_message_names_the_holder_and_the_way_out() {
+    let (_directory, path) = lock_file();
+    let _guard = disk_lock(&path).acquire(NO_WAIT).expect("it is free");
+    let error = disk_lock(&path).try_acquire().expect_err("it is held");
+    let expected = format!(
+        "the database is open for writing in another process (pid {}); \
+         open it read-only or close the other",
+        id()
+    );
+    assert_eq!(error.to_string(), expected);
+    // What the file says is never trusted to be a number.
+    for text in [&b""[..], b"\n", b"x", b"99999999999999999999\n", b"\xff\xfe", &[b'1'; 99]] {
+        fs::write(&path, text).expect("it is written");
+        assert_eq!(holder_of(disk_lock(&path).try_acquire()), None, "{text:?}");
+    }
+}
+
+#[test]
+fn another_process_is_waited_for() {
+    let (_directory, path) = lock_file();
+    let mut child = start("part_holder", &path);
+    let output = wait_for(&mut child, "held");
+    let lock = disk_lock(&path);
+    assert!(lock.is_held_elsewhere());
+    assert_eq!(holder_of(lock.try_acquire()), Some(child.id()));
+
+    let start = Instant::now();
+    let timeout = Duration::from_millis(150);
+    assert_eq!(holder_of(lock.acquire(timeout)), Some(child.id()));
+    assert!(start.elapsed() >= timeout, "it waited");
+
+    let waiting = {
+        let lock = Arc::clone(&lock);
+        thread::spawn(move || lock.acquire(LONG))
+    };
+    thread::sleep(Duration::from_millis(50));
+    assert!(!waiting.is_finished(), "it is still held");
+    let mut input = child.stdin.take().expect("it is piped");
+    input.write_all(b"x").expect("it listens");
+    let guard = waiting.join().expect("no panic").expect("it was given back in time");
+    assert_eq!(lock.holder(), Some(id()));
+    drop((guard, input, output));
+    child.wait().expect("it ends");
+}
+
+#[test]
+fn a_killed_process_holds_nothing() {
+    let (_directory, path) = lock_file();
+    let mut child = start("part_holder", &path);
+    let _output = wait_for(&mut child, "held");
+    let lock = disk_lock(&path);
+    holder_of(lock.try_acquire());
+    child.kill().expect("it is killed");
+    child.wait().expect("it ends");
+    assert!(!lock.is_held_elsewhere());
+    assert_eq!(lock.holder(), Some(child.id()), "it could not tidy up");
+    let _guard = lock.acquire(NO_WAIT).expect("the system gave the lock back");
+    assert_eq!(lock.holder(), Some(id()));
+}
+
+/// Processes that write in turn, and readers that keep asking.
+#[test]
+fn writers_never_meet_and_readers_do_not_disturb() {
+    let (_directory, path) = lock_file();
+    let counter = path.with_file_name("counter");
+    fs::write(&counter, "0").expect("it is written");
+    let mut children: Vec<_> = (0..3).map(|_| start("part_counter", &path)).collect();
+    let mut asked = 0;
+    while children.iter_mut().any(|child| child.try_wait().expect("it is ours").is_none()) {
+        disk_lock(&path).is_held_elsewhere();
+        asked += 1;
+    }
+    for mut child in children {
+        assert!(child.wait().expect("it ended").success(), "a writer failed");
+    }
+    assert!(asked > 0, "somebody asked");
+    assert_eq!(fs::read_to_string(&counter).expect("it is there"), "300");
+}
+
+/// Asking takes the lock shared for a moment, which must not look like a writer.
+#[test]
+fn a_question_is_not_taken_for_a_writer() {
+    let files = Arc::new(MemoryFileSystem::new());
+    let asking = files.open(Path::new("/folio.lock"), OpenMode::Append).expect("it opens");
+    let lock = Arc::new(WriterLock::new(files, "/folio.lock".into()));
+    assert!(asking.try_lock_shared().expect("memory locks"));
+    let waiting = {
+        let lock = Arc::clone(&lock);
+        thread::spawn(move || lock.try_acquire().map(|_| ()))
+    };
+    thread::sleep(Duration::from_millis(2));
+    asking.unlock().expect("memory unlocks");
+    waiting.join().expect("no panic").expect("a question does not refuse a writer");
+}
+
+#[test]
+fn threads_share_one_hold() {
+    let (_directory, path) = lock_file();
+    let lock = disk_lock(&path);
+    let (inside, barrier) = (AtomicUsize::new(0), Barrier::new(4));
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    let guard = lock.acquire(LONG).expect("this process has it");
+                    inside.fetch_add(1, Ordering::SeqCst);
+                    barrier.wait();
+                    assert_eq!(inside.load(Ordering::SeqCst), 4, "all four are in");
+                    assert!(disk_lock(&path).is_held_elsewhere());
+                    barrier.wait();
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                    drop(guard);
+                    barrier.wait();
+                }
+            });
+        }
+    });
+    assert!(!lock.is_held_here());
+    drop(disk_lock(&path).try_acquire().expect("the last one gave it back"));
+}
+
+#[test]
+fn a_replaced_lock_file_is_noticed_when_taking() {
+    let (_directory, path) = lock_file();
+    drop(disk_lock(&path).acquire(NO_WAIT).expect("it is free"));
+    fs::remove_file(&path).expect("it is removed");
+    let _guard = disk_lock(&path).acquire(NO_WAIT).expect("a new file is made");
+    assert_eq!(holder_of(disk_lock(&path).try_acquire()), Some(id()));
+}
+
+#[test]
+fn refusals_of_the_system_are_passed_on() {
+    let files = Arc::new(MemoryFileSystem::new());
+    let kind_of = |path: &str| {
+        let lock = Arc::new(WriterLock::new(files.clone(), path.into()));
+        match lock.acquire(LONG) {
+            Err(LockError::Io { source, path: named }) => {
+                assert_eq!(named, Path::new(path));
+                source.kind()
+            }
+            other => panic!("an error was expected: {other:?}"),
+        }
+    };
+    assert_eq!(kind_of("/missing/folio.lock"), std::io::ErrorKind::NotFound);
+    for operation in [Operation::Create, Operation::Lock, Operation::Metadata] {
+        files.inject(Fault::next(operation, FaultKind::Eio));
+        assert_eq!(kind_of("/folio.lock"), std::io::ErrorKind::Other, "{operation:?}");
+    }
+    files.set_read_only(true);
+    assert_eq!(kind_of("/folio.lock"), std::io::ErrorKind::ReadOnlyFilesystem);
+    files.set_read_only(false);
+    // The pid is a courtesy: without room for it the lock is given all the same.
+    files.set_capacity(Some(0));
+    let lock = Arc::new(WriterLock::new(files, "/folio.lock".into()));
+    let _guard = lock.acquire(NO_WAIT).expect("a full disk is no reason to refuse");
+}
+
+#[cfg(unix)]
+mod fork {
+    use std::io::{PipeReader, PipeWriter, pipe};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::process::exit;
+
+    use super::*;
+
+    #[test]
+    fn a_child_neither_uses_nor_frees_its_parents_lock() {
+        let (_directory, path) = lock_file();
+        let output = start("fork::part_parent", &path).wait_with_output().expect("it ends");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{text}");
+        assert!(text.contains("the whole story was told"), "{text}");
+    }
+
+    /// Runs alone in its process, so that forking meets no other thread's locks.
+    #[test]
+    #[ignore = "a part that another test starts as a process"]
+    fn part_parent() {
+        let lock = disk_lock(&own_path());
+        let guard = lock.acquire(NO_WAIT).expect("it is free");
+        let parent = id();
+        let (child_listens, tell_child) = pipe().expect("the system has pipes");
+        let (parent_listens, tell_parent) = pipe().expect("the system has pipes");
+        // SAFETY: the harness runs this test alone and on one thread, so the
+        // child inherits no lock of another thread and may allocate.
+        #[allow(unsafe_code)]
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let story =
+                AssertUnwindSafe(|| tell_childs(&lock, guard, parent, child_listens, tell_parent));
+            exit(i32::from(catch_unwind(story).is_err()));
+        }
+        assert!(child > 0, "the system forks");
+        drop(tell_parent);
+        let child = u32::try_from(child).expect("it is positive");
+        tell_parents(&lock, guard, child, parent_listens, tell_child);
+        println!("the whole story was told");
+    }
+
+    fn tell_childs(
+        lock: &Arc<WriterLock>,
+        guard: WriterGuard,
+        parent: u32,
+        mut listen: PipeReader,
+        mut tell: PipeWriter,
+    ) {
+        assert!(!lock.is_held_here(), "the child holds nothing");
+        assert!(lock.is_held_elsewhere(), "its parent does");
+        assert_eq!(holder_of(lock.try_acquire()), Some(parent));
+        drop(guard);
+        assert_eq!(holder_of(lock.try_acquire()), Some(parent), "the guard was not its own");
+        tell.write_all(b"1").expect("the parent listens");
+
+        listen.read_exact(&mut [0]).expect("the parent has let go");
+        let own = lock.acquire(NO_WAIT).expect("it is free now");
+        assert_eq!(lock.holder(), Some(id()));
+        tell.write_all(b"2").expect("the parent listens");
+        listen.read_exact(&mut [0]).expect("the parent has looked");
+        drop(own);
+        tell.write_all(b"3").expect("the parent listens");
+    }
+
+    fn tell_parents(
+        lock: &Arc<WriterLock>,
+        guard: WriterGuard,
+        child: u32,
+        mut listen: PipeReader,
+        mut tell: PipeWriter,
+    ) {
+        listen.read_exact(&mut [0]).expect("the child lives");
+        assert_eq!(holder_of(disk_lock(lock.path()).try_acquire()), Some(id()), "still ours");
+        drop(guard);
+        tell.write_all(b"1").expect("the child listens");
+        listen.read_exact(&mut [0]).expect("the child lives");
+        assert_eq!(holder_of(lock.try_acquire()), Some(child));
+        tell.write_all(b"2").expect("the child listens");
+        listen.read_exact(&mut [0]).expect("the child lives");
+        drop(lock.try_acquire().expect("the child gave it back"));
+    }
+}
