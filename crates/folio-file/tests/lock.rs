@@ -5,17 +5,17 @@
 
 use std::env;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio, id};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use folio_file::{
-    DiskFileSystem, Fault, FaultKind, FileSystem, LockError, MemoryFileSystem, OpenMode, Operation,
-    WriterGuard, WriterLock,
+    DirectoryEntry, DiskFileSystem, Fault, FaultKind, File, FileSystem, LockError,
+    MemoryFileSystem, OpenMode, Operation, Stat, WriterGuard, WriterLock,
 };
 
 const PATH: &str = "FOLIO_TEST_LOCK";
@@ -70,10 +70,10 @@ fn own_path() -> PathBuf {
 fn part_holder() {
     let guard = disk_lock(&own_path()).acquire(LONG).expect("it is free");
     println!("held");
-    let _ = std::io::stdin().read(&mut [0]);
+    let _ = io::stdin().read(&mut [0]);
     drop(guard);
     println!("released");
-    let _ = std::io::stdin().read(&mut [0]);
+    let _ = io::stdin().read(&mut [0]);
 }
 
 /// Takes the lock often, and adds one to a number in a file each time, which
@@ -239,15 +239,6 @@ fn threads_share_one_hold() {
 }
 
 #[test]
-fn a_replaced_lock_file_is_noticed_when_taking() {
-    let (_directory, path) = lock_file();
-    drop(disk_lock(&path).acquire(NO_WAIT).expect("it is free"));
-    fs::remove_file(&path).expect("it is removed");
-    let _guard = disk_lock(&path).acquire(NO_WAIT).expect("a new file is made");
-    assert_eq!(holder_of(disk_lock(&path).try_acquire()), Some(id()));
-}
-
-#[test]
 fn refusals_of_the_system_are_passed_on() {
     let files = Arc::new(MemoryFileSystem::new());
     let kind_of = |path: &str| {
@@ -260,18 +251,79 @@ fn refusals_of_the_system_are_passed_on() {
             other => panic!("an error was expected: {other:?}"),
         }
     };
-    assert_eq!(kind_of("/missing/folio.lock"), std::io::ErrorKind::NotFound);
+    assert_eq!(kind_of("/missing/folio.lock"), io::ErrorKind::NotFound);
     for operation in [Operation::Create, Operation::Lock, Operation::Metadata] {
         files.inject(Fault::next(operation, FaultKind::Eio));
-        assert_eq!(kind_of("/folio.lock"), std::io::ErrorKind::Other, "{operation:?}");
+        assert_eq!(kind_of("/folio.lock"), io::ErrorKind::Other, "{operation:?}");
     }
     files.set_read_only(true);
-    assert_eq!(kind_of("/folio.lock"), std::io::ErrorKind::ReadOnlyFilesystem);
+    assert_eq!(kind_of("/folio.lock"), io::ErrorKind::ReadOnlyFilesystem);
     files.set_read_only(false);
     // The pid is a courtesy: without room for it the lock is given all the same.
     files.set_capacity(Some(0));
     let lock = Arc::new(WriterLock::new(files, "/folio.lock".into()));
     let _guard = lock.acquire(NO_WAIT).expect("a full disk is no reason to refuse");
+}
+
+/// Puts another file in the place of the lock file, once, right after it was opened.
+#[derive(Debug)]
+struct Meddler {
+    files: MemoryFileSystem,
+    is_done: AtomicBool,
+}
+
+impl FileSystem for Meddler {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        let file = self.files.open(path, mode)?;
+        if !self.is_done.swap(true, Ordering::SeqCst) {
+            self.files.replace(path, b"")?;
+        }
+        Ok(file)
+    }
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        self.files.stat(path)
+    }
+    fn stat_link(&self, path: &Path) -> io::Result<Stat> {
+        self.files.stat_link(path)
+    }
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        self.files.create_directory(path)
+    }
+    fn read_directory(&self, path: &Path) -> io::Result<Vec<DirectoryEntry>> {
+        self.files.read_directory(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.files.rename(from, to)
+    }
+    fn remove_file(&self, path: &Path) -> io::Result<()> {
+        self.files.remove_file(path)
+    }
+    fn remove_directory(&self, path: &Path) -> io::Result<()> {
+        self.files.remove_directory(path)
+    }
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        self.files.sync_directory(path)
+    }
+    fn is_network(&self, path: &Path) -> bool {
+        self.files.is_network(path)
+    }
+    fn now(&self) -> SystemTime {
+        self.files.now()
+    }
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        self.files.canonical(path)
+    }
+}
+
+/// Whoever locks a file that has lost its name has locked nothing.
+#[test]
+fn a_file_replaced_between_opening_and_locking_is_opened_again() {
+    let files = MemoryFileSystem::new();
+    let meddler = Meddler { files: files.clone(), is_done: AtomicBool::new(false) };
+    let lock = Arc::new(WriterLock::new(Arc::new(meddler), "/folio.lock".into()));
+    let _guard = lock.acquire(NO_WAIT).expect("it is free");
+    let other = Arc::new(WriterLock::new(Arc::new(files), "/folio.lock".into()));
+    assert_eq!(holder_of(other.try_acquire()), Some(id()));
 }
 
 #[cfg(unix)]
@@ -298,6 +350,7 @@ mod fork {
         let lock = disk_lock(&own_path());
         let guard = lock.acquire(NO_WAIT).expect("it is free");
         let parent = id();
+        let _bystander = bystander();
         let (child_listens, tell_child) = pipe().expect("the system has pipes");
         let (parent_listens, tell_parent) = pipe().expect("the system has pipes");
         // SAFETY: the harness runs this test alone and on one thread, so the
@@ -305,6 +358,7 @@ mod fork {
         #[allow(unsafe_code)]
         let child = unsafe { libc::fork() };
         if child == 0 {
+            drop(tell_child);
             let story =
                 AssertUnwindSafe(|| tell_childs(&lock, guard, parent, child_listens, tell_parent));
             exit(i32::from(catch_unwind(story).is_err()));
@@ -314,6 +368,22 @@ mod fork {
         let child = u32::try_from(child).expect("it is positive");
         tell_parents(&lock, guard, child, parent_listens, tell_child);
         println!("the whole story was told");
+    }
+
+    /// A child that shares the open lock file until its parent ends, and does
+    /// nothing. Giving the lock back by closing the file would leave it there.
+    fn bystander() -> PipeWriter {
+        let (mut listens, alive) = pipe().expect("the system has pipes");
+        // SAFETY: as in `part_parent`.
+        #[allow(unsafe_code)]
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            drop(alive);
+            let _ = listens.read(&mut [0]);
+            exit(0);
+        }
+        assert!(child > 0, "the system forks");
+        alive
     }
 
     fn tell_childs(
