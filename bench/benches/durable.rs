@@ -1,0 +1,115 @@
+//! Durable puts: each survives a power cut once it has returned.
+//!
+//! - `put_1`: one writer, one document after the other.
+//! - `put_8`: eight writers at once, each in a thread. A store that lets waiting
+//!   writers share one sync (group commit) gains here.
+//!
+//! Beside the systems stands the floor: a bare loop of `write` and `fdatasync`
+//! at the end of a file, which is what the device can do.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::thread;
+
+use folio_bench::Result;
+use folio_bench::contest::{Entrant, Stopwatch};
+use folio_bench::record::{Record, records};
+use folio_bench::results::Sample;
+use folio_bench::scratch::settle;
+use folio_bench::store::{DurableStore, DurableWriter, roster};
+use folio_bench::suite::{self, Suite, Workload};
+
+/// The name of the floor in the tables.
+const FLOOR: &str = "write + fdatasync";
+
+/// Puts per sample.
+const PUTS: usize = 400;
+
+fn main() -> ExitCode {
+    suite::run("durable", env!("CARGO_TARGET_TMPDIR"), |suite| {
+        let records = records((PUTS * (suite.arguments.repetitions + 1)) as u64);
+        puts(suite, "put_1", 1, &records)?;
+        puts(suite, "put_8", 8, &records)
+    })
+}
+
+fn puts(suite: &mut Suite, name: &str, writers: usize, records: &[Record]) -> Result<()> {
+    let documents = records.len() as u64;
+    let mut stores: Vec<(&str, &str, Box<dyn DurableStore>)> = Vec::new();
+    for system in roster() {
+        // The page cache makes no difference to a write; one SQLite is enough.
+        if system.name != "SQLite (64 MiB cache)" && suite.wants(name, system.name, documents) {
+            let store = (system.create_durable)(&suite.scratch.directory()?)?;
+            stores.push((system.name, system.put_durability, store));
+        }
+    }
+    if writers == 1 {
+        let floor = Floor::create(&suite.scratch.directory()?)?;
+        stores.push((FLOOR, "fdatasync after each write", Box::new(floor)));
+    }
+    let entrants = stores.iter().map(|(system, durability, store)| {
+        let mut chunks = records.chunks_exact(PUTS);
+        Entrant::writes(*system, durability, move || {
+            let records = chunks.next().ok_or("no record is left")?;
+            settle();
+            put_all(&**store, writers, records)
+        })
+    });
+    let workload = Workload { name, mode: "", documents, operations: PUTS as u64 };
+    suite.contest(workload, entrants.collect())
+}
+
+/// Puts all records through so many writers, which share them out evenly.
+fn put_all(store: &dyn DurableStore, writers: usize, records: &[Record]) -> Result<Sample> {
+    let failure = Mutex::new(None);
+    let shares = records.chunks_exact(records.len() / writers);
+    let mut watch = Stopwatch::start();
+    thread::scope(|scope| {
+        for share in shares {
+            let failure = &failure;
+            scope.spawn(move || {
+                let put_share = || -> Result<()> {
+                    let mut writer = store.writer()?;
+                    share.iter().try_for_each(|record| writer.put(record))
+                };
+                if let (Err(error), Ok(mut first)) = (put_share(), failure.lock()) {
+                    first.get_or_insert(error);
+                }
+            });
+        }
+    });
+    watch.lap("put");
+    match failure.into_inner().map_err(|_| "a writer panicked")? {
+        Some(error) => Err(error),
+        None => Ok(watch.stop()),
+    }
+}
+
+/// The floor: no store at all.
+struct Floor(File);
+
+impl Floor {
+    fn create(directory: &Path) -> Result<Self> {
+        let path = directory.join("lines");
+        Ok(Self(OpenOptions::new().create(true).append(true).open(path)?))
+    }
+}
+
+impl DurableStore for Floor {
+    fn writer(&self) -> Result<Box<dyn DurableWriter + '_>> {
+        Ok(Box::new(Appender(&self.0)))
+    }
+}
+
+struct Appender<'f>(&'f File);
+
+impl DurableWriter for Appender<'_> {
+    fn put(&mut self, record: &Record) -> Result<()> {
+        self.0.write_all(format!("{}\n", record.line).as_bytes())?;
+        self.0.sync_data()?;
+        Ok(())
+    }
+}

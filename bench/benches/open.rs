@@ -1,0 +1,85 @@
+//! The price of opening: one document from a store that was not open.
+//!
+//! - `open_get_1`: in a process that runs already, files in the page cache.
+//! - `process_get_1`: a whole process that opens, gets one document and ends,
+//!   as a shell command or a serverless function would. Every system's process
+//!   is this executable, so all pay for the same loading.
+//!
+//! Each sample asks for another document. A good index makes the columns for
+//! 10k, 1M and 10M documents equal.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use folio_bench::contest::{Entrant, Stopwatch};
+use folio_bench::record::random_ids;
+use folio_bench::store::{System, roster};
+use folio_bench::suite::{self, Suite, Workload};
+use folio_bench::{Result, child};
+
+/// Above this size only these systems are filled, to keep a run within the hour
+/// and 10 GB; the others have shown by then how they grow.
+const LARGE: u64 = 1_000_000;
+const LARGE_SYSTEMS: [&str; 3] = ["FolioDB", "SQLite", "LMDB"];
+
+/// Opens are short, so a row can afford this many times the usual repetitions.
+const REPETITION_FACTOR: usize = 5;
+
+fn main() -> ExitCode {
+    suite::run("open", env!("CARGO_TARGET_TMPDIR"), |suite| {
+        suite.arguments.repetitions *= REPETITION_FACTOR;
+        for documents in suite.arguments.sizes_or(&[10_000, 1_000_000, 10_000_000]) {
+            opens(suite, documents)?;
+        }
+        Ok(())
+    })
+}
+
+fn opens(suite: &mut Suite, documents: u64) -> Result<()> {
+    let systems = roster()
+        .into_iter()
+        .filter(|system| documents <= LARGE || LARGE_SYSTEMS.contains(&system.name));
+    let stores = suite.fill_wanted(systems, documents, &["open_get_1", "process_get_1"])?;
+    let ids = random_ids(documents, suite.arguments.repetitions as u64 + 1);
+
+    let entrants = stores.iter().map(|store| in_process(store, &ids)).collect();
+    let workload = |name| Workload { name, mode: "cold", documents, operations: 1 };
+    suite.contest(workload("open_get_1"), entrants)?;
+
+    let entrants = stores.iter().map(|store| whole_process(store, &ids)).collect();
+    suite.contest(workload("process_get_1"), entrants)?;
+
+    for (_, directory) in stores {
+        std::fs::remove_dir_all(directory)?;
+    }
+    Ok(())
+}
+
+fn in_process<'a>(store: &'a (System, PathBuf), ids: &'a [String]) -> Entrant<'a> {
+    let (system, directory) = store;
+    let mut ids = ids.iter();
+    Entrant::reads(system.name, move || {
+        let id = std::slice::from_ref(ids.next().ok_or("no id is left")?);
+        let mut watch = Stopwatch::start();
+        let store = (system.open)(directory)?;
+        watch.lap("open");
+        let seen = store.get_raw(id)?;
+        watch.lap("lookup");
+        drop(store);
+        let sample = watch.closed();
+        if seen.count == 1 { Ok(sample) } else { Err(format!("{id:?} was not found").into()) }
+    })
+}
+
+fn whole_process<'a>(store: &'a (System, PathBuf), ids: &'a [String]) -> Entrant<'a> {
+    let (system, directory) = store;
+    let mut ids = ids.iter();
+    Entrant::reads(system.name, move || {
+        let id = ids.next().ok_or("no id is left")?;
+        let directory = directory.to_str().ok_or("the directory's path is not UTF-8")?;
+        let mut watch = Stopwatch::start();
+        child::spawn(&["get", system.name, directory, id])?;
+        watch.lap("process");
+        Ok(watch.stop())
+    })
+}

@@ -1,0 +1,81 @@
+//! Reading everything.
+//!
+//! - `scan_raw`: every document's bytes, cold (open included) and warm.
+//! - `scan_serde_json`, `scan_sonic_rs`: the same, and each document parsed by
+//!   one and the same parser for everybody; warm.
+//! - `scan_serde_json_plain`: as `scan_serde_json`, in a build without FolioDB
+//!   ([`PLAIN`]).
+//! - `scan_native`: by the parsed interface a system offers itself. Only
+//!   FolioDB has one; the row stands beside the parsers' to be compared.
+
+use std::process::ExitCode;
+
+use folio_bench::Result;
+use folio_bench::contest::{Entrant, Stopwatch};
+use folio_bench::record::records;
+use folio_bench::store::{Handle, Parser, Tally, roster};
+use folio_bench::suite::{self, PLAIN, Suite, Workload, expect};
+
+fn main() -> ExitCode {
+    suite::run("scan", env!("CARGO_TARGET_TMPDIR"), |suite| {
+        for documents in suite.arguments.sizes_or(&[100_000]) {
+            scans(suite, documents)?;
+        }
+        Ok(())
+    })
+}
+
+/// One way to read everything.
+type Scan = fn(&dyn Handle) -> Result<Tally>;
+
+const RAW: Scan = |store| store.scan_raw();
+const WARM: [(&str, Scan); 4] = [
+    ("scan_raw", RAW),
+    (if PLAIN { "scan_serde_json_plain" } else { "scan_serde_json" }, |store| {
+        store.scan_parsed(Parser::SerdeJson)
+    }),
+    ("scan_sonic_rs", |store| store.scan_parsed(Parser::SonicRs)),
+    ("scan_native", |store| store.scan_native().unwrap_or_else(|| store.scan_raw())),
+];
+
+fn scans(suite: &mut Suite, documents: u64) -> Result<()> {
+    let written = Tally::of(records(documents).iter().map(|record| record.line.as_bytes()));
+    let workload = |name, mode| Workload { name, mode, documents, operations: documents };
+
+    let names = WARM.map(|(name, _)| name);
+    let stores = suite.fill_wanted(roster(), documents, &names)?;
+
+    let cold = stores.iter().map(|(system, directory)| {
+        Entrant::reads(system.name, move || {
+            let mut watch = Stopwatch::start();
+            let store = (system.open)(directory)?;
+            watch.lap("open");
+            let seen = store.scan_raw()?;
+            watch.lap("scan");
+            drop(store);
+            let sample = watch.closed();
+            expect(seen, written)?;
+            Ok(sample)
+        })
+    });
+    suite.contest(workload("scan_raw", "cold"), cold.collect())?;
+
+    let mut open = Vec::new();
+    for (system, directory) in &stores {
+        open.push((*system, (system.open)(directory)?));
+    }
+    for (name, scan) in WARM {
+        let entrants = open.iter().filter(|(system, _)| name != "scan_native" || system.is_ours());
+        let entrants = entrants.map(|(system, store)| {
+            Entrant::reads(system.name, move || {
+                let mut watch = Stopwatch::start();
+                let seen = scan(&**store)?;
+                watch.lap("scan");
+                expect(seen, written)?;
+                Ok(watch.stop())
+            })
+        });
+        suite.contest(workload(name, "warm"), entrants.collect())?;
+    }
+    Ok(())
+}

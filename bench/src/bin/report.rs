@@ -1,0 +1,67 @@
+//! Merges and renders results.
+//!
+//! ```text
+//! report merge <out.json> <part.json>...
+//! report render <results.json> <docs directory> [README.md]
+//! ```
+//!
+//! Beside `NAME.json`, `NAME.notes.md` holds what people have to say about the run.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use folio_bench::results::Results;
+use folio_bench::{Result, report};
+
+const USAGE: &str = "usage: report merge <out.json> <part.json>...\n       \
+                     report render <results.json> <docs directory> [README.md]";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match arguments[..] {
+        ["merge", out, first, ref parts @ ..] => merge(Path::new(out), Path::new(first), parts),
+        ["render", results, docs] => render(Path::new(results), Path::new(docs)),
+        ["render", results, docs, readme] => render(Path::new(results), Path::new(docs))
+            .and_then(|()| claim(Path::new(results), Path::new(readme))),
+        _ => Err(USAGE.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn merge(out: &Path, first: &Path, parts: &[&str]) -> Result<()> {
+    let mut results = Results::read(first)?;
+    for part in parts {
+        results.merge(Results::read(Path::new(part))?)?;
+    }
+    results.write(out)
+}
+
+/// Writes the pages and the picture.
+fn render(results_path: &Path, docs: &Path) -> Result<()> {
+    let results = Results::read(results_path)?;
+    let name = results_path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("results");
+    fs::create_dir_all(docs)?;
+    let notes = fs::read_to_string(results_path.with_extension("notes.md")).unwrap_or_default();
+    fs::write(docs.join("documents.md"), report::document(&results, name, &notes))?;
+    fs::write(docs.join("documents.html"), report::page(&results))?;
+    fs::write(docs.join("documents.png"), report::png(&report::overview(&results))?)?;
+    println!("rendered {} into {}", results_path.display(), docs.display());
+    Ok(())
+}
+
+/// Renews the claims in the README.
+fn claim(results_path: &Path, readme: &Path) -> Result<()> {
+    let results = Results::read(results_path)?;
+    let text = fs::read_to_string(readme)?;
+    fs::write(readme, report::insert(&text, &results)?)?;
+    println!("renewed the claims in {}", readme.display());
+    Ok(())
+}
