@@ -149,6 +149,30 @@ fn an_unsynced_append_meets_every_fate() {
     }
 }
 
+/// What each kind of loss may leave of three appended sectors and two more.
+#[test]
+fn kinds_of_loss_differ() {
+    let files = MemoryFileSystem::new();
+    let file = durable_file(&files, "/a", &filled("k"));
+    for letters in ["ab", "cd"] {
+        file.append(&filled(letters)).expect("it takes bytes");
+    }
+    let seen = |data: DataLoss| -> Vec<String> {
+        let plan = |seed| CrashPlan { seed, data, names: NameLoss::Nothing };
+        let contents = outcomes_under(&files, "/a", plan).into_keys().flatten();
+        let mut seen: Vec<_> = contents.map(|content| sectors(&content)).collect();
+        seen.sort();
+        seen
+    };
+    assert_eq!(seen(DataLoss::Nothing), ["kabcd"]);
+    assert_eq!(seen(DataLoss::Everything), ["k"]);
+    let prefixes = ["k", "k..", "k.b", "ka.", "kab", "kab..", "kab.d", "kabc.", "kabcd"];
+    assert_eq!(seen(DataLoss::Prefix), prefixes);
+    let subsets = ["k", "k..", "k....", "k..cd", "kab", "kab..", "kabcd"];
+    assert_eq!(seen(DataLoss::Subset), subsets);
+    assert_eq!(seen(DataLoss::Sectors).len(), 1 + 4 + 16, "each size with each set of sectors");
+}
+
 /// A sector overwritten twice holds one of the three states, never a mixture,
 /// and may hold the middle one.
 #[test]
@@ -197,6 +221,21 @@ fn a_truncation_is_lost_or_kept() {
     for content in outcomes(&files, "/a").into_keys().flatten() {
         assert!(["a", "a.."].contains(&sectors(&content).as_str()), "cut bytes never come back");
     }
+}
+
+/// Once the smaller size is durable, what was cut off is gone, also where the
+/// file has grown over it since.
+#[test]
+fn cut_off_bytes_do_not_show_through() {
+    let files = MemoryFileSystem::new();
+    let file = durable_file(&files, "/a", &filled("abc"));
+    file.truncate(SECTOR as u64).expect("it shrinks");
+    file.append(&filled("x")).expect("it takes bytes");
+    let contents = outcomes(&files, "/a").into_keys().flatten();
+    let seen: BTreeSet<_> = contents.map(|content| sectors(&content)).collect();
+    // Overwritten in place before the size was durable: "axc".
+    let expected = ["a", "a.", "abc", "ax", "axc"];
+    assert_eq!(seen.iter().map(String::as_str).collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -282,6 +321,60 @@ fn names_keep_their_order_in_a_journal_only() {
     files.sync_directory(Path::new("/d")).expect("it syncs");
     assert_eq!(trees(NameLoss::Prefix), set(&["132"]), "the journal has the one in between");
     assert_eq!(trees(NameLoss::Subset), set(&["13", "132"]));
+}
+
+#[test]
+fn a_file_is_in_one_place() {
+    let files = MemoryFileSystem::new();
+    durable_file(&files, "/a", b"x");
+    files.rename(Path::new("/a"), Path::new("/b")).expect("it is renamed");
+    files.rename(Path::new("/b"), Path::new("/c")).expect("it is renamed");
+    let mut seen = BTreeSet::new();
+    for seed in 0..SEEDS {
+        let paths = files.crash(CrashPlan::new(seed)).paths();
+        assert_eq!(paths.len(), 1, "seed {seed}: {paths:?}");
+        seen.insert(paths[0].clone());
+    }
+    assert_eq!(seen.len(), 3, "it was seen in every place it had");
+}
+
+/// Random calls, crashed anywhere: the disk is a tree, and every file of it has
+/// one name and opens.
+#[test]
+fn any_crash_leaves_a_tree() {
+    let paths = ["/a", "/b", "/d/a", "/d/b", "/d/e/a", "/e/a", "/d", "/e", "/d/e", "/e/f"];
+    let mut found = 0;
+    for seed in 0..300 {
+        let files = MemoryFileSystem::with_seed(seed);
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut below = |bound: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            usize::try_from(state % bound as u64).expect("a small number")
+        };
+        for step in 0..60 {
+            let (path, other) = (Path::new(paths[below(10)]), Path::new(paths[below(10)]));
+            // Most of these fail, and what does not makes the history.
+            let _ = match below(8) {
+                0 | 1 => files.open(path, OpenMode::Append).and_then(|file| file.append(b"x")),
+                2 => files.create_directory(path).map(|()| 0),
+                3 | 4 => files.rename(path, other).map(|()| 0),
+                5 => files.remove_file(path).map(|()| 0),
+                6 => files.remove_directory(path).map(|()| 0),
+                _ => files.sync_directory(path.parent().expect("not the root")).map(|()| 0),
+            };
+            let disk = files.crash(CrashPlan::new(seed * 1000 + step));
+            let mut inodes = BTreeSet::new();
+            for path in disk.paths() {
+                let file = disk.open(&path, OpenMode::Read).expect("it opens");
+                let inode = file.stat().expect("it has an identity").inode;
+                assert!(inodes.insert(inode), "seed {seed}, step {step}: {path:?} has two names");
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 10_000, "the histories are about something: {found} files");
 }
 
 #[test]

@@ -115,6 +115,16 @@ fn faults_count_the_calls_that_match() {
     assert_eq!(outcomes, [true, true, false, true]);
 }
 
+#[test]
+fn of_two_faults_that_are_due_the_first_decides() {
+    let files = prepared();
+    let file = open(&files, "/d/a", OpenMode::Append);
+    files.inject(Fault::next(Operation::Append, FaultKind::Eio));
+    files.inject(Fault::next(Operation::Any, FaultKind::Enospc));
+    let kinds = [(); 3].map(|()| file.append(b"x").map_err(|error| error.kind()).err());
+    assert_eq!(kinds, [Some(ErrorKind::Other), Some(ErrorKind::StorageFull), None]);
+}
+
 /// Failing at each call in turn is how a store is tested for errors everywhere.
 #[test]
 fn every_call_can_be_made_to_fail() {
@@ -206,9 +216,14 @@ fn a_full_disk_takes_what_fits_and_recovers() {
     files.remove_file(Path::new("/a")).expect("removing needs no room");
     assert!(other.append(b"x").is_err(), "open handles keep the space");
     drop((file, writer));
-    other.append(b"x").expect("the space came back");
+    other.append(b"123456789").expect("the space came back");
+    let third = open(&files, "/c", OpenMode::Append);
+    third.append(b"x").expect("one byte is left");
+    drop(other);
+    files.rename(Path::new("/c"), Path::new("/b")).expect("renaming needs no room");
+    third.append(b"23456789").expect("the space of the replaced file came back");
     files.set_capacity(None);
-    other.append(&[b'x'; 100]).expect("no limit is left");
+    third.append(&[b'x'; 100]).expect("no limit is left");
 }
 
 #[test]

@@ -128,24 +128,24 @@ pub(super) fn surviving_content(file: &FileNode, loss: DataLoss, random: &mut Ra
         _ if count == 0 => file.durable.clone(),
         DataLoss::Everything => file.durable.clone(),
         DataLoss::Nothing if !file.diverged => file.cache.clone(),
-        DataLoss::Nothing => written_back(file, count, |_, _| true),
+        DataLoss::Nothing => written_back(file, count, |_| true),
         DataLoss::Prefix => {
             let torn = index_below(random, count + 1);
             let size_count = (torn + usize::from(random.coin())).min(count);
-            written_back(file, size_count, |change, _| {
+            written_back(file, size_count, |change| {
                 change < torn || (change == torn && random.coin())
             })
         }
         DataLoss::Subset => {
             let kept: Vec<bool> = (0..count).map(|_| random.coin()).collect();
             let size_count = drawn_size_count(random, count);
-            written_back(file, size_count, |change, _| kept[change])
+            written_back(file, size_count, |change| kept[change])
         }
         DataLoss::Sectors | DataLoss::Mixed => {
             // Some crashes catch nearly all sectors, some hardly any.
             let chance = random.below(256);
             let size_count = drawn_size_count(random, count);
-            written_back(file, size_count, |_, _| random.below(256) < chance)
+            written_back(file, size_count, |_| random.below(256) < chance)
         }
     }
 }
@@ -159,13 +159,13 @@ fn index_below(random: &mut Random, bound: usize) -> usize {
     usize::try_from(random.below(bound as u64)).expect("below a usize")
 }
 
-/// Replays the pending changes: after each, the dirty sectors for which
-/// `is_written(change index, sector)` go from the cache to the disk. The sizes
-/// that the first `size_count` changes left behind reach the disk too.
+/// Replays the pending changes: after each, `is_written(change index)` is asked
+/// for every sector it dirtied whether that goes from the cache to the disk. The
+/// sizes that the first `size_count` changes left behind reach the disk too.
 fn written_back(
     file: &FileNode,
     size_count: usize,
-    mut is_written: impl FnMut(usize, u64) -> bool,
+    mut is_written: impl FnMut(usize) -> bool,
 ) -> Content {
     let mut cache = file.base.clone();
     let mut disk = file.durable.clone();
@@ -177,7 +177,7 @@ fn written_back(
             free_truncated(change, &mut disk);
         }
         for sector in change.sectors() {
-            if is_written(index, sector) {
+            if is_written(index) {
                 disk.copy_from(&cache, sector * SECTOR_SIZE, (sector + 1) * SECTOR_SIZE);
             }
         }

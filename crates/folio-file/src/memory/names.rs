@@ -66,8 +66,7 @@ impl NameChange {
         self.places().map(|place| place.directory).chain([self.inode])
     }
 
-    /// Makes the change in the maps that `names_of` gives for a directory. What
-    /// stands elsewhere than the change remembers is left alone.
+    /// Makes the change in the maps that `names_of` gives for a directory.
     pub(super) fn apply(&self, mut names_of: impl FnMut(Inode, NameEdit<'_>)) {
         if let Some(from) = &self.from {
             names_of(from.directory, NameEdit::Remove(&from.name, self.inode));
@@ -82,7 +81,6 @@ impl NameChange {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum NameEdit<'a> {
     Insert(&'a str, Inode),
-    /// Only if the name belongs to this inode.
     Remove(&'a str, Inode),
 }
 
@@ -92,10 +90,10 @@ impl NameEdit<'_> {
             Self::Insert(name, inode) => {
                 Arc::make_mut(names).insert(name.to_owned(), inode);
             }
-            Self::Remove(name, inode) if names.get(name) == Some(&inode) => {
-                Arc::make_mut(names).remove(name);
+            Self::Remove(name, inode) => {
+                let removed = Arc::make_mut(names).remove(name);
+                assert_eq!(removed, Some(inode), "a file leaves {name:?} only if it stands there");
             }
-            Self::Remove(..) => {}
         }
     }
 }
@@ -117,14 +115,12 @@ impl Journal {
     /// changes in it, and the earlier ones that these build upon.
     pub(super) fn sync(&mut self, directory: Inode) -> Vec<NameChange> {
         let mut directories = HashSet::from([directory]);
-        let mut inodes = HashSet::new();
         let mut is_synced = vec![false; self.0.len()];
         for (change, synced) in self.0.iter().zip(&mut is_synced).rev() {
-            let concerned = change.places().any(|place| directories.contains(&place.directory));
-            if concerned || inodes.contains(&change.inode) {
+            // Two steps of one file share the directory it was in between them.
+            if change.places().any(|place| directories.contains(&place.directory)) {
                 *synced = true;
                 directories.extend(change.places().map(|place| place.directory));
-                inodes.insert(change.inode);
             }
         }
         let last_synced = is_synced.iter().rposition(|&synced| synced);
