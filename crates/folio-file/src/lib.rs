@@ -7,6 +7,9 @@
 //! fails on request, so that every claim about crashes is tested rather than
 //! hoped for.
 //!
+//! On top of them stands one thing of its own: [`WriterLock`], by which the
+//! processes that share a database agree on who writes.
+//!
 //! The crate knows nothing of what the bytes mean. It never maps a file that
 //! people edit: [`File::map`] is for index files, which are only ever replaced
 //! by rename.
