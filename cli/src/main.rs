@@ -1,2 +1,52 @@
-//! The folio command.
-fn main() {}
+//! The `folio` command: documents in files you can read, from the shell.
+//!
+//! A run reads: parse the arguments, open the database, do one thing, print.
+//! Every command is a file under `command/`; all of them print through
+//! [`output`], fail through [`failure`] and show progress through [`progress`].
+//! Nothing about the data is decided here: that is the library's.
+
+mod arguments;
+mod command;
+mod console;
+mod failure;
+mod output;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Cli, Command};
+use console::Console;
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let console = Console::new(cli.quiet);
+    match run(cli.command, &console) {
+        Ok(code) => code,
+        Err(failure) => failure.report(&console),
+    }
+}
+
+fn run(command: Command, console: &Console) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Init(arguments) => command::init::run(&arguments, console),
+        Command::Put(arguments) => command::put::run(&arguments, console),
+        Command::Get(arguments) => command::get::run(&arguments, console),
+        Command::Delete(arguments) => command::delete::run(&arguments, console),
+        Command::Patch(arguments) => command::patch::run(&arguments, console),
+        Command::Scan(arguments) => command::scan::run(&arguments, console),
+        Command::List(arguments) => command::list::run(&arguments, console),
+        Command::Stats(arguments) => command::stats::run(&arguments, console),
+        Command::Import(arguments) => command::import::run(&arguments, console),
+        Command::Export(arguments) => command::export::run(&arguments, console),
+        Command::Validate(arguments) => command::validate::run(&arguments, console),
+        Command::Reindex(arguments) => command::reindex::run(&arguments, console),
+        Command::Compact(arguments) => command::compact::run(&arguments, console),
+        Command::Backup(arguments) => command::backup::run(&arguments, console),
+        Command::Pack(arguments) => command::pack::run(&arguments, console),
+        Command::Unpack(arguments) => command::unpack::run(&arguments, console),
+        Command::Completions(arguments) => Ok(command::completions::run(&arguments)),
+    }
+}

@@ -1,0 +1,196 @@
+//! What can be asked of the command, and the arguments that commands share.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use folio::{Collection, CollectionOptions, Database, Layout, OpenOptions, Strict};
+
+use crate::command;
+use crate::failure::Failure;
+use crate::output::Format;
+
+/// A database whose data you can read: JSON documents in JSON Lines files,
+/// with lookups and scans that do not wait.
+#[derive(Debug, Parser)]
+#[command(name = "folio", version, max_term_width = 100, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    /// Print no notes, no progress and no confirmations
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ folio put ./data -c users user_003 --data '{\"name\": \"Ann\", \"age\": 34}'
+  $ folio get ./data -c users user_003 --pretty
+  $ folio import ./data -c flights flights.jsonl --generate-ids
+  $ folio scan ./data -c users --fields name,age --limit 10
+  $ grep Ann ./data/collections/users/meta/data.jsonl
+
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 damage found, 130 interrupted.
+Commands that write create what is missing; commands that read never do.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Init(command::init::Arguments),
+    Put(command::put::Arguments),
+    Get(command::get::Arguments),
+    Delete(command::delete::Arguments),
+    Patch(command::patch::Arguments),
+    Scan(command::scan::Arguments),
+    List(command::list::Arguments),
+    Stats(command::stats::Arguments),
+    Import(command::import::Arguments),
+    Export(command::export::Arguments),
+    Validate(command::validate::Arguments),
+    Reindex(command::reindex::Arguments),
+    Compact(command::compact::Arguments),
+    Backup(command::backup::Arguments),
+    Pack(command::pack::Arguments),
+    Unpack(command::unpack::Arguments),
+    Completions(command::completions::Arguments),
+}
+
+/// A database and one of its collections.
+#[derive(Debug, Args)]
+pub(crate) struct Target {
+    /// The database: a directory, or a .zds archive to read from
+    #[arg(value_name = "DATABASE")]
+    pub(crate) database: PathBuf,
+
+    /// The collection; may be left out when the database has exactly one
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) collection: Option<String>,
+}
+
+impl Target {
+    /// Opens the collection to read from it.
+    pub(crate) fn open_to_read(&self) -> Result<Collection, Failure> {
+        let database = open_to_read(&self.database)?;
+        let name = self.name(&database)?;
+        Ok(database.collection(&name)?)
+    }
+
+    /// Opens the collection to write to it; what is missing is created.
+    pub(crate) fn open_to_write(
+        &self,
+        new: &NewCollection,
+    ) -> Result<(Database, Collection), Failure> {
+        let database = Database::open(&self.database)?;
+        let name = self.name(&database)?;
+        let collection = database.collection_with(&name, &new.options())?;
+        Ok((database, collection))
+    }
+
+    /// Opens the collection, which must be there, to change it.
+    pub(crate) fn open_to_change(&self) -> Result<(Database, Collection), Failure> {
+        let database = open_to_change(&self.database)?;
+        let name = self.name(&database)?;
+        let collection = database.existing_collection(&name)?;
+        Ok((database, collection))
+    }
+
+    fn name(&self, database: &Database) -> Result<String, Failure> {
+        if let Some(name) = &self.collection {
+            return Ok(name.clone());
+        }
+        let mut names = database.collections()?;
+        match names.len() {
+            1 => Ok(names.remove(0)),
+            0 => Err(Failure::Usage("name the collection with -c".to_owned())),
+            _ => Err(Failure::Usage(format!("name the collection with -c: {}", names.join(", ")))),
+        }
+    }
+}
+
+/// A database, and one or all of its collections.
+#[derive(Debug, Args)]
+pub(crate) struct Targets {
+    /// The database: a directory, or a .zds archive to read from
+    #[arg(value_name = "DATABASE")]
+    pub(crate) database: PathBuf,
+
+    /// Only this collection; all of them when left out
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) collection: Option<String>,
+}
+
+impl Targets {
+    /// The names meant, which need not exist when one was given.
+    pub(crate) fn names(&self, database: &Database) -> Result<Vec<String>, Failure> {
+        match &self.collection {
+            Some(name) => Ok(vec![name.clone()]),
+            None => Ok(database.collections()?),
+        }
+    }
+}
+
+/// What a collection is to be if it is created now.
+#[derive(Debug, Args)]
+pub(crate) struct NewCollection {
+    /// Hold every document to the fields and types of the first
+    #[arg(long)]
+    strict: bool,
+
+    /// How a new collection keeps documents: lines of one file, or a file each
+    #[arg(long, value_enum, default_value_t = LayoutName::Lines)]
+    layout: LayoutName,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LayoutName {
+    Lines,
+    Files,
+}
+
+impl NewCollection {
+    fn options(&self) -> CollectionOptions {
+        CollectionOptions {
+            layout: match self.layout {
+                LayoutName::Lines => Layout::Lines,
+                LayoutName::Files => Layout::Files,
+            },
+            strict: if self.strict { Strict::FirstDocument } else { Strict::AsStored },
+        }
+    }
+}
+
+/// How documents are printed.
+#[derive(Debug, Args)]
+pub(crate) struct Printing {
+    /// How to print: on a terminal a table, else JSON Lines
+    #[arg(short, long, value_enum, value_name = "FORMAT")]
+    output: Option<Format>,
+
+    /// Print JSON Lines, as -o jsonl does
+    #[arg(long, conflicts_with_all = ["output", "json"])]
+    jsonl: bool,
+
+    /// Print one JSON array, as -o json does
+    #[arg(long, conflicts_with = "output")]
+    json: bool,
+}
+
+impl Printing {
+    /// The format asked for, if any was.
+    pub(crate) fn format(&self) -> Option<Format> {
+        match (self.jsonl, self.json) {
+            (true, _) => Some(Format::Jsonl),
+            (_, true) => Some(Format::Json),
+            _ => self.output,
+        }
+    }
+}
+
+/// Opens a database without changing anything.
+pub(crate) fn open_to_read(path: &PathBuf) -> Result<Database, Failure> {
+    Ok(Database::open_with(path, &OpenOptions::read_only())?)
+}
+
+/// Opens a database that must be there, to change it.
+pub(crate) fn open_to_change(path: &PathBuf) -> Result<Database, Failure> {
+    Ok(Database::open_with(path, &OpenOptions { create: false, ..OpenOptions::default() })?)
+}

@@ -1,0 +1,46 @@
+//! `folio backup`: a copy of everything.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::arguments::open_to_read;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// Copy the whole database, consistently, while writers go on
+///
+/// The copy is a database of its own. It appears under its name once it is
+/// complete and on the device.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The database to copy
+    #[arg(value_name = "DATABASE")]
+    database: PathBuf,
+
+    /// The directory to create
+    #[arg(value_name = "TARGET")]
+    target: PathBuf,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ folio backup ./data ./copy
+  $ folio validate ./copy";
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    let database = open_to_read(&arguments.database)?;
+    let progress = Progress::begin(console, "copying");
+    let report =
+        database.backup(&arguments.target, &mut |done, total| progress.tell(done, total))?;
+    drop(progress);
+    let (count, size) = (report.file_count, report.size);
+    console.confirm(&format!(
+        "copied {count} files, {size} bytes, to {}",
+        arguments.target.display()
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,52 @@
+//! `folio compact`: dead lines out.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use folio::CompactReport;
+
+use crate::arguments::{Targets, open_to_change};
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// Rewrite the data files without superseded and deleted documents
+///
+/// Documents keep their order and their text. Lines that are no documents move
+/// to a file of their own beside the data, which is named.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    targets: Targets,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ folio compact ./data
+  $ folio compact ./data -c users";
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    let database = open_to_change(&arguments.targets.database)?;
+    let progress = Progress::begin(console, "compacting");
+    for name in arguments.targets.names(&database)? {
+        let collection = database.existing_collection(&name)?;
+        progress.relabel(&format!("compacting {name}"));
+        let report = collection.compact(&mut |done, total| progress.tell(done, total))?;
+        console.tell_notices(&collection);
+        console.confirm(&format!("{name}: {}", describe(&report)))?;
+    }
+    database.close()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a compaction did, in words.
+pub(crate) fn describe(report: &CompactReport) -> String {
+    let CompactReport { document_count, size_before, size_after, .. } = report;
+    let mut text =
+        format!("{document_count} documents, {size_before} bytes before, {size_after} now");
+    if let Some(path) = &report.rejected_path {
+        text += &format!("; {} lines moved to {}", report.rejected_count, path.display());
+    }
+    text
+}

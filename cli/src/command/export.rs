@@ -1,0 +1,96 @@
+//! `folio export`: documents to a file.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use folio::export::{ExportOptions, Format, export, write};
+
+use crate::arguments::Target;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::output::raw_stdout;
+use crate::progress::Progress;
+
+/// Write a collection to a file
+///
+/// The file appears under its name once it is complete. Without -o the
+/// documents go to standard output.
+///
+/// In CSV, columns are the top-level fields in order of first appearance, or
+/// those of --fields; objects and arrays stand as JSON text.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    target: Target,
+
+    /// How to write
+    #[arg(short, long, value_enum, default_value_t = FormatName::Jsonl)]
+    format: FormatName,
+
+    /// The file, or the directory for zds
+    #[arg(short, long, value_name = "PATH")]
+    output: Option<PathBuf>,
+
+    /// Only these fields, as dotted paths; "_id" always comes first
+    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    fields: Vec<String>,
+
+    /// At most so many documents
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FormatName {
+    /// JSON Lines: one document per line
+    Jsonl,
+    /// One JSON array
+    Json,
+    /// Comma-separated values
+    Csv,
+    /// A directory in the layout of ZDS, compacted
+    Zds,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ folio export ./data -c train --format jsonl -o train.jsonl
+  $ folio export ./data -c users --format csv --fields name,address.city -o users.csv
+  $ folio export ./data -c users --format zds -o ./users
+  $ folio export ./data -c train | gzip > train.jsonl.gz";
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    let options = ExportOptions {
+        format: match arguments.format {
+            FormatName::Jsonl => Format::JsonLines,
+            FormatName::Json => Format::Json,
+            FormatName::Csv => Format::Csv,
+            FormatName::Zds => Format::Zds,
+        },
+        fields: arguments.fields.clone(),
+        limit: arguments.limit,
+    };
+    let Some(path) = &arguments.output else {
+        if arguments.format == FormatName::Zds {
+            return Err(Failure::Usage("name the directory to export to with -o".to_owned()));
+        }
+        let collection = arguments.target.open_to_read()?;
+        console.tell_notices(&collection);
+        write(&collection, &mut raw_stdout(), &options, &mut |_, _| true)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let collection = arguments.target.open_to_read()?;
+    console.tell_notices(&collection);
+    let progress = Progress::begin(console, "exporting");
+    let report =
+        export(&collection, path, &options, &mut |done, total| progress.tell(done, total))?;
+    drop(progress);
+    console.confirm(&format!(
+        "exported {} documents to {}",
+        report.document_count,
+        path.display()
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}

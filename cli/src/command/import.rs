@@ -1,0 +1,255 @@
+//! `folio import`: documents from files.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use folio::Collection;
+use folio::import::{Format, ImportOptions, ImportReport, OnConflict, Source, import};
+use serde_json::json;
+
+use crate::arguments::{NewCollection, Target};
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// Rejected records shown one by one.
+const REJECTED_SHOWN: usize = 10;
+
+/// Store the documents of files, or of standard input
+///
+/// Reads JSON Lines, a JSON array, or CSV under a header, plain or compressed
+/// with gzip or zstd; the format is told by the name and the first bytes.
+///
+/// Documents are committed in batches. An import that was interrupted goes on
+/// where it stood when the same command is run again.
+///
+/// An id is taken from "_id", or from --id-field. A value that can be no id,
+/// such as a URL, gets one made from it, the same every time.
+///
+/// In CSV, numbers, true and false become such, unless another cell of the
+/// column is text (so 01234 keeps its zero); an empty cell is null.
+///
+/// Records that cannot be documents are reported with file and line, and make
+/// the exit code 1 unless --rejected keeps them in a file.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    target: Target,
+
+    /// The files; "-" or none is standard input
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// The field that holds the id, as a dotted path
+    #[arg(long, value_name = "PATH")]
+    id_field: Option<String>,
+
+    /// Give an id (UUID version 7) to documents that have none
+    #[arg(long)]
+    generate_ids: bool,
+
+    /// What happens to a document whose id is taken
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = OnConflictName::Replace)]
+    on_conflict: OnConflictName,
+
+    /// The format, where it cannot be told
+    #[arg(short, long, value_enum)]
+    format: Option<FormatName>,
+
+    /// CSV: the character between fields, where it cannot be told
+    #[arg(long, value_name = "CHAR", value_parser = one_byte)]
+    delimiter: Option<u8>,
+
+    /// CSV: the names of the columns, for a file without a header
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+
+    /// CSV: leave every cell text
+    #[arg(long)]
+    text: bool,
+
+    /// Bytes per batch
+    #[arg(long, value_name = "BYTES", default_value_t = ImportOptions::default().batch_size)]
+    batch_size: u64,
+
+    /// Keep rejected records in this file
+    #[arg(long, value_name = "FILE")]
+    rejected: Option<PathBuf>,
+
+    /// Begin at the start, also after an interruption
+    #[arg(long)]
+    restart: bool,
+
+    /// Print the counts as JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    new: NewCollection,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum OnConflictName {
+    Replace,
+    Skip,
+    Error,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FormatName {
+    /// One JSON object per line
+    Jsonl,
+    /// A JSON array of objects, or objects one after another
+    Json,
+    /// Comma-separated values
+    Csv,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ folio import ./data -c train big.jsonl --id-field url
+  $ folio import ./data -c people people.csv --id-field email
+  $ cat flights.json | folio import ./data -c flights --generate-ids
+  $ folio import ./data -c users more.jsonl.gz --on-conflict skip --rejected rejected.jsonl";
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    let (database, collection) = arguments.target.open_to_write(&arguments.new)?;
+    console.notices(&database.take_notices());
+    let standard_input = vec![PathBuf::from("-")];
+    let files = if arguments.files.is_empty() { &standard_input } else { &arguments.files };
+    let mut total = ImportReport::default();
+    for file in files {
+        let report = import_file(&collection, file, arguments, console)?;
+        tell(&report, file, console);
+        add(&mut total, report);
+    }
+    database.close()?;
+    print_counts(&total, arguments.json, console)?;
+    if total.rejected_count > 0 && arguments.rejected.is_none() {
+        let text = "keep them in a file with --rejected, mend and import that";
+        return Err(Failure::Incomplete(format!(
+            "{} records were rejected; {text}",
+            total.rejected_count
+        )));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn import_file(
+    collection: &Collection,
+    file: &Path,
+    arguments: &Arguments,
+    console: &Console,
+) -> Result<ImportReport, Failure> {
+    let source = open_source(file)?;
+    let progress = Progress::begin(console, "importing");
+    let options = options(arguments);
+    let result =
+        import(collection, source, &options, &mut |done, total| progress.tell(done, total));
+    drop(progress);
+    console.tell_notices(collection);
+    Ok(result?)
+}
+
+/// A regular file can be resumed; pipes and standard input are read as they come.
+fn open_source(file: &Path) -> Result<Source, Failure> {
+    if file == Path::new("-") {
+        return Ok(Source::reader("standard input", io::stdin()));
+    }
+    let is_pipe =
+        fs::metadata(file).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
+    if is_pipe {
+        let pipe = fs::File::open(file).map_err(|source| {
+            Failure::Database(folio::Error::Io { action: "read", path: file.to_owned(), source })
+        })?;
+        return Ok(Source::reader(file.display().to_string(), pipe));
+    }
+    Ok(Source::file(file)?)
+}
+
+fn options(arguments: &Arguments) -> ImportOptions {
+    ImportOptions {
+        format: arguments.format.map(|format| match format {
+            FormatName::Jsonl => Format::JsonLines,
+            FormatName::Json => Format::Json,
+            FormatName::Csv => Format::Csv,
+        }),
+        id_field: arguments.id_field.clone(),
+        generate_ids: arguments.generate_ids,
+        on_conflict: match arguments.on_conflict {
+            OnConflictName::Replace => OnConflict::Replace,
+            OnConflictName::Skip => OnConflict::Skip,
+            OnConflictName::Error => OnConflict::Error,
+        },
+        batch_size: arguments.batch_size,
+        delimiter: arguments.delimiter,
+        columns: arguments.columns.clone(),
+        infer_types: !arguments.text,
+        rejected_path: arguments.rejected.clone(),
+        restart: arguments.restart,
+    }
+}
+
+fn one_byte(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        b"\\t" | b"tab" => Ok(b'\t'),
+        [byte] if !matches!(byte, b'"' | b'\n' | b'\r') => Ok(*byte),
+        _ => Err("give one character, such as ';', or \"tab\"".to_owned()),
+    }
+}
+
+/// Tells what stood out.
+fn tell(report: &ImportReport, file: &Path, console: &Console) {
+    let name = file.display();
+    if let Some(position) = report.resumed_at {
+        console
+            .note(&format!("{name}: went on at byte {position}, behind what was committed before"));
+    }
+    if let Some((from, id)) = &report.derived_id_example {
+        let count = report.derived_id_count;
+        console.note(&format!(
+            "{count} ids were made from text that can be none, such as {id:?} from {from:?}"
+        ));
+    }
+    for rejected in report.rejected.iter().take(REJECTED_SHOWN) {
+        console.note(&format!("rejected {rejected}"));
+    }
+    let more = report.rejected_count.saturating_sub(REJECTED_SHOWN as u64);
+    if more > 0 {
+        console.note(&format!("and {more} more were rejected"));
+    }
+}
+
+fn add(total: &mut ImportReport, report: ImportReport) {
+    total.inserted += report.inserted;
+    total.replaced += report.replaced;
+    total.deleted += report.deleted;
+    total.skipped += report.skipped;
+    total.rejected_count += report.rejected_count;
+}
+
+fn print_counts(total: &ImportReport, as_json: bool, console: &Console) -> Result<(), Failure> {
+    let ImportReport { inserted, replaced, deleted, skipped, rejected_count, .. } = total;
+    if as_json {
+        let object = json!({
+            "inserted": inserted,
+            "replaced": replaced,
+            "deleted": deleted,
+            "skipped": skipped,
+            "rejected": rejected_count,
+        });
+        return Ok(console.print(&object.to_string())?);
+    }
+    let mut text = format!("{inserted} inserted, {replaced} replaced");
+    for (count, word) in [(deleted, "deleted"), (skipped, "skipped"), (rejected_count, "rejected")]
+    {
+        if *count > 0 {
+            text += &format!(", {count} {word}");
+        }
+    }
+    Ok(console.confirm(&text)?)
+}

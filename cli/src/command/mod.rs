@@ -1,0 +1,19 @@
+//! The commands, one file each: `Arguments` as the shell gives them, and `run`.
+
+pub(crate) mod backup;
+pub(crate) mod compact;
+pub(crate) mod completions;
+pub(crate) mod delete;
+pub(crate) mod export;
+pub(crate) mod get;
+pub(crate) mod import;
+pub(crate) mod init;
+pub(crate) mod list;
+pub(crate) mod pack;
+pub(crate) mod patch;
+pub(crate) mod put;
+pub(crate) mod reindex;
+pub(crate) mod scan;
+pub(crate) mod stats;
+pub(crate) mod unpack;
+pub(crate) mod validate;

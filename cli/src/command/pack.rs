@@ -1,0 +1,47 @@
+//! `folio pack`: a database in one file.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::arguments::open_to_read;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// Put a database into one .zds archive
+///
+/// The archive holds the live documents only, and is itself a database to read
+/// from. Without --compress it can be read in place without unpacking.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The database
+    #[arg(value_name = "DATABASE")]
+    database: PathBuf,
+
+    /// The archive to write
+    #[arg(value_name = "ARCHIVE")]
+    archive: PathBuf,
+
+    /// Compress: smaller, and slower to read from
+    #[arg(long)]
+    compress: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ folio pack ./data ./packed.zds
+  $ folio get ./packed.zds -c users user_001";
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    let database = open_to_read(&arguments.database)?;
+    let progress = Progress::begin(console, "packing");
+    database.pack(&arguments.archive, arguments.compress, &mut |done, total| {
+        progress.tell(done, total)
+    })?;
+    drop(progress);
+    console.confirm(&format!("packed into {}", arguments.archive.display()))?;
+    Ok(ExitCode::SUCCESS)
+}

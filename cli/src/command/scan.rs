@@ -1,0 +1,47 @@
+//! `folio scan`: documents in file order.
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::arguments::{Printing, Target};
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::output;
+
+/// Print the documents of a collection in file order
+///
+/// On a terminal the first hundred as a table, else all of them as JSON Lines,
+/// streaming.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    target: Target,
+
+    /// Only these fields, as dotted paths; "_id" always comes first
+    #[arg(long, value_name = "PATHS", value_delimiter = ',')]
+    fields: Vec<String>,
+
+    /// At most so many documents
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<u64>,
+
+    #[command(flatten)]
+    printing: Printing,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ folio scan ./data -c train --jsonl
+  $ folio scan ./data -c users --fields name,address.city --limit 10
+  $ folio scan ./data -c users -o md";
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    let collection = arguments.target.open_to_read()?;
+    console.tell_notices(&collection);
+    let format = output::resolve(arguments.printing.format(), console);
+    output::print_collection(&collection, format, &arguments.fields, arguments.limit, console)?;
+    console.tell_notices(&collection);
+    Ok(ExitCode::SUCCESS)
+}

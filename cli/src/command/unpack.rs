@@ -1,0 +1,39 @@
+//! `folio unpack`: a database out of one file.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use folio::Database;
+
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::progress::Progress;
+
+/// Turn a .zds archive into a database directory
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The archive
+    #[arg(value_name = "ARCHIVE")]
+    archive: PathBuf,
+
+    /// The directory to create
+    #[arg(value_name = "DATABASE")]
+    database: PathBuf,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ folio unpack ./data.zds ./unpacked
+  $ folio list ./unpacked";
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    let progress = Progress::begin(console, "unpacking");
+    Database::unpack(&arguments.archive, &arguments.database, &mut |done, total| {
+        progress.tell(done, total)
+    })?;
+    drop(progress);
+    console.confirm(&format!("unpacked into {}", arguments.database.display()))?;
+    Ok(ExitCode::SUCCESS)
+}

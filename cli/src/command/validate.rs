@@ -1,0 +1,115 @@
+//! `folio validate`: is everything as it should be?
+
+use std::process::ExitCode;
+
+use clap::Args;
+use folio::{CheckReport, Collection, Database};
+
+use super::compact::describe;
+use crate::arguments::{Targets, open_to_change, open_to_read};
+use crate::console::Console;
+use crate::failure::{EXIT_DAMAGE, Failure};
+use crate::progress::Progress;
+
+/// Read everything and report what is damaged
+///
+/// Exit code 0 when all is well, 3 when something is not. Superseded lines and
+/// tombstones are normal. With --fix, indexes are built again and lines that
+/// are no documents are moved to a file beside the data; nothing is thrown away.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    targets: Targets,
+
+    /// Repair what can be repaired
+    #[arg(long)]
+    fix: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ folio validate ./data
+  $ folio validate ./data -c users --fix";
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    let open = if arguments.fix { open_to_change } else { open_to_read };
+    let database = open(&arguments.targets.database)?;
+    let progress = Progress::begin(console, "checking");
+    let mut is_clean = true;
+    for name in arguments.targets.names(&database)? {
+        is_clean &= check_one(&database, &name, arguments.fix, &progress, console)?;
+    }
+    database.close()?;
+    Ok(if is_clean { ExitCode::SUCCESS } else { ExitCode::from(EXIT_DAMAGE) })
+}
+
+/// Checks a collection, and repairs it if asked; `true` when it is clean now.
+fn check_one(
+    database: &Database,
+    name: &str,
+    fix: bool,
+    progress: &Progress,
+    console: &Console,
+) -> Result<bool, Failure> {
+    let collection =
+        if fix { database.existing_collection(name)? } else { database.collection(name)? };
+    progress.relabel(&format!("checking {name}"));
+    let report = collection.check(&mut |done, total| progress.tell(done, total))?;
+    console.tell_notices(&collection);
+    print_report(name, &report, console)?;
+    if report.is_clean() || !fix {
+        return Ok(report.is_clean());
+    }
+    repair(&collection, &report, progress, console)?;
+    let again = collection.check(&mut |done, total| progress.tell(done, total))?;
+    print_report(name, &again, console)?;
+    Ok(again.is_clean())
+}
+
+fn repair(
+    collection: &Collection,
+    report: &CheckReport,
+    progress: &Progress,
+    console: &Console,
+) -> Result<(), Failure> {
+    let name = collection.name();
+    if !report.problems.is_empty() {
+        collection.reindex(&mut |done, total| progress.tell(done, total))?;
+        console.confirm(&format!("{name}: built the index again"))?;
+    }
+    if report.invalid_count > 0 {
+        let compacted = collection.compact(&mut |done, total| progress.tell(done, total))?;
+        console.confirm(&format!("{name}: compacted: {}", describe(&compacted)))?;
+    }
+    console.tell_notices(collection);
+    Ok(())
+}
+
+fn print_report(name: &str, report: &CheckReport, console: &Console) -> Result<(), Failure> {
+    let counts = format!(
+        "{} documents, {} superseded lines, {} tombstones",
+        report.document_count, report.superseded_count, report.tombstone_count
+    );
+    if report.is_clean() {
+        return Ok(console.confirm(&format!("{name}: ok, {counts}"))?);
+    }
+    let problem_count = report.invalid_count + report.problems.len() as u64;
+    let found = if problem_count == 1 {
+        "1 problem".to_owned()
+    } else {
+        format!("{problem_count} problems")
+    };
+    console.print(&format!("{name}: {found}; {counts}"))?;
+    for problem in &report.problems {
+        console.print(&format!("  {problem}"))?;
+    }
+    for line in &report.invalid {
+        console.print(&format!("  {line}"))?;
+    }
+    let more = report.invalid_count.saturating_sub(report.invalid.len() as u64);
+    if more > 0 {
+        console.print(&format!("  and {more} more lines that are no documents"))?;
+    }
+    Ok(())
+}

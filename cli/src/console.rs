@@ -1,0 +1,82 @@
+//! The two ends a command talks to: who reads them, and how to talk to them.
+
+use std::env;
+use std::io::{self, IsTerminal, Write};
+
+use folio::{Collection, Notice};
+
+/// Where output goes and what may be done to it.
+#[derive(Debug)]
+pub(crate) struct Console {
+    pub(crate) is_quiet: bool,
+    /// Standard output is read by a person.
+    pub(crate) is_terminal: bool,
+    /// Standard error is read by a person.
+    pub(crate) has_progress: bool,
+    has_color: bool,
+}
+
+impl Console {
+    pub(crate) fn new(is_quiet: bool) -> Self {
+        let errors_to_terminal = io::stderr().is_terminal();
+        let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+        let is_dumb = env::var_os("TERM").is_some_and(|value| value == "dumb");
+        Self {
+            is_quiet,
+            is_terminal: io::stdout().is_terminal(),
+            has_progress: errors_to_terminal && !is_quiet && !is_dumb,
+            has_color: errors_to_terminal && !is_set("NO_COLOR") && !is_dumb,
+        }
+    }
+
+    /// The terminal's width in columns, or `None` when a program reads.
+    pub(crate) fn width(&self) -> Option<usize> {
+        if !self.is_terminal {
+            return None;
+        }
+        terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
+    }
+
+    /// Prints what was asked for.
+    pub(crate) fn print(&self, text: &str) -> io::Result<()> {
+        writeln!(io::stdout(), "{text}")
+    }
+
+    /// Confirms what was done, on standard output.
+    pub(crate) fn confirm(&self, text: &str) -> io::Result<()> {
+        if self.is_quiet { Ok(()) } else { self.print(text) }
+    }
+
+    /// Tells something worth knowing, on standard error.
+    pub(crate) fn note(&self, text: &str) {
+        if !self.is_quiet {
+            self.say("note:", "1;36", text);
+        }
+    }
+
+    /// Tells what went wrong, on standard error.
+    pub(crate) fn error(&self, text: &str) {
+        self.say("error:", "1;31", text);
+    }
+
+    /// Tells each thing the collection noticed.
+    pub(crate) fn tell_notices(&self, collection: &Collection) {
+        self.notices(&collection.take_notices());
+    }
+
+    pub(crate) fn notices(&self, notices: &[Notice]) {
+        for notice in notices {
+            self.note(&notice.to_string());
+        }
+    }
+
+    fn say(&self, label: &str, style: &str, text: &str) {
+        let (start, end) = if self.has_color {
+            (format!("\x1b[{style}m"), "\x1b[0m")
+        } else {
+            (String::new(), "")
+        };
+        // When standard error is closed there is nobody left to tell.
+        let _ = writeln!(io::stderr(), "{start}{label}{end} {text}");
+    }
+}

@@ -1,0 +1,72 @@
+//! Why a command ends without having done what was asked, and its exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+use folio::ErrorCode;
+
+use crate::console::Console;
+
+const EXIT_ERROR: u8 = 1;
+const EXIT_USAGE: u8 = 2;
+/// `validate` found damage.
+pub(crate) const EXIT_DAMAGE: u8 = 3;
+/// 128 and the number of SIGINT, as shells have it.
+const EXIT_INTERRUPTED: u8 = 130;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The database says so.
+    Database(folio::Error),
+    /// A document was named that is not there.
+    Missing(String),
+    /// The arguments do not fit the database.
+    Usage(String),
+    /// Some of the work could not be done, as the text says.
+    Incomplete(String),
+    /// Nothing more can be printed.
+    Output(io::Error),
+}
+
+impl Failure {
+    /// Tells the failure and answers the exit code.
+    pub(crate) fn report(&self, console: &Console) -> ExitCode {
+        if self.is_closed_pipe() {
+            return ExitCode::SUCCESS; // `| head` has seen enough
+        }
+        match self {
+            Self::Database(error) => console.error(&error.to_string()),
+            Self::Missing(text) | Self::Usage(text) | Self::Incomplete(text) => console.error(text),
+            Self::Output(error) => console.error(&format!("cannot write the output: {error}")),
+        }
+        ExitCode::from(match self {
+            Self::Usage(_) => EXIT_USAGE,
+            Self::Database(error) if error.code() == ErrorCode::Cancelled => EXIT_INTERRUPTED,
+            Self::Database(_) | Self::Missing(_) | Self::Incomplete(_) | Self::Output(_) => {
+                EXIT_ERROR
+            }
+        })
+    }
+
+    /// Whether whoever read our output has gone.
+    fn is_closed_pipe(&self) -> bool {
+        let error = match self {
+            Self::Output(error) | Self::Database(folio::Error::Io { source: error, .. }) => error,
+            _ => return false,
+        };
+        error.kind() == io::ErrorKind::BrokenPipe
+    }
+}
+
+impl From<folio::Error> for Failure {
+    fn from(error: folio::Error) -> Self {
+        Self::Database(error)
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}

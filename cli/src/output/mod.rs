@@ -1,0 +1,165 @@
+//! Documents on standard output, in the format asked for.
+
+mod cell;
+mod markdown;
+mod table;
+
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+use folio::Collection;
+use folio::export::{Columns, ExportOptions, push_csv_row, write};
+use folio::json::members;
+
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Rows of a table when no limit is given: more is not for reading.
+const TABLE_LIMIT: u64 = 100;
+
+/// How to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A table that fits the terminal
+    Table,
+    /// JSON Lines: one object per line
+    Jsonl,
+    /// One JSON array of objects
+    Json,
+    /// Comma-separated values
+    Csv,
+    /// A Markdown table
+    Md,
+}
+
+/// The format asked for, or what suits whoever reads.
+pub(crate) fn resolve(format: Option<Format>, console: &Console) -> Format {
+    format.unwrap_or(if console.is_terminal { Format::Table } else { Format::Jsonl })
+}
+
+/// Prints the documents of a collection, streaming.
+pub(crate) fn print_collection(
+    collection: &Collection,
+    format: Format,
+    fields: &[String],
+    limit: Option<u64>,
+    console: &Console,
+) -> Result<(), Failure> {
+    let mut options = ExportOptions { fields: fields.to_vec(), limit, ..ExportOptions::default() };
+    options.format = match format {
+        Format::Jsonl => folio::export::Format::JsonLines,
+        Format::Json => folio::export::Format::Json,
+        Format::Csv => folio::export::Format::Csv,
+        Format::Md => return print_markdown(collection, &options),
+        Format::Table => return print_table(collection, &mut options, console),
+    };
+    write(collection, &mut raw_stdout(), &options, &mut |_, _| true)?;
+    Ok(())
+}
+
+fn print_markdown(collection: &Collection, options: &ExportOptions) -> Result<(), Failure> {
+    let mut columns = Columns::of(collection, options, &mut |_, _| true)?;
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    markdown::print_header(columns.names(), &mut out)?;
+    while let Some(row) = columns.next_row()? {
+        markdown::print_row(&row, &mut out)?;
+    }
+    Ok(out.flush()?)
+}
+
+fn print_table(
+    collection: &Collection,
+    options: &mut ExportOptions,
+    console: &Console,
+) -> Result<(), Failure> {
+    let has_limit = options.limit.is_some();
+    options.limit.get_or_insert(TABLE_LIMIT);
+    let mut columns = Columns::of(collection, options, &mut |_, _| true)?;
+    let mut rows = Vec::new();
+    while let Some(row) = columns.next_row()? {
+        rows.push(row.into_iter().map(cell::display).collect());
+    }
+    let shown = rows.len() as u64;
+    table::print(columns.names(), &rows, console)?;
+    let count = collection.count()?;
+    if !has_limit && shown < count {
+        console.note(&format!(
+            "{shown} of {count} documents; --limit shows more, -o jsonl all of them"
+        ));
+    }
+    Ok(())
+}
+
+/// Prints a few JSON objects, each given as its text.
+pub(crate) fn print_objects(
+    objects: &[String],
+    format: Format,
+    console: &Console,
+) -> Result<(), Failure> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    match format {
+        Format::Jsonl => {
+            objects.iter().try_for_each(|object| writeln!(out, "{object}"))?;
+        }
+        Format::Json if objects.is_empty() => writeln!(out, "[]")?,
+        Format::Json => writeln!(out, "[\n{}\n]", objects.join(",\n"))?,
+        Format::Csv | Format::Md | Format::Table => {
+            print_rows(objects, format, console, &mut out)?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn print_rows(
+    objects: &[String],
+    format: Format,
+    console: &Console,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let mut names: Vec<String> = Vec::new();
+    let mut parsed = Vec::new();
+    for object in objects {
+        // What a collection stores has been validated.
+        let members = members(object).unwrap_or_default();
+        for (key, _) in &members {
+            if !names.iter().any(|name| name == key) {
+                names.push(key.clone().into_owned());
+            }
+        }
+        parsed.push(members);
+    }
+    let rows = parsed.iter().map(|members| {
+        let value = |name: &String| members.iter().find(|(key, _)| key == name).map(|pair| pair.1);
+        names.iter().map(value).collect::<Vec<_>>()
+    });
+    match format {
+        Format::Table => {
+            let rows: Vec<_> =
+                rows.map(|row| row.into_iter().map(cell::display).collect()).collect();
+            out.flush()?;
+            return table::print(&names, &rows, console);
+        }
+        Format::Md => {
+            markdown::print_header(&names, out)?;
+            for row in rows {
+                markdown::print_row(&row, out)?;
+            }
+        }
+        _ => {
+            let header: Vec<String> = names
+                .iter()
+                .map(|name| serde_json::Value::from(name.as_str()).to_string())
+                .collect();
+            let mut text = Vec::new();
+            push_csv_row(header.iter().map(|name| Some(name.as_str())), &mut text);
+            rows.for_each(|row| push_csv_row(row, &mut text));
+            out.write_all(&text)?;
+        }
+    }
+    Ok(())
+}
+
+/// Standard output for those who write large pieces.
+pub(crate) fn raw_stdout() -> impl Write {
+    io::stdout().lock()
+}

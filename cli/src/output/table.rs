@@ -1,0 +1,127 @@
+//! Tables that fit the terminal.
+//!
+//! A column is as wide as its longest cell, up to a bound. If that is too much
+//! for the terminal, the widest columns give way until it fits; when none can
+//! give any more, the last columns are left out, and a note names them.
+
+use std::io::{self, Write};
+
+use comfy_table::presets::UTF8_FULL_CONDENSED;
+use comfy_table::{CellAlignment, Table};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::cell::Cell;
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// No cell is wider, however much room there is.
+const WIDEST: usize = 60;
+
+/// A column gives way down to this.
+const NARROWEST: usize = 8;
+
+/// Columns of screen that a cell takes besides its text: a border and two spaces.
+const FRAME: usize = 3;
+
+/// Prints a table.
+pub(super) fn print(
+    names: &[String],
+    rows: &[Vec<Cell>],
+    console: &Console,
+) -> Result<(), Failure> {
+    let natural: Vec<usize> = (0..names.len())
+        .map(|column| {
+            let cells = rows.iter().map(|row| row[column].text.width()).max().unwrap_or_default();
+            cells.max(names[column].width()).clamp(1, WIDEST)
+        })
+        .collect();
+    let widths = match console.width() {
+        Some(width) => fit(&natural, width),
+        None => natural,
+    };
+    let mut table = Table::new();
+    table.load_style(UTF8_FULL_CONDENSED);
+    table.set_header(names.iter().zip(&widths).map(|(name, &width)| truncate(name, width)));
+    for row in rows {
+        table.add_row(row.iter().zip(&widths).map(|(cell, &width)| {
+            let align = if cell.is_number { CellAlignment::Right } else { CellAlignment::Left };
+            comfy_table::Cell::new(truncate(&cell.text, width)).set_alignment(align)
+        }));
+    }
+    writeln!(io::stdout(), "{table}")?;
+    if let [first, .., last] | [first @ last] = &names[widths.len()..] {
+        let which =
+            if first == last { format!("{first:?}") } else { format!("{first:?} to {last:?}") };
+        console.note(&format!("no room for the columns {which}; choose some with --fields"));
+    }
+    Ok(())
+}
+
+/// Column widths that fit into `width`; fewer than given when there is no room.
+fn fit(natural: &[usize], width: usize) -> Vec<usize> {
+    let mut widths = natural.to_vec();
+    let total = |widths: &[usize]| widths.iter().sum::<usize>() + widths.len() * FRAME + 1;
+    while total(&widths) > width && widths.len() > 1 {
+        let excess = total(&widths) - width;
+        let widest = widths.iter().copied().max().unwrap_or_default();
+        if widest <= NARROWEST {
+            widths.pop();
+            continue;
+        }
+        let next = widths.iter().copied().filter(|&other| other < widest).max().unwrap_or_default();
+        let count = widths.iter().filter(|&&other| other == widest).count();
+        let step = excess.div_ceil(count).min(widest - next.max(NARROWEST).min(widest - 1));
+        widths.iter_mut().filter(|other| **other == widest).for_each(|other| *other -= step);
+    }
+    widths
+}
+
+/// The text cut to a width in columns of screen, with an ellipsis where it was cut.
+fn truncate(text: &str, width: usize) -> String {
+    if text.width() <= width {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut left = width.saturating_sub(1);
+    for character in text.chars() {
+        let size = character.width().unwrap_or_default();
+        if size > left {
+            break;
+        }
+        left -= size;
+        kept.push(character);
+    }
+    kept + "…"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widest_columns_give_way_first() {
+        assert_eq!(fit(&[5, 60, 20], 200), [5, 60, 20]);
+        assert_eq!(fit(&[5, 60, 20], 60), [5, 25, 20]);
+        assert_eq!(fit(&[5, 60, 60], 60), [5, 22, 22]);
+        assert_eq!(fit(&[60, 60, 60, 60], 30), [8, 8]);
+        assert_eq!(fit(&[60], 10), [60], "the last column stays");
+    }
+
+    #[test]
+    fn fitted_tables_fit() {
+        for width in 12..200 {
+            for natural in [vec![3, 9, 60, 2], vec![60; 9], vec![8, 9, 10, 11]] {
+                let widths = fit(&natural, width);
+                let total = widths.iter().sum::<usize>() + widths.len() * FRAME + 1;
+                assert!(total <= width || widths.len() == 1, "{natural:?} in {width}: {widths:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn wide_characters_count_twice() {
+        assert_eq!(truncate("日本語", 6), "日本語");
+        assert_eq!(truncate("日本語", 5), "日本…");
+        assert_eq!(truncate("abcdef", 4), "abc…");
+    }
+}

@@ -1,0 +1,71 @@
+//! Progress by bytes on standard error, and Ctrl-C that lets work end in order.
+//!
+//! The first Ctrl-C asks the work to stop: files under construction are removed
+//! and committed batches stay. A second one ends the process at once, which is
+//! safe too, only less tidy.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
+
+use crate::console::Console;
+
+/// Exit code of a process that a second Ctrl-C ended.
+const INTERRUPTED: i32 = 130;
+
+/// A progress bar, or nothing where nobody looks.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Progress {
+    /// Begins a bar with a word for what is done.
+    pub(crate) fn begin(console: &Console, label: &str) -> Self {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        // Where signals cannot be taken, Ctrl-C ends the process as usual.
+        let _ = flag::register_conditional_shutdown(SIGINT, INTERRUPTED, Arc::clone(&interrupted));
+        let _ = flag::register(SIGINT, Arc::clone(&interrupted));
+        let bar = if console.has_progress { ProgressBar::new(0) } else { ProgressBar::hidden() };
+        bar.set_style(counting_style());
+        bar.set_message(label.to_owned());
+        Self { bar, interrupted }
+    }
+
+    /// Changes the word.
+    pub(crate) fn relabel(&self, label: &str) {
+        self.bar.set_message(label.to_owned());
+    }
+
+    /// Takes a report of bytes done and in all (0: not known); `false` asks to stop.
+    pub(crate) fn tell(&self, done: u64, total: u64) -> bool {
+        if total > 0 && self.bar.length() != Some(total) {
+            self.bar.set_style(measured_style());
+            self.bar.set_length(total);
+        }
+        self.bar.set_position(done);
+        !self.interrupted.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+fn measured_style() -> ProgressStyle {
+    style("{msg} {wide_bar} {binary_bytes}/{binary_total_bytes}  {binary_bytes_per_sec}  {eta}")
+}
+
+fn counting_style() -> ProgressStyle {
+    style("{msg} {spinner} {binary_bytes}  {binary_bytes_per_sec}")
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the templates in this file are valid")
+}

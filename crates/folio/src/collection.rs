@@ -1,0 +1,232 @@
+//! A collection of documents, as users hold it.
+//!
+//! The work is done in `folio-document`. This type keeps the database it came
+//! from alive, answers with the facade's errors, refuses what comes after
+//! `close`, and has the first write turn the directory into a database.
+
+use std::sync::Arc;
+
+use folio_document::{
+    BatchCounts, CheckReport, CompactReport, Document, Notice, Progress, Put, Scan, Stats,
+};
+use serde_json::Value;
+
+use crate::batch::Batch;
+use crate::documents::Documents;
+use crate::error::Result;
+use crate::handle::Handle;
+
+/// A collection of documents under ids. Cheap to clone; clones share one store,
+/// and so do all handles of the process on the same database.
+#[derive(Debug, Clone)]
+pub struct Collection {
+    core: folio_document::Collection,
+    handle: Arc<Handle>,
+}
+
+impl Collection {
+    pub(crate) fn new(core: folio_document::Collection, handle: Arc<Handle>) -> Self {
+        Self { core, handle }
+    }
+
+    #[inline]
+    fn reader(&self) -> Result<&folio_document::Collection> {
+        self.handle.check_open()?;
+        Ok(&self.core)
+    }
+
+    #[inline]
+    fn writer(&self) -> Result<&folio_document::Collection> {
+        self.handle.check_writable()?;
+        Ok(&self.core)
+    }
+
+    pub(crate) fn handle(&self) -> &Arc<Handle> {
+        &self.handle
+    }
+
+    /// The collection's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.core.name()
+    }
+
+    /// Whether the collection is on disk yet: the first write puts it there.
+    #[must_use]
+    pub fn is_created(&self) -> bool {
+        self.core.is_created()
+    }
+
+    /// Stores a document, replacing the one that has the id.
+    ///
+    /// # Errors
+    /// `invalid_input` for a bad id or a document that carries another `_id`,
+    /// `type_mismatch` in a strict collection, `locked`, `read_only`, `io`.
+    pub fn put(&self, id: &str, document: &Value) -> Result<Put> {
+        Ok(self.writer()?.put(id, document)?)
+    }
+
+    /// Stores JSON text: key order and the text of every number survive.
+    ///
+    /// # Errors
+    /// As [`Collection::put`], and `syntax` when the text is not one JSON object.
+    pub fn put_raw(&self, id: &str, json: &str) -> Result<Put> {
+        Ok(self.writer()?.put_raw(id, json)?)
+    }
+
+    /// Stores many documents, all or none of them after a crash.
+    ///
+    /// # Errors
+    /// As [`Collection::put`]; then nothing was stored.
+    pub fn put_many<'a>(
+        &self,
+        documents: impl IntoIterator<Item = (&'a str, &'a Value)>,
+    ) -> Result<BatchCounts> {
+        Ok(self.writer()?.put_many(documents)?)
+    }
+
+    /// Begins an atomic batch: all of it or none of it is there after a crash.
+    ///
+    /// # Errors
+    /// `locked`, `read_only`, `io`.
+    pub fn batch(&self) -> Result<Batch> {
+        Ok(Batch::new(self.writer()?.batch()?, Arc::clone(&self.handle)))
+    }
+
+    /// Applies a JSON merge patch (RFC 7396); `None` when there is no such document.
+    ///
+    /// # Errors
+    /// As [`Collection::put`].
+    pub fn patch(&self, id: &str, patch: &Value) -> Result<Option<Document>> {
+        Ok(self.writer()?.patch(id, patch)?)
+    }
+
+    /// Deletes a document and answers whether there was one.
+    ///
+    /// # Errors
+    /// `invalid_input`, `locked`, `read_only`, `io`.
+    pub fn delete(&self, id: &str) -> Result<bool> {
+        Ok(self.writer()?.delete(id)?)
+    }
+
+    /// The document with an id.
+    ///
+    /// # Errors
+    /// `corrupted` when the stored bytes are not those that were written, `io`.
+    pub fn get(&self, id: &str) -> Result<Option<Document>> {
+        Ok(self.reader()?.get(id)?)
+    }
+
+    /// The exact line of a document into a buffer that is reused; `false` when there is none.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn get_into(&self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
+        Ok(self.reader()?.get_into(id, line)?)
+    }
+
+    /// Whether there is a document with the id.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn exists(&self, id: &str) -> Result<bool> {
+        Ok(self.reader()?.exists(id)?)
+    }
+
+    /// How many documents there are.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn count(&self) -> Result<u64> {
+        Ok(self.reader()?.count()?)
+    }
+
+    /// All ids in file order, streaming.
+    ///
+    /// # Errors
+    /// `io`, also from the iterator.
+    pub fn ids(&self) -> Result<impl Iterator<Item = Result<String>> + use<>> {
+        Ok(self.reader()?.ids()?.map(|id| Ok(id?)))
+    }
+
+    /// The documents in file order, streaming; memory does not grow with the collection.
+    ///
+    /// # Errors
+    /// `io`, also from the iterator.
+    pub fn scan(&self, scan: Scan) -> Result<Documents> {
+        Ok(Documents::new(self.reader()?.scan(scan)?))
+    }
+
+    /// Makes every write so far durable and gives the writer's lock back.
+    ///
+    /// # Errors
+    /// The device's failure, after which the collection is `poisoned` for writes.
+    pub fn flush(&self) -> Result<()> {
+        Ok(self.reader()?.flush()?)
+    }
+
+    /// Takes in what other processes and people have written since.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn refresh(&self) -> Result<()> {
+        Ok(self.reader()?.refresh()?)
+    }
+
+    /// Rewrites the live lines in order, without superseded and deleted ones.
+    ///
+    /// # Errors
+    /// `locked`, `read_only`, `io`; `cancelled` when `progress` answers `false`.
+    pub fn compact(&self, progress: Progress<'_>) -> Result<CompactReport> {
+        Ok(self.writer()?.compact(progress)?)
+    }
+
+    /// Reads everything and reports what is not as it should be. Changes nothing.
+    ///
+    /// # Errors
+    /// `io`; `cancelled` when `progress` answers `false`.
+    pub fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
+        Ok(self.reader()?.check(progress)?)
+    }
+
+    /// Builds the index again from the data.
+    ///
+    /// # Errors
+    /// `locked`, `read_only`, `io`; `cancelled` when `progress` answers `false`.
+    pub fn reindex(&self, progress: Progress<'_>) -> Result<()> {
+        Ok(self.writer()?.reindex(progress)?)
+    }
+
+    /// Sizes and counts.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn stats(&self) -> Result<Stats> {
+        Ok(self.reader()?.stats()?)
+    }
+
+    /// What was noticed since the last call (hand edits, a lost index, an
+    /// interrupted batch); each is told once.
+    #[must_use]
+    pub fn take_notices(&self) -> Vec<Notice> {
+        self.core.take_notices()
+    }
+
+    /// How far the import of the source with this fingerprint had been
+    /// committed; see [`crate::import`].
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn import_position(&self, source: u64) -> Result<Option<u64>> {
+        Ok(self.reader()?.import_position(source)?)
+    }
+
+    /// Flushes and closes the collection for every handle with the same access;
+    /// opening it again through the database begins anew.
+    ///
+    /// # Errors
+    /// As [`Collection::flush`].
+    pub fn close(&self) -> Result<()> {
+        self.handle.store.close_collection(self.name(), self.handle.access)
+    }
+}

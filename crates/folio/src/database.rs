@@ -1,0 +1,222 @@
+//! A database: a directory of collections, or a `.zds` archive of one.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_document::{Access, Notice, Progress};
+use folio_file::FileSystem;
+use folio_types::check_collection_name;
+
+use crate::backup::{BackupReport, backup};
+use crate::collection::Collection;
+use crate::error::{Error, Result};
+use crate::handle::Handle;
+use crate::location::{self, Location};
+use crate::near::near_match;
+use crate::options::{CollectionOptions, OpenOptions};
+use crate::{descriptor, store};
+
+/// An open database. Cheap to clone; dropping the last clone and all that came
+/// from it closes it.
+#[derive(Debug, Clone)]
+pub struct Database {
+    handle: Arc<Handle>,
+}
+
+impl Database {
+    /// Opens a database for reading and writing; a missing one is created at the
+    /// first write. A `.zds` archive opens read-only.
+    ///
+    /// # Errors
+    /// `unsupported` for a newer format version, `invalid_input` when something
+    /// else is at the path, `io`.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &OpenOptions::default())
+    }
+
+    /// Opens a database as the options say.
+    ///
+    /// # Errors
+    /// As [`Database::open`], and `not_found` when the database is missing and
+    /// the options do not create it.
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+        let path = path.as_ref();
+        let found = location::find(path, options)?;
+        let (access, is_archive) = match found.kind {
+            Location::Archive => (Access::Read, true),
+            Location::Directory | Location::Missing => (options.access, false),
+        };
+        let descriptor = descriptor::read(&*found.files, &found.root)?;
+        let may_create = access == Access::ReadWrite && options.create;
+        if descriptor.is_none() && !is_archive && !may_create {
+            location::check_is_database(&*found.files, path, &found.root)?;
+        }
+        let store = store::attach(found, options, descriptor.is_some())?;
+        Ok(Self { handle: Arc::new(Handle::new(store, access, path.to_owned(), is_archive)) })
+    }
+
+    /// The path as it was given.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.handle.path
+    }
+
+    /// Whether the handle takes writes.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.handle.access == Access::ReadWrite
+    }
+
+    /// A collection by name. Through a handle that writes it need not exist yet:
+    /// the first write creates it.
+    ///
+    /// # Errors
+    /// `invalid_input` for a bad name; `not_found`, with the nearest name there
+    /// is, through a read-only handle.
+    pub fn collection(&self, name: &str) -> Result<Collection> {
+        self.collection_with(name, &CollectionOptions::default())
+    }
+
+    /// A collection with a layout or a schema of its own.
+    ///
+    /// # Errors
+    /// As [`Database::collection`], and `invalid_input` when the process has it
+    /// open with other options.
+    pub fn collection_with(&self, name: &str, options: &CollectionOptions) -> Result<Collection> {
+        self.handle.check_open()?;
+        check_collection_name(name)?;
+        let store = &self.handle.store;
+        if !self.is_writable() && store.files.stat(&store.collection_path(name)).is_err() {
+            return Err(self.no_collection(name));
+        }
+        let core = store.collection(name, self.handle.access, options)?;
+        Ok(Collection::new(core, Arc::clone(&self.handle)))
+    }
+
+    /// An existing collection by name, also through a handle that writes.
+    ///
+    /// # Errors
+    /// As [`Database::collection`] through a read-only handle.
+    pub fn existing_collection(&self, name: &str) -> Result<Collection> {
+        let collection = self.collection(name)?;
+        if !collection.is_created() {
+            return Err(self.no_collection(name));
+        }
+        Ok(collection)
+    }
+
+    /// The names of all collections, sorted.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn collections(&self) -> Result<Vec<String>> {
+        self.handle.check_open()?;
+        location::collection_names(&*self.handle.store.files, &self.handle.store.root)
+    }
+
+    /// Puts an empty database on disk, which the first write does by itself.
+    ///
+    /// # Errors
+    /// `locked`, `read_only`, `io`.
+    pub fn create(&self) -> Result<()> {
+        self.handle.check_writable()
+    }
+
+    /// Makes every write so far durable, in all collections.
+    ///
+    /// # Errors
+    /// The device's failure.
+    pub fn flush(&self) -> Result<()> {
+        self.handle.check_open()?;
+        self.handle.store.flush()
+    }
+
+    /// Flushes and closes. What came from this handle answers `closed` from now
+    /// on; other handles of the process on the same database go on.
+    ///
+    /// # Errors
+    /// The device's failure; the handle is closed all the same.
+    pub fn close(&self) -> Result<()> {
+        self.handle.close()
+    }
+
+    /// Copies the whole database to a directory that does not exist yet, while
+    /// writers go on. How the copy is consistent stands in [`crate::backup`].
+    ///
+    /// # Errors
+    /// `conflict` when the target exists, `io`; `cancelled` when `progress`
+    /// answers `false`. Then no target is left behind.
+    pub fn backup(&self, target: impl AsRef<Path>, progress: Progress<'_>) -> Result<BackupReport> {
+        self.handle.check_open()?;
+        backup(self, target.as_ref(), progress)
+    }
+
+    /// TEMPORARY until the archive module is there.
+    pub fn pack(
+        &self,
+        target: impl AsRef<Path>,
+        compress: bool,
+        progress: Progress<'_>,
+    ) -> Result<()> {
+        let _ = (target.as_ref(), compress, progress);
+        Err(Error::Invalid("not yet".to_owned()))
+    }
+
+    /// TEMPORARY until the archive module is there.
+    pub fn unpack(
+        archive: impl AsRef<Path>,
+        target: impl AsRef<Path>,
+        progress: Progress<'_>,
+    ) -> Result<()> {
+        let _ = (archive.as_ref(), target.as_ref(), progress);
+        Err(Error::Invalid("not yet".to_owned()))
+    }
+
+    /// What was noticed on opening.
+    #[must_use]
+    pub fn take_notices(&self) -> Vec<Notice> {
+        let root = &self.handle.store.root;
+        if self.is_writable() && self.handle.store.files.is_network(root) {
+            let text = format!(
+                "database {:?} is on a network file system, where locks and syncs may mean less \
+                 than they say; keep one writer, and copies",
+                self.path()
+            );
+            return vec![Notice(text)];
+        }
+        Vec::new()
+    }
+
+    pub(crate) fn files(&self) -> &Arc<dyn FileSystem> {
+        &self.handle.store.files
+    }
+
+    pub(crate) fn host(&self) -> &Arc<dyn FileSystem> {
+        &self.handle.store.host
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.handle.store.root
+    }
+
+    fn no_collection(&self, name: &str) -> Error {
+        let names = self.collections().unwrap_or_default();
+        let hint = match near_match(name, &names) {
+            Some(near) => format!("did you mean {near:?}?"),
+            None if names.is_empty() => "the database has no collections yet".to_owned(),
+            None => format!("there is {}", quoted_list(&names)),
+        };
+        Error::NoCollection { name: name.to_owned(), database: self.path().to_owned(), hint }
+    }
+}
+
+/// `"a", "b" and "c"`, cut off after a few.
+fn quoted_list(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    let quoted: Vec<String> = names.iter().take(SHOWN).map(|name| format!("{name:?}")).collect();
+    match (names.len().saturating_sub(SHOWN), quoted.split_last()) {
+        (0, Some((last, first))) if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        (0, _) => quoted.concat(),
+        (more, _) => format!("{} and {more} more", quoted.join(", ")),
+    }
+}

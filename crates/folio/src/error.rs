@@ -1,0 +1,174 @@
+//! What can go wrong, for whoever uses the facade: one enum, a stable code each.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use folio_file::LockError;
+use folio_types::{ErrorCode, NameError};
+use thiserror::Error;
+
+use crate::import::{ImportReport, Rejected};
+
+/// The result of every fallible operation of the facade.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error from a database. Match on [`Error::code`]; the text is for people.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// From a collection.
+    #[error(transparent)]
+    Collection(#[from] folio_document::Error),
+
+    /// An id or a collection name breaks a rule.
+    #[error(transparent)]
+    Name(#[from] NameError),
+
+    /// Nothing is at the path, and the operation does not create it.
+    #[error("no database at {path:?}; check the path, or create it by writing to it")]
+    NoDatabase {
+        /// The path asked for.
+        path: PathBuf,
+    },
+
+    /// Something else is at the path.
+    #[error("{path:?} is not a database: {reason}")]
+    NotADatabase {
+        /// The path asked for.
+        path: PathBuf,
+        /// What is there, and what to do.
+        reason: String,
+    },
+
+    /// The collection does not exist, and the operation does not create it.
+    #[error("no collection {name:?} in {database:?}; {hint}")]
+    NoCollection {
+        /// The collection asked for.
+        name: String,
+        /// The database.
+        database: PathBuf,
+        /// A near match, or what there is.
+        hint: String,
+    },
+
+    /// The target of a backup, an export or an unpacking is there already.
+    #[error("{path:?} exists already; choose another name, or remove it first")]
+    Exists {
+        /// The target.
+        path: PathBuf,
+    },
+
+    /// The handle was closed.
+    #[error("database {path:?} was closed; open it again")]
+    Closed {
+        /// The database.
+        path: PathBuf,
+    },
+
+    /// Another process is writing.
+    #[error("database {path:?} is locked: {source}")]
+    Locked {
+        /// The database.
+        path: PathBuf,
+        /// Who holds the lock.
+        source: LockError,
+    },
+
+    /// The handle takes no writes.
+    #[error("database {path:?} is open read-only; {hint}")]
+    ReadOnly {
+        /// The database.
+        path: PathBuf,
+        /// What to do instead.
+        hint: &'static str,
+    },
+
+    /// An option that makes no sense here.
+    #[error("{0}")]
+    Invalid(String),
+
+    /// What is to be imported cannot be understood at all.
+    #[error("cannot import {source_name} at line {line}: {reason}")]
+    Source {
+        /// The file, or `standard input`.
+        source_name: String,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong there, and what to do.
+        reason: String,
+    },
+
+    /// Not one record of many could be taken.
+    #[error(
+        "the first {count} records were all rejected and nothing was imported; the first of them: {first}"
+    )]
+    AllRejected {
+        /// How many were looked at.
+        count: u64,
+        /// The first.
+        first: Box<Rejected>,
+    },
+
+    /// A record's id has a document, and the import was asked to stop there.
+    #[error(
+        "line {line} carries the id {id:?}, which collection {collection:?} has already; \
+         let the import replace or skip such documents, or take the line out"
+    )]
+    ImportConflict {
+        /// The collection.
+        collection: String,
+        /// The id.
+        id: String,
+        /// The line of the record, from 1.
+        line: u64,
+    },
+
+    /// An import stopped after a part of it was committed.
+    #[error("{cause}; {} documents were committed before; {}", report.written(), report.next_step())]
+    Interrupted {
+        /// What had been done.
+        report: Box<ImportReport>,
+        /// Why it stopped.
+        cause: Box<Error>,
+    },
+
+    /// The operating system refused.
+    #[error("cannot {action} {path:?}: {source}")]
+    Io {
+        /// What was tried: `read`, `create`, `rename`, …
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// The stable code that every surface reports.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::Collection(error) => error.code(),
+            Self::NoDatabase { .. } | Self::NoCollection { .. } => ErrorCode::NotFound,
+            Self::Exists { .. } | Self::ImportConflict { .. } => ErrorCode::Conflict,
+            Self::Closed { .. } => ErrorCode::Closed,
+            Self::Locked { source: LockError::Held { .. }, .. } => ErrorCode::Locked,
+            Self::ReadOnly { .. } => ErrorCode::ReadOnly,
+            Self::Name(_) | Self::NotADatabase { .. } | Self::Invalid(_) => ErrorCode::InvalidInput,
+            Self::Source { .. } | Self::AllRejected { .. } => ErrorCode::Syntax,
+            Self::Interrupted { cause, .. } => cause.code(),
+            Self::Locked { .. } => ErrorCode::Io,
+            Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                ErrorCode::NotFound
+            }
+            Self::Io { .. } => ErrorCode::Io,
+        }
+    }
+
+    /// Wraps a system error with what was tried on which file:
+    /// `.map_err(Error::io("rename", &path))`.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { action, path: path.to_owned(), source }
+    }
+}

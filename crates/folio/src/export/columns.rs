@@ -1,0 +1,143 @@
+//! Documents as rows of columns, for what has no nesting.
+//!
+//! The columns are the fields asked for, or every top-level field that occurs,
+//! in the order of first appearance; `_id` comes first. A cell is the exact JSON
+//! text of the value, or nothing where the document has no such field.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use folio_document::{Error as CollectionError, Progress};
+
+use super::ExportOptions;
+use crate::collection::Collection;
+use crate::documents::Documents;
+use crate::error::Result;
+use crate::json::{find, members};
+
+/// Lines between two calls of `progress`.
+const PROGRESS_STEP: u64 = 4_096;
+
+/// The columns of an export, and the documents to put in them.
+#[derive(Debug)]
+pub struct Columns {
+    names: Vec<String>,
+    /// Where each top-level name is; empty when fields were asked for.
+    places: HashMap<String, usize>,
+    documents: Documents,
+    line: String,
+}
+
+/// One document: the JSON text under each column.
+pub type Row<'a> = Vec<Option<&'a str>>;
+
+impl Columns {
+    /// Settles the columns. Without fields that takes a first pass over the
+    /// documents; both passes see the same ones.
+    ///
+    /// # Errors
+    /// What the scan says; `cancelled` when `progress` answers `false`.
+    pub fn of(
+        collection: &Collection,
+        options: &ExportOptions,
+        progress: Progress<'_>,
+    ) -> Result<Self> {
+        let documents = collection.scan(options.scan(false))?;
+        let mut columns = Self {
+            names: vec!["_id".to_owned()],
+            places: HashMap::new(),
+            documents,
+            line: String::new(),
+        };
+        if options.fields.is_empty() {
+            columns.places.insert("_id".to_owned(), 0);
+            columns.gather(collection.scan(options.scan(false))?, progress)?;
+        } else {
+            columns.names.extend(options.fields.iter().filter(|field| *field != "_id").cloned());
+        }
+        Ok(columns)
+    }
+
+    fn gather(&mut self, mut documents: Documents, progress: Progress<'_>) -> Result<()> {
+        let mut seen_count = 0;
+        while let Some(line) = documents.next_line()? {
+            for (key, _) in members(text(line)?).map_err(|error| not_json(&error))? {
+                if !self.places.contains_key(&*key) {
+                    self.places.insert(key.clone().into_owned(), self.names.len());
+                    self.names.push(key.into_owned());
+                }
+            }
+            seen_count += 1;
+            if seen_count % PROGRESS_STEP == 0 {
+                let (done, total) = documents.progress();
+                tell(progress, done / 2, total)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The columns' names.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Bytes of the collection gone through, and in all.
+    #[must_use]
+    pub fn progress(&self) -> (u64, u64) {
+        self.documents.progress()
+    }
+
+    /// The next document, `None` after the last.
+    ///
+    /// # Errors
+    /// What the scan says.
+    pub fn next_row(&mut self) -> Result<Option<Row<'_>>> {
+        let Some(line) = self.documents.next_line()? else { return Ok(None) };
+        self.line.clear();
+        self.line.push_str(text(line)?);
+        let mut row = vec![None; self.names.len()];
+        let members = members(&self.line).map_err(|error| not_json(&error))?;
+        if self.places.is_empty() {
+            for (cell, name) in row.iter_mut().zip(&self.names) {
+                *cell = at_path(&members, name)?;
+            }
+        } else {
+            for (key, value) in members {
+                if let Some(&place) = self.places.get(&*key) {
+                    row[place] = Some(value);
+                }
+            }
+        }
+        Ok(Some(row))
+    }
+}
+
+/// The value at a dotted path; a whole key that contains dots comes first.
+fn at_path<'a>(members: &[(Cow<'a, str>, &'a str)], path: &str) -> Result<Option<&'a str>> {
+    let member = |name: &str| members.iter().find(|(key, _)| key == name).map(|&(_, value)| value);
+    match (member(path), path.split_once('.')) {
+        (Some(value), _) => Ok(Some(value)),
+        (None, Some((first, rest))) => match member(first) {
+            Some(inner) if inner.starts_with('{') => {
+                find(inner, rest).map_err(|error| not_json(&error).into())
+            }
+            _ => Ok(None),
+        },
+        (None, None) => Ok(None),
+    }
+}
+
+/// Tells progress; the first of two passes counts half.
+pub(super) fn tell(progress: Progress<'_>, done: u64, total: u64) -> Result<()> {
+    if progress(done, total) { Ok(()) } else { Err(CollectionError::Cancelled.into()) }
+}
+
+fn text(line: &[u8]) -> Result<&str, CollectionError> {
+    std::str::from_utf8(line)
+        .map_err(|error| CollectionError::Json { offset: error.valid_up_to(), reason: "not UTF-8" })
+}
+
+fn not_json(error: &crate::json::JsonError) -> CollectionError {
+    CollectionError::Json { offset: error.column().saturating_sub(1), reason: "not a JSON object" }
+}

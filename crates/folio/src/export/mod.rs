@@ -1,0 +1,86 @@
+//! Documents to files: JSON Lines, a JSON array, CSV, or a compacted ZDS tree.
+//!
+//! Documents stream from the scan to the output, so memory does not grow with
+//! the collection. Text is passed on, not parsed and written anew: key order
+//! and numbers come out as they are stored. A file appears under its name only
+//! once it is whole and durable.
+
+mod columns;
+mod csv;
+mod tree;
+mod write;
+
+use std::path::Path;
+
+use folio_document::{Progress, Scan};
+
+pub use columns::{Columns, Row};
+pub use csv::push_csv_row;
+pub use write::write;
+
+use crate::collection::Collection;
+use crate::error::Result;
+
+/// How documents are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// One document per line.
+    #[default]
+    JsonLines,
+    /// One JSON array, a document per line.
+    Json,
+    /// A header and a row per document (RFC 4180, with line feeds); see [`Columns`].
+    Csv,
+    /// A directory that holds the collection in the layout of ZDS, compacted.
+    Zds,
+}
+
+/// What is exported, and how.
+#[derive(Debug, Clone, Default)]
+pub struct ExportOptions {
+    /// The format.
+    pub format: Format,
+    /// Only these fields, as dotted paths; all when empty. `_id` always comes first.
+    pub fields: Vec<String>,
+    /// At most so many documents.
+    pub limit: Option<u64>,
+}
+
+impl ExportOptions {
+    /// The scan that yields what is asked for, whole documents or narrowed ones.
+    fn scan(&self, is_narrowed: bool) -> Scan {
+        let scan = if is_narrowed { Scan::new().fields(&self.fields) } else { Scan::new() };
+        match self.limit {
+            Some(limit) => scan.limit(limit),
+            None => scan,
+        }
+    }
+}
+
+/// What was exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ExportReport {
+    /// Documents written.
+    pub document_count: u64,
+    /// Bytes written.
+    pub size: u64,
+}
+
+/// Exports a collection to a file, or to a directory for [`Format::Zds`]. A file
+/// that is there already is replaced, a directory is not.
+///
+/// # Errors
+/// `conflict` when the directory exists, `io`; `cancelled` when `progress`
+/// answers `false`. Then the target is as it was.
+pub fn export(
+    collection: &Collection,
+    target: impl AsRef<Path>,
+    options: &ExportOptions,
+    progress: Progress<'_>,
+) -> Result<ExportReport> {
+    let target = target.as_ref();
+    match options.format {
+        Format::Zds => tree::write_tree(collection, target, options, progress),
+        _ => write::write_file(collection, target, options, progress),
+    }
+}

@@ -1,0 +1,93 @@
+//! One collection as a directory that ZDS, and this library, open.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_document::{CollectionOptions, Progress};
+use folio_file::{FileSystem, OpenMode, WriterLock};
+
+use super::columns::tell;
+use super::{ExportOptions, ExportReport};
+use crate::collection::Collection;
+use crate::error::{Error, Result};
+use crate::store::LOCK_FILE_NAME;
+use crate::write::{AtomicDirectory, AtomicFile};
+
+/// Bytes of lines per batch.
+const BATCH_SIZE: u64 = 64 << 20;
+
+/// Writes `<target>/collections/<name>/`, live documents only.
+pub(super) fn write_tree(
+    collection: &Collection,
+    target: &Path,
+    options: &ExportOptions,
+    progress: Progress<'_>,
+) -> Result<ExportReport> {
+    let store = &collection.handle().store;
+    let files = Arc::clone(&store.host);
+    let directory = AtomicDirectory::create(Arc::clone(&files), target)?;
+    copy_manifest(&*store.files, &files, collection, directory.path())?;
+    let lock_path = directory.path().join(LOCK_FILE_NAME);
+    let lock = Arc::new(WriterLock::new(Arc::clone(&files), lock_path.clone()));
+    let copy = folio_document::Collection::open(
+        Arc::clone(&files),
+        directory.path(),
+        collection.name(),
+        &CollectionOptions::default(),
+        lock,
+    )?;
+    let report = copy_documents(collection, &copy, options, progress)?;
+    copy.close()?;
+    if files.stat(&lock_path).is_ok() {
+        files.remove_file(&lock_path).map_err(Error::io("remove", &lock_path))?;
+    }
+    directory.commit()?;
+    Ok(report)
+}
+
+fn copy_documents(
+    collection: &Collection,
+    copy: &folio_document::Collection,
+    options: &ExportOptions,
+    progress: Progress<'_>,
+) -> Result<ExportReport> {
+    let mut report = ExportReport::default();
+    let mut documents = collection.scan(options.scan(true))?;
+    let mut batch = copy.batch()?;
+    while let Some(line) = documents.next_line()? {
+        batch.put_line(line)?;
+        report.document_count += 1;
+        report.size += line.len() as u64 + 1;
+        if batch.size() >= BATCH_SIZE {
+            batch.commit()?;
+            batch = copy.batch()?;
+            let (done, total) = documents.progress();
+            tell(progress, done, total)?;
+        }
+    }
+    batch.commit()?;
+    Ok(report)
+}
+
+/// The manifest goes along for what it says about strictness and creation.
+fn copy_manifest(
+    from: &dyn FileSystem,
+    to: &Arc<dyn FileSystem>,
+    collection: &Collection,
+    target: &Path,
+) -> Result<()> {
+    let inner = Path::new("collections").join(collection.name()).join("meta");
+    let source = collection.handle().store.root.join(&inner).join("manifest.json");
+    let Ok(file) = from.open(&source, OpenMode::Read) else { return Ok(()) };
+    let size = file.stat().map_err(Error::io("read", &source))?.size;
+    let mut bytes = vec![0; usize::try_from(size).unwrap_or_default()];
+    let read = file.read_at(&mut bytes, 0).map_err(Error::io("read", &source))?;
+    let folder = target.join(&inner);
+    to.create_directory(&folder).map_err(Error::io("create", &folder))?;
+    let path = folder.join("manifest.json");
+    let mut copy = AtomicFile::create(Arc::clone(to), path.clone())?;
+    copy.write_all(&bytes[..read]).map_err(Error::io("write", &path))?;
+    copy.commit()?;
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! One handle on a shared store: what it may do, and whether it was closed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use folio_document::Access;
+
+use crate::error::{Error, Result};
+use crate::store::Store;
+
+/// What a `Database` and everything that came from it hold on to.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    pub(crate) store: Arc<Store>,
+    pub(crate) access: Access,
+    /// The path as the user gave it.
+    pub(crate) path: PathBuf,
+    pub(crate) is_archive: bool,
+    closed: AtomicBool,
+}
+
+impl Handle {
+    pub(crate) fn new(store: Arc<Store>, access: Access, path: PathBuf, is_archive: bool) -> Self {
+        Self { store, access, path, is_archive, closed: AtomicBool::new(false) }
+    }
+
+    /// Refuses what comes after `close`.
+    #[inline]
+    pub(crate) fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(Error::Closed { path: self.path.clone() });
+        }
+        Ok(())
+    }
+
+    /// Refuses writes through a read-only handle; the first write makes the
+    /// directory a database.
+    #[inline]
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        self.check_open()?;
+        if self.access == Access::Read {
+            let hint = if self.is_archive {
+                "unpack the archive and write to the directory"
+            } else {
+                "open it for writing"
+            };
+            return Err(Error::ReadOnly { path: self.path.clone(), hint });
+        }
+        self.store.prepare_write()
+    }
+
+    /// Closes the handle; a second call does nothing.
+    pub(crate) fn close(&self) -> Result<()> {
+        if self.closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        self.store.detach()
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // Whoever wants to know whether the last sync went well calls `close`.
+        let _ = self.close();
+    }
+}

@@ -1,0 +1,301 @@
+//! Comma-separated values (RFC 4180), each row a flat object.
+//!
+//! More is read than the RFC writes: LF and CRLF line ends, any single byte
+//! between fields, quotes inside a field that does not begin with one. A row
+//! with more or fewer fields than the header is rejected rather than shifted.
+
+use super::infer::{Kind, Sample, kind_of};
+use super::input::{Input, MAX_RECORD_SIZE};
+use super::options::ImportOptions;
+use super::records::Record;
+use super::row::{Field, RowScan};
+use crate::error::Result;
+
+/// Rows looked at to tell the columns' types, as far as the first window holds them.
+const SAMPLE_ROW_LIMIT: usize = 1_000;
+
+/// The rows of an input.
+pub(super) struct Csv {
+    pub(super) input: Input,
+    delimiter: u8,
+    /// `"name":` for each column.
+    keys: Vec<String>,
+    is_text: Vec<bool>,
+    scan: RowScan,
+    json: String,
+    /// Bytes and line ends of the last row, not consumed while it is lent.
+    lent: (usize, u64),
+}
+
+impl Csv {
+    /// Reads the header and looks at the first rows.
+    ///
+    /// # Errors
+    /// `syntax` when the header names no columns or one twice.
+    pub(super) fn new(input: Input, options: &ImportOptions) -> Result<Self> {
+        let delimiter = options.delimiter.unwrap_or_else(|| guess_delimiter(input.window()));
+        let mut csv = Self {
+            input,
+            delimiter,
+            keys: Vec::new(),
+            is_text: Vec::new(),
+            scan: RowScan::default(),
+            json: String::new(),
+            lent: (0, 0),
+        };
+        let names = match &options.columns {
+            Some(names) => names.clone(),
+            None => csv.read_header()?,
+        };
+        csv.check_names(&names)?;
+        csv.is_text = match options.infer_types {
+            true => csv.sample(names.len()),
+            false => vec![true; names.len()],
+        };
+        for (name, is_text) in names.iter().zip(&mut csv.is_text) {
+            *is_text |= name == "_id";
+            let mut key = String::new();
+            push_string(name, &mut key);
+            csv.keys.push(key + ":");
+        }
+        Ok(csv)
+    }
+
+    pub(super) fn position(&self) -> u64 {
+        self.input.position() + self.lent.0 as u64
+    }
+
+    /// The next row that is not blank, as an object.
+    pub(super) fn next(&mut self) -> Result<Option<Record<'_>>> {
+        loop {
+            self.input.consume(self.lent.0, self.lent.1);
+            self.lent = (0, 0);
+            let Some(size) = self.find_row()? else { return Ok(None) };
+            self.lent = (size, self.scan.line_end_count);
+            if !self.input.window()[..size].trim_ascii().is_empty() {
+                break;
+            }
+        }
+        self.json.clear();
+        let row = &self.input.window()[..self.lent.0];
+        let written = match self.scan.fault {
+            Some(fault) => Err(fault.to_owned()),
+            None => write_object(row, &self.scan.fields, &self.keys, &self.is_text, &mut self.json),
+        };
+        let json = written.map(|()| self.json.as_bytes());
+        Ok(Some(Record { raw: row.trim_ascii_end(), line: self.input.line(), json }))
+    }
+
+    /// Scans the row at the start of the window; answers its size with its line end.
+    fn find_row(&mut self) -> Result<Option<usize>> {
+        self.scan.begin();
+        loop {
+            if let Some(size) = self.scan.step(self.input.window(), self.delimiter) {
+                return Ok(Some(size));
+            }
+            if self.input.window().len() > MAX_RECORD_SIZE {
+                let text =
+                    "the row that begins here does not end; look for a quote that is not closed";
+                return Err(self.input.fault(text));
+            }
+            if !self.input.fill()? {
+                let size = self.input.window().len();
+                self.scan.end(size);
+                return Ok((size > 0).then_some(size));
+            }
+        }
+    }
+
+    fn read_header(&mut self) -> Result<Vec<String>> {
+        let Some(size) = self.find_row()? else {
+            return Ok(Vec::new());
+        };
+        let row = &self.input.window()[..size];
+        let mut names = Vec::new();
+        for (index, field) in self.scan.fields.iter().enumerate() {
+            match field.text(row) {
+                Some(name) if name.is_empty() => names.push(format!("column_{}", index + 1)),
+                Some(name) => names.push(name.into_owned()),
+                None => {
+                    let text =
+                        "the header is not UTF-8; convert the file first, for instance with iconv";
+                    return Err(self.input.fault(text));
+                }
+            }
+        }
+        let line_end_count = self.scan.line_end_count;
+        self.input.consume(size, line_end_count);
+        Ok(names)
+    }
+
+    fn check_names(&self, names: &[String]) -> Result<()> {
+        for (index, name) in names.iter().enumerate() {
+            if names[..index].contains(name) {
+                return Err(self
+                    .input
+                    .fault(format!("the column {name:?} stands twice in the header; rename one")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks at the rows in the first window, without consuming them.
+    fn sample(&self, column_count: usize) -> Vec<bool> {
+        let mut sample = Sample::new(column_count);
+        let mut scan = RowScan::default();
+        let mut rest = self.input.window();
+        for _ in 0..SAMPLE_ROW_LIMIT {
+            scan.begin();
+            let size = match scan.step(rest, self.delimiter) {
+                Some(size) => size,
+                None if rest.is_empty() || !self.input.holds_all() => break,
+                None => {
+                    scan.end(rest.len());
+                    rest.len()
+                }
+            };
+            let (row, behind) = rest.split_at(size);
+            rest = behind;
+            for (column, field) in scan.fields.iter().enumerate() {
+                if let Some(cell) = field.text(row) {
+                    sample.add(column, &cell, field.is_quoted);
+                }
+            }
+        }
+        sample.text_columns()
+    }
+}
+
+/// The byte that splits the header into most fields; the comma if none does.
+fn guess_delimiter(head: &[u8]) -> u8 {
+    let end = memchr::memchr(b'\n', head).unwrap_or(head.len());
+    let count = |delimiter: u8| head[..end].iter().filter(|&&byte| byte == delimiter).count();
+    let mut best = b',';
+    for delimiter in [b'\t', b';', b'|'] {
+        if count(delimiter) > count(best) {
+            best = delimiter;
+        }
+    }
+    best
+}
+
+/// Appends a row as a JSON object.
+fn write_object(
+    row: &[u8],
+    fields: &[Field],
+    keys: &[String],
+    is_text: &[bool],
+    json: &mut String,
+) -> std::result::Result<(), String> {
+    if fields.len() != keys.len() {
+        return Err(format!("{} fields under a header of {}", fields.len(), keys.len()));
+    }
+    json.push('{');
+    for (index, field) in fields.iter().enumerate() {
+        let Some(cell) = field.text(row) else {
+            return Err(format!("field {} is not UTF-8", index + 1));
+        };
+        if index > 0 {
+            json.push(',');
+        }
+        json.push_str(&keys[index]);
+        match kind_of(&cell) {
+            Kind::Empty if !field.is_quoted => json.push_str("null"),
+            Kind::Number if !is_text[index] => json.push_str(&cell),
+            Kind::Boolean(value) if !is_text[index] => {
+                json.push_str(if value { "true" } else { "false" })
+            }
+            _ => push_string(&cell, json),
+        }
+    }
+    json.push('}');
+    Ok(())
+}
+
+fn push_string(text: &str, json: &mut String) {
+    let quoted = serde_json::to_string(text).expect("a string is always JSON");
+    json.push_str(&quoted);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::source::Source;
+    use super::*;
+
+    fn read(text: &'static str, options: &ImportOptions) -> Vec<String> {
+        let input = Input::open(Source::reader("-", text.as_bytes())).unwrap();
+        let mut csv = Csv::new(input, options).unwrap();
+        let mut rows = Vec::new();
+        while let Some(record) = csv.next().unwrap() {
+            let json = record.json.map(|json| String::from_utf8(json.to_vec()).unwrap());
+            rows.push(json.unwrap_or_else(|reason| format!("{}: {reason}", record.line)));
+        }
+        rows
+    }
+
+    fn check(text: &'static str, expected: &[&str]) {
+        assert_eq!(read(text, &ImportOptions::default()), expected, "{text}");
+    }
+
+    #[test]
+    fn rows_become_objects() {
+        check("a,b\n1,x\n2,\n", &[r#"{"a":1,"b":"x"}"#, r#"{"a":2,"b":null}"#]);
+        check(
+            "a,b\r\n1.50,true\r\n\r\n-2e5,FALSE",
+            &[r#"{"a":1.50,"b":true}"#, r#"{"a":-2e5,"b":false}"#],
+        );
+        check("a\tb\n1\t2,3\n", &[r#"{"a":1,"b":"2,3"}"#]);
+        check("a;b\n1,5;2\n", &[r#"{"a":"1,5","b":2}"#]);
+        check("", &[]);
+        check("a,b\n", &[]);
+        check(",b\n0,1\n", &[r#"{"column_1":0,"b":1}"#]);
+    }
+
+    #[test]
+    fn quotes_hold_everything() {
+        check(
+            "a,b\n\"x,\"\"y\"\"\n\r\nz\",1\n\"\",2\n",
+            &[r#"{"a":"x,\"y\"\n\r\nz","b":1}"#, r#"{"a":"","b":2}"#],
+        );
+        check("a,b\n5\" pipe,1\n", &[r#"{"a":"5\" pipe","b":1}"#]);
+    }
+
+    #[test]
+    fn types_belong_to_columns() {
+        check(
+            "zip,n\n10001,1\n01234,2\n",
+            &[r#"{"zip":"10001","n":1}"#, r#"{"zip":"01234","n":2}"#],
+        );
+        check("a,b\n\"42\",1\n\"x\",2", &[r#"{"a":"42","b":1}"#, r#"{"a":"x","b":2}"#]);
+        check("\"a\",\"b\"\n\"42\",\"1\"\n", &[r#"{"a":42,"b":1}"#]);
+        check("_id,b\n42,1\n", &[r#"{"_id":"42","b":1}"#]);
+        let text = ImportOptions { infer_types: false, ..ImportOptions::default() };
+        assert_eq!(read("a,b\n1,\n", &text), [r#"{"a":"1","b":null}"#]);
+        let named = ImportOptions {
+            columns: Some(vec!["x".to_owned(), "y".to_owned()]),
+            ..ImportOptions::default()
+        };
+        assert_eq!(read("1,2\n", &named), [r#"{"x":1,"y":2}"#]);
+    }
+
+    #[test]
+    fn wrong_rows_are_told_with_their_line() {
+        check(
+            "a,b\n\"1\n\",2\n3\n4,5,6\n\"7\"x,8\n9,\"",
+            &[
+                r#"{"a":"1\n","b":2}"#,
+                "4: 1 fields under a header of 2",
+                "5: 3 fields under a header of 2",
+                "6: text behind a closing quote",
+                "7: a quote that is opened here is not closed",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_column_named_twice_is_refused() {
+        let input = Input::open(Source::reader("-", &b"a,b,a\n"[..])).unwrap();
+        let error = Csv::new(input, &ImportOptions::default()).err().unwrap();
+        assert!(error.to_string().contains("\"a\" stands twice"), "{error}");
+    }
+}

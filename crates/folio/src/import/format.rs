@@ -1,0 +1,93 @@
+//! Tells the format of a source by its name and its first bytes.
+
+use std::path::Path;
+
+use super::input::Input;
+use super::options::Format;
+use crate::error::Result;
+
+/// Extensions that say how a file is packed, not what is in it.
+const COMPRESSED: [&str; 4] = ["gz", "gzip", "zst", "zstd"];
+
+/// The format of an input.
+///
+/// # Errors
+/// `syntax` when neither the name nor the first bytes tell.
+pub(super) fn guess_format(input: &Input) -> Result<Format> {
+    let head = input.window();
+    let first = head.trim_ascii_start().first().copied();
+    match (extension(input.name()).as_str(), first) {
+        ("csv" | "tsv", _) => Ok(Format::Csv),
+        (_, Some(b'[')) => Ok(Format::Json),
+        ("jsonl" | "ndjson", _) | (_, None) => Ok(Format::JsonLines),
+        (_, Some(b'{')) if first_line_is_whole(head) => Ok(Format::JsonLines),
+        (_, Some(b'{')) => Ok(Format::Json),
+        _ if looks_like_csv(head) => Ok(Format::Csv),
+        _ => Err(input
+            .fault("it is neither JSON Lines, JSON nor CSV; name the format if it is one of them")),
+    }
+}
+
+/// `big.csv.gz` has the extension `csv`.
+fn extension(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let mut path = Path::new(&lower);
+    if path.extension().is_some_and(|extension| COMPRESSED.iter().any(|known| extension == *known))
+    {
+        path = Path::new(path.file_stem().unwrap_or_default());
+    }
+    path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_owned()
+}
+
+/// Whether the first line that is not blank is a JSON value of its own, as in
+/// JSON Lines. One that does not end within the window is taken for a line.
+fn first_line_is_whole(head: &[u8]) -> bool {
+    let head = head.trim_ascii_start();
+    let Some(end) = memchr::memchr(b'\n', head) else { return true };
+    let opening = head[..end].iter().filter(|&&byte| matches!(byte, b'{' | b'[')).count();
+    let closing = head[..end].iter().filter(|&&byte| matches!(byte, b'}' | b']')).count();
+    // Brackets inside strings can fool the count; then the parser decides.
+    opening == closing || serde_json::from_slice::<serde_core::de::IgnoredAny>(&head[..end]).is_ok()
+}
+
+/// Text whose first line has something between fields.
+fn looks_like_csv(head: &[u8]) -> bool {
+    let end = memchr::memchr(b'\n', head).unwrap_or(head.len());
+    let is_text = !head.contains(&0) && std::str::from_utf8(&head[..end]).is_ok();
+    is_text && head[..end].iter().any(|byte| matches!(byte, b',' | b';' | b'\t'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::source::Source;
+    use super::*;
+
+    fn guess(name: &str, text: &'static [u8]) -> Result<Format> {
+        guess_format(&Input::open(Source::reader(name, text)).unwrap())
+    }
+
+    #[test]
+    fn names_and_bytes_tell() {
+        for (name, text, format) in [
+            ("a.csv", &b"a"[..], Format::Csv),
+            ("A.TSV.gz", b"a", Format::Csv),
+            ("a.jsonl", b"x", Format::JsonLines),
+            ("a.jsonl", b"\n [{}]", Format::Json),
+            ("a.json", b"{\"a\":1}\n{\"a\":2}\n", Format::JsonLines),
+            ("a.json", b"{\"a\":\"{\"}\n{\"a\":2}\n", Format::JsonLines),
+            ("a.json", b"{\n\"a\":1}\n", Format::Json),
+            ("-", b"", Format::JsonLines),
+            ("-", b"a,b\n1,2\n", Format::Csv),
+            ("-", b"\xef\xbb\xbf{}", Format::JsonLines),
+        ] {
+            assert_eq!(guess(name, text).unwrap(), format, "{name} {text:?}");
+        }
+    }
+
+    #[test]
+    fn other_files_are_refused() {
+        for text in [&b"\x89PNG\r\n\x1a\n\0\0,"[..], b"hello\n", b"\0\0\0\0,\n", b"\x80,\x81\n"] {
+            assert!(guess("-", text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Gives each record its id.
+//!
+//! A record that carries `_id` as a string keeps it, and so does, as text, one
+//! whose `_id` is a number. Otherwise the id comes from the field the user
+//! names, or is generated if the user asks for that. Text that no id may be,
+//! such as a URL or a mail address, becomes one by [`derived_id`]; the field
+//! itself stays as it is.
+
+use std::borrow::Cow;
+
+use folio_types::check_document_id;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::options::ImportOptions;
+use crate::json::{find, members, unquote};
+
+/// How a line begins that has its id where it belongs.
+const ID_PREFIX: &str = "{\"_id\":\"";
+
+const TOMBSTONE_PREFIX: &str = "{\"_tombstone\":\"";
+
+/// The readable part of a derived id, in bytes at most.
+const READABLE_SIZE: usize = 180;
+
+/// What to do with a record.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Identity<'a> {
+    /// The text carries its id; put it as it stands.
+    Carried(Cow<'a, str>),
+    /// Put the text under this id, which it does not carry yet.
+    Given(String, Cow<'a, str>),
+    /// The same, for an id made from text that is none.
+    Derived { from: String, id: String, text: Cow<'a, str> },
+    /// A tombstone: delete the document.
+    Tombstone(Cow<'a, str>),
+}
+
+impl Identity<'_> {
+    /// The id, whatever it comes from.
+    pub(super) fn id(&self) -> &str {
+        match self {
+            Self::Carried(id) | Self::Tombstone(id) => id,
+            Self::Given(id, _) | Self::Derived { id, .. } => id,
+        }
+    }
+}
+
+/// Finds the id of a record.
+///
+/// # Errors
+/// Why it has none, for the list of rejected records.
+pub(super) fn identify<'a>(json: &'a str, options: &ImportOptions) -> Result<Identity<'a>, String> {
+    match options.id_field.as_deref().filter(|&field| field != "_id") {
+        Some(field) => from_field(json, field),
+        None => from_record(json, options.generate_ids),
+    }
+}
+
+fn from_record(json: &str, generate_ids: bool) -> Result<Identity<'_>, String> {
+    if let Some(id) = leading_id(json) {
+        return Ok(Identity::Carried(id));
+    }
+    if let Some(id) = tombstone_id(json) {
+        return Ok(Identity::Tombstone(Cow::Borrowed(id)));
+    }
+    let carried = find(json, "_id").map_err(|error| reason(&error))?;
+    match carried.map(|value| (value, unquote(value))) {
+        Some((_, Some(id))) => Ok(Identity::Carried(id)),
+        Some((value, None)) if is_number(value) => {
+            Ok(Identity::Given(value.to_owned(), Cow::Owned(without_id(json)?)))
+        }
+        Some((value, None)) => Err(format!(
+            "\"_id\" is {}, not text; name the field that holds the id",
+            kind_of(value)
+        )),
+        None if generate_ids => Ok(Identity::Given(generated_id(), Cow::Borrowed(json))),
+        None => {
+            Err("no \"_id\"; name the field that holds the id, or have ids generated".to_owned())
+        }
+    }
+}
+
+fn from_field<'a>(json: &'a str, field: &str) -> Result<Identity<'a>, String> {
+    let value = find(json, field).map_err(|error| reason(&error))?;
+    let Some(value) = value else {
+        return Err(format!("no field {field:?} to take the id from"));
+    };
+    let text = match unquote(value) {
+        Some(text) if text.is_empty() => return Err(format!("field {field:?} is empty")),
+        Some(text) => text,
+        None if is_number(value) => Cow::Borrowed(value),
+        None => return Err(format!("field {field:?} is {}, not text or a number", kind_of(value))),
+    };
+    // An `_id` that is no string, as other databases export it, gives way to the field.
+    let carried = find(json, "_id").map_err(|error| reason(&error))?;
+    let json = match carried {
+        Some(carried) if unquote(carried).is_none() => Cow::Owned(without_id(json)?),
+        _ => Cow::Borrowed(json),
+    };
+    Ok(match derived_id(&text) {
+        Cow::Borrowed(id) => Identity::Given(id.to_owned(), json),
+        Cow::Owned(id) => Identity::Derived { from: text.into_owned(), id, text: json },
+    })
+}
+
+/// The id of a line that begins with it.
+#[inline]
+fn leading_id(json: &str) -> Option<Cow<'_, str>> {
+    let rest = json.strip_prefix(ID_PREFIX)?;
+    let end = memchr::memchr2(b'"', b'\\', rest.as_bytes())?;
+    (rest.as_bytes()[end] == b'"').then(|| Cow::Borrowed(&rest[..end]))
+}
+
+/// The id of a tombstone, which is exactly its prefix, an id and `"}`.
+fn tombstone_id(json: &str) -> Option<&str> {
+    let id = json.strip_prefix(TOMBSTONE_PREFIX)?.strip_suffix("\"}")?;
+    check_document_id(id).ok().map(|()| id)
+}
+
+/// The object without its `_id`.
+fn without_id(json: &str) -> Result<String, String> {
+    let members = members(json).map_err(|error| reason(&error))?;
+    let mut text = String::with_capacity(json.len());
+    for (key, value) in members.iter().filter(|(key, _)| key != "_id") {
+        let key = serde_json::to_string(key).expect("a string is always JSON");
+        let separator = if text.is_empty() { '{' } else { ',' };
+        text.push(separator);
+        text.extend([key.as_str(), ":", value]);
+    }
+    Ok(if text.is_empty() { "{}".to_owned() } else { text + "}" })
+}
+
+/// An id for a record that has none: UUID version 7 (RFC 9562), so that ids
+/// sort by when they were made.
+fn generated_id() -> String {
+    uuid::Uuid::now_v7().to_string()
+}
+
+/// The id for a text: the text itself where it may be an id; else its letters
+/// and digits, readable, and a hash of the whole, so that different texts get
+/// different ids and the same text the same one every time.
+///
+/// ```
+/// use folio::import::derived_id;
+/// assert_eq!(derived_id("user_001"), "user_001");
+/// assert_eq!(derived_id("ann@example.com"), "ann-example.com-4fd46e75af2fac76");
+/// ```
+#[must_use]
+pub fn derived_id(text: &str) -> Cow<'_, str> {
+    if check_document_id(text).is_ok() {
+        return Cow::Borrowed(text);
+    }
+    let mut id = String::new();
+    for character in text.chars() {
+        let is_kept = character.is_alphanumeric() || character == '_';
+        let is_inner_dot = character == '.' && !id.is_empty() && !id.ends_with(['.', '-']);
+        if id.len() + character.len_utf8() > READABLE_SIZE {
+            break;
+        }
+        if is_kept || is_inner_dot {
+            id.push(character);
+        } else if !id.is_empty() && !id.ends_with(['-', '.']) {
+            id.push('-');
+        }
+    }
+    let readable = id.trim_end_matches(['-', '.']).len();
+    id.truncate(readable);
+    if !id.is_empty() {
+        id.push('-');
+    }
+    id.push_str(&format!("{:016x}", xxh3_64(text.as_bytes())));
+    Cow::Owned(id)
+}
+
+fn is_number(value: &str) -> bool {
+    value.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+}
+
+fn kind_of(value: &str) -> &'static str {
+    match value.as_bytes().first() {
+        Some(b'{') => "an object",
+        Some(b'[') => "an array",
+        Some(b'n') => "null",
+        Some(b't' | b'f') => "true or false",
+        _ => "a number",
+    }
+}
+
+fn reason(error: &crate::json::JsonError) -> String {
+    format!("not a JSON object: {error}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn by_field(json: &str, field: &str) -> Result<String, String> {
+        let options =
+            ImportOptions { id_field: Some(field.to_owned()), ..ImportOptions::default() };
+        identify(json, &options).map(|identity| match identity {
+            Identity::Given(id, text) => format!("{id} {text}"),
+            Identity::Derived { id, text, .. } => format!("{id} {text}"),
+            other => format!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn ids_come_from_fields() {
+        assert_eq!(by_field(r#"{"a":{"b":"x"}}"#, "a.b").unwrap(), r#"x {"a":{"b":"x"}}"#);
+        assert_eq!(by_field(r#"{"n":12}"#, "n").unwrap(), r#"12 {"n":12}"#);
+        assert_eq!(
+            by_field(r#"{"_id":{"$oid":"5f"},"a":1.0}"#, "_id.$oid").unwrap(),
+            r#"5f {"a":1.0}"#
+        );
+        assert!(by_field(r#"{"u":"a b"}"#, "u").unwrap().starts_with("a-b-"));
+        for json in [r#"{"u":null}"#, r#"{"u":""}"#, r#"{"u":[]}"#, "{}", "[]", "{"] {
+            assert!(by_field(json, "u").is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn ids_come_from_the_record() {
+        let options = ImportOptions::default();
+        let given = |id: &str, text: &'static str| Identity::Given(id.to_owned(), text.into());
+        assert_eq!(identify(r#"{"_id":"x"}"#, &options), Ok(Identity::Carried("x".into())));
+        assert_eq!(identify(r#"{"a":1,"_id":"x"}"#, &options), Ok(Identity::Carried("x".into())));
+        assert_eq!(identify(r#"{"_id":7,"a":1}"#, &options), Ok(given("7", r#"{"a":1}"#)));
+        assert_eq!(identify(r#"{"_id":7}"#, &options), Ok(given("7", "{}")));
+        assert_eq!(
+            identify(r#"{"_tombstone":"x"}"#, &options),
+            Ok(Identity::Tombstone("x".into()))
+        );
+        assert!(identify(r#"{"_id":null}"#, &options).unwrap_err().contains("is null"));
+        assert!(identify("{}", &options).unwrap_err().contains("no \"_id\""));
+    }
+
+    #[test]
+    fn generated_ids_sort() {
+        let options = ImportOptions { generate_ids: true, ..ImportOptions::default() };
+        let ids: Vec<String> = (0..1000)
+            .map(|_| match identify("{}", &options) {
+                Ok(Identity::Given(id, _)) => id,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert!(ids.is_sorted());
+        assert!(ids.iter().all(|id| check_document_id(id).is_ok()));
+    }
+
+    proptest! {
+        #[test]
+        fn derived_ids_are_valid_and_differ(texts in prop::collection::hash_set(".{1,300}", 2..20)) {
+            let ids: std::collections::HashSet<_> = texts.iter().map(|text| derived_id(text)).collect();
+            prop_assert_eq!(ids.len(), texts.len());
+            for id in ids {
+                prop_assert!(check_document_id(&id).is_ok(), "{}", id);
+            }
+        }
+    }
+}

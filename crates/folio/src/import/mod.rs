@@ -1,0 +1,44 @@
+//! Documents from files: JSON Lines, JSON, CSV, plain or compressed.
+//!
+//! ```text
+//! Source ── decompress ── Input ── lines | values | csv ── identity ── Batch ── commit
+//!  bytes    gzip, zstd    buffer   one record at a time     its id     bounded   + position
+//! ```
+//!
+//! A record is a piece of text from the source to the collection; numbers pass
+//! through as they are written. Memory holds one buffer, one record and one
+//! batch of at most [`ImportOptions::batch_size`], however long the source is.
+//!
+//! **Rejected records.** A record that cannot be a document (not JSON, no id, a
+//! row with too many fields) is counted and reported with file and line, and
+//! the import goes on. When the first hundred are all rejected it stops: then
+//! the format is another one than assumed.
+//!
+//! **Resuming.** Every batch is committed together with how far into the source
+//! it reaches, so that after a kill the same import goes on where it stood. The
+//! source is known again by a fingerprint of path, size, time and first bytes;
+//! a changed source starts over. A reader that is not a file cannot be resumed.
+//!
+//! What it does not do: guess nested values from CSV cells, or repair JSON.
+
+mod csv;
+mod decompress;
+mod format;
+mod identity;
+mod infer;
+mod input;
+mod lines;
+mod options;
+mod records;
+mod report;
+mod row;
+mod run;
+mod source;
+mod values;
+
+pub use identity::derived_id;
+pub(crate) use infer::is_bare_value;
+pub use options::{Format, ImportOptions, OnConflict};
+pub use report::{ImportReport, Rejected};
+pub use run::import;
+pub use source::Source;

@@ -1,0 +1,68 @@
+//! What an import did.
+
+use std::fmt;
+
+/// One record that could not become a document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rejected {
+    /// The file, or `standard input`.
+    pub source: String,
+    /// The line it starts on, from 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}: {}", self.source, self.line, self.reason)
+    }
+}
+
+/// Counts of an import. Those of documents are of what is committed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ImportReport {
+    /// Documents under new ids.
+    pub inserted: u64,
+    /// Documents that replaced another.
+    pub replaced: u64,
+    /// Documents deleted, by tombstones in a data file of ours.
+    pub deleted: u64,
+    /// Records passed over because their id had a document.
+    pub skipped: u64,
+    /// Records that could not become documents.
+    pub rejected_count: u64,
+    /// The first [`ImportReport::REJECTED_LIMIT`] of them.
+    pub rejected: Vec<Rejected>,
+    /// Documents whose id field held text that is no valid id, see [`super::derived_id`].
+    pub derived_id_count: u64,
+    /// One of those: the text, and the id made from it.
+    pub derived_id_example: Option<(String, String)>,
+    /// Where in the source (in bytes, decompressed) an earlier import had come to.
+    pub resumed_at: Option<u64>,
+    /// Bytes of the source read, as stored.
+    pub size: u64,
+    /// Whether the same import, run again, would go on after the last commit.
+    pub is_resumable: bool,
+}
+
+impl ImportReport {
+    /// How many rejected records are listed one by one.
+    pub const REJECTED_LIMIT: usize = 100;
+
+    /// Documents inserted and replaced.
+    #[must_use]
+    pub fn written(&self) -> u64 {
+        self.inserted + self.replaced
+    }
+
+    /// What to do after an interruption.
+    #[must_use]
+    pub fn next_step(&self) -> &'static str {
+        if self.is_resumable {
+            "run the same import again to go on from there"
+        } else {
+            "import the source again: what has been written is replaced by the same"
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The import itself: records into batches, batches into the collection.
+
+use folio_document::{BatchCounts, Progress};
+use folio_types::ErrorCode;
+
+use super::identity::{Identity, identify};
+use super::options::{ImportOptions, OnConflict};
+use super::records::{Record, Records};
+use super::report::{ImportReport, Rejected};
+use super::source::Source;
+use crate::batch::Batch;
+use crate::collection::Collection;
+use crate::error::{Error, Result};
+use crate::write::AppendFile;
+
+/// Bytes of the source between two calls of `progress`.
+const PROGRESS_STEP: u64 = 1 << 20;
+
+/// Records looked at between two calls of `progress`, for sources that compress well.
+const PROGRESS_RECORDS: u64 = 4_096;
+
+/// When so many records at the start are all rejected, the import stops.
+const HOPELESS_COUNT: u64 = 100;
+
+/// Imports a source into a collection.
+///
+/// `progress` is told how many bytes of the source, as stored, have been read
+/// and how many there are (0 where that is not known); answering `false` stops
+/// the import.
+///
+/// # Errors
+/// `syntax` when the source as a whole cannot be understood, `conflict` as
+/// [`OnConflict::Error`] asks, `cancelled`, and what the collection says. When
+/// batches were committed before, the error is [`Error::Interrupted`].
+pub fn import(
+    collection: &Collection,
+    source: Source,
+    options: &ImportOptions,
+    progress: Progress<'_>,
+) -> Result<ImportReport> {
+    let total = source.size.unwrap_or_default();
+    let fingerprint = source.fingerprint;
+    let mut run = Run {
+        collection,
+        options,
+        fingerprint,
+        report: ImportReport { is_resumable: fingerprint.is_some(), ..ImportReport::default() },
+        rejected_file: None,
+        accepted_count: 0,
+        commit_count: 0,
+        scratch: String::new(),
+    };
+    match run.records(source, total, progress) {
+        Ok(()) => Ok(run.report),
+        Err(cause) if run.commit_count == 0 => Err(cause),
+        Err(cause) => {
+            Err(Error::Interrupted { report: Box::new(run.report), cause: Box::new(cause) })
+        }
+    }
+}
+
+struct Run<'a> {
+    collection: &'a Collection,
+    options: &'a ImportOptions,
+    fingerprint: Option<u64>,
+    report: ImportReport,
+    rejected_file: Option<AppendFile>,
+    /// Records that went into a batch or were skipped.
+    accepted_count: u64,
+    commit_count: u64,
+    scratch: String,
+}
+
+impl Run<'_> {
+    fn records(&mut self, source: Source, total: u64, progress: Progress<'_>) -> Result<()> {
+        let name = source.name.clone();
+        let mut records = Records::open(source, self.options)?;
+        self.resume(&mut records)?;
+        let mut batch: Option<Batch> = None;
+        let mut told = Told::default();
+        loop {
+            let position = records.position();
+            let Some(record) = records.next()? else { break };
+            // A full batch waits for the next record, so that the last one is never empty.
+            if let Some(full) = batch.take_if(|batch| batch.size() >= self.options.batch_size) {
+                self.commit(full, position)?;
+            }
+            let open = match &mut batch {
+                Some(open) => open,
+                none => none.insert(self.collection.batch()?),
+            };
+            if let Err(reason) = self.take(open, &record)? {
+                self.reject(&name, &record, reason)?;
+            }
+            if told.is_due(records.input().read_size()) && !progress(told.size, total) {
+                return Err(folio_document::Error::Cancelled.into());
+            }
+        }
+        if let Some(last) = batch {
+            self.commit(last, 0)?; // nothing left to go on with
+        }
+        self.report.size = records.input().read_size();
+        if let Some(file) = &mut self.rejected_file {
+            file.finish()?;
+        }
+        progress(self.report.size, total.max(self.report.size));
+        Ok(())
+    }
+
+    fn resume(&mut self, records: &mut Records) -> Result<()> {
+        let Some(fingerprint) = self.fingerprint.filter(|_| !self.options.restart) else {
+            return Ok(());
+        };
+        match self.collection.import_position(fingerprint)? {
+            None | Some(0) => Ok(()),
+            Some(position) => {
+                self.report.resumed_at = Some(position);
+                records.resume_at(position)
+            }
+        }
+    }
+
+    fn commit(&mut self, mut batch: Batch, position: u64) -> Result<()> {
+        if let Some(fingerprint) = self.fingerprint {
+            batch.set_import_position(fingerprint, position);
+        }
+        let BatchCounts { inserted, replaced, deleted } = batch.commit()?;
+        self.report.inserted += inserted;
+        self.report.replaced += replaced;
+        self.report.deleted += deleted;
+        self.commit_count += 1;
+        Ok(())
+    }
+
+    /// Puts a record into the batch; the inner error is why it is rejected.
+    fn take(
+        &mut self,
+        batch: &mut Batch,
+        record: &Record<'_>,
+    ) -> Result<std::result::Result<(), String>> {
+        let json = match record.json.as_ref().map(|json| std::str::from_utf8(json)) {
+            Ok(Ok(json)) => json,
+            Ok(Err(_)) => return Ok(Err("not UTF-8".to_owned())),
+            Err(reason) => return Ok(Err(reason.clone())),
+        };
+        let identity = match identify(json, self.options) {
+            Ok(identity) => identity,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        match self.put(batch, record, json, identity) {
+            Ok(()) => {
+                self.accepted_count += 1;
+                Ok(Ok(()))
+            }
+            Err(Error::Collection(fault)) if is_fault_of_record(&fault) => {
+                Ok(Err(fault.to_string()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn put(
+        &mut self,
+        batch: &mut Batch,
+        record: &Record<'_>,
+        json: &str,
+        identity: Identity<'_>,
+    ) -> Result<()> {
+        if !self.is_wanted(batch, record, identity.id())? {
+            self.report.skipped += 1;
+            return Ok(());
+        }
+        match identity {
+            Identity::Carried(_) => batch.put_line(json.as_bytes()),
+            Identity::Given(id, text) => self.put_under(batch, &id, &text),
+            Identity::Derived { from, id, text } => {
+                self.put_under(batch, &id, &text)?;
+                self.report.derived_id_count += 1;
+                self.report.derived_id_example.get_or_insert((from, id));
+                Ok(())
+            }
+            Identity::Tombstone(id) => batch.delete(&id),
+        }
+    }
+
+    /// Whether the record is to be put, as the options say for an id that has a document.
+    fn is_wanted(&self, batch: &Batch, record: &Record<'_>, id: &str) -> Result<bool> {
+        match self.options.on_conflict {
+            OnConflict::Replace => Ok(true),
+            OnConflict::Skip => Ok(!batch.exists(id)?),
+            OnConflict::Error if batch.exists(id)? => Err(Error::ImportConflict {
+                collection: self.collection.name().to_owned(),
+                id: id.to_owned(),
+                line: record.line,
+            }),
+            OnConflict::Error => Ok(true),
+        }
+    }
+
+    /// Puts a document under an id that it does not carry: where the text has no
+    /// `_id` at all, that is a matter of writing one in front.
+    fn put_under(&mut self, batch: &mut Batch, id: &str, json: &str) -> Result<()> {
+        let inner = json.trim_start().strip_prefix('{');
+        let Some(inner) = inner.filter(|inner| !inner.contains("\"_id\"")) else {
+            return batch.put_raw(Some(id), json);
+        };
+        let inner = inner.trim_start();
+        let separator = if inner.starts_with('}') { "\"" } else { "\"," };
+        self.scratch.clear();
+        self.scratch.extend(["{\"_id\":\"", id, separator, inner]);
+        batch.put_line(self.scratch.as_bytes())
+    }
+
+    fn reject(&mut self, source: &str, record: &Record<'_>, reason: String) -> Result<()> {
+        self.report.rejected_count += 1;
+        if self.report.rejected.len() < ImportReport::REJECTED_LIMIT {
+            let rejected = Rejected { source: source.to_owned(), line: record.line, reason };
+            self.report.rejected.push(rejected);
+        }
+        self.save_rejected(record.raw)?;
+        let count = self.report.rejected_count;
+        let is_hopeless = count == HOPELESS_COUNT && self.accepted_count == 0;
+        match self.report.rejected.first() {
+            Some(first) if is_hopeless && self.report.resumed_at.is_none() => {
+                Err(Error::AllRejected { count, first: Box::new(first.clone()) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn save_rejected(&mut self, raw: &[u8]) -> Result<()> {
+        let Some(path) = &self.options.rejected_path else { return Ok(()) };
+        let file = match &mut self.rejected_file {
+            Some(file) => file,
+            none => {
+                let keeps = self.report.resumed_at.is_some();
+                let files = &self.collection.handle().store.host;
+                none.insert(AppendFile::open(&**files, path, keeps)?)
+            }
+        };
+        file.write_line(raw)
+    }
+}
+
+/// Whether an error is about the record and not about the collection.
+fn is_fault_of_record(error: &folio_document::Error) -> bool {
+    matches!(error.code(), ErrorCode::Syntax | ErrorCode::InvalidInput | ErrorCode::TypeMismatch)
+}
+
+/// When progress was told last.
+#[derive(Debug, Default)]
+struct Told {
+    size: u64,
+    record_count: u64,
+}
+
+impl Told {
+    /// Whether enough has happened to tell again.
+    #[inline]
+    fn is_due(&mut self, size: u64) -> bool {
+        self.record_count += 1;
+        if size - self.size < PROGRESS_STEP && self.record_count < PROGRESS_RECORDS {
+            return false;
+        }
+        *self = Self { size, record_count: 0 };
+        true
+    }
+}

@@ -1,0 +1,14 @@
+//! JSON as text: members, paths and indentation without turning numbers into floats.
+//!
+//! A value parsed into a tree loses how its numbers were written (`1.10`,
+//! `1E5`, forty digits). What only rearranges documents, such as tables, CSV
+//! and pretty printing, works on pieces of the text instead.
+
+mod members;
+mod pretty;
+
+pub use members::{find, members, unquote};
+pub use pretty::pretty;
+
+/// JSON text was expected and something else found.
+pub type JsonError = serde_json::Error;

@@ -1,0 +1,138 @@
+//! Finds out what a path names: a database directory, an archive, or nothing.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use folio_file::{DiskFileSystem, FileKind, FileSystem};
+use folio_types::check_collection_name;
+
+use crate::error::{Error, Result};
+use crate::options::OpenOptions;
+use crate::write::parent_of;
+
+/// The extension of archives.
+const ARCHIVE_EXTENSION: &str = "zds";
+
+/// What is at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Location {
+    /// A directory, of a database or not.
+    Directory,
+    /// A `.zds` file.
+    Archive,
+    /// Nothing yet.
+    Missing,
+}
+
+/// Where a database is and how to reach its files.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) kind: Location,
+    pub(crate) files: Arc<dyn FileSystem>,
+    /// The file system that the path was looked up in.
+    pub(crate) host: Arc<dyn FileSystem>,
+    /// The database's directory, in the terms of `files`.
+    pub(crate) root: PathBuf,
+    /// The path with links resolved: the identity of the database.
+    pub(crate) canonical: PathBuf,
+}
+
+impl Found {
+    fn on_host(kind: Location, host: Arc<dyn FileSystem>, path: &Path, canonical: PathBuf) -> Self {
+        Self { kind, files: Arc::clone(&host), host, root: path.to_owned(), canonical }
+    }
+}
+
+/// Looks at a path.
+///
+/// # Errors
+/// `invalid_input` for a file that is no archive, `io`.
+pub(crate) fn find(path: &Path, options: &OpenOptions) -> Result<Found> {
+    let files = match &options.file_system {
+        Some(files) => Arc::clone(files),
+        None => Arc::new(DiskFileSystem),
+    };
+    match files.stat(path) {
+        Ok(stat) if stat.kind == FileKind::Directory => {
+            let canonical = files.canonical(path).map_err(Error::io("open", path))?;
+            Ok(Found::on_host(Location::Directory, files, path, canonical))
+        }
+        Ok(_) if is_archive_name(path) => find_in_archive(files, path),
+        Ok(_) => Err(Error::NotADatabase { path: path.to_owned(), reason: what_file_is(path) }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let canonical = canonical_of_missing(&*files, path);
+            Ok(Found::on_host(Location::Missing, files, path, canonical))
+        }
+        Err(error) => Err(Error::io("open", path)(error)),
+    }
+}
+
+fn find_in_archive(files: Arc<dyn FileSystem>, path: &Path) -> Result<Found> {
+    let canonical = files.canonical(path).map_err(Error::io("open", path))?;
+    // TEMPORARY until the archive module is there.
+    let _ = (files, canonical);
+    Err(Error::NotADatabase {
+        path: path.to_owned(),
+        reason: "archives are not read yet".to_owned(),
+    })
+}
+
+fn is_archive_name(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(ARCHIVE_EXTENSION))
+}
+
+fn what_file_is(path: &Path) -> String {
+    const IMPORTED: [&str; 8] = ["json", "jsonl", "ndjson", "csv", "tsv", "txt", "gz", "zst"];
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    if IMPORTED.contains(&extension) {
+        "it is a file; name the database's directory, and import the file into it".to_owned()
+    } else {
+        "it is a file; a database is a directory or a .zds archive".to_owned()
+    }
+}
+
+/// The canonical path that a database will have once it is created.
+fn canonical_of_missing(files: &dyn FileSystem, path: &Path) -> PathBuf {
+    match (files.canonical(parent_of(path)), path.file_name()) {
+        (Ok(parent), Some(name)) => parent.join(name),
+        _ => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+    }
+}
+
+/// For a directory without `folio.json` that may not be made a database.
+///
+/// # Errors
+/// `not_found` when nothing is there, `invalid_input` when it holds no collections.
+pub(crate) fn check_is_database(files: &dyn FileSystem, path: &Path, root: &Path) -> Result<()> {
+    if files.stat(root).is_err() {
+        return Err(Error::NoDatabase { path: path.to_owned() });
+    }
+    if files.stat(&root.join("collections")).is_err() {
+        let reason = "it has neither folio.json nor collections/; check the path".to_owned();
+        return Err(Error::NotADatabase { path: path.to_owned(), reason });
+    }
+    Ok(())
+}
+
+/// The names of the collections of a database, sorted. Folders whose name no
+/// collection can have are somebody else's.
+pub(crate) fn collection_names(files: &dyn FileSystem, root: &Path) -> Result<Vec<String>> {
+    let folder = root.join("collections");
+    let entries = match files.read_directory(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(Error::io("list", &folder)(error)),
+    };
+    let is_folder = |name: &str| {
+        files.stat(&folder.join(name)).is_ok_and(|stat| stat.kind == FileKind::Directory)
+    };
+    let mut names: Vec<String> = entries
+        .into_iter()
+        .filter(|entry| entry.kind != FileKind::File && check_collection_name(&entry.name).is_ok())
+        .map(|entry| entry.name)
+        .filter(|name| is_folder(name))
+        .collect();
+    names.sort_unstable();
+    Ok(names)
+}

@@ -1,0 +1,71 @@
+//! How a database and its collections are opened.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use folio_document::{Access, Durability, Layout, Strict};
+use folio_file::FileSystem;
+
+/// Options of a database. The defaults are what most people want.
+#[derive(Clone)]
+pub struct OpenOptions {
+    /// Whether the handle may write.
+    pub access: Access,
+    /// When a write reaches the device. Handles that share a database in one
+    /// process must agree on it.
+    pub durability: Durability,
+    /// How long a write waits for another process to give the writer's lock back.
+    pub lock_timeout: Duration,
+    /// Bytes of recently read data kept in memory per collection.
+    pub cache_size: usize,
+    /// Whether a missing database is created, at the first write. Without it a
+    /// missing database is an error, as it is for a read-only handle.
+    pub create: bool,
+    /// The files to work on; `None` is the disk.
+    pub file_system: Option<Arc<dyn FileSystem>>,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        let collection = folio_document::CollectionOptions::default();
+        Self {
+            access: collection.access,
+            durability: collection.durability,
+            lock_timeout: collection.lock_timeout,
+            cache_size: collection.cache_size,
+            create: true,
+            file_system: None,
+        }
+    }
+}
+
+impl OpenOptions {
+    /// Reads only: nothing on disk is created or changed.
+    #[must_use]
+    pub fn read_only() -> Self {
+        Self { access: Access::Read, ..Self::default() }
+    }
+}
+
+impl fmt::Debug for OpenOptions {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("OpenOptions")
+            .field("access", &self.access)
+            .field("durability", &self.durability)
+            .field("lock_timeout", &self.lock_timeout)
+            .field("cache_size", &self.cache_size)
+            .field("create", &self.create)
+            .field("file_system", &self.file_system.is_some())
+            .finish()
+    }
+}
+
+/// What a collection is, where that is not settled yet.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CollectionOptions {
+    /// How documents lie on disk. An existing collection keeps its layout.
+    pub layout: Layout,
+    /// Whether documents must follow a schema; remembered with the collection.
+    pub strict: Strict,
+}

@@ -1,0 +1,229 @@
+//! What all handles of one process on one database share.
+//!
+//! Two handles that each kept an index and an end-of-file of their own would
+//! overwrite each other, and each would wait for the writer's lock that the
+//! other holds. So a process keeps one [`Store`] per database, found through a
+//! registry of weak references keyed by the canonical path. It is the one
+//! exception to "no global mutable state": nothing else can know that
+//! `open("data")` and `open("./data/")` mean the same files, and a store goes
+//! as soon as its last handle does.
+//!
+//! Handles share whatever they can: the writer's lock always, and the open
+//! collections with every handle of the same [`Access`]. A read-only handle has
+//! collections of its own, which behave as they would in another process: they
+//! write nothing, ever, and follow a writer with `refresh`.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use folio_document::Access;
+use folio_file::{FileSystem, WriterLock};
+
+use crate::descriptor;
+use crate::error::{Error, Result};
+use crate::location::Found;
+use crate::options::{CollectionOptions, OpenOptions};
+
+/// The file whose lock is the writer's lock.
+pub(crate) const LOCK_FILE_NAME: &str = "folio.lock";
+
+/// The open database behind its handles.
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub(crate) files: Arc<dyn FileSystem>,
+    /// The file system the user names paths in: that of `files` unless it is an archive.
+    pub(crate) host: Arc<dyn FileSystem>,
+    /// The directory as `files` names it: for an archive that is inside of it.
+    pub(crate) root: PathBuf,
+    options: OpenOptions,
+    lock: Arc<WriterLock>,
+    has_descriptor: AtomicBool,
+    /// Keyed by name and whether the handle writes.
+    collections: Mutex<HashMap<(String, bool), OpenCollection>>,
+    /// Handles that are not closed. At zero the store is dead and takes no more.
+    handle_count: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct OpenCollection {
+    collection: folio_document::Collection,
+    options: CollectionOptions,
+}
+
+/// One store by the identity of its file system (0: the disk) and its path.
+type Key = (usize, PathBuf);
+
+static STORES: Mutex<Vec<(Key, Weak<Store>)>> = Mutex::new(Vec::new());
+
+/// The store of a database: the one this process has open, or a new one.
+///
+/// # Errors
+/// `invalid_input` when the process has it open with another durability.
+pub(crate) fn attach(
+    found: Found,
+    options: &OpenOptions,
+    has_descriptor: bool,
+) -> Result<Arc<Store>> {
+    let Found { files, host, root, canonical, .. } = found;
+    let identity =
+        options.file_system.as_ref().map_or(0, |files| Arc::as_ptr(files).cast::<()>() as usize);
+    let key = (identity, canonical);
+    let mut stores = lock(&STORES);
+    stores.retain(|(_, store)| store.strong_count() > 0);
+    let known =
+        stores.iter().filter(|(other, _)| *other == key).find_map(|(_, store)| store.upgrade());
+    if let Some(store) = known.filter(|store| store.handle_count.load(Ordering::Acquire) > 0) {
+        store.check_durability(options)?;
+        store.handle_count.fetch_add(1, Ordering::AcqRel);
+        return Ok(store);
+    }
+    let lock = Arc::new(WriterLock::new(Arc::clone(&files), root.join(LOCK_FILE_NAME)));
+    let store = Arc::new(Store {
+        files,
+        host,
+        root,
+        options: options.clone(),
+        lock,
+        has_descriptor: AtomicBool::new(has_descriptor),
+        collections: Mutex::default(),
+        handle_count: AtomicUsize::new(1),
+    });
+    stores.retain(|(other, _)| *other != key);
+    stores.push((key, Arc::downgrade(&store)));
+    Ok(store)
+}
+
+impl Store {
+    /// A second handle may not quietly get weaker promises than it asked for.
+    fn check_durability(&self, options: &OpenOptions) -> Result<()> {
+        if options.access == Access::Read || options.durability == self.options.durability {
+            return Ok(());
+        }
+        Err(Error::Invalid(format!(
+            "database {:?} is open in this process with durability {:?}, not {:?}; \
+             open it with the same, or close the other handle first",
+            self.root, self.options.durability, options.durability
+        )))
+    }
+
+    /// The folder of a collection.
+    pub(crate) fn collection_path(&self, name: &str) -> PathBuf {
+        self.root.join("collections").join(name)
+    }
+
+    /// The collection, opened at the first call and shared from then on.
+    pub(crate) fn collection(
+        &self,
+        name: &str,
+        access: Access,
+        options: &CollectionOptions,
+    ) -> Result<folio_document::Collection> {
+        let mut collections = lock(&self.collections);
+        let key = (name.to_owned(), access == Access::ReadWrite);
+        if let Some(open) = collections.get(&key) {
+            let settled = *options == CollectionOptions::default() || *options == open.options;
+            return if settled {
+                Ok(open.collection.clone())
+            } else {
+                Err(Error::Invalid(format!(
+                    "collection {name:?} is open in this process with other options; close it first"
+                )))
+            };
+        }
+        let collection = folio_document::Collection::open(
+            Arc::clone(&self.files),
+            &self.root,
+            name,
+            &self.core_options(access, options),
+            Arc::clone(&self.lock),
+        )?;
+        let open = OpenCollection { collection: collection.clone(), options: options.clone() };
+        collections.insert(key, open);
+        Ok(collection)
+    }
+
+    // `..` fills fields that exist in test builds only.
+    #[allow(clippy::needless_update)]
+    fn core_options(
+        &self,
+        access: Access,
+        options: &CollectionOptions,
+    ) -> folio_document::CollectionOptions {
+        folio_document::CollectionOptions {
+            access,
+            durability: self.options.durability,
+            layout: options.layout,
+            strict: options.strict.clone(),
+            lock_timeout: self.options.lock_timeout,
+            cache_size: self.options.cache_size,
+            ..folio_document::CollectionOptions::default()
+        }
+    }
+
+    /// Called before every write: the first one makes the directory a database.
+    pub(crate) fn prepare_write(&self) -> Result<()> {
+        if self.has_descriptor.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.create()
+    }
+
+    /// Writes `folio.json` under the writer's lock, unless another has by now.
+    #[cold]
+    pub(crate) fn create(&self) -> Result<()> {
+        self.files.create_directory(&self.root).map_err(Error::io("create", &self.root))?;
+        let _guard = self
+            .lock
+            .acquire(self.options.lock_timeout)
+            .map_err(|source| Error::Locked { path: self.root.clone(), source })?;
+        if descriptor::read(&*self.files, &self.root)?.is_none() {
+            descriptor::write(&self.files, &self.root)?;
+        }
+        self.has_descriptor.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Makes every write so far durable.
+    pub(crate) fn flush(&self) -> Result<()> {
+        let open: Vec<_> = self.writers();
+        open.iter().try_for_each(|collection| Ok(collection.flush()?))
+    }
+
+    fn writers(&self) -> Vec<folio_document::Collection> {
+        let collections = lock(&self.collections);
+        collections
+            .iter()
+            .filter(|((_, writes), _)| *writes)
+            .map(|(_, open)| open.collection.clone())
+            .collect()
+    }
+
+    /// Closes one collection for every handle of this access; the next use opens it anew.
+    pub(crate) fn close_collection(&self, name: &str, access: Access) -> Result<()> {
+        let open = lock(&self.collections).remove(&(name.to_owned(), access == Access::ReadWrite));
+        open.map_or(Ok(()), |open| Ok(open.collection.close()?))
+    }
+
+    /// Takes one handle away; the last one closes every collection.
+    pub(crate) fn detach(&self) -> Result<()> {
+        let is_last = {
+            let _registry = lock(&STORES);
+            self.handle_count.fetch_sub(1, Ordering::AcqRel) == 1
+        };
+        if !is_last {
+            return self.flush();
+        }
+        let open: Vec<_> =
+            lock(&self.collections).drain().map(|(_, open)| open.collection).collect();
+        // Every one is closed, also behind one that fails; the first failure is told.
+        let results: Vec<_> = open.iter().map(folio_document::Collection::close).collect();
+        results.into_iter().try_for_each(|result| Ok(result?))
+    }
+}
+
+/// A panic elsewhere leaves these maps consistent: each change is one call.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

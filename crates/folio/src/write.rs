@@ -1,0 +1,194 @@
+//! Files that appear whole or not at all.
+//!
+//! Exports, packed copies and `folio.json` are written beside their place under
+//! a temporary name, synced, and renamed. Whoever looks at the place sees the
+//! old file or the new one. A name left behind by a crash ends in
+//! `.partial-<pid>` and is safe to delete.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::Arc;
+
+use folio_file::{File, FileKind, FileSystem, OpenMode};
+
+use crate::error::{Error, Result};
+
+/// Bytes gathered before a write goes to the file.
+const BUFFER_SIZE: usize = 1 << 20;
+
+/// A file under construction; dropping it without [`AtomicFile::commit`] removes it.
+#[derive(Debug)]
+pub(crate) struct AtomicFile {
+    files: Arc<dyn FileSystem>,
+    file: Arc<dyn File>,
+    temporary: PathBuf,
+    target: PathBuf,
+    buffer: Vec<u8>,
+    size: u64,
+    committed: bool,
+}
+
+impl AtomicFile {
+    /// Begins a file that will stand at `target`, replacing what is there.
+    pub(crate) fn create(files: Arc<dyn FileSystem>, target: PathBuf) -> Result<Self> {
+        let temporary = temporary_path(&target);
+        remove_leftover(&*files, &temporary)?;
+        let file =
+            files.open(&temporary, OpenMode::CreateNew).map_err(Error::io("create", &temporary))?;
+        Ok(Self { files, file, temporary, target, buffer: Vec::new(), size: 0, committed: false })
+    }
+
+    /// Puts the file in its place, durably, and answers its size in bytes.
+    pub(crate) fn commit(mut self) -> Result<u64> {
+        self.flush().map_err(Error::io("write", &self.temporary))?;
+        self.file.sync_data().map_err(Error::io("sync", &self.temporary))?;
+        self.files
+            .rename(&self.temporary, &self.target)
+            .map_err(Error::io("rename", &self.target))?;
+        self.committed = true;
+        let folder = parent_of(&self.target);
+        self.files.sync_directory(folder).map_err(Error::io("sync", folder))?;
+        Ok(self.size)
+    }
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.buffer.len() + bytes.len() > BUFFER_SIZE {
+            self.flush()?;
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.write_at(&self.buffer, self.size)?;
+        self.size += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if !self.committed {
+            // The error that brought us here matters more than this one.
+            let _ = self.files.remove_file(&self.temporary);
+        }
+    }
+}
+
+/// A file that lines are added to, for lists that help even if a crash cuts them short.
+#[derive(Debug)]
+pub(crate) struct AppendFile {
+    file: Arc<dyn File>,
+    path: PathBuf,
+    buffer: Vec<u8>,
+}
+
+impl AppendFile {
+    /// Opens the file, and empties it unless what it holds is to be kept.
+    pub(crate) fn open(files: &dyn FileSystem, path: &Path, keeps: bool) -> Result<Self> {
+        let file = files.open(path, OpenMode::Append).map_err(Error::io("create", path))?;
+        if !keeps {
+            file.truncate(0).map_err(Error::io("empty", path))?;
+        }
+        Ok(Self { file, path: path.to_owned(), buffer: Vec::new() })
+    }
+
+    /// Adds a line.
+    pub(crate) fn write_line(&mut self, line: &[u8]) -> Result<()> {
+        self.buffer.extend_from_slice(line);
+        self.buffer.push(b'\n');
+        if self.buffer.len() > BUFFER_SIZE { self.finish() } else { Ok(()) }
+    }
+
+    /// Hands what is gathered to the file.
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        let written = self.file.append(&self.buffer).map(|_| ());
+        self.buffer.clear();
+        written.map_err(Error::io("write", &self.path))
+    }
+}
+
+/// A directory under construction; dropping it without `commit` removes it.
+#[derive(Debug)]
+pub(crate) struct AtomicDirectory {
+    files: Arc<dyn FileSystem>,
+    temporary: PathBuf,
+    target: PathBuf,
+    committed: bool,
+}
+
+impl AtomicDirectory {
+    /// Begins a directory that will stand at `target`, where nothing may be.
+    pub(crate) fn create(files: Arc<dyn FileSystem>, target: &Path) -> Result<Self> {
+        if files.stat_link(target).is_ok() {
+            return Err(Error::Exists { path: target.to_owned() });
+        }
+        let temporary = temporary_path(target);
+        remove_leftover(&*files, &temporary)?;
+        files.create_directory(&temporary).map_err(Error::io("create", &temporary))?;
+        Ok(Self { files, temporary, target: target.to_owned(), committed: false })
+    }
+
+    /// Where to write until then.
+    pub(crate) fn path(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Puts the directory in its place, durably.
+    pub(crate) fn commit(mut self) -> Result<()> {
+        self.files
+            .rename(&self.temporary, &self.target)
+            .map_err(Error::io("rename", &self.target))?;
+        self.committed = true;
+        let folder = parent_of(&self.target);
+        self.files.sync_directory(folder).map_err(Error::io("sync", folder))
+    }
+}
+
+impl Drop for AtomicDirectory {
+    fn drop(&mut self) {
+        if !self.committed {
+            let _ = remove_tree(&*self.files, &self.temporary);
+        }
+    }
+}
+
+/// `x.csv` is built as `x.csv.partial-<pid>`, in the same folder.
+fn temporary_path(target: &Path) -> PathBuf {
+    let mut name = target.as_os_str().to_owned();
+    name.push(format!(".partial-{}", process::id()));
+    PathBuf::from(name)
+}
+
+/// A process that had our pid may have died here.
+fn remove_leftover(files: &dyn FileSystem, path: &Path) -> Result<()> {
+    match remove_tree(files, path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(Error::io("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Removes a file, or a directory with all it holds. Links are not followed.
+fn remove_tree(files: &dyn FileSystem, path: &Path) -> io::Result<()> {
+    if files.stat_link(path)?.kind != FileKind::Directory {
+        return files.remove_file(path);
+    }
+    for entry in files.read_directory(path)? {
+        remove_tree(files, &path.join(&entry.name))?;
+    }
+    files.remove_directory(path)
+}
+
+/// The folder a file stands in; a bare name stands in the current one.
+pub(crate) fn parent_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
