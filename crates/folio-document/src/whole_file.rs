@@ -11,8 +11,11 @@ use folio_file::{File, FileSystem, OpenMode};
 
 use crate::error::{Error, Result};
 
-/// Bytes asked for at once.
+/// Bytes asked for at once, beyond the size that is expected.
 const READ_SIZE: usize = 64 << 10;
+
+/// The size that is believed before anything was read.
+const BELIEVED_SIZE: u64 = 1 << 20;
 
 /// The bytes of a file, or `None` where there is none.
 ///
@@ -24,7 +27,7 @@ pub(crate) fn read(files: &dyn FileSystem, path: &Path, limit: usize) -> Result<
         opened => opened.map_err(Error::io("open", path))?,
     };
     let mut bytes = Vec::new();
-    read_open(&*file, &mut bytes, limit).map_err(Error::io("read", path))?;
+    read_open(&*file, 0, &mut bytes, limit).map_err(Error::io("read", path))?;
     if bytes.len() > limit {
         return Err(Error::Corrupted {
             path: path.to_owned(),
@@ -37,16 +40,29 @@ pub(crate) fn read(files: &dyn FileSystem, path: &Path, limit: usize) -> Result<
 }
 
 /// Appends a file's bytes to `bytes`, which grows no further than just past `limit`.
-pub(crate) fn read_open(file: &dyn File, bytes: &mut Vec<u8>, limit: usize) -> io::Result<()> {
+/// The size `expected` saves calls when it is right, and does no harm when it is not.
+pub(crate) fn read_open(
+    file: &dyn File,
+    expected: u64,
+    bytes: &mut Vec<u8>,
+    limit: usize,
+) -> io::Result<()> {
     let start = bytes.len();
+    // One byte more than there are shows the end of the file without another call.
+    let mut wanted = match expected {
+        0 => READ_SIZE,
+        size => size.min(BELIEVED_SIZE) as usize + 1,
+    };
     loop {
         let filled = bytes.len();
-        bytes.resize(filled + READ_SIZE, 0);
+        bytes.resize(filled + wanted, 0);
         let read = file.read_at(&mut bytes[filled..], (filled - start) as u64)?;
         bytes.truncate(filled + read);
-        if read < READ_SIZE || bytes.len() - start > limit {
+        if read < wanted || bytes.len() - start > limit {
             return Ok(());
         }
+        let read_size = bytes.len() - start;
+        wanted = READ_SIZE.max(read_size).min(limit - read_size + 1);
     }
 }
 

@@ -1,0 +1,143 @@
+//! Atomic batches with a file per document; see `log` for how they are.
+
+use std::sync::Arc;
+use std::thread;
+
+use super::log::{Change, LogWriter, PendingBatch};
+use super::paths::{check_file_id, check_line_size};
+use super::{FileStore, Writer};
+use crate::error::{Error, Result};
+use crate::report::{BatchCounts, Notice};
+
+/// An open batch. Nothing of it is seen before the commit; dropping it undoes it.
+#[derive(Debug)]
+pub(crate) struct FileBatch {
+    store: Arc<FileStore>,
+    /// Until the batch ends.
+    log: Option<LogWriter>,
+    counts: BatchCounts,
+    import: Option<(u64, u64)>,
+}
+
+impl FileBatch {
+    pub(crate) fn begin(store: &Arc<FileStore>) -> Result<Self> {
+        let mut writer = store.ready_writer()?;
+        let log = LogWriter::create(&*store.files, &store.paths.log)
+            .map_err(Error::io("create", &store.paths.log))?;
+        writer.batch_owner = Some(thread::current().id());
+        Ok(Self {
+            store: Arc::clone(store),
+            log: Some(log),
+            counts: BatchCounts::default(),
+            import: None,
+        })
+    }
+
+    /// Adds a line whose id is known and checked: a document, or a delete marker.
+    pub(crate) fn push(&mut self, id: &str, text: &[u8], is_tombstone: bool) -> Result<()> {
+        check_file_id(id)?;
+        check_line_size(id, text.len())?;
+        let existed = self.exists(id)?;
+        match (is_tombstone, existed) {
+            (true, false) => return Ok(()),
+            (true, true) => self.counts.deleted += 1,
+            (false, true) => self.counts.replaced += 1,
+            (false, false) => self.counts.inserted += 1,
+        }
+        let path = &self.store.paths.log;
+        let log = self.log.as_mut().expect("the log is there until the batch ends");
+        log.push(id, text, is_tombstone).map_err(Error::io("write", path))
+    }
+
+    /// Whether the id has a document, in this batch or before it.
+    pub(crate) fn exists(&self, id: &str) -> Result<bool> {
+        let log = self.log.as_ref().expect("the log is there until the batch ends");
+        match log.changes().get(id) {
+            Some(Change::Put { .. }) => Ok(true),
+            Some(Change::Delete) => Ok(false),
+            None => self.store.has_file(&self.store.any_writer(), id),
+        }
+    }
+
+    /// Bytes of the lines so far, line ends included.
+    pub(crate) fn size(&self) -> u64 {
+        self.log.as_ref().map_or(0, LogWriter::size)
+    }
+
+    pub(crate) fn set_import_position(&mut self, source: u64, position: u64) {
+        self.import = Some((source, position));
+    }
+
+    /// Makes the batch durable, unless durability is `None`, and visible.
+    ///
+    /// # Errors
+    /// As a put; then nothing of the batch is stored. Once the log is durable the
+    /// batch counts: what goes wrong from there on is told as a notice, and the next
+    /// write takes up the rest.
+    pub(crate) fn commit(mut self) -> Result<BatchCounts> {
+        let store = Arc::clone(&self.store);
+        let mut writer = store.any_writer();
+        let log = self.log.take().expect("the log is there until the batch ends");
+        if log.changes().is_empty() && self.import.is_none() {
+            self.discard(&mut writer);
+            return Ok(self.counts);
+        }
+        let batch = match self.finish(log) {
+            Ok(batch) => Arc::new(batch),
+            Err(error) => {
+                self.discard(&mut writer);
+                return Err(error);
+            }
+        };
+        store.view().pending = Some(Arc::clone(&batch));
+        let applied =
+            store.apply(&mut writer, &batch, false).and_then(|()| store.flush_as(&mut writer));
+        if let Err(error) = applied {
+            let text = format!("a batch is stored, but not all of it in its files yet: {error}");
+            store.notice([Notice(format!("{}: {text}", store.paths.log.display()))]);
+            store.view().order = None;
+        }
+        self.release(&mut writer);
+        Ok(self.counts)
+    }
+
+    /// Writes the rest of the log and makes it durable, name and all.
+    fn finish(&self, mut log: LogWriter) -> Result<PendingBatch> {
+        let (store, path) = (&self.store, &self.store.paths.log);
+        log.seal(self.import).map_err(Error::io("write", path))?;
+        if store.is_synced() {
+            let meta = &store.paths.meta;
+            log.sync().map_err(|error| store.poison(path, error))?;
+            store.files.sync_directory(meta).map_err(|error| store.poison(meta, error))?;
+        }
+        log.into_pending(self.import).map_err(Error::io("read", path))
+    }
+
+    /// Takes back what was written of a batch that does not count, and gives the
+    /// lock back if it can.
+    fn discard(&self, writer: &mut Writer) {
+        // Where even this fails, the next writer finds an incomplete log and moves it
+        // away, or a complete one and applies it: a failed commit may have succeeded.
+        let _ = self.store.files.remove_file(&self.store.paths.log);
+        if self.store.poison.get().is_none() {
+            let _ = self.store.flush_as(writer);
+        }
+        self.release(writer);
+    }
+
+    /// Lets others write again.
+    fn release(&self, writer: &mut Writer) {
+        writer.batch_owner = None;
+        self.store.batch_ended.notify_all();
+    }
+}
+
+impl Drop for FileBatch {
+    /// A batch that was not committed is undone.
+    fn drop(&mut self) {
+        if self.log.take().is_some() {
+            let store = Arc::clone(&self.store);
+            self.discard(&mut store.any_writer());
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Checking, counting bytes, tidying.
+
+use super::FileStore;
+use super::log::FoundLog;
+use super::order::Listing;
+use super::read::Reading;
+use crate::error::{Error, Result};
+use crate::options::Progress;
+use crate::report::{CheckReport, CompactReport, InvalidLine, Stats};
+
+impl FileStore {
+    /// Reads every document. Reports, repairs nothing.
+    pub(crate) fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
+        self.check_open()?;
+        let listing = Listing::read(&*self.files, &self.paths)?;
+        let mut report = CheckReport::default();
+        self.check_names(&listing, &mut report);
+        self.check_log(&mut report)?;
+        let ids = listing.order.to_vec();
+        let sizes: Vec<u64> = ids.iter().map(|id| self.size_of(id)).collect::<Result<_>>()?;
+        let total = sizes.iter().sum();
+        let (mut done, mut text) = (0, Vec::new());
+        for (id, size) in ids.iter().zip(sizes) {
+            match self.read(id, &mut text)? {
+                Reading::Document => report.document_count += 1,
+                Reading::Missing => {}
+                Reading::Invalid(invalid) => {
+                    report.invalid_count += 1;
+                    if report.invalid.len() < CheckReport::INVALID_LIMIT {
+                        report.invalid.push(InvalidLine {
+                            path: self.paths.document(id),
+                            line: invalid.line,
+                            offset: invalid.offset as u64,
+                            reason: invalid.reason,
+                        });
+                    }
+                }
+            }
+            done += size;
+            if !progress(done, total) {
+                return Err(Error::Cancelled);
+            }
+        }
+        Ok(report)
+    }
+
+    fn check_names(&self, listing: &Listing, report: &mut CheckReport) {
+        let docs = self.paths.docs.display();
+        report
+            .problems
+            .extend(listing.ignored.iter().map(|name| format!("{docs}: {name} is not a document")));
+        // Ids without a file are what a delete leaves until the next flush: no problem.
+        if listing.repeated_count > 0 {
+            let count = listing.repeated_count;
+            report.problems.push(format!(
+                "order.ids: {count} ids stand there more than once; `folio compact` tidies it"
+            ));
+        }
+    }
+
+    fn check_log(&self, report: &mut CheckReport) -> Result<()> {
+        let log = &self.paths.log;
+        let found = FoundLog::load(&*self.files, log).map_err(Error::io("read", log))?;
+        let what = match found {
+            FoundLog::Complete(_) => "is not yet in its files; the next write takes up the rest",
+            FoundLog::Incomplete(_) => "was interrupted; the next write moves its remains away",
+            FoundLog::Nothing => return Ok(()),
+        };
+        let is_ours = self.any_writer().batch_owner.is_some();
+        if !is_ours && !self.lock.is_held_elsewhere() {
+            report.problems.push(format!("{}: a batch {what}", log.display()));
+        }
+        Ok(())
+    }
+
+    /// Counts and sizes.
+    pub(crate) fn stats(&self) -> Result<Stats> {
+        let ids = self.ids()?;
+        let sizes = ids.iter().map(|id| self.size_of(id));
+        let data_size = sizes.sum::<Result<u64>>()?;
+        let lists = self.paths.order_places();
+        Ok(Stats {
+            document_count: ids.len() as u64,
+            dead_count: 0,
+            live_size: data_size,
+            data_size,
+            index_size: lists
+                .iter()
+                .filter_map(|path| self.files.stat(path).ok())
+                .map(|stat| stat.size)
+                .sum(),
+        })
+    }
+
+    fn size_of(&self, id: &str) -> Result<u64> {
+        let stat = self.stat_document(&self.paths.document(id))?;
+        Ok(stat.map_or(0, |stat| stat.size))
+    }
+
+    /// Tidies `order.ids`. There is nothing else to win: a replaced file is gone.
+    pub(crate) fn compact(&self, progress: Progress<'_>) -> Result<CompactReport> {
+        let mut writer = self.ready_writer()?;
+        self.tidy_list(&mut writer)?;
+        self.flush_as(&mut writer)?;
+        drop(writer);
+        let stats = self.stats()?;
+        if !progress(stats.data_size, stats.data_size) {
+            return Err(Error::Cancelled);
+        }
+        Ok(CompactReport {
+            document_count: stats.document_count,
+            size_before: stats.data_size,
+            size_after: stats.data_size,
+            rejected_count: 0,
+            rejected_path: None,
+        })
+    }
+
+    /// There is no index: looks at the files again.
+    pub(crate) fn reindex(&self, progress: Progress<'_>) -> Result<()> {
+        self.check_writable()?;
+        let mut view = self.view();
+        (view.order, view.listed) = (None, None);
+        drop(view);
+        let count = self.count()?;
+        if progress(count, count) { Ok(()) } else { Err(Error::Cancelled) }
+    }
+}

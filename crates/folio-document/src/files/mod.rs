@@ -1,0 +1,251 @@
+//! One file per document: the layout that version control likes.
+//!
+//! ```text
+//! collections/users/
+//! ├── docs/u1.json            the document, one field per line (`pretty`)
+//! ├── docs/u2.json
+//! └── meta/order.ids          the order of insertion, one id per line (`order`)
+//!     meta/folio.batch.jsonl  a batch on its way into its files (`log`)
+//!     meta/folio.import.json  how far the last import has come
+//! ```
+//!
+//! The file's name is the id and the files are the truth: what is read is always what
+//! the file says now, in whatever form somebody has left it, and there is no index.
+//!
+//! ```text
+//! put      new? its id goes to order.ids → write beside → sync → rename over the file
+//! delete   remove the file; order.ids is tidied at the next flush
+//! batch    everything into the log → sync → apply file by file → sync → remove the log
+//! get      the log, if one is complete → the file → one line, `_id` first
+//! open     nothing is read before it is asked for
+//! ```
+//!
+//! A file is synced before it takes its name (unless durability is `None`), so a crash
+//! leaves the document before or the one after, never a torn one. That costs a sync per
+//! put; `put_many` costs one per document too, but is atomic. The name itself is durable
+//! from the next flush on. Readers see single puts one by one, a batch as a whole.
+//!
+//! What it does not do: keep a snapshot. A scan goes through the ids there were when it
+//! began and reads each document as it then is. On a file system that takes `a.json`
+//! and `A.json` for one file, ids that differ only by case are refused.
+//!
+//! A writer takes `writer` first, then `view`.
+
+mod batch;
+mod check;
+mod log;
+mod order;
+mod paths;
+mod pretty;
+mod read;
+mod recover;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, ThreadId};
+
+use folio_file::{FileSystem, Stat, WriterGuard, WriterLock};
+
+pub(crate) use batch::FileBatch;
+pub(crate) use paths::FilePaths;
+pub(crate) use scan::FileScan;
+
+use crate::error::{Error, Result};
+use crate::manifest::Manifest;
+use crate::options::{Access, CollectionOptions, Durability};
+use crate::report::Notice;
+use log::PendingBatch;
+use order::Order;
+use write::List;
+
+/// A collection with a file per document, shared by all its handles.
+#[derive(Debug)]
+pub(crate) struct FileStore {
+    name: String,
+    files: Arc<dyn FileSystem>,
+    paths: FilePaths,
+    options: CollectionOptions,
+    lock: Arc<WriterLock>,
+    view: Mutex<View>,
+    writer: Mutex<Writer>,
+    /// Told when a batch ends, for those who wait to write.
+    batch_ended: Condvar,
+    notices: Mutex<Vec<Notice>>,
+    /// Why a sync failed, once one has.
+    poison: OnceLock<String>,
+    is_closed: AtomicBool,
+}
+
+/// What readers know beyond the files themselves.
+#[derive(Debug, Default)]
+struct View {
+    /// The ids, once somebody has asked for them.
+    order: Option<Order>,
+    /// What `order` was read from.
+    listed: Option<Listed>,
+    /// A batch that counts and is not yet in its files.
+    pending: Option<Arc<PendingBatch>>,
+}
+
+/// What tells a directory and a list that have not changed since they were read.
+#[derive(Debug, PartialEq, Eq)]
+struct Listed {
+    docs: Option<Stat>,
+    lists: [Option<Stat>; 2],
+}
+
+/// What only the writer touches.
+#[derive(Debug)]
+struct Writer {
+    manifest: Manifest,
+    /// The right to write, while there is something to write.
+    guard: Option<WriterGuard>,
+    list: List,
+    /// The thread whose batch is open.
+    batch_owner: Option<ThreadId>,
+    /// Names in `docs/` that a power cut could still take back.
+    names_unsynced: bool,
+    /// The same for the directories above and in `meta/`, for all this handle knows.
+    directories_unsynced: bool,
+    /// `order.ids` has lines of deleted documents.
+    list_is_stale: bool,
+    /// Whether two ids that differ by case have one file.
+    folds_case: bool,
+}
+
+impl FileStore {
+    /// Opens a collection. Nothing is created before the first write.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub(crate) fn open(
+        files: Arc<dyn FileSystem>,
+        paths: FilePaths,
+        name: &str,
+        options: &CollectionOptions,
+        lock: Arc<WriterLock>,
+        manifest: Manifest,
+    ) -> Result<Arc<Self>> {
+        let writer = Writer {
+            manifest,
+            guard: None,
+            list: List::Unknown,
+            batch_owner: None,
+            names_unsynced: true,
+            directories_unsynced: true,
+            list_is_stale: false,
+            folds_case: false,
+        };
+        let store = Self {
+            name: name.to_owned(),
+            files,
+            paths,
+            options: options.clone(),
+            lock,
+            view: Mutex::default(),
+            writer: Mutex::new(writer),
+            batch_ended: Condvar::new(),
+            notices: Mutex::default(),
+            poison: OnceLock::new(),
+            is_closed: AtomicBool::new(false),
+        };
+        store.refresh()?;
+        Ok(Arc::new(store))
+    }
+
+    /// Whether the collection is on disk yet.
+    pub(crate) fn is_created(&self) -> bool {
+        self.files.stat(&self.paths.docs).is_ok()
+            || self.files.stat(&crate::manifest::manifest_path(&self.paths.folder)).is_ok()
+    }
+
+    /// What was noticed since the last call.
+    pub(crate) fn take_notices(&self) -> Vec<Notice> {
+        std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Flushes and refuses everything from now on.
+    pub(crate) fn close(&self) -> Result<()> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let flushed = if self.options.access == Access::Read { Ok(()) } else { self.flush() };
+        self.is_closed.store(true, Ordering::Release);
+        flushed
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(Error::Closed { collection: self.name.clone() });
+        }
+        Ok(())
+    }
+
+    /// Whether writes are possible at all.
+    fn check_writable(&self) -> Result<()> {
+        self.check_open()?;
+        if self.options.access == Access::Read {
+            let reason = "open the database for writing".to_owned();
+            return Err(Error::ReadOnly { collection: self.name.clone(), reason });
+        }
+        match self.poison.get() {
+            Some(cause) => {
+                Err(Error::Poisoned { collection: self.name.clone(), cause: cause.clone() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers that a sync failed: from now on nothing can be promised.
+    fn poison(&self, path: &Path, error: std::io::Error) -> Error {
+        let _ = self.poison.set(error.to_string());
+        Error::io("sync", path)(error)
+    }
+
+    fn is_synced(&self) -> bool {
+        self.options.durability != Durability::None
+    }
+
+    fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
+    }
+
+    fn view(&self) -> MutexGuard<'_, View> {
+        // A panic elsewhere leaves the view consistent: it is changed in single steps.
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The writer, whoever's batch is open.
+    fn any_writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The writer, once no batch is open.
+    fn idle_writer(&self) -> Result<MutexGuard<'_, Writer>> {
+        let mut writer = self.any_writer();
+        while let Some(owner) = writer.batch_owner {
+            if owner == thread::current().id() {
+                return Err(Error::Invalid(format!(
+                    "a batch is open on collection {:?} in this thread; commit or drop it first",
+                    self.name
+                )));
+            }
+            writer = self.batch_ended.wait(writer).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(writer)
+    }
+}
+
+impl Drop for FileStore {
+    /// Syncs what is not yet. A failure has nobody to go to here; `close` reports it.
+    fn drop(&mut self) {
+        if self.options.access == Access::ReadWrite && self.poison.get().is_none() {
+            let _ = self.close();
+        }
+    }
+}

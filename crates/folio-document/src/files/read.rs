@@ -1,0 +1,226 @@
+//! Reading documents, and the ids there are.
+
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, MutexGuard};
+use std::time::{Duration, SystemTime};
+
+use folio_file::{FileKind, OpenMode, Stat};
+
+use super::log::{Change, FoundLog};
+use super::order::{Listing, Order};
+use super::{FileStore, Listed, View};
+use crate::error::{Error, Result};
+use crate::line;
+use crate::whole_file;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Two changes within this time may leave a directory with the same time stamp.
+const CLOCK_TICK: Duration = Duration::from_secs(2);
+
+/// What a look at a document's file found.
+#[derive(Debug)]
+pub(super) enum Reading {
+    /// Nothing under this id.
+    Missing,
+    /// A document; its line is in the buffer.
+    Document,
+    Invalid(Invalid),
+}
+
+/// Why a file is no document.
+#[derive(Debug)]
+pub(super) struct Invalid {
+    /// Where in the file, in bytes.
+    pub(super) offset: usize,
+    /// The line of the file, from 1.
+    pub(super) line: u64,
+    pub(super) reason: String,
+}
+
+impl FileStore {
+    /// The document under an id as one line, `_id` first, replacing what `text` held.
+    pub(crate) fn get_into(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
+        self.check_open()?;
+        match self.read(id, text)? {
+            Reading::Missing => Ok(false),
+            Reading::Document => Ok(true),
+            Reading::Invalid(invalid) => Err(Error::Corrupted {
+                path: self.paths.document(id),
+                offset: invalid.offset as u64,
+                reason: invalid.reason,
+                repair: "mend it in an editor, or delete the document".to_owned(),
+            }),
+        }
+    }
+
+    /// How many documents there are. Each file whose name is an id counts as one.
+    pub(crate) fn count(&self) -> Result<u64> {
+        self.check_open()?;
+        Ok(self.order()?.count())
+    }
+
+    /// The ids there are, in order.
+    pub(super) fn ids(&self) -> Result<Vec<Arc<str>>> {
+        self.check_open()?;
+        Ok(self.order()?.to_vec())
+    }
+
+    /// Takes in what others have written since.
+    pub(crate) fn refresh(&self) -> Result<()> {
+        self.check_open()?;
+        let writer = self.any_writer();
+        if writer.batch_owner.is_some() {
+            return Ok(()); // our own batch is under way; nobody else can be writing
+        }
+        let found = FoundLog::load(&*self.files, &self.paths.log);
+        let pending = match found.map_err(Error::io("read", &self.paths.log))? {
+            FoundLog::Complete(batch) => Some(Arc::new(batch)),
+            FoundLog::Nothing | FoundLog::Incomplete(_) => None,
+        };
+        let listed = self.listed();
+        let mut view = self.view();
+        let is_unchanged = view.listed.is_some()
+            && view.listed == listed
+            && view.pending.is_none()
+            && pending.is_none();
+        if !is_unchanged {
+            view.order = None;
+        }
+        view.pending = pending;
+        Ok(())
+    }
+
+    /// The ids, listed now if they are not yet.
+    pub(super) fn order(&self) -> Result<impl std::ops::Deref<Target = Order>> {
+        let mut view = self.view();
+        if view.order.is_none() {
+            let listed = self.listed();
+            let listing = Listing::read(&*self.files, &self.paths)?;
+            self.notice(listing.notice(&self.paths));
+            let mut order = listing.order;
+            if let Some(pending) = &view.pending {
+                for (id, change) in pending.changes().iter() {
+                    match change {
+                        Change::Put { .. } => order.insert(id),
+                        Change::Delete => order.remove(id),
+                    }
+                }
+            }
+            view.listed = listed;
+            view.order = Some(order);
+        }
+        Ok(OrderGuard(view))
+    }
+
+    /// What `docs/` and the list are like now; `None` when a change within the same
+    /// tick of the clock could hide behind it.
+    fn listed(&self) -> Option<Listed> {
+        let stat = |path: &Path| self.files.stat(path).ok();
+        let [first, second] = self.paths.order_places();
+        let listed = Listed { docs: stat(&self.paths.docs), lists: [stat(&first), stat(&second)] };
+        let settled = self.files.now().checked_sub(CLOCK_TICK)?;
+        let settled = settled.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos() as i128;
+        let is_settled = |stat: &Option<Stat>| stat.is_none_or(|stat| stat.changed_ns < settled);
+        (is_settled(&listed.docs) && listed.lists.iter().all(is_settled)).then_some(listed)
+    }
+
+    /// Reads a document from the log or from its file.
+    pub(super) fn read(&self, id: &str, text: &mut Vec<u8>) -> Result<Reading> {
+        let pending = self.view().pending.clone();
+        let change = pending.as_ref().and_then(|batch| batch.changes().get(id));
+        match (pending, change) {
+            (Some(batch), Some(Change::Put { offset, size })) => {
+                batch.read_line(offset, size, text).map_err(Error::io("read", &self.paths.log))?;
+                Ok(to_line(id, text))
+            }
+            (_, Some(Change::Delete)) => Ok(Reading::Missing),
+            _ => self.read_file(id, text),
+        }
+    }
+
+    /// Reads a document from its file, whatever the log says.
+    pub(super) fn read_file(&self, id: &str, text: &mut Vec<u8>) -> Result<Reading> {
+        text.clear();
+        let path = self.paths.document(id);
+        let Some(stat) = self.stat_document(&path)? else { return Ok(Reading::Missing) };
+        if stat.kind != FileKind::File {
+            let reason = "a link or a directory is no document".to_owned();
+            return Ok(Reading::Invalid(Invalid { offset: 0, line: 1, reason }));
+        }
+        let file = match self.files.open(&path, OpenMode::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reading::Missing),
+            opened => opened.map_err(Error::io("open", &path))?,
+        };
+        whole_file::read_open(&*file, stat.size, text, line::MAX_LINE_SIZE)
+            .map_err(Error::io("read", &path))?;
+        Ok(to_line(id, text))
+    }
+
+    /// The file itself, not what a link leads to. An id too long to be a file name
+    /// has none.
+    pub(super) fn stat_document(&self, path: &Path) -> Result<Option<Stat>> {
+        match self.files.stat_link(path) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::NotFound
+                        | io::ErrorKind::NotADirectory
+                        | io::ErrorKind::InvalidFilename
+                ) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(Error::io("look at", path)(error)),
+        }
+    }
+}
+
+/// Lends the order out of the locked view.
+struct OrderGuard<'a>(MutexGuard<'a, View>);
+
+impl std::ops::Deref for OrderGuard<'_> {
+    type Target = Order;
+
+    fn deref(&self) -> &Order {
+        self.0.order.as_ref().expect("listed before it is lent out")
+    }
+}
+
+/// Turns a file's text into the document's line, in place.
+pub(super) fn to_line(id: &str, text: &mut Vec<u8>) -> Reading {
+    let mark = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let invalid = |offset: usize, reason: String| {
+        let offset = (mark + offset).min(text.len());
+        let line = 1 + memchr::memchr_iter(b'\n', &text[..offset]).count() as u64;
+        Reading::Invalid(Invalid { offset, line, reason })
+    };
+    if text.len() > line::MAX_LINE_SIZE {
+        return invalid(line::MAX_LINE_SIZE, "longer than 2 GiB".to_owned());
+    }
+    let json = match std::str::from_utf8(&text[mark..]) {
+        Ok(json) => json,
+        Err(error) => return invalid(error.valid_up_to(), "not valid UTF-8".to_owned()),
+    };
+    match line::normalize(Some(id), json) {
+        Ok((_, line)) => {
+            text.clear();
+            text.extend_from_slice(line.as_bytes());
+            Reading::Document
+        }
+        Err(Error::Json { offset, reason }) => invalid(offset, reason.to_owned()),
+        // The name of another document's file, on a file system that folds case.
+        Err(Error::IdMismatch { found, .. }) if found.to_lowercase() == id.to_lowercase() => {
+            Reading::Missing
+        }
+        Err(Error::IdMismatch { found, .. }) => invalid(
+            0,
+            format!(
+                "\"_id\" is {found:?}, but the file's name says {id:?}; change it or leave it out"
+            ),
+        ),
+        Err(other) => invalid(0, other.to_string()),
+    }
+}

@@ -1,0 +1,67 @@
+//! Going through the documents in order, one file at a time.
+
+use std::sync::Arc;
+
+use super::FileStore;
+use super::read::Reading;
+use crate::error::Result;
+use crate::report::Notice;
+
+/// The most invalid files told of by name in one scan.
+const TOLD: u64 = 5;
+
+/// Yields the documents there were when the scan began, each as it is when its turn
+/// comes. Files that are no documents are passed over, and told of.
+#[derive(Debug)]
+pub(crate) struct FileScan {
+    store: Arc<FileStore>,
+    ids: Vec<Arc<str>>,
+    next: usize,
+    line: Vec<u8>,
+    invalid_count: u64,
+}
+
+impl FileScan {
+    pub(crate) fn new(store: &Arc<FileStore>) -> Result<Self> {
+        let ids = store.ids()?;
+        Ok(Self { store: Arc::clone(store), ids, next: 0, line: Vec::new(), invalid_count: 0 })
+    }
+
+    /// The next document as a line, without its end.
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
+        while let Some(id) = self.ids.get(self.next) {
+            self.store.check_open()?;
+            let reading = self.store.read(id, &mut self.line)?;
+            self.next += 1;
+            match reading {
+                Reading::Document => return Ok(Some(&self.line)),
+                Reading::Missing => {} // deleted since
+                Reading::Invalid(invalid) => {
+                    self.invalid_count += 1;
+                    if self.invalid_count <= TOLD {
+                        let path = self.store.paths.document(&self.ids[self.next - 1]);
+                        let (line, reason) = (invalid.line, invalid.reason);
+                        let text =
+                            format!("{}:{line}: {reason}; it is passed over", path.display());
+                        self.store.notice([Notice(text)]);
+                    }
+                }
+            }
+        }
+        if self.invalid_count > TOLD {
+            let more = self.invalid_count - TOLD;
+            let folder = self.store.paths.docs.display();
+            let text = format!(
+                "{folder}: {more} more files are no documents; `folio validate` names them"
+            );
+            self.store.notice([Notice(text)]);
+            self.invalid_count = 0;
+        }
+        Ok(None)
+    }
+
+    /// Documents gone through, and in all: the sizes of files are not known before.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        (self.next as u64, self.ids.len() as u64)
+    }
+}

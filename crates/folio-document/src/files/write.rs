@@ -1,0 +1,354 @@
+//! Single puts and deletes, the list of ids, and flushing.
+
+use std::path::PathBuf;
+use std::sync::{Arc, MutexGuard};
+
+use folio_file::{File, FileKind, LockError, OpenMode};
+use serde_json::Value;
+
+use super::order::{self, Listing};
+use super::paths::{check_file_id, check_line_size};
+use super::pretty::write_pretty;
+use super::read::Reading;
+use super::{FileStore, Writer};
+use crate::error::{Error, Result};
+use crate::line;
+use crate::options::Durability;
+use crate::report::Put;
+use crate::whole_file;
+
+/// Where new ids are noted.
+#[derive(Debug)]
+pub(super) enum List {
+    /// Not looked for yet.
+    Unknown,
+    /// Nowhere: the collection was found without a list.
+    ByName,
+    /// At the end of this file.
+    At { path: PathBuf, file: Option<Arc<dyn File>>, is_unsynced: bool },
+}
+
+impl FileStore {
+    /// Puts a value under an id that has been checked.
+    pub(crate) fn put_value(&self, id: &str, document: &Value) -> Result<Put> {
+        let mut text = Vec::new();
+        line::encode_value(id, document, &mut text)?;
+        let text = String::from_utf8(text).expect("JSON made of strings is UTF-8");
+        self.put_line(id, &text)
+    }
+
+    /// Puts a line, one JSON object that carries this id, under an id that has been checked.
+    pub(crate) fn put_line(&self, id: &str, text: &str) -> Result<Put> {
+        check_file_id(id)?;
+        check_line_size(id, text.len())?;
+        let mut writer = self.ready_writer()?;
+        let existed = self.has_file(&writer, id)?;
+        self.put_file(&mut writer, id, text, existed)?;
+        Ok(if existed { Put::Replaced } else { Put::Inserted })
+    }
+
+    /// Replaces a document by what `make` turns its line into, without another
+    /// writer in between; `None` when there is none.
+    pub(crate) fn update(
+        &self,
+        id: &str,
+        make: impl FnOnce(&[u8]) -> Result<String>,
+    ) -> Result<Option<String>> {
+        let mut writer = self.ready_writer()?;
+        let mut older = Vec::new();
+        if !self.get_into(id, &mut older)? {
+            return Ok(None);
+        }
+        let text = make(&older)?;
+        self.put_file(&mut writer, id, &text, true)?;
+        Ok(Some(text))
+    }
+
+    /// Deletes a document; answers whether there was one.
+    pub(crate) fn delete(&self, id: &str) -> Result<bool> {
+        let mut writer = self.ready_writer()?;
+        match self.has_file(&writer, id) {
+            Ok(true) => {}
+            // A file that differs by case is another document's.
+            Ok(false) | Err(Error::Invalid(_)) => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        let path = self.paths.document(id);
+        self.files.remove_file(&path).map_err(Error::io("remove", &path))?;
+        self.note_removal(&mut writer, id);
+        self.sync_if_every_put(&mut writer)?;
+        Ok(true)
+    }
+
+    /// Makes every write so far durable and gives the writer's lock back.
+    pub(crate) fn flush(&self) -> Result<()> {
+        self.check_writable()?;
+        let mut writer = self.idle_writer()?;
+        self.flush_as(&mut writer)
+    }
+
+    pub(super) fn flush_as(&self, writer: &mut Writer) -> Result<()> {
+        if writer.guard.is_none() {
+            return Ok(()); // nothing was written since the last flush
+        }
+        if writer.list_is_stale {
+            self.tidy_list(writer)?;
+        }
+        self.sync(writer)?;
+        writer.guard = None;
+        Ok(())
+    }
+
+    /// Remembers the schema that a first document has set.
+    pub(crate) fn set_schema(&self, schema: Value) -> Result<()> {
+        let mut writer = self.any_writer();
+        writer.manifest.strict = true;
+        writer.manifest.schema = Some(schema);
+        if self.is_created() { self.save_manifest(&mut writer) } else { Ok(()) }
+    }
+
+    /// The writer, holding the database's lock, with no batch open and none pending.
+    pub(super) fn ready_writer(&self) -> Result<MutexGuard<'_, Writer>> {
+        self.check_writable()?;
+        let mut writer = self.idle_writer()?;
+        if writer.guard.is_none() {
+            self.take_lock(&mut writer)?;
+            let begun = self.begin_writing(&mut writer);
+            if begun.is_err() {
+                writer.guard = None;
+            }
+            begun?;
+        }
+        let pending = self.view().pending.clone();
+        if let Some(batch) = pending {
+            self.apply(&mut writer, &batch, false)?;
+        }
+        Ok(writer)
+    }
+
+    fn take_lock(&self, writer: &mut Writer) -> Result<()> {
+        let database = &self.paths.database;
+        self.files.create_directory(database).map_err(Error::io("create", database))?;
+        match self.lock.acquire(self.options.lock_timeout) {
+            Ok(guard) => writer.guard = Some(guard),
+            Err(LockError::Held { pid }) => {
+                let holder = pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default();
+                return Err(Error::Locked { path: database.clone(), holder });
+            }
+            Err(LockError::Io { path, source }) => {
+                return Err(Error::Io { action: "lock", path, source });
+            }
+            Err(other) => return Err(Error::Invalid(other.to_string())),
+        }
+        Ok(())
+    }
+
+    /// With the lock in hand: makes what is missing, finishes what was interrupted,
+    /// and goes on from what others have left.
+    fn begin_writing(&self, writer: &mut Writer) -> Result<()> {
+        let paths = &self.paths;
+        if self.files.stat(&paths.docs).is_err() || self.files.stat(&paths.meta).is_err() {
+            for folder in [&paths.meta, &paths.docs] {
+                self.files.create_directory(folder).map_err(Error::io("create", folder))?;
+            }
+            if !writer.manifest.is_stored {
+                self.save_manifest(writer)?;
+            }
+        }
+        // On a file system that folds case, the folder answers to another name as well.
+        writer.folds_case = self.files.stat(&paths.folder.join("DOCS")).is_ok();
+        writer.list = List::Unknown;
+        // A writer before us may have been killed with its names unsynced, and ours stand on them.
+        writer.names_unsynced = true;
+        self.recover(writer)?;
+        let mut view = self.view();
+        (view.order, view.listed) = (None, None);
+        Ok(())
+    }
+
+    fn save_manifest(&self, writer: &mut Writer) -> Result<()> {
+        let synced = self.is_synced();
+        writer.manifest.save(&*self.files, &self.paths.folder, synced)
+    }
+
+    /// Whether an id has a file.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the file is that of an id that differs by case.
+    pub(super) fn has_file(&self, writer: &Writer, id: &str) -> Result<bool> {
+        let stat = self.stat_document(&self.paths.document(id))?;
+        let is_there = stat.is_some_and(|stat| stat.kind == FileKind::File);
+        if is_there && writer.folds_case && !self.order()?.contains(id) {
+            return Err(Error::Invalid(format!(
+                "document id {id:?} differs only by case from one that exists, and this file \
+                 system takes both for one file; choose another id"
+            )));
+        }
+        Ok(is_there)
+    }
+
+    fn put_file(&self, writer: &mut Writer, id: &str, text: &str, existed: bool) -> Result<()> {
+        // First, so that a document is never without its place.
+        if !existed {
+            self.note_ids(writer, &[id])?;
+        }
+        self.write_document(writer, id, text)?;
+        self.sync_if_every_put(writer)
+    }
+
+    /// Gives a document's file new content, at once or not at all.
+    pub(super) fn write_document(&self, writer: &mut Writer, id: &str, text: &str) -> Result<()> {
+        let mut bytes = Vec::with_capacity(text.len() + text.len() / 4 + 16);
+        write_pretty(text, &mut bytes);
+        if bytes.len() > line::MAX_LINE_SIZE {
+            bytes.clear(); // only the white space is too much: as it is, it can be read again
+            bytes.extend_from_slice(text.as_bytes());
+        }
+        let (unfinished, path) = (&self.paths.unfinished, self.paths.document(id));
+        let written = self.write_unfinished(&bytes).and_then(|()| {
+            self.files.rename(unfinished, &path).map_err(Error::io("replace", &path))
+        });
+        if written.is_err() {
+            // Best effort: what is left over is overwritten by the next document.
+            let _ = self.files.remove_file(unfinished);
+        }
+        written?;
+        writer.names_unsynced = true;
+        if let Some(order) = &mut self.view().order {
+            order.insert(id);
+        }
+        Ok(())
+    }
+
+    fn write_unfinished(&self, bytes: &[u8]) -> Result<()> {
+        let path = &self.paths.unfinished;
+        let file = self.files.open(path, OpenMode::Write).map_err(Error::io("create", path))?;
+        file.truncate(0).map_err(Error::io("write", path))?;
+        file.write_at(bytes, 0).map_err(Error::io("write", path))?;
+        if self.is_synced() {
+            file.sync_data().map_err(|error| self.poison(path, error))?;
+        }
+        Ok(())
+    }
+
+    /// After a document's file was removed.
+    pub(super) fn note_removal(&self, writer: &mut Writer, id: &str) {
+        writer.names_unsynced = true;
+        writer.list_is_stale = true;
+        if let Some(order) = &mut self.view().order {
+            order.remove(id);
+        }
+    }
+
+    /// Adds new ids to the list.
+    pub(super) fn note_ids(&self, writer: &mut Writer, ids: &[&str]) -> Result<()> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        self.find_list(writer)?;
+        let List::At { path, file, is_unsynced } = &mut writer.list else { return Ok(()) };
+        let mut text = String::new();
+        let list = match file {
+            Some(list) => Arc::clone(list),
+            None => {
+                if self.files.stat(path).is_err() {
+                    writer.directories_unsynced = true;
+                }
+                let list =
+                    self.files.open(path, OpenMode::Append).map_err(Error::io("open", path))?;
+                if !ends_line(&*list).map_err(Error::io("read", path))? {
+                    text.push('\n');
+                }
+                Arc::clone(file.insert(list))
+            }
+        };
+        for id in ids {
+            text.push_str(id);
+            text.push('\n');
+        }
+        *is_unsynced = true;
+        if let Err(error) = list.append(text.as_bytes()) {
+            *file = None; // a part may be there: look at the end again
+            return Err(Error::io("append to", path)(error));
+        }
+        Ok(())
+    }
+
+    /// Finds the list, or decides where there is to be one: only a collection
+    /// without documents gets one.
+    fn find_list(&self, writer: &mut Writer) -> Result<()> {
+        if !matches!(writer.list, List::Unknown) {
+            return Ok(());
+        }
+        let [in_meta, _] = self.paths.order_places();
+        let path = match order::find_list(&*self.files, &self.paths)? {
+            Some(path) => Some(path),
+            None if Listing::read(&*self.files, &self.paths)?.order.count() == 0 => Some(in_meta),
+            None => None,
+        };
+        writer.list = match path {
+            Some(path) => List::At { path, file: None, is_unsynced: false },
+            None => List::ByName,
+        };
+        Ok(())
+    }
+
+    /// Writes the list again, without the ids that have no file any more.
+    pub(super) fn tidy_list(&self, writer: &mut Writer) -> Result<()> {
+        self.find_list(writer)?;
+        if let List::At { path, file, is_unsynced } = &mut writer.list {
+            let listing = Listing::read(&*self.files, &self.paths)?;
+            let text = listing.order.to_text();
+            whole_file::replace(&*self.files, path, text.as_bytes(), self.is_synced())?;
+            *file = None;
+            *is_unsynced = false;
+        }
+        writer.list_is_stale = false;
+        Ok(())
+    }
+
+    fn sync_if_every_put(&self, writer: &mut Writer) -> Result<()> {
+        match self.options.durability {
+            Durability::EveryPut => self.sync(writer),
+            Durability::OnFlush | Durability::None => Ok(()),
+        }
+    }
+
+    /// Makes names and the list durable; the documents themselves are already.
+    pub(super) fn sync(&self, writer: &mut Writer) -> Result<()> {
+        if !self.is_synced() {
+            return Ok(());
+        }
+        if let List::At { path, file: Some(file), is_unsynced } = &mut writer.list
+            && *is_unsynced
+        {
+            file.sync_data().map_err(|error| self.poison(path, error))?;
+            *is_unsynced = false;
+        }
+        let sync_names = |folder: &PathBuf| {
+            self.files.sync_directory(folder).map_err(|error| self.poison(folder, error))
+        };
+        if writer.directories_unsynced {
+            self.paths.directories().iter().try_for_each(sync_names)?;
+        } else if writer.names_unsynced {
+            sync_names(&self.paths.docs)?;
+        }
+        (writer.names_unsynced, writer.directories_unsynced) = (false, false);
+        Ok(())
+    }
+
+    /// Whether a document that can be read lies under an id, in its file.
+    pub(super) fn is_readable(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
+        Ok(matches!(self.read_file(id, text)?, Reading::Document))
+    }
+}
+
+/// Whether the next append begins a line.
+fn ends_line(file: &dyn File) -> std::io::Result<bool> {
+    let size = file.stat()?.size;
+    let mut last = [b'\n'];
+    if size > 0 {
+        file.read_at(&mut last, size - 1)?;
+    }
+    Ok(last == *b"\n")
+}

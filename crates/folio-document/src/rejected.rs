@@ -1,0 +1,58 @@
+//! `meta/rejected-<time>.jsonl`: what could not stay where it was, word for word.
+//!
+//! Nothing that people or a crash left in a collection is thrown away: lines that
+//! are no documents, the remains of an interrupted batch, an edit that a batch has
+//! overtaken. They move to a file of their own, which nothing reads again.
+
+use std::path::{Path, PathBuf};
+
+use folio_file::{FileSystem, OpenMode};
+
+use crate::error::{Error, Result};
+
+/// A name in `meta` that is not taken. Sorting by name is sorting by time.
+pub(crate) fn rejected_path(files: &dyn FileSystem, meta: &Path) -> PathBuf {
+    let now = jiff::Timestamp::try_from(files.now()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    let time = now.strftime("%Y%m%dT%H%M%S%.6f").to_string();
+    let mut path = meta.join(format!("rejected-{time}.jsonl"));
+    let mut number = 1;
+    while files.stat(&path).is_ok() {
+        number += 1;
+        path = meta.join(format!("rejected-{time}-{number}.jsonl"));
+    }
+    path
+}
+
+/// Writes bytes to a rejected file of their own, durably. Answers where they are.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(crate) fn write_rejected(files: &dyn FileSystem, meta: &Path, bytes: &[u8]) -> Result<PathBuf> {
+    let path = rejected_path(files, meta);
+    let file = files.open(&path, OpenMode::CreateNew).map_err(Error::io("create", &path))?;
+    let end: &[u8] = if bytes.ends_with(b"\n") { b"" } else { b"\n" };
+    file.write_at(&[bytes, end].concat(), 0).map_err(Error::io("write", &path))?;
+    file.sync_data().map_err(Error::io("sync", &path))?;
+    files.sync_directory(meta).map_err(Error::io("sync the directory", meta))?;
+    Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use folio_file::MemoryFileSystem;
+
+    #[test]
+    fn every_rejection_has_a_file_of_its_own() {
+        let files = MemoryFileSystem::new();
+        files.write("/meta/x", b"").unwrap();
+        files.set_time_granularity(std::time::Duration::from_secs(1));
+        let mut paths: Vec<_> = ["a", "b\n", "c"]
+            .map(|text| write_rejected(&files, Path::new("/meta"), text.as_bytes()).unwrap())
+            .to_vec();
+        let texts: Vec<_> = paths.iter().map(|path| files.read(path).unwrap()).collect();
+        assert_eq!(texts, [b"a\n", b"b\n", b"c\n"]);
+        paths.dedup();
+        assert_eq!(paths.len(), 3);
+    }
+}
