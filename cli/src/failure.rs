@@ -52,7 +52,7 @@ impl Failure {
     /// Whether whoever read our output has gone.
     fn is_closed_pipe(&self) -> bool {
         let error = match self {
-            Self::Output(error) | Self::Database(folio::Error::Io { source: error, .. }) => error,
+            Self::Output(error) | Self::Database(folio::Error::Output(error)) => error,
             _ => return false,
         };
         error.kind() == io::ErrorKind::BrokenPipe

@@ -11,6 +11,7 @@ mod console;
 mod failure;
 mod output;
 mod progress;
+mod words;
 
 use std::process::ExitCode;
 

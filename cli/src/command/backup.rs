@@ -9,6 +9,7 @@ use crate::arguments::open_to_read;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::words::plural;
 
 /// Copy the whole database, consistently, while writers go on
 ///
@@ -37,9 +38,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     let report =
         database.backup(&arguments.target, &mut |done, total| progress.tell(done, total))?;
     drop(progress);
-    let (count, size) = (report.file_count, report.size);
     console.confirm(&format!(
-        "copied {count} files, {size} bytes, to {}",
+        "copied {}, {}, to {}",
+        plural(report.file_count, "file"),
+        plural(report.size, "byte"),
         arguments.target.display()
     ))?;
     Ok(ExitCode::SUCCESS)

@@ -9,6 +9,7 @@ use crate::arguments::{Targets, open_to_change};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::words::plural;
 
 /// Rewrite the data files without superseded and deleted documents
 ///
@@ -42,11 +43,11 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
 
 /// What a compaction did, in words.
 pub(crate) fn describe(report: &CompactReport) -> String {
-    let CompactReport { document_count, size_before, size_after, .. } = report;
+    let (before, after) = (plural(report.size_before, "byte"), report.size_after);
     let mut text =
-        format!("{document_count} documents, {size_before} bytes before, {size_after} now");
+        format!("{}, {before} before, {after} now", plural(report.document_count, "document"));
     if let Some(path) = &report.rejected_path {
-        text += &format!("; {} lines moved to {}", report.rejected_count, path.display());
+        text += &format!("; {} moved to {}", plural(report.rejected_count, "line"), path.display());
     }
     text
 }

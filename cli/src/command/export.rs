@@ -11,6 +11,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::output::raw_stdout;
 use crate::progress::Progress;
+use crate::words::plural;
 
 /// Write a collection to a file
 ///
@@ -88,8 +89,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         export(&collection, path, &options, &mut |done, total| progress.tell(done, total))?;
     drop(progress);
     console.confirm(&format!(
-        "exported {} documents to {}",
-        report.document_count,
+        "exported {} to {}",
+        plural(report.document_count, "document"),
         path.display()
     ))?;
     Ok(ExitCode::SUCCESS)

@@ -14,6 +14,7 @@ use crate::arguments::{NewCollection, Target};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::words::plural;
 
 /// Rejected records shown one by one.
 const REJECTED_SHOWN: usize = 10;
@@ -130,10 +131,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     database.close()?;
     print_counts(&total, arguments.json, console)?;
     if total.rejected_count > 0 && arguments.rejected.is_none() {
-        let text = "keep them in a file with --rejected, mend and import that";
+        let text = "--rejected keeps such in a file, to mend and import";
         return Err(Failure::Incomplete(format!(
-            "{} records were rejected; {text}",
-            total.rejected_count
+            "{} rejected; {text}",
+            plural(total.rejected_count, "record")
         )));
     }
     Ok(ExitCode::SUCCESS)
@@ -210,9 +211,9 @@ fn tell(report: &ImportReport, file: &Path, console: &Console) {
             .note(&format!("{name}: went on at byte {position}, behind what was committed before"));
     }
     if let Some((from, id)) = &report.derived_id_example {
-        let count = report.derived_id_count;
+        let count = plural(report.derived_id_count, "id");
         console.note(&format!(
-            "{count} ids were made from text that can be none, such as {id:?} from {from:?}"
+            "{count} made from text that can be no id, such as {id:?} from {from:?}"
         ));
     }
     for rejected in report.rejected.iter().take(REJECTED_SHOWN) {

@@ -8,6 +8,7 @@ use crate::arguments::{Targets, open_to_change};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::words::plural;
 
 /// Build the indexes again from the data files
 ///
@@ -33,7 +34,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         progress.relabel(&format!("indexing {name}"));
         collection.reindex(&mut |done, total| progress.tell(done, total))?;
         console.tell_notices(&collection);
-        console.confirm(&format!("{name}: indexed {} documents", collection.count()?))?;
+        console.confirm(&format!("{name}: indexed {}", plural(collection.count()?, "document")))?;
     }
     database.close()?;
     Ok(ExitCode::SUCCESS)

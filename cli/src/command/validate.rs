@@ -10,6 +10,7 @@ use crate::arguments::{Targets, open_to_change, open_to_read};
 use crate::console::Console;
 use crate::failure::{EXIT_DAMAGE, Failure};
 use crate::progress::Progress;
+use crate::words::plural;
 
 /// Read everything and report what is damaged
 ///
@@ -88,18 +89,16 @@ fn repair(
 
 fn print_report(name: &str, report: &CheckReport, console: &Console) -> Result<(), Failure> {
     let counts = format!(
-        "{} documents, {} superseded lines, {} tombstones",
-        report.document_count, report.superseded_count, report.tombstone_count
+        "{}, {}, {}",
+        plural(report.document_count, "document"),
+        plural(report.superseded_count, "superseded line"),
+        plural(report.tombstone_count, "tombstone")
     );
     if report.is_clean() {
         return Ok(console.confirm(&format!("{name}: ok, {counts}"))?);
     }
     let problem_count = report.invalid_count + report.problems.len() as u64;
-    let found = if problem_count == 1 {
-        "1 problem".to_owned()
-    } else {
-        format!("{problem_count} problems")
-    };
+    let found = plural(problem_count, "problem");
     console.print(&format!("{name}: {found}; {counts}"))?;
     for problem in &report.problems {
         console.print(&format!("  {problem}"))?;

@@ -49,28 +49,36 @@ pub(super) fn print(
         }));
     }
     writeln!(io::stdout(), "{table}")?;
-    if let [first, .., last] | [first @ last] = &names[widths.len()..] {
-        let which =
-            if first == last { format!("{first:?}") } else { format!("{first:?} to {last:?}") };
-        console.note(&format!("no room for the columns {which}; choose some with --fields"));
+    if let Some(which) = names_left_out(&names[widths.len()..]) {
+        console.note(&format!("no room for {which}; choose columns with --fields"));
     }
     Ok(())
 }
 
+fn names_left_out(names: &[String]) -> Option<String> {
+    match names {
+        [] => None,
+        [only] => Some(format!("column {only:?}")),
+        [first, .., last] => Some(format!("columns {first:?} to {last:?}")),
+    }
+}
+
 /// Column widths that fit into `width`; fewer than given when there is no room.
 fn fit(natural: &[usize], width: usize) -> Vec<usize> {
-    let mut widths = natural.to_vec();
     let total = |widths: &[usize]| widths.iter().sum::<usize>() + widths.len() * FRAME + 1;
-    while total(&widths) > width && widths.len() > 1 {
-        let excess = total(&widths) - width;
+    let least: Vec<usize> = natural.iter().map(|&width| width.min(NARROWEST)).collect();
+    let count = (1..=natural.len()).rev().find(|&count| total(&least[..count]) <= width);
+    let mut widths = natural[..count.unwrap_or(1).min(natural.len())].to_vec();
+    while total(&widths) > width {
         let widest = widths.iter().copied().max().unwrap_or_default();
         if widest <= NARROWEST {
-            widths.pop();
-            continue;
+            break;
         }
-        let next = widths.iter().copied().filter(|&other| other < widest).max().unwrap_or_default();
+        // The widest go down together to the next narrower, or as far as is needed.
+        let others = widths.iter().copied().filter(|&other| other < widest);
+        let floor = others.max().unwrap_or_default().max(NARROWEST);
         let count = widths.iter().filter(|&&other| other == widest).count();
-        let step = excess.div_ceil(count).min(widest - next.max(NARROWEST).min(widest - 1));
+        let step = (total(&widths) - width).div_ceil(count).min(widest - floor);
         widths.iter_mut().filter(|other| **other == widest).for_each(|other| *other -= step);
     }
     widths
@@ -103,8 +111,9 @@ mod tests {
         assert_eq!(fit(&[5, 60, 20], 200), [5, 60, 20]);
         assert_eq!(fit(&[5, 60, 20], 60), [5, 25, 20]);
         assert_eq!(fit(&[5, 60, 60], 60), [5, 22, 22]);
-        assert_eq!(fit(&[60, 60, 60, 60], 30), [8, 8]);
-        assert_eq!(fit(&[60], 10), [60], "the last column stays");
+        assert_eq!(fit(&[60, 60, 60, 60], 30), [11, 11]);
+        assert_eq!(fit(&[60], 10), [8], "the last column stays");
+        assert_eq!(fit(&[], 10), [0; 0]);
     }
 
     #[test]

@@ -65,15 +65,6 @@ pub enum Error {
         path: PathBuf,
     },
 
-    /// Another process is writing.
-    #[error("database {path:?} is locked: {source}")]
-    Locked {
-        /// The database.
-        path: PathBuf,
-        /// Who holds the lock.
-        source: LockError,
-    },
-
     /// The handle takes no writes.
     #[error("database {path:?} is open read-only; {hint}")]
     ReadOnly {
@@ -132,6 +123,10 @@ pub enum Error {
         cause: Box<Error>,
     },
 
+    /// Whoever takes the output refused it.
+    #[error("cannot write the output: {0}")]
+    Output(io::Error),
+
     /// The operating system refused.
     #[error("cannot {action} {path:?}: {source}")]
     Io {
@@ -153,16 +148,28 @@ impl Error {
             Self::NoDatabase { .. } | Self::NoCollection { .. } => ErrorCode::NotFound,
             Self::Exists { .. } | Self::ImportConflict { .. } => ErrorCode::Conflict,
             Self::Closed { .. } => ErrorCode::Closed,
-            Self::Locked { source: LockError::Held { .. }, .. } => ErrorCode::Locked,
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,
             Self::Name(_) | Self::NotADatabase { .. } | Self::Invalid(_) => ErrorCode::InvalidInput,
             Self::Source { .. } | Self::AllRejected { .. } => ErrorCode::Syntax,
             Self::Interrupted { cause, .. } => cause.code(),
-            Self::Locked { .. } => ErrorCode::Io,
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 ErrorCode::NotFound
             }
-            Self::Io { .. } => ErrorCode::Io,
+            Self::Io { .. } | Self::Output(_) => ErrorCode::Io,
+        }
+    }
+
+    /// Says who holds the writer's lock of a database, or why it cannot be taken.
+    pub(crate) fn lock(database: &Path) -> impl FnOnce(LockError) -> Self {
+        move |error| match error {
+            LockError::Held { pid } => Self::Collection(folio_document::Error::Locked {
+                path: database.to_owned(),
+                holder: pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(),
+            }),
+            LockError::Io { source, .. } => {
+                Self::Io { action: "write to", path: database.to_owned(), source }
+            }
+            other => Self::Invalid(other.to_string()),
         }
     }
 

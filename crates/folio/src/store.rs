@@ -174,10 +174,8 @@ impl Store {
     #[cold]
     pub(crate) fn create(&self) -> Result<()> {
         self.files.create_directory(&self.root).map_err(Error::io("create", &self.root))?;
-        let _guard = self
-            .lock
-            .acquire(self.options.lock_timeout)
-            .map_err(|source| Error::Locked { path: self.root.clone(), source })?;
+        let _guard =
+            self.lock.acquire(self.options.lock_timeout).map_err(Error::lock(&self.root))?;
         if descriptor::read(&*self.files, &self.root)?.is_none() {
             descriptor::write(&self.files, &self.root)?;
         }

@@ -35,7 +35,7 @@ impl AtomicFile {
         let temporary = temporary_path(&target);
         remove_leftover(&*files, &temporary)?;
         let file =
-            files.open(&temporary, OpenMode::CreateNew).map_err(Error::io("create", &temporary))?;
+            files.open(&temporary, OpenMode::CreateNew).map_err(Error::io("create", &target))?;
         Ok(Self { files, file, temporary, target, buffer: Vec::new(), size: 0, committed: false })
     }
 
@@ -129,7 +129,7 @@ impl AtomicDirectory {
         }
         let temporary = temporary_path(target);
         remove_leftover(&*files, &temporary)?;
-        files.create_directory(&temporary).map_err(Error::io("create", &temporary))?;
+        files.create_directory(&temporary).map_err(Error::io("create", target))?;
         Ok(Self { files, temporary, target: target.to_owned(), committed: false })
     }
 

@@ -146,7 +146,7 @@ impl Output<'_> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        self.out.write_all(&self.buffer).map_err(Error::io("write", Path::new("the output")))?;
+        self.out.write_all(&self.buffer).map_err(Error::Output)?;
         self.size += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())

@@ -44,10 +44,12 @@ impl Csv {
             lent: (0, 0),
         };
         let names = match &options.columns {
-            Some(names) => names.clone(),
+            Some(names) => {
+                csv.check_names(names)?;
+                names.clone()
+            }
             None => csv.read_header()?,
         };
-        csv.check_names(&names)?;
         csv.is_text = match options.infer_types {
             true => csv.sample(names.len()),
             false => vec![true; names.len()],
@@ -123,6 +125,7 @@ impl Csv {
                 }
             }
         }
+        self.check_names(&names)?;
         let line_end_count = self.scan.line_end_count;
         self.input.consume(size, line_end_count);
         Ok(names)
@@ -133,7 +136,7 @@ impl Csv {
             if names[..index].contains(name) {
                 return Err(self
                     .input
-                    .fault(format!("the column {name:?} stands twice in the header; rename one")));
+                    .fault(format!("the column {name:?} stands twice; rename one")));
             }
         }
         Ok(())

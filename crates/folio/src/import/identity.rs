@@ -58,14 +58,14 @@ pub(super) fn identify<'a>(json: &'a str, options: &ImportOptions) -> Result<Ide
 
 fn from_record(json: &str, generate_ids: bool) -> Result<Identity<'_>, String> {
     if let Some(id) = leading_id(json) {
-        return Ok(Identity::Carried(id));
+        return carried(id);
     }
     if let Some(id) = tombstone_id(json) {
         return Ok(Identity::Tombstone(Cow::Borrowed(id)));
     }
-    let carried = find(json, "_id").map_err(|error| reason(&error))?;
-    match carried.map(|value| (value, unquote(value))) {
-        Some((_, Some(id))) => Ok(Identity::Carried(id)),
+    let found = find(json, "_id").map_err(|error| reason(&error))?;
+    match found.map(|value| (value, unquote(value))) {
+        Some((_, Some(id))) => carried(id),
         Some((value, None)) if is_number(value) => {
             Ok(Identity::Given(value.to_owned(), Cow::Owned(without_id(json)?)))
         }
@@ -80,6 +80,11 @@ fn from_record(json: &str, generate_ids: bool) -> Result<Identity<'_>, String> {
     }
 }
 
+fn carried(id: Cow<'_, str>) -> Result<Identity<'_>, String> {
+    check_document_id(&id).map_err(|error| error.to_string())?;
+    Ok(Identity::Carried(id))
+}
+
 fn from_field<'a>(json: &'a str, field: &str) -> Result<Identity<'a>, String> {
     let value = find(json, field).map_err(|error| reason(&error))?;
     let Some(value) = value else {
@@ -92,8 +97,8 @@ fn from_field<'a>(json: &'a str, field: &str) -> Result<Identity<'a>, String> {
         None => return Err(format!("field {field:?} is {}, not text or a number", kind_of(value))),
     };
     // An `_id` that is no string, as other databases export it, gives way to the field.
-    let carried = find(json, "_id").map_err(|error| reason(&error))?;
-    let json = match carried {
+    let found = find(json, "_id").map_err(|error| reason(&error))?;
+    let json = match found {
         Some(carried) if unquote(carried).is_none() => Cow::Owned(without_id(json)?),
         _ => Cow::Borrowed(json),
     };

@@ -85,11 +85,7 @@ impl Run<'_> {
             if let Some(full) = batch.take_if(|batch| batch.size() >= self.options.batch_size) {
                 self.commit(full, position)?;
             }
-            let open = match &mut batch {
-                Some(open) => open,
-                none => none.insert(self.collection.batch()?),
-            };
-            if let Err(reason) = self.take(open, &record)? {
+            if let Err(reason) = self.take(&mut batch, &record)? {
                 self.reject(&name, &record, reason)?;
             }
             if told.is_due(records.input().read_size()) && !progress(told.size, total) {
@@ -135,7 +131,7 @@ impl Run<'_> {
     /// Puts a record into the batch; the inner error is why it is rejected.
     fn take(
         &mut self,
-        batch: &mut Batch,
+        batch: &mut Option<Batch>,
         record: &Record<'_>,
     ) -> Result<std::result::Result<(), String>> {
         let json = match record.json.as_ref().map(|json| std::str::from_utf8(json)) {
@@ -147,7 +143,12 @@ impl Run<'_> {
             Ok(identity) => identity,
             Err(reason) => return Ok(Err(reason)),
         };
-        match self.put(batch, record, json, identity) {
+        // The first batch creates the collection, so it waits for something to put.
+        let open = match batch {
+            Some(open) => open,
+            none => none.insert(self.collection.batch()?),
+        };
+        match self.put(open, record, json, identity) {
             Ok(()) => {
                 self.accepted_count += 1;
                 Ok(Ok(()))

@@ -1,0 +1,94 @@
+//! A folder to run the command in.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+
+/// A folder that goes when the test ends.
+pub(crate) struct Sandbox {
+    folder: TempDir,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        Self { folder }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A shell command in the folder, where `folio` is the command under test.
+    pub(crate) fn shell(&self, command: &str) -> Command {
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", folder_of_command().display());
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", command])
+            .current_dir(self.path())
+            .env_clear()
+            .env("PATH", path)
+            .env("HOME", self.path())
+            .env("LC_ALL", "C.UTF-8")
+            .env("TERM", "xterm")
+            .env("AS_USER", as_user())
+            .stdin(Stdio::null());
+        shell
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn run(&self, command: &str) -> Output {
+        self.shell(command).output().unwrap()
+    }
+
+    /// What a command printed, as the cases write it.
+    pub(crate) fn session(&self, command: &str) -> String {
+        let output = self.run(command);
+        let mut text = String::new();
+        for line in self.text(&output.stdout).lines() {
+            writeln!(text, "{line}").unwrap();
+        }
+        for line in self.text(&output.stderr).lines() {
+            writeln!(text, "! {line}").unwrap();
+        }
+        match output.status.code() {
+            Some(0) => {}
+            Some(code) => writeln!(text, "? {code}").unwrap(),
+            None => writeln!(text, "? {}", output.status).unwrap(),
+        }
+        text
+    }
+
+    /// Output without what differs from run to run.
+    fn text(&self, bytes: &[u8]) -> String {
+        let text = String::from_utf8_lossy(bytes).replace('\r', "");
+        text.replace(&*self.path().to_string_lossy(), "[folder]")
+    }
+}
+
+/// A folder that holds nothing but the command, readable by every user.
+fn folder_of_command() -> &'static PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = std::env::temp_dir().join(format!("folio-command-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::copy(env!("CARGO_BIN_EXE_folio"), folder.join("folio")).unwrap();
+        folder
+    })
+}
+
+/// A prefix that runs a command without the rights of root.
+fn as_user() -> &'static str {
+    let is_root = fs::metadata("/proc/self").is_ok_and(|own| {
+        use std::os::unix::fs::MetadataExt;
+        own.uid() == 0
+    });
+    if is_root { "setpriv --reuid=65534 --regid=65534 --clear-groups" } else { "" }
+}
