@@ -228,26 +228,33 @@ fn tell(report: &ImportReport, file: &Path, console: &Console) {
 fn add(total: &mut ImportReport, report: ImportReport) {
     total.inserted += report.inserted;
     total.replaced += report.replaced;
+    total.superseded += report.superseded;
     total.deleted += report.deleted;
     total.skipped += report.skipped;
     total.rejected_count += report.rejected_count;
 }
 
 fn print_counts(total: &ImportReport, as_json: bool, console: &Console) -> Result<(), Failure> {
-    let ImportReport { inserted, replaced, deleted, skipped, rejected_count, .. } = total;
+    let ImportReport { inserted, replaced, superseded, deleted, skipped, rejected_count, .. } =
+        total;
     if as_json {
         let object = json!({
             "inserted": inserted,
             "replaced": replaced,
             "deleted": deleted,
-            "skipped": skipped,
+            "superseded": superseded,
+        "skipped": skipped,
             "rejected": rejected_count,
         });
         return Ok(console.print(&object.to_string())?);
     }
     let mut text = format!("{inserted} inserted, {replaced} replaced");
-    for (count, word) in [(deleted, "deleted"), (skipped, "skipped"), (rejected_count, "rejected")]
-    {
+    for (count, word) in [
+        (superseded, "superseded"),
+        (deleted, "deleted"),
+        (skipped, "skipped"),
+        (rejected_count, "rejected"),
+    ] {
         if *count > 0 {
             text += &format!(", {count} {word}");
         }

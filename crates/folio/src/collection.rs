@@ -51,10 +51,10 @@ impl Collection {
         self.core.name()
     }
 
-    /// Whether the collection is on disk yet: the first write puts it there.
+    /// Whether there is such a collection yet: the first write creates it.
     #[must_use]
     pub fn is_created(&self) -> bool {
-        self.core.is_created()
+        self.core.is_created() || self.core.count().is_ok_and(|count| count > 0)
     }
 
     /// Stores a document, replacing the one that has the id.

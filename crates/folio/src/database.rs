@@ -111,7 +111,13 @@ impl Database {
     /// `io`.
     pub fn collections(&self) -> Result<Vec<String>> {
         self.handle.check_open()?;
-        location::collection_names(&*self.handle.store.files, &self.handle.store.root)
+        let mut names = location::collection_names(&**self.files(), self.root())?;
+        if self.is_writable() {
+            names.extend(self.handle.store.open_names());
+            names.sort_unstable();
+            names.dedup();
+        }
+        Ok(names)
     }
 
     /// Puts an empty database on disk, which the first write does by itself.

@@ -84,12 +84,11 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Descriptor> {
     Ok(Descriptor { format_version, created_at })
 }
 
-/// Writes the descriptor of a new database, creating the directory.
+/// Writes the descriptor of a new database into its directory.
 ///
 /// # Errors
 /// The system's refusal.
 pub(crate) fn write(files: &Arc<dyn FileSystem>, database: &Path) -> Result<()> {
-    files.create_directory(database).map_err(Error::io("create", database))?;
     let path: PathBuf = database.join(FILE_NAME);
     let created_at = jiff::Timestamp::try_from(files.now())
         .map_or_else(|_| String::new(), |time| format!("{time:.0}"));

@@ -25,6 +25,7 @@ use crate::descriptor;
 use crate::error::{Error, Result};
 use crate::location::Found;
 use crate::options::{CollectionOptions, OpenOptions};
+use crate::write::create_directory;
 
 /// The file whose lock is the writer's lock.
 pub(crate) const LOCK_FILE_NAME: &str = "folio.lock";
@@ -173,7 +174,7 @@ impl Store {
     /// Writes `folio.json` under the writer's lock, unless another has by now.
     #[cold]
     pub(crate) fn create(&self) -> Result<()> {
-        self.files.create_directory(&self.root).map_err(Error::io("create", &self.root))?;
+        create_directory(&*self.files, &self.root)?;
         let _guard =
             self.lock.acquire(self.options.lock_timeout).map_err(Error::lock(&self.root))?;
         if descriptor::read(&*self.files, &self.root)?.is_none() {
@@ -181,6 +182,16 @@ impl Store {
         }
         self.has_descriptor.store(true, Ordering::Release);
         Ok(())
+    }
+
+    /// The names of collections that were created through this process, perhaps
+    /// only in memory so far.
+    pub(crate) fn open_names(&self) -> Vec<String> {
+        let is_there = |collection: &folio_document::Collection| {
+            collection.is_created() || collection.count().is_ok_and(|count| count > 0)
+        };
+        let open = self.writers();
+        open.iter().filter(|open| is_there(open)).map(|open| open.name().to_owned()).collect()
     }
 
     /// Makes every write so far durable.

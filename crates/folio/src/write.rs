@@ -129,6 +129,9 @@ impl AtomicDirectory {
         }
         let temporary = temporary_path(target);
         remove_leftover(&*files, &temporary)?;
+        if let Some(parent) = target.parent() {
+            create_directory(&*files, parent)?;
+        }
         files.create_directory(&temporary).map_err(Error::io("create", target))?;
         Ok(Self { files, temporary, target: target.to_owned(), committed: false })
     }
@@ -183,6 +186,22 @@ fn remove_tree(files: &dyn FileSystem, path: &Path) -> io::Result<()> {
         remove_tree(files, &path.join(&entry.name))?;
     }
     files.remove_directory(path)
+}
+
+/// Creates a directory and its parents, each name durable.
+pub(crate) fn create_directory(files: &dyn FileSystem, path: &Path) -> Result<()> {
+    let missing: Vec<&Path> = path
+        .ancestors()
+        .take_while(|folder| !folder.as_os_str().is_empty() && files.stat(folder).is_err())
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    files.create_directory(path).map_err(Error::io("create", path))?;
+    missing.iter().try_for_each(|folder| {
+        let parent = parent_of(folder);
+        files.sync_directory(parent).map_err(Error::io("sync", parent))
+    })
 }
 
 /// The folder a file stands in; a bare name stands in the current one.

@@ -148,7 +148,7 @@ fn generated_id() -> String {
 /// ```
 /// use folio::import::derived_id;
 /// assert_eq!(derived_id("user_001"), "user_001");
-/// assert_eq!(derived_id("ann@example.com"), "ann-example.com-4fd46e75af2fac76");
+/// assert_eq!(derived_id("ann@example.com"), "ann-example.com-153a2ebaf4b79d8a");
 /// ```
 #[must_use]
 pub fn derived_id(text: &str) -> Cow<'_, str> {

@@ -26,6 +26,8 @@ pub struct ImportReport {
     pub inserted: u64,
     /// Documents that replaced another.
     pub replaced: u64,
+    /// Records that a later one of the same batch replaced or deleted.
+    pub superseded: u64,
     /// Documents deleted, by tombstones in a data file of ours.
     pub deleted: u64,
     /// Records passed over because their id had a document.

@@ -48,6 +48,7 @@ pub fn import(
         rejected_file: None,
         accepted_count: 0,
         commit_count: 0,
+        put_count: 0,
         scratch: String::new(),
     };
     match run.records(source, total, progress) {
@@ -68,6 +69,8 @@ struct Run<'a> {
     /// Records that went into a batch or were skipped.
     accepted_count: u64,
     commit_count: u64,
+    /// Documents put into the open batch.
+    put_count: u64,
     scratch: String,
 }
 
@@ -124,6 +127,7 @@ impl Run<'_> {
         self.report.inserted += inserted;
         self.report.replaced += replaced;
         self.report.deleted += deleted;
+        self.report.superseded += std::mem::take(&mut self.put_count) - (inserted + replaced);
         self.commit_count += 1;
         Ok(())
     }
@@ -172,16 +176,17 @@ impl Run<'_> {
             return Ok(());
         }
         match identity {
-            Identity::Carried(_) => batch.put_line(json.as_bytes()),
-            Identity::Given(id, text) => self.put_under(batch, &id, &text),
+            Identity::Carried(_) => batch.put_line(json.as_bytes())?,
+            Identity::Given(id, text) => self.put_under(batch, &id, &text)?,
             Identity::Derived { from, id, text } => {
                 self.put_under(batch, &id, &text)?;
                 self.report.derived_id_count += 1;
                 self.report.derived_id_example.get_or_insert((from, id));
-                Ok(())
             }
-            Identity::Tombstone(id) => batch.delete(&id),
+            Identity::Tombstone(id) => return batch.delete(&id),
         }
+        self.put_count += 1;
+        Ok(())
     }
 
     /// Whether the record is to be put, as the options say for an id that has a document.
