@@ -13,7 +13,8 @@
 //!
 //! `$ ` begins a command and `> ` goes on with it; then follow the lines of
 //! standard output, those of standard error behind `! `, and an exit code other
-//! than 0 behind `? `. `[..]` stands for anything. Each case runs in a folder of
+//! than 0 behind `? `. `[..]` stands for anything, and `[blank]` for an empty line.
+//! Each case runs in a folder of
 //! its own, in one `sh` per command; `$AS_USER` puts a command into the place of
 //! somebody without the rights of root.
 //!

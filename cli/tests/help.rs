@@ -42,6 +42,7 @@ fn reference_is_fresh() {
         let help = help(&sandbox, &command);
         write!(text, "\n## folio {command}\n\n```text\n{}\n```\n", help.trim_end()).unwrap();
     }
+    let text: String = text.lines().flat_map(|line| [line.trim_end(), "\n"]).collect();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cli.md");
     if std::env::var_os("UPDATE_DOCS").is_some() {
         fs::write(&path, text).unwrap();

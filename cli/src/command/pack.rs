@@ -4,11 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use folio::PackOptions;
 
 use crate::arguments::open_to_read;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::words::plural;
 
 /// Put a database into one .zds archive
 ///
@@ -38,10 +40,17 @@ Examples:
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let database = open_to_read(&arguments.database)?;
     let progress = Progress::begin(console, "packing");
-    database.pack(&arguments.archive, arguments.compress, &mut |done, total| {
-        progress.tell(done, total)
-    })?;
+    let options = PackOptions { compress: arguments.compress };
+    let report = database
+        .pack(&arguments.archive, &options, &mut |done, total| progress.tell(done, total))?;
     drop(progress);
-    console.confirm(&format!("packed into {}", arguments.archive.display()))?;
+    console.notices(&report.notices);
+    console.confirm(&format!(
+        "packed {} of {} into {}, {}",
+        plural(report.document_count, "document"),
+        plural(report.collection_count, "collection"),
+        arguments.archive.display(),
+        plural(report.size, "byte")
+    ))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -9,6 +9,7 @@ use folio::Database;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::words::plural;
 
 /// Turn a .zds archive into a database directory
 #[derive(Debug, Args)]
@@ -30,10 +31,18 @@ Examples:
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let progress = Progress::begin(console, "unpacking");
-    Database::unpack(&arguments.archive, &arguments.database, &mut |done, total| {
+    let report = Database::unpack(&arguments.archive, &arguments.database, &mut |done, total| {
         progress.tell(done, total)
     })?;
     drop(progress);
-    console.confirm(&format!("unpacked into {}", arguments.database.display()))?;
+    for name in &report.skipped {
+        console.note(&format!("left out {name:?}, which is no part of a database"));
+    }
+    console.confirm(&format!(
+        "unpacked {}, {}, into {}",
+        plural(report.file_count, "file"),
+        plural(report.size, "byte"),
+        arguments.database.display()
+    ))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -52,7 +52,7 @@ impl Sandbox {
         let output = self.run(command);
         let mut text = String::new();
         for line in self.text(&output.stdout).lines() {
-            writeln!(text, "{line}").unwrap();
+            writeln!(text, "{}", if line.is_empty() { "[blank]" } else { line }).unwrap();
         }
         for line in self.text(&output.stderr).lines() {
             writeln!(text, "! {line}").unwrap();

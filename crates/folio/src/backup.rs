@@ -78,9 +78,7 @@ pub(crate) fn backup(
     let host = database.host();
     let copy = AtomicDirectory::create(Arc::clone(host), target)?;
     let report = copy_pieces(&**host, &pieces, copy.path(), progress)?;
-    for name in collection_names(&**host, copy.path())? {
-        index_copy(host, copy.path(), &name)?;
-    }
+    build_indexes(host, copy.path())?;
     copy.commit()?;
     Ok(report)
 }
@@ -104,11 +102,14 @@ fn is_same_file(a: &Stat, b: &Stat) -> bool {
     (a.device, a.inode) == (b.device, b.inode)
 }
 
-/// Builds the index of a copied collection.
-fn index_copy(files: &Arc<dyn FileSystem>, root: &Path, name: &str) -> Result<()> {
-    let collection = open_core(files, root, name, Access::ReadWrite)?;
-    collection.reindex(&mut |_, _| true)?;
-    Ok(collection.close()?)
+/// Builds the indexes of a database that was just written and has none.
+pub(crate) fn build_indexes(files: &Arc<dyn FileSystem>, root: &Path) -> Result<()> {
+    for name in collection_names(&**files, root)? {
+        let collection = open_core(files, root, &name, Access::ReadWrite)?;
+        collection.reindex(&mut |_, _| true)?;
+        collection.close()?;
+    }
+    Ok(())
 }
 
 fn open_core(

@@ -209,7 +209,10 @@ impl Collection {
     /// interrupted batch); each is told once.
     #[must_use]
     pub fn take_notices(&self) -> Vec<Notice> {
-        self.core.take_notices()
+        let mut notices = self.core.take_notices();
+        // An archive never has an index, so that it had none is no news.
+        notices.retain(|notice| !(self.handle.is_archive && notice.0.contains("had no index")));
+        notices
     }
 
     /// How far the import of the source with this fingerprint had been

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use folio_document::archive::{self, PackOptions, PackReport, UnpackLimits, UnpackReport};
 use folio_document::{Access, Notice, Progress};
-use folio_file::FileSystem;
+use folio_file::{DiskFileSystem, FileSystem};
 use folio_types::check_collection_name;
 
-use crate::backup::{BackupReport, backup};
+use crate::backup::{BackupReport, backup, build_indexes};
 use crate::collection::Collection;
 use crate::error::{Error, Result};
 use crate::handle::Handle;
@@ -157,25 +158,46 @@ impl Database {
         backup(self, target.as_ref(), progress)
     }
 
-    /// TEMPORARY until the archive module is there.
+    /// Packs the live documents of all collections into one `.zds` archive, which
+    /// replaces a file of that name.
+    ///
+    /// # Errors
+    /// `invalid_input` for a database that is an archive already, `io`; `cancelled`
+    /// when `progress` answers `false`. Then the target is as it was.
     pub fn pack(
         &self,
         target: impl AsRef<Path>,
-        compress: bool,
+        options: &PackOptions,
         progress: Progress<'_>,
-    ) -> Result<()> {
-        let _ = (target.as_ref(), compress, progress);
-        Err(Error::Invalid("not yet".to_owned()))
+    ) -> Result<PackReport> {
+        self.handle.check_open()?;
+        if self.handle.is_archive {
+            let path = self.path();
+            return Err(Error::Invalid(format!("{path:?} is an archive already; copy the file")));
+        }
+        if self.is_writable() {
+            self.flush()?;
+        }
+        Ok(archive::pack(self.files(), self.root(), target.as_ref(), options, progress)?)
     }
 
-    /// TEMPORARY until the archive module is there.
+    /// Turns a `.zds` archive into a database directory, which may not hold anything yet.
+    ///
+    /// # Errors
+    /// `corrupted` for a damaged archive, `invalid_input` for one that is refused
+    /// (names that lead out of it, links, too much in it) and for a target that
+    /// holds something; `io`; `cancelled` when `progress` answers `false`.
     pub fn unpack(
         archive: impl AsRef<Path>,
         target: impl AsRef<Path>,
         progress: Progress<'_>,
-    ) -> Result<()> {
-        let _ = (archive.as_ref(), target.as_ref(), progress);
-        Err(Error::Invalid("not yet".to_owned()))
+    ) -> Result<UnpackReport> {
+        let (archive, target) = (archive.as_ref(), target.as_ref());
+        let limits = UnpackLimits::default();
+        let report = archive::unpack(&DiskFileSystem, archive, target, &limits, progress)?;
+        let files: Arc<dyn FileSystem> = Arc::new(DiskFileSystem);
+        build_indexes(&files, target)?;
+        Ok(report)
     }
 
     /// What was noticed on opening.

@@ -31,6 +31,13 @@ pub enum Error {
         path: PathBuf,
     },
 
+    /// Nothing is at the path, whose name is that of an archive.
+    #[error("no archive at {path:?}; check the path, or pack a database into it")]
+    NoArchive {
+        /// The path asked for.
+        path: PathBuf,
+    },
+
     /// Something else is at the path.
     #[error("{path:?} is not a database: {reason}")]
     NotADatabase {
@@ -145,7 +152,9 @@ impl Error {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Collection(error) => error.code(),
-            Self::NoDatabase { .. } | Self::NoCollection { .. } => ErrorCode::NotFound,
+            Self::NoDatabase { .. } | Self::NoArchive { .. } | Self::NoCollection { .. } => {
+                ErrorCode::NotFound
+            }
             Self::Exists { .. } | Self::ImportConflict { .. } => ErrorCode::Conflict,
             Self::Closed { .. } => ErrorCode::Closed,
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,

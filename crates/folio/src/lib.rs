@@ -1,4 +1,68 @@
-//! FolioDB.
+//! FolioDB is an embedded database whose data you can read: documents live in
+//! JSON Lines files that people can `cat`, `grep` and edit, and lookups and scans
+//! are those of a database.
+//!
+//! ```
+//! use folio::{Database, Scan};
+//! use serde_json::json;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("mydata");
+//! let database = Database::open(&path)?; // created at the first write
+//! let users = database.collection("users")?;
+//! users.put("u1", &json!({"name": "Ann", "age": 34}))?;
+//! users.put_raw("u2", r#"{"name": "Bob", "score": 1.10}"#)?; // digits survive
+//!
+//! let ann = users.get("u1")?.expect("just put");
+//! assert_eq!(ann.field("name")?, Some(json!("Ann")));
+//! assert_eq!(ann.raw(), r#"{"_id":"u1","name":"Ann","age":34}"#);
+//!
+//! for document in users.scan(Scan::new().fields(["name"]).limit(10))? {
+//!     println!("{}", document?.raw());
+//! }
+//! database.close()?; // durable from here on
+//!
+//! // The file is the truth, and yours to edit.
+//! let file = path.join("collections/users/meta/data.jsonl");
+//! assert!(std::fs::read_to_string(file)?.starts_with(r#"{"_id":"u1","name":"Ann""#));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What is where
+//!
+//! [`Database`] is a directory (or a `.zds` archive of one), [`Collection`] a
+//! folder of documents in it. [`import`] and [`export`] bring documents in and
+//! out as JSON Lines, JSON and CSV; [`backup`] copies a database while writers
+//! go on; [`json`] looks into documents without parsing their numbers. Every
+//! error has a stable [`Error::code`].
+//!
+//! # The paths of the data
+//!
+//! This crate decides little: it finds the database, keeps one store per process
+//! and database, and passes on. The work is done below, in `folio-document`,
+//! which reaches the disk through `folio-file` only.
+//!
+//! ```text
+//! open      Database::open_with: location::find (a directory, an archive, or nothing yet)
+//!           → descriptor::read (folio.json; a newer format is refused)
+//!           → store::attach (the store this process has open, or a new one)
+//! collection  Database::collection: check the name → Store::collection
+//!           → folio_document::Collection::open: manifest → is the index right for the
+//!             data file? use it, extend it, or build it again
+//! put       Collection::put: Handle::check_writable (the first write: folio.json)
+//!           → folio_document::Collection::put: check the id → encode one line
+//!           → append to what is pending → sync if asked → index
+//! get       Collection::get: index → location → line of the data file
+//!           → verify its checksum and id → Document
+//! scan      Collection::scan: Documents::next_line: large reads → verify block checksums
+//!           → split lines → skip what is superseded → narrow to the fields asked for
+//! import    import::import: Source → decompress → lines, values or CSV rows
+//!           → identify → Batch → commit with the position in the source
+//! export    export::export: Documents::next_line → a temporary name → sync → rename
+//! backup    Database::backup: published length of every data file → copy → index the copy
+//! close     Database::close: the last handle of the process flushes and closes all
+//! ```
+
 pub mod backup;
 mod batch;
 mod collection;
@@ -23,6 +87,7 @@ pub use database::Database;
 pub use descriptor::FORMAT_VERSION;
 pub use documents::Documents;
 pub use error::{Error, Result};
+pub use folio_document::archive::{PackOptions, PackReport, UnpackReport};
 pub use folio_document::{
     Access, BatchCounts, CheckReport, CompactReport, Document, Durability,
     Error as CollectionError, Filter, InvalidLine, Layout, Notice, Progress, Put, Scan, Stats,

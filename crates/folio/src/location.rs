@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use folio_document::archive::ArchiveFileSystem;
 use folio_file::{DiskFileSystem, FileKind, FileSystem};
 use folio_types::check_collection_name;
 
@@ -60,6 +61,9 @@ pub(crate) fn find(path: &Path, options: &OpenOptions) -> Result<Found> {
         }
         Ok(_) if is_archive_name(path) => find_in_archive(files, path),
         Ok(_) => Err(Error::NotADatabase { path: path.to_owned(), reason: what_file_is(path) }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && is_archive_name(path) => {
+            Err(Error::NoArchive { path: path.to_owned() })
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let canonical = canonical_of_missing(&*files, path);
             Ok(Found::on_host(Location::Missing, files, path, canonical))
@@ -70,12 +74,9 @@ pub(crate) fn find(path: &Path, options: &OpenOptions) -> Result<Found> {
 
 fn find_in_archive(files: Arc<dyn FileSystem>, path: &Path) -> Result<Found> {
     let canonical = files.canonical(path).map_err(Error::io("open", path))?;
-    // TEMPORARY until the archive module is there.
-    let _ = (files, canonical);
-    Err(Error::NotADatabase {
-        path: path.to_owned(),
-        reason: "archives are not read yet".to_owned(),
-    })
+    let archive = ArchiveFileSystem::open(Arc::clone(&files), path)?;
+    let root = archive.root().to_owned();
+    Ok(Found { kind: Location::Archive, files: Arc::new(archive), host: files, root, canonical })
 }
 
 fn is_archive_name(path: &Path) -> bool {

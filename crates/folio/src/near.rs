@@ -1,9 +1,11 @@
 //! The nearest of several names to a mistyped one.
 
 /// The name that a person most likely meant, if any is near enough: at most one
-/// mistake for every three characters, capitals not counted.
+/// mistake for every three characters, and not as many as there are characters.
+/// Capitals do not count.
 pub(crate) fn near_match<'a>(asked: &str, names: &'a [String]) -> Option<&'a str> {
-    let allowed = asked.chars().count().div_ceil(3);
+    let size = asked.chars().count();
+    let allowed = size.div_ceil(3).min(size.saturating_sub(1));
     let asked = asked.to_lowercase();
     names
         .iter()
@@ -60,6 +62,7 @@ mod tests {
         assert_eq!(near_match("Train", &names), Some("train"));
         assert_eq!(near_match("grösse", &names), Some("größe"));
         assert_eq!(near_match("movies", &names), None);
+        assert_eq!(near_match("t", &["u".to_owned()]), None);
         assert_eq!(near_match("", &names), None);
     }
 }

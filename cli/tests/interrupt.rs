@@ -1,0 +1,95 @@
+//! Ctrl-C and `kill -9` in the middle of an import.
+
+mod sandbox;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::process::{Child, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use sandbox::Sandbox;
+
+const COUNT: usize = 150_000;
+
+const IMPORT: &str = "exec folio import ./data -c t big.jsonl --batch-size 100000";
+
+/// A source that takes a while: each batch of it is synced.
+fn prepare() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let mut text = String::new();
+    for n in 0..COUNT {
+        writeln!(text, "{{\"_id\":\"d{n}\",\"n\":{n},\"text\":\"a few words to fill the line\"}}")
+            .unwrap();
+    }
+    fs::write(sandbox.path().join("big.jsonl"), text).unwrap();
+    sandbox
+}
+
+/// Starts an import and waits until it has written something.
+fn start(sandbox: &Sandbox, least: u64) -> Child {
+    let mut shell = sandbox.shell(IMPORT);
+    let child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let data = sandbox.path().join("data/collections/t/meta/data.jsonl");
+    let start = Instant::now();
+    while fs::metadata(&data).map_or(0, |file| file.len()) < least {
+        assert!(start.elapsed() < Duration::from_secs(60), "the import writes");
+        thread::sleep(Duration::from_millis(1));
+    }
+    child
+}
+
+fn signal(child: Child, name: &str, sandbox: &Sandbox) -> Output {
+    sandbox.run(&format!("kill -{name} {}", child.id()));
+    child.wait_with_output().unwrap()
+}
+
+fn count(sandbox: &Sandbox) -> usize {
+    let output = sandbox.run("folio list ./data -c t | wc -l");
+    String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
+}
+
+fn finish(sandbox: &Sandbox) -> String {
+    let output = sandbox.run(IMPORT);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(count(sandbox), COUNT, "nothing is missing");
+    let ids = sandbox.run("folio list ./data -c t | sort -u | wc -l");
+    assert_eq!(
+        String::from_utf8_lossy(&ids.stdout).trim(),
+        COUNT.to_string(),
+        "nothing is there twice"
+    );
+    let output_text = [output.stdout, output.stderr].concat();
+    String::from_utf8(output_text).unwrap()
+}
+
+#[test]
+fn control_c_keeps_what_is_committed_and_tells_how_to_go_on() {
+    let sandbox = prepare();
+    let output = signal(start(&sandbox, 1_000_000), "INT", &sandbox);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(130), "{errors}");
+    assert!(errors.contains("run the same import again to go on from there"), "{errors}");
+    let committed = count(&sandbox);
+    assert!(committed > 0 && committed < COUNT, "{committed}");
+    assert!(errors.contains(&format!("{committed} documents were committed")), "{errors}");
+    let told = finish(&sandbox);
+    assert!(told.contains(&format!("{} inserted, 0 replaced", COUNT - committed)), "{told}");
+    assert!(told.contains("big.jsonl: went on at byte"), "{told}");
+}
+
+#[test]
+fn killed_again_and_again_it_still_ends() {
+    let sandbox = prepare();
+    let mut before = 0;
+    for round in 1..6 {
+        let output = signal(start(&sandbox, round * 1_200_000), "KILL", &sandbox);
+        assert_eq!(output.status.code(), None, "killed");
+        let committed = count(&sandbox);
+        assert!(committed >= before, "round {round}: {committed} after {before}");
+        before = committed;
+    }
+    let told = finish(&sandbox);
+    assert!(told.contains(&format!("{} inserted, 0 replaced", COUNT - before)), "{told}");
+    assert!(sandbox.run("folio validate ./data").status.success());
+}
