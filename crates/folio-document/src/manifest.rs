@@ -120,12 +120,18 @@ impl Manifest {
         folder: &Path,
         synced: bool,
     ) -> Result<()> {
-        let mut text = serde_json::to_string_pretty(&self.to_object())
-            .expect("a map with text keys is always JSON");
-        text.push('\n');
+        let text = self.to_text();
         whole_file::replace(files, &manifest_path(folder), text.as_bytes(), synced)?;
         self.is_stored = true;
         Ok(())
+    }
+
+    /// The manifest as its file has it.
+    pub(crate) fn to_text(&self) -> String {
+        let mut text = serde_json::to_string_pretty(&self.to_object())
+            .expect("a map with text keys is always JSON");
+        text.push('\n');
+        text
     }
 
     fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {

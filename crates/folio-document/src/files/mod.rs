@@ -53,6 +53,7 @@ use folio_file::{FileSystem, Stat, WriterGuard, WriterLock};
 
 pub(crate) use batch::FileBatch;
 pub(crate) use paths::FilePaths;
+pub(crate) use pretty::write_pretty;
 pub(crate) use scan::FileScan;
 
 use crate::error::{Error, Result};

@@ -18,7 +18,7 @@
 
 /// Appends a line, which must be one valid JSON object, in the form above, with a
 /// line feed at the end.
-pub(super) fn write_pretty(line: &str, out: &mut Vec<u8>) {
+pub(crate) fn write_pretty(line: &str, out: &mut Vec<u8>) {
     let bytes = line.as_bytes();
     // One entry for every container that is open: whether it is spread over lines.
     let mut spread: Vec<bool> = Vec::new();

@@ -1,0 +1,329 @@
+//! An archive opened where it is, as a file system that takes no writes.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::SystemTime;
+
+use folio_file::{DirectoryEntry, File, FileKind, FileSystem, Map, OpenMode, Stat};
+
+use super::members::{Member, Members};
+use super::unpack::UnpackLimits;
+use crate::error::{Error, Result};
+use crate::options::Progress;
+
+/// The largest member that is unpacked into memory. A larger one must be stored, or
+/// the archive unpacked.
+const MEMORY_LIMIT: u64 = 1 << 30;
+
+/// An archive as a read-only file system.
+///
+/// The database's directory is the path of the archive itself: what lies at
+/// `collections/…` in `data.zds` is found at `data.zds/collections/…`, so that paths
+/// in errors can be understood. Stored members are read at their place; deflated ones
+/// are unpacked into memory when they are opened, and kept as long as they are open.
+///
+/// A file's identity is made up: its inode is the number of its member, its times are
+/// those of the archive, so it changes exactly when the archive is another one.
+#[derive(Debug, Clone)]
+pub struct ArchiveFileSystem {
+    archive: Arc<Archive>,
+}
+
+#[derive(Debug)]
+struct Archive {
+    below: Arc<dyn FileSystem>,
+    members: Members,
+    /// By a member's number: where its data starts, once its CRC-32 was verified.
+    starts: Vec<OnceLock<u64>>,
+    /// What was unpacked and is still open, by number.
+    unpacked: Mutex<HashMap<usize, Weak<Vec<u8>>>>,
+}
+
+impl ArchiveFileSystem {
+    /// Opens an archive; reads its central directory and nothing else.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Corrupted`] for a file that is no archive or a damaged
+    /// one; [`Error::Invalid`] for one that is refused (names that lead out of it,
+    /// links, members that share bytes, sizes beyond the default [`UnpackLimits`]).
+    pub fn open(files: Arc<dyn FileSystem>, path: &Path) -> Result<Self> {
+        let members = Members::open(&*files, path, &UnpackLimits::default())?;
+        let count = members.iter().map(|member| member.number + 1).max().unwrap_or(0);
+        let starts = (0..count).map(|_| OnceLock::new()).collect();
+        let archive =
+            Archive { below: files, members, starts, unpacked: Mutex::new(HashMap::new()) };
+        Ok(Self { archive: Arc::new(archive) })
+    }
+
+    /// The archive's path, which is the database's directory in this file system.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.archive.members.path
+    }
+
+    /// Verifies the CRC-32 of every member. Progress is in bytes.
+    ///
+    /// # Errors
+    /// [`Error::Corrupted`] for the first member that is damaged; [`Error::Cancelled`].
+    pub fn verify(&self, progress: Progress<'_>) -> Result<()> {
+        let members = &self.archive.members;
+        let total = members.iter().map(|member| member.size).sum();
+        let mut done = 0;
+        for member in members.iter() {
+            members.read(member, |bytes| {
+                done += bytes.len() as u64;
+                if progress(done, total) { Ok(()) } else { Err(Error::Cancelled) }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The name that a path has in the archive; empty for the root.
+    fn name_of(&self, path: &Path) -> io::Result<String> {
+        let inside = path.strip_prefix(self.root()).map_err(|_| io::ErrorKind::NotFound)?;
+        let mut steps = Vec::new();
+        for step in inside.components() {
+            match step {
+                Component::CurDir => {}
+                Component::Normal(step) => {
+                    steps.push(step.to_str().ok_or(io::ErrorKind::NotFound)?);
+                }
+                // Whatever this would lead to, it is not in the archive.
+                _ => return Err(io::ErrorKind::InvalidInput.into()),
+            }
+        }
+        Ok(steps.join("/"))
+    }
+
+    fn stat_name(&self, name: &str) -> io::Result<Stat> {
+        let Archive { members, .. } = &*self.archive;
+        // The archive's own identity keeps members of two archives apart.
+        let device = members.stat.device ^ members.stat.inode.rotate_left(32);
+        let stat = |kind, inode, size| Stat { kind, device, inode, size, ..members.stat };
+        if let Some(member) = members.find(name) {
+            return Ok(stat(FileKind::File, member.number as u64 + 1, member.size));
+        }
+        match name.is_empty() || members.below(name).next().is_some() {
+            true => Ok(stat(FileKind::Directory, 0, 0)),
+            false => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// Opens a member, verified.
+    fn open_member(&self, member: &Member) -> Result<MemberFile> {
+        let archive = &self.archive;
+        let stat = self.stat_name(&member.name).map_err(Error::io("read", self.root()))?;
+        let verified = &archive.starts[member.number];
+        if member.is_stored {
+            let start = match verified.get() {
+                Some(start) => *start,
+                None => {
+                    let start = archive.members.read(member, |_| Ok(()))?;
+                    *verified.get_or_init(|| start)
+                }
+            };
+            let file = Arc::clone(&archive.members.file);
+            return Ok(MemberFile { content: Content::InPlace { file, start }, stat });
+        }
+        let mut unpacked = archive.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bytes) = unpacked.get(&member.number).and_then(Weak::upgrade) {
+            return Ok(MemberFile { content: Content::InMemory(bytes), stat });
+        }
+        if member.size > MEMORY_LIMIT {
+            return Err(Error::Invalid(format!(
+                "{:?} in {:?} is compressed and too large to be read in place; unpack the archive",
+                &*member.name,
+                self.root()
+            )));
+        }
+        let mut bytes = Vec::new();
+        archive.members.read(member, |piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })?;
+        let bytes = Arc::new(bytes);
+        unpacked.retain(|_, bytes| bytes.strong_count() > 0);
+        unpacked.insert(member.number, Arc::downgrade(&bytes));
+        Ok(MemberFile { content: Content::InMemory(bytes), stat })
+    }
+}
+
+/// What every write answers.
+fn read_only<T>() -> io::Result<T> {
+    Err(io::Error::new(
+        io::ErrorKind::ReadOnlyFilesystem,
+        "an archive takes no writes; unpack it and write to the directory",
+    ))
+}
+
+impl FileSystem for ArchiveFileSystem {
+    fn open(&self, path: &Path, mode: OpenMode) -> io::Result<Arc<dyn File>> {
+        if mode != OpenMode::Read {
+            return read_only();
+        }
+        let name = self.name_of(path)?;
+        match self.archive.members.find(&name) {
+            Some(member) => match self.open_member(member) {
+                Ok(file) => Ok(Arc::new(file)),
+                Err(Error::Io { source, .. }) => Err(source),
+                Err(error) => Err(io::Error::new(io::ErrorKind::InvalidData, error)),
+            },
+            None => {
+                self.stat_name(&name)?;
+                Err(io::ErrorKind::IsADirectory.into())
+            }
+        }
+    }
+
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        self.stat_name(&self.name_of(path)?)
+    }
+
+    fn stat_link(&self, path: &Path) -> io::Result<Stat> {
+        self.stat(path)
+    }
+
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        match self.stat(path) {
+            Ok(stat) if stat.kind == FileKind::Directory => Ok(()),
+            _ => read_only(),
+        }
+    }
+
+    fn read_directory(&self, path: &Path) -> io::Result<Vec<DirectoryEntry>> {
+        let name = self.name_of(path)?;
+        if self.stat_name(&name)?.kind != FileKind::Directory {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        let mut entries: Vec<DirectoryEntry> = Vec::new();
+        for (_, rest) in self.archive.members.below(&name) {
+            let (step, kind) = match rest.split_once('/') {
+                Some((folder, _)) => (folder, FileKind::Directory),
+                None => (rest, FileKind::File),
+            };
+            // Members of one folder stand together, except that `a-b` comes before `a/`.
+            if kind == FileKind::File || entries.last().is_none_or(|last| last.name != step) {
+                entries.push(DirectoryEntry { name: step.to_owned(), kind });
+            }
+        }
+        entries.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+        entries.dedup_by(|left, right| left.name == right.name);
+        Ok(entries)
+    }
+
+    fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
+        read_only()
+    }
+
+    fn remove_file(&self, _: &Path) -> io::Result<()> {
+        read_only()
+    }
+
+    fn remove_directory(&self, _: &Path) -> io::Result<()> {
+        read_only()
+    }
+
+    fn sync_directory(&self, _: &Path) -> io::Result<()> {
+        read_only()
+    }
+
+    fn is_network(&self, _: &Path) -> bool {
+        self.archive.below.is_network(self.root())
+    }
+
+    fn now(&self) -> SystemTime {
+        self.archive.below.now()
+    }
+
+    fn canonical(&self, path: &Path) -> io::Result<PathBuf> {
+        let name = self.name_of(path)?;
+        self.stat_name(&name)?;
+        let root = self.archive.below.canonical(self.root())?;
+        Ok(super::layout::path_in(&root, &name))
+    }
+}
+
+/// An open member.
+#[derive(Debug)]
+struct MemberFile {
+    content: Content,
+    stat: Stat,
+}
+
+#[derive(Debug)]
+enum Content {
+    /// At this offset of the archive.
+    InPlace {
+        file: Arc<dyn File>,
+        start: u64,
+    },
+    InMemory(Arc<Vec<u8>>),
+}
+
+impl File for MemberFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let left = self.stat.size.saturating_sub(offset);
+        let wanted = left.min(buffer.len() as u64) as usize;
+        match &self.content {
+            Content::InPlace { file, start } => {
+                match file.read_at(&mut buffer[..wanted], start + offset)? {
+                    read if read == wanted => Ok(read),
+                    // The archive was longer when it was opened.
+                    _ => Err(io::ErrorKind::UnexpectedEof.into()),
+                }
+            }
+            Content::InMemory(bytes) => {
+                let start = bytes.len() - left as usize;
+                buffer[..wanted].copy_from_slice(&bytes[start..start + wanted]);
+                Ok(wanted)
+            }
+        }
+    }
+
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        read_only()
+    }
+
+    fn append(&self, _: &[u8]) -> io::Result<u64> {
+        read_only()
+    }
+
+    fn truncate(&self, _: u64) -> io::Result<()> {
+        read_only()
+    }
+
+    fn sync_data(&self) -> io::Result<()> {
+        read_only()
+    }
+
+    fn start_writeback(&self, _: u64, _: u64) {}
+
+    fn stat(&self) -> io::Result<Stat> {
+        Ok(self.stat)
+    }
+
+    fn set_modified(&self, _: SystemTime) -> io::Result<()> {
+        read_only()
+    }
+
+    fn map(&self) -> io::Result<Map> {
+        let mut bytes = vec![0; usize::try_from(self.stat.size).map_err(io::Error::other)?];
+        self.read_at(&mut bytes, 0)?;
+        Ok(Map::from(bytes))
+    }
+
+    fn try_lock(&self) -> io::Result<bool> {
+        read_only()
+    }
+
+    fn try_lock_shared(&self) -> io::Result<bool> {
+        // Nobody writes here, so a reader's question whether somebody does is answered.
+        Ok(true)
+    }
+
+    fn unlock(&self) -> io::Result<()> {
+        Ok(())
+    }
+}

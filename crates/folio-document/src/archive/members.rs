@@ -1,0 +1,307 @@
+//! Opens an archive and decides which of its members are let in.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use folio_file::{File, FileSystem, OpenMode, Stat};
+use zip::read::{ArchiveOffset, Config};
+use zip::result::ZipError;
+use zip::{CompressionMethod, ZipArchive, ZipReadOptions};
+
+use super::layout::{check_name, is_part, root_of};
+use super::stream::FileStream;
+use super::unpack::UnpackLimits;
+use crate::error::{Error, Result};
+
+/// Members up to this size may have any ratio: they cannot fill a disk.
+const SMALL_SIZE: u64 = 16 << 20;
+
+/// The bytes of a local header before its name (APPNOTE 4.3.7).
+const LOCAL_HEADER_SIZE: u64 = 30;
+
+/// The bits of a Unix mode that say what kind of file it is, and their values.
+const KIND_BITS: u32 = 0o170_000;
+const KIND_FILE: u32 = 0o100_000;
+const KIND_DIRECTORY: u32 = 0o040_000;
+
+/// An archive that was opened and may be read.
+#[derive(Debug)]
+pub(super) struct Members {
+    pub(super) path: PathBuf,
+    pub(super) stat: Stat,
+    pub(super) file: Arc<dyn File>,
+    archive: ZipArchive<FileStream>,
+    /// The members of the database, sorted by name.
+    members: Vec<Member>,
+    /// Names that are no part of a database.
+    pub(super) skipped: Vec<String>,
+}
+
+/// A file of the database in the archive.
+#[derive(Debug)]
+pub(super) struct Member {
+    /// Without the folder around the database.
+    pub(super) name: Box<str>,
+    /// Its number in the archive.
+    pub(super) number: usize,
+    /// Its size when read.
+    pub(super) size: u64,
+    pub(super) is_stored: bool,
+    /// Where its data must have ended.
+    bound: u64,
+}
+
+impl Members {
+    /// Opens an archive.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Corrupted`] for what is no archive or a damaged one;
+    /// [`Error::Invalid`] for one that is refused.
+    pub(super) fn open(files: &dyn FileSystem, path: &Path, limits: &UnpackLimits) -> Result<Self> {
+        let file = files.open(path, OpenMode::Read).map_err(Error::io("open", path))?;
+        let stat = file.stat().map_err(Error::io("read", path))?;
+        let stream = FileStream::new(Arc::clone(&file), stat.size);
+        let config = Config { archive_offset: ArchiveOffset::Known(0) };
+        let archive =
+            ZipArchive::with_config(config, stream).map_err(|error| damaged(path, error))?;
+        if archive.has_duplicate_names() {
+            return Err(refused(path, "a name", "it comes twice"));
+        }
+        if archive.len() as u64 > limits.member_count {
+            let reason =
+                format!("{} are more than the limit {}", archive.len(), limits.member_count);
+            return Err(refused(path, "the number of members", &reason));
+        }
+        let mut members = Self {
+            path: path.to_owned(),
+            stat,
+            file,
+            archive,
+            members: Vec::new(),
+            skipped: Vec::new(),
+        };
+        members.admit(limits)?;
+        Ok(members)
+    }
+
+    /// Looks at every entry of the central directory.
+    fn admit(&mut self, limits: &UnpackLimits) -> Result<()> {
+        let metadata = self.archive.metadata();
+        let mut names = Vec::with_capacity(metadata.len());
+        for number in 0..metadata.len() {
+            let entry = metadata.entry(number).map_err(|error| damaged(&self.path, error))?;
+            let shown = String::from_utf8_lossy(entry.name_raw()).into_owned();
+            let name =
+                check_name(entry.name_raw()).map_err(|why| refused(&self.path, &shown, why))?;
+            let kind = entry.unix_mode().map_or(0, |mode| mode & KIND_BITS);
+            if !matches!(kind, 0 | KIND_FILE | KIND_DIRECTORY) {
+                return Err(refused(&self.path, &shown, "it is a link or a device"));
+            }
+            if kind == KIND_DIRECTORY && !entry.is_dir() {
+                return Err(refused(&self.path, &shown, "it is a folder with the name of a file"));
+            }
+            names.push((name.to_owned(), number, entry.is_dir()));
+        }
+        let files = || names.iter().filter(|(_, _, is_folder)| !is_folder);
+        let Some(root) = root_of(files().map(|(name, ..)| name.as_str())) else {
+            return Err(refused(&self.path, "the archive", "it holds several databases"));
+        };
+        // A damaged name must not pass for one that is no part of a database.
+        for (name, number, _) in
+            names.iter().filter(|(name, _, is_folder)| *is_folder || !is_in(&root, name))
+        {
+            self.check_header(name, *number)?;
+        }
+        for (name, number, _) in files() {
+            match name.strip_prefix(&root).filter(|name| is_part(name)) {
+                Some(part) => self.members.push(Member {
+                    name: part.into(),
+                    number: *number,
+                    size: 0,
+                    is_stored: false,
+                    bound: 0,
+                }),
+                None => self.skipped.push(name.clone()),
+            }
+        }
+        self.check_sizes(limits)?;
+        self.members.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+        Ok(())
+    }
+
+    /// Holds the local header of a member that is not read against the central directory.
+    fn check_header(&self, name: &str, number: usize) -> Result<()> {
+        let options = ZipReadOptions::new().enforce_header_consistency(true);
+        match self.archive.clone().by_index_with_options(number, options) {
+            // What the headers say in agreement, but nobody is going to read.
+            Ok(_)
+            | Err(ZipError::UnsupportedArchive(_) | ZipError::CompressionMethodNotSupported(_)) => {
+                Ok(())
+            }
+            Err(ZipError::Io(error)) if is_of_device(&error) => {
+                Err(Error::io("read", &self.path)(error))
+            }
+            Err(error) => Err(Error::Corrupted {
+                path: self.path.clone(),
+                offset: self.archive.by_index_data(number).map_or(0, |entry| entry.header_start()),
+                reason: format!("member {name:?}: {error}"),
+                repair: REPAIR.to_owned(),
+            }),
+        }
+    }
+
+    /// Reads methods and sizes, and holds them against the limits and each other.
+    fn check_sizes(&mut self, limits: &UnpackLimits) -> Result<()> {
+        let metadata = self.archive.metadata();
+        let path = &self.path;
+        let mut total = 0u64;
+        // Where each member's header starts, and where its data ends at the earliest.
+        let mut extents = Vec::with_capacity(self.members.len());
+        for (at, member) in self.members.iter_mut().enumerate() {
+            let entry = metadata.entry(member.number).map_err(|error| damaged(path, error))?;
+            let refuse = |reason: &str| Err(refused(path, &member.name, reason));
+            member.size = entry.size();
+            member.is_stored = match entry.compression() {
+                CompressionMethod::Stored => true,
+                CompressionMethod::Deflated => false,
+                _ => return refuse("it is compressed by a method other than deflate"),
+            };
+            if entry.encrypted() {
+                return refuse("it is encrypted");
+            }
+            let packed = entry.compressed_size();
+            if member.is_stored && packed != member.size {
+                return refuse("it is stored, but its two sizes differ");
+            }
+            if member.size > SMALL_SIZE && member.size / limits.ratio.max(1) > packed {
+                let reason = format!("it grows more than {} times when unpacked", limits.ratio);
+                return refuse(&reason);
+            }
+            total = total.saturating_add(member.size);
+            let start = entry.header_start();
+            let head = LOCAL_HEADER_SIZE + entry.name_raw().len() as u64;
+            let end = start.checked_add(head).and_then(|end| end.checked_add(packed));
+            extents.push((start, end.unwrap_or(u64::MAX), at));
+        }
+        if total > limits.size {
+            let reason = format!("{total} bytes are more than the limit {}", limits.size);
+            return Err(refused(path, "the size when unpacked", &reason));
+        }
+        extents.sort_unstable();
+        let starts = extents.iter().skip(1).map(|extent| extent.0);
+        let bounds = starts.chain([self.archive.central_directory_start()]);
+        for (&(_, end, at), bound) in extents.iter().zip(bounds) {
+            if end > bound {
+                let name = &self.members[at].name;
+                return Err(refused(path, name, "its bytes are those of another as well"));
+            }
+            self.members[at].bound = bound;
+        }
+        Ok(())
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter()
+    }
+
+    /// The member with this name.
+    pub(super) fn find(&self, name: &str) -> Option<&Member> {
+        let at = self.members.binary_search_by(|member| (*member.name).cmp(name)).ok()?;
+        Some(&self.members[at])
+    }
+
+    /// The members below a folder, whose name has no slash behind it; all for "".
+    pub(super) fn below<'a>(
+        &'a self,
+        folder: &'a str,
+    ) -> impl Iterator<Item = (&'a Member, &'a str)> {
+        // "a/" sorts before everything in it, and "a0" behind: a slash is one less than 0.
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let first = self.members.partition_point(|member| *member.name < *prefix);
+        self.members[first..]
+            .iter()
+            .map_while(move |member| Some((member, member.name.strip_prefix(prefix.as_str())?)))
+    }
+
+    /// Reads a member from its first to its last byte, which verifies its CRC-32, and
+    /// answers where its data starts in the archive.
+    ///
+    /// # Errors
+    /// [`Error::Corrupted`] for a member that is not what the archive says, or whatever
+    /// `take` answers.
+    pub(super) fn read(
+        &self,
+        member: &Member,
+        mut take: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<u64> {
+        let wrong = |error: ZipError| match error {
+            ZipError::Io(error) if is_of_device(&error) => Error::io("read", &self.path)(error),
+            error => self.damaged_member(member, &error.to_string()),
+        };
+        let mut archive = self.archive.clone();
+        let options = ZipReadOptions::new().enforce_header_consistency(true);
+        let mut reader = archive.by_index_with_options(member.number, options).map_err(wrong)?;
+        let start = reader.data_start().unwrap_or(u64::MAX);
+        let end = start.checked_add(reader.compressed_size());
+        if end.is_none_or(|end| end > member.bound) {
+            return Err(self.damaged_member(member, "its bytes are those of another as well"));
+        }
+        let mut buffer = vec![0; (1 << 20).min(member.size as usize + 1)];
+        let mut size = 0;
+        loop {
+            let read = std::io::Read::read(&mut reader, &mut buffer)
+                .map_err(|error| wrong(ZipError::Io(error)))?;
+            if read == 0 {
+                break;
+            }
+            size += read as u64;
+            if size > member.size {
+                return Err(self.damaged_member(member, "it is longer than the archive says"));
+            }
+            take(&buffer[..read])?;
+        }
+        match size == member.size {
+            true => Ok(start),
+            false => Err(self.damaged_member(member, "it is shorter than the archive says")),
+        }
+    }
+
+    fn damaged_member(&self, member: &Member, reason: &str) -> Error {
+        let entry = self.archive.by_index_data(member.number);
+        Error::Corrupted {
+            path: self.path.clone(),
+            offset: entry.map_or(0, |entry| entry.header_start()),
+            reason: format!("member {:?}: {reason}", &*member.name),
+            repair: REPAIR.to_owned(),
+        }
+    }
+}
+
+/// Whether a name below the folder around the database is a part of it.
+fn is_in(root: &str, name: &str) -> bool {
+    name.strip_prefix(root).is_some_and(is_part)
+}
+
+const REPAIR: &str = "get the archive from where it came from again";
+
+/// Whether an error is the device's, not one that the content of the archive caused.
+fn is_of_device(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind as Kind;
+    error.get_ref().is_none() && !matches!(error.kind(), Kind::UnexpectedEof | Kind::InvalidData)
+}
+
+fn damaged(path: &Path, error: ZipError) -> Error {
+    match error {
+        ZipError::Io(error) if is_of_device(&error) => Error::io("read", path)(error),
+        error => Error::Corrupted {
+            path: path.to_owned(),
+            offset: 0,
+            reason: format!("not a whole ZIP archive: {error}"),
+            repair: REPAIR.to_owned(),
+        },
+    }
+}
+
+fn refused(path: &Path, what: &str, reason: &str) -> Error {
+    Error::Invalid(format!("archive {path:?} is refused because of {what:?}: {reason}"))
+}

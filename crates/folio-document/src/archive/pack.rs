@@ -1,0 +1,320 @@
+//! Writes a database into an archive.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use folio_file::{FileKind, FileSystem, OpenMode, WriterLock};
+use folio_types::check_collection_name;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, System, ZipWriter};
+
+use super::layout::{member_name, root_files};
+use super::stream::{Failure, FileSink};
+use super::unpack::parent_of;
+use crate::error::{Error, Result};
+use crate::files::{FilePaths, FileScan, FileStore, write_pretty};
+use crate::line;
+use crate::manifest::{FoundLayouts, Manifest};
+use crate::options::{Access, CollectionOptions, Layout, Progress, Scan};
+use crate::report::Notice;
+use crate::{Collection, Documents, whole_file};
+
+/// Bytes written at once.
+const WRITE_SIZE: usize = 1 << 20;
+
+/// The largest `folio.json` or `zds.json`.
+const ROOT_FILE_LIMIT: usize = 16 << 20;
+
+/// From this size on a member needs the 64-bit fields of a ZIP; some room is left.
+const LARGE_SIZE: u64 = u32::MAX as u64 - (16 << 20);
+
+/// How an archive is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PackOptions {
+    /// Deflates the members: smaller, but an archive that is opened in place must
+    /// unpack what it reads into memory. They are stored otherwise.
+    pub compress: bool,
+}
+
+/// What a packing wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PackReport {
+    /// Collections packed.
+    pub collection_count: u64,
+    /// Documents packed.
+    pub document_count: u64,
+    /// Bytes of the archive.
+    pub size: u64,
+    /// What was noticed about the collections: lines and files that are no documents
+    /// are not packed.
+    pub notices: Vec<Notice>,
+}
+
+/// Packs the database at `database` into an archive at `target`, which is replaced when
+/// it exists, at once and durably. Progress is in bytes of the database.
+///
+/// Only live documents go in, so that what is packed is compacted, and the original ZDS
+/// engines read it rightly. Each collection is packed as it is when its turn comes; writers
+/// go on. The same documents give the same archive to the byte.
+///
+/// # Errors
+/// What opening and scanning the collections answers; [`Error::NoCollection`]'s like for
+/// a directory without a database is left to the caller. [`Error::Cancelled`], [`Error::Io`].
+pub fn pack(
+    files: &Arc<dyn FileSystem>,
+    database: &Path,
+    target: &Path,
+    options: &PackOptions,
+    progress: Progress<'_>,
+) -> Result<PackReport> {
+    let names = collection_names(&**files, database)?;
+    let sources =
+        names.iter().map(|name| Source::open(files, database, name)).collect::<Result<Vec<_>>>()?;
+    let mut packing = Packing::create(files, target, options, &sources, progress)?;
+    let outcome = match packing.write_all(database, sources) {
+        Ok(()) => packing.publish(target),
+        Err(error) => Err(error),
+    };
+    if outcome.is_err() {
+        // Best effort: what is left over is overwritten by the next packing.
+        let _ = files.remove_file(&whole_file::beside(target));
+    }
+    outcome
+}
+
+/// The names of a database's collections, sorted.
+fn collection_names(files: &dyn FileSystem, database: &Path) -> Result<Vec<String>> {
+    let folder = database.join("collections");
+    let entries = match files.read_directory(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        listed => listed.map_err(Error::io("list", &folder))?,
+    };
+    let is_collection =
+        |name: &str, kind| kind == FileKind::Directory && check_collection_name(name).is_ok();
+    let names = entries.into_iter().filter(|entry| is_collection(&entry.name, entry.kind));
+    let mut names: Vec<String> = names.map(|entry| entry.name).collect();
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// A collection to be packed.
+struct Source {
+    name: String,
+    manifest: Manifest,
+    documents: Lines,
+    /// Bytes of its data, roughly.
+    size: u64,
+    notices: Vec<Notice>,
+}
+
+/// The documents of a collection, as it keeps them.
+enum Lines {
+    InOneFile(Collection),
+    InFiles(Arc<FileStore>),
+}
+
+impl Source {
+    fn open(files: &Arc<dyn FileSystem>, database: &Path, name: &str) -> Result<Self> {
+        let options = CollectionOptions { access: Access::Read, ..CollectionOptions::default() };
+        let lock = Arc::new(WriterLock::new(Arc::clone(files), database.join("folio.lock")));
+        let folder = database.join("collections").join(name);
+        let manifest = Manifest::load(&**files, &folder)?;
+        let (layout, notice) =
+            FoundLayouts::in_folder(&**files, &folder)?.choose(&manifest, Layout::Lines);
+        let files = Arc::clone(files);
+        let (documents, size) = match layout {
+            Layout::Lines => {
+                let collection = Collection::open(files, database, name, &options, lock)?;
+                let size = collection.stats()?.data_size;
+                (Lines::InOneFile(collection), size)
+            }
+            Layout::Files => {
+                let paths = FilePaths::new(database, name);
+                let store = FileStore::open(files, paths, name, &options, lock, manifest.clone())?;
+                let size = store.stats()?.data_size;
+                (Lines::InFiles(store), size)
+            }
+        };
+        let notices = notice.into_iter().collect();
+        Ok(Self { name: name.to_owned(), manifest, documents, size, notices })
+    }
+}
+
+/// An archive being written.
+struct Packing<'a> {
+    files: &'a Arc<dyn FileSystem>,
+    writer: ZipWriter<FileSink>,
+    failure: Failure,
+    staged: PathBuf,
+    options: SimpleFileOptions,
+    progress: Progress<'a>,
+    done: u64,
+    total: u64,
+    report: PackReport,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Packing<'a> {
+    fn create(
+        files: &'a Arc<dyn FileSystem>,
+        target: &Path,
+        options: &PackOptions,
+        sources: &[Source],
+        progress: Progress<'a>,
+    ) -> Result<Self> {
+        let staged = whole_file::beside(target);
+        let file = files.open(&staged, OpenMode::Write).map_err(Error::io("create", &staged))?;
+        file.truncate(0).map_err(Error::io("write", &staged))?;
+        let method = match options.compress {
+            true => CompressionMethod::Deflated,
+            false => CompressionMethod::Stored,
+        };
+        let failure = Failure::default();
+        Ok(Self {
+            files,
+            writer: ZipWriter::new(FileSink::new(file, failure.clone())),
+            failure,
+            staged,
+            // Nothing of the time or the machine, so that equal content gives equal bytes.
+            options: SimpleFileOptions::DEFAULT
+                .compression_method(method)
+                .system(System::Unix)
+                .unix_permissions(0o644),
+            progress,
+            done: 0,
+            total: sources.iter().map(|source| source.size).sum(),
+            report: PackReport::default(),
+            buffer: Vec::new(),
+        })
+    }
+
+    fn write_all(&mut self, database: &Path, sources: Vec<Source>) -> Result<()> {
+        for &name in root_files() {
+            let path = database.join(name);
+            if let Some(bytes) = whole_file::read(&**self.files, &path, ROOT_FILE_LIMIT)? {
+                self.start(name, 0)?;
+                self.write(&bytes)?;
+            }
+        }
+        for source in sources {
+            self.write_collection(source)?;
+        }
+        Ok(())
+    }
+
+    fn write_collection(&mut self, source: Source) -> Result<()> {
+        let before = self.done;
+        let Source { name, mut manifest, documents, size, mut notices } = source;
+        let count = match &documents {
+            Lines::InOneFile(collection) => {
+                let scan = collection.scan(Scan::new())?;
+                let count = self.write_lines(&name, scan, size, before)?;
+                notices.extend(collection.take_notices());
+                count
+            }
+            Lines::InFiles(store) => {
+                let count = self.write_files(&name, FileScan::new(store)?, size, before)?;
+                notices.extend(store.take_notices());
+                count
+            }
+        };
+        if manifest.is_stored {
+            manifest.document_count = count;
+            self.start(&member_name(&name, "meta", "manifest.json"), 0)?;
+            self.write(manifest.to_text().as_bytes())?;
+        }
+        self.report.collection_count += 1;
+        self.report.document_count += count;
+        self.report.notices.append(&mut notices);
+        self.advance(before + size)
+    }
+
+    fn write_lines(
+        &mut self,
+        name: &str,
+        mut scan: Documents,
+        size: u64,
+        before: u64,
+    ) -> Result<u64> {
+        self.start(&member_name(name, "meta", "data.jsonl"), size)?;
+        let mut count = 0;
+        let mut buffer = std::mem::take(&mut self.buffer);
+        while let Some(line) = scan.next_line()? {
+            buffer.extend_from_slice(line);
+            buffer.push(b'\n');
+            count += 1;
+            if buffer.len() >= WRITE_SIZE {
+                self.write(&buffer)?;
+                buffer.clear();
+                self.advance(before + scan.progress().0)?;
+            }
+        }
+        self.write(&buffer)?;
+        buffer.clear();
+        self.buffer = buffer;
+        Ok(count)
+    }
+
+    fn write_files(
+        &mut self,
+        name: &str,
+        mut scan: FileScan,
+        size: u64,
+        before: u64,
+    ) -> Result<u64> {
+        let mut order = String::new();
+        let mut count = 0;
+        let mut buffer = std::mem::take(&mut self.buffer);
+        while let Some(line) = scan.next()? {
+            let text = std::str::from_utf8(line).map_err(|_| Error::NoId)?;
+            let id = line::id_of_valid_line(line).ok_or(Error::NoId)?;
+            buffer.clear();
+            write_pretty(text, &mut buffer);
+            order.push_str(&id);
+            order.push('\n');
+            let member = member_name(name, "docs", &format!("{id}.json"));
+            self.start(&member, buffer.len() as u64)?;
+            self.write(&buffer)?;
+            count += 1;
+            let (gone_through, all) = scan.progress();
+            self.advance(before + size * gone_through / all.max(1))?;
+        }
+        buffer.clear();
+        self.buffer = buffer;
+        self.start(&member_name(name, "meta", "order.ids"), order.len() as u64)?;
+        self.write(order.as_bytes())?;
+        Ok(count)
+    }
+
+    /// Begins a member of about this size.
+    fn start(&mut self, name: &str, size: u64) -> Result<()> {
+        let options = self.options.large_file(size >= LARGE_SIZE);
+        let started = self.writer.start_file(name, options).map_err(io::Error::from);
+        started.and_then(|()| self.failure.check()).map_err(Error::io("write", &self.staged))
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let written = self.writer.write_all(bytes);
+        written.and_then(|()| self.failure.check()).map_err(Error::io("write", &self.staged))
+    }
+
+    fn advance(&mut self, done: u64) -> Result<()> {
+        self.done = done.clamp(self.done, self.total.max(self.done));
+        if (self.progress)(self.done, self.total) { Ok(()) } else { Err(Error::Cancelled) }
+    }
+
+    /// Ends the archive and gives it its name, durably.
+    fn publish(mut self, target: &Path) -> Result<PackReport> {
+        let staged = &self.staged;
+        let finished = self.writer.finish().map_err(io::Error::from);
+        let sink = finished.and_then(|sink| self.failure.check().map(|()| sink));
+        let file = sink.map_err(Error::io("write", staged))?.into_file();
+        file.sync_data().map_err(Error::io("sync", staged))?;
+        self.report.size = file.stat().map_err(Error::io("read", staged))?.size;
+        self.files.rename(staged, target).map_err(Error::io("replace", target))?;
+        let parent = parent_of(target);
+        self.files.sync_directory(parent).map_err(Error::io("sync the directory", parent))?;
+        Ok(self.report)
+    }
+}

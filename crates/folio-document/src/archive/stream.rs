@@ -1,0 +1,149 @@
+//! Files as the streams that the `zip` crate reads from and writes to.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use folio_file::File;
+
+/// Bytes fetched at once for small reads: headers come one after another.
+const READ_SIZE: usize = 16 << 10;
+
+/// A position in a file that is read. Clones share the file and nothing else.
+#[derive(Debug)]
+pub(super) struct FileStream {
+    file: Arc<dyn File>,
+    position: u64,
+    size: u64,
+    /// Bytes of the file from `buffered_from` on.
+    buffer: Vec<u8>,
+    buffered_from: u64,
+}
+
+impl FileStream {
+    /// The start of a file of this size.
+    pub(super) fn new(file: Arc<dyn File>, size: u64) -> Self {
+        Self { file, position: 0, size, buffer: Vec::new(), buffered_from: 0 }
+    }
+
+    /// The buffered bytes at the position.
+    fn buffered(&self) -> &[u8] {
+        let start = self.position.checked_sub(self.buffered_from);
+        start.and_then(|start| self.buffer.get(usize::try_from(start).ok()?..)).unwrap_or_default()
+    }
+}
+
+impl Clone for FileStream {
+    fn clone(&self) -> Self {
+        Self { position: self.position, ..Self::new(Arc::clone(&self.file), self.size) }
+    }
+}
+
+impl Read for FileStream {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.buffered().is_empty() {
+            if out.len() >= READ_SIZE {
+                let read = self.file.read_at(out, self.position)?;
+                self.position += read as u64;
+                return Ok(read);
+            }
+            self.buffer.resize(READ_SIZE, 0);
+            let read = self.file.read_at(&mut self.buffer, self.position)?;
+            self.buffer.truncate(read);
+            self.buffered_from = self.position;
+        }
+        let buffered = self.buffered();
+        let read = buffered.len().min(out.len());
+        out[..read].copy_from_slice(&buffered[..read]);
+        self.position += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for FileStream {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.position = moved(self.position, self.size, to)?;
+        Ok(self.position)
+    }
+}
+
+/// A position in a file that is written.
+///
+/// A ZIP writer that meets an error tries to end its archive all the same when it is
+/// dropped, and complains on the console when it cannot. So the sink tells it of none:
+/// after the first error nothing is written any more, and [`Failure::check`] answers it.
+#[derive(Debug)]
+pub(super) struct FileSink {
+    file: Arc<dyn File>,
+    position: u64,
+    size: u64,
+    failure: Failure,
+}
+
+/// Whether writing through a sink has failed. Clones speak of the same sink.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Failure {
+    has_failed: Arc<AtomicBool>,
+    error: Arc<Mutex<Option<io::Error>>>,
+}
+
+impl Failure {
+    /// # Errors
+    /// The first error, once; the fact that there was one, from then on.
+    pub(super) fn check(&self) -> io::Result<()> {
+        if !self.has_failed.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let error = self.error.lock().unwrap_or_else(PoisonError::into_inner).take();
+        Err(error.unwrap_or_else(|| io::Error::other("an earlier write has failed")))
+    }
+
+    fn note(&self, error: io::Error) {
+        self.has_failed.store(true, Ordering::Relaxed);
+        *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
+}
+
+impl FileSink {
+    /// The start of an empty file.
+    pub(super) fn new(file: Arc<dyn File>, failure: Failure) -> Self {
+        Self { file, position: 0, size: 0, failure }
+    }
+
+    pub(super) fn into_file(self) -> Arc<dyn File> {
+        self.file
+    }
+}
+
+impl Write for FileSink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.failure.has_failed.load(Ordering::Relaxed)
+            && let Err(error) = self.file.write_at(bytes, self.position)
+        {
+            self.failure.note(error);
+        }
+        self.position += bytes.len() as u64;
+        self.size = self.size.max(self.position);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for FileSink {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.position = moved(self.position, self.size, to)?;
+        Ok(self.position)
+    }
+}
+
+fn moved(position: u64, size: u64, to: SeekFrom) -> io::Result<u64> {
+    let moved = match to {
+        SeekFrom::Start(offset) => Some(offset),
+        SeekFrom::End(distance) => size.checked_add_signed(distance),
+        SeekFrom::Current(distance) => position.checked_add_signed(distance),
+    };
+    moved.ok_or_else(|| io::ErrorKind::InvalidInput.into())
+}
