@@ -21,6 +21,8 @@
 //! `UPDATE_CASES=1 cargo test -p folio-cli --test cases` writes what was printed
 //! into the files, to be read in review.
 
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
 mod sandbox;
 
 use std::fmt::Write as _;
@@ -55,7 +57,7 @@ fn check(path: &Path) -> Option<String> {
                 writeln!(printed, "{}", format!("> {more}").trim_end()).unwrap();
                 write!(command, "\n{more}").unwrap();
             }
-            printed += &sandbox.session(&command);
+            printed += &session(&sandbox, &command);
             while lines.next_if(|line| !is_kept(line)).is_some() {}
         } else {
             writeln!(printed, "{line}").unwrap();
@@ -69,6 +71,30 @@ fn check(path: &Path) -> Option<String> {
         return None;
     }
     Some(format!("{}:\n{}", path.display(), difference(&expected, &printed)))
+}
+
+/// What a command printed, as the cases write it.
+fn session(sandbox: &Sandbox, command: &str) -> String {
+    let output = sandbox.run(command);
+    let mut text = String::new();
+    for line in steady(&output.stdout, sandbox).lines() {
+        writeln!(text, "{}", if line.is_empty() { "[blank]" } else { line }).unwrap();
+    }
+    for line in steady(&output.stderr, sandbox).lines() {
+        writeln!(text, "! {line}").unwrap();
+    }
+    match output.status.code() {
+        Some(0) => {}
+        Some(code) => writeln!(text, "? {code}").unwrap(),
+        None => writeln!(text, "? {}", output.status).unwrap(),
+    }
+    text
+}
+
+/// Output without what differs from run to run.
+fn steady(bytes: &[u8], sandbox: &Sandbox) -> String {
+    let text = String::from_utf8_lossy(bytes).replace('\r', "");
+    text.replace(&*sandbox.path().to_string_lossy(), "[folder]")
 }
 
 /// Whether a line of a case is not output.

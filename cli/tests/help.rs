@@ -5,6 +5,8 @@
 //! Every line of an `Examples:` section that begins with `$` is run, in order,
 //! in a folder where the files it names are prepared.
 
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
 mod sandbox;
 
 use std::fmt::Write as _;

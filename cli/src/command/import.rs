@@ -126,7 +126,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     for file in files {
         let report = import_file(&collection, file, arguments, console)?;
         tell(&report, file, console);
-        add(&mut total, report);
+        add(&mut total, &report);
     }
     database.close()?;
     print_counts(&total, arguments.json, console)?;
@@ -225,7 +225,7 @@ fn tell(report: &ImportReport, file: &Path, console: &Console) {
     }
 }
 
-fn add(total: &mut ImportReport, report: ImportReport) {
+fn add(total: &mut ImportReport, report: &ImportReport) {
     total.inserted += report.inserted;
     total.replaced += report.replaced;
     total.superseded += report.superseded;

@@ -1,6 +1,5 @@
 //! A folder to run the command in.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -45,30 +44,6 @@ impl Sandbox {
     /// Runs a command to its end.
     pub(crate) fn run(&self, command: &str) -> Output {
         self.shell(command).output().unwrap()
-    }
-
-    /// What a command printed, as the cases write it.
-    pub(crate) fn session(&self, command: &str) -> String {
-        let output = self.run(command);
-        let mut text = String::new();
-        for line in self.text(&output.stdout).lines() {
-            writeln!(text, "{}", if line.is_empty() { "[blank]" } else { line }).unwrap();
-        }
-        for line in self.text(&output.stderr).lines() {
-            writeln!(text, "! {line}").unwrap();
-        }
-        match output.status.code() {
-            Some(0) => {}
-            Some(code) => writeln!(text, "? {code}").unwrap(),
-            None => writeln!(text, "? {}", output.status).unwrap(),
-        }
-        text
-    }
-
-    /// Output without what differs from run to run.
-    fn text(&self, bytes: &[u8]) -> String {
-        let text = String::from_utf8_lossy(bytes).replace('\r', "");
-        text.replace(&*self.path().to_string_lossy(), "[folder]")
     }
 }
 

@@ -1,5 +1,7 @@
 //! A copy is a database, whatever goes on while it is made.
 
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

@@ -1,5 +1,7 @@
 //! What opening, sharing and closing a database promises.
 
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -130,7 +132,7 @@ fn what_came_from_a_dropped_database_keeps_it() {
 fn a_second_handle_gets_no_weaker_promise_than_it_asks_for() {
     let (_files, options) = in_memory();
     let _first = Database::open_with("/data", &options).unwrap();
-    let stricter = OpenOptions { durability: Durability::EveryPut, ..options.clone() };
+    let stricter = OpenOptions { durability: Durability::EveryPut, ..options };
     let error = Database::open_with("/data", &stricter).unwrap_err();
     assert_eq!(error.code(), ErrorCode::InvalidInput);
     assert!(Database::open_with("/other", &stricter).is_ok());

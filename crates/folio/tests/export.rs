@@ -1,5 +1,7 @@
 //! What comes out goes in again, and no half file stays behind.
 
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
 use std::path::Path;
 use std::sync::Arc;
 

@@ -61,11 +61,15 @@ impl Columns {
     fn gather(&mut self, mut documents: Documents, progress: Progress<'_>) -> Result<()> {
         let mut seen_count = 0;
         while let Some(line) = documents.next_line()? {
+            let mut expected = 0;
             for (key, _) in members(text(line)?).map_err(|error| not_json(&error))? {
-                if !self.places.contains_key(&*key) {
+                let place = place_of(&key, expected, &self.names, &self.places);
+                let place = place.unwrap_or_else(|| {
                     self.places.insert(key.clone().into_owned(), self.names.len());
                     self.names.push(key.into_owned());
-                }
+                    self.names.len() - 1
+                });
+                expected = place + 1;
             }
             seen_count += 1;
             if seen_count % PROGRESS_STEP == 0 {
@@ -103,14 +107,29 @@ impl Columns {
                 *cell = at_path(&members, name)?;
             }
         } else {
+            let mut expected = 0;
             for (key, value) in members {
-                if let Some(&place) = self.places.get(&*key) {
+                if let Some(place) = place_of(&key, expected, &self.names, &self.places) {
                     row[place] = Some(value);
+                    expected = place + 1;
                 }
             }
         }
         Ok(Some(row))
     }
+}
+
+/// The column of a key: mostly the one behind the key before.
+fn place_of(
+    key: &str,
+    expected: usize,
+    names: &[String],
+    places: &HashMap<String, usize>,
+) -> Option<usize> {
+    if names.get(expected).is_some_and(|name| name == key) {
+        return Some(expected);
+    }
+    places.get(key).copied()
 }
 
 /// The value at a dotted path; a whole key that contains dots comes first.

@@ -19,10 +19,10 @@ pub(super) struct Csv {
     pub(super) input: Input,
     delimiter: u8,
     /// `"name":` for each column.
-    keys: Vec<String>,
+    keys: Vec<Vec<u8>>,
     is_text: Vec<bool>,
     scan: RowScan,
-    json: String,
+    json: Vec<u8>,
     /// Bytes and line ends of the last row, not consumed while it is lent.
     lent: (usize, u64),
 }
@@ -40,7 +40,7 @@ impl Csv {
             keys: Vec::new(),
             is_text: Vec::new(),
             scan: RowScan::default(),
-            json: String::new(),
+            json: Vec::new(),
             lent: (0, 0),
         };
         let names = match &options.columns {
@@ -56,9 +56,10 @@ impl Csv {
         };
         for (name, is_text) in names.iter().zip(&mut csv.is_text) {
             *is_text |= name == "_id";
-            let mut key = String::new();
+            let mut key = Vec::new();
             push_string(name, &mut key);
-            csv.keys.push(key + ":");
+            key.push(b':');
+            csv.keys.push(key);
         }
         Ok(csv)
     }
@@ -84,7 +85,7 @@ impl Csv {
             Some(fault) => Err(fault.to_owned()),
             None => write_object(row, &self.scan.fields, &self.keys, &self.is_text, &mut self.json),
         };
-        let json = written.map(|()| self.json.as_bytes());
+        let json = written.map(|()| &*self.json);
         Ok(Some(Record { raw: row.trim_ascii_end(), line: self.input.line(), json }))
     }
 
@@ -186,38 +187,37 @@ fn guess_delimiter(head: &[u8]) -> u8 {
 fn write_object(
     row: &[u8],
     fields: &[Field],
-    keys: &[String],
+    keys: &[Vec<u8>],
     is_text: &[bool],
-    json: &mut String,
+    json: &mut Vec<u8>,
 ) -> std::result::Result<(), String> {
     if fields.len() != keys.len() {
         return Err(format!("{} fields under a header of {}", fields.len(), keys.len()));
     }
-    json.push('{');
+    json.push(b'{');
     for (index, field) in fields.iter().enumerate() {
         let Some(cell) = field.text(row) else {
             return Err(format!("field {} is not UTF-8", index + 1));
         };
         if index > 0 {
-            json.push(',');
+            json.push(b',');
         }
-        json.push_str(&keys[index]);
+        json.extend_from_slice(&keys[index]);
         match kind_of(&cell) {
-            Kind::Empty if !field.is_quoted => json.push_str("null"),
-            Kind::Number if !is_text[index] => json.push_str(&cell),
+            Kind::Empty if !field.is_quoted => json.extend_from_slice(b"null"),
+            Kind::Number if !is_text[index] => json.extend_from_slice(cell.as_bytes()),
             Kind::Boolean(value) if !is_text[index] => {
-                json.push_str(if value { "true" } else { "false" })
+                json.extend_from_slice(if value { b"true" } else { b"false" });
             }
             _ => push_string(&cell, json),
         }
     }
-    json.push('}');
+    json.push(b'}');
     Ok(())
 }
 
-fn push_string(text: &str, json: &mut String) {
-    let quoted = serde_json::to_string(text).expect("a string is always JSON");
-    json.push_str(&quoted);
+fn push_string(text: &str, json: &mut Vec<u8>) {
+    serde_json::to_writer(json, text).expect("a string is always JSON, and memory takes it");
 }
 
 #[cfg(test)]

@@ -63,6 +63,9 @@ fn from_record(json: &str, generate_ids: bool) -> Result<Identity<'_>, String> {
     if let Some(id) = tombstone_id(json) {
         return Ok(Identity::Tombstone(Cow::Borrowed(id)));
     }
+    if generate_ids && !mentions_id(json) {
+        return Ok(Identity::Given(generated_id(), Cow::Borrowed(json)));
+    }
     let found = find(json, "_id").map_err(|error| reason(&error))?;
     match found.map(|value| (value, unquote(value))) {
         Some((_, Some(id))) => carried(id),
@@ -97,7 +100,10 @@ fn from_field<'a>(json: &'a str, field: &str) -> Result<Identity<'a>, String> {
         None => return Err(format!("field {field:?} is {}, not text or a number", kind_of(value))),
     };
     // An `_id` that is no string, as other databases export it, gives way to the field.
-    let found = find(json, "_id").map_err(|error| reason(&error))?;
+    let found = match mentions_id(json) {
+        true => find(json, "_id").map_err(|error| reason(&error))?,
+        false => None,
+    };
     let json = match found {
         Some(carried) if unquote(carried).is_none() => Cow::Owned(without_id(json)?),
         _ => Cow::Borrowed(json),
@@ -120,6 +126,12 @@ fn leading_id(json: &str) -> Option<Cow<'_, str>> {
 fn tombstone_id(json: &str) -> Option<&str> {
     let id = json.strip_prefix(TOMBSTONE_PREFIX)?.strip_suffix("\"}")?;
     check_document_id(id).ok().map(|()| id)
+}
+
+/// Whether there may be an `_id`: what is put is checked again, this only saves
+/// a walk through the record.
+fn mentions_id(json: &str) -> bool {
+    json.contains("\"_id\"")
 }
 
 /// The object without its `_id`.

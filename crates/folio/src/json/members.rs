@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde_core::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_core::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::JsonError;
@@ -42,10 +42,11 @@ pub fn members(json: &str) -> Result<Vec<(Cow<'_, str>, &str)>, JsonError> {
 }
 
 /// The exact text of the value at a dotted path, or `None` where the path leads
-/// nowhere. A key that itself contains dots is found under its whole name first.
+/// nowhere. A key that itself contains dots is found under its whole name first;
+/// of a key that comes twice, the first counts. Nothing behind the value is looked at.
 ///
 /// # Errors
-/// When the text is not one JSON object.
+/// When the text is not one JSON object, as far as it is looked at.
 ///
 /// ```
 /// let json = r#"{"a": {"b": 1e400}, "a.c": 2}"#;
@@ -65,31 +66,38 @@ pub fn find<'a>(json: &'a str, path: &str) -> Result<Option<&'a str>, JsonError>
     }
 }
 
-/// The exact text of one member's value; of several, the last.
+/// The exact text of one member's value.
 fn member<'a>(json: &'a str, name: &str) -> Result<Option<&'a str>, JsonError> {
-    struct Member<'n>(&'n str);
-    impl<'de> Visitor<'de> for Member<'_> {
-        type Value = Option<&'de str>;
+    struct Member<'n, 'f, 'de> {
+        name: &'n str,
+        found: &'f mut Option<&'de str>,
+    }
+    impl<'de> Visitor<'de> for Member<'_, '_, 'de> {
+        type Value = ();
 
         fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
             out.write_str("a JSON object")
         }
 
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut found = None;
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
             while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
-                if key == self.0 {
-                    found = Some(map.next_value::<&'de RawValue>()?.get());
-                } else {
-                    map.next_value::<IgnoredAny>()?;
+                if key == self.name {
+                    *self.found = Some(map.next_value::<&'de RawValue>()?.get());
+                    // An error is how a visitor leaves early.
+                    return Err(A::Error::custom("found"));
                 }
+                map.next_value::<IgnoredAny>()?;
             }
-            Ok(found)
+            Ok(())
         }
     }
+    let mut found = None;
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    let found = deserializer.deserialize_map(Member(name))?;
-    deserializer.end()?;
+    let walked = deserializer.deserialize_map(Member { name, found: &mut found });
+    if found.is_none() {
+        walked?;
+        deserializer.end()?;
+    }
     Ok(found)
 }
 
