@@ -1,3 +1,5 @@
+//! What manifests are read as, written as, and refused for.
+
 use folio_file::DiskFileSystem;
 use proptest::prelude::*;
 use serde_json::json;

@@ -1,3 +1,5 @@
+//! What schemas accept, refuse, and make of a first document.
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,0 +1,192 @@
+//! Whichever layout a collection has: the same operations on one file of lines or on
+//! a file per document.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_file::{FileSystem, WriterLock};
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::files::{FileBatch, FilePaths, FileScan, FileStore};
+use crate::manifest::Manifest;
+use crate::options::{CollectionOptions, Layout, Progress};
+use crate::report::{BatchCounts, CheckReport, CompactReport, Notice, Put, Stats};
+use crate::store::{LineBatch, LineScan, LineStore, Paths};
+
+/// The store behind a collection, shared by all its handles.
+#[derive(Debug, Clone)]
+pub(crate) enum AnyStore {
+    Lines(Arc<LineStore>),
+    Files(Arc<FileStore>),
+}
+
+/// Runs the same expression on whichever store, batch or scan it is.
+macro_rules! either {
+    ($this:expr, $inner:ident => $run:expr) => {
+        match $this {
+            Self::Lines($inner) => $run,
+            Self::Files($inner) => $run,
+        }
+    };
+}
+
+impl AnyStore {
+    pub(crate) fn open(
+        layout: Layout,
+        files: Arc<dyn FileSystem>,
+        database: &Path,
+        name: &str,
+        options: &CollectionOptions,
+        lock: Arc<WriterLock>,
+        manifest: Manifest,
+    ) -> Result<Self> {
+        Ok(match layout {
+            Layout::Lines => {
+                let paths = Paths::new(database, name);
+                Self::Lines(LineStore::open(files, paths, name, options, lock, manifest)?)
+            }
+            Layout::Files => {
+                let paths = FilePaths::new(database, name);
+                Self::Files(FileStore::open(files, paths, name, options, lock, manifest)?)
+            }
+        })
+    }
+
+    pub(crate) fn is_created(&self) -> bool {
+        either!(self, store => store.is_created())
+    }
+
+    pub(crate) fn put_value(&self, id: &str, document: &Value) -> Result<Put> {
+        either!(self, store => store.put_value(id, document))
+    }
+
+    pub(crate) fn put_line(&self, id: &str, text: &str) -> Result<Put> {
+        either!(self, store => store.put_line(id, text))
+    }
+
+    pub(crate) fn update(
+        &self,
+        id: &str,
+        make: impl FnOnce(&[u8]) -> Result<String>,
+    ) -> Result<Option<String>> {
+        either!(self, store => store.update(id, make))
+    }
+
+    #[inline]
+    pub(crate) fn get_into(&self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
+        either!(self, store => store.get_into(id, line))
+    }
+
+    pub(crate) fn delete(&self, id: &str) -> Result<bool> {
+        either!(self, store => store.delete(id))
+    }
+
+    pub(crate) fn count(&self) -> Result<u64> {
+        either!(self, store => store.count())
+    }
+
+    pub(crate) fn flush(&self) -> Result<()> {
+        either!(self, store => store.flush())
+    }
+
+    pub(crate) fn refresh(&self) -> Result<()> {
+        either!(self, store => store.refresh())
+    }
+
+    pub(crate) fn compact(&self, progress: Progress<'_>) -> Result<CompactReport> {
+        either!(self, store => store.compact(progress))
+    }
+
+    pub(crate) fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
+        either!(self, store => store.check(progress))
+    }
+
+    pub(crate) fn reindex(&self, progress: Progress<'_>) -> Result<()> {
+        either!(self, store => store.reindex(progress))
+    }
+
+    pub(crate) fn stats(&self) -> Result<Stats> {
+        either!(self, store => store.stats())
+    }
+
+    pub(crate) fn take_notices(&self) -> Vec<Notice> {
+        either!(self, store => store.take_notices())
+    }
+
+    pub(crate) fn import_position(&self, source: u64) -> Result<Option<u64>> {
+        either!(self, store => store.import_position(source))
+    }
+
+    pub(crate) fn set_schema(&self, schema: Value) -> Result<()> {
+        either!(self, store => store.set_schema(schema))
+    }
+
+    pub(crate) fn close(&self) -> Result<()> {
+        either!(self, store => store.close())
+    }
+}
+
+/// An open batch; dropping it undoes it.
+#[derive(Debug)]
+pub(crate) enum AnyBatch {
+    Lines(Box<LineBatch>),
+    Files(Box<FileBatch>),
+}
+
+impl AnyBatch {
+    pub(crate) fn begin(store: &AnyStore) -> Result<Self> {
+        Ok(match store {
+            AnyStore::Lines(store) => Self::Lines(Box::new(LineBatch::begin(store)?)),
+            AnyStore::Files(store) => Self::Files(Box::new(FileBatch::begin(store)?)),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, id: &str, text: &[u8], is_tombstone: bool) -> Result<()> {
+        either!(self, batch => batch.push(id, text, is_tombstone))
+    }
+
+    pub(crate) fn exists(&self, id: &str) -> Result<bool> {
+        either!(self, batch => batch.exists(id))
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        either!(self, batch => batch.size())
+    }
+
+    pub(crate) fn set_import_position(&mut self, source: u64, position: u64) {
+        either!(self, batch => batch.set_import_position(source, position));
+    }
+
+    pub(crate) fn commit(self) -> Result<BatchCounts> {
+        either!(self, batch => batch.commit())
+    }
+}
+
+/// The live lines of a collection, in order.
+#[derive(Debug)]
+pub(crate) enum AnyScan {
+    Lines(LineScan),
+    Files(FileScan),
+}
+
+impl AnyScan {
+    pub(crate) fn new(store: &AnyStore) -> Result<Self> {
+        Ok(match store {
+            AnyStore::Lines(store) => Self::Lines(LineScan::new(store)?),
+            AnyStore::Files(store) => Self::Files(FileScan::new(store)?),
+        })
+    }
+
+    /// The next live line, without its end.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
+        either!(self, scan => scan.next())
+    }
+
+    /// How much was gone through, and in all: bytes of the data file, or documents.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        either!(self, scan => scan.progress())
+    }
+}
