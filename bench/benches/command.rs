@@ -105,6 +105,14 @@ fn commands(suite: &mut Suite, tools: &Tools, documents: u64) -> Result<()> {
         time(&mut sqlite_import(&files)?)?;
     }
 
+    for (name, mut scan) in scan_commands(tools, &files) {
+        let output = scan.stdout(Stdio::piped()).output()?;
+        let lines = output.stdout.iter().filter(|byte| **byte == b'\n').count() as u64;
+        if lines != documents {
+            return Err(format!("{name} printed {lines} lines of {documents}").into());
+        }
+    }
+
     let operations = documents;
     let work = |name, operations| Workload { name, mode: "cold", documents, operations };
     suite.contest(work("scan", operations), scans(tools, &files))?;
@@ -116,17 +124,21 @@ fn commands(suite: &mut Suite, tools: &Tools, documents: u64) -> Result<()> {
 }
 
 fn scans<'a>(tools: &'a Tools, files: &'a Files) -> Vec<Entrant<'a>> {
+    scan_commands(tools, files).into_iter().map(|(name, scan)| timed(name, scan)).collect()
+}
+
+fn scan_commands(tools: &Tools, files: &Files) -> Vec<(&'static str, Command)> {
     let scan = ["scan", &files.folio, "-c", COLLECTION, "--jsonl"];
     let select = "SELECT doc FROM docs";
-    let mut entrants = vec![timed("folio scan", command(&tools.folio, &scan))];
+    let mut commands = vec![("folio scan", command(&tools.folio, &scan))];
     if tools.has("jq") {
-        entrants.push(timed("jq -c .", command("jq", &["-c", ".", &files.lines])));
+        commands.push(("jq -c .", command("jq", &["-c", ".", &files.lines])));
     }
     if tools.has("sqlite3") {
-        entrants.push(timed("sqlite3", command("sqlite3", &[&files.sqlite, select])));
+        commands.push(("sqlite3", command("sqlite3", &[&files.sqlite, select])));
     }
-    entrants.push(timed("cat", command("cat", &[&files.lines])));
-    entrants
+    commands.push(("cat", command("cat", &[&files.lines])));
+    commands
 }
 
 fn stats<'a>(tools: &'a Tools, files: &'a Files) -> Vec<Entrant<'a>> {

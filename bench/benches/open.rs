@@ -22,8 +22,9 @@ use folio_bench::{Result, child};
 const LARGE: u64 = 1_000_000;
 const LARGE_SYSTEMS: [&str; 3] = ["FolioDB", "SQLite", "LMDB"];
 
-/// Opens are short, so a row can afford this many times the usual repetitions.
-const REPETITION_FACTOR: usize = 5;
+/// Opens are short and each touches other memory, so a row can afford, and needs,
+/// this many times the usual repetitions.
+const REPETITION_FACTOR: usize = 15;
 
 fn main() -> ExitCode {
     suite::run("open", env!("CARGO_TARGET_TMPDIR"), |suite| {

@@ -12,9 +12,6 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::results::Machine;
 
-/// Above this many cores of foreign work a row is not worth quoting.
-pub const QUIET_CORES: f64 = 0.25;
-
 /// Packages whose versions are named in the results.
 const PACKAGES: [&str; 13] = [
     "fjall",

@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use folio_bench_report::QUIET_CORES;
 use serde_json::Value;
 
 use crate::arguments::{Arguments, HELP};
 use crate::contest::{Entrant, compete};
-use crate::machine::{self, ForeignLoad, QUIET_CORES};
+use crate::machine::{self, ForeignLoad};
 use crate::record::{Record, Records};
 use crate::results::{FORMAT, Memory, Results, Size, SystemNote, Timing};
 use crate::scratch::{Scratch, settle};

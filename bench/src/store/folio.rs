@@ -11,10 +11,11 @@ use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 
+use folio_bench_report::OURS;
 use folio_document::{Collection, CollectionOptions, Durability, Scan};
 use folio_file::{DiskFileSystem, FileSystem, WriterLock};
 
-use super::roster::{OURS, create, open};
+use super::roster::{create, open};
 use super::{DurableStore, DurableWriter, Form, Store, System, Tally, missing};
 use crate::Result;
 use crate::record::Record;

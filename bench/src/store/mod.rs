@@ -23,7 +23,7 @@ use sonic_rs::{JsonContainerTrait, JsonValueTrait};
 use crate::Result;
 use crate::record::Record;
 
-pub use roster::{OURS, System, find, roster};
+pub use roster::{System, find, roster};
 
 /// What a system must be able to do. One method is one public operation of the
 /// system, bulk where it offers bulk.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use folio_bench_report::OURS;
+
 use super::{DurableStore, Handle, Store, fjall, lmdb, redb, sled, sqlite};
 use crate::Result;
 
@@ -33,9 +35,6 @@ impl System {
         self.name == OURS
     }
 }
-
-/// The name under which FolioDB appears.
-pub const OURS: &str = "FolioDB";
 
 /// The [`System::create`] of a store.
 pub(super) fn create<S: Store>(directory: &Path) -> Result<Box<dyn Handle>> {

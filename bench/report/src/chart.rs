@@ -1,8 +1,8 @@
 //! Bar charts as SVG, written out by hand: rectangles and text need no library.
 
+use crate::OURS;
 use crate::console;
 use crate::results::{Key, Results};
-use crate::store::OURS;
 
 /// Size of one panel, in pixels.
 const PANEL_WIDTH: f64 = 480.0;

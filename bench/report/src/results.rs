@@ -251,7 +251,7 @@ impl Results {
         Ok(())
     }
 
-    /// The timing of a system at a workload, at the largest size measured up to `documents`.
+    /// The timing of a system at a workload and size.
     #[must_use]
     pub fn timing(&self, key: &Key<'_>) -> Option<&Timing> {
         self.timings.iter().find(|timing| {

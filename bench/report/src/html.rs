@@ -2,8 +2,8 @@
 
 use crate::results::Results;
 
-use super::chart::{self, escape};
-use super::tables::{self, Table};
+use crate::chart::{self, escape};
+use crate::tables::{self, Table};
 
 const STYLE: &str = "\
 body { font: 15px/1.5 system-ui, sans-serif; color: #1d2330; max-width: 66rem; margin: 2rem auto;

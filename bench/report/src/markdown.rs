@@ -2,14 +2,14 @@
 
 use crate::results::Results;
 
-use super::tables::{self, Table};
+use crate::tables::{self, Table};
 
 /// The page. `name` is the results file's, for the reader who wants the samples;
 /// `notes` is what people wrote about this run, in Markdown, or empty.
 #[must_use]
 pub fn document(results: &Results, name: &str, notes: &str) -> String {
     let mut page = format!(
-        "<!-- Written by `bench/run --render`; edit bench/src/report instead. -->\n\n\
+        "<!-- Written by `bench/run --render`; edit bench/report instead. -->\n\n\
          # Document benchmarks\n\n\
          Every figure on this page comes from [`bench/results/{name}.json`]\
          (../../bench/results/{name}.json), which holds every sample. \

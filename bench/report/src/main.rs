@@ -11,8 +11,8 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use folio_bench::results::Results;
-use folio_bench::{Result, report};
+use folio_bench_report::results::Results;
+use folio_bench_report::{Result, document, insert, overview, page, png};
 
 const USAGE: &str = "usage: report merge <out.json> <part.json>...\n       \
                      report render <results.json> <docs directory> [README.md]";
@@ -50,9 +50,9 @@ fn render(results_path: &Path, docs: &Path) -> Result<()> {
     let name = results_path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("results");
     fs::create_dir_all(docs)?;
     let notes = fs::read_to_string(results_path.with_extension("notes.md")).unwrap_or_default();
-    fs::write(docs.join("documents.md"), report::document(&results, name, &notes))?;
-    fs::write(docs.join("documents.html"), report::page(&results))?;
-    fs::write(docs.join("documents.png"), report::png(&report::overview(&results))?)?;
+    fs::write(docs.join("documents.md"), document(&results, name, &notes))?;
+    fs::write(docs.join("documents.html"), page(&results))?;
+    fs::write(docs.join("documents.png"), png(&overview(&results))?)?;
     println!("rendered {} into {}", results_path.display(), docs.display());
     Ok(())
 }
@@ -61,7 +61,7 @@ fn render(results_path: &Path, docs: &Path) -> Result<()> {
 fn claim(results_path: &Path, readme: &Path) -> Result<()> {
     let results = Results::read(results_path)?;
     let text = fs::read_to_string(readme)?;
-    fs::write(readme, report::insert(&text, &results)?)?;
+    fs::write(readme, insert(&text, &results)?)?;
     println!("renewed the claims in {}", readme.display());
     Ok(())
 }

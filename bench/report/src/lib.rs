@@ -1,21 +1,35 @@
-//! Turns a results file into what people read: Markdown tables, a page with
-//! charts, a picture, and the claims in the README. Nothing here measures, and
-//! nothing here rounds in anybody's favour: a ratio of 2.996 prints as 2.99.
+//! The results file of the benchmarks, and what people read of it: Markdown
+//! tables, a page with charts, a picture, and the claims in the README. Nothing
+//! here measures, and nothing here rounds in anybody's favour: a ratio of 2.996
+//! prints as 2.99.
 
 mod bars;
 mod chart;
+pub mod console;
 mod html;
 mod markdown;
+#[cfg(feature = "command")]
 mod picture;
 mod readme;
+pub mod results;
 mod tables;
 
 pub use html::page;
 pub use markdown::document;
+#[cfg(feature = "command")]
 pub use picture::png;
 pub use readme::insert;
 
 pub use chart::overview;
+
+/// The name under which FolioDB appears.
+pub const OURS: &str = "FolioDB";
+
+/// Above this many cores of foreign work a row is not worth quoting.
+pub const QUIET_CORES: f64 = 0.25;
+
+/// What reading, merging and rendering answer: a sentence for whoever asked.
+pub type Result<T, E = Box<dyn std::error::Error + Send + Sync>> = std::result::Result<T, E>;
 
 #[cfg(test)]
 mod tests {
@@ -80,6 +94,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "command")]
     fn the_chart_becomes_a_picture_or_says_what_is_missing() {
         let chart = overview(&results(&[("FolioDB", 1), ("SQLite", 20)]));
         match png(&chart) {

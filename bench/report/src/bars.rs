@@ -3,9 +3,9 @@
 //! Each is a ratio of two rows of the same run, or a limit on one row. A bar is
 //! judged against the better of a peer's rows where it has several.
 
+use crate::OURS;
 use crate::console;
-use crate::results::{Key, Results};
-use crate::store::OURS;
+use crate::results::{Key, Memory, Results, Timing};
 
 /// The size at which the bars are judged unless they say otherwise.
 const DOCUMENTS: u64 = 100_000;
@@ -192,29 +192,22 @@ impl Judge<'_> {
         });
     }
 
+    /// Whether memory grows from the second largest collection to the largest;
+    /// below that, caches are still filling.
     fn memory(&self, judged: &mut Vec<Judged>) {
         for workload in ["import", "scan"] {
-            let mut rows: Vec<_> = self
-                .results
-                .memory
-                .iter()
-                .filter(|row| row.system == OURS && row.workload == workload)
-                .collect();
+            let rows = self.results.memory.iter();
+            let mut rows: Vec<&Memory> =
+                rows.filter(|row| row.system == OURS && row.workload == workload).collect();
             rows.sort_by_key(|row| row.documents);
             let [.., middle, large] = rows[..] else { continue };
-            let ratio = large.peak_size as f64 / middle.peak_size as f64;
-            judged.push(Judged {
-                what: format!(
-                    "peak memory of {workload} at {}, against {}",
-                    console::count(large.documents),
-                    console::count(middle.documents)
-                ),
-                bar: "≤ 1.25× (does not grow)".to_owned(),
-                ours: console::megabytes(large.peak_size),
-                against: console::megabytes(middle.peak_size),
-                ratio: factor(ratio, Limit::AtMost(1.25)),
-                met: Some(ratio <= 1.25),
-            });
+            let (few, many) = (console::count(middle.documents), console::count(large.documents));
+            let what = format!("peak memory of {workload} at {many}, against {few}");
+            let sizes = (large.peak_size, middle.peak_size);
+            judged.push(growth(what, "≤ 1.25× (does not grow)", sizes, Limit::AtMost(1.25)));
+            let what = "the same without mapped files".to_owned();
+            let sizes = (large.peak_anonymous_size, middle.peak_anonymous_size);
+            judged.push(growth(what, "", sizes, Limit::Shown));
         }
     }
 
@@ -271,7 +264,7 @@ impl Judge<'_> {
         best.map_or("peer".to_owned(), |(name, _)| name.clone())
     }
 
-    fn row(&self, system: &str, work: Work) -> Option<&crate::results::Timing> {
+    fn row(&self, system: &str, work: Work) -> Option<&Timing> {
         let Work(suite, workload, mode) = work;
         self.results.timing(&Key { suite, workload, system, mode, documents: DOCUMENTS })
     }
@@ -283,6 +276,19 @@ impl Judge<'_> {
         sizes.sort_unstable();
         sizes.dedup();
         sizes
+    }
+}
+
+/// A bar on how one size compares with another.
+fn growth(what: String, bar: &str, (large, small): (u64, u64), limit: Limit) -> Judged {
+    let ratio = large as f64 / small.max(1) as f64;
+    Judged {
+        what,
+        bar: bar.to_owned(),
+        ours: console::megabytes(large),
+        against: console::megabytes(small),
+        ratio: factor(ratio, limit),
+        met: met(ratio, limit),
     }
 }
 

@@ -4,8 +4,8 @@
 use crate::Result;
 use crate::results::Results;
 
-use super::markdown::grid;
-use super::tables;
+use crate::markdown::grid;
+use crate::tables;
 
 const BEGIN: &str = "<!-- bench:begin -->";
 const END: &str = "<!-- bench:end -->";

@@ -1,10 +1,10 @@
 //! The tables of a results file, before they become Markdown or HTML.
 
+use crate::QUIET_CORES;
 use crate::console;
-use crate::machine::QUIET_CORES;
 use crate::results::{Results, Timing};
 
-use super::bars;
+use crate::bars;
 
 /// A table: a heading, a sentence, columns and rows of text.
 #[derive(Debug, Clone)]
