@@ -59,9 +59,14 @@ impl Console {
         self.say("error:", "1;31", text);
     }
 
-    /// Tells each thing the collection noticed.
+    /// Tells each thing the collection noticed. What a reader finds out about
+    /// edited files it keeps to itself, and finds out again the next time.
     pub(crate) fn tell_notices(&self, collection: &Collection) {
-        self.notices(&collection.take_notices());
+        let notices = collection.take_notices();
+        self.notices(&notices);
+        if !notices.is_empty() && !collection.is_writable() {
+            self.note("reading changes nothing; `folio reindex` keeps this for the next time");
+        }
     }
 
     pub(crate) fn notices(&self, notices: &[Notice]) {

@@ -28,6 +28,7 @@ mod sandbox;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::thread;
 
 use sandbox::Sandbox;
 
@@ -38,7 +39,10 @@ fn sessions() {
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     assert!(paths.len() > 5, "the cases are there");
-    let failures: Vec<String> = paths.iter().filter_map(|path| check(path)).collect();
+    let failures: Vec<String> = thread::scope(|scope| {
+        let checks: Vec<_> = paths.iter().map(|path| scope.spawn(|| check(path))).collect();
+        checks.into_iter().filter_map(|check| check.join().unwrap()).collect()
+    });
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 

@@ -26,9 +26,9 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     target: Target,
 
-    /// How to write
-    #[arg(short, long, value_enum, default_value_t = FormatName::Jsonl)]
-    format: FormatName,
+    /// How to write; told by the extension of -o when left out, else jsonl
+    #[arg(short, long, value_enum)]
+    format: Option<FormatName>,
 
     /// The file, or the directory for zds
     #[arg(short, long, value_name = "PATH")]
@@ -58,13 +58,25 @@ enum FormatName {
 const EXAMPLES: &str = "\
 Examples:
   $ folio export ./data -c train --format jsonl -o train.jsonl
+  $ folio export ./data -c train -o train.csv
   $ folio export ./data -c users --format csv --fields name,address.city -o users.csv
   $ folio export ./data -c users --format zds -o ./users
   $ folio export ./data -c train | gzip > train.jsonl.gz";
 
+impl Arguments {
+    fn format(&self) -> FormatName {
+        let extension = self.output.as_ref().and_then(|path| path.extension()?.to_str());
+        self.format.unwrap_or(match extension {
+            Some("csv") => FormatName::Csv,
+            Some("json") => FormatName::Json,
+            _ => FormatName::Jsonl,
+        })
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let options = ExportOptions {
-        format: match arguments.format {
+        format: match arguments.format() {
             FormatName::Jsonl => Format::JsonLines,
             FormatName::Json => Format::Json,
             FormatName::Csv => Format::Csv,
@@ -74,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         limit: arguments.limit,
     };
     let Some(path) = &arguments.output else {
-        if arguments.format == FormatName::Zds {
+        if arguments.format() == FormatName::Zds {
             return Err(Failure::Usage("name the directory to export to with -o".to_owned()));
         }
         let collection = arguments.target.open_to_read()?;

@@ -5,10 +5,13 @@ use std::process::ExitCode;
 use clap::Args;
 use folio::{CheckReport, Collection, Database};
 
+use serde_json::json;
+
 use super::compact::describe;
 use crate::arguments::{Targets, open_to_change, open_to_read};
 use crate::console::Console;
 use crate::failure::{EXIT_DAMAGE, Failure};
+use crate::output::{Format, print_objects};
 use crate::progress::Progress;
 use crate::words::plural;
 
@@ -26,22 +29,62 @@ pub(crate) struct Arguments {
     /// Repair what can be repaired
     #[arg(long)]
     fix: bool,
+
+    /// Print a JSON array with an object per collection
+    #[arg(long, conflicts_with = "fix")]
+    json: bool,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   $ folio validate ./data
+  $ folio validate ./data --json
   $ folio validate ./data -c users --fix";
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let open = if arguments.fix { open_to_change } else { open_to_read };
     let database = open(&arguments.targets.database)?;
     let progress = Progress::begin(console, "checking");
+    if arguments.json {
+        return print_json(&database, arguments, &progress, console);
+    }
     let mut is_clean = true;
     for name in arguments.targets.names(&database)? {
         is_clean &= check_one(&database, &name, arguments.fix, &progress, console)?;
     }
     database.close()?;
+    Ok(if is_clean { ExitCode::SUCCESS } else { ExitCode::from(EXIT_DAMAGE) })
+}
+
+/// Checks the collections and prints everything that was found.
+fn print_json(
+    database: &Database,
+    arguments: &Arguments,
+    progress: &Progress,
+    console: &Console,
+) -> Result<ExitCode, Failure> {
+    let mut objects = Vec::new();
+    let mut is_clean = true;
+    for name in arguments.targets.names(database)? {
+        let collection = database.collection(&name)?;
+        let report = collection.check(&mut |done, total| progress.tell(done, total))?;
+        is_clean &= report.is_clean();
+        let invalid = report.invalid.iter().map(|line| {
+            json!({"path": line.path, "line": line.line, "offset": line.offset, "reason": line.reason})
+        });
+        let object = json!({
+            "collection": name,
+            "is_clean": report.is_clean(),
+            "document_count": report.document_count,
+            "superseded_count": report.superseded_count,
+            "tombstone_count": report.tombstone_count,
+            "invalid_count": report.invalid_count,
+            "invalid": invalid.collect::<Vec<_>>(),
+            "problems": report.problems,
+        });
+        objects.push(object.to_string());
+    }
+    print_objects(&objects, Format::Json, console)?;
     Ok(if is_clean { ExitCode::SUCCESS } else { ExitCode::from(EXIT_DAMAGE) })
 }
 

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use folio_document::{
-    BatchCounts, CheckReport, CompactReport, Document, Notice, Progress, Put, Scan, Stats,
+    Access, BatchCounts, CheckReport, CompactReport, Document, Notice, Progress, Put, Scan, Stats,
 };
 use serde_json::Value;
 
@@ -39,6 +39,12 @@ impl Collection {
     fn writer(&self) -> Result<&folio_document::Collection> {
         self.handle.check_writable()?;
         Ok(&self.core)
+    }
+
+    /// Whether the handle takes writes.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        self.handle.access == Access::ReadWrite
     }
 
     pub(crate) fn handle(&self) -> &Arc<Handle> {

@@ -231,6 +231,35 @@ fn a_changed_source_or_a_finished_one_starts_over() {
     assert_eq!((report.resumed_at, report.replaced), (None, 500));
 }
 
+#[test]
+fn an_import_that_ends_in_rejected_records_is_finished() {
+    let files = MemoryFileSystem::new();
+    let good: String = (0..100).map(|n| format!("{{\"_id\":\"d{n}\",\"n\":{n}}}\n")).collect();
+    files.write("/in.jsonl", format!("{good}{}", "bad\n".repeat(50)).as_bytes()).unwrap();
+    let t = open(&files);
+    for (inserted, replaced) in [(100, 0), (0, 100)] {
+        let report = import_file(&t, &files, "/in.jsonl", &mut u32::MAX.clone()).unwrap();
+        assert_eq!((report.inserted, report.replaced), (inserted, replaced));
+        assert_eq!((report.rejected_count, report.resumed_at), (50, None));
+    }
+}
+
+#[test]
+fn an_import_that_reads_otherwise_starts_over() {
+    let files = MemoryFileSystem::new();
+    let [(path, text), ..] = sources();
+    files.write(path, text.as_bytes()).unwrap();
+    let t = open(&files);
+    files
+        .inject(Fault::next(Operation::Append, FaultKind::Eio).after(10).sticky().on("data.jsonl"));
+    import_file(&t, &files, path, &mut u32::MAX.clone()).unwrap_err();
+    files.clear_faults();
+    let options = ImportOptions { generate_ids: true, ..ImportOptions::default() };
+    let source = Source::file_in(&files, Path::new(path)).unwrap();
+    let report = import(&t, source, &options, &mut |_, _| true).unwrap();
+    assert_eq!((report.resumed_at, report.written()), (None, 500));
+}
+
 proptest! {
     #[test]
     fn no_bytes_panic_the_import(bytes in prop::collection::vec(any::<u8>(), 0..300), kind in 0..4_usize) {

@@ -2,6 +2,7 @@
 
 use folio_document::{BatchCounts, Progress};
 use folio_types::ErrorCode;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::identity::{Identity, identify};
 use super::options::{ImportOptions, OnConflict};
@@ -39,7 +40,7 @@ pub fn import(
     progress: Progress<'_>,
 ) -> Result<ImportReport> {
     let total = source.size.unwrap_or_default();
-    let fingerprint = source.fingerprint;
+    let fingerprint = source.fingerprint.map(|source| source ^ fingerprint_of(options));
     let mut run = Run {
         collection,
         options,
@@ -48,6 +49,7 @@ pub fn import(
         rejected_file: None,
         accepted_count: 0,
         commit_count: 0,
+        has_position: false,
         put_count: 0,
         scratch: String::new(),
     };
@@ -60,6 +62,14 @@ pub fn import(
     }
 }
 
+/// What makes two imports of one source the same: how records are read and named.
+fn fingerprint_of(options: &ImportOptions) -> u64 {
+    let ImportOptions { format, id_field, generate_ids, delimiter, columns, infer_types, .. } =
+        options;
+    let reading = (format, id_field, generate_ids, delimiter, columns, infer_types);
+    xxh3_64(format!("{reading:?}").as_bytes())
+}
+
 struct Run<'a> {
     collection: &'a Collection,
     options: &'a ImportOptions,
@@ -69,6 +79,8 @@ struct Run<'a> {
     /// Records that went into a batch or were skipped.
     accepted_count: u64,
     commit_count: u64,
+    /// The collection remembers a position that the import has passed by now.
+    has_position: bool,
     /// Documents put into the open batch.
     put_count: u64,
     scratch: String,
@@ -95,8 +107,11 @@ impl Run<'_> {
                 return Err(folio_document::Error::Cancelled.into());
             }
         }
-        if let Some(last) = batch {
-            self.commit(last, 0)?; // nothing left to go on with
+        match batch {
+            // Position 0: there is nothing left to go on with.
+            Some(last) => self.commit(last, 0)?,
+            None if self.has_position => self.commit(self.collection.batch()?, 0)?,
+            None => {}
         }
         self.report.size = records.input().read_size();
         if let Some(file) = &mut self.rejected_file {
@@ -114,6 +129,7 @@ impl Run<'_> {
             None | Some(0) => Ok(()),
             Some(position) => {
                 self.report.resumed_at = Some(position);
+                self.has_position = true;
                 records.resume_at(position)
             }
         }
@@ -122,6 +138,7 @@ impl Run<'_> {
     fn commit(&mut self, mut batch: Batch, position: u64) -> Result<()> {
         if let Some(fingerprint) = self.fingerprint {
             batch.set_import_position(fingerprint, position);
+            self.has_position = position > 0;
         }
         let BatchCounts { inserted, replaced, deleted } = batch.commit()?;
         self.report.inserted += inserted;
