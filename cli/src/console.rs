@@ -39,7 +39,7 @@ impl Console {
 
     /// Prints what was asked for.
     pub(crate) fn print(&self, text: &str) -> io::Result<()> {
-        writeln!(io::stdout(), "{text}")
+        writeln!(io::stdout(), "{}", from_here(text))
     }
 
     /// Confirms what was done, on standard output.
@@ -82,6 +82,14 @@ impl Console {
             (String::new(), "")
         };
         // When standard error is closed there is nobody left to tell.
-        let _ = writeln!(io::stderr(), "{start}{label}{end} {text}");
+        let _ = writeln!(io::stderr(), "{start}{label}{end} {}", from_here(text));
+    }
+}
+
+/// A message with its paths as seen from the current directory.
+fn from_here(text: &str) -> String {
+    match env::current_dir().ok().and_then(|here| here.to_str().map(|here| format!("{here}/"))) {
+        Some(here) if here.len() > 2 => text.replace(&here, ""),
+        _ => text.to_owned(),
     }
 }

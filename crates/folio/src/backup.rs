@@ -28,7 +28,7 @@ use folio_file::{File, FileKind, FileSystem, OpenMode, Stat, WriterLock};
 
 use crate::database::Database;
 use crate::error::{Error, Result};
-use crate::location::collection_names;
+use crate::location::{canonical_of_missing, collection_names};
 use crate::store::LOCK_FILE_NAME;
 use crate::write::AtomicDirectory;
 
@@ -63,7 +63,9 @@ pub(crate) fn backup(
 ) -> Result<BackupReport> {
     let files = database.files();
     let root = database.root();
-    if target.starts_with(root) && !root.as_os_str().is_empty() {
+    let host = database.host();
+    let inside = |root: PathBuf| canonical_of_missing(&**host, target).starts_with(root);
+    if host.canonical(root).is_ok_and(inside) {
         let text = format!("{target:?} lies inside of the database; choose a place outside of it");
         return Err(Error::Invalid(text));
     }
@@ -75,7 +77,6 @@ pub(crate) fn backup(
         pieces.extend(data_piece(files, root, &name)?);
     }
     gather(&**files, root, Path::new(""), &mut pieces)?;
-    let host = database.host();
     let copy = AtomicDirectory::create(Arc::clone(host), target)?;
     let report = copy_pieces(&**host, &pieces, copy.path(), progress)?;
     build_indexes(host, copy.path())?;

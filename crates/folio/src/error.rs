@@ -110,7 +110,7 @@ pub enum Error {
     /// A record's id has a document, and the import was asked to stop there.
     #[error(
         "line {line} carries the id {id:?}, which collection {collection:?} has already; \
-         let the import replace or skip such documents, or take the line out"
+         let the import replace or skip such documents (on_conflict), or take the line out"
     )]
     ImportConflict {
         /// The collection.

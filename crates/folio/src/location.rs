@@ -50,9 +50,10 @@ impl Found {
 /// # Errors
 /// `invalid_input` for a file that is no archive, `io`.
 pub(crate) fn find(path: &Path, options: &OpenOptions) -> Result<Found> {
-    let files = match &options.file_system {
-        Some(files) => Arc::clone(files),
-        None => Arc::new(DiskFileSystem),
+    // Absolute, so that a later change of the current directory changes nothing.
+    let (files, path): (Arc<dyn FileSystem>, &Path) = match &options.file_system {
+        Some(files) => (Arc::clone(files), path),
+        None => (Arc::new(DiskFileSystem), &absolute(path)),
     };
     match files.stat(path) {
         Ok(stat) if stat.kind == FileKind::Directory => {
@@ -94,11 +95,15 @@ fn what_file_is(path: &Path) -> String {
 }
 
 /// The canonical path that a database will have once it is created.
-fn canonical_of_missing(files: &dyn FileSystem, path: &Path) -> PathBuf {
+pub(crate) fn canonical_of_missing(files: &dyn FileSystem, path: &Path) -> PathBuf {
     match (files.canonical(parent_of(path)), path.file_name()) {
         (Ok(parent), Some(name)) => parent.join(name),
-        _ => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+        _ => absolute(path),
     }
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// For a directory without `folio.json` that may not be made a database.

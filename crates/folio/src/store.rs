@@ -15,6 +15,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::process;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -53,8 +54,15 @@ struct OpenCollection {
     options: CollectionOptions,
 }
 
-/// One store by the identity of its file system (0: the disk) and its path.
-type Key = (usize, PathBuf);
+/// What tells stores apart.
+#[derive(Debug, PartialEq, Eq)]
+struct Key {
+    /// A forked child inherits the registry, but none of its parent's stores.
+    process: u32,
+    /// The address of the file system, 0 for the disk.
+    file_system: usize,
+    path: PathBuf,
+}
 
 static STORES: Mutex<Vec<(Key, Weak<Store>)>> = Mutex::new(Vec::new());
 
@@ -68,9 +76,9 @@ pub(crate) fn attach(
     has_descriptor: bool,
 ) -> Result<Arc<Store>> {
     let Found { files, host, root, canonical, .. } = found;
-    let identity =
-        options.file_system.as_ref().map_or(0, |files| Arc::as_ptr(files).cast::<()>() as usize);
-    let key = (identity, canonical);
+    let address = |files: &Arc<dyn FileSystem>| Arc::as_ptr(files).cast::<()>() as usize;
+    let file_system = options.file_system.as_ref().map_or(0, address);
+    let key = Key { process: process::id(), file_system, path: canonical };
     let mut stores = lock(&STORES);
     stores.retain(|(_, store)| store.strong_count() > 0);
     let known =

@@ -116,6 +116,18 @@ fn handles_of_one_process_share_one_store() {
 }
 
 #[test]
+fn a_change_of_the_current_directory_changes_nothing() {
+    let folder = tempfile::TempDir::new().unwrap();
+    std::env::set_current_dir(folder.path()).unwrap();
+    let database = Database::open("data").unwrap();
+    std::env::set_current_dir("/").unwrap();
+    database.collection("t").unwrap().put("x", &json!({})).unwrap();
+    database.close().unwrap();
+    assert_eq!(database.path(), Path::new("data"));
+    assert!(folder.path().join("data/collections/t/meta/data.jsonl").exists());
+}
+
+#[test]
 fn what_came_from_a_dropped_database_keeps_it() {
     let (_files, options) = in_memory();
     let users = Database::open_with("/data", &options).unwrap().collection("users").unwrap();

@@ -73,12 +73,12 @@ fn from_record(json: &str, generate_ids: bool) -> Result<Identity<'_>, String> {
             Ok(Identity::Given(value.to_owned(), Cow::Owned(without_id(json)?)))
         }
         Some((value, None)) => Err(format!(
-            "\"_id\" is {}, not text; name the field that holds the id",
+            "\"_id\" is {}, not text; name the field that holds the id (id_field)",
             kind_of(value)
         )),
         None if generate_ids => Ok(Identity::Given(generated_id(), Cow::Borrowed(json))),
         None => {
-            Err("no \"_id\"; name the field that holds the id, or have ids generated".to_owned())
+            Err("no \"_id\"; name the field that holds the id (id_field), or have ids made (generate_ids)".to_owned())
         }
     }
 }
