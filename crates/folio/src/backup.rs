@@ -11,15 +11,19 @@
 //!    are as they were within that moment, one after another.
 //! 3. Copy everything else that is truth: `folio.json`, manifests, rejected
 //!    lines, `zds.json`, documents that are files of their own. Those are only
-//!    replaced as a whole, so each is from before or after a write to it.
+//!    replaced as a whole, so each is from before or after a write to it. A batch
+//!    on its way into such files is copied before them, so that the copy ends it.
 //! 4. Build the indexes of the copy, which reads every line of it once.
 //!
 //! Indexes, the batch record and the lock are not copied: the copy has its own.
 //! The target appears by rename when all of it is durable.
 //!
 //! What it does not do: hold off somebody who edits a data file in place while
-//! it is copied. Such an edit is no append, and the copy may have half of it.
+//! it is copied: such an edit is no append, and the copy may have half of it. And
+//! where every document is a file, a batch that begins meanwhile may be in the
+//! copy in part, as a scan at that moment would have seen it.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,6 +39,9 @@ use crate::write::AtomicDirectory;
 /// Bytes copied at once.
 const COPY_SIZE: usize = 4 << 20;
 
+/// A batch on its way into files, one per document.
+const BATCH_LOG_NAME: &str = "folio.batch.jsonl";
+
 /// Folders inside folders beyond this are nobody's database.
 const DEPTH_LIMIT: usize = 16;
 
@@ -47,12 +54,14 @@ pub struct BackupReport {
     pub size: u64,
 }
 
-/// A file to copy: as it was opened, up to a length.
+/// A file to copy.
 struct Piece {
-    file: Arc<dyn File>,
-    size: u64,
     /// From the database's directory.
     path: PathBuf,
+    size: u64,
+    /// A data file, open, of which only `size` bytes count. Other files are
+    /// opened when their turn comes: there may be more than a process can have open.
+    file: Option<Arc<dyn File>>,
 }
 
 /// Copies a database; see the module's documentation.
@@ -77,8 +86,19 @@ pub(crate) fn backup(
         pieces.extend(data_piece(files, root, &name)?);
     }
     gather(&**files, root, Path::new(""), &mut pieces)?;
+    pieces.sort_by_key(|piece| !piece.path.ends_with(BATCH_LOG_NAME)); // those first
     let copy = AtomicDirectory::create(Arc::clone(host), target)?;
-    let report = copy_pieces(&**host, &pieces, copy.path(), progress)?;
+    let mut copying = Copying {
+        from: &**files,
+        root,
+        to: &**host,
+        target: copy.path(),
+        report: BackupReport::default(),
+        total: pieces.iter().map(|piece| piece.size).sum(),
+        buffer: vec![0; COPY_SIZE],
+    };
+    copying.copy(&pieces, progress)?;
+    let report = copying.report;
     build_indexes(host, copy.path())?;
     copy.commit()?;
     Ok(report)
@@ -94,7 +114,7 @@ fn data_piece(files: &Arc<dyn FileSystem>, root: &Path, name: &str) -> Result<Op
         let size = open_core(files, root, name, Access::Read)?.stats()?.data_size;
         let named = files.stat(&whole_path).map_err(Error::io("read", &whole_path))?;
         if is_same_file(&opened, &named) {
-            return Ok(Some(Piece { file, size: size.min(named.size), path }));
+            return Ok(Some(Piece { path, size: size.min(named.size), file: Some(file) }));
         }
     }
 }
@@ -143,14 +163,10 @@ fn gather(
             FileKind::Directory => gather(files, root, &path, pieces)?,
             FileKind::Other => {}
             FileKind::File | FileKind::Link => {
-                if !is_copied(&path) {
-                    continue;
-                }
                 // What has gone since it was listed was no part of the moment.
-                let Ok(file) = files.open(&root.join(&path), OpenMode::Read) else { continue };
-                let stat = file.stat().map_err(Error::io("read", &root.join(&path)))?;
-                if stat.kind == FileKind::File {
-                    pieces.push(Piece { file, size: stat.size, path });
+                let Ok(stat) = files.stat(&root.join(&path)) else { continue };
+                if stat.kind == FileKind::File && is_copied(&path) {
+                    pieces.push(Piece { path, size: stat.size, file: None });
                 }
             }
         }
@@ -161,52 +177,77 @@ fn gather(
 /// Whether a file is truth, and not copied as a collection's data already.
 fn is_copied(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let is_unfinished = name.ends_with(".tmp") || name.contains(".partial-");
+    if is_unfinished || name == LOCK_FILE_NAME {
+        return false;
+    }
+    let is_index = name == "index.bin"
+        || name == "folio.batch"
+        || name.ends_with(".idx")
+        || name.ends_with(".idx.new");
     let is_in_meta = path.parent().is_some_and(|folder| folder.ends_with("meta"));
-    let is_index = is_in_meta && (name.starts_with("folio.") || name == "index.bin");
-    let is_data = is_in_meta && name == "data.jsonl";
-    !(is_index || is_data || name == LOCK_FILE_NAME || name.contains(".partial-"))
+    !(is_in_meta && (is_index || name == "data.jsonl"))
 }
 
-/// Copies the pieces, each made durable.
-fn copy_pieces(
-    files: &dyn FileSystem,
-    pieces: &[Piece],
-    target: &Path,
-    progress: Progress<'_>,
-) -> Result<BackupReport> {
-    let total = pieces.iter().map(|piece| piece.size).sum();
-    let mut report = BackupReport::default();
-    let mut folders = vec![target.to_owned()];
-    let mut buffer = vec![0; COPY_SIZE];
-    for piece in pieces {
-        let path = target.join(&piece.path);
-        let folder = path.parent().expect("a file stands in a folder").to_owned();
-        files.create_directory(&folder).map_err(Error::io("create", &folder))?;
-        let copy = files.open(&path, OpenMode::CreateNew).map_err(Error::io("create", &path))?;
-        let mut offset = 0;
-        while offset < piece.size {
-            let wanted = usize::try_from(piece.size - offset).unwrap_or(COPY_SIZE).min(COPY_SIZE);
-            let read = piece.file.read_at(&mut buffer[..wanted], offset);
-            let size = read.map_err(Error::io("read", &piece.path))?;
-            if size == 0 {
-                break; // a small file was replaced by truncation: what is left of it
+/// A copy that is being made.
+struct Copying<'a> {
+    from: &'a dyn FileSystem,
+    root: &'a Path,
+    to: &'a dyn FileSystem,
+    target: &'a Path,
+    report: BackupReport,
+    total: u64,
+    buffer: Vec<u8>,
+}
+
+impl Copying<'_> {
+    /// Copies the pieces, each made durable, and then their names.
+    fn copy(&mut self, pieces: &[Piece], progress: Progress<'_>) -> Result<()> {
+        let mut folders = BTreeSet::from([self.target.to_owned()]);
+        for piece in pieces {
+            let path = self.target.join(&piece.path);
+            let folder = path.parent().expect("a file stands in a folder");
+            if folders.insert(folder.to_owned()) {
+                self.to.create_directory(folder).map_err(Error::io("create", folder))?;
+                folders.extend(
+                    folder.ancestors().take_while(|up| *up != self.target).map(Path::to_owned),
+                );
             }
-            copy.write_at(&buffer[..size], offset).map_err(Error::io("write", &path))?;
-            offset += size as u64;
-            report.size += size as u64;
-            if !progress(report.size, total) {
+            self.copy_piece(piece, &path, progress)?;
+        }
+        folders.iter().try_for_each(|folder| {
+            self.to.sync_directory(folder).map_err(Error::io("sync", folder))
+        })
+    }
+
+    fn copy_piece(&mut self, piece: &Piece, path: &Path, progress: Progress<'_>) -> Result<()> {
+        let source = self.root.join(&piece.path);
+        let (file, size) = match &piece.file {
+            Some(file) => (Arc::clone(file), piece.size),
+            None => {
+                let Ok(file) = self.from.open(&source, OpenMode::Read) else { return Ok(()) };
+                let size = file.stat().map_err(Error::io("read", &source))?.size;
+                (file, size)
+            }
+        };
+        let copy = self.to.open(path, OpenMode::CreateNew).map_err(Error::io("create", path))?;
+        let mut offset = 0;
+        while offset < size {
+            let wanted = usize::try_from(size - offset).unwrap_or(COPY_SIZE).min(COPY_SIZE);
+            let read = file.read_at(&mut self.buffer[..wanted], offset);
+            let read = read.map_err(Error::io("read", &source))?;
+            if read == 0 {
+                break; // somebody cuts it short in place
+            }
+            copy.write_at(&self.buffer[..read], offset).map_err(Error::io("write", path))?;
+            offset += read as u64;
+            self.report.size += read as u64;
+            if !progress(self.report.size, self.total.max(self.report.size)) {
                 return Err(folio_document::Error::Cancelled.into());
             }
         }
-        copy.sync_data().map_err(Error::io("sync", &path))?;
-        report.file_count += 1;
-        folders
-            .extend(folder.ancestors().take_while(|folder| *folder != target).map(Path::to_owned));
+        copy.sync_data().map_err(Error::io("sync", path))?;
+        self.report.file_count += 1;
+        Ok(())
     }
-    folders.sort_unstable();
-    folders.dedup();
-    folders
-        .iter()
-        .try_for_each(|folder| files.sync_directory(folder).map_err(Error::io("sync", folder)))?;
-    Ok(report)
 }
