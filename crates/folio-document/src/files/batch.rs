@@ -80,9 +80,9 @@ impl FileBatch {
         let log = self.log.take().expect("the log is there until the batch ends");
         if log.changes().is_empty() && self.import.is_none() {
             self.discard(&mut writer);
-            return Ok(self.counts);
+            return store.flush_as(&mut writer).map(|()| self.counts);
         }
-        let batch = match self.finish(log) {
+        let batch = match self.finish(&mut writer, log) {
             Ok(batch) => Arc::new(batch),
             Err(error) => {
                 self.discard(&mut writer);
@@ -102,15 +102,19 @@ impl FileBatch {
     }
 
     /// Writes the rest of the log and makes it durable, name and all.
-    fn finish(&self, mut log: LogWriter) -> Result<PendingBatch> {
+    fn finish(&self, writer: &mut Writer, mut log: LogWriter) -> Result<PendingBatch> {
         let (store, path) = (&self.store, &self.store.paths.log);
+        // First, because a sealed log may survive unsynced: what stands before the batch
+        // must not be lost where the batch is not. A delete that found nothing, for one,
+        // is not in the log, and the directory may be newer than the last flush.
+        store.sync(writer)?;
         log.seal(self.import).map_err(Error::io("write", path))?;
         if store.is_synced() {
-            let meta = &store.paths.meta;
             log.sync().map_err(|error| store.poison(path, error))?;
+            let meta = &store.paths.meta;
             store.files.sync_directory(meta).map_err(|error| store.poison(meta, error))?;
         }
-        log.into_pending(self.import).map_err(Error::io("read", path))
+        Ok(log.into_pending(self.import))
     }
 
     /// Takes back what was written of a batch that does not count, and gives the
@@ -119,6 +123,8 @@ impl FileBatch {
         // Where even this fails, the next writer finds an incomplete log and moves it
         // away, or a complete one and applies it: a failed commit may have succeeded.
         let _ = self.store.files.remove_file(&self.store.paths.log);
+        // A log that comes back after a crash must not be newer than what follows it.
+        writer.directories_unsynced = true;
         if self.store.poison.get().is_none() {
             let _ = self.store.flush_as(writer);
         }

@@ -146,9 +146,8 @@ impl LogWriter {
     }
 
     /// The sealed batch.
-    pub(super) fn into_pending(self, import: Option<(u64, u64)>) -> io::Result<PendingBatch> {
-        let modified_ns = self.file.stat()?.modified_ns;
-        Ok(PendingBatch { file: self.file, changes: self.changes, modified_ns, import })
+    pub(super) fn into_pending(self, import: Option<(u64, u64)>) -> PendingBatch {
+        PendingBatch { file: self.file, changes: self.changes, sealed_ns: None, import }
     }
 
     fn write_buffer(&mut self) -> io::Result<()> {
@@ -172,8 +171,8 @@ impl fmt::Debug for LogWriter {
 pub(super) struct PendingBatch {
     file: Arc<dyn File>,
     changes: Changes,
-    /// When the log was completed.
-    pub(super) modified_ns: i128,
+    /// When the log was completed, where it was found.
+    pub(super) sealed_ns: Option<i128>,
     /// How far into which source an import had come.
     pub(super) import: Option<(u64, u64)>,
 }
@@ -200,7 +199,7 @@ impl FoundLog {
             Some((changes, import)) => Self::Complete(PendingBatch {
                 file,
                 changes,
-                modified_ns: stat.modified_ns,
+                sealed_ns: Some(stat.modified_ns),
                 import,
             }),
         })
@@ -315,7 +314,7 @@ mod tests {
         log.push("a", br#"{"_id":"a","x":2}"#, false).unwrap();
         let import = Some((u64::MAX, 7));
         log.seal(import).unwrap();
-        log.into_pending(import).unwrap()
+        log.into_pending(import)
     }
 
     fn load(files: &MemoryFileSystem) -> FoundLog {

@@ -53,7 +53,8 @@ impl FileStore {
         Ok(())
     }
 
-    /// Applies every change of a batch, makes them durable, and removes the log.
+    /// Applies every change of a batch, makes them durable, and removes the log. In a
+    /// recovery the log was found, not written by us.
     ///
     /// # Errors
     /// [`Error::Io`]; the log is then still there, and applying it again is fine.
@@ -128,7 +129,7 @@ impl FileStore {
     fn save_edit(&self, batch: &PendingBatch, id: &str, change: Change) -> Result<()> {
         let path = self.paths.document(id);
         let is_newer =
-            self.stat_document(&path)?.is_some_and(|stat| stat.modified_ns > batch.modified_ns);
+            self.stat_document(&path)?.is_some_and(|stat| Some(stat.modified_ns) > batch.sealed_ns);
         let (mut edited, mut applied) = (Vec::new(), Vec::new());
         if !is_newer || !self.is_readable(id, &mut edited)? {
             return Ok(());

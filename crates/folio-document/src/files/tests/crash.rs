@@ -199,7 +199,7 @@ fn durability_of(seed: u64) -> Durability {
 #[test]
 fn no_crash_loses_what_was_promised() {
     let mut states = 0;
-    for seed in runs(12) {
+    for seed in runs(40) {
         let files = new_disk();
         files.record_crash_points(Recording::Changes);
         let durability = durability_of(seed);
@@ -285,7 +285,7 @@ fn a_crash_during_recovery_is_recovered_from() {
 #[test]
 fn any_call_may_fail() {
     let kinds = [FaultKind::Eio, FaultKind::Enospc, FaultKind::ShortWrite { bytes: 3 }];
-    for seed in runs(30) {
+    for seed in runs(150) {
         let durability = durability_of(seed);
         let kind = kinds[(seed % 3) as usize];
         for after in (0..).step_by(7) {

@@ -178,6 +178,24 @@ fn a_batch_that_cannot_be_written_leaves_nothing() {
 }
 
 #[test]
+fn a_batch_that_was_refused_does_not_come_back() {
+    let files = new_disk();
+    let store = open(&files);
+    put(&store, "a", r#"{"n":1}"#).unwrap();
+    store.flush().unwrap();
+    // All of the last line arrives, and an error with it.
+    let short = FaultKind::ShortWrite { bytes: 4096 };
+    files.inject(Fault::next(Operation::Write, short).on("batch").after(1));
+    assert!(commit(&store, &[("a", Some(r#"{"n":2}"#))]).is_err());
+    put(&store, "a", r#"{"n":3}"#).unwrap();
+    store.flush().unwrap();
+    for seed in 0..200 {
+        let crashed = files.crash(folio_file::CrashPlan::new(seed));
+        assert_eq!(get(&open_to_read(&crashed), "a").unwrap(), r#"{"_id":"a","n":3}"#, "{seed}");
+    }
+}
+
+#[test]
 fn a_batch_that_counts_is_finished_by_the_next_write() {
     let files = MemoryFileSystem::new();
     let store = open(&files);
