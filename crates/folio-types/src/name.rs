@@ -114,7 +114,9 @@ mod tests {
 
     #[test]
     fn refuses_what_could_leave_the_folder() {
-        for id in ["", ".", "..", ".hidden", "a..b", "../../evil", "a/b", "a\\b", "a b", "a\0", "a\n"] {
+        for id in
+            ["", ".", "..", ".hidden", "a..b", "../../evil", "a/b", "a\\b", "a b", "a\0", "a\n"]
+        {
             assert!(check_document_id(id).is_err(), "{id:?}");
         }
         assert!(check_document_id(&"a".repeat(256)).is_err());
