@@ -1,10 +1,39 @@
-//! Lines.
-use serde_json::{Map, Value};
+//! One line of a collection's file: what it may be, how it is written.
+//!
+//! A line is a document (a JSON object whose `_id` is a string that keeps the
+//! id rules), a tombstone (exactly `{"_tombstone":"<id>"}`), or blank. Anything
+//! else is a fault that is reported by line number and never removed behind the
+//! user's back.
+//!
+//! Everything here works on text. A document is never taken through a
+//! floating-point number or a hash map on its way to disk, so key order and the
+//! digits of every number survive.
+//!
+//! `scanner` walks JSON (RFC 8259) without building anything; `examine` says what
+//! a line is; `encode` writes lines; `project` cuts fields out; `reader` splits a
+//! file into lines.
 
-pub(crate) fn move_id_first(object: &mut Map<String, Value>) {
-    let _ = object;
-}
+mod encode;
+mod examine;
+mod project;
+mod reader;
+mod scanner;
 
-pub(crate) fn lookup<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    path.split('.').try_fold(value, |value, key| value.get(key))
-}
+pub(crate) use encode::{encode_value, normalize, tombstone, write_value};
+pub(crate) use examine::{Line, examine, id_of_valid_line};
+pub(crate) use project::{Projection, lookup, move_id_first};
+pub(crate) use reader::{LineReader, RawLine};
+pub(crate) use scanner::Fault;
+
+/// How a document of ours starts; the original ZDS engines look for these bytes.
+pub(crate) const ID_PREFIX: &[u8] = b"{\"_id\":\"";
+
+/// How a delete marker starts; the id and `"}` follow.
+pub(crate) const TOMBSTONE_PREFIX: &[u8] = b"{\"_tombstone\":\"";
+
+/// Objects and arrays may nest this deep. `serde_json` refuses to parse deeper
+/// values, so a deeper document could be stored but never read as a value.
+pub(crate) const MAX_DEPTH: u32 = 127;
+
+/// The length of a line must fit the index's 32 bits; this leaves room.
+pub(crate) const MAX_LINE_SIZE: usize = 2 << 30;

@@ -1,0 +1,357 @@
+//! The head of the index: which runs there are, how far the data file is
+//! covered, and the delta.
+//!
+//! ```text
+//! "FOLIOIDX" version generation next_run run_count
+//! state
+//! run: number, size, header checksum        run_count times
+//! checksum
+//! record: "FLDR" size entry_count skip_count block_count
+//!         state, entries, skips, blocks, checksum            appended by each flush
+//! ```
+//!
+//! A new generation replaces the file by rename; in between, records are only
+//! appended. A reader takes the records up to the first that is not whole: what
+//! they describe is a state that once was published.
+
+use std::io;
+use std::path::Path;
+
+use folio_file::{FileSystem, OpenMode, Stat};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::entry::{ENTRY_SIZE, Entry};
+use crate::error::{Error, Result};
+
+/// The head's file name under `meta/`.
+pub(crate) const HEAD_NAME: &str = "folio.idx";
+
+/// More entries than this become a run: the delta is read at each open.
+pub(crate) const DELTA_LIMIT: usize = 4096;
+
+const MAGIC: &[u8; 8] = b"FOLIOIDX";
+const VERSION: u64 = 1;
+const RECORD_MAGIC: u32 = u32::from_le_bytes(*b"FLDR");
+const RECORD_HEADER_SIZE: usize = 24;
+const STATE_WORDS: usize = 12;
+const STATE_SIZE: usize = STATE_WORDS * 8;
+/// A head with more bytes than this is not one of ours.
+const SIZE_LIMIT: u64 = 64 << 20;
+
+/// What was true of the data file when the index was published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct State {
+    /// The lines before this offset are indexed.
+    pub(crate) data_end: u64,
+    /// Live documents.
+    pub(crate) live_count: u64,
+    /// Bytes of their lines, a line end each.
+    pub(crate) live_size: u64,
+    /// Lines that are no live documents: superseded, tombstones, blank, invalid.
+    pub(crate) skip_count: u64,
+    /// Lines among them that are not valid.
+    pub(crate) invalid_count: u64,
+    /// The checksum of the last block as far as it was filled.
+    pub(crate) tail_sum: u64,
+    /// 1 when the last line has no line end.
+    pub(crate) unterminated: u64,
+    /// The file's identity, size and times.
+    pub(crate) inode: u64,
+    pub(crate) size: u64,
+    pub(crate) modified_ns: u64,
+    pub(crate) changed_ns: u64,
+}
+
+impl State {
+    /// Takes over what identifies the file.
+    #[must_use]
+    pub(crate) fn with_stat(self, stat: &Stat) -> Self {
+        Self {
+            inode: stat.inode,
+            size: stat.size,
+            modified_ns: stat.modified_ns as u64,
+            changed_ns: stat.changed_ns as u64,
+            ..self
+        }
+    }
+
+    /// Whether the file is as it was, as far as the file system can tell.
+    pub(crate) fn matches(&self, stat: &Stat) -> bool {
+        *self == self.with_stat(stat)
+    }
+
+    fn words(&self) -> [u64; STATE_WORDS] {
+        [
+            self.data_end,
+            self.live_count,
+            self.live_size,
+            self.skip_count,
+            self.invalid_count,
+            self.tail_sum,
+            self.unterminated,
+            self.inode,
+            self.size,
+            self.modified_ns,
+            self.changed_ns,
+            0,
+        ]
+    }
+
+    fn from_words(words: &[u64]) -> Self {
+        Self {
+            data_end: words[0],
+            live_count: words[1],
+            live_size: words[2],
+            skip_count: words[3],
+            invalid_count: words[4],
+            tail_sum: words[5],
+            unterminated: words[6],
+            inode: words[7],
+            size: words[8],
+            modified_ns: words[9],
+            changed_ns: words[10],
+        }
+    }
+}
+
+/// A run as the head names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RunName {
+    pub(crate) number: u64,
+    pub(crate) size: u64,
+    pub(crate) header_sum: u64,
+}
+
+impl RunName {
+    /// The file name of a run under `meta/`.
+    pub(crate) fn file_name(number: u64) -> String {
+        format!("folio.run-{number}.idx")
+    }
+}
+
+/// Whether a name under `meta/` is one of the index's.
+pub(crate) fn is_index_file(name: &str) -> bool {
+    name.starts_with("folio.") && (name.ends_with(".idx") || name.ends_with(".idx.new"))
+}
+
+/// The head and the delta's records, as read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Head {
+    pub(crate) generation: u64,
+    pub(crate) next_run: u64,
+    pub(crate) runs: Vec<RunName>,
+    pub(crate) state: State,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) skips: Vec<u64>,
+    pub(crate) blocks: Vec<u64>,
+    /// Bytes that are whole; what lies behind is the torn end of an append.
+    pub(crate) size: u64,
+}
+
+impl Head {
+    /// Reads the head; `None` when there is none or it is damaged.
+    ///
+    /// # Errors
+    /// The system's refusal, or a format version that is newer than this release.
+    pub(crate) fn read(files: &dyn FileSystem, path: &Path) -> Result<Option<Self>> {
+        let file = match files.open(path, OpenMode::Read) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(Error::io("open", path)(error)),
+        };
+        let size = file.stat().map_err(Error::io("read", path))?.size.min(SIZE_LIMIT);
+        let mut bytes = vec![0; size as usize];
+        let read = file.read_at(&mut bytes, 0).map_err(Error::io("read", path))?;
+        bytes.truncate(read);
+        if bytes.starts_with(MAGIC) {
+            match word(&bytes, 8) {
+                Some(found) if found > VERSION && checksum_holds(&bytes) => {
+                    return Err(Error::Version { path: path.to_owned(), found, known: VERSION });
+                }
+                _ => {}
+            }
+        }
+        Ok(Self::parse(&bytes))
+    }
+
+    /// The generation of the published head, without reading all of it; 0 when
+    /// there is none.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    pub(crate) fn generation(files: &dyn FileSystem, path: &Path) -> io::Result<u64> {
+        let file = match files.open(path, OpenMode::Read) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(error) => return Err(error),
+        };
+        let mut bytes = [0; 24];
+        file.read_at(&mut bytes, 0)?;
+        Ok(word(&bytes, 16).unwrap_or(0))
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        if !bytes.starts_with(MAGIC) || word(bytes, 8)? != VERSION || !checksum_holds(bytes) {
+            return None;
+        }
+        let run_count = word(bytes, 32)? as usize;
+        let runs_at = 40 + STATE_SIZE;
+        let mut head = Self {
+            generation: word(bytes, 16)?,
+            next_run: word(bytes, 24)?,
+            state: read_state(bytes, 40)?,
+            size: (runs_at + run_count * 24 + 8) as u64,
+            ..Self::default()
+        };
+        for run in 0..run_count {
+            let at = runs_at + run * 24;
+            head.runs.push(RunName {
+                number: word(bytes, at)?,
+                size: word(bytes, at + 8)?,
+                header_sum: word(bytes, at + 16)?,
+            });
+        }
+        while head.take_record(&bytes[head.size as usize..]).is_some() {}
+        Some(head)
+    }
+
+    /// Takes the record at the front of `bytes` in, if it is whole.
+    fn take_record(&mut self, bytes: &[u8]) -> Option<()> {
+        let half = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+        if half(0)? != RECORD_MAGIC {
+            return None;
+        }
+        let size = half(4)? as usize;
+        let (entries, skips, blocks) = (half(8)? as usize, half(12)? as usize, half(16)? as usize);
+        let entries_at = RECORD_HEADER_SIZE + STATE_SIZE;
+        let skips_at = entries_at + entries.checked_mul(ENTRY_SIZE)?;
+        let blocks_at = skips_at + skips * 8;
+        let sum_at = blocks_at + blocks * 8;
+        if size != sum_at + 8
+            || bytes.len() < size
+            || xxh3_64(&bytes[..sum_at]) != word(bytes, sum_at)?
+        {
+            return None;
+        }
+        for entry in bytes[entries_at..skips_at].chunks_exact(ENTRY_SIZE) {
+            self.entries
+                .push(Entry::from_bytes(entry.try_into().expect("chunk of an entry's size")));
+        }
+        self.skips.extend(words(&bytes[skips_at..blocks_at]));
+        self.blocks.extend(words(&bytes[blocks_at..sum_at]));
+        self.state = read_state(bytes, RECORD_HEADER_SIZE)?;
+        self.size += size as u64;
+        Some(())
+    }
+
+    /// The bytes of a head without records.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        let fixed = [VERSION, self.generation, self.next_run, self.runs.len() as u64];
+        push_words(&mut bytes, fixed.into_iter().chain(self.state.words()));
+        push_words(
+            &mut bytes,
+            self.runs.iter().flat_map(|run| [run.number, run.size, run.header_sum]),
+        );
+        let sum = xxh3_64(&bytes);
+        push_words(&mut bytes, [sum]);
+        bytes
+    }
+}
+
+/// The bytes of a record to append to the head.
+pub(crate) fn delta_record(
+    state: &State,
+    entries: &[Entry],
+    skips: &[u64],
+    blocks: &[u64],
+) -> Vec<u8> {
+    let size = RECORD_HEADER_SIZE
+        + STATE_SIZE
+        + entries.len() * ENTRY_SIZE
+        + (skips.len() + blocks.len()) * 8
+        + 8;
+    let mut bytes = Vec::with_capacity(size);
+    let counts = [size, entries.len(), skips.len(), blocks.len(), 0];
+    bytes.extend_from_slice(&RECORD_MAGIC.to_le_bytes());
+    counts.iter().for_each(|&count| bytes.extend_from_slice(&(count as u32).to_le_bytes()));
+    push_words(&mut bytes, state.words());
+    entries.iter().for_each(|entry| bytes.extend_from_slice(&entry.to_bytes()));
+    push_words(&mut bytes, skips.iter().chain(blocks).copied());
+    let sum = xxh3_64(&bytes);
+    push_words(&mut bytes, [sum]);
+    debug_assert_eq!(bytes.len(), size);
+    bytes
+}
+
+fn checksum_holds(bytes: &[u8]) -> bool {
+    let run_count = word(bytes, 32).filter(|&count| count <= 4096).unwrap_or(u64::from(u32::MAX));
+    let sum_at = 40 + STATE_SIZE + run_count as usize * 24;
+    word(bytes, sum_at).is_some_and(|sum| sum == xxh3_64(&bytes[..sum_at]))
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+}
+
+fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
+    bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("chunk of eight")))
+}
+
+fn read_state(bytes: &[u8], at: usize) -> Option<State> {
+    let words: Vec<u64> = words(bytes.get(at..at + STATE_SIZE)?).collect();
+    Some(State::from_words(&words))
+}
+
+fn push_words(bytes: &mut Vec<u8>, words: impl IntoIterator<Item = u64>) {
+    words.into_iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<u8> {
+        let state = State { data_end: 10, live_count: 1, inode: 7, ..State::default() };
+        let run = RunName { number: 3, size: 8192, header_sum: 99 };
+        let head = Head { generation: 5, next_run: 4, runs: vec![run], state, ..Head::default() };
+        let mut bytes = head.to_bytes();
+        for end in [20, 30] {
+            let state = State { data_end: end, ..state };
+            let entry = Entry::document(end, end, 5, 6);
+            bytes.extend(delta_record(&state, &[entry], &[end - 1], &[]));
+        }
+        bytes
+    }
+
+    #[test]
+    fn reads_back_what_was_written() {
+        let bytes = sample();
+        let head = Head::parse(&bytes).unwrap();
+        assert_eq!((head.generation, head.next_run, head.runs.len()), (5, 4, 1));
+        assert_eq!((head.state.data_end, head.state.inode), (30, 7));
+        assert_eq!((head.entries.len(), head.skips.clone()), (2, vec![19, 29]));
+        assert_eq!(head.size, bytes.len() as u64);
+    }
+
+    #[test]
+    fn every_cut_and_flip_gives_a_published_state_or_nothing() {
+        let bytes = sample();
+        let whole = Head::parse(&bytes).unwrap();
+        let published = |head: &Head| {
+            [10, 20, 30].contains(&head.state.data_end) && whole.entries.starts_with(&head.entries)
+        };
+        for cut in 0..bytes.len() {
+            assert!(Head::parse(&bytes[..cut]).is_none_or(|head| published(&head)), "cut at {cut}");
+        }
+        for bit in 0..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let parsed = Head::parse(&flipped);
+            assert!(
+                parsed.is_none_or(|head| published(&head) && head.state != whole.state),
+                "bit {bit}"
+            );
+        }
+    }
+}

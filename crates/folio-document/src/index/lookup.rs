@@ -1,0 +1,176 @@
+//! Finding an id: the delta first, then the runs from the newest to the oldest.
+
+use std::io;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::blocks::BLOCK_SIZE;
+use super::delta::Delta;
+use super::entry::{Entry, line_sum};
+use super::head::State;
+use super::run::Run;
+use crate::line;
+
+/// Why the index cannot be used as it is. The cure is always to build it again.
+#[derive(Debug, Error)]
+pub(crate) enum IndexFault {
+    #[error("page {page} of folio.run-{run}.idx is damaged")]
+    Page { run: u64, page: u64 },
+    #[error("folio.run-{run}.idx is damaged")]
+    Run { run: u64 },
+    #[error("the line at byte {offset} is not the one that was indexed")]
+    Line { offset: u64 },
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Gives the text of lines by their place.
+pub(crate) trait LineSource {
+    /// Reads `size` bytes at `offset` into `text`, replacing what it held;
+    /// `false` when the file ends before.
+    fn read_line(&self, offset: u64, size: u32, text: &mut Vec<u8>) -> io::Result<bool>;
+}
+
+/// What a lookup found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// The newest entry of the id, which may be a tombstone.
+    pub(crate) entry: Option<Entry>,
+    /// Whether an entry of another id with the same hash was passed on the way.
+    pub(crate) collided: bool,
+}
+
+impl Found {
+    /// The place of the live document, if there is one.
+    pub(crate) fn document(self) -> Option<Entry> {
+        self.entry.filter(|entry| !entry.is_tombstone())
+    }
+}
+
+/// The index as one reader or the writer sees it.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    /// The oldest first.
+    pub(crate) runs: Vec<Arc<Run>>,
+    pub(crate) delta: Delta,
+    pub(crate) state: State,
+}
+
+impl Index {
+    /// Looks an id up. When a document is found, `text` holds its line, which
+    /// has been verified: it has the checksum and the id that were asked for.
+    ///
+    /// # Errors
+    /// A fault when a line or a page is not what it must be.
+    #[inline]
+    pub(crate) fn find(
+        &self,
+        id: &str,
+        hash: u64,
+        lines: &impl LineSource,
+        text: &mut Vec<u8>,
+    ) -> Result<Found, IndexFault> {
+        let mut collided = false;
+        let mut visit = |entry: Entry| match is_of(entry, id, lines, text) {
+            Ok(true) => Some(Ok(entry)),
+            Ok(false) => {
+                collided = true;
+                None
+            }
+            Err(fault) => Some(Err(fault)),
+        };
+        if let Some(found) = self.delta.find(hash, &mut visit) {
+            return found.map(|entry| Found { entry: Some(entry), collided });
+        }
+        for run in self.runs.iter().rev() {
+            let mut slot = run.seek(hash);
+            while slot < run.slot_count() {
+                let entry = run.slot(slot);
+                if entry.hash != hash {
+                    break;
+                }
+                if let Some(found) = visit(entry) {
+                    return found.map(|entry| Found { entry: Some(entry), collided });
+                }
+                slot += 1;
+            }
+            run.confirm_probe(hash, slot)?;
+        }
+        Ok(Found { entry: None, collided })
+    }
+
+    /// The checksums of the data blocks, to be kept beside a changing index.
+    pub(crate) fn blocks(&self) -> Blocks {
+        Blocks {
+            runs: self.runs.clone(),
+            recent: self.delta.blocks.clone(),
+            tail_sum: self.state.tail_sum,
+        }
+    }
+
+    /// The checksum of a data block that was completed before the index was published.
+    pub(crate) fn block(&self, block: u64) -> Result<Option<u64>, IndexFault> {
+        block_in(&self.runs, &self.delta.blocks, block)
+    }
+
+    /// How many data blocks have a checksum.
+    pub(crate) fn block_count(&self) -> u64 {
+        blocks_in_runs(&self.runs) + self.delta.blocks.len() as u64
+    }
+}
+
+/// Checksums of all blocks of the data file at one moment.
+#[derive(Debug)]
+pub(crate) struct Blocks {
+    runs: Vec<Arc<Run>>,
+    recent: Vec<u64>,
+    tail_sum: u64,
+}
+
+impl Blocks {
+    /// The sum of a block of which `size` bytes are indexed.
+    #[inline]
+    pub(crate) fn sum(&self, block: u64, size: u64) -> Result<Option<u64>, IndexFault> {
+        if size < BLOCK_SIZE {
+            return Ok(Some(self.tail_sum));
+        }
+        block_in(&self.runs, &self.recent, block)
+    }
+}
+
+fn blocks_in_runs(runs: &[Arc<Run>]) -> u64 {
+    runs.last().map_or(0, |run| run.first_block() + run.block_count())
+}
+
+fn block_in(runs: &[Arc<Run>], recent: &[u64], block: u64) -> Result<Option<u64>, IndexFault> {
+    let in_runs = blocks_in_runs(runs);
+    if block >= in_runs {
+        return Ok(recent.get((block - in_runs) as usize).copied());
+    }
+    match runs.iter().rev().find(|run| run.first_block() <= block) {
+        Some(run) => run.block(block - run.first_block()).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Whether an entry is that of an id; reads the line of a document to know.
+#[inline]
+fn is_of(
+    entry: Entry,
+    id: &str,
+    lines: &impl LineSource,
+    text: &mut Vec<u8>,
+) -> Result<bool, IndexFault> {
+    if entry.is_tombstone() {
+        return Ok(line_sum(&line::tombstone(id)) == entry.sum());
+    }
+    let fault = IndexFault::Line { offset: entry.offset() };
+    if !lines.read_line(entry.offset(), entry.size(), text)? || line_sum(text) != entry.sum() {
+        return Err(fault);
+    }
+    match line::id_of_valid_line(text) {
+        Some(found) => Ok(found == id),
+        None => Err(fault),
+    }
+}

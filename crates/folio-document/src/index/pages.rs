@@ -1,0 +1,78 @@
+//! Checksummed pages: the unit in which a run is checked.
+//!
+//! A page is 4,096 bytes: 4,088 of payload and an xxh3 of them, seeded with the
+//! page's number, so that a page in another's place is noticed too. It holds 170
+//! entries or 511 numbers.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::entry::{ENTRY_SIZE, Entry};
+
+pub(crate) const PAGE_SIZE: usize = 4096;
+const PAYLOAD_SIZE: usize = PAGE_SIZE - 8;
+pub(crate) const ENTRIES_PER_PAGE: u64 = (PAYLOAD_SIZE / ENTRY_SIZE) as u64;
+pub(crate) const NUMBERS_PER_PAGE: u64 = (PAYLOAD_SIZE / 8) as u64;
+
+/// Where entry `slot` stands, counted from the first entry page.
+#[inline]
+pub(crate) fn entry_offset(slot: u64) -> usize {
+    (slot / ENTRIES_PER_PAGE) as usize * PAGE_SIZE + (slot % ENTRIES_PER_PAGE) as usize * ENTRY_SIZE
+}
+
+/// Where number `index` stands, counted from the first number page.
+#[inline]
+pub(crate) fn number_offset(index: u64) -> usize {
+    (index / NUMBERS_PER_PAGE) as usize * PAGE_SIZE + (index % NUMBERS_PER_PAGE) as usize * 8
+}
+
+/// Whether a whole page's checksum is right.
+pub(crate) fn is_intact(page: &[u8], page_number: u64) -> bool {
+    let (payload, sum) = page.split_at(PAYLOAD_SIZE);
+    sum == xxh3_64_with_seed(payload, page_number).to_le_bytes()
+}
+
+/// Fills pages in order and hands out whole ones.
+#[derive(Debug)]
+pub(crate) struct PageWriter {
+    /// Finished pages, then the payload of the one being filled.
+    pub(crate) bytes: Vec<u8>,
+    /// Bytes at the front that are finished pages.
+    pub(crate) finished: usize,
+    page_number: u64,
+}
+
+impl PageWriter {
+    pub(crate) fn new(first_page_number: u64) -> Self {
+        Self { bytes: Vec::new(), finished: 0, page_number: first_page_number }
+    }
+
+    #[inline]
+    pub(crate) fn push_entry(&mut self, entry: Entry) {
+        self.bytes.extend_from_slice(&entry.to_bytes());
+        if self.bytes.len() - self.finished == ENTRIES_PER_PAGE as usize * ENTRY_SIZE {
+            self.finish_page();
+        }
+    }
+
+    pub(crate) fn push_number(&mut self, number: u64) {
+        self.bytes.extend_from_slice(&number.to_le_bytes());
+        if self.bytes.len() - self.finished == PAYLOAD_SIZE {
+            self.finish_page();
+        }
+    }
+
+    /// Ends a section: the page begun, if any, is filled with 0xff (which reads as empty slots).
+    pub(crate) fn finish_section(&mut self) {
+        if self.bytes.len() > self.finished {
+            self.finish_page();
+        }
+    }
+
+    fn finish_page(&mut self) {
+        self.bytes.resize(self.finished + PAYLOAD_SIZE, 0xff);
+        let sum = xxh3_64_with_seed(&self.bytes[self.finished..], self.page_number);
+        self.bytes.extend_from_slice(&sum.to_le_bytes());
+        self.finished += PAGE_SIZE;
+        self.page_number += 1;
+    }
+}

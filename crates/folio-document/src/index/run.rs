@@ -1,0 +1,385 @@
+//! A run: an immutable table from hashes to lines, sorted, with gaps.
+//!
+//! Entries stand in order of hash, each at its home slot (its hash scaled to the
+//! capacity) or at the first free slot behind: linear probing in sorted order
+//! (Amble and Knuth, 1974). So a lookup starts at the home slot and ends at the
+//! first greater hash, a run is built and merged by one sequential pass, and it
+//! is used through a map without being loaded.
+//!
+//! ```text
+//! page 0      header
+//! pages       entries
+//! pages       skips: offsets of lines that are no live documents, ascending
+//! pages       sums of the 64-KiB blocks of data that ended while this run was new
+//! ```
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use folio_file::{File, FileSystem, Map, OpenMode};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::entry::{ENTRY_SIZE, Entry};
+use super::lookup::IndexFault;
+use super::pages::{
+    ENTRIES_PER_PAGE, NUMBERS_PER_PAGE, PAGE_SIZE, PageWriter, entry_offset, is_intact,
+    number_offset,
+};
+
+const MAGIC: &[u8; 8] = b"FOLIORUN";
+const VERSION: u64 = 1;
+const HEADER_WORDS: usize = 10; // magic, version, seven numbers, checksum
+
+/// Slots per entry, times four: one in five slots stays empty.
+const SLOTS_PER_FOUR: u64 = 5;
+
+/// What a run holds besides entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Header {
+    capacity: u64,
+    slot_count: u64,
+    entry_count: u64,
+    skip_count: u64,
+    first_block: u64,
+    block_count: u64,
+    data_end: u64,
+}
+
+impl Header {
+    fn to_bytes(self) -> [u8; HEADER_WORDS * 8] {
+        let mut bytes = [0; HEADER_WORDS * 8];
+        bytes[..8].copy_from_slice(MAGIC);
+        let words = [
+            VERSION,
+            self.capacity,
+            self.slot_count,
+            self.entry_count,
+            self.skip_count,
+            self.first_block,
+            self.block_count,
+            self.data_end,
+        ];
+        for (at, word) in words.iter().enumerate() {
+            bytes[8 + at * 8..16 + at * 8].copy_from_slice(&word.to_le_bytes());
+        }
+        let sum = xxh3_64(&bytes[..(HEADER_WORDS - 1) * 8]);
+        bytes[(HEADER_WORDS - 1) * 8..].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<(Self, u64)> {
+        let bytes = bytes.get(..HEADER_WORDS * 8)?;
+        let word = |at: usize| {
+            u64::from_le_bytes(bytes[at * 8..at * 8 + 8].try_into().expect("eight bytes"))
+        };
+        let sum = word(HEADER_WORDS - 1);
+        if &bytes[..8] != MAGIC
+            || word(1) != VERSION
+            || xxh3_64(&bytes[..(HEADER_WORDS - 1) * 8]) != sum
+        {
+            return None;
+        }
+        let header = Self {
+            capacity: word(2),
+            slot_count: word(3),
+            entry_count: word(4),
+            skip_count: word(5),
+            first_block: word(6),
+            block_count: word(7),
+            data_end: word(8),
+        };
+        Some((header, sum))
+    }
+
+    fn entry_pages(self) -> u64 {
+        self.slot_count.div_ceil(ENTRIES_PER_PAGE)
+    }
+
+    fn skip_pages(self) -> u64 {
+        self.skip_count.div_ceil(NUMBERS_PER_PAGE)
+    }
+
+    /// The size the file must have; `None` where the numbers are absurd.
+    fn file_size(self) -> Option<u64> {
+        let limit = 1 << 48;
+        if self.slot_count > limit || self.skip_count > limit || self.block_count > limit {
+            return None;
+        }
+        if self.capacity == 0 || self.capacity > self.slot_count {
+            return None;
+        }
+        let pages = 1
+            + self.entry_pages()
+            + self.skip_pages()
+            + self.block_count.div_ceil(NUMBERS_PER_PAGE);
+        Some(pages * PAGE_SIZE as u64)
+    }
+}
+
+/// An open run.
+pub(crate) struct Run {
+    pub(crate) number: u64,
+    map: Map,
+    header: Header,
+    header_sum: u64,
+    /// A bit for each page that was found intact.
+    checked: Box<[AtomicU64]>,
+}
+
+impl Run {
+    /// Opens run `number`, whose header must carry `header_sum`.
+    pub(crate) fn open(
+        files: &dyn FileSystem,
+        path: &Path,
+        number: u64,
+        header_sum: u64,
+    ) -> io::Result<Option<Self>> {
+        let map = files.open(path, OpenMode::Read)?.map()?;
+        Ok(Self::from_map(map, number).filter(|run| run.header_sum == header_sum))
+    }
+
+    pub(crate) fn from_map(map: Map, number: u64) -> Option<Self> {
+        let (header, header_sum) = Header::from_bytes(&map)?;
+        if header.file_size() != Some(map.len() as u64) {
+            return None;
+        }
+        let words = (map.len() / PAGE_SIZE).div_ceil(64);
+        let checked = std::iter::repeat_with(|| AtomicU64::new(0)).take(words).collect();
+        Some(Self { number, map, header, header_sum, checked })
+    }
+
+    pub(crate) fn header_sum(&self) -> u64 {
+        self.header_sum
+    }
+
+    pub(crate) fn file_size(&self) -> u64 {
+        self.map.len() as u64
+    }
+
+    pub(crate) fn entry_count(&self) -> u64 {
+        self.header.entry_count
+    }
+
+    pub(crate) fn skip_count(&self) -> u64 {
+        self.header.skip_count
+    }
+
+    pub(crate) fn first_block(&self) -> u64 {
+        self.header.first_block
+    }
+
+    pub(crate) fn block_count(&self) -> u64 {
+        self.header.block_count
+    }
+
+    pub(crate) fn data_end(&self) -> u64 {
+        self.header.data_end
+    }
+
+    #[inline]
+    pub(crate) fn slot(&self, slot: u64) -> Entry {
+        let at = PAGE_SIZE + entry_offset(slot);
+        let bytes = &self.map[at..at + ENTRY_SIZE];
+        Entry::from_bytes(bytes.try_into().expect("24 bytes"))
+    }
+
+    pub(crate) fn slot_count(&self) -> u64 {
+        self.header.slot_count
+    }
+
+    #[inline]
+    fn home(&self, hash: u64) -> u64 {
+        home_slot(hash, self.header.capacity)
+    }
+
+    /// The slot of the first entry with this hash, or of where it would stand.
+    #[inline]
+    pub(crate) fn seek(&self, hash: u64) -> u64 {
+        let mut slot = self.home(hash);
+        while slot < self.header.slot_count && self.slot(slot).hash < hash {
+            slot += 1;
+        }
+        slot
+    }
+
+    /// Confirms that the pages which a probe for `hash` has looked at, up to
+    /// `last_slot`, are intact: only then may it be said that an id is not here.
+    #[inline]
+    pub(crate) fn confirm_probe(&self, hash: u64, last_slot: u64) -> Result<(), IndexFault> {
+        let first = 1 + self.home(hash) / ENTRIES_PER_PAGE;
+        let last = 1 + last_slot.min(self.header.slot_count - 1) / ENTRIES_PER_PAGE;
+        (first..=last).try_for_each(|page| self.check_page(page))
+    }
+
+    /// Checks a page the first time it is asked for.
+    #[inline]
+    pub(crate) fn check_page(&self, page: u64) -> Result<(), IndexFault> {
+        let (word, bit) = (&self.checked[(page / 64) as usize], 1 << (page % 64));
+        if word.load(Ordering::Relaxed) & bit != 0 {
+            return Ok(());
+        }
+        let at = page as usize * PAGE_SIZE;
+        if !is_intact(&self.map[at..at + PAGE_SIZE], page) {
+            return Err(IndexFault::Page { run: self.number, page });
+        }
+        word.fetch_or(bit, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Number `index` of the skips.
+    pub(crate) fn skip(&self, index: u64) -> Result<u64, IndexFault> {
+        self.number(1 + self.header.entry_pages(), index)
+    }
+
+    /// The sum of block `first_block() + index` of the data file.
+    #[inline]
+    pub(crate) fn block(&self, index: u64) -> Result<u64, IndexFault> {
+        self.number(1 + self.header.entry_pages() + self.header.skip_pages(), index)
+    }
+
+    #[inline]
+    fn number(&self, first_page: u64, index: u64) -> Result<u64, IndexFault> {
+        self.check_page(first_page + index / NUMBERS_PER_PAGE)?;
+        let at = first_page as usize * PAGE_SIZE + number_offset(index);
+        Ok(u64::from_le_bytes(self.map[at..at + 8].try_into().expect("eight bytes")))
+    }
+
+    /// Checks every page there is.
+    pub(crate) fn check_all(&self) -> Result<(), IndexFault> {
+        (1..(self.map.len() / PAGE_SIZE) as u64).try_for_each(|page| self.check_page(page))
+    }
+}
+
+impl std::fmt::Debug for Run {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Run({}, {:?})", self.number, self.header)
+    }
+}
+
+#[inline]
+fn home_slot(hash: u64, capacity: u64) -> u64 {
+    ((u128::from(hash) * u128::from(capacity)) >> 64) as u64
+}
+
+/// Where a run is written: a file of its own, or memory where nothing may be written.
+#[derive(Debug)]
+pub(crate) enum RunSink {
+    File(Arc<dyn File>),
+    Memory,
+}
+
+/// What goes into a run. Entries and skips must be ascending.
+#[derive(Debug)]
+pub(crate) struct RunContent<E, S, B> {
+    /// At least as many as `entries` yields; decides the capacity.
+    pub(crate) entry_limit: u64,
+    pub(crate) entries: E,
+    pub(crate) skips: S,
+    pub(crate) first_block: u64,
+    pub(crate) blocks: B,
+    pub(crate) data_end: u64,
+}
+
+/// Finished pages are handed on in pieces of about this size.
+const WRITE_SIZE: usize = 1 << 20;
+
+impl<E, S, B> RunContent<E, S, B>
+where
+    E: Iterator<Item = Result<Entry, IndexFault>>,
+    S: Iterator<Item = Result<u64, IndexFault>>,
+    B: Iterator<Item = Result<u64, IndexFault>>,
+{
+    /// Writes the run and opens it.
+    pub(crate) fn write(self, sink: &RunSink, number: u64) -> Result<Run, IndexFault> {
+        let capacity = (self.entry_limit * SLOTS_PER_FOUR / 4).max(8);
+        let mut header = Header {
+            capacity,
+            first_block: self.first_block,
+            data_end: self.data_end,
+            ..Header::default()
+        };
+        let mut out = Output { sink, pages: PageWriter::new(1), written: PAGE_SIZE as u64 };
+        if let RunSink::Memory = sink {
+            out.pages.bytes = vec![0; PAGE_SIZE];
+            out.pages.finished = PAGE_SIZE;
+        }
+        let mut last_hash = 0;
+        for entry in self.entries {
+            let entry = entry?;
+            assert!(entry.hash >= last_hash, "entries of a run must ascend");
+            last_hash = entry.hash;
+            while header.slot_count < home_slot(entry.hash, capacity) {
+                out.pages.push_entry(Entry::EMPTY);
+                header.slot_count += 1;
+            }
+            out.pages.push_entry(entry);
+            header.slot_count += 1;
+            header.entry_count += 1;
+            out.drain(WRITE_SIZE)?;
+        }
+        while header.slot_count < capacity {
+            out.pages.push_entry(Entry::EMPTY);
+            header.slot_count += 1;
+        }
+        out.pages.finish_section();
+        header.skip_count = out.numbers(self.skips)?;
+        header.block_count = out.numbers(self.blocks)?;
+        out.finish(header, number)
+    }
+}
+
+struct Output<'s> {
+    sink: &'s RunSink,
+    pages: PageWriter,
+    written: u64,
+}
+
+impl Output<'_> {
+    fn numbers(
+        &mut self,
+        numbers: impl Iterator<Item = Result<u64, IndexFault>>,
+    ) -> Result<u64, IndexFault> {
+        let mut count = 0;
+        for number in numbers {
+            self.pages.push_number(number?);
+            count += 1;
+            self.drain(WRITE_SIZE)?;
+        }
+        self.pages.finish_section();
+        Ok(count)
+    }
+
+    /// Writes finished pages out once there are `enough` bytes of them.
+    fn drain(&mut self, enough: usize) -> Result<(), IndexFault> {
+        if self.pages.finished < enough {
+            return Ok(());
+        }
+        if let RunSink::File(file) = self.sink {
+            file.write_at(&self.pages.bytes[..self.pages.finished], self.written)?;
+            self.written += self.pages.finished as u64;
+            self.pages.bytes.drain(..self.pages.finished);
+            self.pages.finished = 0;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, header: Header, number: u64) -> Result<Run, IndexFault> {
+        self.drain(1)?;
+        let bytes = header.to_bytes();
+        let map = match self.sink {
+            RunSink::File(file) => {
+                let mut page = vec![0; PAGE_SIZE];
+                page[..bytes.len()].copy_from_slice(&bytes);
+                file.write_at(&page, 0)?;
+                file.map()?
+            }
+            RunSink::Memory => {
+                self.pages.bytes[..bytes.len()].copy_from_slice(&bytes);
+                Map::from(self.pages.bytes)
+            }
+        };
+        Run::from_map(map, number).ok_or(IndexFault::Run { run: number })
+    }
+}

@@ -1,0 +1,93 @@
+//! Offsets of lines that a scan passes over, merged from all runs and the delta.
+
+use std::sync::Arc;
+
+use super::lookup::IndexFault;
+use super::run::Run;
+
+/// Walks several ascending lists of offsets as one, without loading them.
+#[derive(Debug)]
+pub(crate) struct SkipCursor {
+    lists: Vec<List>,
+}
+
+#[derive(Debug)]
+struct List {
+    source: Source,
+    /// The next offset to give, and the place behind it.
+    head: u64,
+    index: u64,
+}
+
+#[derive(Debug)]
+enum Source {
+    Run(Arc<Run>),
+    Memory(Vec<u64>),
+}
+
+impl Source {
+    fn get(&self, index: u64) -> Result<Option<u64>, IndexFault> {
+        match self {
+            Self::Run(run) if index < run.skip_count() => run.skip(index).map(Some),
+            Self::Run(_) => Ok(None),
+            Self::Memory(offsets) => Ok(offsets.get(index as usize).copied()),
+        }
+    }
+}
+
+impl SkipCursor {
+    /// `recent` need not be sorted.
+    pub(crate) fn new<'r>(
+        runs: impl IntoIterator<Item = &'r Arc<Run>>,
+        mut recent: Vec<u64>,
+    ) -> Result<Self, IndexFault> {
+        recent.sort_unstable();
+        let sources = runs.into_iter().map(|run| Source::Run(Arc::clone(run)));
+        let mut lists = Vec::new();
+        for source in sources.chain([Source::Memory(recent)]) {
+            if let Some(head) = source.get(0)? {
+                lists.push(List { source, head, index: 1 });
+            }
+        }
+        Ok(Self { lists })
+    }
+
+    /// The next offset to pass over, `u64::MAX` when there is none.
+    #[inline]
+    pub(crate) fn peek(&self) -> u64 {
+        match &self.lists[..] {
+            [] => u64::MAX,
+            lists => lists.iter().map(|list| list.head).min().unwrap_or(u64::MAX),
+        }
+    }
+
+    /// Steps over every offset up to and including `offset`.
+    pub(crate) fn pass(&mut self, offset: u64) -> Result<(), IndexFault> {
+        for list in &mut self.lists {
+            while list.head <= offset {
+                match list.source.get(list.index)? {
+                    Some(next) => list.head = next,
+                    None => list.head = u64::MAX,
+                }
+                list.index += 1;
+                if list.head == u64::MAX {
+                    break;
+                }
+            }
+        }
+        self.lists.retain(|list| list.head != u64::MAX);
+        Ok(())
+    }
+}
+
+impl Iterator for SkipCursor {
+    type Item = Result<u64, IndexFault>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let offset = self.peek();
+        if offset == u64::MAX {
+            return None;
+        }
+        Some(self.pass(offset).map(|()| offset))
+    }
+}

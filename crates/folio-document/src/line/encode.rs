@@ -1,0 +1,278 @@
+//! Writes lines: one document on one line, `_id` first.
+
+use serde_json::{Map, Value};
+
+use super::scanner::{Fault, Scanner};
+use super::{ID_PREFIX, MAX_DEPTH, TOMBSTONE_PREFIX};
+use crate::error::{Error, Result};
+use folio_types::check_document_id;
+
+/// Appends a document as one line, without a line end. The id has been checked.
+///
+/// # Errors
+/// [`Error::Invalid`] when it is no object or nests too deep, [`Error::IdMismatch`]
+/// when it carries another `_id`.
+pub(crate) fn encode_value(id: &str, document: &Value, line: &mut Vec<u8>) -> Result<()> {
+    let Value::Object(object) = document else {
+        return Err(Error::Invalid(format!(
+            "document {id:?} is not a JSON object; wrap it in one"
+        )));
+    };
+    check_carried_id(id, object)?;
+    line.extend_from_slice(ID_PREFIX);
+    line.extend_from_slice(id.as_bytes());
+    line.push(b'"');
+    for (key, value) in object {
+        if key != "_id" {
+            line.push(b',');
+            write_string(key, line);
+            line.push(b':');
+            if !write_value(value, 1, line) {
+                let text =
+                    format!("document {id:?} nests deeper than {MAX_DEPTH} levels under {key:?}");
+                return Err(Error::Invalid(text));
+            }
+        }
+    }
+    line.push(b'}');
+    Ok(())
+}
+
+fn check_carried_id(id: &str, object: &Map<String, Value>) -> Result<()> {
+    match object.get("_id") {
+        None => Ok(()),
+        Some(Value::String(found)) if found == id => Ok(()),
+        Some(Value::String(found)) => {
+            Err(Error::IdMismatch { found: found.clone(), asked: id.to_owned() })
+        }
+        Some(other) => Err(Error::IdMismatch { found: other.to_string(), asked: id.to_owned() }),
+    }
+}
+
+/// Appends a value as compact JSON; `false` when it nests too deep.
+pub(crate) fn write_value(value: &Value, depth: u32, line: &mut Vec<u8>) -> bool {
+    match value {
+        Value::Null => line.extend_from_slice(b"null"),
+        Value::Bool(true) => line.extend_from_slice(b"true"),
+        Value::Bool(false) => line.extend_from_slice(b"false"),
+        Value::Number(number) => line.extend_from_slice(number.as_str().as_bytes()),
+        Value::String(text) => write_string(text, line),
+        Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => return false,
+        Value::Array(items) => {
+            line.push(b'[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    line.push(b',');
+                }
+                if !write_value(item, depth + 1, line) {
+                    return false;
+                }
+            }
+            line.push(b']');
+        }
+        Value::Object(object) => {
+            line.push(b'{');
+            for (index, (key, item)) in object.iter().enumerate() {
+                if index > 0 {
+                    line.push(b',');
+                }
+                write_string(key, line);
+                line.push(b':');
+                if !write_value(item, depth + 1, line) {
+                    return false;
+                }
+            }
+            line.push(b'}');
+        }
+    }
+    true
+}
+
+/// Appends a JSON string; only what RFC 8259 asks for is escaped.
+fn write_string(text: &str, line: &mut Vec<u8>) {
+    line.push(b'"');
+    let bytes = text.as_bytes();
+    let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    let mut rest = bytes;
+    while let Some(at) = rest.iter().position(|&byte| needs_escape(byte)) {
+        line.extend_from_slice(&rest[..at]);
+        write_escape(rest[at], line);
+        rest = &rest[at + 1..];
+    }
+    line.extend_from_slice(rest);
+    line.push(b'"');
+}
+
+#[cold]
+fn write_escape(byte: u8, line: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    match byte {
+        b'"' => line.extend_from_slice(b"\\\""),
+        b'\\' => line.extend_from_slice(b"\\\\"),
+        b'\n' => line.extend_from_slice(b"\\n"),
+        b'\r' => line.extend_from_slice(b"\\r"),
+        b'\t' => line.extend_from_slice(b"\\t"),
+        0x08 => line.extend_from_slice(b"\\b"),
+        0x0c => line.extend_from_slice(b"\\f"),
+        _ => {
+            line.extend_from_slice(b"\\u00");
+            line.push(HEX[usize::from(byte >> 4)]);
+            line.push(HEX[usize::from(byte & 15)]);
+        }
+    }
+}
+
+/// The delete marker of an id, without a line end.
+pub(crate) fn tombstone(id: &str) -> Vec<u8> {
+    [TOMBSTONE_PREFIX, id.as_bytes(), b"\"}"].concat()
+}
+
+/// JSON text as one line: validated, without white space between tokens, `_id`
+/// first. Key order and number text stay. Without `asked` the text must carry
+/// its `_id`; with it, the two must agree.
+///
+/// # Errors
+/// [`Error::Json`], [`Error::NoId`], [`Error::IdMismatch`] or [`Error::Name`].
+pub(crate) fn normalize(asked: Option<&str>, json: &str) -> Result<(String, String)> {
+    if let Some(id) = asked {
+        check_document_id(id)?;
+    }
+    let members =
+        split_members(json).map_err(|Fault { offset, reason }| Error::Json { offset, reason })?;
+    let mut carried: Option<String> = None;
+    let mut rest = String::with_capacity(json.len() + 16);
+    for (key, value) in members {
+        let name: String = serde_json::from_str(key)
+            .map_err(|_| Error::Json { offset: 0, reason: "key is not a valid string" })?;
+        if name != "_id" {
+            rest.push(',');
+            rest.push_str(key);
+            rest.push(':');
+            push_minified(value, &mut rest);
+        } else if carried.is_some() {
+            return Err(Error::Json { offset: 0, reason: "\"_id\" stands here twice" });
+        } else {
+            // A value that is not a string can equal no id: it is told as it stands.
+            carried = Some(serde_json::from_str(value).unwrap_or_else(|_| value.to_owned()));
+        }
+    }
+    let id = match (asked, carried) {
+        (Some(asked), Some(found)) if asked != found => {
+            return Err(Error::IdMismatch { found, asked: asked.to_owned() });
+        }
+        (Some(asked), _) => asked.to_owned(),
+        (None, Some(found)) => found,
+        (None, None) => return Err(Error::NoId),
+    };
+    check_document_id(&id)?;
+    let line = format!("{{\"_id\":\"{id}\"{rest}}}");
+    Ok((id, line))
+}
+
+/// The top-level members of an object as pieces of its text: quoted key, value.
+pub(crate) fn split_members(json: &str) -> Result<Vec<(&str, &str)>, Fault> {
+    let mut scanner = Scanner::new(json.as_bytes());
+    let mut members = Vec::new();
+    scanner.expect(b'{', "a document is a JSON object: \"{\" expected")?;
+    scanner.whitespace();
+    if scanner.peek() == Some(b'}') {
+        scanner.at += 1;
+    } else {
+        loop {
+            let (start, end, _) = scanner.key()?;
+            scanner.whitespace();
+            let value = scanner.at;
+            scanner.value(1)?;
+            members.push((&json[start - 1..=end], &json[value..scanner.at]));
+            scanner.whitespace();
+            match scanner.peek() {
+                Some(b',') => scanner.at += 1,
+                Some(b'}') => break scanner.at += 1,
+                _ => return scanner.fault("\",\" or \"}\" expected"),
+            }
+        }
+    }
+    scanner.whitespace();
+    if scanner.at < json.len() {
+        return scanner.fault("text after the end of the document");
+    }
+    Ok(members)
+}
+
+/// Appends valid JSON text without the white space between its tokens.
+pub(crate) fn push_minified(json: &str, out: &mut String) {
+    let mut in_string = false;
+    let mut escaped = false;
+    let mut kept = 0; // start of the piece not yet copied
+    for (at, byte) in json.bytes().enumerate() {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+        } else if byte == b'"' {
+            in_string = true;
+        } else if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+            out.push_str(&json[kept..at]);
+            kept = at + 1;
+        }
+    }
+    out.push_str(&json[kept..]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn normalize_keeps_order_and_digits() {
+        let (id, line) = normalize(
+            Some("x"),
+            "{ \"b\" : 123456789012345678901234567890.1000 ,\n \"a\\\" b\": [ \" \\\" \" ] , \"_id\":\"x\" }",
+        )
+        .unwrap();
+        assert_eq!(id, "x");
+        assert_eq!(line, r#"{"_id":"x","b":123456789012345678901234567890.1000,"a\" b":[" \" "]}"#);
+        assert_eq!(normalize(Some("x"), "{}").unwrap().1, r#"{"_id":"x"}"#);
+        assert_eq!(normalize(None, r#"{"a":1,"_id":"y"}"#).unwrap().1, r#"{"_id":"y","a":1}"#);
+    }
+
+    #[test]
+    fn normalize_refuses_with_a_reason() {
+        assert!(matches!(normalize(None, "{}"), Err(Error::NoId)));
+        assert!(matches!(normalize(Some("x"), r#"{"_id":"y"}"#), Err(Error::IdMismatch { .. })));
+        assert!(matches!(normalize(Some("x"), r#"{"_id":7}"#), Err(Error::IdMismatch { .. })));
+        assert!(matches!(normalize(Some("a/b"), "{}"), Err(Error::Name(_))));
+        assert!(matches!(normalize(Some("x"), "[]"), Err(Error::Json { .. })));
+        assert!(matches!(normalize(Some("x"), "{} x"), Err(Error::Json { .. })));
+    }
+
+    #[test]
+    fn values_are_written_as_serde_writes_them() {
+        let value =
+            json!({"a": ["\u{1}\"\\\n\u{7f}é", 1.5, null, true, {"k": {}}], "_id": "x", "": []});
+        let mut line = Vec::new();
+        encode_value("x", &value, &mut line).unwrap();
+        let back: Value = serde_json::from_slice(&line).unwrap();
+        assert_eq!(back, value);
+        assert!(line.starts_with(b"{\"_id\":\"x\",\"a\":"));
+    }
+
+    #[test]
+    fn depth_is_refused_where_it_could_not_be_read_again() {
+        let mut value = json!(1);
+        for _ in 0..126 {
+            value = json!([value]);
+        }
+        let fits = json!({ "a": value.clone() });
+        let mut line = Vec::new();
+        encode_value("x", &fits, &mut line).unwrap();
+        assert!(super::super::examine(&line).is_ok());
+        assert!(serde_json::from_slice::<Value>(&line).is_ok());
+        let too_deep = json!({ "a": [value] });
+        assert!(encode_value("x", &too_deep, &mut Vec::new()).is_err());
+    }
+}

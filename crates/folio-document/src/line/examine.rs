@@ -1,0 +1,232 @@
+//! Says what a line is: a document and its id, a tombstone, blank, or a fault.
+
+use std::borrow::Cow;
+
+use folio_types::check_document_id;
+
+use super::scanner::{Fault, Scanner};
+use super::{ID_PREFIX, MAX_LINE_SIZE, TOMBSTONE_PREFIX};
+
+/// What a line holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Line<'a> {
+    /// White space only.
+    Blank,
+    /// A delete marker for an id.
+    Tombstone(&'a str),
+    /// A document.
+    Document {
+        id: Cow<'a, str>,
+        /// Whether the line starts with the bytes of [`ID_PREFIX`].
+        id_first: bool,
+    },
+}
+
+/// Validates one line, without its line end.
+pub(crate) fn examine(line: &[u8]) -> Result<Line<'_>, Fault> {
+    if let Err(error) = std::str::from_utf8(line) {
+        return Err(Fault { offset: error.valid_up_to(), reason: "not valid UTF-8" });
+    }
+    if line.len() > MAX_LINE_SIZE {
+        return Err(Fault { offset: MAX_LINE_SIZE, reason: "longer than 2 GiB" });
+    }
+    let mut scanner = Scanner::new(line);
+    scanner.whitespace();
+    match scanner.peek() {
+        None => return Ok(Line::Blank),
+        Some(b'{') => {}
+        Some(_) => return scanner.fault("a document is a JSON object: \"{\" expected"),
+    }
+    if let Some(id) = tombstone_id(line) {
+        return Ok(Line::Tombstone(id));
+    }
+    let Some(id) = object_id(&mut scanner)? else {
+        return Err(Fault { offset: 0, reason: "no \"_id\"" });
+    };
+    match check_document_id(&id) {
+        Ok(()) => Ok(Line::Document { id_first: line.starts_with(ID_PREFIX), id }),
+        Err(_) => Err(Fault { offset: 0, reason: "\"_id\" breaks the rules for ids" }),
+    }
+}
+
+/// The id of a tombstone, which is exactly its prefix, a valid id and `"}`.
+fn tombstone_id(line: &[u8]) -> Option<&str> {
+    let id = line.strip_prefix(TOMBSTONE_PREFIX)?.strip_suffix(b"\"}")?;
+    let id = std::str::from_utf8(id).ok()?;
+    check_document_id(id).ok().map(|()| id)
+}
+
+/// Walks an object to the end of the line; answers the string under `_id`.
+fn object_id<'a>(scanner: &mut Scanner<'a>) -> Result<Option<Cow<'a, str>>, Fault> {
+    let mut id = None;
+    scanner.at += 1;
+    scanner.whitespace();
+    if scanner.peek() == Some(b'}') {
+        scanner.at += 1;
+    } else {
+        loop {
+            let (start, end, escaped) = scanner.key()?;
+            if is_id_key(scanner.bytes, start, end, escaped) {
+                if id.is_some() {
+                    return scanner.fault("\"_id\" stands here twice");
+                }
+                id = Some(id_value(scanner)?);
+            } else {
+                scanner.value(1)?;
+            }
+            scanner.whitespace();
+            match scanner.peek() {
+                Some(b',') => scanner.at += 1,
+                Some(b'}') => break scanner.at += 1,
+                _ => return scanner.fault("\",\" or \"}\" expected"),
+            }
+        }
+    }
+    scanner.whitespace();
+    if scanner.at < scanner.bytes.len() {
+        return scanner.fault("text after the end of the document");
+    }
+    Ok(id)
+}
+
+#[inline]
+fn is_id_key(bytes: &[u8], start: usize, end: usize, escaped: bool) -> bool {
+    if escaped {
+        return unescape(bytes, start, end).as_deref() == Some("_id");
+    }
+    end - start == 3 && &bytes[start..end] == b"_id"
+}
+
+#[inline]
+fn id_value<'a>(scanner: &mut Scanner<'a>) -> Result<Cow<'a, str>, Fault> {
+    scanner.expect(b'"', "\"_id\" must be a string")?;
+    let start = scanner.at;
+    let escaped = scanner.string()?;
+    let end = scanner.at - 1;
+    let plain = std::str::from_utf8(&scanner.bytes[start..end]).ok().filter(|_| !escaped);
+    let id =
+        plain.map(Cow::Borrowed).or_else(|| unescape(scanner.bytes, start, end).map(Cow::Owned));
+    id.ok_or(Fault { offset: start, reason: "\"_id\" is not a valid string" })
+}
+
+/// The string between two quotes at `start - 1` and `end`.
+fn unescape(bytes: &[u8], start: usize, end: usize) -> Option<String> {
+    serde_json::from_slice(&bytes[start - 1..=end]).ok()
+}
+
+/// The id of a line known to be a valid document, as cheaply as can be.
+pub(crate) fn id_of_valid_line(line: &[u8]) -> Option<Cow<'_, str>> {
+    if let Some(rest) = line.strip_prefix(ID_PREFIX) {
+        let end = memchr::memchr2(b'"', b'\\', rest)?;
+        if rest[end] == b'"' {
+            return std::str::from_utf8(&rest[..end]).ok().map(Cow::Borrowed);
+        }
+    }
+    match examine(line) {
+        Ok(Line::Document { id, .. }) => Some(id),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn id(line: &str) -> String {
+        match examine(line.as_bytes()) {
+            Ok(Line::Document { id, .. }) => id.into_owned(),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    fn reason(line: &[u8]) -> &'static str {
+        examine(line).expect_err("the line is faulty").reason
+    }
+
+    #[test]
+    fn finds_the_id_wherever_it_stands() {
+        assert_eq!(id(r#"{"_id":"x"}"#), "x");
+        assert_eq!(id(r#" { "a" : [ 1 , { "_id" : 2 } ] , "_id" : "x" } "#), "x");
+        assert_eq!(id(r#"{"\u005fid":"\u0078"}"#), "x");
+        assert_eq!(id(r#"{"a":{},"b":[],"_id":"größe"}"#), "größe");
+    }
+
+    #[test]
+    fn tells_tombstones_and_blanks() {
+        assert_eq!(examine(br#"{"_tombstone":"x"}"#), Ok(Line::Tombstone("x")));
+        assert_eq!(examine(b" \t\r"), Ok(Line::Blank));
+        assert_eq!(reason(br#"{"_tombstone":"x","a":1}"#), "no \"_id\"");
+        assert_eq!(reason(br#"{"_tombstone":"a/b"}"#), "no \"_id\"");
+    }
+
+    #[test]
+    fn names_what_is_wrong() {
+        for (line, expected) in [
+            ("{}", "no \"_id\""),
+            (r#"{"_id":1}"#, "\"_id\" must be a string"),
+            (r#"{"_id":"../x"}"#, "\"_id\" breaks the rules for ids"),
+            (r#"{"_id":"x","_id":"x"}"#, "\"_id\" stands here twice"),
+            (r#"{"_id":"x"}{"_id":"y"}"#, "text after the end of the document"),
+            (r#"[{"_id":"x"}]"#, "a document is a JSON object: \"{\" expected"),
+            (r#"{"_id":"x","a":[1,]}"#, "value expected"),
+            (r#"{"_id":"x","a":[,]}"#, "value expected"),
+            (r#"{"_id":"x","a":{"b"}}"#, "\":\" expected"),
+            (r#"{"_id":"x","a":01}"#, "number with a leading zero"),
+            (r#"{"_id":"x","a":"\ud800"}"#, "surrogate without its pair"),
+            (r#"{"_id":"x","#, "key expected"),
+        ] {
+            assert_eq!(reason(line.as_bytes()), expected, "{line}");
+        }
+        assert_eq!(reason(b"{\"_id\":\"x\",\"a\":\"\0\"}"), "control character in a string");
+        assert_eq!(reason(b"{\"_id\":\"x\",\"a\":\"\xff\"}"), "not valid UTF-8");
+    }
+
+    #[test]
+    fn depth_is_bounded_as_serde_bounds_it() {
+        for depth in [126, 127] {
+            let line = format!(r#"{{"_id":"x","a":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
+            let ours = examine(line.as_bytes()).is_ok();
+            let serde = serde_json::from_str::<serde_json::Value>(&line).is_ok();
+            assert_eq!(ours, serde, "{depth}");
+        }
+    }
+
+    /// Text near the grammar: most of it is almost JSON.
+    fn nearly_json() -> impl Strategy<Value = String> {
+        let token = prop_oneof![
+            Just("{"),
+            Just("}"),
+            Just("["),
+            Just("]"),
+            Just(","),
+            Just(":"),
+            Just("\"a\""),
+            Just("\"_id\":\"x\""),
+            Just("\"\\u00e9\\n\""),
+            Just("0"),
+            Just("-1.5e+3"),
+            Just("01"),
+            Just("true"),
+            Just("null"),
+            Just(" "),
+            Just("\"é\""),
+            Just("\"\\ud83d\\ude00\""),
+            Just("1e")
+        ];
+        prop::collection::vec(token, 0..24)
+            .prop_map(|tokens| format!("{{\"_id\":\"x\"{}", tokens.concat()))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn agrees_with_serde_json(text in nearly_json()) {
+            let serde: Result<Box<serde_json::value::RawValue>, _> = serde_json::from_str(&text);
+            let ours = examine(text.as_bytes());
+            let twice = matches!(ours, Err(Fault { reason: "\"_id\" stands here twice", .. }));
+            prop_assert!(twice || ours.is_ok() == serde.is_ok(), "{text}: {ours:?} {serde:?}");
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Walks JSON text and checks its grammar (RFC 8259) without building values.
+//!
+//! Strings are skipped eight bytes at a time; nesting is a stack of bits, so
+//! hostile depth costs nothing. UTF-8 is checked by the caller, over whole
+//! buffers at once.
+
+use super::MAX_DEPTH;
+
+/// Where and why text is not JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// In bytes from the start of the text.
+    pub(crate) offset: usize,
+    pub(crate) reason: &'static str,
+}
+
+/// A position in JSON text.
+#[derive(Debug)]
+pub(crate) struct Scanner<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0 }
+    }
+
+    pub(crate) fn fault<T>(&self, reason: &'static str) -> Result<T, Fault> {
+        Err(Fault { offset: self.at, reason })
+    }
+
+    #[inline]
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    #[inline]
+    pub(crate) fn whitespace(&mut self) {
+        while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.peek() {
+            self.at += 1;
+        }
+    }
+
+    /// Steps over one byte that must come next, after white space.
+    #[inline]
+    pub(crate) fn expect(&mut self, byte: u8, reason: &'static str) -> Result<(), Fault> {
+        self.whitespace();
+        if self.peek() != Some(byte) {
+            return self.fault(reason);
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// Steps over a string whose opening quote is behind us; answers whether
+    /// it contains escapes.
+    #[inline]
+    pub(crate) fn string(&mut self) -> Result<bool, Fault> {
+        let mut escaped = false;
+        loop {
+            self.plain_run();
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(escaped);
+                }
+                Some(b'\\') => {
+                    escaped = true;
+                    self.escape()?;
+                }
+                Some(_) => return self.fault("control character in a string"),
+                None => return self.fault("string without an end"),
+            }
+        }
+    }
+
+    /// Skips bytes that need no look: neither quote, backslash nor control.
+    /// Eight at a time by the zero-byte test of Mycroft (1987).
+    #[inline]
+    fn plain_run(&mut self) {
+        const ONES: u64 = 0x0101_0101_0101_0101;
+        const HIGHS: u64 = ONES << 7;
+        while let Some(chunk) = self.bytes.get(self.at..self.at + 8) {
+            let word = u64::from_le_bytes(chunk.try_into().expect("slice of eight bytes"));
+            let quote = word ^ (ONES * b'"' as u64);
+            let backslash = word ^ (ONES * b'\\' as u64);
+            let found = ((quote.wrapping_sub(ONES) & !quote)
+                | (backslash.wrapping_sub(ONES) & !backslash)
+                | (word.wrapping_sub(ONES * 0x20) & !word))
+                & HIGHS;
+            if found != 0 {
+                self.at += (found.trailing_zeros() / 8) as usize;
+                return;
+            }
+            self.at += 8;
+        }
+        while let Some(byte) = self.peek() {
+            if byte == b'"' || byte == b'\\' || byte < 0x20 {
+                return;
+            }
+            self.at += 1;
+        }
+    }
+
+    fn escape(&mut self) -> Result<(), Fault> {
+        match self.bytes.get(self.at + 1) {
+            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
+            Some(b'u') => {
+                let high = self.hex_escape()?;
+                if (0xdc00..0xe000).contains(&high) {
+                    return self.fault("surrogate without its pair");
+                }
+                if (0xd800..0xdc00).contains(&high) {
+                    let low = match self.bytes.get(self.at..self.at + 2) {
+                        Some(b"\\u") => self.hex_escape()?,
+                        _ => return self.fault("surrogate without its pair"),
+                    };
+                    if !(0xdc00..0xe000).contains(&low) {
+                        return self.fault("surrogate without its pair");
+                    }
+                }
+            }
+            _ => return self.fault("unknown escape in a string"),
+        }
+        Ok(())
+    }
+
+    /// Steps over `\uXXXX`.
+    fn hex_escape(&mut self) -> Result<u32, Fault> {
+        let digits = self.bytes.get(self.at + 2..self.at + 6).unwrap_or_default();
+        let value = digits.iter().try_fold(0, |value, &digit| {
+            (digit as char).to_digit(16).map(|digit| value * 16 + digit)
+        });
+        match value {
+            Some(value) if digits.len() == 4 => {
+                self.at += 6;
+                Ok(value)
+            }
+            _ => self.fault("\\u needs four hexadecimal digits"),
+        }
+    }
+
+    #[inline]
+    fn digits(&mut self) -> Result<(), Fault> {
+        let start = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        if self.at == start { self.fault("digit expected") } else { Ok(()) }
+    }
+
+    #[inline]
+    fn number(&mut self) -> Result<(), Fault> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        if self.peek() == Some(b'0') {
+            self.at += 1;
+            if self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+                return self.fault("number with a leading zero");
+            }
+        } else {
+            self.digits()?;
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.peek() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.peek() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn literal(&mut self, word: &'static [u8]) -> Result<(), Fault> {
+        if self.bytes[self.at..].starts_with(word) {
+            self.at += word.len();
+            return Ok(());
+        }
+        self.fault("value expected")
+    }
+
+    /// Steps over a key and its colon; answers the key's span inside its
+    /// quotes and whether it contains escapes.
+    #[inline]
+    pub(crate) fn key(&mut self) -> Result<(usize, usize, bool), Fault> {
+        self.expect(b'"', "key expected")?;
+        let start = self.at;
+        let escaped = self.string()?;
+        let end = self.at - 1;
+        self.expect(b':', "\":\" expected")?;
+        Ok((start, end, escaped))
+    }
+
+    /// Steps over one value with everything in it. `outer` objects or arrays
+    /// are open around it already.
+    #[inline]
+    pub(crate) fn value(&mut self, outer: u32) -> Result<(), Fault> {
+        let mut objects: u128 = 0; // bit 0: the innermost open container is an object
+        let mut depth: u32 = 0;
+        loop {
+            self.whitespace();
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    self.string()?;
+                }
+                Some(b'0'..=b'9' | b'-') => self.number()?,
+                Some(opening @ (b'{' | b'[')) => {
+                    self.at += 1;
+                    depth += 1;
+                    if depth + outer > MAX_DEPTH {
+                        return self.fault("nested deeper than 127 levels");
+                    }
+                    let is_object = opening == b'{';
+                    objects = objects << 1 | u128::from(is_object);
+                    self.whitespace();
+                    if self.peek() != Some(opening + 2) {
+                        if is_object {
+                            self.key()?;
+                        }
+                        continue;
+                    }
+                    // Empty: the closing bracket is handled below.
+                }
+                Some(b't') => self.literal(b"true")?,
+                Some(b'f') => self.literal(b"false")?,
+                Some(b'n') => self.literal(b"null")?,
+                _ => return self.fault("value expected"),
+            }
+            if self.after_value(&mut objects, &mut depth)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Closes what ends here; `true` once nothing is open any more.
+    #[inline]
+    fn after_value(&mut self, objects: &mut u128, depth: &mut u32) -> Result<bool, Fault> {
+        while *depth > 0 {
+            let is_object = *objects & 1 == 1;
+            self.whitespace();
+            match self.peek() {
+                Some(b',') => {
+                    self.at += 1;
+                    if is_object {
+                        self.key()?;
+                    }
+                    return Ok(false);
+                }
+                Some(b'}') if is_object => {}
+                Some(b']') if !is_object => {}
+                _ if is_object => return self.fault("\",\" or \"}\" expected"),
+                _ => return self.fault("\",\" or \"]\" expected"),
+            }
+            self.at += 1;
+            *objects >>= 1;
+            *depth -= 1;
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,113 @@
+//! A bounded cache of 64-KiB blocks of the data file, for point reads.
+//!
+//! The first reads of a block go to the file for just the line, which is best
+//! for a few lookups in a large file. A block that is asked for again and again
+//! is read whole and kept. Slots are found by block number, without a search;
+//! two blocks of one slot displace each other.
+
+use std::io;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::{OnceLock, PoisonError, RwLock};
+
+use folio_file::File;
+
+use crate::index::BLOCK_SIZE;
+
+/// A block is kept from this many reads on.
+const WARM: u8 = 4;
+
+/// So many reads of the file come before the slots are made: a process that
+/// looks up one document should not pay for them.
+const FIRST_READS: u32 = 32;
+
+#[derive(Debug)]
+struct Block {
+    number: u64,
+    /// As much of the block as the file had; never more than is asked of it.
+    bytes: Vec<u8>,
+}
+
+pub(crate) struct BlockCache {
+    slot_count: usize,
+    first_reads: AtomicU32,
+    slots: OnceLock<Slots>,
+}
+
+#[derive(Debug)]
+struct Slots {
+    blocks: Vec<RwLock<Option<Block>>>,
+    /// Reads of blocks that are not kept, by block number modulo the length.
+    reads: Vec<AtomicU8>,
+}
+
+impl Slots {
+    fn new(count: usize) -> Self {
+        Self {
+            blocks: std::iter::repeat_with(RwLock::default).take(count).collect(),
+            reads: std::iter::repeat_with(AtomicU8::default).take(count * 4).collect(),
+        }
+    }
+}
+
+impl BlockCache {
+    /// A cache of at most `size` bytes; 0 keeps nothing.
+    pub(crate) fn new(size: usize) -> Self {
+        let slot_count = size / BLOCK_SIZE as usize;
+        Self { slot_count, first_reads: AtomicU32::new(0), slots: OnceLock::new() }
+    }
+
+    /// Reads a line into the empty `text` if its block is, or now becomes, cached.
+    #[inline]
+    pub(crate) fn read(
+        &self,
+        file: &dyn File,
+        offset: u64,
+        size: usize,
+        text: &mut Vec<u8>,
+    ) -> io::Result<bool> {
+        let (number, start) = (offset / BLOCK_SIZE, (offset % BLOCK_SIZE) as usize);
+        let end = start + size;
+        if self.slot_count == 0 || end > BLOCK_SIZE as usize {
+            return Ok(false); // a line across two blocks is read from the file
+        }
+        let Some(slots) = self.slots.get() else {
+            if self.first_reads.fetch_add(1, Ordering::Relaxed) >= FIRST_READS {
+                self.slots.get_or_init(|| Slots::new(self.slot_count));
+            }
+            return Ok(false);
+        };
+        let slot = &slots.blocks[(number % self.slot_count as u64) as usize];
+        let block = slot.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(block) = block.as_ref().filter(|block| block.number == number) {
+            if let Some(line) = block.bytes.get(start..end) {
+                text.extend_from_slice(line);
+                return Ok(true);
+            }
+        }
+        drop(block);
+        let reads = &slots.reads[(number % slots.reads.len() as u64) as usize];
+        if reads.fetch_add(1, Ordering::Relaxed) < WARM {
+            return Ok(false);
+        }
+        reads.store(0, Ordering::Relaxed);
+        self.keep(file, number, slot)?;
+        Ok(false)
+    }
+
+    /// Reads a block whole into its slot; the next read of it is served from there.
+    #[cold]
+    fn keep(&self, file: &dyn File, number: u64, slot: &RwLock<Option<Block>>) -> io::Result<()> {
+        let mut bytes = vec![0; BLOCK_SIZE as usize];
+        let read = file.read_at(&mut bytes, number * BLOCK_SIZE)?;
+        bytes.truncate(read);
+        let mut slot = slot.write().unwrap_or_else(PoisonError::into_inner);
+        *slot = Some(Block { number, bytes });
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for BlockCache {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "BlockCache({} slots)", self.slot_count)
+    }
+}

@@ -1,0 +1,46 @@
+//! The data file as readers see it: lines by place, and a bounded cache of blocks.
+//!
+//! The file is read with `read_at`, never mapped: people edit it, and a mapped
+//! file that somebody shortens kills the process.
+
+mod cache;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use folio_file::File;
+
+use self::cache::BlockCache;
+use crate::index::LineSource;
+
+/// An open data file.
+#[derive(Debug)]
+pub(crate) struct Segment {
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) path: PathBuf,
+    cache: BlockCache,
+}
+
+impl Segment {
+    pub(crate) fn new(file: Arc<dyn File>, path: PathBuf, cache_size: usize) -> Self {
+        Self { file, path, cache: BlockCache::new(cache_size) }
+    }
+}
+
+impl LineSource for Segment {
+    #[inline]
+    fn read_line(&self, offset: u64, size: u32, text: &mut Vec<u8>) -> io::Result<bool> {
+        let size = size as usize;
+        text.clear();
+        if self.cache.read(&*self.file, offset, size, text)? {
+            return Ok(true);
+        }
+        if size > 1 << 20 && offset + size as u64 > self.file.stat()?.size {
+            return Ok(false); // a damaged entry must not make us allocate what it says
+        }
+        text.resize(size, 0);
+        let read = self.file.read_at(text, offset)?;
+        Ok(read == size)
+    }
+}

@@ -1,0 +1,223 @@
+//! The batch record: what tells a whole batch from a torn one after a crash.
+//!
+//! `meta/folio.batch` has two slots that are written in turn, so that a torn
+//! write of one leaves the other. A batch first writes that it is open and from
+//! which offset on (durable before any of its lines can be), then its lines, then
+//! that it is closed. So after a crash an open slot means: what lies behind its
+//! start was never acknowledged.
+//!
+//! ```text
+//! offset 0, 4096   slot: "FOLIOBAT" sequence status start end inode source position
+//!                  list_count list_sum checksum
+//! offset 8192      u32 each: low halves of the checksums of the lines written so far
+//! ```
+//!
+//! The list is there for edits by hand. Should somebody append a line after a
+//! killed batch, the line is not in the list: then nothing is moved away.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_file::{File, FileSystem, OpenMode};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::index::line_sum;
+use crate::line::LineReader;
+
+const MAGIC: &[u8; 8] = b"FOLIOBAT";
+const SLOT_WORDS: usize = 11;
+const SLOT_STRIDE: u64 = 4096;
+const LIST_OFFSET: u64 = 2 * SLOT_STRIDE;
+const OPEN: u64 = 1;
+const CLOSED: u64 = 2;
+
+/// The newer of the two slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct BatchSlot {
+    sequence: u64,
+    status: u64,
+    /// Where the batch's lines start, and end once it is closed.
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    pub(crate) inode: u64,
+    /// The fingerprint of an import's source, and how far into it the last
+    /// closed batch went. 0: no import.
+    pub(crate) source: u64,
+    pub(crate) position: u64,
+    list_count: u64,
+    list_sum: u64,
+}
+
+impl BatchSlot {
+    pub(crate) fn is_open(&self) -> bool {
+        self.status == OPEN
+    }
+
+    fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        let words = [
+            self.sequence,
+            self.status,
+            self.start,
+            self.end,
+            self.inode,
+            self.source,
+            self.position,
+            self.list_count,
+            self.list_sum,
+        ];
+        words.iter().for_each(|word| bytes.extend_from_slice(&word.to_le_bytes()));
+        let sum = xxh3_64(&bytes);
+        bytes.extend_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let bytes = bytes.get(..SLOT_WORDS * 8)?;
+        let word = |at: usize| {
+            u64::from_le_bytes(bytes[at * 8..at * 8 + 8].try_into().expect("eight bytes"))
+        };
+        let (body, sum) = bytes.split_at((SLOT_WORDS - 1) * 8);
+        if !bytes.starts_with(MAGIC) || sum != xxh3_64(body).to_le_bytes() {
+            return None;
+        }
+        Some(Self {
+            sequence: word(1),
+            status: word(2),
+            start: word(3),
+            end: word(4),
+            inode: word(5),
+            source: word(6),
+            position: word(7),
+            list_count: word(8),
+            list_sum: word(9),
+        })
+    }
+
+    /// Reads the newer whole slot; `None` when there never was a batch.
+    pub(crate) fn read(files: &dyn FileSystem, path: &Path) -> io::Result<Option<Self>> {
+        match files.open(path, OpenMode::Read) {
+            Ok(file) => Self::read_from(&*file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn read_from(file: &dyn File) -> io::Result<Option<Self>> {
+        let mut bytes = vec![0; SLOT_STRIDE as usize + SLOT_WORDS * 8];
+        let read = file.read_at(&mut bytes, 0)?;
+        let bytes = &bytes[..read];
+        let second = bytes.get(SLOT_STRIDE as usize..).and_then(Self::from_bytes);
+        Ok(Self::from_bytes(bytes).into_iter().chain(second).max_by_key(|slot| slot.sequence))
+    }
+
+    /// Whether the lines of `[start, end)` of the data file are just those the
+    /// batch wrote, as far as its list tells. `false` means that somebody has
+    /// edited the file since; a list that was lost with the power tells nothing.
+    pub(crate) fn is_alone(
+        &self,
+        record: &dyn File,
+        data: &dyn File,
+        end: u64,
+    ) -> io::Result<bool> {
+        let mut list = vec![0; (self.list_count.min(1 << 32) * 4) as usize];
+        let read = record.read_at(&mut list, LIST_OFFSET)?;
+        if read < list.len() || xxh3_64(&list) != self.list_sum {
+            return Ok(true);
+        }
+        let mut written = list.chunks_exact(4);
+        let mut reader = LineReader::new(data, self.start, end);
+        while let Some(line) = reader.next()? {
+            match written.next() {
+                Some(sum) if !line.terminated || sum == low_half(line.text) => {}
+                _ if self.list_count == 0 => return Ok(true), // the list is younger than the slot
+                _ => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn low_half(text: &[u8]) -> [u8; 4] {
+    (line_sum(text) as u32).to_le_bytes()
+}
+
+/// Writes the record of one writer's batches.
+#[derive(Debug)]
+pub(crate) struct BatchRecord {
+    pub(crate) file: Arc<dyn File>,
+    last: BatchSlot,
+    list: Vec<u8>,
+    list_written: usize,
+}
+
+impl BatchRecord {
+    /// Opens the record, creating it when missing.
+    pub(crate) fn open(files: &dyn FileSystem, path: &Path) -> io::Result<Self> {
+        let file = files.open(path, OpenMode::Write)?;
+        let last = BatchSlot::read_from(&*file)?.unwrap_or_default();
+        Ok(Self { file, last, list: Vec::new(), list_written: 0 })
+    }
+
+    pub(crate) fn last(&self) -> BatchSlot {
+        self.last
+    }
+
+    /// Notes that a batch begins at `start`; the caller syncs.
+    pub(crate) fn begin(&mut self, start: u64, inode: u64) -> io::Result<()> {
+        self.list.clear();
+        self.list_written = 0;
+        let slot = BatchSlot {
+            status: OPEN,
+            start,
+            end: start,
+            inode,
+            list_count: 0,
+            list_sum: xxh3_64(&[]),
+            ..self.last
+        };
+        self.write(slot)
+    }
+
+    /// Remembers a line that is about to be written.
+    pub(crate) fn note(&mut self, sum: u64) {
+        self.list.extend_from_slice(&(sum as u32).to_le_bytes());
+    }
+
+    /// Writes the list of the noted lines out, before they are themselves.
+    pub(crate) fn announce(&mut self) -> io::Result<()> {
+        let new = &self.list[self.list_written..];
+        self.file.write_at(new, LIST_OFFSET + self.list_written as u64)?;
+        self.list_written = self.list.len();
+        let slot = BatchSlot {
+            list_count: (self.list.len() / 4) as u64,
+            list_sum: xxh3_64(&self.list),
+            ..self.last
+        };
+        self.write(slot)
+    }
+
+    /// Notes that everything up to `end` belongs to the file for good; the caller syncs.
+    pub(crate) fn close(&mut self, end: u64, import: Option<(u64, u64)>) -> io::Result<()> {
+        let (source, position) = import.unwrap_or((self.last.source, self.last.position));
+        self.list = Vec::new();
+        self.write(BatchSlot {
+            status: CLOSED,
+            end,
+            source,
+            position,
+            list_count: 0,
+            list_sum: 0,
+            ..self.last
+        })
+    }
+
+    /// Writes the slot that is not the newest.
+    fn write(&mut self, slot: BatchSlot) -> io::Result<()> {
+        let slot = BatchSlot { sequence: self.last.sequence + 1, ..slot };
+        self.file.write_at(&slot.to_bytes(), slot.sequence % 2 * SLOT_STRIDE)?;
+        self.last = slot;
+        Ok(())
+    }
+}

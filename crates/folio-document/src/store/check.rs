@@ -1,0 +1,110 @@
+//! Checking a collection from the first byte to the last.
+
+use super::batch_record::BatchSlot;
+use super::load::is_unchanged;
+use super::{LineStore, Writer};
+use crate::error::{Error, Result};
+use crate::index::{Found, id_hash};
+use crate::line::{self, Line, LineReader};
+use crate::options::{Access, Progress};
+use crate::report::{CheckReport, InvalidLine};
+
+impl LineStore {
+    /// Reads every line and every page and compares them. Reports, repairs nothing.
+    pub(crate) fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
+        self.check_open()?;
+        let mut writer = self.idle_writer()?;
+        if self.options.access == Access::ReadWrite {
+            self.settle(&mut writer)?;
+        }
+        let mut report = CheckReport::default();
+        self.check_index(&mut report);
+        self.check_lines(&mut report, progress)?;
+        self.check_record(&writer, &mut report)?;
+        Ok(report)
+    }
+
+    fn check_index(&self, report: &mut CheckReport) {
+        let view = self.read_view();
+        let Some(segment) = &view.segment else { return };
+        for run in &view.index.runs {
+            if let Err(fault) = run.check_all() {
+                report.problems.push(format!("index: {fault}; run `folio reindex`"));
+            }
+        }
+        match is_unchanged(segment, &view.index) {
+            Ok(true) => {}
+            Ok(false) => report.problems.push(format!(
+                "{} was changed since it was indexed; run `folio reindex`",
+                self.paths.data.display()
+            )),
+            Err(fault) => report.problems.push(format!("index: {fault}; run `folio reindex`")),
+        }
+    }
+
+    fn check_lines(&self, report: &mut CheckReport, progress: Progress<'_>) -> Result<()> {
+        let io = |action| Error::io(action, &self.paths.data);
+        let view = self.read_view();
+        let Some(segment) = &view.segment else { return Ok(()) };
+        let size = segment.file.stat().map_err(io("read"))?.size;
+        let mut reader = LineReader::new(&*segment.file, 0, size);
+        let (mut number, mut misplaced, mut text) = (0, 0, Vec::new());
+        while let Some(raw) = reader.next().map_err(io("read"))? {
+            number += 1;
+            match line::examine(raw.text) {
+                Ok(Line::Blank) => {}
+                Ok(Line::Tombstone(_)) => report.tombstone_count += 1,
+                Ok(Line::Document { id, .. }) => {
+                    let found = view.index.find(&id, id_hash(&id), &**segment, &mut text);
+                    match found.map(Found::document) {
+                        Ok(Some(entry)) if entry.offset() == raw.offset => {
+                            report.document_count += 1
+                        }
+                        Ok(Some(entry)) if entry.offset() > raw.offset => {
+                            report.superseded_count += 1
+                        }
+                        Ok(None) => report.superseded_count += 1, // deleted further down
+                        _ => misplaced += 1,
+                    }
+                }
+                Err(fault) => {
+                    report.invalid_count += 1;
+                    if report.invalid.len() < CheckReport::INVALID_LIMIT {
+                        report.invalid.push(InvalidLine {
+                            path: self.paths.data.clone(),
+                            line: number,
+                            offset: raw.offset,
+                            reason: fault.reason.to_owned(),
+                        });
+                    }
+                }
+            }
+            if number % 16_384 == 0 && !progress(raw.next, size) {
+                return Err(Error::Cancelled);
+            }
+        }
+        let indexed = view.index.state.live_count;
+        if misplaced > 0 || indexed != report.document_count {
+            report.problems.push(format!(
+                "index: it has {indexed} documents and the file {}, {misplaced} lines are not where it \
+                 says; run `folio reindex`",
+                report.document_count + misplaced
+            ));
+        }
+        Ok(())
+    }
+
+    /// An open batch record with no batch under way is left from a crash.
+    fn check_record(&self, writer: &Writer, report: &mut CheckReport) -> Result<()> {
+        let slot = BatchSlot::read(&*self.files, &self.paths.batch);
+        let slot = slot.map_err(Error::io("read", &self.paths.batch))?;
+        let is_open = slot.is_some_and(|slot| slot.is_open());
+        if is_open && writer.batch_owner.is_none() && !self.lock.is_held_elsewhere() {
+            report.problems.push(format!(
+                "{}: a batch was interrupted; the next write takes it back",
+                self.paths.batch.display()
+            ));
+        }
+        Ok(())
+    }
+}

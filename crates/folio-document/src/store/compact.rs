@@ -1,0 +1,206 @@
+//! Compaction: the live lines, in order, into a new file that takes the old one's place.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use folio_file::{File, OpenMode};
+
+use super::load::is_unchanged;
+use super::publish::fault_error;
+use super::{LineStore, Writer};
+use crate::error::{Error, Result};
+use crate::index::{IndexFault, SkipCursor};
+use crate::line::{self, LineReader};
+use crate::options::Progress;
+use crate::report::CompactReport;
+use crate::segment::Segment;
+
+/// Files below this size are left alone: there is little to win.
+const WORTHWHILE_SIZE: u64 = 8 << 20;
+
+/// Lines are copied in writes of this size.
+const WRITE_SIZE: usize = 4 << 20;
+
+impl LineStore {
+    /// Rewrites the live lines in order; lines that are not valid move to a file
+    /// of their own. Open readers keep the old file until they refresh.
+    pub(crate) fn compact(&self, progress: Progress<'_>) -> Result<CompactReport> {
+        self.check_writable()?;
+        let mut writer = self.idle_writer()?;
+        self.take_lock(&mut writer)?;
+        self.follow_others(&mut writer)?;
+        let report = self.compact_as(&mut writer, progress)?;
+        writer.guard = None;
+        Ok(report)
+    }
+
+    /// Compacts when more than half of a large file is dead.
+    pub(super) fn compact_if_worthwhile(&self, writer: &mut Writer) -> Result<()> {
+        let (size, live_size) = {
+            let state = &self.read_view().index.state;
+            (state.data_end, state.live_size)
+        };
+        if size < WORTHWHILE_SIZE || live_size > size / 2 || writer.batch_owner.is_some() {
+            return Ok(());
+        }
+        self.compact_as(writer, &mut |_, _| true).map(|_| ())
+    }
+
+    fn compact_as(&self, writer: &mut Writer, progress: Progress<'_>) -> Result<CompactReport> {
+        self.settle(writer)?;
+        let Some(segment) = self.read_view().segment.clone() else {
+            return Ok(CompactReport::default());
+        };
+        if !is_unchanged(&segment, &self.read_view().index).unwrap_or(false) {
+            self.reload(writer, true, &mut |_, _| true)?;
+        }
+        let segment = self.read_view().segment.clone().unwrap_or(segment);
+        let io = |action| Error::io(action, &self.paths.data);
+        let before = segment.file.stat().map_err(io("read"))?;
+        let staged = self.paths.meta.join("data.jsonl.new");
+        let copied = self.copy_live(&segment, &staged, before.size, progress)?;
+        let rejected_path = match copied.rejected.is_empty() {
+            true => None,
+            false => Some(self.write_rejected(&copied.rejected)?),
+        };
+        copied.file.sync_data().map_err(|error| self.poison(&staged, error))?;
+        if self.files.stat(&self.paths.data).ok() != Some(before) {
+            let _ = self.files.remove_file(&staged);
+            return Err(Error::Invalid(format!(
+                "{} was changed during the compaction; nothing was replaced, run it again",
+                self.paths.data.display()
+            )));
+        }
+        self.files.rename(&staged, &self.paths.data).map_err(io("replace"))?;
+        self.files
+            .sync_directory(&self.paths.meta)
+            .map_err(|error| self.poison(&self.paths.meta, error))?;
+        writer.data_unsynced = false;
+        self.reload(writer, true, progress)?;
+        Ok(CompactReport {
+            document_count: self.read_view().count(),
+            size_before: before.size,
+            size_after: copied.size,
+            rejected_count: copied.rejected_count,
+            rejected_path,
+        })
+    }
+
+    fn copy_live(
+        &self,
+        segment: &Arc<Segment>,
+        staged: &std::path::Path,
+        size: u64,
+        progress: Progress<'_>,
+    ) -> Result<Copied> {
+        match self.files.remove_file(staged) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Error::io("remove", staged)(error));
+            }
+            _ => {}
+        }
+        let file =
+            self.files.open(staged, OpenMode::CreateNew).map_err(Error::io("create", staged))?;
+        let mut copied =
+            Copied { file, size: 0, buffer: Vec::new(), rejected: Vec::new(), rejected_count: 0 };
+        let skips = {
+            let index = &self.read_view().index;
+            SkipCursor::new(&index.runs, index.delta.skips.clone())
+        };
+        let done = copied.copy(segment, skips, size, progress);
+        done.map_err(|fault| match fault {
+            CopyFault::Cancelled => {
+                let _ = self.files.remove_file(staged);
+                Error::Cancelled
+            }
+            CopyFault::Index(fault) => fault_error(fault, &self.paths.data),
+        })?;
+        Ok(copied)
+    }
+
+    /// Writes bytes that are no documents to `rejected-<time>.jsonl`, durably.
+    pub(super) fn write_rejected(&self, bytes: &[u8]) -> Result<PathBuf> {
+        let now =
+            jiff::Timestamp::try_from(self.files.now()).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+        let time = now.strftime("%Y%m%dT%H%M%S%.6f");
+        let path = self.paths.meta.join(format!("rejected-{time}.jsonl"));
+        let file = self.files.open(&path, OpenMode::Append).map_err(Error::io("create", &path))?;
+        file.append(bytes).map_err(Error::io("append to", &path))?;
+        if !bytes.ends_with(b"\n") {
+            file.append(b"\n").map_err(Error::io("append to", &path))?;
+        }
+        file.sync_data().map_err(Error::io("sync", &path))?;
+        self.files.sync_directory(&self.paths.meta).map_err(Error::io("sync", &self.paths.meta))?;
+        Ok(path)
+    }
+}
+
+enum CopyFault {
+    Cancelled,
+    Index(IndexFault),
+}
+
+impl From<IndexFault> for CopyFault {
+    fn from(fault: IndexFault) -> Self {
+        Self::Index(fault)
+    }
+}
+
+impl From<io::Error> for CopyFault {
+    fn from(error: io::Error) -> Self {
+        Self::Index(error.into())
+    }
+}
+
+struct Copied {
+    file: Arc<dyn File>,
+    size: u64,
+    buffer: Vec<u8>,
+    rejected: Vec<u8>,
+    rejected_count: u64,
+}
+
+impl Copied {
+    fn copy(
+        &mut self,
+        segment: &Segment,
+        skips: Result<SkipCursor, IndexFault>,
+        size: u64,
+        progress: Progress<'_>,
+    ) -> Result<(), CopyFault> {
+        let mut skips = skips?;
+        let mut reader = LineReader::new(&*segment.file, 0, size);
+        while let Some(raw) = reader.next()? {
+            let offset = raw.offset;
+            while skips.peek() < offset {
+                skips.pass(offset - 1)?;
+            }
+            let is_torn = !raw.terminated && line::examine(raw.text).is_err();
+            if skips.peek() != offset && !is_torn {
+                self.buffer.extend_from_slice(raw.text);
+                self.buffer.push(b'\n');
+            } else if line::examine(raw.text).is_err() {
+                self.rejected.extend_from_slice(raw.text);
+                self.rejected.push(b'\n');
+                self.rejected_count += 1;
+            }
+            if self.buffer.len() >= WRITE_SIZE {
+                let done = raw.next;
+                self.write_out()?;
+                if !progress(done / 2, size) {
+                    return Err(CopyFault::Cancelled);
+                }
+            }
+        }
+        self.write_out()?;
+        Ok(())
+    }
+
+    fn write_out(&mut self) -> io::Result<()> {
+        self.file.write_at(&self.buffer, self.size)?;
+        self.size += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+}

@@ -1,0 +1,140 @@
+//! Reading lines of the data file into index entries.
+
+use std::io;
+
+use crate::index::{BLOCK_SIZE, BlockSums, Entry, Index, Resolved, id_hash, line_sum};
+use crate::line::{self, Line, LineReader};
+use folio_file::File;
+
+/// A line that is not valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BadLine {
+    pub(crate) offset: u64,
+    /// Lines before it in the same harvest.
+    pub(crate) lines_before: u64,
+    pub(crate) reason: &'static str,
+}
+
+/// What a stretch of the data file holds.
+#[derive(Debug, Default)]
+pub(crate) struct Harvest {
+    /// Documents and tombstones in file order.
+    pub(crate) entries: Vec<Entry>,
+    /// Offsets of blank and invalid lines.
+    pub(crate) skips: Vec<u64>,
+    /// The first invalid lines.
+    pub(crate) bad: Vec<BadLine>,
+    pub(crate) bad_count: u64,
+    pub(crate) line_count: u64,
+    /// Behind the last line taken in.
+    pub(crate) end: u64,
+    /// Whether the last line taken in has no line end.
+    pub(crate) unterminated: bool,
+    /// Where a last line starts that is neither ended nor valid: the torn end of
+    /// somebody's write, which is left out.
+    pub(crate) torn: Option<u64>,
+}
+
+/// How many invalid lines are remembered one by one.
+const BAD_LIMIT: usize = 100;
+
+impl Harvest {
+    /// Takes lines from the reader until there are `entry_limit` entries or no
+    /// more lines; answers whether the end was reached.
+    pub(crate) fn gather(
+        reader: &mut LineReader<'_>,
+        entry_limit: usize,
+    ) -> io::Result<(Self, bool)> {
+        let mut harvest = Self { end: reader.position(), ..Self::default() };
+        while harvest.entries.len() < entry_limit {
+            let Some(raw) = reader.next()? else { return Ok((harvest, true)) };
+            let examined = line::examine(raw.text);
+            if !raw.terminated && examined.is_err() {
+                harvest.torn = Some(raw.offset);
+                return Ok((harvest, true));
+            }
+            match examined {
+                Ok(Line::Document { id, .. }) => {
+                    let size = raw.text.len() as u32;
+                    harvest.entries.push(Entry::document(
+                        id_hash(&id),
+                        raw.offset,
+                        size,
+                        line_sum(raw.text),
+                    ));
+                }
+                Ok(Line::Tombstone(id)) => {
+                    harvest.entries.push(Entry::tombstone(
+                        id_hash(id),
+                        raw.offset,
+                        line_sum(raw.text),
+                    ));
+                }
+                Ok(Line::Blank) => harvest.skips.push(raw.offset),
+                Err(fault) => {
+                    harvest.skips.push(raw.offset);
+                    harvest.bad_count += 1;
+                    if harvest.bad.len() < BAD_LIMIT {
+                        let lines_before = harvest.line_count;
+                        harvest.bad.push(BadLine {
+                            offset: raw.offset,
+                            lines_before,
+                            reason: fault.reason,
+                        });
+                    }
+                }
+            }
+            harvest.line_count += 1;
+            harvest.end = raw.next;
+            harvest.unterminated = !raw.terminated;
+        }
+        Ok((harvest, false))
+    }
+}
+
+/// Adds what a harvest resolved to into the state's counts; the entries and
+/// skips themselves are the caller's to place.
+pub(crate) fn count_in(index: &mut Index, resolved: &Resolved, other_skips: usize) {
+    let documents = resolved.entries.iter().filter(|entry| !entry.is_tombstone());
+    let new_size: u64 = documents.map(|entry| u64::from(entry.size()) + 1).sum();
+    let state = &mut index.state;
+    state.live_count =
+        (state.live_count + resolved.counts.inserted).saturating_sub(resolved.counts.deleted);
+    state.live_size = (state.live_size + new_size).saturating_sub(resolved.dead_size);
+    state.skip_count += (resolved.skips.len() + other_skips) as u64;
+}
+
+/// Feeds the file from where `sums` stands up to `end` into it.
+pub(crate) fn sum_up_to(
+    file: &dyn File,
+    sums: &mut BlockSums,
+    end: u64,
+    done: &mut Vec<u64>,
+) -> io::Result<()> {
+    let mut buffer = vec![0; 4 * BLOCK_SIZE as usize];
+    while sums.position() < end {
+        let wanted = (end - sums.position()).min(buffer.len() as u64) as usize;
+        let read = file.read_at(&mut buffer[..wanted], sums.position())?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        sums.update(&buffer[..read], done);
+    }
+    Ok(())
+}
+
+/// The number of the line that starts at `offset`, from 1: counts line feeds.
+pub(crate) fn line_number(file: &dyn File, offset: u64) -> io::Result<u64> {
+    let mut buffer = vec![0; 4 * BLOCK_SIZE as usize];
+    let (mut at, mut number) = (0, 1);
+    while at < offset {
+        let wanted = (offset - at).min(buffer.len() as u64) as usize;
+        let read = file.read_at(&mut buffer[..wanted], at)?;
+        if read == 0 {
+            break;
+        }
+        number += memchr::memchr_iter(b'\n', &buffer[..read]).count() as u64;
+        at += read as u64;
+    }
+    Ok(number)
+}

@@ -1,0 +1,188 @@
+//! Following changes that others made to the files, and curing a damaged index.
+
+use std::cell::Cell;
+
+use super::load::{Loader, is_unchanged};
+use super::publish::fault_error;
+use super::view::{Pending, View};
+use super::{LineStore, Writer};
+use crate::error::{Error, Result};
+use crate::index::{Head, IndexFault, id_hash};
+use crate::line;
+use crate::options::{Access, Progress};
+use crate::report::Notice;
+
+/// A file that somebody keeps changing is looked at so often before we give up.
+const ATTEMPTS: usize = 3;
+
+impl LineStore {
+    /// Runs a read; where it meets a line or page that is not what was indexed,
+    /// builds the index again and repeats it.
+    pub(super) fn healing<T>(
+        &self,
+        mut read: impl FnMut(&View) -> Result<T, IndexFault>,
+    ) -> Result<T> {
+        for _ in 0..ATTEMPTS {
+            let fault = match read(&self.read_view()) {
+                Ok(answer) => return Ok(answer),
+                Err(IndexFault::Io(error)) => {
+                    return Err(Error::io("read", &self.paths.data)(error));
+                }
+                Err(fault) => fault,
+            };
+            self.heal(&fault)?;
+        }
+        read(&self.read_view()).map_err(|fault| fault_error(fault, &self.paths.data))
+    }
+
+    /// Builds the index again because of a fault.
+    pub(super) fn heal(&self, fault: &IndexFault) -> Result<()> {
+        let mut writer = self.any_writer();
+        self.heal_as(&mut writer, fault)
+    }
+
+    pub(super) fn heal_as(&self, writer: &mut Writer, fault: &IndexFault) -> Result<()> {
+        self.notice([Notice(format!("{}: {fault}", self.paths.data.display()))]);
+        self.reload(writer, true, &mut |_, _| true)
+    }
+
+    /// Takes in what others have written since. What we have pending stays on top.
+    pub(crate) fn refresh(&self) -> Result<()> {
+        self.check_open()?;
+        let mut writer = self.any_writer();
+        if writer.batch_owner.is_some() {
+            return Ok(()); // our own batch is under way; nobody else can be writing
+        }
+        let known = writer.known;
+        if known.is_some()
+            && self.files.stat(&self.paths.data).ok() == known
+            && !self.head_has_moved(&writer)
+        {
+            return Ok(());
+        }
+        self.reload(&mut writer, false, &mut |_, _| true)
+    }
+
+    /// Looks at the whole file after it grew, so that a miss can be believed.
+    pub(super) fn verify(&self) -> Result<()> {
+        let mut writer = self.any_writer();
+        let unchanged = {
+            let view = self.read_view();
+            match &view.segment {
+                Some(segment) if view.is_doubtful => is_unchanged(segment, &view.index),
+                _ => return Ok(()),
+            }
+        };
+        match unchanged {
+            Ok(true) => {
+                self.write_view().is_doubtful = false;
+                Ok(())
+            }
+            Err(IndexFault::Io(error)) => Err(Error::io("read", &self.paths.data)(error)),
+            Ok(false) | Err(_) => self.reload(&mut writer, true, &mut |_, _| true),
+        }
+    }
+
+    /// Opens the files again. With the writer's lock, or when nobody else has it,
+    /// what had to be built is published; otherwise it stays in memory.
+    pub(super) fn reload(
+        &self,
+        writer: &mut Writer,
+        rebuild: bool,
+        progress: Progress<'_>,
+    ) -> Result<()> {
+        let held = writer.guard.is_some();
+        let taken = Cell::new(None);
+        let take_lock = || {
+            taken.set(self.lock.try_acquire().ok());
+            let guard = taken.take();
+            let is_taken = guard.is_some();
+            taken.set(guard);
+            is_taken
+        };
+        let may_take = !held && self.options.access == Access::ReadWrite;
+        let mut loader = Loader {
+            files: &self.files,
+            paths: &self.paths,
+            cache_size: self.options.cache_size,
+            may_write: held,
+            take_lock: if may_take { Some(&take_lock) } else { None },
+            rebuild,
+        };
+        let loaded = loader.load(progress)?;
+        self.install(writer, loaded)?;
+        if held || taken.take().is_some() {
+            self.publish_quietly(writer);
+        }
+        Ok(())
+    }
+
+    /// Makes what was loaded the view, and puts our pending lines on top again.
+    fn install(&self, writer: &mut Writer, loaded: super::load::Loaded) -> Result<()> {
+        self.notice(loaded.notices);
+        writer.index = loaded.writer;
+        writer.data = None;
+        writer.batch_record = None;
+        writer.sums = None;
+        writer.unpublished |= loaded.is_new;
+        writer.known = match &loaded.segment {
+            Some(segment) => {
+                Some(segment.file.stat().map_err(Error::io("read", &self.paths.data))?)
+            }
+            None => None,
+        };
+        let mut view = self.write_view();
+        let pending = std::mem::take(&mut view.pending);
+        *view = View {
+            segment: loaded.segment,
+            index: loaded.index,
+            pending: Pending::default(),
+            is_doubtful: loaded.is_doubtful,
+        };
+        replay(&mut view, &pending).map_err(|fault| fault_error(fault, &self.paths.data))
+    }
+
+    /// Publishes a built index. It is a convenience for others: without it they
+    /// build it themselves, so a failure is not the caller's trouble.
+    fn publish_quietly(&self, writer: &mut Writer) {
+        if !writer.unpublished {
+            return;
+        }
+        let mut view = self.write_view();
+        let Some(segment) = view.segment.clone() else { return };
+        if writer.index.publish(&mut view.index, &*segment).is_ok() {
+            writer.unpublished = false;
+        }
+    }
+
+    /// Builds the index again from the data file.
+    pub(crate) fn reindex(&self, progress: Progress<'_>) -> Result<()> {
+        self.check_writable()?;
+        let mut writer = self.idle_writer()?;
+        self.take_lock(&mut writer)?;
+        self.reload(&mut writer, true, progress)?;
+        self.flush_as(&mut writer)
+    }
+
+    /// Whether another process has published since we read the head.
+    pub(super) fn head_has_moved(&self, writer: &Writer) -> bool {
+        let generation = Head::generation(&*self.files, &self.paths.head);
+        generation.ok() != Some(writer.index.generation())
+    }
+}
+
+/// Adds pending lines to a new view, so that their effect on its count is right.
+fn replay(view: &mut View, pending: &Pending) -> Result<(), IndexFault> {
+    let mut older = Vec::new();
+    for (text, is_tombstone) in pending.lines() {
+        let id = match line::examine(text) {
+            Ok(line::Line::Document { id, .. }) => id.into_owned(),
+            Ok(line::Line::Tombstone(id)) => id.to_owned(),
+            _ => unreachable!("pending lines are ours and valid"),
+        };
+        let existed = view.find(&id, id_hash(&id), &mut older)?.document().is_some();
+        view.pending.push(&id, text, is_tombstone);
+        view.pending.live_change += i64::from(!is_tombstone) - i64::from(existed);
+    }
+    Ok(())
+}

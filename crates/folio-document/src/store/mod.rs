@@ -1,0 +1,293 @@
+//! The lines layout: one data file, its index, one writer and many readers.
+//!
+//! A write goes into memory (`Pending`), from there to the end of the data file,
+//! is made durable by a sync, and then published in the index:
+//!
+//! ```text
+//! put      encode one line → pending → (every_put: settle → sync → publish)
+//! flush    settle: append pending to the file, resolve it into the index → sync → publish
+//! batch    open record → append as it comes → sync → close record → resolve → publish
+//! open     is the index right for the file? use it, extend it, or build it again
+//! get      pending → delta → runs → line from the file → verify checksum and id
+//! ```
+//!
+//! `view` is behind a lock that readers share; `writer` is the one who may
+//! change it. A writer takes `writer` first, then `view`.
+
+mod batch;
+mod batch_record;
+mod check;
+mod compact;
+mod flush;
+mod harvest;
+mod heal;
+mod load;
+mod paths;
+mod publish;
+mod put;
+mod scan;
+mod view;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard,
+    RwLockWriteGuard,
+};
+use std::thread::ThreadId;
+
+use folio_file::{File, FileSystem, Stat, WriterGuard, WriterLock};
+
+pub(crate) use batch::LineBatch;
+pub(crate) use paths::Paths;
+pub(crate) use scan::LineScan;
+
+use crate::error::{Error, Result};
+use crate::index::{BlockSums, id_hash};
+use crate::manifest::Manifest;
+use crate::options::{Access, CollectionOptions};
+use crate::report::{Notice, Stats};
+use batch_record::{BatchRecord, BatchSlot};
+use flush::GroupCommit;
+use publish::IndexWriter;
+use view::View;
+
+/// A collection in the lines layout, shared by all its handles.
+#[derive(Debug)]
+pub(crate) struct LineStore {
+    name: String,
+    files: Arc<dyn FileSystem>,
+    paths: Paths,
+    options: CollectionOptions,
+    lock: Arc<WriterLock>,
+    view: RwLock<View>,
+    writer: Mutex<Writer>,
+    /// Told when a batch ends, for those who wait to write.
+    batch_ended: Condvar,
+    commit: GroupCommit,
+    notices: Mutex<Vec<Notice>>,
+    /// Why a sync failed, once one has.
+    poison: OnceLock<String>,
+    is_closed: AtomicBool,
+}
+
+/// What only the writer touches.
+#[derive(Debug)]
+struct Writer {
+    index: IndexWriter,
+    manifest: Manifest,
+    /// The right to write, while there is something to write.
+    guard: Option<WriterGuard>,
+    /// The data file, open for appending.
+    data: Option<Arc<dyn File>>,
+    batch_record: Option<BatchRecord>,
+    /// Block sums up to the end of the indexed data.
+    sums: Option<BlockSums>,
+    /// The data file as we left it: anything else is somebody else's doing.
+    known: Option<Stat>,
+    /// The thread whose batch is open.
+    batch_owner: Option<ThreadId>,
+    /// New directory entries that a power cut could still take back.
+    names_unsynced: bool,
+    /// Data in the file that is not yet synced.
+    data_unsynced: bool,
+    /// What was settled is not yet published.
+    unpublished: bool,
+    /// Counts puts and deletes, for writers that wait for a common sync.
+    sequence: u64,
+    /// The line being encoded, kept for its memory.
+    line: Vec<u8>,
+    /// The older line of the id being written, kept for its memory.
+    older: Vec<u8>,
+}
+
+impl LineStore {
+    pub(crate) fn open(
+        files: Arc<dyn FileSystem>,
+        paths: Paths,
+        name: &str,
+        options: &CollectionOptions,
+        lock: Arc<WriterLock>,
+        manifest: Manifest,
+    ) -> Result<Arc<Self>> {
+        let index = IndexWriter::new(Arc::clone(&files), paths.meta.clone(), None, true);
+        let writer = Writer {
+            index,
+            manifest,
+            guard: None,
+            data: None,
+            batch_record: None,
+            sums: None,
+            known: None,
+            batch_owner: None,
+            names_unsynced: false,
+            data_unsynced: false,
+            unpublished: false,
+            sequence: 0,
+            line: Vec::new(),
+            older: Vec::new(),
+        };
+        let store = Self {
+            name: name.to_owned(),
+            files,
+            paths,
+            options: options.clone(),
+            lock,
+            view: RwLock::default(),
+            writer: Mutex::new(writer),
+            batch_ended: Condvar::new(),
+            commit: GroupCommit::default(),
+            notices: Mutex::default(),
+            poison: OnceLock::new(),
+            is_closed: AtomicBool::new(false),
+        };
+        store.refresh()?;
+        Ok(Arc::new(store))
+    }
+
+    pub(crate) fn is_created(&self) -> bool {
+        self.read_view().segment.is_some()
+    }
+
+    pub(crate) fn take_notices(&self) -> Vec<Notice> {
+        std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn get_into(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
+        self.check_open()?;
+        let hash = id_hash(id);
+        self.healing(|view| {
+            let found = view.find(id, hash, text)?;
+            Ok(found.document().is_some())
+        })
+        .and_then(|found| {
+            if found { Ok(true) } else { self.confirm_missing(|| self.get_into(id, text)) }
+        })
+    }
+
+    /// A miss counts only once the whole file has been looked at.
+    fn confirm_missing(&self, again: impl FnOnce() -> Result<bool>) -> Result<bool> {
+        if self.read_view().is_doubtful {
+            self.verify()?;
+            return again();
+        }
+        Ok(false)
+    }
+
+    pub(crate) fn count(&self) -> Result<u64> {
+        self.check_open()?;
+        if self.read_view().is_doubtful {
+            self.verify()?;
+        }
+        Ok(self.read_view().count())
+    }
+
+    pub(crate) fn stats(&self) -> Result<Stats> {
+        self.count()?;
+        self.settle_if_pending()?;
+        let view = self.read_view();
+        let state = &view.index.state;
+        let index_size = match self.files.read_directory(&self.paths.meta) {
+            Ok(entries) => entries
+                .iter()
+                .filter(|entry| crate::index::is_index_file(&entry.name))
+                .filter_map(|entry| self.files.stat(&self.paths.meta.join(&entry.name)).ok())
+                .map(|stat| stat.size)
+                .sum(),
+            Err(_) => 0,
+        };
+        Ok(Stats {
+            document_count: view.count(),
+            dead_count: state.skip_count,
+            live_size: state.live_size,
+            data_size: view.segment.as_ref().map_or(0, |_| state.data_end),
+            index_size,
+        })
+    }
+
+    /// How far the last committed import of this source came.
+    pub(crate) fn import_position(&self, source: u64) -> Result<Option<u64>> {
+        let slot = BatchSlot::read(&*self.files, &self.paths.batch);
+        let slot = slot.map_err(Error::io("read", &self.paths.batch))?;
+        Ok(slot.filter(|slot| slot.source == source && source != 0).map(|slot| slot.position))
+    }
+
+    fn check_open(&self) -> Result<()> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(Error::Closed { collection: self.name.clone() });
+        }
+        Ok(())
+    }
+
+    /// Whether writes are possible at all.
+    fn check_writable(&self) -> Result<()> {
+        self.check_open()?;
+        if self.options.access == Access::Read {
+            let reason = "open the database for writing".to_owned();
+            return Err(Error::ReadOnly { collection: self.name.clone(), reason });
+        }
+        match self.poison.get() {
+            Some(cause) => {
+                Err(Error::Poisoned { collection: self.name.clone(), cause: cause.clone() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
+    }
+
+    fn read_view(&self) -> RwLockReadGuard<'_, View> {
+        self.view.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write_view(&self) -> RwLockWriteGuard<'_, View> {
+        self.view.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The writer, whoever's batch is open.
+    fn any_writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The writer, once no batch is open.
+    fn idle_writer(&self) -> Result<MutexGuard<'_, Writer>> {
+        let mut writer = self.any_writer();
+        while let Some(owner) = writer.batch_owner {
+            if owner == std::thread::current().id() {
+                return Err(Error::Invalid(format!(
+                    "a batch is open on collection {:?} in this thread; commit or drop it first",
+                    self.name
+                )));
+            }
+            writer = self.batch_ended.wait(writer).unwrap_or_else(PoisonError::into_inner);
+        }
+        Ok(writer)
+    }
+
+    /// Remembers that a sync failed: from now on nothing can be promised.
+    fn poison(&self, path: &std::path::Path, error: std::io::Error) -> Error {
+        let _ = self.poison.set(error.to_string());
+        Error::io("sync", path)(error)
+    }
+
+    /// Flushes and refuses everything from now on.
+    pub(crate) fn close(&self) -> Result<()> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let flushed =
+            if self.options.access == Access::Read { Ok(()) } else { self.flush_and_count() };
+        self.is_closed.store(true, Ordering::Release);
+        flushed
+    }
+}
+
+impl Drop for LineStore {
+    /// Writes what is pending. A failure has nobody to go to here; `close` reports it.
+    fn drop(&mut self) {
+        if self.options.access == Access::ReadWrite && self.poison.get().is_none() {
+            let _ = self.close();
+        }
+    }
+}

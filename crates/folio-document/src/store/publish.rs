@@ -1,0 +1,315 @@
+//! Writing the index: runs, and the head that publishes them.
+//!
+//! Nothing here is synced. An index that a power cut tears is noticed by its
+//! checksums and built again; the data file, which is synced, is the truth.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use folio_file::{File, FileSystem, OpenMode};
+
+use crate::error::{Error, Result};
+use crate::index::{
+    DELTA_LIMIT, Delta, Entry, HEAD_NAME, Head, Index, IndexFault, LineSource, Run, RunContent,
+    RunName, RunSink, delta_record, is_index_file, merge_runs, runs_to_merge,
+};
+
+/// Where new runs go, and what of the delta is on disk already.
+#[derive(Debug)]
+pub(crate) struct IndexWriter {
+    files: Arc<dyn FileSystem>,
+    meta: PathBuf,
+    /// Runs are kept in memory and nothing is published.
+    in_memory: bool,
+    generation: u64,
+    next_run: u64,
+    /// The published head, and where its next record goes.
+    head: Option<(Arc<dyn File>, u64)>,
+    /// How much of the delta the published head has.
+    published: DeltaLengths,
+    /// Whether the runs differ from those in the published head.
+    is_dirty: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct DeltaLengths {
+    entries: usize,
+    skips: usize,
+    blocks: usize,
+}
+
+impl DeltaLengths {
+    fn of(delta: &Delta) -> Self {
+        Self { entries: delta.len(), skips: delta.skips.len(), blocks: delta.blocks.len() }
+    }
+}
+
+impl IndexWriter {
+    /// Goes on from a head that was read, or from nothing.
+    pub(crate) fn new(
+        files: Arc<dyn FileSystem>,
+        meta: PathBuf,
+        head: Option<&Head>,
+        in_memory: bool,
+    ) -> Self {
+        let published = head.map_or_else(DeltaLengths::default, |head| DeltaLengths {
+            entries: head.entries.len(),
+            skips: head.skips.len(),
+            blocks: head.blocks.len(),
+        });
+        Self {
+            files,
+            meta,
+            in_memory,
+            generation: head.map_or(0, |head| head.generation),
+            next_run: head.map_or(0, |head| head.next_run),
+            head: None,
+            published,
+            is_dirty: head.is_none(),
+        }
+    }
+
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    pub(crate) fn is_in_memory(&self) -> bool {
+        self.in_memory
+    }
+
+    /// Forgets the published index: the next publication writes all of it anew.
+    pub(crate) fn start_over(&mut self) {
+        self.is_dirty = true;
+        self.published = DeltaLengths::default();
+        self.head = None;
+    }
+
+    /// Makes a run of the delta, and of older runs of similar size with it.
+    pub(crate) fn spill(
+        &mut self,
+        index: &mut Index,
+        lines: &impl LineSource,
+    ) -> Result<(), IndexFault> {
+        if index.delta.len() == 0 && index.delta.skips.is_empty() && index.delta.blocks.is_empty() {
+            return Ok(());
+        }
+        let delta = &index.delta;
+        let entries = newest_of_each(delta.entries(), lines)?;
+        let mut skips = delta.skips.clone();
+        skips.sort_unstable();
+        let first_block = index.block_count() - delta.blocks.len() as u64;
+        let content = RunContent {
+            entry_limit: entries.len() as u64,
+            entries: entries.into_iter().map(Ok),
+            skips: skips.into_iter().map(Ok),
+            first_block,
+            blocks: delta.blocks.iter().copied().map(Ok),
+            data_end: index.state.data_end,
+        };
+        let (sink, number) = self.sink()?;
+        let run = content.write(&sink, number)?;
+        index.delta = Delta::default();
+        self.add(index, run, lines)
+    }
+
+    /// Adds a run of sorted entries, as a large batch leaves them, newer than the delta.
+    pub(crate) fn add_run(
+        &mut self,
+        index: &mut Index,
+        entries: Vec<Entry>,
+        mut skips: Vec<u64>,
+        blocks: Vec<u64>,
+        lines: &impl LineSource,
+    ) -> Result<(), IndexFault> {
+        self.spill(index, lines)?;
+        skips.sort_unstable();
+        let content = RunContent {
+            entry_limit: entries.len() as u64,
+            entries: entries.into_iter().map(Ok),
+            skips: skips.into_iter().map(Ok),
+            first_block: index.block_count(),
+            blocks: blocks.into_iter().map(Ok),
+            data_end: index.state.data_end,
+        };
+        let (sink, number) = self.sink()?;
+        let run = content.write(&sink, number)?;
+        self.add(index, run, lines)
+    }
+
+    /// Puts a new run on top and merges those that have become too alike in size.
+    fn add(
+        &mut self,
+        index: &mut Index,
+        run: Run,
+        lines: &impl LineSource,
+    ) -> Result<(), IndexFault> {
+        self.is_dirty = true;
+        self.published = DeltaLengths::default();
+        index.runs.push(Arc::new(run));
+        let counts: Vec<u64> = index.runs.iter().map(|run| run.entry_count()).collect();
+        let taken = runs_to_merge(&counts);
+        if taken > 1 {
+            let first = index.runs.len() - taken;
+            let (sink, number) = self.sink()?;
+            let merged = merge_runs(&index.runs[first..], first == 0, lines, &sink, number)?;
+            index.runs.truncate(first);
+            index.runs.push(Arc::new(merged));
+        }
+        Ok(())
+    }
+
+    fn sink(&mut self) -> io::Result<(RunSink, u64)> {
+        self.next_run += 1;
+        let number = self.next_run;
+        if self.in_memory {
+            return Ok((RunSink::Memory, number));
+        }
+        let path = self.meta.join(RunName::file_name(number));
+        match self.files.open(&path, OpenMode::CreateNew) {
+            Ok(file) => Ok((RunSink::File(file), number)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.files.remove_file(&path)?; // left behind by a crash
+                Ok((RunSink::File(self.files.open(&path, OpenMode::CreateNew)?), number))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes the index as it is visible to other processes.
+    pub(crate) fn publish(
+        &mut self,
+        index: &mut Index,
+        lines: &impl LineSource,
+    ) -> Result<(), IndexFault> {
+        if self.in_memory {
+            return Ok(());
+        }
+        if index.delta.len() > DELTA_LIMIT || index.delta.skips.len() > 4 * DELTA_LIMIT {
+            self.spill(index, lines)?;
+        }
+        if !self.is_dirty && self.append_record(index)? {
+            return Ok(());
+        }
+        self.write_generation(index)?;
+        Ok(())
+    }
+
+    /// Appends what is new in the delta; `false` when the head must be written anew.
+    fn append_record(&mut self, index: &Index) -> io::Result<bool> {
+        if self.head.is_none() {
+            let file = self.files.open(&self.meta.join(HEAD_NAME), OpenMode::Write)?;
+            let size = file.stat()?.size;
+            self.head = Some((file, size));
+        }
+        let Some((file, end)) = &mut self.head else { return Ok(false) };
+        let delta = &index.delta;
+        let record = delta_record(
+            &index.state,
+            &delta.entries()[self.published.entries..],
+            &delta.skips[self.published.skips..],
+            &delta.blocks[self.published.blocks..],
+        );
+        if *end + record.len() as u64 > RECORDS_LIMIT {
+            return Ok(false);
+        }
+        file.write_at(&record, *end)?;
+        *end += record.len() as u64;
+        self.published = DeltaLengths::of(delta);
+        Ok(true)
+    }
+
+    /// Writes a head of the next generation and puts it in the place of the last.
+    fn write_generation(&mut self, index: &Index) -> io::Result<()> {
+        self.generation += 1;
+        let name = |run: &Arc<Run>| RunName {
+            number: run.number,
+            size: run.file_size(),
+            header_sum: run.header_sum(),
+        };
+        let head = Head {
+            generation: self.generation,
+            next_run: self.next_run,
+            runs: index.runs.iter().map(name).collect(),
+            state: index.state,
+            ..Head::default()
+        };
+        let delta = &index.delta;
+        let mut bytes = head.to_bytes();
+        bytes.extend(delta_record(&index.state, delta.entries(), &delta.skips, &delta.blocks));
+        let path = self.meta.join(HEAD_NAME);
+        let staged = self.meta.join(format!("{HEAD_NAME}.new"));
+        match self.files.remove_file(&staged) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = self.files.open(&staged, OpenMode::CreateNew)?;
+        file.write_at(&bytes, 0)?;
+        self.files.rename(&staged, &path)?;
+        self.head = Some((file, bytes.len() as u64));
+        self.published = DeltaLengths::of(delta);
+        self.is_dirty = false;
+        self.remove_unused_runs(index);
+        Ok(())
+    }
+
+    /// Removes run files that no head names any more. Open readers keep theirs.
+    /// What cannot be removed now is tried again with the next generation.
+    fn remove_unused_runs(&self, index: &Index) {
+        let Ok(entries) = self.files.read_directory(&self.meta) else { return };
+        let is_used =
+            |name: &str| index.runs.iter().any(|run| RunName::file_name(run.number) == name);
+        for entry in entries {
+            if is_index_file(&entry.name) && entry.name != HEAD_NAME && !is_used(&entry.name) {
+                let _ = self.files.remove_file(&self.meta.join(&entry.name));
+            }
+        }
+    }
+}
+
+/// Records may make the head this large before it is written anew.
+const RECORDS_LIMIT: u64 = 1 << 20;
+
+/// The newest entry of each id, by hash.
+fn newest_of_each(entries: &[Entry], lines: &impl LineSource) -> Result<Vec<Entry>, IndexFault> {
+    let mut newest_first: Vec<Entry> = entries.iter().rev().copied().collect();
+    newest_first.sort_by_key(|entry| entry.hash); // stable: the newest stays first
+    let mut kept: Vec<Entry> = Vec::with_capacity(newest_first.len());
+    let mut text = Vec::new();
+    for group in newest_first.chunk_by(|a, b| a.hash == b.hash) {
+        if group.len() == 1 || !group.iter().any(|entry| entry.is_collided()) {
+            kept.push(group[0]);
+            continue;
+        }
+        let mut seen = Vec::new();
+        for &entry in group {
+            let id = crate::index::read_id(entry, lines, &mut text)?;
+            if !seen.contains(&id) {
+                seen.push(id);
+                kept.push(entry);
+            }
+        }
+    }
+    Ok(kept)
+}
+
+/// The error a caller sees for a fault that healing did not cure.
+pub(crate) fn fault_error(fault: IndexFault, path: &std::path::Path) -> Error {
+    match fault {
+        IndexFault::Io(source) => {
+            Error::Io { action: "read or write", path: path.to_owned(), source }
+        }
+        IndexFault::Line { offset } => Error::Corrupted {
+            path: path.to_owned(),
+            offset,
+            reason: "the line changes while it is read".to_owned(),
+            repair: "wait until the other program has saved it, then try again".to_owned(),
+        },
+        IndexFault::Page { .. } | IndexFault::Run { .. } => Error::Corrupted {
+            path: path.to_owned(),
+            offset: 0,
+            reason: fault.to_string(),
+            repair: "run `folio reindex`".to_owned(),
+        },
+    }
+}

@@ -1,0 +1,214 @@
+//! Scanning the data file in order: large reads, block checksums, no parsing.
+
+use std::sync::Arc;
+
+use super::LineStore;
+use super::publish::fault_error;
+use crate::error::{Error, Result};
+use crate::index::{BLOCK_SIZE, Blocks, IndexFault, SkipCursor, block_sum};
+use crate::segment::Segment;
+
+/// Blocks read at once: the buffer stays in the second-level cache.
+const BLOCKS_PER_READ: u64 = 4;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// So often a scan that has given nothing yet begins again on a changed file.
+const RESTARTS: u32 = 3;
+
+/// Yields the live lines of a collection, as of when the scan began.
+#[derive(Debug)]
+pub(crate) struct LineScan {
+    store: Arc<LineStore>,
+    state: Option<ScanState>,
+    /// Lines given so far.
+    given: u64,
+    restarts: u32,
+}
+
+#[derive(Debug)]
+struct ScanState {
+    segment: Arc<Segment>,
+    blocks: Blocks,
+    skips: SkipCursor,
+    next_skip: u64,
+    end: u64,
+    buffer: Vec<u8>,
+    /// File offset of `buffer[0]`.
+    base: u64,
+    filled: usize,
+    /// Where the next line starts in the buffer.
+    at: usize,
+    /// Where lines of the buffer end, in order; `next_end` is the first not given.
+    ends: Vec<u32>,
+    next_end: usize,
+}
+
+impl LineScan {
+    pub(crate) fn new(store: &Arc<LineStore>) -> Result<Self> {
+        store.check_open()?;
+        store.settle_if_pending()?;
+        let mut scan = Self { store: Arc::clone(store), state: None, given: 0, restarts: 0 };
+        scan.restart()?;
+        Ok(scan)
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        let store = Arc::clone(&self.store);
+        self.state = store.healing(|view| {
+            let Some(segment) = &view.segment else { return Ok(None) };
+            let index = &view.index;
+            let skips = SkipCursor::new(&index.runs, index.delta.skips.clone())?;
+            Ok(Some(ScanState {
+                segment: Arc::clone(segment),
+                blocks: index.blocks(),
+                next_skip: skips.peek(),
+                skips,
+                end: index.state.data_end,
+                buffer: Vec::new(),
+                base: 0,
+                filled: 0,
+                at: 0,
+                ends: Vec::new(),
+                next_end: 0,
+            }))
+        })?;
+        Ok(())
+    }
+
+    /// The next live line, without its end.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
+        loop {
+            let Some(state) = &mut self.state else { return Ok(None) };
+            match state.next() {
+                Ok(Some((start, end))) => {
+                    self.given += 1;
+                    let state = self.state.as_ref().expect("just used");
+                    return Ok(Some(&state.buffer[start..end]));
+                }
+                Ok(None) => return Ok(None),
+                Err(fault) => self.recover(fault)?,
+            }
+        }
+    }
+
+    /// The file is not what was indexed: begins again if nothing was given yet.
+    #[cold]
+    fn recover(&mut self, fault: IndexFault) -> Result<()> {
+        let path = &self.store.paths.data;
+        if let IndexFault::Io(error) = fault {
+            return Err(Error::io("read", path)(error));
+        }
+        self.store.heal(&fault)?;
+        self.restarts += 1;
+        if self.given > 0 || self.restarts > RESTARTS {
+            return Err(Error::Corrupted {
+                path: path.clone(),
+                offset: self.state.as_ref().map_or(0, |state| state.base),
+                reason: "the file was changed while it was scanned".to_owned(),
+                repair: "its index is built again; repeat the scan".to_owned(),
+            });
+        }
+        self.restart()
+    }
+
+    /// Bytes gone through, and in all.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        self.state.as_ref().map_or((0, 0), |state| (state.base + state.at as u64, state.end))
+    }
+}
+
+impl ScanState {
+    /// The next live line's place in the buffer.
+    #[inline]
+    fn next(&mut self) -> Result<Option<(usize, usize)>, IndexFault> {
+        loop {
+            let Some((start, end)) = self.next_line()? else { return Ok(None) };
+            let offset = self.base + start as u64;
+            if offset >= self.next_skip {
+                let is_skipped = self.pass_skips(offset)?;
+                if is_skipped {
+                    continue;
+                }
+            }
+            return Ok(Some((start, end)));
+        }
+    }
+
+    /// Moves behind the skips up to `offset`; answers whether it was one.
+    fn pass_skips(&mut self, offset: u64) -> Result<bool, IndexFault> {
+        if self.next_skip < offset {
+            self.skips.pass(offset - 1)?;
+        }
+        let is_skipped = self.skips.peek() == offset;
+        if is_skipped {
+            self.skips.pass(offset)?;
+        }
+        self.next_skip = self.skips.peek();
+        Ok(is_skipped)
+    }
+
+    /// The next line of any kind.
+    #[inline]
+    fn next_line(&mut self) -> Result<Option<(usize, usize)>, IndexFault> {
+        while self.next_end == self.ends.len() {
+            if self.fill()? {
+                continue;
+            }
+            if self.at == self.filled {
+                return Ok(None);
+            }
+            self.ends.push(self.filled as u32); // the last line has no line feed
+        }
+        let end = self.ends[self.next_end] as usize;
+        self.next_end += 1;
+        let mut start = self.at;
+        self.at = (end + 1).min(self.filled);
+        if self.base == 0 && start == 0 && self.buffer.starts_with(BYTE_ORDER_MARK) {
+            start = BYTE_ORDER_MARK.len();
+        }
+        let is_crlf = end > start && self.buffer[end - 1] == b'\r';
+        Ok(Some((start, end - usize::from(is_crlf))))
+    }
+
+    /// Reads the next blocks behind the line that is begun; `false` at the end.
+    fn fill(&mut self) -> Result<bool, IndexFault> {
+        let kept = self.filled - self.at;
+        let position = self.base + self.filled as u64;
+        if position >= self.end {
+            return Ok(false);
+        }
+        self.buffer.copy_within(self.at..self.filled, 0);
+        self.base += self.at as u64;
+        self.at = 0;
+        let wanted = (self.end - position).min(BLOCKS_PER_READ * BLOCK_SIZE) as usize;
+        if self.buffer.len() < kept + wanted {
+            self.buffer.resize(kept + wanted, 0);
+        }
+        self.filled = kept + wanted;
+        let read = self.segment.file.read_at(&mut self.buffer[kept..self.filled], position)?;
+        if read < wanted {
+            return Err(IndexFault::Line { offset: position + read as u64 });
+        }
+        self.verify(kept, position)?;
+        self.ends.clear();
+        self.next_end = 0;
+        let found = memchr::memchr_iter(b'\n', &self.buffer[kept..self.filled]);
+        self.ends.extend(found.map(|at| (at + kept) as u32));
+        Ok(true)
+    }
+
+    /// Compares the blocks just read with their checksums.
+    fn verify(&self, kept: usize, position: u64) -> Result<(), IndexFault> {
+        for (number, bytes) in
+            self.buffer[kept..self.filled].chunks(BLOCK_SIZE as usize).enumerate()
+        {
+            let block = position / BLOCK_SIZE + number as u64;
+            if self.blocks.sum(block, bytes.len() as u64)? != Some(block_sum(bytes)) {
+                return Err(IndexFault::Line { offset: block * BLOCK_SIZE });
+            }
+        }
+        Ok(())
+    }
+}

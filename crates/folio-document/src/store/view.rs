@@ -1,0 +1,100 @@
+//! What readers see: the indexed file, and lines that are not in it yet.
+
+use std::sync::Arc;
+
+use crate::index::{Delta, Entry, Found, Index, IndexFault, id_hash, line_sum};
+use crate::line;
+use crate::segment::Segment;
+
+/// Lines that were accepted but not yet written to the file.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    pub(crate) bytes: Vec<u8>,
+    /// Entries whose offsets count from the start of `bytes`.
+    pub(crate) delta: Delta,
+    /// Documents they add, less those they delete.
+    pub(crate) live_change: i64,
+}
+
+impl Pending {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Adds a line and its end.
+    pub(crate) fn push(&mut self, id: &str, text: &[u8], is_tombstone: bool) {
+        let (hash, sum, offset) = (id_hash(id), line_sum(text), self.bytes.len() as u64);
+        self.bytes.extend_from_slice(text);
+        self.bytes.push(b'\n');
+        self.delta.push(if is_tombstone {
+            Entry::tombstone(hash, offset, sum)
+        } else {
+            Entry::document(hash, offset, text.len() as u32, sum)
+        });
+    }
+
+    /// The newest entry of an id; `text` receives its line if it is a document.
+    fn find(&self, id: &str, hash: u64, text: &mut Vec<u8>) -> Option<Entry> {
+        if self.is_empty() {
+            return None;
+        }
+        self.delta.find(hash, |entry| {
+            if entry.is_tombstone() {
+                return (line_sum(&line::tombstone(id)) == entry.sum()).then_some(entry);
+            }
+            let found = self.line(entry);
+            (line::id_of_valid_line(found).as_deref() == Some(id)).then(|| {
+                text.clear();
+                text.extend_from_slice(found);
+                entry
+            })
+        })
+    }
+
+    /// The text of a pending document.
+    pub(crate) fn line(&self, entry: Entry) -> &[u8] {
+        let start = entry.offset() as usize;
+        &self.bytes[start..start + entry.size() as usize]
+    }
+
+    /// Every pending line in order: its text, and whether it is a tombstone.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (&[u8], bool)> {
+        let texts = self.bytes.split(|&byte| byte == b'\n');
+        texts.zip(self.delta.entries()).map(|(text, entry)| (text, entry.is_tombstone()))
+    }
+}
+
+/// A consistent picture of a collection.
+#[derive(Debug, Default)]
+pub(crate) struct View {
+    /// `None` while the collection has no data file.
+    pub(crate) segment: Option<Arc<Segment>>,
+    pub(crate) index: Index,
+    pub(crate) pending: Pending,
+    /// Only the end of a grown file was looked at: that an id is missing, and
+    /// how many there are, may be said once the rest has been verified.
+    pub(crate) is_doubtful: bool,
+}
+
+impl View {
+    /// Looks an id up, the newest first. `text` receives the line of a document.
+    #[inline]
+    pub(crate) fn find(
+        &self,
+        id: &str,
+        hash: u64,
+        text: &mut Vec<u8>,
+    ) -> Result<Found, IndexFault> {
+        if let Some(entry) = self.pending.find(id, hash, text) {
+            return Ok(Found { entry: Some(entry), collided: false });
+        }
+        match &self.segment {
+            Some(segment) => self.index.find(id, hash, &**segment, text),
+            None => Ok(Found { entry: None, collided: false }),
+        }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.index.state.live_count.saturating_add_signed(self.pending.live_change)
+    }
+}
