@@ -1,51 +1,130 @@
-//! Atomic batches.
+//! Atomic batches as their users see them.
 
+use std::sync::Arc;
+
+use folio_types::check_document_id;
 use serde_json::Value;
 
-use crate::{BatchCounts, Put, Result};
+use crate::Collection;
+use crate::error::{Error, Result};
+use crate::line::{self, Line};
+use crate::report::BatchCounts;
+use crate::store::{LineBatch, LineStore};
 
-/// An open batch: nothing of it is visible before `commit`, and dropping it undoes it.
-/// One batch or other write is under way at a time; readers go on undisturbed.
+/// An open batch. Nothing of it is seen before [`Batch::commit`]; dropping it
+/// undoes it. One batch or other write is under way at a time, readers go on
+/// undisturbed.
 #[derive(Debug)]
-pub struct Batch {}
+pub struct Batch {
+    lines: LineBatch,
+    collection: Collection,
+    /// The line being encoded, kept for its memory.
+    line: Vec<u8>,
+}
 
-#[allow(unused_variables, clippy::todo, missing_docs)]
 impl Batch {
-    /// Adds a document. The count of inserted and replaced is known at commit.
+    pub(crate) fn begin(collection: Collection, store: &Arc<LineStore>) -> Result<Self> {
+        Ok(Self { lines: LineBatch::begin(store)?, collection, line: Vec::new() })
+    }
+
+    /// Adds a document. Whether it inserts or replaces is counted at commit.
+    ///
+    /// # Errors
+    /// As [`Collection::put`]. The batch stays as it was and can go on.
     pub fn put(&mut self, id: &str, document: &Value) -> Result<()> {
-        todo!()
+        check_document_id(id)?;
+        self.collection.check_rules(|| Ok(document.clone()))?;
+        self.line.clear();
+        line::encode_value(id, document, &mut self.line)?;
+        self.lines.push(id, &self.line, false)
     }
-    pub fn put_raw(&mut self, id: &str, json: &str) -> Result<()> {
-        todo!()
+
+    /// Adds JSON text under an id, or under the `_id` it carries.
+    ///
+    /// # Errors
+    /// As [`Collection::put_raw`], and [`Error::NoId`].
+    pub fn put_raw(&mut self, id: Option<&str>, json: &str) -> Result<()> {
+        let (id, line) = line::normalize(id, json)?;
+        self.check_line(line.as_bytes())?;
+        self.lines.push(&id, line.as_bytes(), false)
     }
-    /// Adds a ready line (one JSON object with `_id`, no line end), validated.
+
+    /// Adds a ready line: one JSON object with its `_id`, without a line end. It is
+    /// validated and stored as it is, unless `_id` has to be moved to the front.
+    ///
+    /// # Errors
+    /// [`Error::Json`] and [`Error::NoId`] for the line, else as [`Collection::put`].
+    #[inline]
     pub fn put_line(&mut self, line: &[u8]) -> Result<()> {
-        todo!()
+        let examined = line::examine(line)
+            .map_err(|fault| Error::Json { offset: fault.offset, reason: fault.reason })?;
+        match examined {
+            Line::Document { id, id_first: true } if !line.contains(&b'\n') => {
+                self.check_line(line)?;
+                self.lines.push(&id, line, false)
+            }
+            Line::Document { .. } => {
+                let text = std::str::from_utf8(line).expect("examined lines are UTF-8");
+                self.put_raw(None, text)
+            }
+            Line::Blank | Line::Tombstone(_) => Err(Error::NoId),
+        }
     }
-    /// As `put_line` for lines the caller has written with this library before:
-    /// `_id` first, valid JSON. Only the id is looked at.
+
+    /// Adds a line that this library has written before: valid JSON on one line,
+    /// `_id` first. Only the id is looked at; a line that breaks the promise is
+    /// found, and reported, when the collection is next indexed.
+    ///
+    /// # Errors
+    /// [`Error::NoId`], [`Error::Name`], else as [`Collection::put`].
+    #[inline]
     pub fn put_line_trusted(&mut self, line: &[u8]) -> Result<()> {
-        todo!()
+        let id = line::id_of_valid_line(line).ok_or(Error::NoId)?;
+        check_document_id(&id)?;
+        self.lines.push(&id, line, false)
     }
+
+    /// Deletes a document, of this batch or before it.
+    ///
+    /// # Errors
+    /// As [`Collection::delete`].
     pub fn delete(&mut self, id: &str) -> Result<()> {
-        todo!()
+        check_document_id(id)?;
+        self.lines.push(id, &line::tombstone(id), true)
     }
+
     /// Whether the id has a document, in this batch or before it.
-    pub fn exists(&mut self, id: &str) -> Result<bool> {
-        todo!()
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn exists(&self, id: &str) -> Result<bool> {
+        self.lines.exists(id)
     }
-    /// Bytes of lines added so far.
+
+    /// Bytes of the lines added so far, line ends included.
+    #[must_use]
     pub fn size(&self) -> u64 {
-        todo!()
+        self.lines.size()
     }
-    /// Remembers with the commit how far into which source the import has come.
+
+    /// Remembers with the commit how far into which source (a fingerprint of it)
+    /// an import has come; see [`Collection::import_position`].
     pub fn set_import_position(&mut self, source: u64, position: u64) {
-        todo!()
+        self.lines.set_import_position(source, position);
     }
-    /// Makes the batch durable (unless durability is `None`) and visible.
+
+    /// Makes the batch durable, unless durability is `None`, and visible.
+    ///
+    /// # Errors
+    /// As [`Collection::put`]; then nothing of the batch is stored.
     pub fn commit(self) -> Result<BatchCounts> {
-        todo!()
+        self.lines.commit()
+    }
+
+    fn check_line(&self, line: &[u8]) -> Result<()> {
+        self.collection.check_rules(|| {
+            serde_json::from_slice(line)
+                .map_err(|_| Error::Json { offset: 0, reason: "not a JSON object" })
+        })
     }
 }
-#[allow(dead_code)]
-fn unused(_: Put) {}

@@ -4,20 +4,42 @@ use std::path::Path;
 use std::sync::Arc;
 
 use folio_file::{FileSystem, WriterLock};
+use folio_types::{check_collection_name, check_document_id};
 use serde_json::Value;
 
+use crate::error::{Error, Result};
+use crate::line;
+use crate::manifest::{FoundLayouts, Manifest};
+use crate::options::Access;
+use crate::rules::Rules;
+use crate::store::{LineStore, Paths};
 use crate::{
-    Batch, BatchCounts, CheckReport, CollectionOptions, CompactReport, Document, Documents, Notice,
-    Progress, Put, Result, Scan, Stats,
+    Batch, BatchCounts, CheckReport, CollectionOptions, CompactReport, Document, Documents, Layout,
+    Notice, Progress, Put, Scan, Stats,
 };
 
-/// A collection of documents under ids. Cheap to clone; clones share one store.
+/// A collection of documents under ids. Cheap to clone; clones share one store
+/// and may be used from several threads.
 #[derive(Debug, Clone)]
-pub struct Collection {}
+pub struct Collection {
+    inner: Arc<Inner>,
+}
 
-#[allow(unused_variables, clippy::todo, missing_docs)]
+#[derive(Debug)]
+struct Inner {
+    name: String,
+    store: Arc<LineStore>,
+    rules: Rules,
+    notices: Vec<Notice>,
+}
+
 impl Collection {
     /// Opens `<database>/collections/<name>`. Nothing is created before the first write.
+    ///
+    /// # Errors
+    /// [`Error::Name`] for a name that breaks the rules, [`Error::Version`] for a
+    /// newer format, [`Error::Corrupted`] where the manifest or the data file cannot
+    /// be made sense of, [`Error::Io`].
     pub fn open(
         files: Arc<dyn FileSystem>,
         database: &Path,
@@ -25,90 +47,292 @@ impl Collection {
         options: &CollectionOptions,
         lock: Arc<WriterLock>,
     ) -> Result<Self> {
-        todo!()
+        check_collection_name(name)?;
+        let paths = Paths::new(database, name);
+        let mut notices = Vec::new();
+        let manifest = match Manifest::load(&*files, &paths.folder) {
+            Err(error @ Error::Corrupted { .. }) if options.access == Access::Read => {
+                notices.push(Notice(error.to_string()));
+                Manifest::fallback()
+            }
+            manifest => manifest?,
+        };
+        let (_layout, notice) =
+            FoundLayouts::in_folder(&*files, &paths.folder)?.choose(&manifest, options.layout);
+        notices.extend(notice);
+        let manifest = match manifest.is_stored {
+            true => manifest,
+            false => Manifest::new(name, Layout::Lines, files.now()),
+        };
+        let rules = Rules::new(name, &manifest, &options.strict)?;
+        let store = LineStore::open(files, paths, name, options, lock, manifest)?;
+        Ok(Self { inner: Arc::new(Inner { name: name.to_owned(), store, rules, notices }) })
     }
+
+    /// The collection's name.
+    #[must_use]
     pub fn name(&self) -> &str {
-        todo!()
+        &self.inner.name
     }
+
     /// Whether the collection is on disk yet.
+    #[must_use]
     pub fn is_created(&self) -> bool {
-        todo!()
+        self.inner.store.is_created()
     }
+
+    /// Stores a document, which must be a JSON object, under an id. `get` sees it
+    /// at once; the device has it as [`crate::Durability`] says.
+    ///
+    /// # Errors
+    /// [`Error::Name`], [`Error::IdMismatch`], [`Error::Invalid`] or [`Error::Schema`]
+    /// for what is put; [`Error::ReadOnly`], [`Error::Locked`], [`Error::Poisoned`] or
+    /// [`Error::Io`] where it cannot be written.
     pub fn put(&self, id: &str, document: &Value) -> Result<Put> {
-        todo!()
+        check_document_id(id)?;
+        self.check_rules(|| Ok(document.clone()))?;
+        self.inner.store.put_value(id, document)
     }
-    /// Stores JSON text as it stands: key order and number text survive;
-    /// line breaks between tokens are taken out, `_id` is put first.
+
+    /// Stores JSON text as it stands: key order and the text of numbers survive.
+    /// White space between tokens is taken out, `_id` is put first.
+    ///
+    /// # Errors
+    /// As [`Collection::put`], and [`Error::Json`].
     pub fn put_raw(&self, id: &str, json: &str) -> Result<Put> {
-        todo!()
+        let (id, line) = line::normalize(Some(id), json)?;
+        self.check_rules(|| parse(&line))?;
+        self.inner.store.put_line(&id, &line)
     }
-    /// Applies a JSON merge patch (RFC 7396) to a document, which must exist (`Ok(None)` if not).
+
+    /// Applies a JSON merge patch (RFC 7396) to a document and answers the result;
+    /// `None` when there is no such document.
+    ///
+    /// # Errors
+    /// As [`Collection::put`].
     pub fn patch(&self, id: &str, patch: &Value) -> Result<Option<Document>> {
-        todo!()
+        check_document_id(id)?;
+        let patched = self.inner.store.update(id, |line| {
+            let text = std::str::from_utf8(line)
+                .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
+            let mut value = parse(text)?;
+            merge(&mut value, patch);
+            self.check_rules(|| Ok(value.clone()))?;
+            let mut line = Vec::new();
+            line::encode_value(id, &value, &mut line)?;
+            Ok(String::from_utf8(line).expect("JSON made of strings is UTF-8"))
+        })?;
+        Ok(patched.map(|line| Document::new(id.to_owned(), line)))
     }
+
+    /// The document under an id.
+    ///
+    /// # Errors
+    /// [`Error::Io`], or [`Error::Corrupted`] where the file changes while it is read.
     pub fn get(&self, id: &str) -> Result<Option<Document>> {
-        todo!()
+        let mut line = Vec::new();
+        if !self.get_into(id, &mut line)? {
+            return Ok(None);
+        }
+        let line = String::from_utf8(line)
+            .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
+        Ok(Some(Document::new(id.to_owned(), line)))
     }
-    /// The exact line into a buffer that is reused; `false` when there is none.
+
+    /// Reads the exact line of a document into a buffer that is reused, replacing
+    /// what it held; `false`, and an undefined buffer, when there is none.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    #[inline]
     pub fn get_into(&self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
-        todo!()
+        self.inner.store.get_into(id, line)
     }
+
+    /// Whether there is a document under an id.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
     pub fn exists(&self, id: &str) -> Result<bool> {
-        todo!()
+        self.get_into(id, &mut Vec::new())
     }
-    /// Whether there was a document to delete.
+
+    /// Deletes a document; answers whether there was one.
+    ///
+    /// # Errors
+    /// As [`Collection::put`].
     pub fn delete(&self, id: &str) -> Result<bool> {
-        todo!()
+        check_document_id(id)?;
+        self.inner.store.delete(id)
     }
+
+    /// How many documents there are.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
     pub fn count(&self) -> Result<u64> {
-        todo!()
+        self.inner.store.count()
     }
+
     /// All ids, in file order, streaming.
+    ///
+    /// # Errors
+    /// As [`Collection::get`], at once or with an item.
     pub fn ids(&self) -> Result<impl Iterator<Item = Result<String>> + use<>> {
-        Ok(std::iter::empty())
+        Ok(self.scan(Scan::new())?.map(|document| document.map(Document::into_id)))
     }
+
+    /// Streams documents in file order, as of now; an update moves a document to
+    /// the end. Memory does not grow with the collection.
+    ///
+    /// # Errors
+    /// As [`Collection::get`], at once or with an item.
     pub fn scan(&self, scan: Scan) -> Result<Documents> {
-        todo!()
+        Documents::new(&self.inner.store, scan)
     }
+
     /// Begins an atomic batch: all of it or none of it is there after a crash.
+    ///
+    /// # Errors
+    /// As [`Collection::put`].
     pub fn batch(&self) -> Result<Batch> {
-        todo!()
+        Batch::begin(self.clone(), &self.inner.store)
     }
-    /// An atomic batch of `(id, document)` pairs.
-    pub fn put_many<'a>(&self, documents: impl IntoIterator<Item = (&'a str, &'a Value)>) -> Result<BatchCounts> {
-        todo!()
+
+    /// Puts documents as one atomic batch.
+    ///
+    /// # Errors
+    /// As [`Collection::put`]; then none of them is stored.
+    pub fn put_many<'a>(
+        &self,
+        documents: impl IntoIterator<Item = (&'a str, &'a Value)>,
+    ) -> Result<BatchCounts> {
+        let mut batch = self.batch()?;
+        for (id, document) in documents {
+            batch.put(id, document)?;
+        }
+        batch.commit()
     }
-    /// Makes every write so far durable and gives the writer's lock back.
+
+    /// Makes every write so far durable and gives the writer's lock back, so
+    /// that other processes may write.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; where a sync failed, later writes answer [`Error::Poisoned`].
     pub fn flush(&self) -> Result<()> {
-        todo!()
+        self.inner.store.flush()
     }
+
     /// Takes in what other processes and people have written since.
+    ///
+    /// # Errors
+    /// As [`Collection::open`].
     pub fn refresh(&self) -> Result<()> {
-        todo!()
+        self.inner.store.refresh()
     }
+
+    /// Rewrites the live documents in order and drops what is superseded; lines
+    /// that are not valid move to a file of their own.
+    ///
+    /// # Errors
+    /// As [`Collection::put`]; [`Error::Cancelled`] when the progress says so.
     pub fn compact(&self, progress: Progress<'_>) -> Result<CompactReport> {
-        todo!()
+        self.inner.store.compact(progress)
     }
+
+    /// Reads and compares everything there is; repairs nothing.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; what is wrong with the content stands in the report.
     pub fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
-        todo!()
+        let mut report = self.inner.store.check(progress)?;
+        report.problems.extend(self.inner.notices.iter().map(|notice| notice.0.clone()));
+        Ok(report)
     }
+
     /// Builds the index again from the data file.
+    ///
+    /// # Errors
+    /// As [`Collection::put`].
     pub fn reindex(&self, progress: Progress<'_>) -> Result<()> {
-        todo!()
+        self.inner.store.reindex(progress)
     }
+
+    /// Counts and sizes.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
     pub fn stats(&self) -> Result<Stats> {
-        todo!()
+        self.inner.store.stats()
     }
-    /// What was noticed since the last call; taken, so each is told once.
+
+    /// What was noticed about the files since the last call, each told once.
+    #[must_use]
     pub fn take_notices(&self) -> Vec<Notice> {
-        todo!()
+        self.inner.store.take_notices()
     }
-    /// How far the import of the source with this fingerprint had been committed.
+
+    /// How far into the source with this fingerprint the last committed import
+    /// came; `None` when the last import was of another source.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
     pub fn import_position(&self, source: u64) -> Result<Option<u64>> {
-        todo!()
+        self.inner.store.import_position(source)
     }
-    /// Flushes and closes this handle's store for every clone; later calls answer `Closed`.
+
+    /// Flushes, and closes the collection for every clone: later calls answer
+    /// [`Error::Closed`]. Closing twice is fine.
+    ///
+    /// # Errors
+    /// As [`Collection::flush`].
     pub fn close(&self) -> Result<()> {
-        todo!()
+        self.inner.store.close()
+    }
+
+    /// Holds a document against the schema, if there is one; the first document
+    /// of a strict collection makes it.
+    pub(crate) fn check_rules(&self, document: impl FnOnce() -> Result<Value>) -> Result<()> {
+        if !self.inner.rules.are_strict() {
+            return Ok(());
+        }
+        let document = document()?;
+        let first = || -> Result<Option<Value>> {
+            self.scan(Scan::new().limit(1))?
+                .next()
+                .transpose()?
+                .map(|first| first.to_value())
+                .transpose()
+        };
+        match self.inner.rules.check(&document, first)? {
+            Some(schema) => self.inner.store.set_schema(schema),
+            None => Ok(()),
+        }
+    }
+}
+
+fn parse(line: &str) -> Result<Value> {
+    serde_json::from_str(line).map_err(|error| Error::Json {
+        offset: error.column().saturating_sub(1),
+        reason: "not a JSON object",
+    })
+}
+
+/// RFC 7396: a null removes, an object merges, anything else replaces.
+fn merge(target: &mut Value, patch: &Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch.clone();
+        return;
+    };
+    if !target.is_object() {
+        *target = Value::Object(serde_json::Map::new());
+    }
+    let object = target.as_object_mut().expect("made an object above");
+    for (key, value) in patch {
+        if value.is_null() {
+            object.shift_remove(key);
+        } else {
+            merge(object.entry(key).or_insert(Value::Null), value);
+        }
     }
 }

@@ -32,6 +32,10 @@ impl Document {
         &self.line
     }
 
+    pub(crate) fn into_id(self) -> String {
+        self.id
+    }
+
     /// The exact line, without its line end.
     #[must_use]
     pub fn into_raw(self) -> String {

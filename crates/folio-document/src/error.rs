@@ -34,7 +34,9 @@ pub enum Error {
     },
 
     /// The document carries another `_id` than the one it is put under.
-    #[error("document carries \"_id\" {found:?} but is put under {asked:?}; make them equal or leave \"_id\" out")]
+    #[error(
+        "document carries \"_id\" {found:?} but is put under {asked:?}; make them equal or leave \"_id\" out"
+    )]
     IdMismatch {
         /// The id in the document.
         found: String,
@@ -67,7 +69,9 @@ pub enum Error {
     },
 
     /// A document with this id exists already.
-    #[error("document {id:?} exists already in collection {collection:?}; put replaces it, or choose another id")]
+    #[error(
+        "document {id:?} exists already in collection {collection:?}; put replaces it, or choose another id"
+    )]
     Conflict {
         /// The collection.
         collection: String,
@@ -76,7 +80,9 @@ pub enum Error {
     },
 
     /// Another process is writing.
-    #[error("database {path:?} is open for writing in another process{holder}; close it there, or open read-only")]
+    #[error(
+        "database {path:?} is open for writing in another process{holder}; close it there, or open read-only"
+    )]
     Locked {
         /// The database directory.
         path: PathBuf,
@@ -94,7 +100,9 @@ pub enum Error {
     },
 
     /// A sync failed earlier, so nothing since can be promised.
-    #[error("collection {collection:?} refuses writes since a sync failed ({cause}); reads go on, reopen it to write again")]
+    #[error(
+        "collection {collection:?} refuses writes since a sync failed ({cause}); reads go on, reopen it to write again"
+    )]
     Poisoned {
         /// The collection.
         collection: String,
@@ -123,7 +131,9 @@ pub enum Error {
     },
 
     /// A file of a format version that is newer than this release.
-    #[error("{path:?} has format version {found}, this release knows up to {known}; use a newer release")]
+    #[error(
+        "{path:?} has format version {found}, this release knows up to {known}; use a newer release"
+    )]
     Version {
         /// The file.
         path: PathBuf,

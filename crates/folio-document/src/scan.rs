@@ -1,28 +1,96 @@
-//! Streaming scans.
+//! Streaming scans as their users see them.
 
-use crate::{Document, Result};
+use std::sync::Arc;
 
-/// The documents of a scan, in file order.
+use crate::error::{Error, Result};
+use crate::line::{self, Projection};
+use crate::store::{LineScan, LineStore};
+use crate::{Document, Scan};
+
+/// The documents of a scan, in file order: an iterator, or line by line without
+/// allocation through [`Documents::next_line`].
 #[derive(Debug)]
-pub struct Documents {}
+pub struct Documents {
+    lines: LineScan,
+    scan: Scan,
+    projection: Option<Projection>,
+    left: u64,
+    /// The narrowed line, kept for its memory.
+    narrowed: String,
+}
 
-#[allow(clippy::todo, missing_docs)]
 impl Documents {
-    /// The next document's exact line, valid until the next call; no allocation.
-    /// (`fields` and `filter` apply.)
+    pub(crate) fn new(store: &Arc<LineStore>, scan: Scan) -> Result<Self> {
+        Ok(Self {
+            lines: LineScan::new(store)?,
+            projection: (!scan.fields.is_empty()).then(|| Projection::new(&scan.fields)),
+            left: scan.limit.unwrap_or(u64::MAX),
+            scan,
+            narrowed: String::new(),
+        })
+    }
+
+    /// The next document's exact line (or what `fields` leaves of it), valid until
+    /// the next call.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::Corrupted`] where the file was changed under the scan.
+    #[inline]
     pub fn next_line(&mut self) -> Result<Option<&[u8]>> {
-        todo!()
+        if self.left == 0 {
+            return Ok(None);
+        }
+        if self.projection.is_none() && self.scan.filter.is_none() {
+            self.left -= 1;
+            return self.lines.next();
+        }
+        if self.next_wanted()? { Ok(Some(self.narrowed.as_bytes())) } else { Ok(None) }
     }
+
+    /// Fills `narrowed` with the next line the filter accepts.
+    fn next_wanted(&mut self) -> Result<bool> {
+        loop {
+            let Some(line) = self.lines.next()? else { return Ok(false) };
+            let text = std::str::from_utf8(line)
+                .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
+            if let Some(accept) = &self.scan.filter {
+                if !accept(&document(text)?) {
+                    continue;
+                }
+            }
+            self.narrowed.clear();
+            match &self.projection {
+                Some(projection) => drop(projection.apply(text, &mut self.narrowed)),
+                None => self.narrowed.push_str(text),
+            }
+            self.left -= 1;
+            return Ok(true);
+        }
+    }
+
     /// Bytes of the data file gone through so far, and in all.
+    #[must_use]
     pub fn progress(&self) -> (u64, u64) {
-        todo!()
+        self.lines.progress()
     }
+}
+
+fn document(text: &str) -> Result<Document> {
+    let id = line::id_of_valid_line(text.as_bytes()).ok_or(Error::NoId)?;
+    Ok(Document::new(id.into_owned(), text.to_owned()))
 }
 
 impl Iterator for Documents {
     type Item = Result<Document>;
-    #[allow(clippy::todo)]
+
     fn next(&mut self) -> Option<Self::Item> {
-        todo!()
+        let line = match self.next_line() {
+            Ok(Some(line)) => line,
+            Ok(None) => return None,
+            Err(error) => return Some(Err(error)),
+        };
+        let text = std::str::from_utf8(line)
+            .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" });
+        Some(text.and_then(document))
     }
 }
