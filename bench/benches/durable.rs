@@ -4,11 +4,13 @@
 //! - `put_8`: eight writers at once, each in a thread. A store that lets waiting
 //!   writers share one sync (group commit) gains here.
 //!
-//! Beside the systems stands the floor: a bare loop of `write` and `fdatasync`
-//! at the end of a file, which is what the device can do.
+//! Beside the systems stands the floor, a bare loop of `write` and `fdatasync`:
+//! at the end of a file, as for a log people can read, and into one that has its
+//! size already, as for a log allocated ahead, which spares the file system a
+//! change of metadata.
 
-use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::fs::File;
+use std::io::{Seek, Write};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -22,8 +24,12 @@ use folio_bench::scratch::settle;
 use folio_bench::store::{DurableStore, DurableWriter, roster};
 use folio_bench::suite::{self, Suite, Workload};
 
-/// The name of the floor in the tables.
+/// The names of the floors in the tables.
 const FLOOR: &str = "write + fdatasync";
+const ALLOCATED_FLOOR: &str = "the same, allocated ahead";
+
+/// Bytes allocated ahead: more than a row of samples writes.
+const ALLOCATED_SIZE: usize = 64 << 20;
 
 /// Puts per sample.
 const PUTS: usize = 400;
@@ -47,8 +53,11 @@ fn puts(suite: &mut Suite, name: &str, writers: usize, records: &[Record]) -> Re
         }
     }
     if writers == 1 {
-        let floor = Floor::create(&suite.scratch.directory()?)?;
-        stores.push((FLOOR, "fdatasync after each write", Box::new(floor)));
+        let durability = "fdatasync after each write";
+        for (name, size) in [(FLOOR, 0), (ALLOCATED_FLOOR, ALLOCATED_SIZE)] {
+            let floor = Floor::create(&suite.scratch.directory()?, size)?;
+            stores.push((name, durability, Box::new(floor)));
+        }
     }
     let entrants = stores.iter().map(|(system, durability, store)| {
         let mut chunks = records.chunks_exact(PUTS);
@@ -92,9 +101,13 @@ fn put_all(store: &dyn DurableStore, writers: usize, records: &[Record]) -> Resu
 struct Floor(File);
 
 impl Floor {
-    fn create(directory: &Path) -> Result<Self> {
-        let path = directory.join("lines");
-        Ok(Self(OpenOptions::new().create(true).append(true).open(path)?))
+    /// A file of this size, written through from its start.
+    fn create(directory: &Path, size: usize) -> Result<Self> {
+        let mut file = File::create(directory.join("lines"))?;
+        file.write_all(&vec![b' '; size])?;
+        file.sync_all()?;
+        file.rewind()?;
+        Ok(Self(file))
     }
 }
 

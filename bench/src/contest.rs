@@ -6,6 +6,8 @@
 
 use std::time::Instant;
 
+use rustix::time::{ClockId, clock_gettime};
+
 use crate::Result;
 use crate::results::Sample;
 
@@ -13,6 +15,7 @@ use crate::results::Sample;
 #[derive(Debug)]
 pub struct Stopwatch {
     last: Instant,
+    last_cpu_ns: u64,
     sample: Sample,
 }
 
@@ -20,19 +23,18 @@ impl Stopwatch {
     /// Starts the first phase.
     #[must_use]
     pub fn start() -> Self {
-        Self { last: Instant::now(), sample: Sample::default() }
+        // Processor time is read outside of what the clock measures.
+        let last_cpu_ns = cpu_ns();
+        Self { last: Instant::now(), last_cpu_ns, sample: Sample::default() }
     }
 
     /// Ends a phase, and starts the next.
     pub fn lap(&mut self, phase: &str) {
         let elapsed = self.elapsed();
+        self.sample.cpu_ns += cpu_ns() - self.last_cpu_ns;
         self.sample.total_ns += elapsed;
         self.sample.phases.push((phase.to_owned(), elapsed));
-        self.last = Instant::now();
-    }
-
-    /// Leaves out what happened since the last lap.
-    pub fn skip(&mut self) {
+        self.last_cpu_ns = cpu_ns();
         self.last = Instant::now();
     }
 
@@ -52,6 +54,12 @@ impl Stopwatch {
     fn elapsed(&self) -> u64 {
         self.last.elapsed().as_nanos() as u64
     }
+}
+
+/// Processor time of all threads of this process so far, in nanoseconds.
+fn cpu_ns() -> u64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// One system's way of doing the workload.

@@ -105,7 +105,7 @@ mod tests {
         let sample = Sample {
             total_ns: 115_000_000,
             phases: vec![("open".into(), 45_000_000), ("scan".into(), 70_000_000)],
-            close_ns: 0,
+            ..Sample::default()
         };
         let timing = Timing {
             suite: "comparison".into(),

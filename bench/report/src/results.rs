@@ -105,6 +105,10 @@ pub struct Sample {
     pub total_ns: u64,
     /// The parts of the total, in order.
     pub phases: Vec<(String, u64)>,
+    /// Nanoseconds of processor time that the process took meanwhile, all its
+    /// threads together; of children, nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cpu_ns: u64,
     /// Nanoseconds to close the store, which is not part of the total.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub close_ns: u64,
@@ -162,6 +166,14 @@ impl Timing {
     #[must_use]
     pub fn each_ns(&self) -> f64 {
         self.median_ns() / self.operations as f64
+    }
+
+    /// Cores the process kept busy in the median sample: above 1 where a system
+    /// works in several threads, below where it waits for the disk.
+    #[must_use]
+    pub fn cores(&self) -> f64 {
+        let sample = self.median_sample();
+        sample.map_or(0.0, |sample| sample.cpu_ns as f64 / sample.total_ns as f64)
     }
 
     /// Half the distance between the quartiles, as a share of the median.

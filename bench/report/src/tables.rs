@@ -89,7 +89,7 @@ fn workload(heading: &Heading<'_>, timings: &[&Timing]) -> Table {
     } else {
         String::new()
     };
-    let mut columns = vec!["system", "rate", "time", "spread", "phases, ms"];
+    let mut columns = vec!["system", "rate", "time", "spread", "cores", "phases, ms"];
     if single {
         columns.retain(|column| *column != "rate");
     }
@@ -103,6 +103,7 @@ fn workload(heading: &Heading<'_>, timings: &[&Timing]) -> Table {
         }
         cells.push(console::duration(timing.median_ns()));
         cells.push(format!("±{:.0}%", timing.spread() * 100.0));
+        cells.push(cores(timing));
         cells.push(phases(timing));
         if writes {
             cells.push(timing.durability.clone());
@@ -121,6 +122,14 @@ fn workload(heading: &Heading<'_>, timings: &[&Timing]) -> Table {
         columns,
         rows: rows.collect(),
     }
+}
+
+/// Cores kept busy; of a process of its own they are not known.
+fn cores(timing: &Timing) -> String {
+    let whole_process = timing
+        .median_sample()
+        .is_some_and(|sample| sample.phases.iter().any(|(name, _)| name == "process"));
+    if whole_process { String::new() } else { format!("{:.1}", timing.cores()) }
 }
 
 /// The phases of the median sample in milliseconds.
