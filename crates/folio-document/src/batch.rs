@@ -1,30 +1,28 @@
 //! Atomic batches as their users see them.
 
-use std::sync::Arc;
-
 use folio_types::check_document_id;
 use serde_json::Value;
 
 use crate::Collection;
 use crate::error::{Error, Result};
+use crate::layout::{AnyBatch, AnyStore};
 use crate::line::{self, Line};
 use crate::report::BatchCounts;
-use crate::store::{LineBatch, LineStore};
 
 /// An open batch. Nothing of it is seen before [`Batch::commit`]; dropping it
 /// undoes it. One batch or other write is under way at a time, readers go on
 /// undisturbed.
 #[derive(Debug)]
 pub struct Batch {
-    lines: LineBatch,
+    changes: AnyBatch,
     collection: Collection,
     /// The line being encoded, kept for its memory.
     line: Vec<u8>,
 }
 
 impl Batch {
-    pub(crate) fn begin(collection: Collection, store: &Arc<LineStore>) -> Result<Self> {
-        Ok(Self { lines: LineBatch::begin(store)?, collection, line: Vec::new() })
+    pub(crate) fn begin(collection: Collection, store: &AnyStore) -> Result<Self> {
+        Ok(Self { changes: AnyBatch::begin(store)?, collection, line: Vec::new() })
     }
 
     /// Adds a document. Whether it inserts or replaces is counted at commit.
@@ -36,7 +34,7 @@ impl Batch {
         self.collection.check_rules(|| Ok(document.clone()))?;
         self.line.clear();
         line::encode_value(id, document, &mut self.line)?;
-        self.lines.push(id, &self.line, false)
+        self.changes.push(id, &self.line, false)
     }
 
     /// Adds JSON text under an id, or under the `_id` it carries.
@@ -46,7 +44,7 @@ impl Batch {
     pub fn put_raw(&mut self, id: Option<&str>, json: &str) -> Result<()> {
         let (id, line) = line::normalize(id, json)?;
         self.check_line(line.as_bytes())?;
-        self.lines.push(&id, line.as_bytes(), false)
+        self.changes.push(&id, line.as_bytes(), false)
     }
 
     /// Adds a ready line: one JSON object with its `_id`, without a line end. It is
@@ -61,7 +59,7 @@ impl Batch {
         match examined {
             Line::Document { id, id_first: true } if !line.contains(&b'\n') => {
                 self.check_line(line)?;
-                self.lines.push(&id, line, false)
+                self.changes.push(&id, line, false)
             }
             Line::Document { .. } => {
                 let text = std::str::from_utf8(line).expect("examined lines are UTF-8");
@@ -81,7 +79,7 @@ impl Batch {
     pub fn put_line_trusted(&mut self, line: &[u8]) -> Result<()> {
         let id = line::id_of_valid_line(line).ok_or(Error::NoId)?;
         check_document_id(&id)?;
-        self.lines.push(&id, line, false)
+        self.changes.push(&id, line, false)
     }
 
     /// Deletes a document, of this batch or before it.
@@ -90,7 +88,7 @@ impl Batch {
     /// As [`Collection::delete`].
     pub fn delete(&mut self, id: &str) -> Result<()> {
         check_document_id(id)?;
-        self.lines.push(id, &line::tombstone(id), true)
+        self.changes.push(id, &line::tombstone(id), true)
     }
 
     /// Whether the id has a document, in this batch or before it.
@@ -98,19 +96,19 @@ impl Batch {
     /// # Errors
     /// As [`Collection::get`].
     pub fn exists(&self, id: &str) -> Result<bool> {
-        self.lines.exists(id)
+        self.changes.exists(id)
     }
 
     /// Bytes of the lines added so far, line ends included.
     #[must_use]
     pub fn size(&self) -> u64 {
-        self.lines.size()
+        self.changes.size()
     }
 
     /// Remembers with the commit how far into which source (a fingerprint of it)
     /// an import has come; see [`Collection::import_position`].
     pub fn set_import_position(&mut self, source: u64, position: u64) {
-        self.lines.set_import_position(source, position);
+        self.changes.set_import_position(source, position);
     }
 
     /// Makes the batch durable, unless durability is `None`, and visible.
@@ -118,7 +116,7 @@ impl Batch {
     /// # Errors
     /// As [`Collection::put`]; then nothing of the batch is stored.
     pub fn commit(self) -> Result<BatchCounts> {
-        self.lines.commit()
+        self.changes.commit()
     }
 
     fn check_line(&self, line: &[u8]) -> Result<()> {

@@ -8,14 +8,14 @@ use folio_types::{check_collection_name, check_document_id};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
+use crate::layout::AnyStore;
 use crate::line;
 use crate::manifest::{FoundLayouts, Manifest};
 use crate::options::Access;
 use crate::rules::Rules;
-use crate::store::{LineStore, Paths};
 use crate::{
-    Batch, BatchCounts, CheckReport, CollectionOptions, CompactReport, Document, Documents, Layout,
-    Notice, Progress, Put, Scan, Stats,
+    Batch, BatchCounts, CheckReport, CollectionOptions, CompactReport, Document, Documents, Notice,
+    Progress, Put, Scan, Stats,
 };
 
 /// A collection of documents under ids. Cheap to clone; clones share one store
@@ -28,7 +28,7 @@ pub struct Collection {
 #[derive(Debug)]
 struct Inner {
     name: String,
-    store: Arc<LineStore>,
+    store: AnyStore,
     rules: Rules,
     notices: Vec<Notice>,
 }
@@ -48,24 +48,25 @@ impl Collection {
         lock: Arc<WriterLock>,
     ) -> Result<Self> {
         check_collection_name(name)?;
-        let paths = Paths::new(database, name);
+        let folder = database.join("collections").join(name);
         let mut notices = Vec::new();
-        let manifest = match Manifest::load(&*files, &paths.folder) {
+        let manifest = match Manifest::load(&*files, &folder) {
             Err(error @ Error::Corrupted { .. }) if options.access == Access::Read => {
                 notices.push(Notice(error.to_string()));
                 Manifest::fallback()
             }
             manifest => manifest?,
         };
-        let (_layout, notice) =
-            FoundLayouts::in_folder(&*files, &paths.folder)?.choose(&manifest, options.layout);
+        let (layout, notice) =
+            FoundLayouts::in_folder(&*files, &folder)?.choose(&manifest, options.layout);
         notices.extend(notice);
         let manifest = match manifest.is_stored {
             true => manifest,
-            false => Manifest::new(name, Layout::Lines, files.now()),
+            false => Manifest::new(name, layout, files.now()),
         };
         let rules = Rules::new(name, &manifest, &options.strict)?;
-        let store = LineStore::open(files, paths, name, options, lock, manifest)?;
+        let store = AnyStore::open(layout, files, database, name, options, lock, manifest)?;
+        store.notice(notices.iter().cloned());
         Ok(Self { inner: Arc::new(Inner { name: name.to_owned(), store, rules, notices }) })
     }
 

@@ -110,6 +110,10 @@ impl AnyStore {
         either!(self, store => store.stats())
     }
 
+    pub(crate) fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
+        either!(self, store => store.notice(notices));
+    }
+
     pub(crate) fn take_notices(&self) -> Vec<Notice> {
         either!(self, store => store.take_notices())
     }

@@ -9,9 +9,9 @@ mod batch;
 mod collection;
 mod document;
 mod error;
-#[allow(dead_code)] // until Collection opens this layout
 mod files;
 mod index;
+mod layout;
 mod line;
 mod manifest;
 mod options;

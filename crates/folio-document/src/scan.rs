@@ -1,17 +1,15 @@
 //! Streaming scans as their users see them.
 
-use std::sync::Arc;
-
 use crate::error::{Error, Result};
+use crate::layout::{AnyScan, AnyStore};
 use crate::line::{self, Projection};
-use crate::store::{LineScan, LineStore};
 use crate::{Document, Scan};
 
 /// The documents of a scan, in file order: an iterator, or line by line without
 /// allocation through [`Documents::next_line`].
 #[derive(Debug)]
 pub struct Documents {
-    lines: LineScan,
+    lines: AnyScan,
     scan: Scan,
     projection: Option<Projection>,
     left: u64,
@@ -20,9 +18,9 @@ pub struct Documents {
 }
 
 impl Documents {
-    pub(crate) fn new(store: &Arc<LineStore>, scan: Scan) -> Result<Self> {
+    pub(crate) fn new(store: &AnyStore, scan: Scan) -> Result<Self> {
         Ok(Self {
-            lines: LineScan::new(store)?,
+            lines: AnyScan::new(store)?,
             projection: (!scan.fields.is_empty()).then(|| Projection::new(&scan.fields)),
             left: scan.limit.unwrap_or(u64::MAX),
             scan,
@@ -68,7 +66,8 @@ impl Documents {
         }
     }
 
-    /// Bytes of the data file gone through so far, and in all.
+    /// How much was gone through so far, and in all: bytes of the data file, or
+    /// documents where each has a file.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         self.lines.progress()

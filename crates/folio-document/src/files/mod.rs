@@ -212,7 +212,7 @@ impl FileStore {
         self.options.durability != Durability::None
     }
 
-    fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
+    pub(crate) fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
     }
 

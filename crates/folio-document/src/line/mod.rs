@@ -19,11 +19,10 @@ mod project;
 mod reader;
 mod scanner;
 
-pub(crate) use encode::{encode_value, normalize, tombstone, write_value};
+pub(crate) use encode::{encode_value, normalize, tombstone};
 pub(crate) use examine::{Line, examine, id_of_valid_line};
 pub(crate) use project::{Projection, lookup, move_id_first};
-pub(crate) use reader::{LineReader, RawLine};
-pub(crate) use scanner::Fault;
+pub(crate) use reader::LineReader;
 
 /// How a document of ours starts; the original ZDS engines look for these bytes.
 pub(crate) const ID_PREFIX: &[u8] = b"{\"_id\":\"";

@@ -6,7 +6,6 @@
 mod cache;
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use folio_file::File;
@@ -18,13 +17,12 @@ use crate::index::LineSource;
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) file: Arc<dyn File>,
-    pub(crate) path: PathBuf,
     cache: BlockCache,
 }
 
 impl Segment {
-    pub(crate) fn new(file: Arc<dyn File>, path: PathBuf, cache_size: usize) -> Self {
-        Self { file, path, cache: BlockCache::new(cache_size) }
+    pub(crate) fn new(file: Arc<dyn File>, cache_size: usize) -> Self {
+        Self { file, cache: BlockCache::new(cache_size) }
     }
 }
 

@@ -160,10 +160,6 @@ impl BatchRecord {
         Ok(Self { file, last, list: Vec::new(), list_written: 0 })
     }
 
-    pub(crate) fn last(&self) -> BatchSlot {
-        self.last
-    }
-
     /// Notes that a batch begins at `start`; the caller syncs.
     pub(crate) fn begin(&mut self, start: u64, inode: u64) -> io::Result<()> {
         self.list.clear();

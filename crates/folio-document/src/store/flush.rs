@@ -153,8 +153,7 @@ impl LineStore {
         if is_new {
             let stat = data.stat().map_err(Error::io("read", &self.paths.data))?;
             writer.known = Some(stat);
-            let segment =
-                Segment::new(Arc::clone(&data), self.paths.data.clone(), self.options.cache_size);
+            let segment = Segment::new(Arc::clone(&data), self.options.cache_size);
             let mut view = self.write_view();
             view.segment = Some(Arc::new(segment));
             view.index.state = view.index.state.with_stat(&stat);

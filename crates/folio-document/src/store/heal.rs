@@ -111,9 +111,11 @@ impl LineStore {
         };
         let loaded = loader.load(progress)?;
         self.install(writer, loaded)?;
-        if held || taken.take().is_some() {
+        let taken = taken.take();
+        if held || taken.is_some() {
             self.publish_quietly(writer);
         }
+        drop(taken); // not before the index is published
         Ok(())
     }
 

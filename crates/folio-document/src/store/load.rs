@@ -80,7 +80,7 @@ impl Loader<'_> {
                 Err(error) => return Err(Error::io("open", &self.paths.data)(error)),
             };
             let stat = file.stat().map_err(Error::io("read", &self.paths.data))?;
-            let segment = Arc::new(Segment::new(file, self.paths.data.clone(), self.cache_size));
+            let segment = Arc::new(Segment::new(file, self.cache_size));
             let limit = self.published_limit(&*segment.file, &stat)?;
             let index = match (&mut head, runs) {
                 (Some(head), Some(runs)) => Some(index_of(head, runs)),

@@ -233,7 +233,7 @@ impl LineStore {
         }
     }
 
-    fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
+    pub(crate) fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
     }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::LineStore;
-use super::publish::fault_error;
 use crate::error::{Error, Result};
 use crate::index::{BLOCK_SIZE, Blocks, IndexFault, SkipCursor, block_sum};
 use crate::segment::Segment;
