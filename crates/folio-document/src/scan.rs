@@ -51,10 +51,10 @@ impl Documents {
             let Some(line) = self.lines.next()? else { return Ok(false) };
             let text = std::str::from_utf8(line)
                 .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
-            if let Some(accept) = &self.scan.filter {
-                if !accept(&document(text)?) {
-                    continue;
-                }
+            if let Some(accept) = &self.scan.filter
+                && !accept(&document(text)?)
+            {
+                continue;
             }
             self.narrowed.clear();
             match &self.projection {

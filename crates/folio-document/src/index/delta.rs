@@ -64,10 +64,10 @@ impl Delta {
         };
         let candidates = self.entries[..=newest as usize].iter().rev();
         for entry in candidates {
-            if entry.hash == hash {
-                if let Some(found) = visit(*entry) {
-                    return Some(found);
-                }
+            if entry.hash == hash
+                && let Some(found) = visit(*entry)
+            {
+                return Some(found);
             }
         }
         None

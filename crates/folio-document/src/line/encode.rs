@@ -267,7 +267,7 @@ mod tests {
         for _ in 0..126 {
             value = json!([value]);
         }
-        let fits = json!({ "a": value.clone() });
+        let fits = json!({ "a": value });
         let mut line = Vec::new();
         encode_value("x", &fits, &mut line).unwrap();
         assert!(super::super::examine(&line).is_ok());

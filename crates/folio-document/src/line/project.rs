@@ -39,15 +39,15 @@ impl Projection {
         out.push_str(&id);
         out.push('"');
         for (key, value) in members {
-            if let Some(field) = wanted(&self.root, key) {
-                if field.key != "_id" {
-                    let mark = out.len();
-                    out.push(',');
-                    out.push_str(key);
-                    out.push(':');
-                    if !project(field, value, out) {
-                        out.truncate(mark);
-                    }
+            if let Some(field) = wanted(&self.root, key)
+                && field.key != "_id"
+            {
+                let mark = out.len();
+                out.push(',');
+                out.push_str(key);
+                out.push(':');
+                if !project(field, value, out) {
+                    out.truncate(mark);
                 }
             }
         }
@@ -116,10 +116,10 @@ pub(crate) fn lookup<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
 
 /// Moves `_id` to the front of an object that a person wrote in another order.
 pub(crate) fn move_id_first(object: &mut Map<String, Value>) {
-    if object.keys().next().is_some_and(|key| key != "_id") {
-        if let Some(id) = object.shift_remove("_id") {
-            object.shift_insert(0, "_id".to_owned(), id);
-        }
+    if object.keys().next().is_some_and(|key| key != "_id")
+        && let Some(id) = object.shift_remove("_id")
+    {
+        object.shift_insert(0, "_id".to_owned(), id);
     }
 }
 

@@ -78,11 +78,11 @@ impl BlockCache {
         };
         let slot = &slots.blocks[(number % self.slot_count as u64) as usize];
         let block = slot.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(block) = block.as_ref().filter(|block| block.number == number) {
-            if let Some(line) = block.bytes.get(start..end) {
-                text.extend_from_slice(line);
-                return Ok(true);
-            }
+        if let Some(block) = block.as_ref().filter(|block| block.number == number)
+            && let Some(line) = block.bytes.get(start..end)
+        {
+            text.extend_from_slice(line);
+            return Ok(true);
         }
         drop(block);
         let reads = &slots.reads[(number % slots.reads.len() as u64) as usize];

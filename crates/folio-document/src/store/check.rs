@@ -58,10 +58,10 @@ impl LineStore {
                     let found = view.index.find(&id, id_hash(&id), &**segment, &mut text);
                     match found.map(Found::document) {
                         Ok(Some(entry)) if entry.offset() == raw.offset => {
-                            report.document_count += 1
+                            report.document_count += 1;
                         }
                         Ok(Some(entry)) if entry.offset() > raw.offset => {
-                            report.superseded_count += 1
+                            report.superseded_count += 1;
                         }
                         Ok(None) => report.superseded_count += 1, // deleted further down
                         _ => misplaced += 1,

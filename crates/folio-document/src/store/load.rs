@@ -41,6 +41,9 @@ const FEW_BYTES: u64 = 64 << 10;
 /// A head and its runs may be replaced while we open them; so often we try again.
 const RETRIES: usize = 8;
 
+/// The runs a head names, newest last.
+type Runs = Vec<Arc<Run>>;
+
 /// How to open.
 pub(crate) struct Loader<'a> {
     pub(crate) files: &'a Arc<dyn FileSystem>,
@@ -120,7 +123,7 @@ impl Loader<'_> {
     }
 
     /// Reads the head and opens its runs; no runs when any of them is damaged.
-    fn read_index(&self) -> Result<(Option<Head>, Option<Vec<Arc<Run>>>)> {
+    fn read_index(&self) -> Result<(Option<Head>, Option<Runs>)> {
         for _ in 0..RETRIES {
             let Some(head) = Head::read(&**self.files, &self.paths.head)? else {
                 return Ok((None, None));
@@ -135,7 +138,7 @@ impl Loader<'_> {
         Ok((Head::read(&**self.files, &self.paths.head)?, None))
     }
 
-    fn open_runs(&self, names: &[RunName]) -> io::Result<Option<Vec<Arc<Run>>>> {
+    fn open_runs(&self, names: &[RunName]) -> io::Result<Option<Runs>> {
         let mut runs = Vec::with_capacity(names.len());
         for name in names {
             let path = self.paths.meta.join(RunName::file_name(name.number));
