@@ -1,7 +1,7 @@
 //! Checking a collection from the first byte to the last.
 
 use super::batch_record::BatchSlot;
-use super::load::is_unchanged;
+use super::verify::is_unchanged;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
 use crate::index::{Found, id_hash};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use folio_file::{File, OpenMode};
 
-use super::load::is_unchanged;
 use super::publish::fault_error;
+use super::verify::is_unchanged;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
 use crate::index::{IndexFault, SkipCursor};

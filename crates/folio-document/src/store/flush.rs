@@ -6,7 +6,7 @@ use folio_file::{File, LockError, OpenMode};
 
 use super::batch_record::{BatchRecord, BatchSlot};
 use super::harvest::{Harvest, count_in};
-use super::load::absorb;
+use super::intake::absorb;
 use super::publish::fault_error;
 use super::view::Pending;
 use super::{LineStore, Writer};

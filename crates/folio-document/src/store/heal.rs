@@ -2,8 +2,9 @@
 
 use std::cell::Cell;
 
-use super::load::{Loader, is_unchanged};
+use super::load::Loader;
 use super::publish::fault_error;
+use super::verify::is_unchanged;
 use super::view::{Pending, View};
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};

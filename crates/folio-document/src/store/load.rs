@@ -15,24 +15,15 @@ use std::sync::Arc;
 use folio_file::{File, FileSystem, OpenMode, Stat};
 
 use super::batch_record::BatchSlot;
-use super::harvest::{Harvest, count_in, line_number, sum_up_to};
+use super::intake::Intake;
 use super::paths::Paths;
-use super::publish::{IndexWriter, fault_error};
+use super::publish::IndexWriter;
+use super::verify::{block_is_unchanged, is_unchanged};
 use crate::error::{Error, Result};
-use crate::index::{
-    BLOCK_SIZE, BlockSums, Delta, Head, Index, IndexFault, LineSource, Run, RunName, block_sum,
-    resolve,
-};
-use crate::line::LineReader;
+use crate::index::{BLOCK_SIZE, Delta, Head, Index, IndexFault, LineSource, Run, RunName};
 use crate::options::Progress;
 use crate::report::Notice;
 use crate::segment::Segment;
-
-/// Entries taken from the file at a time: bounds the memory of a rebuild.
-const CHUNK: usize = 1 << 20;
-
-/// More new lines than this become a run at once.
-const TAIL_LIMIT: usize = 1 << 16;
 
 /// Less than this behind the indexed end is read again at each open rather than
 /// published by a reader.
@@ -262,16 +253,8 @@ impl Loader<'_> {
         let before = index.state;
         let start = before.data_end + before.unterminated;
         let mut notices = Vec::new();
-        let added = self.harvest_range(
-            &segment,
-            &mut index,
-            &mut writer,
-            start,
-            limit,
-            &mut notices,
-            &mut |_, _| true,
-        );
-        match added {
+        let intake = Intake { segment: &segment, path: &self.paths.data, notices: &mut notices };
+        match intake.range(&mut index, &mut writer, start..limit, &mut |_, _| true) {
             Ok(_) => {}
             Err(Error::Corrupted { .. }) => {
                 return self
@@ -310,20 +293,13 @@ impl Loader<'_> {
         let mut index = Index::default();
         let mut notices = Vec::new();
         let stat = segment.file.stat().map_err(io_error)?;
-        let changes = self.harvest_range(
-            &segment,
-            &mut index,
-            &mut writer,
-            0,
-            limit,
-            &mut notices,
-            progress,
-        )?;
+        let intake = Intake { segment: &segment, path: &self.paths.data, notices: &mut notices };
+        let line_count = intake.range(&mut index, &mut writer, 0..limit, progress)?;
         let after = segment.file.stat().map_err(io_error)?;
         // A file that changed while it was read is not as the index says: the
         // times of before make the next open look again.
         index.state = index.state.with_stat(if after == stat { &after } else { &stat });
-        notices.insert(0, self.rebuild_notice(old_count, head, &index, changes));
+        notices.insert(0, self.rebuild_notice(old_count, head, &index, line_count));
         notices.retain(|notice| !notice.0.is_empty());
         Ok(Loaded {
             segment: Some(segment),
@@ -363,110 +339,6 @@ impl Loader<'_> {
         };
         Notice(text)
     }
-
-    /// Takes the lines of `[start, limit)` into the index; answers how many.
-    #[allow(clippy::too_many_arguments)]
-    fn harvest_range(
-        &self,
-        segment: &Arc<Segment>,
-        index: &mut Index,
-        writer: &mut IndexWriter,
-        start: u64,
-        limit: u64,
-        notices: &mut Vec<Notice>,
-        progress: Progress<'_>,
-    ) -> Result<u64> {
-        let file = &*segment.file;
-        let path = &self.paths.data;
-        let mut reader = LineReader::new(file, start, limit);
-        let mut sums =
-            BlockSums::resume(file, index.state.data_end).map_err(Error::io("read", path))?;
-        let mut line_count = 0;
-        loop {
-            let (harvest, at_end) =
-                Harvest::gather(&mut reader, CHUNK).map_err(Error::io("read", path))?;
-            line_count += harvest.line_count;
-            self.notice_bad_lines(
-                segment,
-                &harvest,
-                line_count - harvest.line_count,
-                start,
-                notices,
-            )?;
-            let is_last = at_end;
-            absorb(segment, index, writer, &mut sums, harvest)
-                .map_err(|fault| fault_error(fault, path))?;
-            if !progress(index.state.data_end, limit) {
-                return Err(Error::Cancelled);
-            }
-            if is_last {
-                return Ok(line_count);
-            }
-        }
-    }
-
-    fn notice_bad_lines(
-        &self,
-        segment: &Segment,
-        harvest: &Harvest,
-        lines_before: u64,
-        start: u64,
-        notices: &mut Vec<Notice>,
-    ) -> Result<()> {
-        const SHOWN: usize = 5;
-        let path = &self.paths.data;
-        let name = path.display();
-        if let Some(first) = harvest.bad.first() {
-            let base = line_number(&*segment.file, start).map_err(Error::io("read", path))?;
-            debug_assert!(first.offset >= start);
-            for bad in harvest.bad.iter().take(SHOWN) {
-                let number = base + lines_before + bad.lines_before;
-                notices.push(Notice(format!(
-                    "{name}:{number}: {}; the line is passed over",
-                    bad.reason
-                )));
-            }
-            if harvest.bad_count > SHOWN as u64 {
-                let more = harvest.bad_count - SHOWN as u64;
-                notices.push(Notice(format!(
-                    "{name}: {more} more lines are not valid; `folio validate` lists them"
-                )));
-            }
-        }
-        if let Some(offset) = harvest.torn {
-            let number = line_number(&*segment.file, offset).map_err(Error::io("read", path))?;
-            notices.push(Notice(format!(
-                "{name}:{number}: the last line breaks off; it is passed over"
-            )));
-        }
-        Ok(())
-    }
-}
-
-/// Adds a harvest to the index: resolves it, places entries, counts and sums.
-pub(crate) fn absorb(
-    segment: &Arc<Segment>,
-    index: &mut Index,
-    writer: &mut IndexWriter,
-    sums: &mut BlockSums,
-    harvest: Harvest,
-) -> Result<(), IndexFault> {
-    let mut resolved = resolve(harvest.entries, index, &**segment)?;
-    count_in(index, &resolved, harvest.skips.len());
-    index.state.invalid_count += harvest.bad_count;
-    index.state.data_end = harvest.end.max(index.state.data_end);
-    index.state.unterminated = u64::from(harvest.unterminated);
-    let mut blocks = Vec::new();
-    sum_up_to(&*segment.file, sums, index.state.data_end, &mut blocks)?;
-    index.state.tail_sum = sums.tail();
-    resolved.skips.extend(harvest.skips);
-    if resolved.entries.len() > TAIL_LIMIT {
-        return writer.add_run(index, resolved.entries, resolved.skips, blocks, &**segment);
-    }
-    resolved.entries.into_iter().for_each(|entry| index.delta.push(entry));
-    index.delta.skips.extend(resolved.skips);
-    index.delta.blocks.extend(blocks);
-    Ok(())
 }
 
 fn index_of(head: &mut Head, runs: Vec<Arc<Run>>) -> Index {
@@ -475,33 +347,6 @@ fn index_of(head: &mut Head, runs: Vec<Arc<Run>>) -> Index {
     delta.skips.clone_from(&head.skips);
     delta.blocks.clone_from(&head.blocks);
     Index { runs, delta, state: head.state }
-}
-
-/// Whether a block of the file, or its begun last block, has the sum it had.
-pub(crate) fn block_is_unchanged(
-    segment: &Segment,
-    index: &Index,
-    block: u64,
-) -> Result<bool, IndexFault> {
-    let start = block * BLOCK_SIZE;
-    let size = index.state.data_end.saturating_sub(start).min(BLOCK_SIZE);
-    if size == 0 {
-        return Ok(true);
-    }
-    let sum = if size < BLOCK_SIZE { Some(index.state.tail_sum) } else { index.block(block)? };
-    let mut bytes = vec![0; size as usize];
-    let read = segment.file.read_at(&mut bytes, start)?;
-    Ok(read == bytes.len() && sum == Some(block_sum(&bytes)))
-}
-
-/// Whether everything the index covers is as it was when it was indexed.
-pub(crate) fn is_unchanged(segment: &Segment, index: &Index) -> Result<bool, IndexFault> {
-    for block in 0..index.state.data_end.div_ceil(BLOCK_SIZE) {
-        if !block_is_unchanged(segment, index, block)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 fn starts_with_line_feed(segment: &Segment, offset: u64) -> io::Result<bool> {

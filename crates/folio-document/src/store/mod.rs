@@ -21,11 +21,13 @@ mod compact;
 mod flush;
 mod harvest;
 mod heal;
+mod intake;
 mod load;
 mod paths;
 mod publish;
 mod put;
 mod scan;
+mod verify;
 mod view;
 
 use std::sync::atomic::{AtomicBool, Ordering};

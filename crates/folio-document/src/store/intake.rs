@@ -1,0 +1,124 @@
+//! Taking lines of the data file into an index, and telling of those that are
+//! not documents.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::harvest::{Harvest, count_in, line_number, sum_up_to};
+use super::publish::{IndexWriter, fault_error};
+use crate::error::{Error, Result};
+use crate::index::{BlockSums, Index, IndexFault, resolve};
+use crate::line::LineReader;
+use crate::options::Progress;
+use crate::report::Notice;
+use crate::segment::Segment;
+
+/// Entries taken from the file at a time: bounds the memory of a rebuild.
+const CHUNK: usize = 1 << 20;
+
+/// More new lines than this become a run at once.
+const TAIL_LIMIT: usize = 1 << 16;
+
+/// Invalid lines told of one by one.
+const TOLD: usize = 5;
+
+/// Where lines come from, and where what is noticed about them goes.
+pub(crate) struct Intake<'a> {
+    pub(crate) segment: &'a Arc<Segment>,
+    pub(crate) path: &'a Path,
+    pub(crate) notices: &'a mut Vec<Notice>,
+}
+
+impl Intake<'_> {
+    /// Takes the lines of a range of bytes into the index; answers how many.
+    pub(crate) fn range(
+        mut self,
+        index: &mut Index,
+        writer: &mut IndexWriter,
+        range: Range<u64>,
+        progress: Progress<'_>,
+    ) -> Result<u64> {
+        let file = &*self.segment.file;
+        let path = self.path;
+        let mut reader = LineReader::new(file, range.start, range.end);
+        let mut sums =
+            BlockSums::resume(file, index.state.data_end).map_err(Error::io("read", path))?;
+        let mut line_count = 0;
+        loop {
+            let (harvest, at_end) =
+                Harvest::gather(&mut reader, CHUNK).map_err(Error::io("read", path))?;
+            self.tell_of_bad_lines(&harvest, range.start, line_count)?;
+            line_count += harvest.line_count;
+            absorb(self.segment, index, writer, &mut sums, harvest)
+                .map_err(|fault| fault_error(fault, path))?;
+            if !progress(index.state.data_end, range.end) {
+                return Err(Error::Cancelled);
+            }
+            if at_end {
+                return Ok(line_count);
+            }
+        }
+    }
+
+    /// `lines_before` lines stand between `start` and the harvest.
+    fn tell_of_bad_lines(
+        &mut self,
+        harvest: &Harvest,
+        start: u64,
+        lines_before: u64,
+    ) -> Result<()> {
+        let name = self.path.display();
+        if !harvest.bad.is_empty() {
+            let first = self.line_number(start)? + lines_before;
+            let told = harvest.bad.iter().take(TOLD).map(|bad| {
+                let number = first + bad.lines_before;
+                Notice(format!("{name}:{number}: {}; the line is passed over", bad.reason))
+            });
+            self.notices.extend(told);
+            if harvest.bad_count > TOLD as u64 {
+                let more = harvest.bad_count - TOLD as u64;
+                self.notices.push(Notice(format!(
+                    "{name}: {more} more lines are not valid; `folio validate` lists them"
+                )));
+            }
+        }
+        if let Some(offset) = harvest.torn {
+            let number = self.line_number(offset)?;
+            self.notices.push(Notice(format!(
+                "{name}:{number}: the last line breaks off; it is passed over"
+            )));
+        }
+        Ok(())
+    }
+
+    fn line_number(&self, offset: u64) -> Result<u64> {
+        line_number(&*self.segment.file, offset).map_err(Error::io("read", self.path))
+    }
+}
+
+/// Adds a harvest to the index: resolves it, places entries, counts and sums.
+pub(crate) fn absorb(
+    segment: &Arc<Segment>,
+    index: &mut Index,
+    writer: &mut IndexWriter,
+    sums: &mut BlockSums,
+    harvest: Harvest,
+) -> Result<(), IndexFault> {
+    let mut resolved = resolve(harvest.entries, index, &**segment)?;
+    count_in(index, &resolved, harvest.skips.len());
+    index.state.invalid_count += harvest.bad_count;
+    index.state.data_end = harvest.end.max(index.state.data_end);
+    index.state.unterminated = u64::from(harvest.unterminated);
+    let mut blocks = Vec::new();
+    sum_up_to(&*segment.file, sums, index.state.data_end, &mut blocks)?;
+    index.state.tail_sum = sums.tail();
+    resolved.skips.extend(harvest.skips);
+    if resolved.entries.len() > TAIL_LIMIT {
+        return writer.add_run(index, resolved.entries, resolved.skips, blocks, &**segment);
+    }
+    resolved.entries.into_iter().for_each(|entry| index.delta.push(entry));
+    index.delta.skips.extend(resolved.skips);
+    index.delta.blocks.extend(blocks);
+    Ok(())
+}

@@ -1,0 +1,32 @@
+//! Whether the data file still is what its index was built from: the checksums
+//! of its blocks tell, without a line being parsed.
+
+use crate::index::{BLOCK_SIZE, Index, IndexFault, block_sum};
+use crate::segment::Segment;
+
+/// Whether a block of the file, or its begun last block, has the sum it had.
+pub(crate) fn block_is_unchanged(
+    segment: &Segment,
+    index: &Index,
+    block: u64,
+) -> Result<bool, IndexFault> {
+    let start = block * BLOCK_SIZE;
+    let size = index.state.data_end.saturating_sub(start).min(BLOCK_SIZE);
+    if size == 0 {
+        return Ok(true);
+    }
+    let sum = if size < BLOCK_SIZE { Some(index.state.tail_sum) } else { index.block(block)? };
+    let mut bytes = vec![0; size as usize];
+    let read = segment.file.read_at(&mut bytes, start)?;
+    Ok(read == bytes.len() && sum == Some(block_sum(&bytes)))
+}
+
+/// Whether everything the index covers is as it was when it was indexed.
+pub(crate) fn is_unchanged(segment: &Segment, index: &Index) -> Result<bool, IndexFault> {
+    for block in 0..index.state.data_end.div_ceil(BLOCK_SIZE) {
+        if !block_is_unchanged(segment, index, block)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
