@@ -1,5 +1,7 @@
 //! A folder to run the command in.
 
+#![allow(dead_code)] // no test needs all of it
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -22,6 +24,13 @@ impl Sandbox {
 
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
+    }
+
+    /// The command under test in the folder, without a shell between.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_folio"));
+        command.args(arguments).current_dir(self.path()).env("LC_ALL", "C.UTF-8");
+        command
     }
 
     /// A shell command in the folder, where `folio` is the command under test.
