@@ -39,13 +39,13 @@ const WORDS: [(&str, &str); 14] = [
 #[test]
 fn lines() {
     let count = run("lines");
-    assert!(count > 25, "{count} sections ran");
+    assert!(count > 35, "{count} sections ran");
 }
 
 #[test]
 fn files() {
     let count = run("files");
-    assert!(count > 25, "{count} sections ran");
+    assert!(count > 35, "{count} sections ran");
 }
 
 fn run(layout: &'static str) -> usize {

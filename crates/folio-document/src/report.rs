@@ -12,7 +12,8 @@ pub enum Put {
     Replaced,
 }
 
-/// What a batch did.
+/// What a batch did in all: an id that it changed several times counts once, one
+/// that it put and deleted again not at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BatchCounts {
     /// Documents under new ids.

@@ -16,13 +16,13 @@ use tempfile::TempDir;
 #[test]
 fn lines() {
     let count = run(Layout::Lines, &["lines", "handle", "batch", "schema"]);
-    assert!(count > 25, "{count} sections ran");
+    assert!(count > 40, "{count} sections ran");
 }
 
 #[test]
 fn files() {
     let count = run(Layout::Files, &["files", "handle", "batch", "schema"]);
-    assert!(count > 25, "{count} sections ran");
+    assert!(count > 40, "{count} sections ran");
 }
 
 fn run(layout: Layout, can: &[&str]) -> usize {

@@ -37,16 +37,18 @@ impl FileBatch {
     pub(crate) fn push(&mut self, id: &str, text: &[u8], is_tombstone: bool) -> Result<()> {
         check_file_id(id)?;
         check_line_size(id, text.len())?;
-        let existed = self.exists(id)?;
-        match (is_tombstone, existed) {
-            (true, false) => return Ok(()),
-            (true, true) => self.counts.deleted += 1,
-            (false, true) => self.counts.replaced += 1,
-            (false, false) => self.counts.inserted += 1,
+        if is_tombstone && !self.exists(id)? {
+            return Ok(());
         }
-        let path = &self.store.paths.log;
+        let existed_before = self.store.has_file(&self.store.any_writer(), id)?;
         let log = self.log.as_mut().expect("the log is there until the batch ends");
-        log.push(id, text, is_tombstone).map_err(Error::io("write", path))
+        // What the batch did to the id earlier is undone by this.
+        if let Some(earlier) = log.changes().get(id) {
+            let was_deleted = matches!(earlier, Change::Delete);
+            count(&mut self.counts, was_deleted, existed_before, |count| *count -= 1);
+        }
+        count(&mut self.counts, is_tombstone, existed_before, |count| *count += 1);
+        log.push(id, text, is_tombstone).map_err(Error::io("write", &self.store.paths.log))
     }
 
     /// Whether the id has a document, in this batch or before it.
@@ -135,6 +137,21 @@ impl FileBatch {
     fn release(&self, writer: &mut Writer) {
         writer.batch_owner = None;
         self.store.batch_ended.notify_all();
+    }
+}
+
+/// Changes the count that a change of one id belongs to, if any.
+fn count(
+    counts: &mut BatchCounts,
+    is_tombstone: bool,
+    existed_before: bool,
+    change: impl FnOnce(&mut u64),
+) {
+    match (is_tombstone, existed_before) {
+        (true, true) => change(&mut counts.deleted),
+        (true, false) => {}
+        (false, true) => change(&mut counts.replaced),
+        (false, false) => change(&mut counts.inserted),
     }
 }
 
