@@ -14,8 +14,8 @@ use crate::manifest::{FoundLayouts, Manifest};
 use crate::options::Access;
 use crate::rules::Rules;
 use crate::{
-    Batch, BatchCounts, CheckReport, CollectionOptions, CompactReport, Document, Documents, Notice,
-    Progress, Put, Scan, Stats,
+    Batch, BatchCounts, CheckReport, CollectionOptions, CompactReport, Document, Documents,
+    Fetched, Notice, Progress, Put, Scan, Stats,
 };
 
 /// A collection of documents under ids. Cheap to clone; clones share one store
@@ -148,6 +148,15 @@ impl Collection {
     #[inline]
     pub fn get_into(&self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
         self.inner.store.get_into(id, line)
+    }
+
+    /// The documents under many ids, on all cores: faster than one `get` each, and
+    /// the more so where the data is not in memory yet.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn get_many<S: AsRef<str> + Sync>(&self, ids: &[S]) -> Result<Fetched> {
+        Fetched::of(ids, |chunk| self.inner.store.get_chunk(chunk))
     }
 
     /// Whether there is a document under an id.

@@ -8,6 +8,7 @@ use folio_file::{FileSystem, WriterLock};
 use serde_json::Value;
 
 use crate::error::Result;
+use crate::fetched::Chunk;
 use crate::files::{FileBatch, FilePaths, FileScan, FileStore};
 use crate::manifest::Manifest;
 use crate::options::{CollectionOptions, Layout, Progress};
@@ -76,6 +77,10 @@ impl AnyStore {
     #[inline]
     pub(crate) fn get_into(&self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
         either!(self, store => store.get_into(id, line))
+    }
+
+    pub(crate) fn get_chunk<S: AsRef<str>>(&self, ids: &[S]) -> Result<Chunk> {
+        either!(self, store => store.get_chunk(ids))
     }
 
     pub(crate) fn delete(&self, id: &str) -> Result<bool> {

@@ -18,6 +18,7 @@ mod disk;
 mod lock;
 mod map;
 mod memory;
+mod prefetch;
 mod stat;
 mod traits;
 
@@ -28,5 +29,6 @@ pub use memory::{
     CrashPlan, CrashPoint, DataLoss, Fault, FaultKind, MemoryFileSystem, NameLoss, Operation,
     Recording,
 };
+pub use prefetch::prefetch;
 pub use stat::{DirectoryEntry, FileKind, Stat};
 pub use traits::{File, FileSystem, OpenMode};

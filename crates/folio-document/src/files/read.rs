@@ -11,6 +11,7 @@ use super::log::{Change, FoundLog};
 use super::order::{Listing, Order};
 use super::{FileStore, Listed, View};
 use crate::error::{Error, Result};
+use crate::fetched::Chunk;
 use crate::line;
 use crate::whole_file;
 
@@ -40,6 +41,16 @@ pub(super) struct Invalid {
 }
 
 impl FileStore {
+    /// Several documents at once.
+    pub(crate) fn get_chunk<S: AsRef<str>>(&self, ids: &[S]) -> Result<Chunk> {
+        let (mut chunk, mut line) = (Chunk::default(), Vec::new());
+        for id in ids {
+            let found = self.get_into(id.as_ref(), &mut line)?;
+            chunk.push(found.then_some(&line));
+        }
+        Ok(chunk)
+    }
+
     /// The document under an id as one line, `_id` first, replacing what `text` held.
     pub(crate) fn get_into(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
         self.check_open()?;

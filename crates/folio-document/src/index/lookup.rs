@@ -30,6 +30,10 @@ pub(crate) trait LineSource {
     /// Reads `size` bytes at `offset` into `text`, replacing what it held;
     /// `false` when the file ends before.
     fn read_line(&self, offset: u64, size: u32, text: &mut Vec<u8>) -> io::Result<bool>;
+
+    /// Brings a line that will be read soon near, if it is in memory already.
+    #[inline]
+    fn prefetch_line(&self, _offset: u64, _size: u32) {}
 }
 
 /// What a lookup found.
@@ -98,6 +102,27 @@ impl Index {
             run.confirm_probe(hash, slot)?;
         }
         Ok(Found { entry: None, collided })
+    }
+
+    /// Brings the entries near that a lookup of the hash will look at.
+    #[inline]
+    pub(crate) fn prefetch_entry(&self, hash: u64) {
+        self.runs.iter().for_each(|run| run.prefetch(hash));
+    }
+
+    /// Brings the line near that a lookup of the hash will read; the entries
+    /// should be by now.
+    #[inline]
+    pub(crate) fn prefetch_line(&self, hash: u64, lines: &impl LineSource) {
+        for run in self.runs.iter().rev() {
+            let slot = run.seek(hash);
+            if slot < run.slot_count() {
+                let entry = run.slot(slot);
+                if entry.hash == hash {
+                    return lines.prefetch_line(entry.offset(), entry.size());
+                }
+            }
+        }
     }
 
     /// The checksums of the data blocks, to be kept beside a changing index.

@@ -18,7 +18,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use folio_file::{File, FileSystem, Map, OpenMode};
+use folio_file::{File, FileSystem, Map, OpenMode, prefetch};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::entry::{ENTRY_SIZE, Entry};
@@ -183,6 +183,13 @@ impl Run {
         let at = PAGE_SIZE + entry_offset(slot);
         let bytes = &self.map[at..at + ENTRY_SIZE];
         Entry::from_bytes(bytes.try_into().expect("24 bytes"))
+    }
+
+    /// Brings the place where an entry with this hash stands, or just before it, near.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: u64) {
+        let at = PAGE_SIZE + entry_offset(self.home(hash));
+        prefetch(&self.map[at..at + ENTRY_SIZE]);
     }
 
     pub(crate) fn slot_count(&self) -> u64 {

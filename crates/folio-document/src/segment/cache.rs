@@ -9,12 +9,13 @@ use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
-use folio_file::File;
+use folio_file::{File, prefetch};
 
 use crate::index::BLOCK_SIZE;
 
-/// A block is kept from this many reads on.
-const WARM: u8 = 4;
+/// A block is kept from this many reads on: about where they have cost as much
+/// as reading the block whole.
+const WARM: u8 = 16;
 
 /// So many reads of the file come before the slots are made: a process that
 /// looks up one document should not pay for them.
@@ -92,6 +93,17 @@ impl BlockCache {
         reads.store(0, Ordering::Relaxed);
         self.keep(file, number, slot)?;
         Ok(false)
+    }
+
+    /// Brings a line near if its block is cached.
+    #[inline]
+    pub(crate) fn prefetch(&self, offset: u64, size: usize) {
+        let Some(slots) = self.slots.get() else { return };
+        let (number, start) = (offset / BLOCK_SIZE, (offset % BLOCK_SIZE) as usize);
+        let slot = &slots.blocks[(number % self.slot_count as u64) as usize];
+        let block = slot.read().unwrap_or_else(PoisonError::into_inner);
+        let line = block.as_ref().and_then(|block| block.bytes.get(start..start + size));
+        line.into_iter().for_each(prefetch);
     }
 
     /// Reads a block whole into its slot; the next read of it is served from there.

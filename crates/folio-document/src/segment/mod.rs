@@ -41,4 +41,9 @@ impl LineSource for Segment {
         let read = self.file.read_at(text, offset)?;
         Ok(read == size)
     }
+
+    #[inline]
+    fn prefetch_line(&self, offset: u64, size: u32) {
+        self.cache.prefetch(offset, size as usize);
+    }
 }

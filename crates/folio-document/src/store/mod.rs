@@ -19,6 +19,7 @@ mod batch_record;
 mod check;
 mod compact;
 mod flush;
+mod get;
 mod harvest;
 mod heal;
 mod intake;
@@ -44,7 +45,7 @@ pub(crate) use paths::Paths;
 pub(crate) use scan::LineScan;
 
 use crate::error::{Error, Result};
-use crate::index::{BlockSums, id_hash};
+use crate::index::BlockSums;
 use crate::manifest::Manifest;
 use crate::options::{Access, CollectionOptions};
 use crate::report::{Notice, Stats};
@@ -152,27 +153,6 @@ impl LineStore {
 
     pub(crate) fn take_notices(&self) -> Vec<Notice> {
         std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(crate) fn get_into(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
-        self.check_open()?;
-        let hash = id_hash(id);
-        self.healing(|view| {
-            let found = view.find(id, hash, text)?;
-            Ok(found.document().is_some())
-        })
-        .and_then(|found| {
-            if found { Ok(true) } else { self.confirm_missing(|| self.get_into(id, text)) }
-        })
-    }
-
-    /// A miss counts only once the whole file has been looked at.
-    fn confirm_missing(&self, again: impl FnOnce() -> Result<bool>) -> Result<bool> {
-        if self.read_view().is_doubtful {
-            self.verify()?;
-            return again();
-        }
-        Ok(false)
     }
 
     pub(crate) fn count(&self) -> Result<u64> {

@@ -1,0 +1,103 @@
+//! Documents that were looked up together.
+
+use std::ops::Range;
+
+use rayon::iter::ParallelIterator;
+use rayon::slice::ParallelSlice;
+
+use crate::Document;
+use crate::error::{Error, Result};
+use crate::line;
+
+/// Ids that one thread looks up at a time.
+const CHUNK_COUNT: usize = 256;
+
+/// From so many ids on it pays to wake another core.
+const PARALLEL_FROM: usize = 4_096;
+
+/// What [`crate::Collection::get_many`] found, by the position of the id asked for.
+#[derive(Debug, Default)]
+pub struct Fetched {
+    chunks: Vec<Chunk>,
+    count: usize,
+}
+
+/// The lines for up to [`CHUNK_COUNT`] ids.
+#[derive(Debug, Default)]
+pub(crate) struct Chunk {
+    text: Vec<u8>,
+    /// Where each line stands in `text`; `None` where an id has no document.
+    lines: Vec<Option<Range<usize>>>,
+}
+
+impl Chunk {
+    pub(crate) fn push(&mut self, line: Option<&Vec<u8>>) {
+        let range = line.map(|line| {
+            let start = self.text.len();
+            self.text.extend_from_slice(line);
+            start..self.text.len()
+        });
+        self.lines.push(range);
+    }
+
+    /// Whether every id had a document.
+    pub(crate) fn is_full(&self) -> bool {
+        self.lines.iter().all(Option::is_some)
+    }
+}
+
+impl Fetched {
+    /// Looks ids up chunk by chunk, several at a time where there are many.
+    pub(crate) fn of<S: AsRef<str> + Sync>(
+        ids: &[S],
+        get: impl Fn(&[S]) -> Result<Chunk> + Sync,
+    ) -> Result<Self> {
+        let chunks = match ids.len() {
+            0 => Vec::new(),
+            1..PARALLEL_FROM => ids.chunks(CHUNK_COUNT).map(&get).collect::<Result<_>>()?,
+            _ => ids.par_chunks(CHUNK_COUNT).map(&get).collect::<Result<_>>()?,
+        };
+        Ok(Self { chunks, count: ids.len() })
+    }
+
+    /// How many ids were asked for.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether no id was asked for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The exact line for the id at a position, without its line end; `None` when
+    /// there is no document under it.
+    #[must_use]
+    pub fn line(&self, position: usize) -> Option<&[u8]> {
+        let chunk = self.chunks.get(position / CHUNK_COUNT)?;
+        let range = chunk.lines.get(position % CHUNK_COUNT)?.clone()?;
+        Some(&chunk.text[range])
+    }
+
+    /// The lines in the order of the ids.
+    pub fn lines(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        (0..self.count).map(|position| self.line(position))
+    }
+
+    /// The documents in the order of the ids.
+    ///
+    /// # Errors
+    /// [`Error::Json`], with an item, where a line is not UTF-8.
+    pub fn documents(&self) -> impl Iterator<Item = Result<Option<Document>>> {
+        self.lines().map(|line| line.map(document).transpose())
+    }
+}
+
+fn document(line: &[u8]) -> Result<Document> {
+    let text = std::str::from_utf8(line)
+        .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
+    let id = line::id_of_valid_line(line).ok_or(Error::NoId)?.into_owned();
+    Ok(Document::new(id, text.to_owned()))
+}
