@@ -79,6 +79,7 @@ impl Batch {
     pub fn put_line_trusted(&mut self, line: &[u8]) -> Result<()> {
         let id = line::id_of_valid_line(line).ok_or(Error::NoId)?;
         check_document_id(&id)?;
+        self.check_line(line)?;
         self.changes.push(&id, line, false)
     }
 

@@ -93,5 +93,5 @@ pub use folio_document::{
     Error as CollectionError, Filter, InvalidLine, Layout, Notice, Progress, Put, Scan, Stats,
     Strict,
 };
-pub use folio_types::ErrorCode;
+pub use folio_types::{ErrorCode, check_collection_name, check_document_id};
 pub use options::{CollectionOptions, OpenOptions};

@@ -1,0 +1,119 @@
+"""Databases: a directory of collections, or a `.zds` archive of one."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Iterator, Mapping
+from types import TracebackType
+from typing import Any, Literal
+
+from . import _foliodb
+from .collection import Collection
+
+Mode = Literal["r", "rw"]
+Durability = Literal["none", "on_flush", "every_put"]
+
+
+def open(
+    path: str | os.PathLike[str],
+    mode: Mode = "rw",
+    *,
+    create: bool = True,
+    durability: Durability = "on_flush",
+    timeout: float = 5.0,
+    cache_size: int = 64 << 20,
+) -> Database:
+    """Opens a database: a directory, or a `.zds` archive, which opens read-only.
+
+    A missing database is created at the first write, unless `create` is false.
+    `durability` says when a write reaches the device: `"on_flush"` at `flush`,
+    `close` and the end of `put_many` and of a batch; `"every_put"` before each write
+    returns; `"none"` when the system likes. `timeout` is how many seconds a write
+    waits for another process to give the writer's lock back; `cache_size` how many
+    bytes of recently read data each collection keeps.
+
+    Raises `NotFoundError`, `UnsupportedError` for a newer format version,
+    `InvalidInputError` when something else is at the path, `IoError`.
+    """
+    return Database(
+        path,
+        mode,
+        create=create,
+        durability=durability,
+        timeout=timeout,
+        cache_size=cache_size,
+    )
+
+
+class Database(_foliodb.Database):
+    """An open database. Use it as a context, or `close` it, to know that all is on disk.
+
+    `db["users"]` is a collection; `"users" in db`, `len(db)` and iteration go by the
+    names of those that are there. Threads may share it; a pickle of it, and a
+    forked child, open it anew by path.
+    """
+
+    def collection(
+        self,
+        name: str,
+        *,
+        layout: Literal["lines", "files"] = "lines",
+        strict: bool | Mapping[str, Any] | None = None,
+    ) -> Collection:
+        """A collection by name; through a handle that writes it need not exist yet.
+
+        `layout="files"` gives each document a file of its own, which version control
+        likes; an existing collection keeps the layout it has. `strict=True` holds every
+        document to the fields and types of the first, a dict to that schema (a subset
+        of JSON Schema); either is remembered with the collection.
+
+        Raises `InvalidInputError` for a bad name; `NotFoundError`, with the nearest
+        name there is, through a read-only handle.
+        """
+        return Collection(self, name, layout=layout, strict=strict)
+
+    def __getitem__(self, name: str) -> Collection:
+        return self.collection(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.collections()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.collections())
+
+    def __len__(self) -> int:
+        return len(self.collections())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __enter__(self) -> Database:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopen, (os.path.abspath(self.path), self.mode, self.durability)
+
+    def __repr__(self) -> str:
+        return f"foliodb.open({os.fspath(self.path)!r}, mode={self.mode!r})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{self.collection(name).count():,}</td></tr>"
+            for name in self.collections()
+        )
+        title = html.escape(os.fspath(self.path))
+        head = "<tr><th>collection</th><th>documents</th></tr>"
+        return f"<table><caption>{title}</caption>{head}{rows}</table>"
+
+
+def _reopen(path: str, mode: Mode, durability: Durability) -> Database:
+    return Database(path, mode, durability=durability)

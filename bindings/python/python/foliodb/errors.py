@@ -1,0 +1,119 @@
+"""Exceptions: a class per error code, each also the built-in that fits.
+
+`error.code` is stable and the same in every language; the text is for people.
+
+    try:
+        users["nobody"]
+    except KeyError:          # or foliodb.NotFoundError
+        ...
+"""
+
+from __future__ import annotations
+
+
+class FolioError(Exception):
+    """The root of all exceptions of this package."""
+
+    code: str = "error"
+
+    def __str__(self) -> str:
+        # `KeyError` would print the text in quotes.
+        return Exception.__str__(self)
+
+
+class NotFoundError(FolioError, KeyError):
+    """A document, collection, database or file does not exist."""
+
+    code = "not_found"
+
+
+class ConflictError(FolioError):
+    """Something is there already, or a batch is open in this thread."""
+
+    code = "conflict"
+
+
+class CorruptedError(FolioError):
+    """Stored bytes are not what they must be; the text names file, offset and repair."""
+
+    code = "corrupted"
+
+
+class ReadOnlyError(FolioError, PermissionError):
+    """A write through a handle, archive or file system that takes none."""
+
+    code = "read_only"
+
+
+class LockedError(FolioError, TimeoutError):
+    """Another process holds the writer's lock; the text names its pid."""
+
+    code = "locked"
+
+
+class PoisonedError(FolioError, OSError):
+    """A sync failed earlier; reads go on, writes are refused until reopened."""
+
+    code = "poisoned"
+
+
+class InvalidInputError(FolioError, ValueError):
+    """An id, name, option or document that breaks a rule; the text names the path."""
+
+    code = "invalid_input"
+
+
+class DocumentSyntaxError(FolioError, ValueError):
+    """Text that is not the JSON it must be."""
+
+    code = "syntax"
+
+
+class TypeMismatchError(FolioError, ValueError):
+    """A document that does not fit the collection's schema."""
+
+    code = "type_mismatch"
+
+
+class UnsupportedError(FolioError):
+    """A format version this release does not know."""
+
+    code = "unsupported"
+
+
+class ClosedError(FolioError, ValueError):
+    """The handle was closed."""
+
+    code = "closed"
+
+
+class CancelledError(FolioError):
+    """The work was asked to stop."""
+
+    code = "cancelled"
+
+
+class IoError(FolioError, OSError):
+    """The operating system refused; the text carries its words."""
+
+    code = "io"
+
+
+BY_CODE: dict[str, type[FolioError]] = {
+    error.code: error
+    for error in (
+        NotFoundError,
+        ConflictError,
+        CorruptedError,
+        ReadOnlyError,
+        LockedError,
+        PoisonedError,
+        InvalidInputError,
+        DocumentSyntaxError,
+        TypeMismatchError,
+        UnsupportedError,
+        ClosedError,
+        CancelledError,
+        IoError,
+    )
+}

@@ -1,0 +1,194 @@
+//! An atomic batch, as Python holds it: `with users.batch() as batch: …`.
+//!
+//! A batch is the collection's one write under way. Another write to the same
+//! collection from the same thread would wait for the batch to end, which only
+//! that thread can do; so the thread's open batches are kept here, and such a
+//! write is an error instead.
+
+use std::cell::RefCell;
+use std::sync::Mutex;
+use std::thread::{self, ThreadId};
+
+use folio::ErrorCode;
+use pyo3::prelude::*;
+
+use crate::encode::Encoder;
+use crate::error::{OrRaise, with_code};
+use crate::fork::Owned;
+use crate::report::BatchCounts;
+
+thread_local! {
+    /// Where this thread has batches open: what [`Marker`] was given.
+    static OPEN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Stands for an open batch of this thread.
+pub(crate) struct Marker {
+    place: String,
+    thread: ThreadId,
+}
+
+impl Marker {
+    pub(crate) fn new(place: &str) -> PyResult<Self> {
+        Self::check(place)?;
+        OPEN.with_borrow_mut(|open| open.push(place.to_owned()));
+        Ok(Self { place: place.to_owned(), thread: thread::current().id() })
+    }
+
+    /// Refuses a write that would wait for this very thread.
+    #[inline]
+    pub(crate) fn check(place: &str) -> PyResult<()> {
+        let is_open =
+            OPEN.with_borrow(|open| !open.is_empty() && open.iter().any(|open| open == place));
+        if !is_open {
+            return Ok(());
+        }
+        Err(with_code(
+            ErrorCode::Conflict,
+            "the collection has a batch open in this thread; write through the batch, or after it",
+        ))
+    }
+}
+
+impl Drop for Marker {
+    fn drop(&mut self) {
+        // A batch that ends in another thread leaves a mark, which only costs an error.
+        if self.thread == thread::current().id() {
+            OPEN.with_borrow_mut(|open| {
+                if let Some(at) = open.iter().rposition(|open| *open == self.place) {
+                    open.remove(at);
+                }
+            });
+        }
+    }
+}
+
+/// An open batch: nothing of it is visible before it is committed.
+#[pyclass(frozen, module = "foliodb._foliodb")]
+pub(crate) struct Batch {
+    state: Mutex<Option<Open>>,
+}
+
+struct Open {
+    batch: Owned<folio::Batch>,
+    encoder: Encoder,
+    line: Vec<u8>,
+    _marker: Marker,
+}
+
+impl Batch {
+    pub(crate) fn new(batch: folio::Batch, default: Option<Py<PyAny>>, marker: Marker) -> Self {
+        let open = Open {
+            batch: Owned::new(batch),
+            encoder: Encoder::new(default),
+            line: Vec::new(),
+            _marker: marker,
+        };
+        Self { state: Mutex::new(Some(open)) }
+    }
+
+    /// Takes the batch, works with it, and puts it back.
+    fn with<T>(&self, work: impl FnOnce(&mut Open) -> PyResult<T>) -> PyResult<T> {
+        let mut open = self.take()?;
+        let result = work(&mut open);
+        *self.lock() = Some(open);
+        result
+    }
+
+    fn take(&self) -> PyResult<Open> {
+        self.lock().take().ok_or_else(|| {
+            with_code(ErrorCode::Closed, "the batch has ended, or is in use by another thread")
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Open>> {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl Open {
+    fn core(&mut self) -> PyResult<&mut folio::Batch> {
+        self.batch.get_mut().ok_or_else(|| {
+            with_code(
+                ErrorCode::Closed,
+                "the batch belongs to the process this one was forked from",
+            )
+        })
+    }
+}
+
+#[pymethods]
+impl Batch {
+    /// Adds a document.
+    fn put(&self, py: Python<'_>, id: &str, document: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.with(|open| {
+            open.line.clear();
+            let mut line = std::mem::take(&mut open.line);
+            open.encoder.document(document, id, &mut line)?;
+            let batch = open.core()?;
+            let result = py.detach(|| batch.put_line_trusted(&line)).or_raise();
+            open.line = line;
+            result
+        })
+    }
+
+    /// Adds JSON text, under the `_id` it carries when no id is given.
+    #[pyo3(signature = (id, text))]
+    fn put_raw(&self, py: Python<'_>, id: Option<&str>, text: &str) -> PyResult<()> {
+        self.with(|open| {
+            let batch = open.core()?;
+            py.detach(|| batch.put_raw(id, text)).or_raise()
+        })
+    }
+
+    /// Deletes a document.
+    fn delete(&self, py: Python<'_>, id: &str) -> PyResult<()> {
+        self.with(|open| {
+            let batch = open.core()?;
+            py.detach(|| batch.delete(id)).or_raise()
+        })
+    }
+
+    /// Whether the id has a document, in this batch or before it.
+    fn exists(&self, id: &str) -> PyResult<bool> {
+        self.with(|open| open.core()?.exists(id).or_raise())
+    }
+
+    /// Makes the batch durable and visible, and ends it.
+    fn commit(&self, py: Python<'_>) -> PyResult<BatchCounts> {
+        let mut open = self.take()?;
+        open.core()?;
+        let batch = open.batch;
+        py.detach(|| batch.into_inner().expect("looked at above").commit())
+            .or_raise()
+            .map(Into::into)
+    }
+
+    /// Ends the batch without a trace. Ending it twice is fine.
+    fn rollback(&self, py: Python<'_>) {
+        let open = self.lock().take();
+        if let Some(Open { batch, .. }) = open {
+            py.detach(|| drop(batch));
+        }
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    /// Commits, unless the block raised or has ended the batch itself.
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: &Bound<'_, PyAny>,
+        _value: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        if !kind.is_none() {
+            self.rollback(py);
+        } else if self.lock().is_some() {
+            self.commit(py)?;
+        }
+        Ok(())
+    }
+}

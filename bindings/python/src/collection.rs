@@ -1,0 +1,365 @@
+//! A collection, as Python holds it: one method per operation of the facade.
+
+use std::cell::RefCell;
+use std::sync::Mutex;
+
+use folio::{CollectionOptions, ErrorCode, Layout, Strict};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyList, PyString, PyTuple};
+
+use crate::batch::{Batch, Marker};
+use crate::database::Database;
+use crate::decode::{Decoder, PausedCollector};
+use crate::document::{Document, text_of};
+use crate::encode::Encoder;
+use crate::error::{OrRaise, invalid, with_code};
+use crate::fork::Handle;
+use crate::progress::Reporter;
+use crate::put_many::{IdSource, PutMany};
+use crate::report::{BatchCounts, CheckReport, CompactReport, Stats};
+use crate::scan::decimal_class;
+
+/// A collection of documents under ids. Threads may share it.
+#[pyclass(subclass, frozen, mapping, module = "foliodb._foliodb")]
+pub(crate) struct Collection {
+    database: Py<Database>,
+    name: String,
+    options: CollectionOptions,
+    handle: Handle<folio::Collection>,
+    /// What tells collections of this process apart.
+    place: String,
+    decoder: Mutex<Decoder>,
+}
+
+thread_local! {
+    /// The line of a lookup, kept for its memory.
+    static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Larger buffers are given back.
+const LINE_SIZE_KEPT: usize = 1 << 20;
+
+impl Collection {
+    /// This process's collection; a forked child opens its own.
+    #[inline]
+    pub(crate) fn core(&self, py: Python<'_>) -> PyResult<&folio::Collection> {
+        self.handle.get(|| {
+            let database = self.database.bind(py).get().core()?;
+            database.collection_with(&self.name, &self.options).or_raise()
+        })
+    }
+
+    /// As [`Collection::core`], for a write.
+    #[inline]
+    fn writer(&self, py: Python<'_>) -> PyResult<&folio::Collection> {
+        Marker::check(&self.place)?;
+        self.core(py)
+    }
+
+    /// Reads a line and passes it on; `None` when there is none.
+    #[inline]
+    fn with_line<T>(
+        &self,
+        py: Python<'_>,
+        id: &str,
+        work: impl FnOnce(&[u8]) -> PyResult<T>,
+    ) -> PyResult<Option<T>> {
+        let core = self.core(py)?;
+        let mut line = LINE.take();
+        let found = py.detach(|| core.get_into(id, &mut line)).or_raise();
+        let result = match found {
+            Ok(true) => work(&line).map(Some),
+            Ok(false) => Ok(None),
+            Err(error) => Err(error),
+        };
+        if line.capacity() <= LINE_SIZE_KEPT {
+            LINE.set(line);
+        }
+        result
+    }
+
+    /// The line as a dict.
+    #[inline]
+    fn decode<'py>(&self, py: Python<'py>, line: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+        // Another thread may be at it only while this one waits for the interpreter's lock.
+        match self.decoder.try_lock() {
+            Ok(mut decoder) => decoder.decode(py, line),
+            Err(_) => Decoder::new(None).decode(py, line),
+        }
+    }
+
+    fn missing(&self, id: &str) -> PyErr {
+        let name = &self.name;
+        with_code(ErrorCode::NotFound, format!("no document {id:?} in collection {name:?}"))
+    }
+}
+
+#[pymethods]
+impl Collection {
+    #[new]
+    #[pyo3(signature = (database, name, *, layout="lines", strict=None))]
+    fn new(
+        database: &Bound<'_, Database>,
+        name: String,
+        layout: &str,
+        strict: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let options = CollectionOptions { layout: layout_of(layout)?, strict: strict_of(strict)? };
+        let core = database.get().core()?;
+        let py = database.py();
+        let collection = py.detach(|| core.collection_with(&name, &options)).or_raise()?;
+        Ok(Self {
+            database: database.clone().unbind(),
+            place: format!("{}\0{name}", database.get().absolute_path().display()),
+            name,
+            options,
+            handle: Handle::new(collection),
+            decoder: Mutex::new(Decoder::new(None)),
+        })
+    }
+
+    /// The collection's name.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The database it belongs to.
+    #[getter]
+    fn database(&self, py: Python<'_>) -> Py<Database> {
+        self.database.clone_ref(py)
+    }
+
+    /// Whether the collection is there yet: the first write creates it.
+    #[getter]
+    fn is_created(&self, py: Python<'_>) -> PyResult<bool> {
+        let core = self.core(py)?;
+        Ok(py.detach(|| core.is_created()))
+    }
+
+    /// Stores a document under an id, replacing the one that has it.
+    /// Answers `"inserted"` or `"replaced"`.
+    #[pyo3(signature = (id, document, *, default=None))]
+    fn put(
+        &self,
+        py: Python<'_>,
+        id: &str,
+        document: &Bound<'_, PyAny>,
+        default: Option<Py<PyAny>>,
+    ) -> PyResult<&'static str> {
+        let mut line = Vec::with_capacity(256);
+        Encoder::new(default).document(document, id, &mut line)?;
+        let text = String::from_utf8(line).expect("the encoder writes UTF-8");
+        let core = self.writer(py)?;
+        py.detach(|| core.put_raw(id, &text)).or_raise().map(put_name)
+    }
+
+    /// Stores JSON text: key order and the text of every number survive.
+    fn put_raw(&self, py: Python<'_>, id: &str, text: &str) -> PyResult<&'static str> {
+        let core = self.writer(py)?;
+        py.detach(|| core.put_raw(id, text)).or_raise().map(put_name)
+    }
+
+    /// Stores many documents, all or none of them.
+    #[pyo3(signature = (documents, *, id=None, default=None, progress=None))]
+    fn put_many(
+        &self,
+        documents: &Bound<'_, PyAny>,
+        id: Option<Bound<'_, PyAny>>,
+        default: Option<Py<PyAny>>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<BatchCounts> {
+        let collection = self.writer(documents.py())?;
+        let id = IdSource::new(id)?;
+        PutMany { collection, place: &self.place, id, default, progress }.run(documents)
+    }
+
+    /// Begins an atomic batch; use it as a context.
+    #[pyo3(signature = (*, default=None))]
+    fn batch(&self, py: Python<'_>, default: Option<Py<PyAny>>) -> PyResult<Batch> {
+        let core = self.writer(py)?;
+        let batch = py.detach(|| core.batch()).or_raise()?;
+        Ok(Batch::new(batch, default, Marker::new(&self.place)?))
+    }
+
+    /// Applies a JSON merge patch (RFC 7396); `None` when there is no such document.
+    #[pyo3(signature = (id, patch, *, default=None))]
+    fn patch<'py>(
+        &self,
+        py: Python<'py>,
+        id: &str,
+        patch: &Bound<'_, PyAny>,
+        default: Option<Py<PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let mut text = Vec::new();
+        Encoder::new(default).value(patch, &mut text)?;
+        let value = serde_json::from_slice(&text).map_err(invalid)?;
+        let core = self.writer(py)?;
+        let patched = py.detach(|| core.patch(id, &value)).or_raise()?;
+        patched.map(|document| self.decode(py, document.raw().as_bytes())).transpose()
+    }
+
+    /// Deletes a document and answers whether there was one.
+    fn delete(&self, py: Python<'_>, id: &str) -> PyResult<bool> {
+        let core = self.writer(py)?;
+        py.detach(|| core.delete(id)).or_raise()
+    }
+
+    /// The document with an id, or `default`.
+    #[pyo3(signature = (id, default=None, *, decimal=false, lazy=false))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        id: &str,
+        default: Option<Bound<'py, PyAny>>,
+        decimal: bool,
+        lazy: bool,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = self.with_line(py, id, |line| match (lazy, decimal) {
+            (true, _) => Ok(Bound::new(py, Document::of_line(line)?)?.into_any()),
+            (false, true) => Decoder::new(decimal_class(py, true)?).decode(py, line),
+            (false, false) => self.decode(py, line),
+        })?;
+        Ok(found.or(default))
+    }
+
+    /// The exact line of a document; `None` when there is none.
+    fn get_raw<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Option<Bound<'py, PyString>>> {
+        self.with_line(py, id, |line| Ok(PyString::new(py, text_of(line)?)))
+    }
+
+    /// The documents of several ids, in that order; `None` for each that is missing.
+    fn get_many<'py>(&self, py: Python<'py>, ids: Vec<String>) -> PyResult<Bound<'py, PyList>> {
+        let _paused = PausedCollector::new(py);
+        let list = PyList::empty(py);
+        for id in &ids {
+            list.append(self.with_line(py, id, |line| self.decode(py, line))?)?;
+        }
+        Ok(list)
+    }
+
+    /// Whether there is a document with the id.
+    fn exists(&self, py: Python<'_>, id: &str) -> PyResult<bool> {
+        let core = self.core(py)?;
+        py.detach(|| core.exists(id)).or_raise()
+    }
+
+    /// How many documents there are.
+    fn count(&self, py: Python<'_>) -> PyResult<u64> {
+        let core = self.core(py)?;
+        py.detach(|| core.count()).or_raise()
+    }
+
+    /// All ids, in file order.
+    fn ids(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let core = self.core(py)?;
+        py.detach(|| core.ids()?.collect::<folio::Result<_>>()).or_raise()
+    }
+
+    /// Makes every write so far durable and gives the writer's lock back.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        let core = self.writer(py)?;
+        py.detach(|| core.flush()).or_raise()
+    }
+
+    /// Takes in what other processes and people have written since.
+    fn refresh(&self, py: Python<'_>) -> PyResult<()> {
+        let core = self.core(py)?;
+        py.detach(|| core.refresh()).or_raise()
+    }
+
+    /// Rewrites the live lines in order, without superseded and deleted ones.
+    #[pyo3(signature = (*, progress=None))]
+    fn compact(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<CompactReport> {
+        let core = self.writer(py)?;
+        Reporter::new(progress).run(py, |step| core.compact(step)).map(Into::into)
+    }
+
+    /// Reads everything and reports what is not as it should be. Changes nothing.
+    #[pyo3(signature = (*, progress=None))]
+    fn check(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<CheckReport> {
+        let core = self.core(py)?;
+        Reporter::new(progress).run(py, |step| core.check(step)).map(Into::into)
+    }
+
+    /// Builds the index again from the data.
+    #[pyo3(signature = (*, progress=None))]
+    fn reindex(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<()> {
+        let core = self.writer(py)?;
+        Reporter::new(progress).run(py, |step| core.reindex(step))
+    }
+
+    /// Sizes and counts.
+    fn stats(&self, py: Python<'_>) -> PyResult<Stats> {
+        let core = self.core(py)?;
+        py.detach(|| core.stats()).or_raise().map(Into::into)
+    }
+
+    /// What was noticed since the last call, a sentence each.
+    fn take_notices(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        Ok(self.core(py)?.take_notices().into_iter().map(|notice| notice.0).collect())
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.count(py)? as usize)
+    }
+
+    /// A collection is there, also when it is empty.
+    fn __bool__(&self) -> bool {
+        true
+    }
+
+    fn __contains__(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match id.cast::<PyString>() {
+            Ok(id) => self.exists(py, &id.to_string_lossy()),
+            Err(_) => Ok(false),
+        }
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
+        let found = self.with_line(py, id, |line| self.decode(py, line))?;
+        found.ok_or_else(|| self.missing(id))
+    }
+
+    fn __setitem__(&self, py: Python<'_>, id: &str, document: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.put(py, id, document, None).map(drop)
+    }
+
+    fn __delitem__(&self, py: Python<'_>, id: &str) -> PyResult<()> {
+        if self.delete(py, id)? { Ok(()) } else { Err(self.missing(id)) }
+    }
+
+    /// What rebuilds the collection elsewhere: by path and name.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = slf.py();
+        let database = slf.get().database.bind(py);
+        (slf.get_type(), (database, slf.get().name())).into_pyobject(py)
+    }
+}
+
+fn put_name(put: folio::Put) -> &'static str {
+    match put {
+        folio::Put::Inserted => "inserted",
+        folio::Put::Replaced => "replaced",
+    }
+}
+
+fn layout_of(name: &str) -> PyResult<Layout> {
+    match name {
+        "lines" => Ok(Layout::Lines),
+        "files" => Ok(Layout::Files),
+        _ => Err(invalid(format!("layout {name:?} is unknown; use \"lines\" or \"files\""))),
+    }
+}
+
+/// `None` or `False` leaves it to the manifest, `True` takes the first document's
+/// schema, a dict is the schema.
+fn strict_of(strict: Option<Bound<'_, PyAny>>) -> PyResult<Strict> {
+    let Some(strict) = strict else { return Ok(Strict::AsStored) };
+    if let Ok(flag) = strict.cast::<PyBool>() {
+        return Ok(if flag.is_true() { Strict::FirstDocument } else { Strict::AsStored });
+    }
+    let mut text = Vec::new();
+    Encoder::new(None).value(&strict, &mut text)?;
+    serde_json::from_slice(&text).map(Strict::Schema).map_err(invalid)
+}

@@ -1,0 +1,202 @@
+//! A database, as Python holds it.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use folio::{Access, Durability, ErrorCode, OpenOptions, PackOptions};
+use pyo3::prelude::*;
+
+use crate::error::{OrRaise, invalid, with_code};
+use crate::fork::Handle;
+use crate::progress::Reporter;
+use crate::report::{BackupReport, PackReport, UnpackReport};
+
+/// An open database: a directory of collections, or a `.zds` archive of one.
+#[pyclass(subclass, frozen, module = "foliodb._foliodb")]
+pub(crate) struct Database {
+    handle: Handle<folio::Database>,
+    path: PathBuf,
+    options: OpenOptions,
+    mode: String,
+    durability: String,
+    is_closed: AtomicBool,
+}
+
+#[pymethods]
+impl Database {
+    #[new]
+    #[pyo3(signature = (path, mode="rw", *, create=true, durability="on_flush", timeout=5.0, cache_size=64 << 20))]
+    fn new(
+        py: Python<'_>,
+        path: PathBuf,
+        mode: &str,
+        create: bool,
+        durability: &str,
+        timeout: f64,
+        cache_size: usize,
+    ) -> PyResult<Self> {
+        let lock_timeout = Duration::try_from_secs_f64(timeout).map_err(|_| {
+            invalid(format!("timeout {timeout} is no number of seconds; give one from 0 on"))
+        })?;
+        let options = OpenOptions {
+            access: access_of(mode)?,
+            durability: durability_of(durability)?,
+            lock_timeout,
+            cache_size,
+            create,
+            file_system: None,
+        };
+        let database = py.detach(|| folio::Database::open_with(&path, &options)).or_raise()?;
+        Ok(Self {
+            handle: Handle::new(database),
+            path,
+            options,
+            mode: mode.to_owned(),
+            durability: durability.to_owned(),
+            is_closed: AtomicBool::new(false),
+        })
+    }
+
+    /// The path as it was given.
+    #[getter]
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    /// `"r"` or `"rw"`, as it was opened.
+    #[getter]
+    fn mode(&self) -> &str {
+        &self.mode
+    }
+
+    /// When a write reaches the device: `"none"`, `"on_flush"` or `"every_put"`.
+    #[getter]
+    fn durability(&self) -> &str {
+        &self.durability
+    }
+
+    /// Whether the handle takes writes.
+    #[getter]
+    fn is_writable(&self) -> PyResult<bool> {
+        Ok(self.core()?.is_writable())
+    }
+
+    /// The names of all collections, sorted.
+    fn collections(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let core = self.core()?;
+        py.detach(|| core.collections()).or_raise()
+    }
+
+    /// Puts an empty database on disk, which the first write does by itself.
+    fn create(&self, py: Python<'_>) -> PyResult<()> {
+        let core = self.core()?;
+        py.detach(|| core.create()).or_raise()
+    }
+
+    /// Makes every write so far durable, in all collections.
+    fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        let core = self.core()?;
+        py.detach(|| core.flush()).or_raise()
+    }
+
+    /// Flushes and closes; closing twice is fine.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        if self.is_closed.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        // A handle from before a fork is the parent's to close.
+        match self.handle.existing() {
+            Some(core) => py.detach(|| core.close()).or_raise(),
+            None => Ok(()),
+        }
+    }
+
+    /// Copies the whole database to a directory that does not exist yet, while writers go on.
+    #[pyo3(signature = (target, *, progress=None))]
+    fn backup(
+        &self,
+        py: Python<'_>,
+        target: PathBuf,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<BackupReport> {
+        let core = self.core()?;
+        let report = Reporter::new(progress).run(py, |step| core.backup(&target, step))?;
+        Ok(report.into())
+    }
+
+    /// Packs the live documents of all collections into one `.zds` archive.
+    #[pyo3(signature = (target, *, compress=false, progress=None))]
+    fn pack(
+        &self,
+        py: Python<'_>,
+        target: PathBuf,
+        compress: bool,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<PackReport> {
+        let core = self.core()?;
+        let options = PackOptions { compress };
+        let report = Reporter::new(progress).run(py, |step| core.pack(&target, &options, step))?;
+        Ok(report.into())
+    }
+
+    /// What was noticed on opening, a sentence each.
+    fn take_notices(&self) -> PyResult<Vec<String>> {
+        Ok(self.core()?.take_notices().into_iter().map(|notice| notice.0).collect())
+    }
+}
+
+impl Database {
+    /// This process's database; a forked child opens its own.
+    #[inline]
+    pub(crate) fn core(&self) -> PyResult<&folio::Database> {
+        self.handle.get(|| {
+            if self.is_closed.load(Ordering::Acquire) {
+                let path = &self.path;
+                let text = format!("database {path:?} was closed; open it again");
+                return Err(with_code(ErrorCode::Closed, text));
+            }
+            folio::Database::open_with(&self.path, &self.options).or_raise()
+        })
+    }
+}
+
+impl Database {
+    /// The folder the path meant when it was opened, for telling databases apart.
+    pub(crate) fn absolute_path(&self) -> PathBuf {
+        std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone())
+    }
+}
+
+/// Turns a `.zds` archive into a database directory, which may not hold anything yet.
+#[pyfunction]
+#[pyo3(signature = (archive, target, *, progress=None))]
+pub(crate) fn unpack(
+    py: Python<'_>,
+    archive: PathBuf,
+    target: PathBuf,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<UnpackReport> {
+    let report =
+        Reporter::new(progress).run(py, |step| folio::Database::unpack(&archive, &target, step))?;
+    Ok(report.into())
+}
+
+fn access_of(mode: &str) -> PyResult<Access> {
+    match mode {
+        "r" => Ok(Access::Read),
+        "rw" => Ok(Access::ReadWrite),
+        _ => Err(invalid(format!("mode {mode:?} is unknown; use \"r\" or \"rw\""))),
+    }
+}
+
+fn durability_of(name: &str) -> PyResult<Durability> {
+    match name {
+        "none" => Ok(Durability::None),
+        "on_flush" => Ok(Durability::OnFlush),
+        "every_put" => Ok(Durability::EveryPut),
+        _ => Err(invalid(format!(
+            "durability {name:?} is unknown; use \"none\", \"on_flush\" or \"every_put\""
+        ))),
+    }
+}

@@ -1,0 +1,120 @@
+//! Numbers: `int` of any size, `float` rounded as it should be, or `Decimal`.
+
+use std::ffi::CString;
+use std::ptr;
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+use super::cursor::Cursor;
+use super::{Decoder, Fault};
+
+/// So many digits fit an `i64` whatever they are.
+const INT_DIGITS_MAX: usize = 18;
+
+/// Powers of ten that a double holds exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
+/// Up to here every integer is a double.
+const EXACT_MAX: u64 = 1 << 53;
+
+impl Decoder {
+    /// The number at the cursor, as an owned object.
+    #[inline(always)]
+    pub(super) fn number(&mut self, cursor: &mut Cursor<'_>) -> Result<*mut ffi::PyObject, Fault> {
+        let start = cursor.at;
+        let is_negative = cursor.peek() == b'-';
+        cursor.at += usize::from(is_negative);
+        let first = cursor.at;
+        let mut digits = 0u64;
+        while cursor.peek().is_ascii_digit() {
+            digits = digits.wrapping_mul(10).wrapping_add(u64::from(cursor.peek() - b'0'));
+            cursor.at += 1;
+        }
+        let digit_count = cursor.at - first;
+        if digit_count == 0 {
+            return cursor.fault("a value expected");
+        }
+        if matches!(cursor.peek(), b'.' | b'e' | b'E') {
+            return self.fraction(cursor, start, digits, digit_count);
+        }
+        if digit_count > INT_DIGITS_MAX {
+            return big_int(&cursor.text[start..cursor.at]);
+        }
+        let value = if is_negative { -(digits as i64) } else { digits as i64 };
+        // SAFETY: the interpreter's lock is held throughout the decoder.
+        owned(unsafe { ffi::PyLong_FromLongLong(value) })
+    }
+
+    /// The rest of a number that has a fraction or an exponent.
+    ///
+    /// Short ones are exact quotients of two doubles, which the division rounds
+    /// rightly (Clinger, "How to read floating point numbers accurately", 1990).
+    #[inline(always)]
+    fn fraction(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        start: usize,
+        mut digits: u64,
+        mut digit_count: usize,
+    ) -> Result<*mut ffi::PyObject, Fault> {
+        let mut fraction_count = 0;
+        if cursor.peek() == b'.' {
+            cursor.at += 1;
+            while cursor.peek().is_ascii_digit() {
+                digits = digits.wrapping_mul(10).wrapping_add(u64::from(cursor.peek() - b'0'));
+                cursor.at += 1;
+                fraction_count += 1;
+            }
+            digit_count += fraction_count;
+        }
+        let has_exponent = matches!(cursor.peek(), b'e' | b'E');
+        let is_short = digit_count <= INT_DIGITS_MAX && digits <= EXACT_MAX;
+        if has_exponent || !is_short || self.decimal.is_some() {
+            return self.long_fraction(cursor, start);
+        }
+        let value = digits as f64 / POWERS[fraction_count];
+        let is_negative = cursor.text[start] == b'-';
+        // SAFETY: the interpreter's lock is held throughout the decoder.
+        owned(unsafe { ffi::PyFloat_FromDouble(if is_negative { -value } else { value }) })
+    }
+
+    #[inline(never)]
+    fn long_fraction(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        start: usize,
+    ) -> Result<*mut ffi::PyObject, Fault> {
+        while matches!(cursor.peek(), b'0'..=b'9' | b'e' | b'E' | b'+' | b'-') {
+            cursor.at += 1;
+        }
+        let text = std::str::from_utf8(&cursor.text[start..cursor.at]).expect("digits are ASCII");
+        if let Some(decimal) = &self.decimal {
+            return Python::attach(|py| match decimal.call1(py, (text,)) {
+                Ok(value) => Ok(value.into_ptr()),
+                Err(error) => {
+                    error.restore(py);
+                    Err(Fault::Raised)
+                }
+            });
+        }
+        let Ok(value) = text.parse() else { return cursor.fault("not a number") };
+        // SAFETY: the interpreter's lock is held throughout the decoder.
+        owned(unsafe { ffi::PyFloat_FromDouble(value) })
+    }
+}
+
+#[inline(never)]
+fn big_int(digits: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
+    let digits = CString::new(digits).expect("digits are no zero bytes");
+    // SAFETY: a C string, and no interest in where its number ends.
+    owned(unsafe { ffi::PyLong_FromString(digits.as_ptr(), ptr::null_mut(), 10) })
+}
+
+#[inline(always)]
+fn owned(object: *mut ffi::PyObject) -> Result<*mut ffi::PyObject, Fault> {
+    if object.is_null() { Err(Fault::Raised) } else { Ok(object) }
+}

@@ -1,0 +1,140 @@
+//! Shapes: the keys that objects at one place of the documents have, in order.
+//!
+//! An object is read against the shape of its place: the pattern `"key":` of
+//! the entry behind the last one found is compared with the bytes at hand, and a
+//! match gives the key object, hash included, without looking it up. An object
+//! that has all keys of its shape, in order, is made from a template: a copy of a
+//! dict costs less than one that grows key by key.
+//!
+//! Shapes are learnt from the documents read and are bounded, so that objects
+//! that are really maps cannot fill the memory.
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+/// Index of a shape.
+pub(super) type ShapeId = u32;
+
+/// The shape of the document itself.
+pub(super) const ROOT: ShapeId = 0;
+
+/// Keys a shape remembers.
+const ENTRIES_MAX: usize = 128;
+
+/// Shapes remembered in all; the last one takes every other place.
+const SHAPES_MAX: usize = 512;
+
+/// Longer keys are made anew each time.
+const KEY_SIZE_MAX: usize = 64;
+
+pub(super) struct Shapes {
+    shapes: Vec<Shape>,
+}
+
+#[derive(Default)]
+struct Shape {
+    entries: Vec<Entry>,
+    /// A dict with these keys and `None`s.
+    template: Option<Py<PyDict>>,
+}
+
+struct Entry {
+    /// The key as it stands in the text: `"key":`.
+    pattern: Box<[u8]>,
+    key: Py<PyString>,
+    child: Option<ShapeId>,
+}
+
+impl Shapes {
+    pub(super) fn new() -> Self {
+        Self { shapes: vec![Shape::default()] }
+    }
+
+    /// The entry whose pattern begins `text`, looked for from `guess` on.
+    #[inline(always)]
+    pub(super) fn find(&self, shape: ShapeId, guess: usize, text: &[u8]) -> Option<usize> {
+        let entries = &self.shapes[shape as usize].entries;
+        match entries.get(guess) {
+            Some(entry) if text.starts_with(&entry.pattern) => Some(guess),
+            _ => Self::search(entries, text),
+        }
+    }
+
+    #[inline(never)]
+    fn search(entries: &[Entry], text: &[u8]) -> Option<usize> {
+        entries.iter().position(|entry| text.starts_with(&entry.pattern))
+    }
+
+    /// The length of an entry's pattern, and its key, borrowed.
+    #[inline(always)]
+    pub(super) fn entry(&self, shape: ShapeId, index: usize) -> (usize, *mut ffi::PyObject) {
+        let entry = &self.shapes[shape as usize].entries[index];
+        (entry.pattern.len(), entry.key.as_ptr())
+    }
+
+    /// Learns a key that stands in the text as `"name":`, unless the shape is
+    /// full. The key is borrowed from the shape.
+    pub(super) fn learn(&mut self, shape: ShapeId, name: &[u8], key: &Bound<'_, PyString>) -> bool {
+        let shape = &mut self.shapes[shape as usize];
+        if shape.entries.len() >= ENTRIES_MAX || name.len() > KEY_SIZE_MAX {
+            return false;
+        }
+        let pattern = [b"\"", name, b"\":"].concat().into();
+        shape.entries.push(Entry { pattern, key: key.clone().unbind(), child: None });
+        shape.template = None;
+        true
+    }
+
+    /// The shape of objects under a key, made at the first need.
+    #[inline(always)]
+    pub(super) fn child(&mut self, shape: ShapeId, index: usize) -> ShapeId {
+        match self.shapes[shape as usize].entries[index].child {
+            Some(child) => child,
+            None => self.make_child(shape, index),
+        }
+    }
+
+    #[cold]
+    fn make_child(&mut self, shape: ShapeId, index: usize) -> ShapeId {
+        if self.shapes.len() < SHAPES_MAX {
+            self.shapes.push(Shape::default());
+        }
+        let child = (self.shapes.len() - 1) as ShapeId;
+        self.shapes[shape as usize].entries[index].child = Some(child);
+        child
+    }
+
+    /// How many keys the shape has.
+    #[inline(always)]
+    pub(super) fn len(&self, shape: ShapeId) -> usize {
+        self.shapes[shape as usize].entries.len()
+    }
+
+    /// A dict with all keys of the shape, to be copied; `None` when Python raised.
+    #[inline(always)]
+    pub(super) fn template(
+        &mut self,
+        py: Python<'_>,
+        shape: ShapeId,
+    ) -> Option<*mut ffi::PyObject> {
+        match &self.shapes[shape as usize].template {
+            Some(template) => Some(template.as_ptr()),
+            None => self.make_template(py, shape),
+        }
+    }
+
+    #[cold]
+    fn make_template(&mut self, py: Python<'_>, shape: ShapeId) -> Option<*mut ffi::PyObject> {
+        let shape = &mut self.shapes[shape as usize];
+        let template = PyDict::new(py);
+        for entry in &shape.entries {
+            if let Err(error) = template.set_item(&entry.key, py.None()) {
+                error.restore(py);
+                return None;
+            }
+        }
+        let template = shape.template.insert(template.unbind());
+        Some(template.as_ptr())
+    }
+}

@@ -1,0 +1,158 @@
+//! Strings: from the bytes between two quotes to `str`.
+
+use pyo3::ffi;
+
+use super::cursor::Cursor;
+use super::{Decoder, Fault};
+
+/// The offset of the first quote or backslash in `text`.
+///
+/// Eight bytes at a time: a byte equal to the wanted one becomes zero by XOR, and
+/// the lowest zero byte is found by the borrow it causes ("Hacker's Delight", 6-1).
+#[inline(always)]
+pub(super) fn find_quote(text: &[u8]) -> Option<usize> {
+    let mut words = text.chunks_exact(8);
+    let mut offset = 0;
+    for word in &mut words {
+        let word = u64::from_le_bytes(word.try_into().expect("chunks of eight"));
+        let found = zero_bytes(word ^ splat(b'"')) | zero_bytes(word ^ splat(b'\\'));
+        if found != 0 {
+            return Some(offset + found.trailing_zeros() as usize / 8);
+        }
+        offset += 8;
+    }
+    let rest = words.remainder();
+    rest.iter().position(|&byte| byte == b'"' || byte == b'\\').map(|at| offset + at)
+}
+
+const fn splat(byte: u8) -> u64 {
+    u64::MAX / 255 * byte as u64
+}
+
+/// The high bit of every byte up to and including the lowest zero byte's.
+const fn zero_bytes(word: u64) -> u64 {
+    word.wrapping_sub(splat(1)) & !word & splat(0x80)
+}
+
+impl Decoder {
+    /// The string whose opening quote stands at the cursor, as an owned object.
+    #[inline(always)]
+    pub(super) fn string(&mut self, cursor: &mut Cursor<'_>) -> Result<*mut ffi::PyObject, Fault> {
+        let start = cursor.at + 1;
+        let Some(length) = find_quote(&cursor.text[start..]) else {
+            return cursor.fault("a string has no end");
+        };
+        let end = start + length;
+        if cursor.text[end] == b'\\' {
+            return self.escaped_string(cursor, start, end);
+        }
+        cursor.at = end + 1;
+        make(&cursor.text[start..end])
+    }
+
+    /// A string with escapes, the first of which is at `first`.
+    #[inline(never)]
+    fn escaped_string(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        start: usize,
+        first: usize,
+    ) -> Result<*mut ffi::PyObject, Fault> {
+        self.scratch.clear();
+        self.scratch.extend_from_slice(&cursor.text[start..first]);
+        cursor.at = first;
+        loop {
+            if cursor.peek() == b'"' {
+                cursor.at += 1;
+                return make(&self.scratch);
+            }
+            unescape(cursor, &mut self.scratch)?;
+            let Some(length) = find_quote(&cursor.text[cursor.at..]) else {
+                return cursor.fault("a string has no end");
+            };
+            self.scratch.extend_from_slice(&cursor.text[cursor.at..cursor.at + length]);
+            cursor.at += length;
+        }
+    }
+}
+
+/// A `str` of UTF-8 in which lone surrogates, which JSON's escapes can spell and
+/// Python can hold, are let pass.
+#[inline(always)]
+fn make(text: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
+    // SAFETY: pointer and length are those of one slice, the error handler is a C
+    // string, and the interpreter's lock is held throughout the decoder.
+    let object = unsafe {
+        ffi::PyUnicode_DecodeUTF8(
+            text.as_ptr().cast(),
+            text.len() as ffi::Py_ssize_t,
+            c"surrogatepass".as_ptr(),
+        )
+    };
+    if object.is_null() { Err(Fault::Raised) } else { Ok(object) }
+}
+
+/// Appends what the escape at the cursor stands for, and steps over it.
+fn unescape(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
+    let Some(&kind) = cursor.text.get(cursor.at + 1) else {
+        return cursor.fault("a string has no end");
+    };
+    cursor.at += 2;
+    out.push(match kind {
+        b'"' | b'\\' | b'/' => kind,
+        b'b' => 0x08,
+        b'f' => 0x0c,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'u' => return unescape_unicode(cursor, out),
+        _ => return cursor.fault("an escape that JSON does not have"),
+    });
+    Ok(())
+}
+
+/// `\uXXXX`, of which two may make one character (RFC 8259, section 7).
+fn unescape_unicode(cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<(), Fault> {
+    let high = hexadecimal(cursor)?;
+    let mut code = high;
+    if (0xd800..0xdc00).contains(&high) && cursor.text[cursor.at..].starts_with(b"\\u") {
+        let behind_high = cursor.at;
+        cursor.at += 2;
+        let low = hexadecimal(cursor)?;
+        if (0xdc00..0xe000).contains(&low) {
+            code = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+        } else {
+            cursor.at = behind_high;
+        }
+    }
+    push_code(code, out);
+    Ok(())
+}
+
+fn hexadecimal(cursor: &mut Cursor<'_>) -> Result<u32, Fault> {
+    let digits = cursor.text.get(cursor.at..cursor.at + 4).and_then(|digits| {
+        let all = digits.iter().all(u8::is_ascii_hexdigit);
+        std::str::from_utf8(digits).ok().filter(|_| all)
+    });
+    match digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()) {
+        Some(code) => {
+            cursor.at += 4;
+            Ok(code)
+        }
+        None => cursor.fault("four hexadecimal digits expected"),
+    }
+}
+
+/// UTF-8, also of a lone surrogate.
+fn push_code(code: u32, out: &mut Vec<u8>) {
+    match char::from_u32(code) {
+        Some(character) => {
+            out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+        }
+        None => out.extend_from_slice(&[
+            0xe0 | (code >> 12) as u8,
+            0x80 | (code >> 6 & 0x3f) as u8,
+            0x80 | (code & 0x3f) as u8,
+        ]),
+    }
+}

@@ -1,0 +1,116 @@
+//! What survives a fork.
+//!
+//! A child process inherits every handle of its parent: descriptors that share
+//! one file lock, and memory that other threads may have been changing. Using
+//! it could give the parent's lock away or wait for ever, and dropping it would
+//! flush and unlock for the parent. So the interpreter counts forks here (it
+//! calls [`forked`] in every child), each handle remembers the count it was made
+//! under, and one from before the fork is neither used nor dropped: its owner
+//! opens a new one by path.
+
+use std::mem::ManuallyDrop;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use pyo3::prelude::*;
+
+/// Forks between the first process and this one that had the module loaded.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// Tells the module that this process is a fork's child.
+#[pyfunction]
+#[pyo3(name = "_forked")]
+pub(crate) fn forked() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+}
+
+/// A value of the process that made it.
+pub(crate) struct Owned<T> {
+    value: ManuallyDrop<T>,
+    generation: u32,
+}
+
+impl<T> Owned<T> {
+    pub(crate) fn new(value: T) -> Self {
+        let generation = GENERATION.load(Ordering::Relaxed);
+        Self { value: ManuallyDrop::new(value), generation }
+    }
+
+    /// The value, or `None` in a forked child.
+    #[inline]
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.is_ours().then(|| &*self.value)
+    }
+
+    #[inline]
+    fn is_ours(&self) -> bool {
+        self.generation == GENERATION.load(Ordering::Relaxed)
+    }
+
+    /// The value by move, or `None` in a forked child, where it is left alone.
+    pub(crate) fn into_inner(mut self) -> Option<T> {
+        let is_ours = self.is_ours();
+        // A generation that never comes: the drop of `self` leaves the value alone.
+        self.generation = u32::MAX;
+        // SAFETY: the value is taken once, because `self` is consumed and its drop
+        // does nothing under this generation.
+        is_ours.then(|| unsafe { ManuallyDrop::take(&mut self.value) })
+    }
+
+    /// The value to change, or `None` in a forked child.
+    pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
+        if self.is_ours() { Some(&mut self.value) } else { None }
+    }
+}
+
+impl<T> Drop for Owned<T> {
+    fn drop(&mut self) {
+        if self.is_ours() {
+            // SAFETY: nothing uses the value after the drop of its owner.
+            unsafe { ManuallyDrop::drop(&mut self.value) }
+        }
+    }
+}
+
+/// A handle by the process that opened it: the first use in a forked child opens
+/// one of the child's own, and so on for the child's children.
+pub(crate) struct Handle<T> {
+    here: Owned<T>,
+    child: OnceLock<Box<Handle<T>>>,
+}
+
+impl<T> Handle<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self { here: Owned::new(value), child: OnceLock::new() }
+    }
+
+    /// This process's handle, which `open` makes if it has none yet.
+    ///
+    /// # Errors
+    /// What `open` says.
+    #[inline]
+    pub(crate) fn get<E>(&self, open: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+        match self.here.get() {
+            Some(value) => Ok(value),
+            None => self.get_in_child(open),
+        }
+    }
+
+    /// This process's handle, if it has one.
+    pub(crate) fn existing(&self) -> Option<&T> {
+        self.here.get().or_else(|| self.child.get()?.existing())
+    }
+
+    #[cold]
+    fn get_in_child<E>(&self, open: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+        let child = match self.child.get() {
+            Some(child) => child,
+            None => {
+                let opened = Box::new(Self::new(open()?));
+                // Of two threads that come here at once, one handle is kept.
+                return Ok(&self.child.get_or_init(|| opened).here.value);
+            }
+        };
+        child.get(open)
+    }
+}

@@ -1,0 +1,56 @@
+//! The native half of the Python package `foliodb`: it converts and delegates.
+//!
+//! ```text
+//! users.put_many(docs)   put_many: encode straight from Python objects into lines, a buffer at
+//!                        a time → Batch::put_line_trusted, without the interpreter's lock
+//! users.get("u1")        Collection::get_into without the lock → decode: the line into a dict
+//! users.scan()           scan: a chunk of lines without the lock → a dict per `next`
+//! ```
+//!
+//! `encode` and `decode` know JSON and Python objects and nothing of databases;
+//! the classes know the facade and nothing of JSON. What users import, with the
+//! parts that need no speed, is Python and lies in `python/foliodb`.
+
+// Conversions speak to the interpreter through its C interface; each block argues.
+#![allow(unsafe_code)]
+
+mod batch;
+mod collection;
+mod database;
+mod decode;
+mod document;
+mod encode;
+mod error;
+mod fork;
+mod progress;
+mod put_many;
+mod report;
+mod scan;
+
+use pyo3::prelude::*;
+
+/// The native half of `foliodb`.
+#[pymodule]
+mod _foliodb {
+    #[pymodule_export]
+    use super::batch::Batch;
+    #[pymodule_export]
+    use super::collection::Collection;
+    #[pymodule_export]
+    use super::database::{Database, unpack};
+    #[pymodule_export]
+    use super::document::Document;
+    #[pymodule_export]
+    use super::fork::forked;
+    #[pymodule_export]
+    use super::report::{
+        BackupReport, BatchCounts, CheckReport, CompactReport, ExportReport, ImportReport,
+        PackReport, Stats, UnpackReport,
+    };
+    #[pymodule_export]
+    use super::scan::Scan;
+
+    #[allow(non_upper_case_globals)] // Python's name for it
+    #[pymodule_export]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

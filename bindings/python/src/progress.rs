@@ -1,0 +1,69 @@
+//! Progress of long work, told to Python, and Ctrl-C on the way back.
+
+use std::time::{Duration, Instant};
+
+use folio::ErrorCode;
+use pyo3::prelude::*;
+
+use crate::error::{to_python, with_code};
+
+/// Signals are looked at, and Python is called, at most this often.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Passes progress on to a Python callable and remembers what it raised.
+pub(crate) struct Reporter {
+    callable: Option<Py<PyAny>>,
+    told: Instant,
+    raised: Option<PyErr>,
+}
+
+impl Reporter {
+    pub(crate) fn new(callable: Option<Py<PyAny>>) -> Self {
+        Self { callable, told: Instant::now(), raised: None }
+    }
+
+    /// Whether the work may go on. The last step is always told.
+    pub(crate) fn step(&mut self, done: u64, total: u64) -> bool {
+        let is_last = done >= total && total > 0;
+        if !is_last && self.told.elapsed() < INTERVAL {
+            return true;
+        }
+        self.told = Instant::now();
+        let answer = Python::attach(|py| {
+            py.check_signals()?;
+            match &self.callable {
+                Some(callable) => callable.call1(py, (done, total)).map(drop),
+                None => Ok(()),
+            }
+        });
+        match answer {
+            Ok(()) => true,
+            Err(error) => {
+                self.raised = Some(error);
+                false
+            }
+        }
+    }
+
+    /// As [`Reporter::step`], with what stops the work as an error.
+    pub(crate) fn check(&mut self, done: u64, total: u64) -> PyResult<()> {
+        if self.step(done, total) {
+            return Ok(());
+        }
+        Err(self.raised.take().unwrap_or_else(|| with_code(ErrorCode::Cancelled, "cancelled")))
+    }
+
+    /// Runs work without the interpreter's lock. What the callable raised, a
+    /// `KeyboardInterrupt` included, comes before the `cancelled` it led to.
+    pub(crate) fn run<T: Send>(
+        mut self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut (dyn FnMut(u64, u64) -> bool + Send)) -> folio::Result<T> + Send,
+    ) -> PyResult<T> {
+        let result = py.detach(|| work(&mut |done, total| self.step(done, total)));
+        match self.raised {
+            Some(error) => Err(error),
+            None => result.map_err(|error| to_python(&error)),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Many documents in one atomic batch.
+//!
+//! Documents are encoded a buffer at a time with the interpreter's lock held,
+//! because they are its objects; the batch takes each buffer without it.
+
+use std::borrow::Cow;
+
+use folio::import::derived_id;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
+
+use crate::batch::Marker;
+use crate::encode::Encoder;
+use crate::error::{OrRaise, invalid};
+use crate::progress::Reporter;
+use crate::report::BatchCounts;
+
+/// Bytes of lines encoded before the batch takes them.
+const BUFFER_SIZE: usize = 1 << 20;
+
+/// Where the id of a document comes from.
+pub(crate) enum IdSource {
+    /// Its `_id`, or the first half of a pair.
+    Carried,
+    /// A field, whose text is made into an id where it is none.
+    Field(Py<PyString>),
+    /// A function of the document.
+    Function(Py<PyAny>),
+}
+
+impl IdSource {
+    pub(crate) fn new(id: Option<Bound<'_, PyAny>>) -> PyResult<Self> {
+        match id {
+            None => Ok(Self::Carried),
+            Some(id) if id.is_callable() => Ok(Self::Function(id.unbind())),
+            Some(id) => match id.cast_into::<PyString>() {
+                Ok(field) => Ok(Self::Field(field.unbind())),
+                Err(_) => Err(invalid("id= is neither the name of a field nor a function")),
+            },
+        }
+    }
+}
+
+/// What goes into the batch, and how.
+pub(crate) struct PutMany<'a> {
+    pub(crate) collection: &'a folio::Collection,
+    /// What tells collections apart, for [`Marker`].
+    pub(crate) place: &'a str,
+    pub(crate) id: IdSource,
+    pub(crate) default: Option<Py<PyAny>>,
+    pub(crate) progress: Option<Py<PyAny>>,
+}
+
+/// Lines one after another, with where each ends.
+#[derive(Default)]
+struct Lines {
+    text: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Lines {
+    fn drain_into(&mut self, batch: &mut folio::Batch) -> folio::Result<()> {
+        let mut start = 0;
+        for &end in &self.ends {
+            batch.put_line_trusted(&self.text[start..end])?;
+            start = end;
+        }
+        self.text.clear();
+        self.ends.clear();
+        Ok(())
+    }
+}
+
+impl PutMany<'_> {
+    /// Puts all documents, or none when anything raises.
+    pub(crate) fn run(mut self, documents: &Bound<'_, PyAny>) -> PyResult<BatchCounts> {
+        let py = documents.py();
+        let mut encoder = Encoder::new(self.default.take());
+        let mut reporter = Reporter::new(self.progress.take());
+        let mut lines = Lines::default();
+        let documents = self.iterable(documents)?;
+        let total = documents.len().unwrap_or(0) as u64;
+        let _marker = Marker::new(self.place)?;
+        let collection = self.collection;
+        let mut batch = py.detach(|| collection.batch()).or_raise()?;
+        let mut count = 0;
+        let mut take = |document: Bound<'_, PyAny>| -> PyResult<()> {
+            self.encode(&document, &mut encoder, &mut lines.text)?;
+            lines.ends.push(lines.text.len());
+            count += 1;
+            if lines.text.len() < BUFFER_SIZE {
+                return Ok(());
+            }
+            py.detach(|| lines.drain_into(&mut batch)).or_raise()?;
+            reporter.check(count, total)
+        };
+        match documents.cast::<PyList>() {
+            Ok(list) => list.iter().try_for_each(&mut take)?,
+            Err(_) => documents.try_iter()?.try_for_each(|document| take(document?))?,
+        }
+        let counts = py.detach(|| {
+            lines.drain_into(&mut batch)?;
+            batch.commit()
+        });
+        let counts = counts.or_raise()?;
+        reporter.check(count, count)?;
+        Ok(counts.into())
+    }
+
+    /// What to walk: the pairs of a mapping from ids to documents, or the thing itself.
+    fn iterable<'py>(&self, documents: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        if documents.is_instance_of::<PyDict>() {
+            return documents.call_method0("items");
+        }
+        if documents.is_instance_of::<PyString>() {
+            return Err(invalid(
+                "put_many takes an iterable of documents, not text; see import_file",
+            ));
+        }
+        Ok(documents.clone())
+    }
+
+    /// Appends one document, given with or without its id.
+    #[inline]
+    fn encode(
+        &self,
+        given: &Bound<'_, PyAny>,
+        encoder: &mut Encoder,
+        line: &mut Vec<u8>,
+    ) -> PyResult<()> {
+        if let Ok(pair) = given.cast::<PyTuple>() {
+            let (id, document): (Bound<'_, PyAny>, Bound<'_, PyAny>) =
+                pair.extract().map_err(|_| {
+                    invalid("a tuple in put_many is not a pair of an id and a document")
+                })?;
+            return encoder.document(&document, &id_text(&id)?, line);
+        }
+        match &self.id {
+            IdSource::Carried => {
+                let id = field(given, pyo3::intern!(given.py(), "_id"))?.ok_or_else(|| {
+                    invalid("a document has no \"_id\"; give pairs of id and document, or name the field with id=")
+                })?;
+                let id = id.cast::<PyString>().map_err(|_| {
+                    invalid("a document has an \"_id\" that is no str; name another field with id=")
+                })?;
+                let id = text_of(id)?;
+                encoder.document(given, id, line)
+            }
+            IdSource::Field(name) => {
+                let name = name.bind(given.py());
+                let id = field(given, name)?.ok_or_else(|| {
+                    invalid(format!(
+                        "a document has no field {:?} to take its id from",
+                        name.to_string_lossy()
+                    ))
+                })?;
+                encoder.document(given, &id_text(&id)?, line)
+            }
+            IdSource::Function(function) => {
+                let id = function.bind(given.py()).call1((given,))?;
+                encoder.document(given, &id_text(&id)?, line)
+            }
+        }
+    }
+}
+
+/// A member of a dict or another mapping.
+#[inline]
+fn field<'py>(
+    document: &Bound<'py, PyAny>,
+    name: &Bound<'py, PyString>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match document.cast::<PyDict>() {
+        Ok(dict) => dict.get_item(name),
+        Err(_) if document.hasattr("items")? && document.contains(name)? => {
+            document.get_item(name).map(Some)
+        }
+        Err(_) => Ok(None),
+    }
+}
+
+/// The id that a value of a document gives: text, or the digits of an int.
+fn id_text<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
+    if let Ok(text) = value.cast::<PyString>() {
+        return Ok(derived_id(text_of(text)?));
+    }
+    if value.is_instance_of::<PyInt>() && !value.is_instance_of::<PyBool>() {
+        return Ok(Cow::Owned(value.str()?.to_string_lossy().into_owned()));
+    }
+    let value = value.repr()?;
+    Err(invalid(format!("an id is text or an int, not {value}")))
+}
+
+/// The text of a `str`, borrowed for as long as the object is held.
+#[inline]
+fn text_of<'a>(text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
+    let mut size: ffi::Py_ssize_t = 0;
+    // SAFETY: a live str; its UTF-8 form lives as long as the object, which the
+    // borrow keeps.
+    unsafe {
+        let data = ffi::PyUnicode_AsUTF8AndSize(text.as_ptr(), &raw mut size);
+        if data.is_null() {
+            return Err(PyErr::fetch(text.py()));
+        }
+        let bytes = std::slice::from_raw_parts(data.cast(), size as usize);
+        Ok(std::str::from_utf8_unchecked(bytes))
+    }
+}

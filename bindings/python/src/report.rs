@@ -1,0 +1,172 @@
+//! What operations tell about their work, as Python objects with attributes.
+//!
+//! Each mirrors the facade's type of the same name, field by field.
+
+use std::path::PathBuf;
+
+use pyo3::prelude::*;
+
+/// A frozen class with the given fields, its conversion and its `repr`.
+macro_rules! report {
+    ($(#[$doc:meta])* $name:ident from $core:ty { $($(#[$field_doc:meta])* $field:ident: $kind:ty = $convert:expr),+ $(,)? }) => {
+        $(#[$doc])*
+        #[pyclass(frozen, get_all, eq, module = "foliodb._foliodb")]
+        #[derive(Debug, Clone, PartialEq)]
+        pub(crate) struct $name {
+            $($(#[$field_doc])* $field: $kind,)+
+        }
+
+        impl From<$core> for $name {
+            fn from(core: $core) -> Self {
+                $(let $field = { let convert: fn(&$core) -> $kind = $convert; convert(&core) };)+
+                Self { $($field),+ }
+            }
+        }
+
+        #[pymethods]
+        impl $name {
+            fn __repr__(&self) -> String {
+                let fields = [$(format!("{}={:?}", stringify!($field), self.$field)),+];
+                format!("{}({})", stringify!($name), fields.join(", "))
+            }
+        }
+    };
+}
+
+report! {
+    /// What a batch did.
+    BatchCounts from folio::BatchCounts {
+        /// Documents under new ids.
+        inserted: u64 = |core| core.inserted,
+        /// Documents that replaced another.
+        replaced: u64 = |core| core.replaced,
+        /// Documents deleted.
+        deleted: u64 = |core| core.deleted,
+    }
+}
+
+report! {
+    /// Sizes and counts of a collection.
+    Stats from folio::Stats {
+        /// Live documents.
+        document_count: u64 = |core| core.document_count,
+        /// Lines that are superseded, tombstones, blank or not valid.
+        dead_count: u64 = |core| core.dead_count,
+        /// Bytes of the live lines.
+        live_size: u64 = |core| core.live_size,
+        /// Bytes of the data file, or of all document files.
+        data_size: u64 = |core| core.data_size,
+        /// Bytes of the index files.
+        index_size: u64 = |core| core.index_size,
+    }
+}
+
+report! {
+    /// What a check found.
+    CheckReport from folio::CheckReport {
+        /// Live documents, counted line by line.
+        document_count: u64 = |core| core.document_count,
+        /// Lines whose id has a later line.
+        superseded_count: u64 = |core| core.superseded_count,
+        /// Delete markers.
+        tombstone_count: u64 = |core| core.tombstone_count,
+        /// Lines that are not documents: `file:line: reason`, the first thousand.
+        invalid: Vec<String> = |core| core.invalid.iter().map(ToString::to_string).collect(),
+        /// How many such lines there are in all.
+        invalid_count: u64 = |core| core.invalid_count,
+        /// Damage to the index, the manifest or the batch record, a sentence each.
+        problems: Vec<String> = |core| core.problems.clone(),
+        /// Whether everything is as it should be.
+        is_clean: bool = folio::CheckReport::is_clean,
+    }
+}
+
+report! {
+    /// What a compaction did.
+    CompactReport from folio::CompactReport {
+        /// Live documents kept.
+        document_count: u64 = |core| core.document_count,
+        /// Size of the data before, in bytes.
+        size_before: u64 = |core| core.size_before,
+        /// Size of the data after, in bytes.
+        size_after: u64 = |core| core.size_after,
+        /// Lines that were not valid and moved to `rejected_path`.
+        rejected_count: u64 = |core| core.rejected_count,
+        /// Where the lines that were not valid stand now.
+        rejected_path: Option<PathBuf> = |core| core.rejected_path.clone(),
+    }
+}
+
+report! {
+    /// What an import did. Counts of documents are of what is committed.
+    ImportReport from folio::import::ImportReport {
+        /// Documents under new ids.
+        inserted: u64 = |core| core.inserted,
+        /// Documents that replaced another.
+        replaced: u64 = |core| core.replaced,
+        /// Records that a later one of the same batch replaced or deleted.
+        superseded: u64 = |core| core.superseded,
+        /// Documents deleted, by tombstones in a data file.
+        deleted: u64 = |core| core.deleted,
+        /// Records passed over because their id had a document.
+        skipped: u64 = |core| core.skipped,
+        /// Records that could not become documents.
+        rejected_count: u64 = |core| core.rejected_count,
+        /// The first of them: `file:line: reason`.
+        rejected: Vec<String> = |core| core.rejected.iter().map(ToString::to_string).collect(),
+        /// Documents whose id field held text that is no valid id.
+        derived_id_count: u64 = |core| core.derived_id_count,
+        /// Where in the source, in bytes, an earlier import had come to.
+        resumed_at: Option<u64> = |core| core.resumed_at,
+        /// Bytes of the source read, as stored.
+        size: u64 = |core| core.size,
+    }
+}
+
+report! {
+    /// What an export wrote.
+    ExportReport from folio::export::ExportReport {
+        /// Documents written.
+        document_count: u64 = |core| core.document_count,
+        /// Bytes written.
+        size: u64 = |core| core.size,
+    }
+}
+
+report! {
+    /// What a backup copied.
+    BackupReport from folio::BackupReport {
+        /// Files copied.
+        file_count: u64 = |core| core.file_count,
+        /// Their bytes.
+        size: u64 = |core| core.size,
+    }
+}
+
+report! {
+    /// What a packing wrote.
+    PackReport from folio::PackReport {
+        /// Collections packed.
+        collection_count: u64 = |core| core.collection_count,
+        /// Documents packed.
+        document_count: u64 = |core| core.document_count,
+        /// Bytes of the archive.
+        size: u64 = |core| core.size,
+        /// What was noticed about the collections, a sentence each.
+        notices: Vec<String> = |core| core.notices.iter().map(ToString::to_string).collect(),
+    }
+}
+
+report! {
+    /// What an unpacking wrote.
+    UnpackReport from folio::UnpackReport {
+        /// Files written.
+        file_count: u64 = |core| core.file_count,
+        /// Their bytes.
+        size: u64 = |core| core.size,
+        /// Members that are no part of a database, and were left out: the first names.
+        skipped: Vec<String> = |core| core.skipped.clone(),
+        /// How many such members there are in all.
+        skipped_count: u64 = |core| core.skipped_count,
+    }
+}

@@ -1,0 +1,228 @@
+"""Collections: every operation, what it answers, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import foliodb
+import pytest
+
+
+def test_put_get_delete(users: foliodb.Collection) -> None:
+    assert users.put("u1", {"name": "Ann"}) == "inserted"
+    assert users.put("u1", {"name": "Bob"}) == "replaced"
+    assert users.get("u1") == {"_id": "u1", "name": "Bob"}
+    assert list(users.get("u1")) == ["_id", "name"]
+    assert users.delete("u1") is True
+    assert users.delete("u1") is False
+    assert users.get("u1") is None
+    assert users.get("u1", 7) == 7
+
+
+def test_mapping(users: foliodb.Collection) -> None:
+    users["b"] = {"n": 1}
+    users["a"] = {"n": 2}
+    assert users["b"] == {"_id": "b", "n": 1}
+    assert "a" in users and "c" not in users and 5 not in users
+    assert len(users) == 2 and bool(users)
+    assert list(users) == users.keys() == users.ids() == ["b", "a"]
+    assert dict(users.items())["a"]["n"] == 2
+    assert [document["n"] for document in users.values()] == [1, 2]
+    del users["b"]
+    assert list(users) == ["a"]
+    with pytest.raises(KeyError, match='no document "b" in collection "users"'):
+        users["b"]
+    with pytest.raises(foliodb.NotFoundError):
+        del users["b"]
+
+
+def test_get_after_put_needs_no_flush(users: foliodb.Collection) -> None:
+    users.put("u1", {"n": 1})
+    assert users.exists("u1") and users.count() == 1
+    assert [document["_id"] for document in users.scan()] == ["u1"]
+
+
+def test_an_update_moves_to_the_end(users: foliodb.Collection) -> None:
+    users.put_many({"a": {}, "b": {}, "c": {}})
+    users.put("a", {"again": True})
+    assert users.ids() == ["b", "c", "a"]
+
+
+def test_reopen(path: Path) -> None:
+    with foliodb.open(path) as db:
+        db["users"].put("u1", {"n": 1})
+    with foliodb.open(path, "r") as db:
+        assert db["users"]["u1"] == {"_id": "u1", "n": 1}
+        with pytest.raises(foliodb.ReadOnlyError):
+            db["users"].put("u2", {})
+    lines = (path / "collections/users/meta/data.jsonl").read_text()
+    assert lines == '{"_id":"u1","n":1}\n'
+
+
+def test_put_many_takes_what_is_at_hand(users: foliodb.Collection) -> None:
+    counts = users.put_many([{"_id": "a", "n": 1}, {"n": 2, "_id": "b"}])
+    assert (counts.inserted, counts.replaced) == (2, 0)
+    users.put_many((f"c{n}", {"n": n}) for n in range(3))
+    users.put_many({"d": {"n": 9}})
+    users.put_many([{"email": "ann@example.com"}, {"email": "bob"}], id="email")
+    users.put_many([{"n": 5}], id=lambda document: f"n{document['n']}")
+    assert users.put_many([{"key": 7}], id="key").inserted == 1
+    ids = users.ids()
+    assert ids[:6] == ["a", "b", "c0", "c1", "c2", "d"]
+    assert ids[6].startswith("ann-example.com-") and ids[7:] == ["bob", "n5", "7"]
+    assert users["b"] == {"_id": "b", "n": 2}
+
+
+def test_put_many_is_all_or_nothing(users: foliodb.Collection) -> None:
+    users.put("kept", {})
+    with pytest.raises(foliodb.InvalidInputError, match="no \"_id\""):
+        users.put_many([{"_id": "a"}, {"n": 1}])
+
+    def broken():
+        yield {"_id": "a"}
+        raise RuntimeError("the source is gone")
+
+    with pytest.raises(RuntimeError, match="the source is gone"):
+        users.put_many(broken())
+    assert users.ids() == ["kept"]
+
+
+def test_put_many_refuses_a_write_from_inside(users: foliodb.Collection) -> None:
+    def greedy():
+        yield {"_id": "a"}
+        users.put("b", {})
+
+    with pytest.raises(foliodb.ConflictError, match="batch open in this thread"):
+        users.put_many(greedy())
+    assert users.count() == 0
+
+
+def test_put_many_reports_progress(users: foliodb.Collection) -> None:
+    steps: list[tuple[int, int]] = []
+    users.put_many([{"_id": str(n)} for n in range(10)], progress=lambda *step: steps.append(step))
+    assert steps[-1] == (10, 10)
+
+
+def test_batch(users: foliodb.Collection) -> None:
+    users.put("old", {})
+    with users.batch() as batch:
+        batch.put("a", {"n": 1})
+        batch.put_raw(None, '{"_id": "b", "x": 1.10}')
+        batch.delete("old")
+        assert batch.exists("a") and not batch.exists("old")
+        assert users.get("a") is None
+    assert users.ids() == ["a", "b"]
+    with pytest.raises(foliodb.ClosedError):
+        batch.put("c", {})
+    with pytest.raises(RuntimeError), users.batch() as batch:
+        batch.put("lost", {})
+        raise RuntimeError
+    assert "lost" not in users
+
+
+def test_scan(users: foliodb.Collection) -> None:
+    users.put_many({f"u{n}": {"n": n, "deep": {"a": n, "b": -n}} for n in range(1000)})
+    assert [document["n"] for document in users.scan()] == list(range(1000))
+    assert next(users.scan(["deep.b"])) == {"_id": "u0", "deep": {"b": 0}}
+    assert len(list(users.scan(limit=7))) == 7
+    even = users.scan(["n"], filter=lambda document: document["deep"]["a"] % 2 == 0, limit=3)
+    assert [document["n"] for document in even] == [0, 2, 4]
+    scan = users.scan()
+    assert len(scan.next_batch(10)) == 10
+    assert next(scan)["n"] == 10
+    assert len(scan.next_batch(10**6)) == 989 and scan.next_batch(1) == []
+
+
+def test_a_filter_that_raises(users: foliodb.Collection) -> None:
+    users.put_many({"a": {"n": 1}, "b": {}})
+    scan = users.scan(filter=lambda document: document["n"])
+    assert next(scan)["_id"] == "a"
+    with pytest.raises(KeyError, match="'n'"):
+        next(scan)
+
+
+def test_raw_keeps_the_text(users: foliodb.Collection) -> None:
+    users.put_raw("x", '{ "b": 1.10, "a": 12345678901234567890123 }')
+    line = '{"_id":"x","b":1.10,"a":12345678901234567890123}'
+    assert users.get_raw("x") == line
+    assert list(users.scan_raw()) == [line]
+    assert users["x"] == {"_id": "x", "b": 1.1, "a": 12345678901234567890123}
+    assert str(users.get("x", decimal=True)["b"]) == "1.10"
+    assert next(users.scan(decimal=True))["b"] == Decimal("1.10")
+    assert users.get_raw("y") is None
+    with pytest.raises(foliodb.DocumentSyntaxError):
+        users.put_raw("x", "[1]")
+
+
+def test_lazy_documents(users: foliodb.Collection) -> None:
+    import copy
+    import pickle
+
+    users.put("x", {"a": [1, {"b": 2}], "c": "é\n"})
+    for document in (users.get("x", lazy=True), next(users.scan(lazy=True))):
+        assert document["a"] == [1, {"b": 2}] and document["c"] == "é\n"
+        assert document.id == "x" and document.get("d", 5) == 5 and "c" in document
+        assert document == users["x"] and document == copy.copy(document)
+        assert dict(document) == users["x"] and len(document) == 3
+        assert pickle.loads(pickle.dumps(document)) == document
+        assert json.loads(document.raw) == users["x"]
+        with pytest.raises(KeyError, match="'d'"):
+            document["d"]
+    users.put("x", next(users.scan(lazy=True)))
+    assert users["x"]["c"] == "é\n"
+
+
+def test_patch(users: foliodb.Collection) -> None:
+    users.put("x", {"a": 1, "b": {"c": 2, "d": 3}})
+    assert users.patch("x", {"a": None, "b": {"c": 5}}) == {"_id": "x", "b": {"c": 5, "d": 3}}
+    assert users.patch("y", {"a": 1}) is None
+
+
+def test_upkeep(users: foliodb.Collection, path: Path) -> None:
+    users.put_many({f"u{n}": {"n": n} for n in range(100)})
+    users.put_many({f"u{n}": {"n": -n} for n in range(50)})
+    users.flush()
+    assert users.check().is_clean and users.check().superseded_count == 50
+    report = users.compact()
+    assert report.document_count == 100 and report.size_after < report.size_before
+    users.reindex()
+    assert users.stats().document_count == 100
+    with open(path / "collections/users/meta/data.jsonl", "a") as file:
+        file.write('{"_id":"hand","n":0}\nnonsense\n')
+    users.refresh()
+    assert users["hand"] == {"_id": "hand", "n": 0}
+    assert users.check().invalid_count == 1 and not users.check().is_clean
+    assert any("data.jsonl" in notice for notice in users.take_notices())
+
+
+def test_strict(db: foliodb.Database, path: Path) -> None:
+    people = db.collection("people", strict=True)
+    people.put("a", {"name": "Ann", "age": 3})
+    with pytest.raises(foliodb.TypeMismatchError, match="Schema mismatch"):
+        people.put("b", {"name": 5, "age": 3})
+    with pytest.raises(ValueError, match="Schema mismatch"):
+        people.put_many([{"_id": "c", "name": 5, "age": 3}])
+    db.close()
+    with foliodb.open(path) as again, pytest.raises(foliodb.TypeMismatchError):
+        again["people"].put("b", {"name": 5, "age": 3})
+
+
+def test_files_layout(db: foliodb.Database, path: Path) -> None:
+    notes = db.collection("notes", layout="files")
+    notes.put_many({"a": {"n": 1}, "b": {"n": 2}})
+    notes.flush()
+    assert (path / "collections/notes/docs/a.json").exists()
+    assert [document["n"] for document in notes.scan()] == [1, 2]
+
+
+@pytest.mark.parametrize("bad", ["", "a/b", "../x", ".x", "a b", 'a"b', "x" * 256])
+def test_ids_are_checked(users: foliodb.Collection, bad: str) -> None:
+    with pytest.raises(foliodb.InvalidInputError):
+        users.put(bad, {})
+    with pytest.raises(foliodb.InvalidInputError):
+        users.put_many([{"_id": bad}])
+    with pytest.raises(foliodb.InvalidInputError), users.batch() as batch:
+        batch.put(bad, {})
+    assert users.count() == 0
