@@ -113,16 +113,23 @@ impl Collection {
     /// As [`Collection::put`].
     pub fn patch(&self, id: &str, patch: &Value) -> Result<Option<Document>> {
         check_document_id(id)?;
+        let rules = &self.inner.rules;
+        self.remember(rules.establish(|| self.first_document())?)?;
+        // The store is busy while it updates, so a new schema waits until it is done.
+        let mut schema = None;
         let patched = self.inner.store.update(id, |line| {
             let text = std::str::from_utf8(line)
                 .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
             let mut value = parse(text)?;
             merge(&mut value, patch);
-            self.check_rules(|| Ok(value.clone()))?;
+            if rules.are_strict() {
+                schema = rules.check(&value, || Ok(None))?;
+            }
             let mut line = Vec::new();
             line::encode_value(id, &value, &mut line)?;
             Ok(String::from_utf8(line).expect("JSON made of strings is UTF-8"))
         })?;
+        self.remember(schema)?;
         Ok(patched.map(|line| Document::new(id.to_owned(), line)))
     }
 
@@ -307,17 +314,17 @@ impl Collection {
             return Ok(());
         }
         let document = document()?;
-        let first = || -> Result<Option<Value>> {
-            self.scan(Scan::new().limit(1))?
-                .next()
-                .transpose()?
-                .map(|first| first.to_value())
-                .transpose()
-        };
-        match self.inner.rules.check(&document, first)? {
-            Some(schema) => self.inner.store.set_schema(schema),
-            None => Ok(()),
-        }
+        self.remember(self.inner.rules.check(&document, || self.first_document())?)
+    }
+
+    /// The document that sets the schema of a strict collection which has none yet.
+    fn first_document(&self) -> Result<Option<Value>> {
+        let first = self.scan(Scan::new().limit(1))?.next().transpose()?;
+        first.map(|first| first.to_value()).transpose()
+    }
+
+    fn remember(&self, schema: Option<Value>) -> Result<()> {
+        schema.map_or(Ok(()), |schema| self.inner.store.set_schema(schema))
     }
 }
 

@@ -48,6 +48,25 @@ impl Rules {
         self.is_strict
     }
 
+    /// Sees to it that there is a schema to check by, if there is a document that can
+    /// set one. Answers a schema that must be remembered, as [`Rules::check`] does.
+    ///
+    /// # Errors
+    /// What `first` answers.
+    pub(crate) fn establish(
+        &self,
+        first: impl FnOnce() -> Result<Option<Value>>,
+    ) -> Result<Option<Value>> {
+        let known = self.schema.read().unwrap_or_else(std::sync::PoisonError::into_inner).is_some();
+        if known || !self.is_strict {
+            return Ok(None);
+        }
+        match first()? {
+            Some(document) => self.check(&document, || Ok(None)),
+            None => Ok(None),
+        }
+    }
+
     /// Checks a document. Answers a schema that must be remembered: one that came
     /// with the options, or the one this first document makes (`first` looks
     /// whether the collection has an earlier one).

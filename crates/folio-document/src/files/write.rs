@@ -13,6 +13,7 @@ use super::read::Reading;
 use super::{FileStore, Writer};
 use crate::error::{Error, Result};
 use crate::line;
+use crate::manifest::Manifest;
 use crate::options::Durability;
 use crate::report::Put;
 use crate::whole_file;
@@ -102,8 +103,20 @@ impl FileStore {
     /// Remembers the schema that a first document has set.
     pub(crate) fn set_schema(&self, schema: Value) -> Result<()> {
         let mut writer = self.any_writer();
+        let had_lock = writer.guard.is_some();
+        if !had_lock {
+            self.take_lock(&mut writer)?;
+        }
+        // Another process may have changed the manifest since it was read.
+        let manifest = Manifest::load(&*self.files, &self.paths.folder)?;
+        if manifest.is_stored {
+            writer.manifest = manifest;
+        }
         writer.manifest.strict = true;
         writer.manifest.schema = Some(schema);
+        if !had_lock {
+            writer.guard = None; // the put that follows takes it, and looks around first
+        }
         if self.is_created() { self.save_manifest(&mut writer) } else { Ok(()) }
     }
 

@@ -12,7 +12,9 @@
 //!
 //! A new generation replaces the file by rename; in between, records are only
 //! appended. A reader takes the records up to the first that is not whole: what
-//! they describe is a state that once was published.
+//! they describe is a state that once was published. The first record is written
+//! together with the head, whose state counts on its entries: the last word of that
+//! state is the record's size, and a head without it is damaged.
 
 use std::io;
 use std::path::Path;
@@ -144,6 +146,8 @@ pub(crate) struct Head {
     pub(crate) entries: Vec<Entry>,
     pub(crate) skips: Vec<u64>,
     pub(crate) blocks: Vec<u64>,
+    /// Bytes of the record written with the head; 0 where the state needs none.
+    pub(crate) first_record_size: u64,
     /// Bytes that are whole; what lies behind is the torn end of an append.
     pub(crate) size: u64,
 }
@@ -211,6 +215,14 @@ impl Head {
                 header_sum: word(bytes, at + 16)?,
             });
         }
+        head.first_record_size = word(bytes, runs_at - 8)?;
+        if head.first_record_size > 0 {
+            let start = head.size;
+            head.take_record(bytes.get(start as usize..)?)?;
+            if head.size - start != head.first_record_size {
+                return None;
+            }
+        }
         while head.take_record(&bytes[head.size as usize..]).is_some() {}
         Some(head)
     }
@@ -249,6 +261,8 @@ impl Head {
         let mut bytes = MAGIC.to_vec();
         let fixed = [VERSION, self.generation, self.next_run, self.runs.len() as u64];
         push_words(&mut bytes, fixed.into_iter().chain(self.state.words()));
+        bytes.truncate(bytes.len() - 8);
+        push_words(&mut bytes, [self.first_record_size]);
         push_words(
             &mut bytes,
             self.runs.iter().flat_map(|run| [run.number, run.size, run.header_sum]),
@@ -332,6 +346,27 @@ mod tests {
         assert_eq!((head.state.data_end, head.state.inode), (30, 7));
         assert_eq!((head.entries.len(), head.skips.clone()), (2, vec![19, 29]));
         assert_eq!(head.size, bytes.len() as u64);
+    }
+
+    /// The state of a head says that all is indexed; without the entries it would
+    /// answer that nothing is there.
+    #[test]
+    fn a_head_without_its_first_record_is_damaged() {
+        let state = State { data_end: 10, live_count: 1, ..State::default() };
+        let record = delta_record(&state, &[Entry::document(1, 0, 5, 6)], &[], &[]);
+        let first_record_size = record.len() as u64;
+        let mut bytes = Head { first_record_size, state, ..Head::default() }.to_bytes();
+        let alone = bytes.len();
+        bytes.extend(record);
+        assert_eq!(Head::parse(&bytes).unwrap().entries.len(), 1);
+        for cut in 0..bytes.len() {
+            assert_eq!(Head::parse(&bytes[..cut]), None, "cut at {cut}");
+        }
+        for bit in alone * 8..bytes.len() * 8 {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Head::parse(&flipped), None, "bit {bit}");
+        }
     }
 
     #[test]

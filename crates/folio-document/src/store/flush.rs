@@ -13,6 +13,7 @@ use super::{LineStore, Writer};
 use crate::error::{Error, Result};
 use crate::index::{BlockSums, resolve};
 use crate::line::LineReader;
+use crate::manifest::Manifest;
 use crate::options::Durability;
 use crate::report::Notice;
 use crate::segment::Segment;
@@ -54,15 +55,26 @@ impl LineStore {
     pub(super) fn flush_and_count(&self) -> Result<()> {
         self.check_writable()?;
         let mut writer = self.idle_writer()?;
-        let count = self.read_view().count();
-        if writer.guard.is_some()
-            && writer.manifest.is_stored
-            && writer.manifest.document_count != count
-        {
-            writer.manifest.document_count = count;
-            writer.manifest.save(&*self.files, &self.paths.folder, false)?;
+        self.settle(&mut writer)?;
+        if writer.sequence > 0 {
+            self.save_count(&mut writer)?;
         }
         self.flush_as(&mut writer)
+    }
+
+    /// Another process that is writing will count itself, so it is not waited for.
+    fn save_count(&self, writer: &mut Writer) -> Result<()> {
+        if writer.guard.is_none() {
+            let Ok(guard) = self.lock.try_acquire() else { return Ok(()) };
+            writer.guard = Some(guard);
+        }
+        self.follow_manifest(writer)?;
+        let count = self.read_view().count();
+        if !writer.manifest.is_stored || writer.manifest.document_count == count {
+            return Ok(());
+        }
+        writer.manifest.document_count = count;
+        self.save_manifest(writer)
     }
 
     /// Remembers the schema that documents must follow from now on.
@@ -70,9 +82,20 @@ impl LineStore {
         self.check_writable()?;
         let mut writer = self.any_writer();
         self.take_lock(&mut writer)?;
+        self.follow_manifest(&mut writer)?;
         writer.manifest.strict = true;
         writer.manifest.schema = Some(schema);
         if self.is_created() { self.save_manifest(&mut writer) } else { Ok(()) }
+    }
+
+    /// With the lock in hand: another process may have given the collection a schema
+    /// since the manifest was read, which writing ours back must not undo.
+    fn follow_manifest(&self, writer: &mut Writer) -> Result<()> {
+        let manifest = Manifest::load(&*self.files, &self.paths.folder)?;
+        if manifest.is_stored {
+            writer.manifest = manifest;
+        }
+        Ok(())
     }
 
     fn save_manifest(&self, writer: &mut Writer) -> Result<()> {

@@ -227,16 +227,18 @@ impl IndexWriter {
             size: run.file_size(),
             header_sum: run.header_sum(),
         };
+        let delta = &index.delta;
+        let record = delta_record(&index.state, delta.entries(), &delta.skips, &delta.blocks);
         let head = Head {
             generation: self.generation,
             next_run: self.next_run,
             runs: index.runs.iter().map(name).collect(),
             state: index.state,
+            first_record_size: record.len() as u64,
             ..Head::default()
         };
-        let delta = &index.delta;
         let mut bytes = head.to_bytes();
-        bytes.extend(delta_record(&index.state, delta.entries(), &delta.skips, &delta.blocks));
+        bytes.extend(record);
         let path = self.meta.join(HEAD_NAME);
         let staged = self.meta.join(format!("{HEAD_NAME}.new"));
         match self.files.remove_file(&staged) {
