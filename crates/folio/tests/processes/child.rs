@@ -1,0 +1,142 @@
+//! What a process does until it is killed: one change after another, each
+//! acknowledged on standard output once the library has said that it is durable.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use folio::import::{ImportOptions, Source, import};
+use folio::{Collection, CollectionOptions, Database, ErrorCode, Layout, OpenOptions};
+use serde_json::json;
+
+/// Ids in use: few, so that documents are replaced and deleted all the time.
+const ID_COUNT: u64 = 60;
+
+/// How changes are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// One document, then a flush.
+    Puts,
+    /// Many changes in one batch.
+    Batches,
+    /// As `Puts`, and a compaction at every fifth.
+    Compaction,
+    /// As `Puts`, and the index built again at every third.
+    Reindexing,
+}
+
+impl Work {
+    pub(crate) const ALL: [Self; 4] =
+        [Self::Puts, Self::Batches, Self::Compaction, Self::Reindexing];
+
+    pub(crate) fn name(self) -> String {
+        format!("{self:?}")
+    }
+
+    /// What change `number` does: ids, with what each becomes.
+    pub(crate) fn changes(self, number: u64) -> Vec<(String, Option<u64>)> {
+        let count = if self == Self::Batches { 40 } else { 1 };
+        let change = |step: u64| {
+            let mixed = (number * 41 + step).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
+            let is_delete = mixed % 5 == 0;
+            (format!("d{}", mixed % ID_COUNT), (!is_delete).then_some(number))
+        };
+        (0..count).map(change).collect()
+    }
+
+    fn perform(self, collection: &Collection, number: u64) -> folio::Result<()> {
+        let changes = self.changes(number);
+        if self == Self::Batches {
+            let mut batch = collection.batch()?;
+            for (id, change) in changes {
+                match change {
+                    Some(value) => batch.put(&id, &json!({"n": value}))?,
+                    None => batch.delete(&id)?,
+                }
+            }
+            batch.commit()?;
+            return Ok(());
+        }
+        for (id, change) in changes {
+            match change {
+                Some(value) => {
+                    collection.put(&id, &json!({"n": value}))?;
+                }
+                None => {
+                    collection.delete(&id)?;
+                }
+            }
+        }
+        collection.flush()?;
+        if self == Self::Compaction && number % 5 == 0 {
+            collection.compact(&mut |_, _| true)?;
+        }
+        if self == Self::Reindexing && number % 3 == 0 {
+            collection.reindex(&mut |_, _| true)?;
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn open(path: &Path, layout: Layout) -> (Database, Collection) {
+    // The process before us was killed, not asked to hurry.
+    let options = OpenOptions { lock_timeout: Duration::from_secs(60), ..OpenOptions::default() };
+    let database = Database::open_with(path, &options).unwrap();
+    let options = CollectionOptions { layout, ..CollectionOptions::default() };
+    let collection = database.collection_with("docs", &options).unwrap();
+    (database, collection)
+}
+
+fn acknowledge(number: u64) {
+    let mut out = std::io::stdout().lock();
+    // Whoever listened may be gone; then this process is about to be killed.
+    let _ = writeln!(out, "acknowledged {number}").and_then(|()| out.flush());
+}
+
+/// Goes on with change `first`, until killed or a minute is over.
+pub(crate) fn work(path: &Path, layout: Layout, work: Work, first: u64) {
+    let (_database, collection) = open(path, layout);
+    let started = Instant::now();
+    for number in first.. {
+        work.perform(&collection, number).unwrap();
+        acknowledge(number);
+        if started.elapsed() > Duration::from_secs(60) {
+            return;
+        }
+    }
+}
+
+/// Puts documents of its own, beside another process that does the same.
+pub(crate) fn write_own(path: &Path, name: &str, count: u64) {
+    let (database, collection) = open(path, Layout::Lines);
+    for number in 0..count {
+        collection.put(&format!("{name}-{number}"), &json!({"n": number})).unwrap();
+        if number % 25 == 24 {
+            collection.flush().unwrap();
+        }
+    }
+    database.close().unwrap();
+}
+
+/// Tries to write while another process does, and says what it is told.
+pub(crate) fn write_in_vain(path: &Path) {
+    let options = OpenOptions { lock_timeout: Duration::from_millis(50), ..OpenOptions::default() };
+    let database = Database::open_with(path, &options).unwrap();
+    let written = database.collection("docs").and_then(|docs| {
+        docs.put("x", &json!({}))?;
+        docs.flush()
+    });
+    let error = written.unwrap_err();
+    assert_eq!(error.code(), ErrorCode::Locked);
+    println!("{error}");
+}
+
+/// Imports a file in small batches.
+pub(crate) fn import_file(path: &Path, file: &Path) {
+    let (database, collection) = open(path, Layout::Lines);
+    let options = ImportOptions { batch_size: 50_000, ..ImportOptions::default() };
+    let report =
+        import(&collection, Source::file(file).unwrap(), &options, &mut |_, _| true).unwrap();
+    database.close().unwrap();
+    acknowledge(report.inserted + report.replaced);
+}
