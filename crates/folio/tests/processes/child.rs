@@ -38,7 +38,7 @@ impl Work {
         let count = if self == Self::Batches { 40 } else { 1 };
         let change = |step: u64| {
             let mixed = (number * 41 + step).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33;
-            let is_delete = mixed % 5 == 0;
+            let is_delete = mixed.is_multiple_of(5);
             (format!("d{}", mixed % ID_COUNT), (!is_delete).then_some(number))
         };
         (0..count).map(change).collect()
@@ -68,10 +68,10 @@ impl Work {
             }
         }
         collection.flush()?;
-        if self == Self::Compaction && number % 5 == 0 {
+        if self == Self::Compaction && number.is_multiple_of(5) {
             collection.compact(&mut |_, _| true)?;
         }
-        if self == Self::Reindexing && number % 3 == 0 {
+        if self == Self::Reindexing && number.is_multiple_of(3) {
             collection.reindex(&mut |_, _| true)?;
         }
         Ok(())
