@@ -96,7 +96,7 @@ impl Batch {
     ///
     /// # Errors
     /// As [`Collection::get`].
-    pub fn exists(&self, id: &str) -> Result<bool> {
+    pub fn exists(&mut self, id: &str) -> Result<bool> {
         self.changes.exists(id)
     }
 

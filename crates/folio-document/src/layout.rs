@@ -156,7 +156,7 @@ impl AnyBatch {
         either!(self, batch => batch.push(id, text, is_tombstone))
     }
 
-    pub(crate) fn exists(&self, id: &str) -> Result<bool> {
+    pub(crate) fn exists(&mut self, id: &str) -> Result<bool> {
         either!(self, batch => batch.exists(id))
     }
 

@@ -67,7 +67,7 @@ impl Batch {
     ///
     /// # Errors
     /// As [`crate::Collection::exists`].
-    pub fn exists(&self, id: &str) -> Result<bool> {
+    pub fn exists(&mut self, id: &str) -> Result<bool> {
         Ok(self.core.exists(id)?)
     }
 

@@ -32,6 +32,17 @@ impl Delta {
         &self.entries
     }
 
+    pub(crate) fn into_entries(self) -> Vec<Entry> {
+        self.entries
+    }
+
+    /// Moves the entries from `offset` on back by `distance` bytes.
+    pub(crate) fn move_back(&mut self, offset: u64, distance: u64) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.offset() >= offset) {
+            *entry = entry.moved_by(distance);
+        }
+    }
+
     pub(crate) fn push(&mut self, entry: Entry) {
         let position = self.entries.len() as u32;
         self.entries.push(entry);

@@ -5,11 +5,13 @@
 //! At commit the file is synced, the record closed and synced, and only then do
 //! readers see the batch.
 
+use std::mem;
 use std::sync::Arc;
 use std::thread;
 
 use folio_file::File;
 
+use super::append::{AppendError, AppendThread, Appender, Piece};
 use super::batch_record::BatchRecord;
 use super::harvest::count_in;
 use super::publish::fault_error;
@@ -22,28 +24,46 @@ use crate::line;
 use crate::options::Durability;
 use crate::report::BatchCounts;
 
-/// Lines are written in pieces of this size.
-const CHUNK_SIZE: usize = 4 << 20;
+/// Lines are written in pieces of this size: few large writes leave the file in
+/// few extents, and in large folios of the page cache.
+const PIECE_SIZE: usize = 4 << 20;
 
 /// An open batch.
 #[derive(Debug)]
 pub(crate) struct LineBatch {
     store: Arc<LineStore>,
     data: Arc<dyn File>,
-    record: Option<BatchRecord>,
+    /// Here unless a piece is on its way.
+    appender: Option<Box<Appender>>,
+    thread: Option<AppendThread>,
+    /// Where the piece that was sent last was expected to land.
+    under_way_at: u64,
     /// Where the batch's lines start.
     start: u64,
-    /// Where the next write is expected to land.
-    written: u64,
-    buffer: Vec<u8>,
-    /// Entries of the lines, offsets in the file; the last ones are still in `buffer`.
+    /// Where the lines of `piece` are expected to land.
+    sent: u64,
+    piece: Piece,
+    /// Filled while the other one is on its way.
+    spare: Option<Piece>,
+    /// Entries of the lines, offsets in the file; the last ones are still in `piece`.
     entries: Delta,
-    buffered_from: usize,
-    sums: BlockSums,
-    blocks: Vec<u64>,
-    /// Somebody else's lines stand between ours.
+    /// Somebody else's lines stand between ours, so the appender's sums are wrong.
     is_mixed: bool,
+    /// A write failed: the batch can only be undone.
+    has_failed: bool,
     import: Option<(u64, u64)>,
+    stage: Stage,
+}
+
+/// How far a batch has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It does not count yet.
+    Open,
+    /// It counts; the index does not know it yet.
+    Durable,
+    /// Others may write again.
+    Over,
 }
 
 impl LineBatch {
@@ -60,39 +80,45 @@ impl LineBatch {
         writer.batch_owner = Some(thread::current().id());
         Ok(Self {
             store: Arc::clone(store),
+            appender: Some(Box::new(Appender::new(Arc::clone(&data), record, sums))),
             data,
-            record: Some(record),
+            thread: None,
+            under_way_at: start,
             start,
-            written: start,
-            buffer: Vec::with_capacity(CHUNK_SIZE + (64 << 10)),
+            sent: start,
+            piece: Piece::with_capacity(0),
+            spare: None,
             entries: Delta::default(),
-            buffered_from: 0,
-            sums,
-            blocks: Vec::new(),
             is_mixed: false,
+            has_failed: false,
             import: None,
+            stage: Stage::Open,
         })
     }
 
     /// Adds a line whose id is known.
     #[inline]
     pub(crate) fn push(&mut self, id: &str, text: &[u8], is_tombstone: bool) -> Result<()> {
-        let offset = self.written + self.buffer.len() as u64;
+        let offset = self.sent + self.piece.text.len() as u64;
         let (hash, sum) = (id_hash(id), line_sum(text));
         self.entries.push(if is_tombstone {
             Entry::tombstone(hash, offset, sum)
         } else {
             Entry::document(hash, offset, text.len() as u32, sum)
         });
-        self.record().note(sum);
-        self.buffer.extend_from_slice(text);
-        self.buffer.push(b'\n');
-        if self.buffer.len() >= CHUNK_SIZE { self.write_chunk() } else { Ok(()) }
+        self.piece.sums.push(sum);
+        self.piece.text.extend_from_slice(text);
+        self.piece.text.push(b'\n');
+        if self.piece.text.len() >= PIECE_SIZE { self.send_piece() } else { Ok(()) }
     }
 
     /// Whether the id has a document, in this batch or before it.
-    pub(crate) fn exists(&self, id: &str) -> Result<bool> {
+    pub(crate) fn exists(&mut self, id: &str) -> Result<bool> {
         let hash = id_hash(id);
+        let is_under_way = |entry: Entry| (entry.offset() >= self.under_way_at).then_some(());
+        if self.appender.is_none() && self.entries.find(hash, is_under_way).is_some() {
+            self.wait()?; // its line may have to be read
+        }
         let mut text = Vec::new();
         let in_batch = self.entries.find(hash, |entry| match self.is_of(entry, id, &mut text) {
             Ok(true) => Some(Ok(!entry.is_tombstone())),
@@ -111,9 +137,9 @@ impl LineBatch {
         if entry.is_tombstone() {
             return Ok(line_sum(&line::tombstone(id)) == entry.sum());
         }
-        if entry.offset() >= self.written {
-            let start = (entry.offset() - self.written) as usize;
-            let line = &self.buffer[start..start + entry.size() as usize];
+        if entry.offset() >= self.sent {
+            let start = (entry.offset() - self.sent) as usize;
+            let line = &self.piece.text[start..start + entry.size() as usize];
             return Ok(line::id_of_valid_line(line).as_deref() == Some(id));
         }
         text.resize(entry.size() as usize, 0);
@@ -123,65 +149,94 @@ impl LineBatch {
 
     /// Bytes of the lines so far, line ends included.
     pub(crate) fn size(&self) -> u64 {
-        self.written - self.start + self.buffer.len() as u64
+        self.sent - self.start + self.piece.text.len() as u64
     }
 
     pub(crate) fn set_import_position(&mut self, source: u64, position: u64) {
         self.import = Some((source, position));
     }
 
-    fn record(&mut self) -> &mut BatchRecord {
-        self.record.as_mut().expect("the record is there until the batch ends")
-    }
-
-    /// Announces the buffered lines in the record, then appends them.
-    fn write_chunk(&mut self) -> Result<()> {
-        if self.buffer.is_empty() {
-            return Ok(());
+    /// Sends the full piece on its way, and goes on with an empty one.
+    #[cold]
+    fn send_piece(&mut self) -> Result<()> {
+        self.wait()?;
+        if self.thread.is_none() {
+            let path = &self.store.paths.data;
+            let started = AppendThread::start();
+            self.thread = Some(started.map_err(Error::io("start a thread to write", path))?);
         }
-        let batch_path = self.store.paths.batch.clone();
-        self.record().announce().map_err(Error::io("write", &batch_path))?;
-        let end = self
-            .data
-            .append(&self.buffer)
-            .map_err(Error::io("append to", &self.store.paths.data))?;
-        let landed = end - self.buffer.len() as u64;
-        if landed != self.written {
-            self.shift_buffered(landed - self.written);
-        }
-        self.data.start_writeback(landed, end - landed);
-        if !self.is_mixed {
-            self.sums.update(&self.buffer, &mut self.blocks);
-        }
-        self.written = end;
-        self.buffered_from = self.entries.len();
-        self.buffer.clear();
+        let spare = self.spare.take().unwrap_or_else(|| Piece::with_capacity(PIECE_SIZE));
+        let piece = mem::replace(&mut self.piece, spare);
+        self.under_way_at = self.sent;
+        self.sent += piece.text.len() as u64;
+        let appender = self.appender.take().expect("no piece is on its way");
+        self.thread.as_ref().expect("started above").append(appender, piece);
         Ok(())
     }
 
-    /// Somebody appended in between: our lines stand further back than we thought.
-    fn shift_buffered(&mut self, distance: u64) {
-        self.is_mixed = true;
-        let mut entries = Delta::default();
-        for (position, entry) in self.entries.entries().iter().enumerate() {
-            entries.push(if position < self.buffered_from {
-                *entry
-            } else {
-                entry.moved_by(distance)
-            });
+    /// Waits for the piece that is on its way, if there is one.
+    fn wait(&mut self) -> Result<()> {
+        if self.appender.is_none() && self.stage == Stage::Open {
+            let landed = self.thread.as_ref().expect("a piece is on its way").wait();
+            self.appender = Some(landed.appender);
+            self.spare = Some(landed.piece);
+            self.note_landing(landed.start)?;
         }
-        self.entries = entries;
+        if self.has_failed {
+            let reason = "a write of this batch has failed; drop the batch and begin it again";
+            return Err(Error::Invalid(reason.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Writes what is left.
+    fn write_rest(&mut self) -> Result<()> {
+        self.wait()?;
+        if self.piece.text.is_empty() {
+            return Ok(());
+        }
+        let appender = self.appender.as_mut().expect("no piece is on its way");
+        let start = appender.append(&self.piece);
+        self.under_way_at = self.sent;
+        self.sent += self.piece.text.len() as u64;
+        self.piece.text.clear();
+        self.note_landing(start)
+    }
+
+    /// The piece sent last has landed where it was expected, or further back because
+    /// somebody else appended in between, or it has not.
+    fn note_landing(&mut self, start: std::result::Result<u64, AppendError>) -> Result<()> {
+        let paths = &self.store.paths;
+        match start {
+            Ok(start) if start == self.under_way_at => Ok(()),
+            Ok(start) => {
+                let distance = start - self.under_way_at;
+                self.entries.move_back(self.under_way_at, distance);
+                self.sent += distance;
+                self.is_mixed = true;
+                Ok(())
+            }
+            Err(error) => {
+                self.has_failed = true;
+                Err(match error {
+                    AppendError::Record(error) => Error::io("write", &paths.batch)(error),
+                    AppendError::Data(error) => Error::io("append to", &paths.data)(error),
+                })
+            }
+        }
     }
 
     /// Makes the batch durable and visible.
     pub(crate) fn commit(mut self) -> Result<BatchCounts> {
-        self.write_chunk()?;
+        self.write_rest()?;
         let store = Arc::clone(&self.store);
         let resolved = self.sync_and_resolve(&store)?;
         let mut writer = store.any_writer();
-        self.close_record(&mut writer, self.written)?;
+        self.close_record(self.sent, self.import)?;
+        self.stage = Stage::Durable;
+        let appender = *self.appender.take().expect("no piece is on its way");
         let counts = resolved.counts;
-        let taken = self.take_in(&mut writer, resolved);
+        let taken = self.take_in(&mut writer, appender, resolved);
         taken.map_err(|fault| fault_error(fault, &store.paths.data))?;
         writer.known = self.data.stat().ok();
         writer.unpublished = true;
@@ -195,36 +250,48 @@ impl LineBatch {
 
     /// Syncs the data while working out what the lines mean for the index.
     fn sync_and_resolve(&mut self, store: &LineStore) -> Result<Resolved> {
-        let entries = self.entries.entries().to_vec();
+        let entries = mem::take(&mut self.entries).into_entries();
         let data = &self.data;
-        let wants_sync = store.options.durability != Durability::None && self.written > self.start;
-        let (synced, resolved) = thread::scope(|scope| {
-            let sync = wants_sync.then(|| scope.spawn(|| data.sync_data()));
+        let wants_sync = store.options.durability != Durability::None && self.sent > self.start;
+        let resolve = || {
             let view = store.read_view();
             let segment =
                 Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
-            let resolved = resolve(entries, &view.index, &*segment);
-            let synced = sync.map_or(Ok(()), |sync| sync.join().expect("a sync does not panic"));
-            (synced, resolved)
-        });
+            resolve(entries, &view.index, &*segment)
+        };
+        let (synced, resolved) = match (wants_sync, self.thread.is_some()) {
+            (false, _) => (Ok(()), resolve()),
+            (true, false) => (data.sync_data(), resolve()), // too little to share out
+            (true, true) => thread::scope(|scope| {
+                let sync = scope.spawn(|| data.sync_data());
+                let resolved = resolve();
+                (sync.join().expect("a sync does not panic"), resolved)
+            }),
+        };
         synced.map_err(|error| store.poison(&store.paths.data, error))?;
         resolved.map_err(|fault| fault_error(fault, &store.paths.data))
     }
 
-    fn close_record(&mut self, writer: &mut Writer, end: u64) -> Result<()> {
-        let import = self.import;
-        let path = self.store.paths.batch.clone();
-        let record = self.record();
-        record.close(end, import).map_err(Error::io("write", &path))?;
-        if self.store.options.durability != Durability::None {
-            let synced = self.record().file.sync_data();
-            synced.map_err(|error| self.store.poison(&path, error))?;
+    /// Closes the record durably: from here on the lines up to `end` count.
+    fn close_record(&mut self, end: u64, import: Option<(u64, u64)>) -> Result<()> {
+        let (store, path) = (&self.store, &self.store.paths.batch);
+        let record = &mut self.appender.as_mut().expect("no piece is on its way").record;
+        record.close(end, import).map_err(Error::io("write", path))?;
+        if store.options.durability != Durability::None {
+            record.file.sync_data().map_err(|error| store.poison(path, error))?;
         }
-        writer.batch_record = self.record.take();
         Ok(())
     }
 
-    fn take_in(&mut self, writer: &mut Writer, mut resolved: Resolved) -> Result<(), IndexFault> {
+    /// Takes the batch into the index.
+    fn take_in(
+        &self,
+        writer: &mut Writer,
+        appender: Appender,
+        resolved: Resolved,
+    ) -> Result<(), IndexFault> {
+        let Appender { record, sums, blocks, .. } = appender;
+        writer.batch_record = Some(record);
         if self.is_mixed {
             let end = self.data.stat()?.size;
             let covered = self.store.read_view().index.state.data_end;
@@ -235,12 +302,10 @@ impl LineBatch {
         let view = &mut *view;
         let segment = Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
         count_in(&mut view.index, &resolved, 0);
-        view.index.state.data_end = self.written;
-        view.index.state.tail_sum = self.sums.tail();
-        writer.sums = Some(self.sums.clone());
-        let blocks = std::mem::take(&mut self.blocks);
-        let entries = std::mem::take(&mut resolved.entries);
-        let skips = std::mem::take(&mut resolved.skips);
+        view.index.state.data_end = self.sent;
+        view.index.state.tail_sum = sums.tail();
+        writer.sums = Some(sums);
+        let Resolved { entries, skips, .. } = resolved;
         if entries.len() > DELTA_LIMIT {
             return writer.index.add_run(&mut view.index, entries, skips, blocks, &*segment);
         }
@@ -252,6 +317,7 @@ impl LineBatch {
 
     /// Lets others write again.
     fn release(&mut self, writer: &mut Writer) {
+        self.stage = Stage::Over;
         writer.batch_owner = None;
         self.store.batch_ended.notify_all();
     }
@@ -260,17 +326,12 @@ impl LineBatch {
     fn abort(&mut self, writer: &mut Writer) -> Result<()> {
         let io = |action| Error::io(action, &self.store.paths.data);
         let size = self.data.stat().map_err(io("read"))?.size;
-        let at_most = self.written + self.buffer.len() as u64;
+        let at_most = self.sent + self.piece.text.len() as u64;
         if size > self.start && size <= at_most && !self.is_mixed {
             self.data.truncate(self.start).map_err(io("truncate"))?;
         }
-        let (start, path) = (self.start, self.store.paths.batch.clone());
-        let record = self.record();
-        record.close(start, None).map_err(Error::io("write", &path))?;
-        if self.store.options.durability != Durability::None {
-            self.record().file.sync_data().map_err(Error::io("sync", &path))?;
-        }
-        writer.batch_record = self.record.take();
+        self.close_record(self.start, None)?;
+        writer.batch_record = self.appender.take().map(|appender| appender.record);
         Ok(())
     }
 }
@@ -300,17 +361,19 @@ impl Drop for LineBatch {
     /// A batch that was not committed is undone. Where even that fails, the open
     /// record makes the next writer do it.
     fn drop(&mut self) {
+        if self.stage == Stage::Over {
+            return;
+        }
+        let _ = self.wait();
         let store = Arc::clone(&self.store);
         let mut writer = store.any_writer();
-        if self.record.is_some() && store.poison.get().is_none() {
+        if self.stage == Stage::Open && store.poison.get().is_none() {
             let _ = self.abort(&mut writer);
-            writer.known = None;
-            writer.data = None;
-            writer.sums = None;
-            writer.guard = None;
         }
-        if writer.batch_owner.is_some() {
-            self.release(&mut writer);
-        }
+        writer.known = None; // look before the next write
+        writer.data = None;
+        writer.sums = None;
+        writer.guard = None;
+        self.release(&mut writer);
     }
 }

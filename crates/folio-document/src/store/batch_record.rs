@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use folio_file::{File, FileSystem, OpenMode};
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::index::line_sum;
 use crate::line::LineReader;
@@ -144,12 +144,11 @@ fn low_half(text: &[u8]) -> [u8; 4] {
 }
 
 /// Writes the record of one writer's batches.
-#[derive(Debug)]
 pub(crate) struct BatchRecord {
     pub(crate) file: Arc<dyn File>,
     last: BatchSlot,
-    list: Vec<u8>,
-    list_written: usize,
+    /// Of the list of lines so far.
+    list_sum: Xxh3,
 }
 
 impl BatchRecord {
@@ -157,38 +156,32 @@ impl BatchRecord {
     pub(crate) fn open(files: &dyn FileSystem, path: &Path) -> io::Result<Self> {
         let file = files.open(path, OpenMode::Write)?;
         let last = BatchSlot::read_from(&*file)?.unwrap_or_default();
-        Ok(Self { file, last, list: Vec::new(), list_written: 0 })
+        Ok(Self { file, last, list_sum: Xxh3::new() })
     }
 
     /// Notes that a batch begins at `start`; the caller syncs.
     pub(crate) fn begin(&mut self, start: u64, inode: u64) -> io::Result<()> {
-        self.list.clear();
-        self.list_written = 0;
+        self.list_sum.reset();
         let slot = BatchSlot {
             status: OPEN,
             start,
             end: start,
             inode,
             list_count: 0,
-            list_sum: xxh3_64(&[]),
+            list_sum: self.list_sum.digest(),
             ..self.last
         };
         self.write(slot)
     }
 
-    /// Remembers a line that is about to be written.
-    pub(crate) fn note(&mut self, sum: u64) {
-        self.list.extend_from_slice(&(sum as u32).to_le_bytes());
-    }
-
-    /// Writes the list of the noted lines out, before they are themselves.
-    pub(crate) fn announce(&mut self) -> io::Result<()> {
-        let new = &self.list[self.list_written..];
-        self.file.write_at(new, LIST_OFFSET + self.list_written as u64)?;
-        self.list_written = self.list.len();
+    /// Adds the checksums of lines that are about to be written to the list.
+    pub(crate) fn announce(&mut self, sums: &[u64]) -> io::Result<()> {
+        let new: Vec<u8> = sums.iter().flat_map(|&sum| (sum as u32).to_le_bytes()).collect();
+        self.file.write_at(&new, LIST_OFFSET + self.last.list_count * 4)?;
+        self.list_sum.update(&new);
         let slot = BatchSlot {
-            list_count: (self.list.len() / 4) as u64,
-            list_sum: xxh3_64(&self.list),
+            list_count: self.last.list_count + sums.len() as u64,
+            list_sum: self.list_sum.digest(),
             ..self.last
         };
         self.write(slot)
@@ -197,7 +190,6 @@ impl BatchRecord {
     /// Notes that everything up to `end` belongs to the file for good; the caller syncs.
     pub(crate) fn close(&mut self, end: u64, import: Option<(u64, u64)>) -> io::Result<()> {
         let (source, position) = import.unwrap_or((self.last.source, self.last.position));
-        self.list = Vec::new();
         self.write(BatchSlot {
             status: CLOSED,
             end,
@@ -215,5 +207,11 @@ impl BatchRecord {
         self.file.write_at(&slot.to_bytes(), slot.sequence % 2 * SLOT_STRIDE)?;
         self.last = slot;
         Ok(())
+    }
+}
+
+impl std::fmt::Debug for BatchRecord {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "BatchRecord({:?})", self.last)
     }
 }

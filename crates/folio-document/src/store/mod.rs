@@ -14,6 +14,7 @@
 //! `view` is behind a lock that readers share; `writer` is the one who may
 //! change it. A writer takes `writer` first, then `view`.
 
+mod append;
 mod batch;
 mod batch_record;
 mod check;

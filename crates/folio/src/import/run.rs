@@ -207,7 +207,7 @@ impl Run<'_> {
     }
 
     /// Whether the record is to be put, as the options say for an id that has a document.
-    fn is_wanted(&self, batch: &Batch, record: &Record<'_>, id: &str) -> Result<bool> {
+    fn is_wanted(&self, batch: &mut Batch, record: &Record<'_>, id: &str) -> Result<bool> {
         match self.options.on_conflict {
             OnConflict::Replace => Ok(true),
             OnConflict::Skip => Ok(!batch.exists(id)?),

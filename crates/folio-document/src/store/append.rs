@@ -1,0 +1,112 @@
+//! Appending a batch's lines to the data file in large pieces, on a thread of its
+//! own where there are several: while one piece is written, the next is made.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+
+use folio_file::File;
+
+use super::batch_record::BatchRecord;
+use crate::index::BlockSums;
+
+/// Lines that go to the file in one write.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) text: Vec<u8>,
+    /// Checksums of the lines.
+    pub(super) sums: Vec<u64>,
+}
+
+impl Piece {
+    pub(super) fn with_capacity(size: usize) -> Self {
+        Self { text: Vec::with_capacity(size), sums: Vec::new() }
+    }
+
+    /// Empty, its memory kept.
+    fn cleared(mut self) -> Self {
+        self.text.clear();
+        self.sums.clear();
+        self
+    }
+}
+
+/// A failed append, by the file that refused.
+#[derive(Debug)]
+pub(super) enum AppendError {
+    Record(io::Error),
+    Data(io::Error),
+}
+
+/// Writes pieces to the end of the data file.
+#[derive(Debug)]
+pub(super) struct Appender {
+    data: Arc<dyn File>,
+    pub(super) record: BatchRecord,
+    /// Up to the end of the file, while nobody else appends to it.
+    pub(super) sums: BlockSums,
+    /// Sums of the blocks completed since the batch began.
+    pub(super) blocks: Vec<u64>,
+}
+
+impl Appender {
+    pub(super) fn new(data: Arc<dyn File>, record: BatchRecord, sums: BlockSums) -> Self {
+        Self { data, record, sums, blocks: Vec::new() }
+    }
+
+    /// Announces a piece in the record, then appends it; answers where it starts.
+    pub(super) fn append(&mut self, piece: &Piece) -> Result<u64, AppendError> {
+        self.record.announce(&piece.sums).map_err(AppendError::Record)?;
+        let end = self.data.append(&piece.text).map_err(AppendError::Data)?;
+        let start = end - piece.text.len() as u64;
+        self.data.start_writeback(start, end - start);
+        self.sums.update(&piece.text, &mut self.blocks);
+        Ok(start)
+    }
+}
+
+/// A piece on its way, and what became of it.
+#[derive(Debug)]
+pub(super) struct Landed {
+    pub(super) appender: Box<Appender>,
+    /// Empty, to be filled again.
+    pub(super) piece: Piece,
+    /// Where it starts.
+    pub(super) start: Result<u64, AppendError>,
+}
+
+/// A thread that appends one piece at a time. It ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct AppendThread {
+    pieces: Sender<(Box<Appender>, Piece)>,
+    landed: Receiver<Landed>,
+}
+
+impl AppendThread {
+    /// # Errors
+    /// The system's refusal to start another thread.
+    pub(super) fn start() -> io::Result<Self> {
+        let (pieces, next) = mpsc::channel::<(Box<Appender>, Piece)>();
+        let (done, landed) = mpsc::channel();
+        thread::Builder::new().name("folio-append".to_owned()).spawn(move || {
+            for (mut appender, piece) in next {
+                let start = appender.append(&piece);
+                if done.send(Landed { appender, piece: piece.cleared(), start }).is_err() {
+                    return; // the batch is gone, and with it the need for an answer
+                }
+            }
+        })?;
+        Ok(Self { pieces, landed })
+    }
+
+    /// Begins to append a piece. [`AppendThread::wait`] gives the appender back.
+    pub(super) fn append(&self, appender: Box<Appender>, piece: Piece) {
+        self.pieces.send((appender, piece)).expect("the thread listens until this is dropped");
+    }
+
+    /// Waits for the piece that is on its way.
+    pub(super) fn wait(&self) -> Landed {
+        self.landed.recv().expect("the thread answers every piece")
+    }
+}
