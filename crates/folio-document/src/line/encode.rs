@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::scanner::{Fault, Scanner};
+use super::scanner::{Fault, Scanner, plain_end};
 use super::{ID_PREFIX, MAX_DEPTH, TOMBSTONE_PREFIX};
 use crate::error::{Error, Result};
 use folio_types::check_document_id;
@@ -18,12 +18,13 @@ pub(crate) fn encode_value(id: &str, document: &Value, line: &mut Vec<u8>) -> Re
             "document {id:?} is not a JSON object; wrap it in one"
         )));
     };
-    check_carried_id(id, object)?;
     line.extend_from_slice(ID_PREFIX);
     line.extend_from_slice(id.as_bytes());
     line.push(b'"');
     for (key, value) in object {
-        if key != "_id" {
+        if key == "_id" {
+            check_carried_id(id, value)?;
+        } else {
             line.push(b',');
             write_string(key, line);
             line.push(b':');
@@ -38,15 +39,13 @@ pub(crate) fn encode_value(id: &str, document: &Value, line: &mut Vec<u8>) -> Re
     Ok(())
 }
 
-fn check_carried_id(id: &str, object: &Map<String, Value>) -> Result<()> {
-    match object.get("_id") {
-        None => Ok(()),
-        Some(Value::String(found)) if found == id => Ok(()),
-        Some(Value::String(found)) => {
-            Err(Error::IdMismatch { found: found.clone(), asked: id.to_owned() })
-        }
-        Some(other) => Err(Error::IdMismatch { found: other.to_string(), asked: id.to_owned() }),
-    }
+fn check_carried_id(id: &str, carried: &Value) -> Result<()> {
+    let found = match carried {
+        Value::String(found) if found == id => return Ok(()),
+        Value::String(found) => found.clone(),
+        other => other.to_string(),
+    };
+    Err(Error::IdMismatch { found, asked: id.to_owned() })
 }
 
 /// Appends a value as compact JSON; `false` when it nests too deep.
@@ -90,16 +89,16 @@ pub(crate) fn write_value(value: &Value, depth: u32, line: &mut Vec<u8>) -> bool
 
 /// Appends a JSON string; only what RFC 8259 asks for is escaped.
 fn write_string(text: &str, line: &mut Vec<u8>) {
+    line.reserve(text.len() + 2);
     line.push(b'"');
-    let bytes = text.as_bytes();
-    let needs_escape = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|&byte| needs_escape(byte)) {
-        line.extend_from_slice(&rest[..at]);
-        write_escape(rest[at], line);
-        rest = &rest[at + 1..];
+    let mut rest = text.as_bytes();
+    loop {
+        let plain = plain_end(rest, 0);
+        line.extend_from_slice(&rest[..plain]);
+        let Some(&byte) = rest.get(plain) else { break };
+        write_escape(byte, line);
+        rest = &rest[plain + 1..];
     }
-    line.extend_from_slice(rest);
     line.push(b'"');
 }
 

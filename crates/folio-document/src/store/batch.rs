@@ -26,7 +26,7 @@ use crate::report::BatchCounts;
 
 /// Lines are written in pieces of this size: few large writes leave the file in
 /// few extents, and in large folios of the page cache.
-const PIECE_SIZE: usize = 4 << 20;
+const PIECE_SIZE: usize = 1 << 20;
 
 /// An open batch.
 #[derive(Debug)]
