@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::Collection;
 use crate::error::{Error, Result};
 use crate::layout::{AnyBatch, AnyStore};
-use crate::line::{self, Line};
+use crate::line::{self, Line, Record};
 use crate::report::BatchCounts;
 
 /// An open batch. Nothing of it is seen before [`Batch::commit`]; dropping it
@@ -69,6 +69,28 @@ impl Batch {
         }
     }
 
+    /// Adds an object that [`crate::Records`] has validated, under an id or under
+    /// the `_id` it carries. Its text is stored as it stands, behind the `_id`.
+    ///
+    /// # Errors
+    /// As [`Batch::put_raw`].
+    #[inline]
+    pub fn put_record(&mut self, id: Option<&str>, record: &Record<'_>) -> Result<()> {
+        let carried = record.leading_id();
+        let (id, line) = match (id, carried, record.rest()) {
+            (None, Some(id), _) => (id, record.text().as_bytes()),
+            (Some(id), Some(carried), _) if id == carried => (id, record.text().as_bytes()),
+            (Some(id), None, Some(rest)) => {
+                line::join_id(id, rest, &mut self.line);
+                (id, self.line.as_slice())
+            }
+            _ => return self.put_raw(id, record.text()),
+        };
+        check_document_id(id)?;
+        self.collection.check_rules(|| parse(line))?;
+        self.changes.push(id, line, false)
+    }
+
     /// Adds a line that this library has written before: valid JSON on one line,
     /// `_id` first. Only the id is looked at; a line that breaks the promise is
     /// found, and reported, when the collection is next indexed.
@@ -121,9 +143,10 @@ impl Batch {
     }
 
     fn check_line(&self, line: &[u8]) -> Result<()> {
-        self.collection.check_rules(|| {
-            serde_json::from_slice(line)
-                .map_err(|_| Error::Json { offset: 0, reason: "not a JSON object" })
-        })
+        self.collection.check_rules(|| parse(line))
     }
+}
+
+fn parse(line: &[u8]) -> Result<Value> {
+    serde_json::from_slice(line).map_err(|_| Error::Json { offset: 0, reason: "not a JSON object" })
 }

@@ -32,6 +32,7 @@ pub use collection::Collection;
 pub use document::Document;
 pub use error::{Error, Result};
 pub use fetched::Fetched;
+pub use line::{Record, Records, plain_string};
 pub use options::{Access, CollectionOptions, Durability, Filter, Layout, Progress, Scan, Strict};
 pub use report::{BatchCounts, CheckReport, CompactReport, InvalidLine, Notice, Put, Stats};
 pub use scan::Documents;

@@ -2,23 +2,26 @@
 
 use std::sync::Arc;
 
-use folio_document::BatchCounts;
+use folio_document::{BatchCounts, Error as CollectionError, Record, Records, plain_string};
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::handle::Handle;
+use crate::import::{derived_id, identify_document};
 
 /// An open batch: nothing of it is visible before [`Batch::commit`], and dropping it undoes it.
 #[derive(Debug)]
 pub struct Batch {
     core: folio_document::Batch,
+    /// Documents that came in arrays.
+    count: u64,
     /// Keeps the store, and with it the writer's lock, the only one in the process.
     _handle: Arc<Handle>,
 }
 
 impl Batch {
     pub(crate) fn new(core: folio_document::Batch, handle: Arc<Handle>) -> Self {
-        Self { core, _handle: handle }
+        Self { core, count: 0, _handle: handle }
     }
 
     /// Adds a document.
@@ -53,6 +56,42 @@ impl Batch {
     /// As [`Batch::put_line`].
     pub fn put_line_trusted(&mut self, line: &[u8]) -> Result<()> {
         Ok(self.core.put_line_trusted(line)?)
+    }
+
+    /// Adds the documents of a JSON array, each under the `_id` it carries or, when
+    /// `id_field` names another field (a dotted path), under what stands there.
+    /// Text that no id may be, such as a mail address, becomes one by
+    /// [`derived_id`]; numbers are taken as text.
+    ///
+    /// # Errors
+    /// As [`Batch::put_raw`], naming the document by its number.
+    pub fn put_array(&mut self, json: &str, id_field: Option<&str>) -> Result<()> {
+        let field = id_field.filter(|&field| field != "_id");
+        for record in Records::new(json, field) {
+            self.count += 1;
+            let stored =
+                record.map_err(Error::from).and_then(|record| self.put_record(&record, field));
+            stored
+                .map_err(|cause| Error::InBatch { number: self.count, cause: Box::new(cause) })?;
+        }
+        Ok(())
+    }
+
+    fn put_record(&mut self, record: &Record<'_>, field: Option<&str>) -> Result<()> {
+        let carried = record.id().and_then(plain_string);
+        let named = record.field().and_then(plain_string).filter(|id| !id.is_empty());
+        match (field, carried, named) {
+            (None, Some(_), _) => Ok(self.core.put_record(None, record)?),
+            (None, None, _) if record.id().is_none() => Err(CollectionError::NoId.into()),
+            (Some(_), None, Some(id)) if record.id().is_none() => {
+                Ok(self.core.put_record(Some(&derived_id(id)), record)?)
+            }
+            _ => {
+                let found = identify_document(record.text(), field);
+                let (id, text) = found.map_err(Error::Invalid)?;
+                self.put_raw(Some(&id), &text)
+            }
+        }
     }
 
     /// Deletes a document.

@@ -121,6 +121,15 @@ pub enum Error {
         line: u64,
     },
 
+    /// One of many documents cannot be stored.
+    #[error("document {number} of the batch: {cause}")]
+    InBatch {
+        /// Which, from 1.
+        number: u64,
+        /// Why not.
+        cause: Box<Error>,
+    },
+
     /// An import stopped after a part of it was committed.
     #[error("{cause}; {} documents were committed before; {}", report.written(), report.next_step())]
     Interrupted {
@@ -160,7 +169,7 @@ impl Error {
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,
             Self::Name(_) | Self::NotADatabase { .. } | Self::Invalid(_) => ErrorCode::InvalidInput,
             Self::Source { .. } | Self::AllRejected { .. } => ErrorCode::Syntax,
-            Self::Interrupted { cause, .. } => cause.code(),
+            Self::InBatch { cause, .. } | Self::Interrupted { cause, .. } => cause.code(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 ErrorCode::NotFound
             }

@@ -121,6 +121,20 @@ fn write_escape(byte: u8, line: &mut Vec<u8>) {
     }
 }
 
+/// Writes the line of an object from its id and what follows its opening brace,
+/// replacing what the buffer held.
+#[inline]
+pub(crate) fn join_id(id: &str, rest: &str, line: &mut Vec<u8>) {
+    line.clear();
+    line.extend_from_slice(ID_PREFIX);
+    line.extend_from_slice(id.as_bytes());
+    line.push(b'"');
+    if !rest.starts_with('}') {
+        line.push(b',');
+    }
+    line.extend_from_slice(rest.as_bytes());
+}
+
 /// The delete marker of an id, without a line end.
 pub(crate) fn tombstone(id: &str) -> Vec<u8> {
     [TOMBSTONE_PREFIX, id.as_bytes(), b"\"}"].concat()

@@ -11,18 +11,20 @@
 //!
 //! `scanner` walks JSON (RFC 8259) without building anything; `examine` says what
 //! a line is; `encode` writes lines; `project` cuts fields out; `reader` splits a
-//! file into lines.
+//! file into lines; `records` takes the objects of an array apart.
 
 mod encode;
 mod examine;
 mod project;
 mod reader;
+mod records;
 mod scanner;
 
-pub(crate) use encode::{encode_value, normalize, tombstone};
+pub(crate) use encode::{encode_value, join_id, normalize, tombstone};
 pub(crate) use examine::{Line, examine, id_of_valid_line};
 pub(crate) use project::{Projection, lookup, move_id_first};
 pub(crate) use reader::LineReader;
+pub use records::{Record, Records, plain_string};
 
 /// How a document of ours starts; the original ZDS engines look for these bytes.
 pub(crate) const ID_PREFIX: &[u8] = b"{\"_id\":\"";

@@ -189,6 +189,23 @@ pub fn derived_id(text: &str) -> Cow<'_, str> {
     Cow::Owned(id)
 }
 
+/// The id of a document of a batch, and its text: as [`identify`] finds them,
+/// but a batch of documents holds no tombstones.
+///
+/// # Errors
+/// Why it has no id.
+pub(crate) fn identify_document<'a>(
+    json: &'a str,
+    id_field: Option<&str>,
+) -> Result<(String, Cow<'a, str>), String> {
+    let options = ImportOptions { id_field: id_field.map(str::to_owned), ..Default::default() };
+    match identify(json, &options)? {
+        Identity::Carried(id) => Ok((id.into_owned(), Cow::Borrowed(json))),
+        Identity::Given(id, text) | Identity::Derived { id, text, .. } => Ok((id, text)),
+        Identity::Tombstone(id) => Err(format!("it is a tombstone; delete {id:?} instead")),
+    }
+}
+
 fn is_number(value: &str) -> bool {
     value.starts_with(|first: char| first == '-' || first.is_ascii_digit())
 }

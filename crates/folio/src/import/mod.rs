@@ -37,6 +37,7 @@ mod source;
 mod values;
 
 pub use identity::derived_id;
+pub(crate) use identity::identify_document;
 pub(crate) use infer::is_bare_value;
 pub use options::{Format, ImportOptions, OnConflict};
 pub use report::{ImportReport, Rejected};

@@ -5,9 +5,11 @@
 //! and pretty printing, works on pieces of the text instead.
 
 mod members;
+mod order;
 mod pretty;
 
 pub use members::{find, members, unquote};
+pub use order::id_first;
 pub use pretty::pretty;
 
 /// JSON text was expected and something else found.

@@ -1,0 +1,48 @@
+// Integers beyond 2^53 - 1 as bigints.
+//
+// The native half marks such integers before JSON.parse can round them: a string
+// that starts with U+0000 and `i`. A string of the user's that starts with U+0000
+// has an `s` behind it, which is taken away again.
+'use strict'
+
+const { native } = require('./native.js')
+
+/**
+ * Parses text from the native half in which large integers are marked.
+ * @param {string} text
+ * @returns {any}
+ */
+function parseExact(text) {
+  const value = JSON.parse(text)
+  return text.includes('\\u0000') ? revived(value) : value
+}
+
+/**
+ * @param {any} value
+ * @returns {any}
+ */
+function revived(value) {
+  if (typeof value === 'string') {
+    if (value.charCodeAt(0) !== 0) return value
+    return value[1] === 'i' ? BigInt(value.slice(2)) : value.slice(2)
+  }
+  if (value === null || typeof value !== 'object') return value
+  if (Array.isArray(value)) return value.map(revived)
+  for (const key of Object.keys(value)) {
+    const item = value[key]
+    const changed = revived(item)
+    if (changed !== item) Object.defineProperty(value, key, { value: changed, writable: true, enumerable: true, configurable: true })
+  }
+  return value
+}
+
+/**
+ * Parses a line that nobody has marked yet.
+ * @param {string} line
+ * @returns {any}
+ */
+function parseLineExact(line) {
+  return parseExact(native.markIntegers(line))
+}
+
+module.exports = { parseExact, parseLineExact }

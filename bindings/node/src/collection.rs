@@ -1,0 +1,303 @@
+//! A collection: each operation once here and now, once on another thread.
+
+use folio::{Collection, Result, Scan};
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+
+use crate::batch::{NativeBatch, put_arrays};
+use crate::error::thrown;
+use crate::report::{NativeCheckReport, NativeCompactReport, NativeCounts, NativeStats};
+use crate::scan::{NativeScan, push_document};
+use crate::task::{Work, promise};
+use crate::text::Text;
+
+/// How the text of one document is wanted.
+#[napi]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `_id` first, numbers as they stand.
+    Document,
+    /// `_id` first, integers beyond 2^53 - 1 marked.
+    Exact,
+    /// The line as it stands.
+    Raw,
+}
+
+/// A collection of an open database.
+#[napi]
+pub struct NativeCollection {
+    collection: Collection,
+    /// The line that was read last, kept for its memory.
+    line: Vec<u8>,
+}
+
+impl NativeCollection {
+    pub(crate) fn new(collection: Collection) -> Self {
+        Self { collection, line: Vec::new() }
+    }
+
+    /// A promise of what the job makes of the collection.
+    fn promise<T>(
+        &self,
+        job: impl FnOnce(&Collection) -> Result<T> + Send + 'static,
+    ) -> AsyncTask<Work<T>>
+    where
+        T: napi::bindgen_prelude::ToNapiValue + napi::bindgen_prelude::TypeName + Send + 'static,
+    {
+        let collection = self.collection.clone();
+        promise(move || job(&collection))
+    }
+}
+
+#[napi]
+impl NativeCollection {
+    /// The collection's name.
+    #[napi(getter)]
+    pub fn name(&self) -> String {
+        self.collection.name().to_owned()
+    }
+
+    /// Whether the handle takes writes.
+    #[napi(getter)]
+    pub fn is_writable(&self) -> bool {
+        self.collection.is_writable()
+    }
+
+    /// Stores JSON text; `true` when the id was new.
+    #[napi]
+    pub fn put(&self, id: String, json: String) -> napi::Result<bool> {
+        put(&self.collection, &id, &json).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn put_async(&self, id: String, json: String) -> AsyncTask<Work<bool>> {
+        self.promise(move |collection| put(collection, &id, &json))
+    }
+
+    /// The text of a document; null when there is none.
+    #[napi]
+    pub fn get(&mut self, id: String, form: Form) -> napi::Result<Option<Text>> {
+        get(&self.collection, &id, form, &mut self.line).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn get_async(&self, id: String, form: Form) -> AsyncTask<Work<Option<Text>>> {
+        self.promise(move |collection| get(collection, &id, form, &mut Vec::new()))
+    }
+
+    /// Merges a patch into a document; the result, or null when there is none.
+    #[napi]
+    pub fn patch(&self, id: String, json: String) -> napi::Result<Option<Text>> {
+        patch(&self.collection, &id, &json).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn patch_async(&self, id: String, json: String) -> AsyncTask<Work<Option<Text>>> {
+        self.promise(move |collection| patch(collection, &id, &json))
+    }
+
+    /// Deletes a document; whether there was one.
+    #[napi]
+    pub fn delete(&self, id: String) -> napi::Result<bool> {
+        self.collection.delete(&id).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn delete_async(&self, id: String) -> AsyncTask<Work<bool>> {
+        self.promise(move |collection| collection.delete(&id))
+    }
+
+    /// Whether there is a document.
+    #[napi]
+    pub fn has(&self, id: String) -> napi::Result<bool> {
+        self.collection.exists(&id).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn has_async(&self, id: String) -> AsyncTask<Work<bool>> {
+        self.promise(move |collection| collection.exists(&id))
+    }
+
+    /// How many documents there are.
+    #[napi]
+    pub fn count(&self) -> napi::Result<f64> {
+        count(&self.collection).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn count_async(&self) -> AsyncTask<Work<f64>> {
+        self.promise(count)
+    }
+
+    /// Begins a scan.
+    #[napi]
+    pub fn scan(
+        &self,
+        fields: Option<Vec<String>>,
+        limit: Option<f64>,
+        exact: bool,
+    ) -> napi::Result<NativeScan> {
+        let mut scan = Scan::new();
+        if let Some(fields) = fields {
+            scan = scan.fields(fields);
+        }
+        if let Some(limit) = limit {
+            scan = scan.limit(limit as u64);
+        }
+        let documents = self.collection.scan(scan).map_err(thrown)?;
+        Ok(NativeScan::new(documents, exact))
+    }
+
+    /// Begins an atomic batch.
+    #[napi]
+    pub fn batch(&self, id_field: Option<String>) -> napi::Result<NativeBatch> {
+        let batch = self.collection.batch().map_err(thrown)?;
+        Ok(NativeBatch::new(batch, id_field))
+    }
+
+    /// Stores the documents of several arrays as one batch, on another thread.
+    #[napi]
+    pub fn put_arrays_async(
+        &self,
+        arrays: Vec<String>,
+        id_field: Option<String>,
+    ) -> AsyncTask<Work<NativeCounts>> {
+        self.promise(move |collection| {
+            put_arrays(collection, &arrays, id_field.as_deref()).map(Into::into)
+        })
+    }
+
+    /// Makes every write so far durable.
+    #[napi]
+    pub fn flush(&self) -> napi::Result<()> {
+        self.collection.flush().map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn flush_async(&self) -> AsyncTask<Work<()>> {
+        self.promise(Collection::flush)
+    }
+
+    /// Takes in what others have written.
+    #[napi]
+    pub fn refresh(&self) -> napi::Result<()> {
+        self.collection.refresh().map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn refresh_async(&self) -> AsyncTask<Work<()>> {
+        self.promise(Collection::refresh)
+    }
+
+    /// Rewrites the live documents.
+    #[napi]
+    pub fn compact(&self) -> napi::Result<NativeCompactReport> {
+        compact(&self.collection).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn compact_async(&self) -> AsyncTask<Work<NativeCompactReport>> {
+        self.promise(compact)
+    }
+
+    /// Reads and compares everything.
+    #[napi]
+    pub fn check(&self) -> napi::Result<NativeCheckReport> {
+        check(&self.collection).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn check_async(&self) -> AsyncTask<Work<NativeCheckReport>> {
+        self.promise(check)
+    }
+
+    /// Builds the index again.
+    #[napi]
+    pub fn reindex(&self) -> napi::Result<()> {
+        reindex(&self.collection).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn reindex_async(&self) -> AsyncTask<Work<()>> {
+        self.promise(reindex)
+    }
+
+    /// Sizes and counts.
+    #[napi]
+    pub fn stats(&self) -> napi::Result<NativeStats> {
+        self.collection.stats().map(Into::into).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn stats_async(&self) -> AsyncTask<Work<NativeStats>> {
+        self.promise(|collection| collection.stats().map(Into::into))
+    }
+
+    /// What was noticed since the last call.
+    #[napi]
+    pub fn take_notices(&self) -> Vec<String> {
+        self.collection.take_notices().into_iter().map(|notice| notice.0).collect()
+    }
+
+    /// Flushes and closes the collection.
+    #[napi]
+    pub fn close(&self) -> napi::Result<()> {
+        self.collection.close().map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn close_async(&self) -> AsyncTask<Work<()>> {
+        self.promise(Collection::close)
+    }
+}
+
+fn put(collection: &Collection, id: &str, json: &str) -> Result<bool> {
+    Ok(collection.put_raw(id, json)? == folio::Put::Inserted)
+}
+
+fn get(collection: &Collection, id: &str, form: Form, line: &mut Vec<u8>) -> Result<Option<Text>> {
+    if !collection.get_into(id, line)? {
+        return Ok(None);
+    }
+    if form == Form::Raw {
+        return Ok(Some(Text(line.clone())));
+    }
+    let mut text = Vec::with_capacity(line.len());
+    push_document(line, form == Form::Exact, &mut text)?;
+    Ok(Some(Text(text)))
+}
+
+fn patch(collection: &Collection, id: &str, json: &str) -> Result<Option<Text>> {
+    let patch = serde_json::from_str(json)
+        .map_err(|error| folio::Error::Invalid(format!("the patch is not valid JSON: {error}")))?;
+    Ok(collection.patch(id, &patch)?.map(|document| Text::of(document.into_raw())))
+}
+
+fn count(collection: &Collection) -> Result<f64> {
+    Ok(collection.count()? as f64)
+}
+
+fn compact(collection: &Collection) -> Result<NativeCompactReport> {
+    collection.compact(&mut |_, _| true).map(Into::into)
+}
+
+fn check(collection: &Collection) -> Result<NativeCheckReport> {
+    collection.check(&mut |_, _| true).map(Into::into)
+}
+
+fn reindex(collection: &Collection) -> Result<()> {
+    collection.reindex(&mut |_, _| true)
+}

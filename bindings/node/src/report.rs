@@ -1,0 +1,196 @@
+//! What operations tell about their work, as plain objects.
+
+use folio::{
+    BackupReport, BatchCounts, CheckReport, CompactReport, InvalidLine, PackReport, Stats,
+    UnpackReport,
+};
+use napi_derive::napi;
+
+/// What a batch did.
+#[napi(object)]
+pub struct NativeCounts {
+    /// Documents under new ids.
+    pub inserted: f64,
+    /// Documents that replaced another.
+    pub replaced: f64,
+}
+
+impl From<BatchCounts> for NativeCounts {
+    fn from(counts: BatchCounts) -> Self {
+        Self { inserted: counts.inserted as f64, replaced: counts.replaced as f64 }
+    }
+}
+
+/// Sizes and counts of a collection.
+#[napi(object)]
+pub struct NativeStats {
+    /// Live documents.
+    pub document_count: f64,
+    /// Lines that are superseded, tombstones, blank or not valid.
+    pub dead_count: f64,
+    /// Bytes of the live lines.
+    pub live_size: f64,
+    /// Bytes of the data file.
+    pub data_size: f64,
+    /// Bytes of the index files.
+    pub index_size: f64,
+}
+
+impl From<Stats> for NativeStats {
+    fn from(stats: Stats) -> Self {
+        Self {
+            document_count: stats.document_count as f64,
+            dead_count: stats.dead_count as f64,
+            live_size: stats.live_size as f64,
+            data_size: stats.data_size as f64,
+            index_size: stats.index_size as f64,
+        }
+    }
+}
+
+/// One line that is not a document.
+#[napi(object)]
+pub struct NativeInvalidLine {
+    /// The file.
+    pub path: String,
+    /// Its number, from 1.
+    pub line: f64,
+    /// Where it starts, in bytes.
+    pub offset: f64,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl From<InvalidLine> for NativeInvalidLine {
+    fn from(line: InvalidLine) -> Self {
+        Self {
+            path: line.path.display().to_string(),
+            line: line.line as f64,
+            offset: line.offset as f64,
+            reason: line.reason,
+        }
+    }
+}
+
+/// What `check` found.
+#[napi(object)]
+pub struct NativeCheckReport {
+    /// Whether everything is as it should be.
+    pub is_clean: bool,
+    /// Live documents, counted line by line.
+    pub document_count: f64,
+    /// Lines whose id has a later line.
+    pub superseded_count: f64,
+    /// Delete markers.
+    pub tombstone_count: f64,
+    /// The first lines that are not documents.
+    pub invalid: Vec<NativeInvalidLine>,
+    /// How many such lines there are in all.
+    pub invalid_count: f64,
+    /// Damage elsewhere, a sentence each.
+    pub problems: Vec<String>,
+}
+
+impl From<CheckReport> for NativeCheckReport {
+    fn from(report: CheckReport) -> Self {
+        Self {
+            is_clean: report.is_clean(),
+            document_count: report.document_count as f64,
+            superseded_count: report.superseded_count as f64,
+            tombstone_count: report.tombstone_count as f64,
+            invalid: report.invalid.into_iter().map(Into::into).collect(),
+            invalid_count: report.invalid_count as f64,
+            problems: report.problems,
+        }
+    }
+}
+
+/// What a compaction did.
+#[napi(object)]
+pub struct NativeCompactReport {
+    /// Live documents kept.
+    pub document_count: f64,
+    /// Bytes of the data before.
+    pub size_before: f64,
+    /// Bytes of the data after.
+    pub size_after: f64,
+    /// Lines that were not valid and were set aside.
+    pub rejected_count: f64,
+    /// Where they stand now.
+    pub rejected_path: Option<String>,
+}
+
+impl From<CompactReport> for NativeCompactReport {
+    fn from(report: CompactReport) -> Self {
+        Self {
+            document_count: report.document_count as f64,
+            size_before: report.size_before as f64,
+            size_after: report.size_after as f64,
+            rejected_count: report.rejected_count as f64,
+            rejected_path: report.rejected_path.map(|path| path.display().to_string()),
+        }
+    }
+}
+
+/// What a backup copied.
+#[napi(object)]
+pub struct NativeBackupReport {
+    /// Files copied.
+    pub file_count: f64,
+    /// Their bytes.
+    pub size: f64,
+}
+
+impl From<BackupReport> for NativeBackupReport {
+    fn from(report: BackupReport) -> Self {
+        Self { file_count: report.file_count as f64, size: report.size as f64 }
+    }
+}
+
+/// What a packing wrote.
+#[napi(object)]
+pub struct NativePackReport {
+    /// Collections packed.
+    pub collection_count: f64,
+    /// Documents packed.
+    pub document_count: f64,
+    /// Bytes of the archive.
+    pub size: f64,
+    /// What was noticed about the collections.
+    pub notices: Vec<String>,
+}
+
+impl From<PackReport> for NativePackReport {
+    fn from(report: PackReport) -> Self {
+        Self {
+            collection_count: report.collection_count as f64,
+            document_count: report.document_count as f64,
+            size: report.size as f64,
+            notices: report.notices.into_iter().map(|notice| notice.0).collect(),
+        }
+    }
+}
+
+/// What an unpacking wrote.
+#[napi(object)]
+pub struct NativeUnpackReport {
+    /// Files written.
+    pub file_count: f64,
+    /// Their bytes.
+    pub size: f64,
+    /// The first members that were left out.
+    pub skipped: Vec<String>,
+    /// How many were left out in all.
+    pub skipped_count: f64,
+}
+
+impl From<UnpackReport> for NativeUnpackReport {
+    fn from(report: UnpackReport) -> Self {
+        Self {
+            file_count: report.file_count as f64,
+            size: report.size as f64,
+            skipped: report.skipped,
+            skipped_count: report.skipped_count as f64,
+        }
+    }
+}

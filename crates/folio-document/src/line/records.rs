@@ -1,0 +1,255 @@
+//! The objects of a JSON array, validated and taken apart in one pass.
+//!
+//! A program that holds many documents writes them as one array, which is one
+//! call of its JSON writer and one text to hand over. [`Records`] walks that
+//! text once: it checks the grammar, finds where each object ends, and notes the
+//! values of the members that may hold an id. A [`Record`] can only come from
+//! there, so whoever is given one need not validate again.
+
+use std::borrow::Cow;
+
+use super::scanner::{Fault, Scanner};
+use super::{ID_PREFIX, MAX_LINE_SIZE};
+use crate::error::{Error, Result};
+
+/// One object of an array: valid JSON text, and what was seen on the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record<'a> {
+    text: &'a str,
+    id: Option<&'a str>,
+    field: Option<&'a str>,
+}
+
+impl<'a> Record<'a> {
+    /// The object's text as it stands.
+    #[must_use]
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// The text of the value of `_id`, if there is such a member.
+    #[must_use]
+    pub fn id(&self) -> Option<&'a str> {
+        self.id
+    }
+
+    /// The text of the value of the member asked for, if there is one.
+    #[must_use]
+    pub fn field(&self) -> Option<&'a str> {
+        self.field
+    }
+
+    /// The string under `_id`, when the text begins with it and needs no rewriting.
+    pub(crate) fn leading_id(&self) -> Option<&'a str> {
+        let is_ready = self.text.as_bytes().starts_with(ID_PREFIX) && !self.spans_lines();
+        plain_string(self.id?).filter(|_| is_ready)
+    }
+
+    /// What follows the opening brace, when it can stand behind an `_id` as it is.
+    pub(crate) fn rest(&self) -> Option<&'a str> {
+        (self.id.is_none() && !self.spans_lines()).then(|| self.text[1..].trim_start())
+    }
+
+    fn spans_lines(&self) -> bool {
+        memchr::memchr2(b'\n', b'\r', self.text.as_bytes()).is_some()
+    }
+}
+
+/// The text between the quotes of a JSON string without escapes; `None` for any
+/// other value.
+#[must_use]
+pub fn plain_string(value: &str) -> Option<&str> {
+    let inner = value.strip_prefix('"')?.strip_suffix('"')?;
+    memchr::memchr(b'\\', inner.as_bytes()).is_none().then_some(inner)
+}
+
+/// An iterator over the objects of a JSON array.
+///
+/// # Errors
+/// Items are `syntax` errors for text that is no array of objects; then it ends.
+#[derive(Debug)]
+pub struct Records<'a> {
+    text: &'a str,
+    scanner: Scanner<'a>,
+    field: Option<&'a str>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Start,
+    Inside,
+    Ended,
+}
+
+impl<'a> Records<'a> {
+    /// Walks an array, looking in each object for the member `field`.
+    #[must_use]
+    pub fn new(text: &'a str, field: Option<&'a str>) -> Self {
+        Self { text, scanner: Scanner::new(text.as_bytes()), field, state: State::Start }
+    }
+
+    fn advance(&mut self) -> Result<Option<Record<'a>>, Fault> {
+        let scanner = &mut self.scanner;
+        match self.state {
+            State::Ended => return Ok(None),
+            State::Start => {
+                scanner.expect(b'[', "an array of documents: \"[\" expected")?;
+                scanner.whitespace();
+                if scanner.peek() == Some(b']') {
+                    return self.end();
+                }
+            }
+            State::Inside => {
+                scanner.whitespace();
+                match scanner.peek() {
+                    Some(b',') => scanner.at += 1,
+                    Some(b']') => return self.end(),
+                    _ => return scanner.fault("\",\" or \"]\" expected"),
+                }
+            }
+        }
+        self.state = State::Inside;
+        self.object().map(Some)
+    }
+
+    fn end(&mut self) -> Result<Option<Record<'a>>, Fault> {
+        self.state = State::Ended;
+        self.scanner.at += 1;
+        self.scanner.whitespace();
+        match self.scanner.peek() {
+            None => Ok(None),
+            Some(_) => self.scanner.fault("text after the end of the array"),
+        }
+    }
+
+    fn object(&mut self) -> Result<Record<'a>, Fault> {
+        let scanner = &mut self.scanner;
+        scanner.whitespace();
+        let start = scanner.at;
+        let mut record = Record { text: "", id: None, field: None };
+        scanner.expect(b'{', "a document is a JSON object: \"{\" expected")?;
+        scanner.whitespace();
+        if scanner.peek() == Some(b'}') {
+            scanner.at += 1;
+        } else {
+            self.members(&mut record)?;
+        }
+        record.text = &self.text[start..self.scanner.at];
+        if record.text.len() > MAX_LINE_SIZE {
+            return self.scanner.fault("a document longer than 2 GiB");
+        }
+        Ok(record)
+    }
+
+    fn members(&mut self, record: &mut Record<'a>) -> Result<(), Fault> {
+        let scanner = &mut self.scanner;
+        loop {
+            let (start, end, escaped) = scanner.key()?;
+            let key = key_text(&self.text[start..end], escaped);
+            scanner.whitespace();
+            let value = scanner.at;
+            scanner.value(1)?;
+            let value = &self.text[value..scanner.at];
+            if key == "_id" && record.id.replace(value).is_some() {
+                return scanner.fault("\"_id\" stands here twice");
+            }
+            if self.field.is_some_and(|field| key == field) {
+                record.field = Some(value);
+            }
+            scanner.whitespace();
+            match scanner.peek() {
+                Some(b',') => scanner.at += 1,
+                Some(b'}') => {
+                    scanner.at += 1;
+                    return Ok(());
+                }
+                _ => return scanner.fault("\",\" or \"}\" expected"),
+            }
+        }
+    }
+}
+
+fn key_text(key: &str, escaped: bool) -> Cow<'_, str> {
+    let unescaped = || serde_json::from_str(&format!("\"{key}\"")).ok();
+    match escaped.then(unescaped).flatten() {
+        Some(text) => Cow::Owned(text),
+        None => Cow::Borrowed(key),
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.advance().transpose().map(|record| {
+            record.map_err(|Fault { offset, reason }| {
+                self.state = State::Ended;
+                Error::Json { offset, reason }
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn taken(text: &str, field: Option<&str>) -> std::result::Result<Vec<String>, &'static str> {
+        Records::new(text, field)
+            .map(|record| match record {
+                Ok(record) => Ok(format!("{:?} {:?} {}", record.id, record.field, record.text)),
+                Err(Error::Json { reason, .. }) => Err(reason),
+                Err(other) => panic!("{other}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn objects_and_their_ids() {
+        for (text, field, expected) in [
+            ("[]", None, vec![]),
+            (" [ { } ] ", None, vec!["None None { }"]),
+            (
+                r#"[{"_id":"x"},{"a":1}]"#,
+                None,
+                vec![r#"Some("\"x\"") None {"_id":"x"}"#, r#"None None {"a":1}"#],
+            ),
+            (
+                r#"[{"a":{"k":"in"},"k":7}]"#,
+                Some("k"),
+                vec![r#"None Some("7") {"a":{"k":"in"},"k":7}"#],
+            ),
+            (r#"[{"\u006b":"]}"}]"#, Some("k"), vec![r#"None Some("\"]}\"") {"\u006b":"]}"}"#]),
+        ] {
+            assert_eq!(taken(text, field).unwrap(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_array_of_objects() {
+        for (text, reason) in [
+            ("", "an array of documents: \"[\" expected"),
+            ("{}", "an array of documents: \"[\" expected"),
+            ("[1]", "a document is a JSON object: \"{\" expected"),
+            ("[{}", "\",\" or \"]\" expected"),
+            ("[{}] x", "text after the end of the array"),
+            ("[{},]", "a document is a JSON object: \"{\" expected"),
+            (r#"[{"_id":"x","_id":"x"}]"#, "\"_id\" stands here twice"),
+            (r#"[{"a":"\ud800"}]"#, "surrogate without its pair"),
+        ] {
+            assert_eq!(taken(text, None), Err(reason), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_serde_json(text in "\\[(\\{(\"_id\":\"x\")?(,?\"a\":[0-9e\\[\\]]{0,3})?\\},?){0,4}\\]?") {
+            let ours = taken(&text, None);
+            let theirs = serde_json::from_str::<Vec<serde_json::Map<String, serde_json::Value>>>(&text);
+            prop_assert_eq!(ours.is_ok(), theirs.is_ok(), "{}", text);
+        }
+    }
+}
