@@ -1,0 +1,4 @@
+// lmdb-js that stores JSON text, as the others do.
+'use strict'
+
+module.exports = require('./lmdb.js').lmdb('lmdb (JSON)', 'json')
