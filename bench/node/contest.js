@@ -35,7 +35,7 @@ async function compete(entrants, count) {
   for (let round = -WARMUPS; round < count; round++) {
     for (let turn = 0; turn < entrants.length; turn++) {
       const place = (turn + round + WARMUPS) % entrants.length
-      collectGarbage() // nobody pays for the garbage of the one before
+      collectGarbage({ type: 'minor' }) // nobody pays for the garbage of the one before
       const sample = await entrants[place].run()
       if (round >= 0) samples[place].push(sample)
     }

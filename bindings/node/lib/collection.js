@@ -88,6 +88,8 @@ class Collection {
     this.inner = inner
     /** @private */
     this.bigint = bigint
+    /** @private @type {(id: string) => string | undefined} */
+    this.lookup = inner.lookup()
   }
 
   /** The collection's name. */
@@ -107,9 +109,24 @@ class Collection {
    * @returns {any}
    */
   get(id, options) {
-    const exact = options?.bigint ?? this.bigint
-    const text = call(() => this.inner.get(checkId(id), exact ? EXACT : DOCUMENT))
-    return text === null ? undefined : exact ? parseExact(text) : JSON.parse(text)
+    if (options?.bigint ?? this.bigint) return this.getExact(id)
+    let text
+    try {
+      text = this.lookup(id)
+    } catch (error) {
+      throw asFolioError(error)
+    }
+    return text === undefined ? undefined : JSON.parse(text)
+  }
+
+  /**
+   * @param {string} id
+   * @returns {any}
+   * @private
+   */
+  getExact(id) {
+    const text = call(() => this.inner.get(checkId(id), EXACT))
+    return text === null ? undefined : parseExact(text)
   }
 
   /**

@@ -2,10 +2,12 @@
 
 use folio::{Collection, Result, Scan};
 use napi::bindgen_prelude::AsyncTask;
+use napi::{Env, Unknown};
 use napi_derive::napi;
 
 use crate::batch::{NativeBatch, put_arrays};
 use crate::error::thrown;
+use crate::lookup;
 use crate::report::{NativeCheckReport, NativeCompactReport, NativeCounts, NativeStats};
 use crate::scan::{NativeScan, push_document};
 use crate::task::{Work, promise};
@@ -73,6 +75,13 @@ impl NativeCollection {
     #[napi]
     pub fn put_async(&self, id: String, json: String) -> AsyncTask<Work<bool>> {
         self.promise(move |collection| put(collection, &id, &json))
+    }
+
+    /// The fastest way to the text of a document, `_id` first: a function of the id
+    /// that answers undefined when there is none.
+    #[napi]
+    pub fn lookup<'env>(&self, env: &'env Env) -> napi::Result<Unknown<'env>> {
+        lookup::function(env, self.collection.clone())
     }
 
     /// The text of a document; null when there is none.

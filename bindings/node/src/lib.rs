@@ -7,7 +7,8 @@
 //! documents of it and is what users import; the classes here are nobody's API.
 //!
 //! Each operation stands here once as it is and once as a task for Node's thread
-//! pool ([`task`]). Errors cross as `code: text` ([`error`]).
+//! pool ([`task`]). Errors cross as `code: text` ([`error`]). Only [`text`] and [`lookup`]
+//! call Node-API themselves.
 
 #![allow(clippy::needless_pass_by_value)] // Node-API hands strings over by value
 
@@ -16,6 +17,7 @@ pub mod collection;
 pub mod database;
 pub mod error;
 pub mod exact;
+pub mod lookup;
 pub mod options;
 pub mod report;
 pub mod scan;

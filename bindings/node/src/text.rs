@@ -1,4 +1,4 @@
-//! Text as JavaScript strings: the one place that calls Node-API itself.
+//! Text as JavaScript strings.
 
 #![allow(unsafe_code)]
 
@@ -42,22 +42,34 @@ impl ToNapiValue for Text {
 impl ToNapiValue for &Text {
     #[inline]
     unsafe fn to_napi_value(env: sys::napi_env, text: Self) -> napi::Result<sys::napi_value> {
-        let (start, size) = (text.0.as_ptr().cast(), text.0.len() as isize);
-        let mut value = ptr::null_mut();
-        // SAFETY: `env` is the environment of the running call, as the trait asks;
-        // `start` and `size` describe the live vector, which V8 copies from before
-        // the call returns. Bytes that are no UTF-8 become replacement characters.
-        let status = unsafe {
-            if text.0.is_ascii() {
-                sys::napi_create_string_latin1(env, start, size, &mut value)
-            } else {
-                sys::napi_create_string_utf8(env, start, size, &mut value)
-            }
-        };
-        check_status!(
-            status,
-            "invalid_input: {size} bytes do not fit a JavaScript string; read the document with another tool"
-        )?;
-        Ok(value)
+        // SAFETY: as above.
+        unsafe { create_string(env, &text.0) }
     }
+}
+
+/// A JavaScript string of UTF-8 text; bytes that are none become replacement characters.
+///
+/// # Safety
+/// `env` is the environment of the running call.
+#[inline]
+pub(crate) unsafe fn create_string(
+    env: sys::napi_env,
+    text: &[u8],
+) -> napi::Result<sys::napi_value> {
+    let (start, size) = (text.as_ptr().cast(), text.len() as isize);
+    let mut value = ptr::null_mut();
+    // SAFETY: `start` and `size` describe a live slice, which V8 copies from before
+    // the call returns.
+    let status = unsafe {
+        if text.is_ascii() {
+            sys::napi_create_string_latin1(env, start, size, &mut value)
+        } else {
+            sys::napi_create_string_utf8(env, start, size, &mut value)
+        }
+    };
+    check_status!(
+        status,
+        "invalid_input: {size} bytes do not fit a JavaScript string; read the document with another tool"
+    )?;
+    Ok(value)
 }

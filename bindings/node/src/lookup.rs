@@ -1,0 +1,130 @@
+//! `get` as a bare function of Node-API.
+//!
+//! A lookup takes less than a microsecond, of which the checks around a method of
+//! a class (its tag, its wrapped pointer, who borrows it) would take a third. So
+//! the hot path is a function that carries its collection with it and reads the
+//! id into a buffer on the stack.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CString, c_char, c_void};
+use std::ptr;
+
+use folio::Collection;
+use napi::{Env, Unknown, check_status, sys};
+
+use crate::error::thrown;
+use crate::scan::push_document;
+use crate::text::create_string;
+
+/// More than the longest id, so that what is cut off was none.
+const ID_SIZE: usize = 1024;
+
+/// What the function carries.
+struct Lookup {
+    collection: Collection,
+    line: Vec<u8>,
+    document: Vec<u8>,
+}
+
+/// A function that answers the text of a document, `_id` first, or undefined.
+pub(crate) fn function(env: &Env, collection: Collection) -> napi::Result<Unknown<'_>> {
+    let lookup = Box::new(Lookup { collection, line: Vec::new(), document: Vec::new() });
+    let data = Box::into_raw(lookup).cast::<c_void>();
+    let mut value = ptr::null_mut();
+    // SAFETY: `env` is live; `data` is the box above, which `call` borrows and
+    // `finalize` frees once the function is garbage.
+    let status = unsafe {
+        let created =
+            sys::napi_create_function(env.raw(), c"get".as_ptr(), 3, Some(call), data, &mut value);
+        if created == sys::Status::napi_ok {
+            let (hint, reference) = (ptr::null_mut(), ptr::null_mut());
+            sys::napi_add_finalizer(env.raw(), value, data, Some(finalize), hint, reference)
+        } else {
+            created
+        }
+    };
+    if status != sys::Status::napi_ok {
+        // SAFETY: without a finalizer the box is still ours alone; the function,
+        // if there is one, has not been handed to anybody.
+        drop(unsafe { Box::from_raw(data.cast::<Lookup>()) });
+    }
+    check_status!(status, "cannot create a function")?;
+    // SAFETY: `value` was made in this environment just now.
+    Ok(unsafe { Unknown::from_raw_unchecked(env.raw(), value) })
+}
+
+/// # Safety
+/// Called by Node only, with what [`function`] gave it.
+unsafe extern "C" fn finalize(_env: sys::napi_env, data: *mut c_void, _hint: *mut c_void) {
+    // SAFETY: `data` is the box of `function`, and this its only end.
+    drop(unsafe { Box::from_raw(data.cast::<Lookup>()) });
+}
+
+/// # Safety
+/// Called by Node only, as the function made by [`function`].
+unsafe extern "C" fn call(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
+    let mut id = [0_u8; ID_SIZE];
+    // SAFETY: `env` and `info` are those of the running call.
+    let Some((size, data)) = (unsafe { argument(env, info, &mut id) }) else {
+        // SAFETY: as above.
+        return unsafe { throw(env, "invalid_input: document id must be a string") };
+    };
+    // SAFETY: `data` is the box of `function`. The function is being called, so it
+    // is no garbage; it is called on its thread only, and calls nothing that could
+    // call it again, so nobody else has the box.
+    let lookup = unsafe { &mut *data.cast::<Lookup>() };
+    let id = String::from_utf8_lossy(&id[..size]);
+    match lookup.text_of(&id) {
+        // SAFETY: `env` is that of the running call.
+        Ok(Some(text)) => unsafe { create_string(env, text) }.unwrap_or(ptr::null_mut()),
+        Ok(None) => ptr::null_mut(),
+        // SAFETY: as above.
+        Err(error) => unsafe { throw(env, &thrown(error).reason) },
+    }
+}
+
+/// Reads the one argument into `id`; its size, and the data of the function.
+///
+/// # Safety
+/// `env` and `info` are those of the running call.
+unsafe fn argument(
+    env: sys::napi_env,
+    info: sys::napi_callback_info,
+    id: &mut [u8; ID_SIZE],
+) -> Option<(usize, *mut c_void)> {
+    let (mut count, mut value, mut data) = (1, ptr::null_mut(), ptr::null_mut());
+    let mut size = 0;
+    // SAFETY: the out pointers are live, there is room for one argument, and for
+    // `ID_SIZE` bytes with the terminating zero.
+    let status = unsafe {
+        let this = ptr::null_mut();
+        sys::napi_get_cb_info(env, info, &mut count, &mut value, this, &mut data);
+        let start = id.as_mut_ptr().cast::<c_char>();
+        sys::napi_get_value_string_utf8(env, value, start, ID_SIZE, &mut size)
+    };
+    (status == sys::Status::napi_ok && !data.is_null()).then_some((size, data))
+}
+
+/// # Safety
+/// `env` is that of the running call.
+unsafe fn throw(env: sys::napi_env, text: &str) -> sys::napi_value {
+    let text = CString::new(text.replace('\0', "")).unwrap_or_default();
+    // SAFETY: `text` ends in a zero and outlives the call.
+    unsafe { sys::napi_throw_error(env, ptr::null(), text.as_ptr()) };
+    ptr::null_mut()
+}
+
+impl Lookup {
+    fn text_of(&mut self, id: &str) -> folio::Result<Option<&[u8]>> {
+        if !self.collection.get_into(id, &mut self.line)? {
+            return Ok(None);
+        }
+        if self.line.starts_with(b"{\"_id\":\"") {
+            return Ok(Some(&self.line));
+        }
+        self.document.clear();
+        push_document(&self.line, false, &mut self.document)?;
+        Ok(Some(&self.document))
+    }
+}
