@@ -208,6 +208,16 @@ impl Collection {
         Documents::new(&self.inner.store, scan)
     }
 
+    /// The same scan in up to `count` parts, for as many threads: put together in
+    /// order they give what [`Collection::scan`] gives, as of one moment.
+    ///
+    /// # Errors
+    /// As [`Collection::scan`]; [`Error::Invalid`] for a scan with a limit, which
+    /// parts cannot share.
+    pub fn scan_parts(&self, scan: &Scan, count: usize) -> Result<Vec<Documents>> {
+        Documents::parts(&self.inner.store, scan, count)
+    }
+
     /// Begins an atomic batch: all of it or none of it is there after a crash.
     ///
     /// # Errors

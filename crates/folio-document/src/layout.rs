@@ -188,6 +188,17 @@ impl AnyScan {
         })
     }
 
+    pub(crate) fn parts(store: &AnyStore, count: usize) -> Result<Vec<Self>> {
+        Ok(match store {
+            AnyStore::Lines(store) => {
+                LineScan::parts(store, count)?.into_iter().map(Self::Lines).collect()
+            }
+            AnyStore::Files(store) => {
+                FileScan::parts(store, count)?.into_iter().map(Self::Files).collect()
+            }
+        })
+    }
+
     /// The next live line, without its end.
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {

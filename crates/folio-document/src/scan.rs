@@ -19,13 +19,25 @@ pub struct Documents {
 
 impl Documents {
     pub(crate) fn new(store: &AnyStore, scan: Scan) -> Result<Self> {
-        Ok(Self {
-            lines: AnyScan::new(store)?,
+        Ok(Self::of(AnyScan::new(store)?, scan))
+    }
+
+    pub(crate) fn parts(store: &AnyStore, scan: &Scan, count: usize) -> Result<Vec<Self>> {
+        if scan.limit.is_some() {
+            return Err(Error::Invalid("a scan in parts takes no limit".to_owned()));
+        }
+        let parts = AnyScan::parts(store, count)?;
+        Ok(parts.into_iter().map(|lines| Self::of(lines, scan.clone())).collect())
+    }
+
+    fn of(lines: AnyScan, scan: Scan) -> Self {
+        Self {
+            lines,
             projection: (!scan.fields.is_empty()).then(|| Projection::new(&scan.fields)),
             left: scan.limit.unwrap_or(u64::MAX),
             scan,
             narrowed: String::new(),
-        })
+        }
     }
 
     /// The next document's exact line (or what `fields` leaves of it), valid until

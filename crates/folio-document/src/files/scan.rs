@@ -27,6 +27,20 @@ impl FileScan {
         Ok(Self { store: Arc::clone(store), ids, next: 0, line: Vec::new(), invalid_count: 0 })
     }
 
+    /// Scans of up to `count` stretches of the order, as of the same moment.
+    pub(crate) fn parts(store: &Arc<FileStore>, count: usize) -> Result<Vec<Self>> {
+        let ids = store.ids()?;
+        let size = ids.len().div_ceil(count.max(1)).max(1);
+        let part = |ids: &[Arc<str>]| Self {
+            store: Arc::clone(store),
+            ids: ids.to_vec(),
+            next: 0,
+            line: Vec::new(),
+            invalid_count: 0,
+        };
+        Ok(ids.chunks(size).map(part).collect())
+    }
+
     /// The next document as a line, without its end.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
         while let Some(id) = self.ids.get(self.next) {

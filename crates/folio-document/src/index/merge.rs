@@ -49,7 +49,7 @@ pub(crate) fn merge_runs(
     RunContent {
         entry_limit: runs.iter().map(|run| run.entry_count()).sum(),
         entries: Merge::new(runs, bottom, lines),
-        skips: SkipCursor::new(runs, Vec::new())?,
+        skips: SkipCursor::new(runs, Vec::new(), 0)?,
         first_block,
         blocks,
         data_end: runs.last().map_or(0, |run| run.data_end()),

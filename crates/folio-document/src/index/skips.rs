@@ -33,20 +33,42 @@ impl Source {
             Self::Memory(offsets) => Ok(offsets.get(index as usize).copied()),
         }
     }
+
+    fn len(&self) -> u64 {
+        match self {
+            Self::Run(run) => run.skip_count(),
+            Self::Memory(offsets) => offsets.len() as u64,
+        }
+    }
+
+    /// The index of the first offset that is not before `start`: a binary search.
+    fn first_from(&self, start: u64) -> Result<u64, IndexFault> {
+        let (mut low, mut high) = (0, self.len());
+        while low < high && start > 0 {
+            let middle = low + (high - low) / 2;
+            match self.get(middle)? {
+                Some(offset) if offset < start => low = middle + 1,
+                _ => high = middle,
+            }
+        }
+        Ok(low)
+    }
 }
 
 impl SkipCursor {
-    /// `recent` need not be sorted.
+    /// All offsets from `start` on. `recent` need not be sorted.
     pub(crate) fn new<'r>(
         runs: impl IntoIterator<Item = &'r Arc<Run>>,
         mut recent: Vec<u64>,
+        start: u64,
     ) -> Result<Self, IndexFault> {
         recent.sort_unstable();
         let sources = runs.into_iter().map(|run| Source::Run(Arc::clone(run)));
         let mut lists = Vec::new();
         for source in sources.chain([Source::Memory(recent)]) {
-            if let Some(head) = source.get(0)? {
-                lists.push(List { source, head, index: 1 });
+            let index = source.first_from(start)?;
+            if let Some(head) = source.get(index)? {
+                lists.push(List { source, head, index: index + 1 });
             }
         }
         Ok(Self { lists })

@@ -1,6 +1,6 @@
 //! Writes lines: one document on one line, `_id` first.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::scanner::{Fault, Scanner, plain_end};
 use super::{ID_PREFIX, MAX_DEPTH, TOMBSTONE_PREFIX};

@@ -106,7 +106,7 @@ impl LineStore {
             Copied { file, size: 0, buffer: Vec::new(), rejected: Vec::new(), rejected_count: 0 };
         let skips = {
             let index = &self.read_view().index;
-            SkipCursor::new(&index.runs, index.delta.skips.clone())
+            SkipCursor::new(&index.runs, index.delta.skips.clone(), 0)
         };
         let done = copied.copy(segment, skips, size, progress);
         done.map_err(|fault| match fault {

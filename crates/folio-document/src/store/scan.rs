@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::LineStore;
+use super::view::View;
 use crate::error::{Error, Result};
 use crate::index::{BLOCK_SIZE, Blocks, IndexFault, SkipCursor, block_sum};
 use crate::segment::Segment;
@@ -30,7 +31,10 @@ struct ScanState {
     segment: Arc<Segment>,
     blocks: Blocks,
     skips: SkipCursor,
+    start: u64,
     next_skip: u64,
+    /// No line that starts here or behind is given.
+    stop: u64,
     end: u64,
     buffer: Vec<u8>,
     /// File offset of `buffer[0]`.
@@ -52,26 +56,27 @@ impl LineScan {
         Ok(scan)
     }
 
-    fn restart(&mut self) -> Result<()> {
-        let store = Arc::clone(&self.store);
-        self.state = store.healing(|view| {
-            let Some(segment) = &view.segment else { return Ok(None) };
-            let index = &view.index;
-            let skips = SkipCursor::new(&index.runs, index.delta.skips.clone())?;
-            Ok(Some(ScanState {
-                segment: Arc::clone(segment),
-                blocks: index.blocks(),
-                next_skip: skips.peek(),
-                skips,
-                end: index.state.data_end,
-                buffer: Vec::new(),
-                base: 0,
-                filled: 0,
-                at: 0,
-                ends: Vec::new(),
-                next_end: 0,
-            }))
+    /// Scans of up to `count` stretches of the file, as of the same moment.
+    pub(crate) fn parts(store: &Arc<LineStore>, count: usize) -> Result<Vec<Self>> {
+        store.check_open()?;
+        store.settle_if_pending()?;
+        let states = store.healing(|view| {
+            let blocks = view.index.state.data_end.div_ceil(BLOCK_SIZE);
+            let count = (count as u64).clamp(1, blocks.max(1));
+            let start_of = |part| blocks * part / count * BLOCK_SIZE;
+            let parts = (0..count).map(|part| {
+                let stop = if part + 1 == count { u64::MAX } else { start_of(part + 1) };
+                ScanState::new(view, start_of(part), stop)
+            });
+            parts.collect::<Result<Vec<_>, _>>()
         })?;
+        // Beginning one part again on a changed file would tear it from the others.
+        let part = |state| Self { store: Arc::clone(store), state, given: 0, restarts: RESTARTS };
+        Ok(states.into_iter().map(part).collect())
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.state = self.store.healing(|view| ScanState::new(view, 0, u64::MAX))?;
         Ok(())
     }
 
@@ -114,11 +119,48 @@ impl LineScan {
 
     /// Bytes gone through, and in all.
     pub(crate) fn progress(&self) -> (u64, u64) {
-        self.state.as_ref().map_or((0, 0), |state| (state.base + state.at as u64, state.end))
+        self.state.as_ref().map_or((0, 0), ScanState::progress)
     }
 }
 
 impl ScanState {
+    /// The lines that start in `[start, stop)`, a stretch that begins with a block;
+    /// `None` where there is no file.
+    fn new(view: &View, start: u64, stop: u64) -> Result<Option<Self>, IndexFault> {
+        let Some(segment) = &view.segment else { return Ok(None) };
+        let index = &view.index;
+        let skips = SkipCursor::new(&index.runs, index.delta.skips.clone(), start)?;
+        let mut state = Self {
+            segment: Arc::clone(segment),
+            blocks: index.blocks(),
+            next_skip: skips.peek(),
+            skips,
+            start,
+            stop,
+            end: index.state.data_end,
+            buffer: Vec::new(),
+            base: start,
+            filled: 0,
+            at: 0,
+            ends: Vec::new(),
+            next_end: 0,
+        };
+        let mut before = [b'\n'];
+        if start > 0 {
+            state.segment.file.read_at(&mut before, start - 1)?;
+        }
+        if before != [b'\n'] {
+            state.next_line()?; // it belongs to the part before
+        }
+        Ok(Some(state))
+    }
+
+    /// Bytes gone through, and in all.
+    fn progress(&self) -> (u64, u64) {
+        let end = self.end.min(self.stop);
+        ((self.base + self.at as u64 - self.start).min(end - self.start), end - self.start)
+    }
+
     /// The next live line's place in the buffer.
     #[inline]
     fn next(&mut self) -> Result<Option<(usize, usize)>, IndexFault> {
@@ -151,6 +193,9 @@ impl ScanState {
     /// The next line of any kind.
     #[inline]
     fn next_line(&mut self) -> Result<Option<(usize, usize)>, IndexFault> {
+        if self.base + self.at as u64 >= self.stop {
+            return Ok(None);
+        }
         while self.next_end == self.ends.len() {
             if self.fill()? {
                 continue;

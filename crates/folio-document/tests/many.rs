@@ -1,0 +1,105 @@
+//! Looking up many ids at once says what as many single lookups say, and the parts
+//! of a scan say what the whole scan says.
+
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_document::{Collection, CollectionOptions, Layout, Scan};
+use folio_file::{FileSystem, MemoryFileSystem, WriterLock};
+use serde_json::json;
+
+fn open(layout: Layout) -> Collection {
+    let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+    let lock = Arc::new(WriterLock::new(Arc::clone(&files), Path::new("/db/folio.lock").into()));
+    let options = CollectionOptions { layout, ..CollectionOptions::default() };
+    Collection::open(files, Path::new("/db"), "docs", &options, lock).unwrap()
+}
+
+/// Some stored and settled, some pending, some deleted, some never there; in no order.
+fn filled(collection: &Collection, count: u64) -> Vec<String> {
+    let mut batch = collection.batch().unwrap();
+    for number in 0..count {
+        batch.put(&format!("d{number}"), &json!({ "n": number })).unwrap();
+    }
+    batch.commit().unwrap();
+    for number in (0..count).step_by(7) {
+        collection.delete(&format!("d{number}")).unwrap();
+    }
+    for number in (0..count).step_by(5) {
+        collection.put(&format!("d{number}"), &json!({ "again": number })).unwrap();
+    }
+    (0..count).map(|number| format!("d{}", number * 7919 % (count + count / 10))).collect()
+}
+
+fn compare(layout: Layout, count: u64) {
+    let collection = open(layout);
+    let mut ids = filled(&collection, count);
+    ids.extend(["d1".to_owned(), "d1".to_owned(), "../evil".to_owned(), String::new()]);
+    let found = collection.get_many(&ids).unwrap();
+    assert_eq!((found.len(), found.is_empty()), (ids.len(), false));
+    let mut missing = 0;
+    for ((id, line), document) in ids.iter().zip(found.lines()).zip(found.documents()) {
+        let one = collection.get(id).unwrap();
+        assert_eq!(line.map(<[u8]>::to_vec), one.as_ref().map(|one| one.raw().as_bytes().to_vec()));
+        missing += usize::from(one.is_none());
+        assert_eq!(document.unwrap(), one);
+    }
+    assert!(missing > ids.len() / 10 && missing < ids.len() / 2, "{missing} of {}", ids.len());
+    assert_eq!(found.line(ids.len()), None);
+}
+
+#[test]
+fn many_lookups_agree_with_single_ones() {
+    for count in [10, 1_000, 9_000] {
+        compare(Layout::Lines, count);
+    }
+    compare(Layout::Files, 500);
+    assert!(open(Layout::Lines).get_many::<&str>(&[]).unwrap().is_empty());
+}
+
+/// Documents from a few bytes to several blocks, so that parts begin inside of lines,
+/// inside of a line that is longer than a part, and at a line's start.
+fn of_all_sizes(layout: Layout, count: usize) -> Collection {
+    let collection = open(layout);
+    let mut batch = collection.batch().unwrap();
+    for number in 0..count {
+        let size = match number % 50 {
+            0 => 300_000,
+            1..5 => 20_000,
+            _ => number % 100,
+        };
+        batch.put(&format!("d{number}"), &json!({ "text": "x".repeat(size) })).unwrap();
+    }
+    batch.commit().unwrap();
+    for number in (0..count).step_by(3) {
+        collection.delete(&format!("d{number}")).unwrap();
+    }
+    collection.put("last", &json!({})).unwrap();
+    collection
+}
+
+#[test]
+fn the_parts_of_a_scan_are_the_scan() {
+    for (layout, count) in [(Layout::Lines, 400), (Layout::Lines, 5), (Layout::Files, 60)] {
+        let collection = of_all_sizes(layout, count);
+        let scan = Scan::new().fields(["nothing"]);
+        let whole: Vec<_> = collection.scan(scan.clone()).unwrap().map(Result::unwrap).collect();
+        assert!(whole.len() > count / 2);
+        for part_count in [0, 1, 2, 3, 7, 64, 10_000] {
+            let parts = collection.scan_parts(&scan, part_count).unwrap();
+            assert!(parts.len() <= part_count.max(1), "{} parts", parts.len());
+            let together: Vec<_> = std::thread::scope(|scope| {
+                let read = |part: folio_document::Documents| part.map(Result::unwrap).collect();
+                let threads = parts.into_iter().map(|part| scope.spawn(move || read(part)));
+                let threads: Vec<std::thread::ScopedJoinHandle<'_, Vec<_>>> = threads.collect();
+                threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+            });
+            assert!(together == whole, "{layout:?}, {count} documents, {part_count} parts");
+        }
+    }
+    let empty = open(Layout::Lines);
+    assert_eq!(empty.scan_parts(&Scan::new(), 4).unwrap().into_iter().flatten().count(), 0);
+    assert!(empty.scan_parts(&Scan::new().limit(1), 4).is_err());
+}
