@@ -1,0 +1,124 @@
+//! Walking through a tree, leaf by leaf.
+
+use super::{Path, Step, Tree};
+use crate::buffer::PageGuard;
+use crate::error::Result;
+use crate::ids::PageId;
+use crate::page;
+use crate::page::node::Node;
+use crate::shared::Pages;
+
+/// Which way a walk goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Direction {
+    #[default]
+    Forward,
+    Backward,
+}
+
+/// A place between leaves. It holds no page, so it may be kept for as long as
+/// the view it walks in lasts.
+#[derive(Debug, Clone)]
+pub(crate) struct Cursor {
+    tree: Tree,
+    steps: Vec<Step>,
+    /// The leaf that comes next.
+    leaf: Option<PageId>,
+    direction: Direction,
+}
+
+impl Cursor {
+    /// Before the leaf with the first key at or after `key`, or before the first leaf.
+    pub(crate) fn forward<'s>(
+        tree: Tree,
+        pages: &impl Pages<'s>,
+        key: Option<&[u8]>,
+    ) -> Result<Self> {
+        let Path { steps, leaf } = tree.seek(pages, key.unwrap_or_default())?;
+        Ok(Self { tree, steps, leaf: Some(leaf), direction: Direction::Forward })
+    }
+
+    /// Before the leaf with the last key before `key`, or before the last leaf,
+    /// walking backwards.
+    pub(crate) fn backward<'s>(
+        tree: Tree,
+        pages: &impl Pages<'s>,
+        key: Option<&[u8]>,
+    ) -> Result<Self> {
+        let direction = Direction::Backward;
+        let Path { steps, leaf } = match key {
+            Some(key) => tree.seek(pages, key)?,
+            None => {
+                let mut steps = Vec::new();
+                let leaf = descend(tree, pages, tree.root, None, direction, &mut steps)?;
+                Path { steps, leaf }
+            }
+        };
+        Ok(Self { tree, steps, leaf: Some(leaf), direction })
+    }
+
+    /// The next leaf, pinned as one of many.
+    pub(crate) fn next_leaf<'s>(
+        &mut self,
+        pages: &impl Pages<'s>,
+    ) -> Result<Option<PageGuard<'s>>> {
+        let Some(leaf) = self.leaf else { return Ok(None) };
+        self.tree.check_number(pages, leaf)?;
+        let guard = pages.pin_for_scan(leaf)?;
+        self.tree.check(&guard, leaf, Some(0))?;
+        self.advance(pages)?;
+        Ok(Some(guard))
+    }
+
+    fn advance<'s>(&mut self, pages: &impl Pages<'s>) -> Result<()> {
+        self.leaf = None;
+        while let Some(step) = self.steps.pop() {
+            let guard = self.tree.node(pages, step.page, None)?;
+            let node = Node::new(&guard);
+            let next = match self.direction {
+                Direction::Forward => {
+                    Some(step.child_index + 1).filter(|&i| i < node.child_count())
+                }
+                Direction::Backward => step.child_index.checked_sub(1),
+            };
+            let Some(child_index) = next else { continue };
+            let child = node.child(child_index);
+            let level = page::level(&guard) - 1;
+            drop(guard);
+            self.steps.push(Step { page: step.page, child_index });
+            let direction = self.direction;
+            self.leaf = Some(if level == 0 {
+                child
+            } else {
+                descend(self.tree, pages, child, Some(level), direction, &mut self.steps)?
+            });
+            return Ok(());
+        }
+        Ok(())
+    }
+}
+
+/// The outermost leaf below a page, on the side a walk comes from.
+fn descend<'s>(
+    tree: Tree,
+    pages: &impl Pages<'s>,
+    mut page: PageId,
+    mut level: Option<u8>,
+    direction: Direction,
+    steps: &mut Vec<Step>,
+) -> Result<PageId> {
+    loop {
+        let guard = tree.node(pages, page, level)?;
+        let node = Node::new(&guard);
+        if node.is_leaf() {
+            return Ok(page);
+        }
+        let child_index = match direction {
+            Direction::Forward => 0,
+            Direction::Backward => node.child_count() - 1,
+        };
+        steps.push(Step { page, child_index });
+        level = Some(page::level(&guard) - 1);
+        page = node.child(child_index);
+    }
+}

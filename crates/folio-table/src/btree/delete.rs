@@ -1,0 +1,146 @@
+//! Deleting, with the merges that keep pages from standing half empty.
+
+use super::{Path, Step, Tree};
+use crate::buffer::PageGuardMut;
+use crate::error::Result;
+use crate::ids::PageId;
+use crate::page::node::{Node, NodeMut, cell_cost};
+use crate::page::{self, PageKind};
+use crate::shared::Pages;
+use crate::transaction::edit::Editor;
+
+impl Tree {
+    /// Deletes a key; `false` when there is no such key.
+    ///
+    /// # Errors
+    /// What the pages say; the transaction must then return to where it was.
+    pub(crate) fn delete(self, editor: &mut Editor<'_, '_>, key: &[u8]) -> Result<bool> {
+        let path = self.seek(editor, key)?;
+        let leaf = self.node(editor, path.leaf, Some(0))?;
+        let Ok(index) = Node::new(&leaf).search(key) else { return Ok(false) };
+        drop(leaf);
+        let mut leaf = editor.pin_mut(path.leaf)?;
+        NodeMut::new(&mut leaf).remove(index);
+        let is_small = is_small(&leaf);
+        drop(leaf);
+        if is_small {
+            self.merge_up(editor, path)?;
+        }
+        Ok(true)
+    }
+
+    /// Merges a page with a neighbour, and so up the path as long as it helps.
+    fn merge_up(self, editor: &mut Editor<'_, '_>, path: Path) -> Result<()> {
+        let mut steps = path.steps;
+        while let Some(step) = steps.pop() {
+            if !self.merge(editor, step)? {
+                return Ok(());
+            }
+            let parent = self.node(editor, step.page, None)?;
+            let is_root = step.page == self.root;
+            if is_root && Node::new(&parent).len() == 0 {
+                let only_child = Node::new(&parent).child(0);
+                drop(parent);
+                return self.lower_root(editor, only_child);
+            }
+            if is_root || !is_small(&parent) {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Merges the child of a step with its left neighbour, or its right if it is
+    /// the first; `false` when they do not fit one page.
+    fn merge(self, editor: &mut Editor<'_, '_>, step: Step) -> Result<bool> {
+        let parent = self.node(editor, step.page, None)?;
+        let node = Node::new(&parent);
+        if node.len() == 0 {
+            return Ok(false);
+        }
+        let left_index = step.child_index.saturating_sub(1).min(node.len() - 1);
+        let (left, right) = (node.child(left_index), node.child(left_index + 1));
+        let separator = node.key(left_index).to_vec();
+        let level = page::level(&parent) - 1;
+        drop(parent);
+        let right_bytes = self.node(editor, right, Some(level))?.to_vec();
+        let left_page = self.node(editor, left, Some(level))?;
+        let extra = if level == 0 { 0 } else { cell_cost(separator.len(), 4) };
+        let total = Node::new(&left_page).used_size() + Node::new(&right_bytes).used_size() + extra;
+        if total > Node::new(&left_page).capacity() {
+            return Ok(false);
+        }
+        drop(left_page);
+        let left_page = editor.pin_mut(left)?;
+        append_all(left_page, &right_bytes, level, &separator);
+        let mut parent = editor.pin_mut(step.page)?;
+        NodeMut::new(&mut parent).remove(left_index);
+        drop(parent);
+        editor.free(right)?;
+        Ok(true)
+    }
+
+    /// The root's only child takes its place.
+    fn lower_root(self, editor: &mut Editor<'_, '_>, child: PageId) -> Result<()> {
+        let bytes = self.node(editor, child, None)?.to_vec();
+        let node = Node::new(&bytes);
+        let mut root = editor.pin_mut(self.root)?;
+        page::initialise(&mut root, self.root, PageKind::Node, page::level(&bytes), self.id);
+        let cells: Vec<_> = (0..node.len()).map(|index| node.entry(index)).collect();
+        super::insert::fill(&mut root, page::link(&bytes), &cells);
+        drop(root);
+        editor.free(child)
+    }
+
+    /// Gives every page of the tree to the free list. `visit_leaf` sees each leaf
+    /// before it goes.
+    ///
+    /// # Errors
+    /// What the pages say.
+    pub(crate) fn drop_all(
+        self,
+        editor: &mut Editor<'_, '_>,
+        mut visit_leaf: impl FnMut(&mut Editor<'_, '_>, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut left = vec![(self.root, None)];
+        while let Some((page, level)) = left.pop() {
+            self.check_number(editor, page)?;
+            let guard = editor.pin_for_scan(page)?;
+            self.check(&guard, page, level)?;
+            let bytes = guard.to_vec();
+            drop(guard);
+            let node = Node::new(&bytes);
+            if node.is_leaf() {
+                visit_leaf(editor, &bytes)?;
+            } else {
+                let below = page::level(&bytes) - 1;
+                left.extend((0..node.child_count()).map(|child| (node.child(child), Some(below))));
+            }
+            editor.free(page)?;
+        }
+        Ok(())
+    }
+}
+
+fn is_small(page: &[u8]) -> bool {
+    let node = Node::new(page);
+    node.used_size() < node.capacity() / 3
+}
+
+/// Appends the cells of the right page to the left.
+fn append_all(mut left: PageGuardMut<'_>, right: &[u8], level: u8, separator: &[u8]) {
+    let mut node = NodeMut::new(&mut left);
+    let right_node = Node::new(right);
+    let mut end = node.as_node().len();
+    if level > 0 {
+        // The right page's first child needs a key now: the parent's.
+        let is_in = node.insert(end, separator, &page::link(right).0.to_le_bytes());
+        assert!(is_in, "the room was counted before");
+        end += 1;
+    }
+    for index in 0..right_node.len() {
+        let (key, value) = right_node.entry(index);
+        let is_in = node.insert(end + index, key, value);
+        assert!(is_in, "the room was counted before");
+    }
+}

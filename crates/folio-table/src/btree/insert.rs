@@ -1,0 +1,202 @@
+//! Inserting and replacing, with the splits they may need.
+
+use super::{Path, Step, Tree, separator};
+use crate::error::{Error, Result};
+use crate::ids::PageId;
+use crate::page::node::{Node, NodeMut, cell_cost, cell_cost_max};
+use crate::page::{self, PageKind};
+use crate::transaction::edit::Editor;
+
+impl Tree {
+    /// Makes an empty tree.
+    pub(crate) fn create(editor: &mut Editor<'_, '_>, id: crate::ids::TreeId) -> Result<Self> {
+        let (root, _page) = editor.allocate(PageKind::Node, 0, id)?;
+        Ok(Self { id, root })
+    }
+
+    /// Inserts a key; `false` when it is there already, and nothing changed.
+    ///
+    /// # Errors
+    /// [`Error::KeyTooLong`]; what the pages say, after which the tree may be
+    /// half-way changed and the transaction must return to where it was.
+    pub(crate) fn insert(
+        self,
+        editor: &mut Editor<'_, '_>,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<bool> {
+        self.check_size(editor, key, value)?;
+        let path = self.seek(editor, key)?;
+        let leaf = self.node(editor, path.leaf, Some(0))?;
+        let Err(index) = Node::new(&leaf).search(key) else { return Ok(false) };
+        drop(leaf);
+        self.place(editor, path, index, key, value)?;
+        Ok(true)
+    }
+
+    /// Gives a key another value; `false` when there is no such key.
+    ///
+    /// # Errors
+    /// As [`Tree::insert`].
+    pub(crate) fn replace(
+        self,
+        editor: &mut Editor<'_, '_>,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<bool> {
+        self.check_size(editor, key, value)?;
+        let path = self.seek(editor, key)?;
+        let leaf = self.node(editor, path.leaf, Some(0))?;
+        let Ok(index) = Node::new(&leaf).search(key) else { return Ok(false) };
+        drop(leaf);
+        let mut leaf = editor.pin_mut(path.leaf)?;
+        let mut node = NodeMut::new(&mut leaf);
+        if !node.replace(index, value) {
+            node.remove(index);
+            drop(leaf);
+            self.place(editor, path, index, key, value)?;
+        }
+        Ok(true)
+    }
+
+    fn check_size(self, editor: &Editor<'_, '_>, key: &[u8], value: &[u8]) -> Result<()> {
+        let limit = cell_cost_max(editor.shared.page_size);
+        // An inner node may have to hold the key beside a child's number.
+        let cost = cell_cost(key.len(), value.len().max(4));
+        if cost > limit {
+            return Err(Error::KeyTooLong { size: key.len(), limit: limit - cell_cost(0, 4) });
+        }
+        Ok(())
+    }
+
+    /// Puts a cell into a leaf whose place is known, splitting it if it is full.
+    fn place(
+        self,
+        editor: &mut Editor<'_, '_>,
+        path: Path,
+        index: usize,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
+        let mut leaf = editor.pin_mut(path.leaf)?;
+        if NodeMut::new(&mut leaf).insert(index, key, value) {
+            return Ok(());
+        }
+        drop(leaf);
+        self.split(editor, path.steps, path.leaf, index, key, value)
+    }
+
+    /// Splits a full page around a cell it has no room for.
+    fn split(
+        self,
+        editor: &mut Editor<'_, '_>,
+        mut steps: Vec<Step>,
+        page: PageId,
+        index: usize,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
+        let old = self.node(editor, page, None)?.to_vec();
+        let level = page::level(&old);
+        let node = Node::new(&old);
+        let mut cells: Vec<(&[u8], &[u8])> = (0..node.len()).map(|cell| node.entry(cell)).collect();
+        cells.insert(index, (key, value));
+        let halves = Halves::of(&cells, index, level, page::link(&old));
+        let Some(step) = steps.pop() else {
+            return self.split_root(editor, level, &halves);
+        };
+        let (right, mut right_page) = editor.allocate(PageKind::Node, level, self.id)?;
+        fill(&mut right_page, halves.right_link, halves.right);
+        drop(right_page);
+        fill(&mut editor.pin_mut(page)?, halves.left_link, halves.left);
+        let mut parent = editor.pin_mut(step.page)?;
+        let child = right.0.to_le_bytes();
+        if NodeMut::new(&mut parent).insert(step.child_index, halves.separator, &child) {
+            return Ok(());
+        }
+        drop(parent);
+        self.split(editor, steps, step.page, step.child_index, halves.separator, &child)
+    }
+
+    /// The root stays: both halves move down.
+    fn split_root(
+        self,
+        editor: &mut Editor<'_, '_>,
+        level: u8,
+        halves: &Halves<'_, '_>,
+    ) -> Result<()> {
+        let (left, mut left_page) = editor.allocate(PageKind::Node, level, self.id)?;
+        fill(&mut left_page, halves.left_link, halves.left);
+        drop(left_page);
+        let (right, mut right_page) = editor.allocate(PageKind::Node, level, self.id)?;
+        fill(&mut right_page, halves.right_link, halves.right);
+        drop(right_page);
+        let Some(level) = level.checked_add(1) else {
+            return Err(Error::page(self.root, "the tree is as high as a tree can be"));
+        };
+        let mut root = editor.pin_mut(self.root)?;
+        page::initialise(&mut root, self.root, PageKind::Node, level, self.id);
+        page::set_link(&mut root, left);
+        let is_in = NodeMut::new(&mut root).insert(0, halves.separator, &right.0.to_le_bytes());
+        assert!(is_in, "an empty page has room for one cell");
+        Ok(())
+    }
+}
+
+/// How the cells of a full page, with the one that came, are shared out.
+struct Halves<'c, 'k> {
+    left: &'c [(&'k [u8], &'k [u8])],
+    left_link: PageId,
+    /// Comes after everything on the left and before nothing on the right.
+    separator: &'k [u8],
+    right: &'c [(&'k [u8], &'k [u8])],
+    right_link: PageId,
+}
+
+impl<'c, 'k> Halves<'c, 'k> {
+    fn of(cells: &'c [(&'k [u8], &'k [u8])], arrived: usize, level: u8, link: PageId) -> Self {
+        let middle = middle(cells, arrived);
+        if level == 0 {
+            let (left, right) = cells.split_at(middle);
+            let separator = separator(left[left.len() - 1].0, right[0].0);
+            return Self { left, left_link: link, separator, right, right_link: PageId::NONE };
+        }
+        // An inner node's middle key moves up; its child begins the right page.
+        let middle = middle.min(cells.len() - 2);
+        let (separator, child) = cells[middle];
+        Self {
+            left: &cells[..middle],
+            left_link: link,
+            separator,
+            right: &cells[middle + 1..],
+            right_link: PageId(page::get_u32(child, 0)),
+        }
+    }
+}
+
+/// The first cell of the right page.
+fn middle(cells: &[(&[u8], &[u8])], arrived: usize) -> usize {
+    // Rows that come in key order find full pages behind them.
+    if arrived == cells.len() - 1 {
+        return arrived;
+    }
+    let cost = |cell: &(&[u8], &[u8])| cell_cost(cell.0.len(), cell.1.len());
+    let total: usize = cells.iter().map(cost).sum();
+    let mut left = 0;
+    let middle = cells.iter().position(|cell| {
+        left += cost(cell);
+        left >= total / 2
+    });
+    middle.map_or(1, |index| index + 1).clamp(1, cells.len() - 1)
+}
+
+/// Puts cells into a page emptied before.
+pub(super) fn fill(bytes: &mut [u8], link: PageId, cells: &[(&[u8], &[u8])]) {
+    page::set_link(bytes, link);
+    let mut node = NodeMut::new(bytes);
+    node.clear();
+    for (index, (key, value)) in cells.iter().enumerate() {
+        let is_in = node.insert(index, key, value);
+        assert!(is_in, "half a page fits a page");
+    }
+}

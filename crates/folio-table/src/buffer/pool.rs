@@ -1,0 +1,340 @@
+//! The pool itself: hits, misses, and what a store does with its blocks.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use super::eviction::Policy;
+use super::frame::{FrameId, Frames, Owned, Pinned, Unpinned};
+use super::guard::{PageGuard, PageGuardMut};
+use super::replacement::Replacement;
+use super::statistics::{Counters, PoolStatistics, count};
+use super::translation::Translation;
+use crate::error::{Error, Result};
+use crate::ids::{BlockId, BlockPlace, PageId};
+
+/// Where blocks come from and where changed ones go.
+pub trait BlockStorage: fmt::Debug + Send + Sync {
+    /// Fills `page` with the block's bytes.
+    ///
+    /// # Errors
+    /// The device's failure, or damage.
+    fn read(&self, block: BlockId, page: &mut [u8]) -> Result<()>;
+
+    /// Keeps the block's bytes, which leave the pool.
+    ///
+    /// # Errors
+    /// The device's failure.
+    fn write(&self, block: BlockId, page: &mut [u8]) -> Result<()>;
+}
+
+/// What a page is wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// It may be wanted again.
+    #[default]
+    Normal,
+    /// It is one of many passed over once.
+    Scan,
+}
+
+/// How often all frames must be found held before the pool gives up.
+const ROUNDS_UNTIL_EXHAUSTED: u32 = 24;
+
+/// How often a request looks at an owned frame before it gives up: with the
+/// sleeps of [`rest`], about ten seconds.
+const ROUNDS_UNTIL_BUSY: u32 = 10_000;
+
+/// Pages in a fixed number of frames.
+#[derive(Debug)]
+pub struct BufferPool {
+    frames: Frames,
+    translation: Translation,
+    policy: Policy,
+    replacement: Mutex<Replacement>,
+    storage: Arc<dyn BlockStorage>,
+    /// The clock by which LRU orders uses.
+    time: AtomicU64,
+    counters: Counters,
+}
+
+impl BufferPool {
+    /// A pool of `frame_count` frames of `page_size` bytes, all free.
+    #[must_use]
+    pub fn new(
+        frame_count: usize,
+        page_size: usize,
+        policy: Policy,
+        storage: Arc<dyn BlockStorage>,
+    ) -> Self {
+        assert!(frame_count > 0, "a pool has frames");
+        Self {
+            frames: Frames::new(frame_count, page_size),
+            translation: Translation::new(),
+            policy,
+            replacement: Mutex::new(Replacement::new(policy, frame_count)),
+            storage,
+            time: AtomicU64::new(1),
+            counters: Counters::default(),
+        }
+    }
+
+    /// The block's page, to read.
+    ///
+    /// # Errors
+    /// What the storage says; [`Error::PoolExhausted`] when every frame is held.
+    #[inline]
+    pub fn pin(&self, block: BlockId) -> Result<PageGuard<'_>> {
+        if let Some(frame) = self.translation.get(block)
+            && let Ok(pinned) = self.frames.pin(frame, block)
+        {
+            self.policy.mark_hit(&self.frames, frame, &self.time);
+            return Ok(PageGuard::new(pinned));
+        }
+        self.pin_slowly(block, Access::Normal)
+    }
+
+    /// The same for one of many pages passed over once: neither does the hit
+    /// count as a use, nor does the miss push out what others use.
+    ///
+    /// # Errors
+    /// As [`BufferPool::pin`].
+    pub fn pin_for_scan(&self, block: BlockId) -> Result<PageGuard<'_>> {
+        if let Some(frame) = self.translation.get(block)
+            && let Ok(pinned) = self.frames.pin(frame, block)
+        {
+            return Ok(PageGuard::new(pinned));
+        }
+        self.pin_slowly(block, Access::Scan)
+    }
+
+    #[cold]
+    fn pin_slowly(&self, block: BlockId, access: Access) -> Result<PageGuard<'_>> {
+        for round in 0..ROUNDS_UNTIL_BUSY {
+            let Some(frame) = self.translation.get(block) else {
+                match self.load(block, access)? {
+                    Some(pinned) => return Ok(PageGuard::new(pinned)),
+                    None => continue,
+                }
+            };
+            match self.frames.pin(frame, block) {
+                Ok(pinned) => {
+                    if access == Access::Normal {
+                        self.policy.mark_hit(&self.frames, frame, &self.time);
+                    }
+                    return Ok(PageGuard::new(pinned));
+                }
+                Err(Unpinned::Moved) => {}
+                Err(Unpinned::Busy) => self.rest(round),
+            }
+        }
+        Err(Error::PageBusy { page: page_of(block) })
+    }
+
+    /// The block's page, to change. The storage gets it when it leaves.
+    ///
+    /// # Errors
+    /// As [`BufferPool::pin`]; [`Error::PageBusy`] when others read it all the time.
+    pub fn pin_mut(&self, block: BlockId) -> Result<PageGuardMut<'_>> {
+        for round in 0..ROUNDS_UNTIL_BUSY {
+            if let Some(frame) = self.translation.get(block) {
+                match self.frames.own(frame) {
+                    Some(mut owned) if owned.block() == Some(block) => {
+                        self.policy.mark_hit(&self.frames, frame, &self.time);
+                        owned.set_dirty(true);
+                        return Ok(PageGuardMut::new(owned));
+                    }
+                    Some(_) => {}
+                    None => self.rest(round),
+                }
+            } else {
+                drop(self.load(block, Access::Normal)?);
+            }
+        }
+        Err(Error::PageBusy { page: page_of(block) })
+    }
+
+    /// A page for a block the storage does not have yet, or whose old bytes do
+    /// not matter: its content is undefined. Dirty from the start.
+    ///
+    /// # Errors
+    /// As [`BufferPool::pin`].
+    ///
+    /// # Panics
+    /// When the block has a frame already.
+    pub fn create(&self, block: BlockId) -> Result<PageGuardMut<'_>> {
+        let mut owned = self.take_frame(Access::Normal)?;
+        assert!(
+            self.translation.claim(block, owned.frame()),
+            "the block is made for the first time"
+        );
+        owned.set_block(Some(block));
+        owned.set_dirty(true);
+        self.enter(owned.frame(), block, Access::Normal);
+        Ok(PageGuardMut::new(owned))
+    }
+
+    /// The block's page, if it is here and the storage does not have it.
+    pub(crate) fn pin_dirty(&self, block: BlockId) -> Result<Option<PageGuardMut<'_>>> {
+        for round in 0..ROUNDS_UNTIL_BUSY {
+            let Some(frame) = self.translation.get(block) else { return Ok(None) };
+            match self.frames.own(frame) {
+                Some(owned) if owned.block() != Some(block) => {}
+                Some(owned) if owned.is_dirty() => return Ok(Some(PageGuardMut::new(owned))),
+                Some(_) => return Ok(None),
+                None => self.rest(round),
+            }
+        }
+        Err(Error::PageBusy { page: page_of(block) })
+    }
+
+    /// Forgets a block without writing it out. `false` when somebody holds it.
+    pub fn discard(&self, block: BlockId) -> bool {
+        for round in 0..100 {
+            let Some(frame) = self.translation.get(block) else { return true };
+            match self.frames.own(frame) {
+                Some(mut owned) if owned.block() == Some(block) => {
+                    self.leave(&mut owned, block);
+                    self.lock().remove(owned);
+                    return true;
+                }
+                Some(_) => {}
+                None => self.rest(round),
+            }
+        }
+        false
+    }
+
+    /// Lets a frame that holds `from` serve `to`, whose bytes are the same. If it
+    /// cannot be done, `from` is forgotten.
+    pub(crate) fn rename(&self, from: BlockId, to: BlockId) {
+        let Some(frame) = self.translation.get(from) else { return };
+        let Some(mut owned) = self.frames.own(frame) else { return };
+        if owned.block() != Some(from) || !self.translation.claim(to, frame) {
+            drop(owned);
+            self.discard(from);
+            return;
+        }
+        owned.set_block(Some(to));
+        owned.set_dirty(false);
+        self.translation.clear(from);
+    }
+
+    /// Loads a block; `None` when another thread was first.
+    fn load(&self, block: BlockId, access: Access) -> Result<Option<Pinned<'_>>> {
+        let mut owned = self.take_frame(access)?;
+        owned.set_block(Some(block));
+        if !self.translation.claim(block, owned.frame()) {
+            self.lock().give_back(owned);
+            return Ok(None);
+        }
+        if let Err(error) = self.storage.read(block, owned.bytes_mut()) {
+            self.translation.clear(block);
+            self.lock().give_back(owned);
+            return Err(error);
+        }
+        self.enter(owned.frame(), block, access);
+        Ok(Some(owned.into_pinned()))
+    }
+
+    fn enter(&self, frame: FrameId, block: BlockId, access: Access) {
+        count(&self.counters.misses);
+        self.lock().insert(&self.frames, frame, block, access, &self.time);
+    }
+
+    /// An owned frame without a block.
+    fn take_frame(&self, access: Access) -> Result<Owned<'_>> {
+        for round in 0..ROUNDS_UNTIL_EXHAUSTED {
+            let taken = self.lock().take(&self.frames, access, &self.time);
+            let Some(mut owned) = taken else {
+                self.rest(round);
+                continue;
+            };
+            if let Some(block) = owned.block() {
+                self.write_back(&mut owned, block)?;
+                self.leave(&mut owned, block);
+                count(&self.counters.evictions);
+            }
+            return Ok(owned);
+        }
+        let frames = self.frames.len();
+        let pins = (0..frames as FrameId).map(|frame| self.frames.pins(frame)).sum();
+        Err(Error::PoolExhausted { frames, pins })
+    }
+
+    /// Writes a victim out if need be; if that fails it stays where it was.
+    fn write_back(&self, owned: &mut Owned<'_>, block: BlockId) -> Result<()> {
+        if !owned.is_dirty() {
+            return Ok(());
+        }
+        if let Err(error) = self.storage.write(block, owned.bytes_mut()) {
+            let frame = owned.frame();
+            self.lock().insert(&self.frames, frame, block, Access::Normal, &self.time);
+            return Err(error);
+        }
+        owned.set_dirty(false);
+        count(&self.counters.write_backs);
+        Ok(())
+    }
+
+    /// The block has no frame any more.
+    fn leave(&self, owned: &mut Owned<'_>, block: BlockId) {
+        self.counters.past_hits.fetch_add(owned.take_hits(), Ordering::Relaxed);
+        owned.set_block(None);
+        self.translation.clear(block);
+    }
+
+    /// Counts so far. Exact while nobody else uses the pool.
+    #[must_use]
+    pub fn statistics(&self) -> PoolStatistics {
+        let frames = self.frames.len();
+        let hits: u64 = (0..frames as FrameId).map(|frame| self.frames.hits(frame)).sum();
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        PoolStatistics {
+            hits: hits + read(&self.counters.past_hits),
+            misses: read(&self.counters.misses),
+            evictions: read(&self.counters.evictions),
+            write_backs: read(&self.counters.write_backs),
+            pin_waits: read(&self.counters.pin_waits),
+            frames,
+            frames_used: frames - self.lock().free_count(),
+        }
+    }
+
+    /// The policy in force.
+    #[must_use]
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// Whether any page is held.
+    #[must_use]
+    pub fn is_held(&self) -> bool {
+        (0..self.frames.len() as FrameId)
+            .any(|frame| self.frames.block(frame).is_some() && self.frames.is_held(frame))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Replacement> {
+        // Nothing under the lock panics half-way through a change.
+        self.replacement.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for an owner, longer the more often it was in vain.
+    fn rest(&self, round: u32) {
+        count(&self.counters.pin_waits);
+        match round {
+            0..8 => std::hint::spin_loop(),
+            8..16 => thread::yield_now(),
+            _ => thread::sleep(Duration::from_micros(u64::from(round.min(100)) * 10)),
+        }
+    }
+}
+
+fn page_of(block: BlockId) -> PageId {
+    match block.place() {
+        BlockPlace::Page(page) => page,
+        BlockPlace::Version(slot) => PageId(slot),
+    }
+}

@@ -1,0 +1,110 @@
+//! Which frame serves the next miss: a free one, one of the scan's, or the
+//! policy's victim.
+//!
+//! A scan of a table greater than the pool would flush everything else. So once
+//! no frame is free, blocks loaded for scans go round in a few frames of their
+//! own, which the policy does not see. A block that others use meanwhile moves
+//! over to the policy.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::eviction::{Eviction, Policy};
+use super::frame::{FrameId, Frames, Owned};
+use super::pool::Access;
+use crate::ids::BlockId;
+
+/// What the pool's lock guards.
+#[derive(Debug)]
+pub(super) struct Replacement {
+    /// Frames without a block, each left owned.
+    free: Vec<FrameId>,
+    policy: Box<dyn Eviction>,
+    /// Frames of scans, oldest first.
+    scanned: VecDeque<FrameId>,
+    scanned_max: usize,
+}
+
+impl Replacement {
+    pub(super) fn new(policy: Policy, frame_count: usize) -> Self {
+        Self {
+            free: (0..frame_count as FrameId).rev().collect(),
+            policy: policy.build(frame_count),
+            scanned: VecDeque::new(),
+            scanned_max: (frame_count / 8).max(1),
+        }
+    }
+
+    /// A frame to load into, owned; its old block, if any, still in it.
+    pub(super) fn take<'f>(
+        &mut self,
+        frames: &'f Frames,
+        access: Access,
+        time: &AtomicU64,
+    ) -> Option<Owned<'f>> {
+        if let Some(frame) = self.free.pop() {
+            return Some(frames.owned(frame));
+        }
+        let scan_is_full = self.scanned.len() >= self.scanned_max;
+        if access == Access::Scan && scan_is_full {
+            return self.scan_victim(frames, time).or_else(|| self.policy.victim(frames));
+        }
+        self.policy.victim(frames).or_else(|| self.scan_victim(frames, time))
+    }
+
+    fn scan_victim<'f>(&mut self, frames: &'f Frames, time: &AtomicU64) -> Option<Owned<'f>> {
+        for _ in 0..self.scanned.len() {
+            let frame = self.scanned.pop_front()?;
+            let Some(owned) = frames.own(frame) else {
+                self.scanned.push_back(frame);
+                continue;
+            };
+            // Marked while it was here: somebody else wants it.
+            match owned.block() {
+                Some(block) if frames.mark(frame).load(Ordering::Relaxed) > 0 => {
+                    self.policy.insert(frames, frame, block, time);
+                }
+                _ => return Some(owned),
+            }
+        }
+        None
+    }
+
+    /// A block has been loaded into the frame.
+    pub(super) fn insert(
+        &mut self,
+        frames: &Frames,
+        frame: FrameId,
+        block: BlockId,
+        access: Access,
+        time: &AtomicU64,
+    ) {
+        if access == Access::Scan && self.free.is_empty() {
+            frames.mark(frame).store(0, Ordering::Relaxed);
+            self.scanned.push_back(frame);
+        } else {
+            self.policy.insert(frames, frame, block, time);
+        }
+    }
+
+    /// The frame's block was dropped.
+    pub(super) fn remove(&mut self, owned: Owned<'_>) {
+        let frame = owned.frame();
+        match self.scanned.iter().position(|&other| other == frame) {
+            Some(position) => drop(self.scanned.remove(position)),
+            None => self.policy.remove(frame),
+        }
+        self.give_back(owned);
+    }
+
+    /// The frame serves the next miss.
+    pub(super) fn give_back(&mut self, mut owned: Owned<'_>) {
+        owned.set_block(None);
+        owned.set_dirty(false);
+        self.free.push(owned.into_free());
+    }
+
+    pub(super) fn free_count(&self) -> usize {
+        self.free.len()
+    }
+}

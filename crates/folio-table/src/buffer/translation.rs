@@ -1,0 +1,48 @@
+//! From a block to its frame: two arrays, one for each half of the block numbers.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::frame::FrameId;
+use crate::growing::GrowingArray;
+use crate::ids::{BlockId, BlockPlace};
+
+/// An entry is 0, or the frame's number plus one.
+#[derive(Debug)]
+pub(super) struct Translation {
+    pages: GrowingArray<AtomicU32>,
+    versions: GrowingArray<AtomicU32>,
+}
+
+impl Translation {
+    pub(super) fn new() -> Self {
+        Self { pages: GrowingArray::new(), versions: GrowingArray::new() }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, block: BlockId) -> Option<FrameId> {
+        let entry = match block.place() {
+            BlockPlace::Page(page) => self.pages.get(page.0),
+            BlockPlace::Version(slot) => self.versions.get(slot),
+        }?;
+        entry.load(Ordering::Acquire).checked_sub(1)
+    }
+
+    /// Enters a frame for a block that has none; `false` when it has one.
+    pub(super) fn claim(&self, block: BlockId, frame: FrameId) -> bool {
+        self.entry(block)
+            .compare_exchange(0, frame + 1, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// Forgets the block's frame. Only the frame's owner calls this.
+    pub(super) fn clear(&self, block: BlockId) {
+        self.entry(block).store(0, Ordering::Release);
+    }
+
+    fn entry(&self, block: BlockId) -> &AtomicU32 {
+        match block.place() {
+            BlockPlace::Page(page) => self.pages.at(page.0),
+            BlockPlace::Version(slot) => self.versions.at(slot),
+        }
+    }
+}

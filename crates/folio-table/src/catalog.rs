@@ -1,0 +1,316 @@
+//! Tables and indexes: what they are called, what they hold, where their trees are.
+//!
+//! The catalog is a tree of its own. Under each table's number (4 bytes, big
+//! endian) stands one JSON object, so that a dump of the file can be read:
+//!
+//! ```json
+//! {"name":"users","root":3,"columns":[{"name":"id","type":"bigint","nullable":false}],
+//!  "primary_key":[0],"properties":"",
+//!  "indexes":[{"name":"by_email","id":17,"root":9,"columns":[[1,false]],"unique":true}]}
+//! ```
+
+mod json;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError};
+
+use arrow_schema::SchemaRef;
+use folio_types::TableSchema;
+use folio_types::key::KeyColumn;
+
+use crate::btree::{Cursor, Tree};
+use crate::error::{Error, Result};
+use crate::ids::{PageId, TreeId};
+use crate::page::node::Node;
+use crate::row::{NARROW, RowLayout, chained, key_column};
+use crate::shared::{Pages, Shared};
+use crate::state::State;
+use crate::transaction::edit::Editor;
+
+/// A table as a transaction or snapshot sees it.
+#[derive(Debug)]
+pub struct Table {
+    /// The version of the catalog it was read from: changes with any definition.
+    pub(crate) version: u64,
+    pub(crate) id: TreeId,
+    pub(crate) root: PageId,
+    pub(crate) schema: TableSchema,
+    pub(crate) indexes: Vec<Index>,
+    pub(crate) layout: RowLayout,
+    pub(crate) arrow: SchemaRef,
+}
+
+/// A secondary index.
+#[derive(Debug, Clone)]
+pub struct Index {
+    pub(crate) id: TreeId,
+    pub(crate) root: PageId,
+    /// Its name.
+    pub name: String,
+    /// Its columns: position in the table, and whether greater values come first.
+    pub columns: Vec<(usize, bool)>,
+    /// Whether no two rows may be equal in all of its columns. Null is equal to nothing.
+    pub unique: bool,
+    pub(crate) key: Vec<KeyColumn>,
+}
+
+impl Table {
+    pub(crate) fn new(id: TreeId, root: PageId, schema: TableSchema, indexes: Vec<Index>) -> Self {
+        let layout = RowLayout::of(&schema);
+        let arrow = Arc::new(schema.to_arrow());
+        Self { version: 0, id, root, schema, indexes, layout, arrow }
+    }
+
+    /// Columns, key and properties.
+    #[must_use]
+    pub fn schema(&self) -> &TableSchema {
+        &self.schema
+    }
+
+    /// The secondary indexes.
+    #[must_use]
+    pub fn indexes(&self) -> &[Index] {
+        &self.indexes
+    }
+
+    /// The number of the table's tree, which no other table ever had.
+    #[must_use]
+    pub fn id(&self) -> TreeId {
+        self.id
+    }
+
+    /// The Arrow schema of whole rows.
+    #[must_use]
+    pub fn arrow_schema(&self) -> SchemaRef {
+        Arc::clone(&self.arrow)
+    }
+
+    pub(crate) fn tree(&self) -> Tree {
+        Tree { id: self.id, root: self.root }
+    }
+
+    #[cold]
+    pub(crate) fn misfit(&self, column: usize) -> Error {
+        let name = self.schema.columns.get(column).map_or("?", |column| &column.name);
+        let problem = format!(
+            "a row of table {:?} is not what its schema says, at column {name:?}",
+            self.schema.name
+        );
+        Error::page(self.root, problem)
+    }
+}
+
+impl Index {
+    pub(crate) fn new(
+        id: TreeId,
+        root: PageId,
+        name: String,
+        columns: Vec<(usize, bool)>,
+        unique: bool,
+        schema: &TableSchema,
+    ) -> Self {
+        let key = columns
+            .iter()
+            .map(|&(column, descending)| {
+                let column = &schema.columns[column];
+                key_column(column.column_type.clone(), column.nullable, descending)
+            })
+            .collect();
+        Self { id, root, name, columns, unique, key }
+    }
+
+    pub(crate) fn tree(&self) -> Tree {
+        Tree { id: self.id, root: self.root }
+    }
+}
+
+/// All tables, as of one version of the catalog.
+#[derive(Debug, Default)]
+pub(crate) struct Catalog {
+    version: u64,
+    /// By name, letters in lower case.
+    tables: BTreeMap<String, Arc<Table>>,
+}
+
+impl Catalog {
+    /// Reads the whole catalog.
+    ///
+    /// # Errors
+    /// What the pages say; [`Error::CorruptedPage`] for text that is no table.
+    pub(crate) fn read<'s>(pages: &impl Pages<'s>, state: &State) -> Result<Self> {
+        let mut catalog = Self { version: state.catalog_version, tables: BTreeMap::new() };
+        if !state.catalog_root.is_some() {
+            return Ok(catalog);
+        }
+        let tree = Tree { id: TreeId::CATALOG, root: state.catalog_root };
+        let mut cursor = Cursor::forward(tree, pages, None)?;
+        while let Some(leaf) = cursor.next_leaf(pages)? {
+            let node = Node::new(&leaf);
+            for index in 0..node.len() {
+                let (key, value) = node.entry(index);
+                let loaded = chained::load(pages, tree, value)?;
+                let text = loaded.as_deref().unwrap_or(value).get(1..).unwrap_or_default();
+                let id = key.try_into().map(u32::from_be_bytes).map(TreeId);
+                let table = id.ok().and_then(|id| json::parse_table(id, text, state.page_count));
+                let Some(mut table) = table else {
+                    return Err(Error::page(tree.root, "an entry of the catalog is no table"));
+                };
+                table.version = state.catalog_version;
+                catalog.tables.insert(table.schema.name.to_lowercase(), Arc::new(table));
+            }
+        }
+        Ok(catalog)
+    }
+
+    /// The catalog of a snapshot, from memory when it is the one read last.
+    ///
+    /// # Errors
+    /// As [`Catalog::read`].
+    pub(crate) fn cached<'s>(
+        shared: &Shared,
+        pages: &impl Pages<'s>,
+        state: &State,
+    ) -> Result<Arc<Self>> {
+        let mut cache = shared.catalog.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(catalog) = &*cache
+            && catalog.version == state.catalog_version
+        {
+            return Ok(Arc::clone(catalog));
+        }
+        let catalog = Arc::new(Self::read(pages, state)?);
+        if cache.as_ref().is_none_or(|cached| cached.version < catalog.version) {
+            *cache = Some(Arc::clone(&catalog));
+        }
+        Ok(catalog)
+    }
+
+    /// A table by name; letters match in either case.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], with the nearest name.
+    pub(crate) fn table(&self, name: &str) -> Result<Arc<Table>> {
+        match self.tables.get(&name.to_lowercase()) {
+            Some(table) => Ok(Arc::clone(table)),
+            None => Err(Error::NotFound {
+                kind: "table",
+                name: name.to_owned(),
+                near: near(name, self.tables.values().map(|table| &*table.schema.name)),
+            }),
+        }
+    }
+
+    /// The same table as of this catalog.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when it was dropped.
+    pub(crate) fn current(&self, table: &Table) -> Result<Arc<Table>> {
+        let found = self.tables.values().find(|other| other.id == table.id);
+        found.cloned().ok_or_else(|| Error::NotFound {
+            kind: "table",
+            name: table.schema.name.clone(),
+            near: None,
+        })
+    }
+
+    pub(crate) fn tables(&self) -> impl Iterator<Item = &Arc<Table>> {
+        self.tables.values()
+    }
+
+    /// The table that has an index of this name, and which of its indexes it is.
+    pub(crate) fn owner_of_index(&self, name: &str) -> Option<(&Arc<Table>, usize)> {
+        self.tables.values().find_map(|table| {
+            let position = table
+                .indexes
+                .iter()
+                .position(|index| index.name.to_lowercase() == name.to_lowercase())?;
+            Some((table, position))
+        })
+    }
+}
+
+/// Writes a table's definition, replacing the one it had.
+///
+/// # Errors
+/// What the pages say.
+pub(crate) fn write_table(editor: &mut Editor<'_, '_>, table: &Table) -> Result<()> {
+    let tree = root(editor)?;
+    let key = table.id.0.to_be_bytes();
+    remove(editor, tree, &key)?;
+    let mut value = vec![NARROW];
+    value.extend_from_slice(json::table_text(table).as_bytes());
+    let stored = chained::store(editor, tree.id, key.len(), &value)?;
+    tree.insert(editor, &key, &stored)?;
+    editor.edit.bump_catalog();
+    Ok(())
+}
+
+/// Removes a table's definition.
+///
+/// # Errors
+/// What the pages say.
+pub(crate) fn remove_table(editor: &mut Editor<'_, '_>, id: TreeId) -> Result<()> {
+    let tree = root(editor)?;
+    remove(editor, tree, &id.0.to_be_bytes())?;
+    editor.edit.bump_catalog();
+    Ok(())
+}
+
+fn remove(editor: &mut Editor<'_, '_>, tree: Tree, key: &[u8]) -> Result<()> {
+    let old = tree.get(editor, key)?.map(|(page, range)| page[range].to_vec());
+    if let Some(old) = old {
+        chained::release(editor, tree, &old)?;
+        tree.delete(editor, key)?;
+    }
+    Ok(())
+}
+
+/// The catalog's tree, made with the first table.
+fn root(editor: &mut Editor<'_, '_>) -> Result<Tree> {
+    let root = editor.edit.state.catalog_root;
+    if root.is_some() {
+        return Ok(Tree { id: TreeId::CATALOG, root });
+    }
+    let tree = Tree::create(editor, TreeId::CATALOG)?;
+    editor.edit.state.catalog_root = tree.root;
+    Ok(tree)
+}
+
+/// The name that differs least from the one asked for, if any is close.
+pub(crate) fn near<'n>(asked: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
+    let asked = asked.to_lowercase();
+    names
+        .map(|name| (distance(&asked, &name.to_lowercase()), name))
+        .filter(|(distance, name)| *distance <= 1 + name.len() / 4)
+        .min()
+        .map(|(_, name)| name.to_owned())
+}
+
+/// Insertions, deletions and replacements from one text to another (Levenshtein).
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (index, letter) in left.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = index + 1;
+        for (column, other) in right.iter().enumerate() {
+            let replaced = diagonal + usize::from(letter != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names() {
+        let names = || ["users", "orders", "items"].into_iter();
+        assert_eq!(near("user", names()).as_deref(), Some("users"));
+        assert_eq!(near("ORDRES", names()).as_deref(), Some("orders"));
+        assert_eq!(near("itms", names()).as_deref(), Some("items"));
+        assert_eq!(near("accounts", names()), None);
+    }
+}

@@ -1,0 +1,199 @@
+//! Checkpoints: bringing the log's pages home, so that the log can begin again.
+//!
+//! In this order, each step durable before the next:
+//!
+//! 1. the log, up to the last commit;
+//! 2. the newest version of every page the log has, into the data file;
+//! 3. the data file's header, in the slot the last one does not use;
+//! 4. the log's header, in its other slot: a new generation, with a new salt.
+//!
+//! A crash before 4 leaves the old log, whose pages stand over those of the data
+//! file whatever state these are in; after 4 they are not needed. The log begins
+//! again only if nobody reads as of before its end: then what the data file had
+//! before is of use to nobody. Readers that are in the way get a moment to end;
+//! if one does not, the checkpoint is tried again later, and when the log has
+//! outgrown its limit such readers are ended.
+
+use std::time::Duration;
+
+use crate::data_header::{DATA_HEADER_SIZE, DataHeader, data_size, page_offset};
+use crate::error::{Error, Result};
+use crate::ids::{BlockId, PageId};
+use crate::options::Synchronous;
+use crate::page;
+use crate::recovery::draw;
+use crate::shared::Shared;
+use crate::snapshots::CommitPoint;
+use crate::versions::NO_SLOT;
+use crate::writer::Writer;
+
+/// How long readers in the way are waited for.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// Neighbouring pages are written together, up to this size.
+const WRITE_SIZE: usize = 1 << 20;
+
+impl Shared {
+    /// Makes a checkpoint, waiting for the writer before.
+    pub(crate) fn checkpoint(&self) -> Result<bool> {
+        let mut writer = self.take_writer(self.options.timeout)?;
+        let result = self.checkpoint_as_writer(&mut writer);
+        self.give_writer_back(writer);
+        result
+    }
+
+    /// Makes a checkpoint if the log has grown enough, and nobody is writing.
+    pub(crate) fn checkpoint_if_due(&self) -> Result<()> {
+        let wal = &self.blocks.wal;
+        if wal.size(wal.written()) < self.options.checkpoint_size {
+            return Ok(());
+        }
+        let Ok(mut writer) = self.take_writer(Duration::ZERO) else { return Ok(()) };
+        let result = if wal.size(writer.position.end) >= writer.checkpoint_at {
+            self.checkpoint_as_writer(&mut writer).map(|_| ())
+        } else {
+            Ok(())
+        };
+        self.give_writer_back(writer);
+        // The commit that came before is durable; a full disk is no reason to call it failed.
+        match result {
+            Err(error) if self.blocks.wal.refuse_if_poisoned().is_err() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn checkpoint_as_writer(&self, writer: &mut Writer) -> Result<bool> {
+        let end = writer.position.end;
+        if writer.logged.is_empty() && self.blocks.wal.size(end) == 0 {
+            return Ok(true);
+        }
+        if !self.readers_are_past(writer) {
+            let size = self.blocks.wal.size(end);
+            writer.checkpoint_at = size + size / 4;
+            return Ok(false);
+        }
+        if self.blocks.switches.restart_log_first() {
+            self.restart_log(writer)?;
+        }
+        self.copy_pages(writer)?;
+        self.write_header(writer)?;
+        self.restart_log(writer)?;
+        writer.retire_all(self);
+        writer.checkpoint_at = self.options.checkpoint_size;
+        Ok(true)
+    }
+
+    /// Makes the log durable, and waits until nobody needs what the data file has.
+    fn readers_are_past(&self, writer: &Writer) -> bool {
+        let end = writer.position.end;
+        if self.options.synchronous != Synchronous::Off && self.blocks.wal.sync_to(end).is_err() {
+            return false;
+        }
+        self.snapshots.show(CommitPoint { end, state: writer.state });
+        if self.blocks.switches.checkpoint_past_readers()
+            || self.snapshots.wait_for_older(end, PATIENCE)
+        {
+            return true;
+        }
+        let has_outgrown = self.blocks.wal.size(end) > self.options.log_size_max;
+        if has_outgrown {
+            self.snapshots.expire_below(end);
+        }
+        has_outgrown
+    }
+
+    /// Writes the newest version of every page to the data file.
+    fn copy_pages(&self, writer: &Writer) -> Result<()> {
+        let mut pages: Vec<PageId> = writer.logged.iter().copied().collect();
+        pages.sort_unstable();
+        let mut run = Run { first: PageId::NONE, bytes: Vec::new() };
+        for page in pages {
+            let slot = self.blocks.versions.head(page);
+            if slot == NO_SLOT {
+                continue;
+            }
+            if !run.takes(page, self.page_size) {
+                self.write_run(&mut run)?;
+                run.first = page;
+            }
+            let start = run.bytes.len();
+            run.bytes.extend_from_slice(&self.pool.pin_for_scan(BlockId::version(slot))?);
+            page::seal(&mut run.bytes[start..], self.blocks.database);
+        }
+        self.write_run(&mut run)?;
+        self.cover(writer.state.page_count)?;
+        self.sync_data()
+    }
+
+    /// Makes the file long enough for all its pages: the last ones may never have
+    /// been written, if they were made and freed within a transaction.
+    fn cover(&self, page_count: u32) -> Result<()> {
+        let needed = data_size(page_count, self.page_size);
+        let data = &self.blocks.data;
+        let size = data.stat().map_err(Error::io("read", &self.blocks.data_name))?.size;
+        if size >= needed {
+            return Ok(());
+        }
+        data.truncate(needed).map_err(Error::io("extend", &self.blocks.data_name))
+    }
+
+    fn write_run(&self, run: &mut Run) -> Result<()> {
+        if run.bytes.is_empty() {
+            return Ok(());
+        }
+        let offset = page_offset(run.first, self.page_size);
+        let written = self.blocks.data.write_at(&run.bytes, offset);
+        run.bytes.clear();
+        written.map_err(Error::io("write", &self.blocks.data_name))
+    }
+
+    /// Makes the data file durable. If that fails what it has is not known, and
+    /// the log must keep everything: no more writes.
+    pub(crate) fn sync_data(&self) -> Result<()> {
+        if self.options.synchronous == Synchronous::Off || self.blocks.switches.skip_data_sync() {
+            return Ok(());
+        }
+        self.blocks.data.sync_data().map_err(|error| {
+            self.blocks.wal.poison();
+            Error::io("sync", &self.blocks.data_name)(error)
+        })
+    }
+
+    fn write_header(&self, writer: &Writer) -> Result<()> {
+        let mut sequence = self.header_sequence();
+        let header = DataHeader {
+            page_size: self.page_size as u32,
+            database: self.blocks.database,
+            sequence: *sequence + 1,
+            checkpoint: writer.position.end,
+            state: writer.state,
+        };
+        let bytes: [u8; DATA_HEADER_SIZE] = header.to_bytes();
+        self.blocks
+            .data
+            .write_at(&bytes, header.offset())
+            .map_err(Error::io("write", &self.blocks.data_name))?;
+        self.sync_data()?;
+        *sequence += 1;
+        Ok(())
+    }
+
+    fn restart_log(&self, writer: &mut Writer) -> Result<()> {
+        writer.position = self.blocks.wal.restart(writer.position.end, draw())?;
+        *self.blocks.position() = writer.position;
+        Ok(())
+    }
+}
+
+/// Pages that stand side by side.
+struct Run {
+    first: PageId,
+    bytes: Vec<u8>,
+}
+
+impl Run {
+    fn takes(&self, page: PageId, page_size: usize) -> bool {
+        let count = (self.bytes.len() / page_size) as u32;
+        count > 0 && self.first.0 + count == page.0 && self.bytes.len() < WRITE_SIZE
+    }
+}

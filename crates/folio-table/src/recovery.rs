@@ -1,0 +1,357 @@
+//! Opening: the files that are there, or new ones, and what the log adds to them.
+//!
+//! Recovery writes nothing. It reads the log from its base, and enters every page
+//! of every whole transaction into the version table; from then on the pages are
+//! found there. So a crash during recovery changes nothing, and doing it twice is
+//! the same as doing it once. The argument in full stands in
+//! `docs/formats/table-store.md`.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_file::{File, FileSystem, OpenMode, WriterGuard, WriterLock};
+
+use crate::blocks::Blocks;
+use crate::data_header::{DATA_HEADER_SIZE, DATA_SLOT_SPACING, DataHeader, DataSlot, data_size};
+use crate::error::{Error, Result};
+use crate::ids::{Lsn, PageId};
+use crate::options::{Options, Synchronous};
+use crate::page::PAGE_SIZES;
+use crate::shared::Shared;
+use crate::snapshots::{CommitPoint, Snapshots};
+use crate::state::State;
+use crate::store::{DATA_NAME, LOCK_NAME, LOG_NAME};
+use crate::versions::Versions;
+use crate::wal::record::LogPosition;
+use crate::wal::{self, LOG_HEADER_SIZE, LOG_START, LogHeader, SLOT_SPACING, Slot, Wal};
+use crate::writer::Writer;
+
+/// A number that no other generation or database is likely to have.
+pub(crate) fn draw() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
+
+/// The two files, their headers read and compared.
+struct Opened {
+    data: Arc<dyn File>,
+    data_name: String,
+    header: DataHeader,
+    log: Arc<dyn File>,
+    log_name: String,
+    log_header: LogHeader,
+}
+
+pub(crate) fn open(
+    files: &Arc<dyn FileSystem>,
+    directory: &Path,
+    options: Options,
+) -> Result<Shared> {
+    let switches = options.switches();
+    let process_lock = lock(files, directory, &options)?;
+    if !options.read_only {
+        create_if_missing(&**files, directory, &options)?;
+    }
+    let opened = open_files(&**files, directory, &options)?;
+    let versions = Versions::new();
+    let mut replay = Replay {
+        writer: Writer::new(
+            opened.header.state,
+            start_of(opened.log_header),
+            options.checkpoint_size,
+        ),
+        versions,
+        next_slot: 1,
+    };
+    let scanned = wal::scan::scan(
+        &*opened.log,
+        &opened.log_name,
+        opened.log_header,
+        switches,
+        |pages, commit, end| replay.apply(pages, &commit.state, end),
+    )?;
+    check_continuity(&opened, scanned.position.end)?;
+    let Replay { mut writer, versions, .. } = replay;
+    writer.position = scanned.position;
+    check_size(&opened)?;
+    let wal = Wal::new(
+        opened.log,
+        opened.log_name,
+        opened.log_header,
+        scanned.file_size,
+        scanned.position.end,
+        switches,
+    );
+    // What survived the process may not yet survive the power.
+    if !options.read_only && options.synchronous != Synchronous::Off {
+        wal.sync_to(scanned.position.end)?;
+    }
+    let commit = CommitPoint { end: scanned.position.end, state: writer.state };
+    let page_size = opened.header.page_size as usize;
+    let (database, sequence) = (opened.header.database, opened.header.sequence);
+    let blocks = Blocks::new(
+        opened.data,
+        opened.data_name,
+        database,
+        wal,
+        versions,
+        scanned.position,
+        switches,
+    );
+    Ok(Shared::new(
+        options,
+        page_size,
+        Arc::new(blocks),
+        Snapshots::new(commit),
+        sequence,
+        writer,
+        process_lock,
+    ))
+}
+
+fn lock(
+    files: &Arc<dyn FileSystem>,
+    directory: &Path,
+    options: &Options,
+) -> Result<Option<WriterGuard>> {
+    if options.read_only {
+        return Ok(None);
+    }
+    let lock = Arc::new(WriterLock::new(Arc::clone(files), directory.join(LOCK_NAME)));
+    Ok(Some(lock.acquire(options.timeout)?))
+}
+
+/// What the log adds: the newest version of each page it has.
+struct Replay {
+    writer: Writer,
+    versions: Versions,
+    next_slot: u32,
+}
+
+impl Replay {
+    fn apply(&mut self, pages: &[(PageId, Lsn)], state: &State, _end: Lsn) -> Result<()> {
+        for &(page, lsn) in pages {
+            let mut slot = self.versions.head(page);
+            if slot == 0 {
+                slot = self.next_slot;
+                self.next_slot += 1;
+                self.versions.begin(slot, page);
+                self.versions.publish(page, slot);
+                self.writer.logged.insert(page);
+            }
+            self.versions.set_logged(slot, lsn);
+        }
+        self.writer.recovered(*state, self.next_slot);
+        Ok(())
+    }
+}
+
+fn start_of(header: LogHeader) -> LogPosition {
+    LogPosition { end: header.base, chain: header.salt }
+}
+
+/// Compares what the two files say of each other's extent.
+fn check_continuity(opened: &Opened, log_end: Lsn) -> Result<()> {
+    let (base, checkpoint) = (opened.log_header.base, opened.header.checkpoint);
+    if base > checkpoint {
+        return Err(Error::Corrupted {
+            file: opened.data_name.clone(),
+            offset: opened.header.offset(),
+            problem: format!(
+                "its header is from position {checkpoint}, but the log begins at {base}: \
+                 the newer header is gone, or the file is older than the log"
+            ),
+        });
+    }
+    if log_end < checkpoint {
+        return Err(Error::Corrupted {
+            file: opened.log_name.clone(),
+            offset: LOG_START + log_end.0 - base.0,
+            problem: format!(
+                "it ends at position {log_end}, but the data file has everything up to \
+                 {checkpoint}: the log's newer header is gone, or the file is older"
+            ),
+        });
+    }
+    Ok(())
+}
+
+/// Refuses a data file that is shorter than its last checkpoint left it.
+fn check_size(opened: &Opened) -> Result<()> {
+    let size = opened.data.stat().map_err(Error::io("read", &opened.data_name))?.size;
+    let needed = data_size(opened.header.state.page_count, opened.header.page_size as usize);
+    if size < needed {
+        return Err(Error::Corrupted {
+            file: opened.data_name.clone(),
+            offset: size,
+            problem: format!("the file ends here, but has pages up to byte {needed}"),
+        });
+    }
+    Ok(())
+}
+
+/// Makes the files of an empty store. The data file comes last and by rename, so
+/// whoever finds it finds a whole store.
+fn create_if_missing(files: &dyn FileSystem, directory: &Path, options: &Options) -> Result<()> {
+    let data_path = directory.join(DATA_NAME);
+    if files.stat(&data_path).is_ok() {
+        return Ok(());
+    }
+    if !PAGE_SIZES.contains(&options.page_size) {
+        let what = format!(
+            "a page of {} bytes is not possible; choose 4, 8, 16, 32 or 64 KiB",
+            options.page_size
+        );
+        return Err(Error::InvalidInput { what });
+    }
+    refuse_orphaned_log(files, directory)?;
+    let database = draw();
+    let page_size = options.page_size as u32;
+    let log_header = LogHeader { page_size, database, generation: 1, salt: draw(), base: Lsn(0) };
+    let log_name = LOG_NAME;
+    let log = files
+        .open(&directory.join(LOG_NAME), OpenMode::Write)
+        .map_err(Error::io("create", log_name))?;
+    log.truncate(0).map_err(Error::io("write", log_name))?;
+    log.write_at(&zeros_around(&log_header.to_bytes(), log_header.offset()), 0)
+        .map_err(Error::io("write", log_name))?;
+    log.sync_data().map_err(Error::io("sync", log_name))?;
+    sync_names(files, directory, options)?;
+    let header =
+        DataHeader { page_size, database, sequence: 1, checkpoint: Lsn(0), state: State::empty() };
+    let new_path = directory.join("tables.folio.new");
+    let data = files.open(&new_path, OpenMode::Write).map_err(Error::io("create", DATA_NAME))?;
+    data.truncate(0).map_err(Error::io("write", DATA_NAME))?;
+    data.write_at(&zeros_around(&header.to_bytes(), header.offset()), 0)
+        .map_err(Error::io("write", DATA_NAME))?;
+    data.sync_data().map_err(Error::io("sync", DATA_NAME))?;
+    files.rename(&new_path, &data_path).map_err(Error::io("create", DATA_NAME))?;
+    sync_names(files, directory, options)
+}
+
+/// Makes the names in the directory durable. The log's must be before the data
+/// file has its own.
+fn sync_names(files: &dyn FileSystem, directory: &Path, options: &Options) -> Result<()> {
+    if options.switches().forget_directory_sync() {
+        return Ok(());
+    }
+    files.sync_directory(directory).map_err(Error::io("sync", "the directory of the tables"))
+}
+
+/// The 8 KiB before the first page or record, with one header in it.
+fn zeros_around(header: &[u8], offset: u64) -> Vec<u8> {
+    let mut bytes = vec![0; LOG_START as usize];
+    bytes[offset as usize..offset as usize + header.len()].copy_from_slice(header);
+    bytes
+}
+
+/// A log that has seen a transaction had a data file.
+fn refuse_orphaned_log(files: &dyn FileSystem, directory: &Path) -> Result<()> {
+    let path = directory.join(LOG_NAME);
+    let log = match files.open(&path, OpenMode::Read) {
+        Ok(log) => log,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Error::io("open", LOG_NAME)(error)),
+    };
+    let size = log.stat().map_err(Error::io("read", LOG_NAME))?.size;
+    if size <= LOG_START {
+        return Ok(());
+    }
+    Err(Error::Corrupted {
+        file: DATA_NAME.to_owned(),
+        offset: 0,
+        problem: format!("the file is missing, but {LOG_NAME} has {size} bytes of its changes"),
+    })
+}
+
+fn open_files(files: &dyn FileSystem, directory: &Path, options: &Options) -> Result<Opened> {
+    let mode = if options.read_only { OpenMode::Read } else { OpenMode::Write };
+    let data_path = directory.join(DATA_NAME);
+    // Opening to write would make what is missing.
+    let open = |path: &Path, name: &str| {
+        files.stat(path).and_then(|_| files.open(path, mode)).map_err(|error| {
+            match (error.kind(), name == LOG_NAME) {
+                (io::ErrorKind::NotFound, true) => Error::Corrupted {
+                    file: name.to_owned(),
+                    offset: 0,
+                    problem: "the file is missing, and with it the last transactions".to_owned(),
+                },
+                _ => Error::io("open", name)(error),
+            }
+        })
+    };
+    let data = open(&data_path, DATA_NAME)?;
+    let header = read_header(&*data)?;
+    let log = open(&directory.join(LOG_NAME), LOG_NAME)?;
+    let log_header = read_log_header(&*log, header)?;
+    Ok(Opened {
+        data,
+        data_name: DATA_NAME.to_owned(),
+        header,
+        log,
+        log_name: LOG_NAME.to_owned(),
+        log_header,
+    })
+}
+
+fn read_header(data: &dyn File) -> Result<DataHeader> {
+    let mut newest: Option<DataHeader> = None;
+    for slot in 0..2 {
+        let mut bytes = [0; DATA_HEADER_SIZE];
+        let offset = slot * DATA_SLOT_SPACING;
+        let count = data.read_at(&mut bytes, offset).map_err(Error::io("read", DATA_NAME))?;
+        match DataHeader::from_bytes(&bytes[..count]) {
+            DataSlot::Valid(header) if header.offset() == offset => {
+                newest = newest.into_iter().chain([header]).max_by_key(|header| header.sequence);
+            }
+            DataSlot::Foreign(version) => return Err(unsupported(DATA_NAME, version)),
+            _ => {}
+        }
+    }
+    newest.ok_or_else(|| Error::Corrupted {
+        file: DATA_NAME.to_owned(),
+        offset: 0,
+        problem: "neither copy of its header is whole".to_owned(),
+    })
+}
+
+fn read_log_header(log: &dyn File, data: DataHeader) -> Result<LogHeader> {
+    let mut newest: Option<LogHeader> = None;
+    for slot in 0..2 {
+        let mut bytes = [0; LOG_HEADER_SIZE];
+        let offset = slot * SLOT_SPACING;
+        let count = log.read_at(&mut bytes, offset).map_err(Error::io("read", LOG_NAME))?;
+        match LogHeader::from_bytes(&bytes[..count]) {
+            Slot::Valid(header) if header.offset() == offset => {
+                newest = newest.into_iter().chain([header]).max_by_key(|header| header.generation);
+            }
+            Slot::Foreign(version) => return Err(unsupported(LOG_NAME, version)),
+            _ => {}
+        }
+    }
+    let damaged = |problem: &str| Error::Corrupted {
+        file: LOG_NAME.to_owned(),
+        offset: 0,
+        problem: problem.to_owned(),
+    };
+    let header = newest.ok_or_else(|| damaged("neither copy of its header is whole"))?;
+    if header.database != data.database || header.page_size != data.page_size {
+        return Err(damaged("it belongs to another database than the data file"));
+    }
+    Ok(header)
+}
+
+fn unsupported(file: &str, version: u32) -> Error {
+    Error::Unsupported { file: file.to_owned(), what: format!("format version {version}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawn_numbers_differ() {
+        assert_ne!(draw(), draw());
+    }
+}

@@ -1,0 +1,122 @@
+//! Values that fit no leaf: kept in a chain of overflow pages.
+//!
+//! The leaf then has 9 bytes: 2, the size (u32), and the first page (u32). The
+//! chain holds the value as it would stand in the leaf.
+
+use std::borrow::Cow;
+
+use super::CHAINED;
+use crate::btree::Tree;
+use crate::error::{Error, Result};
+use crate::ids::{PageId, TreeId};
+use crate::page::node::{cell_cost, cell_cost_max};
+use crate::page::{self, PageKind, chain};
+use crate::shared::Pages;
+use crate::transaction::edit::Editor;
+
+const REFERENCE_SIZE: usize = 9;
+
+/// What goes into the leaf for a value: the value, or the reference to a chain
+/// made for it.
+///
+/// # Errors
+/// What the pages say.
+pub(crate) fn store<'v>(
+    editor: &mut Editor<'_, '_>,
+    tree: TreeId,
+    key_size: usize,
+    value: &'v [u8],
+) -> Result<Cow<'v, [u8]>> {
+    if cell_cost(key_size, value.len()) <= cell_cost_max(editor.shared.page_size) {
+        return Ok(Cow::Borrowed(value));
+    }
+    // From the end, so that each page can name the next.
+    let piece_size = chain::piece_size_max(editor.shared.page_size);
+    let mut next = PageId::NONE;
+    for piece in value.chunks(piece_size).rev() {
+        let (id, mut guard) = editor.allocate(PageKind::Overflow, 0, tree)?;
+        chain::write_piece(&mut guard, id, tree, piece, next);
+        next = id;
+    }
+    let mut reference = vec![CHAINED];
+    reference.extend_from_slice(&(value.len() as u32).to_le_bytes());
+    reference.extend_from_slice(&next.0.to_le_bytes());
+    Ok(Cow::Owned(reference))
+}
+
+/// Size and first page of a chain, if the value in the leaf refers to one.
+fn reference(value: &[u8]) -> Option<(usize, PageId)> {
+    let is_reference = value.first() == Some(&CHAINED) && value.len() == REFERENCE_SIZE;
+    is_reference.then(|| (page::get_u32(value, 1) as usize, PageId(page::get_u32(value, 5))))
+}
+
+/// Whether the value in the leaf refers to a chain.
+pub(crate) fn is_reference(value: &[u8]) -> bool {
+    reference(value).is_some()
+}
+
+/// Fetches the value that a leaf's value stands for, when it is elsewhere.
+///
+/// # Errors
+/// [`Error::CorruptedPage`] when the chain is not what the leaf says.
+pub(crate) fn load<'s>(
+    pages: &impl Pages<'s>,
+    tree: Tree,
+    value: &[u8],
+) -> Result<Option<Vec<u8>>> {
+    let Some((size, first)) = reference(value) else { return Ok(None) };
+    let mut whole = Vec::new();
+    visit(pages, tree, size, first, |_, piece| whole.extend_from_slice(piece))?;
+    Ok(Some(whole))
+}
+
+/// The pages of a value's chain.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn pages_of<'s>(
+    pages: &impl Pages<'s>,
+    tree: Tree,
+    value: &[u8],
+) -> Result<Vec<PageId>> {
+    let Some((size, first)) = reference(value) else { return Ok(Vec::new()) };
+    let mut found = Vec::new();
+    visit(pages, tree, size, first, |page, _| found.push(page))?;
+    Ok(found)
+}
+
+/// Gives a value's chain, if it has one, to the free list.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn release(editor: &mut Editor<'_, '_>, tree: Tree, value: &[u8]) -> Result<()> {
+    pages_of(editor, tree, value)?.into_iter().try_for_each(|page| editor.free(page))
+}
+
+fn visit<'s>(
+    pages: &impl Pages<'s>,
+    tree: Tree,
+    size: usize,
+    first: PageId,
+    mut see: impl FnMut(PageId, &[u8]),
+) -> Result<()> {
+    let mut left = size;
+    let mut next = first;
+    while left > 0 {
+        if !next.is_some() || next.0 > pages.page_count() {
+            return Err(Error::page(next, format!("a chain of {size} bytes leads to it")));
+        }
+        let guard = pages.pin_for_scan(next)?;
+        let fits =
+            PageKind::of(&guard) == Some(PageKind::Overflow) && page::tree(&guard) == tree.id;
+        let piece: &[u8] = if fits { chain::piece(&guard) } else { &[] };
+        // Pieces have bytes, so the loop ends after as many pages as there are bytes.
+        if piece.is_empty() || piece.len() > left {
+            return Err(Error::page(next, format!("it is no part of a chain of tree {}", tree.id)));
+        }
+        see(next, piece);
+        left -= piece.len();
+        next = page::link(&guard);
+    }
+    Ok(())
+}

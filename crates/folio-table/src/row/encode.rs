@@ -1,0 +1,151 @@
+//! From values to the key and the value of a tree's cell.
+
+use folio_types::key;
+use folio_types::{ColumnType, TableSchema, ValueRef};
+
+use super::{NARROW, Place, ROW_SIZE_MAX, RowLayout, WIDE, nested};
+use crate::error::{Error, Result};
+
+/// Encodes rows of one table, with memory it keeps between rows.
+#[derive(Debug, Default)]
+pub(crate) struct RowEncoder {
+    pub(crate) key: Vec<u8>,
+    pub(crate) value: Vec<u8>,
+    variable: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl RowEncoder {
+    /// Encodes a row. Tables without a key of their own take `row_number`.
+    ///
+    /// # Errors
+    /// [`Error::ValueCount`], [`Error::TypeMismatch`], [`Error::RowTooLong`].
+    pub(crate) fn encode(
+        &mut self,
+        schema: &TableSchema,
+        layout: &RowLayout,
+        values: &[ValueRef<'_>],
+        row_number: i64,
+    ) -> Result<()> {
+        check_row(schema, values)?;
+        self.key.clear();
+        if layout.has_row_number {
+            key::encode(&layout.key[0], ValueRef::Integer(row_number), &mut self.key);
+        }
+        for (column, &index) in layout.key.iter().zip(&schema.primary_key) {
+            key::encode(column, values[index], &mut self.key);
+        }
+        self.encode_value(schema, layout, values)
+    }
+
+    fn encode_value(
+        &mut self,
+        schema: &TableSchema,
+        layout: &RowLayout,
+        values: &[ValueRef<'_>],
+    ) -> Result<()> {
+        self.value.clear();
+        self.value.resize(layout.fixed_end, 0);
+        self.variable.clear();
+        self.ends.clear();
+        for ((place, value), column) in layout.places.iter().zip(values).zip(&schema.columns) {
+            match *place {
+                Place::Key(_) => {}
+                Place::Fixed { offset, size, null_bit } => {
+                    self.set_null(null_bit, *value);
+                    let target = &mut self.value[offset..offset + size];
+                    write_fixed(&column.column_type, *value, target);
+                }
+                Place::Variable { null_bit, .. } => {
+                    self.set_null(null_bit, *value);
+                    nested::write_variable(&column.column_type, *value, &mut self.variable);
+                    self.ends.push(self.variable.len());
+                }
+            }
+        }
+        self.finish(layout)
+    }
+
+    fn finish(&mut self, layout: &RowLayout) -> Result<()> {
+        let size = layout.fixed_end + 4 * self.ends.len() + self.variable.len();
+        if size > ROW_SIZE_MAX {
+            return Err(Error::RowTooLong { size, limit: ROW_SIZE_MAX });
+        }
+        let is_narrow = self.variable.len() <= usize::from(u16::MAX);
+        self.value[0] = if is_narrow { NARROW } else { WIDE };
+        for &end in &self.ends {
+            if is_narrow {
+                self.value.extend_from_slice(&(end as u16).to_le_bytes());
+            } else {
+                self.value.extend_from_slice(&(end as u32).to_le_bytes());
+            }
+        }
+        self.value.extend_from_slice(&self.variable);
+        Ok(())
+    }
+
+    fn set_null(&mut self, null_bit: Option<usize>, value: ValueRef<'_>) {
+        if let (Some(bit), true) = (null_bit, value.is_null()) {
+            self.value[1 + bit / 8] |= 1 << (bit % 8);
+        }
+    }
+}
+
+/// Whether the values fit the table's columns.
+///
+/// # Errors
+/// [`Error::ValueCount`], [`Error::TypeMismatch`].
+pub(crate) fn check_row(schema: &TableSchema, values: &[ValueRef<'_>]) -> Result<()> {
+    if values.len() != schema.columns.len() {
+        return Err(Error::ValueCount {
+            what: format!("a row of table {:?}", schema.name),
+            expected: schema.columns.len(),
+            found: values.len(),
+        });
+    }
+    for (column, &value) in schema.columns.iter().zip(values) {
+        let fits = column.column_type.accepts(value) && (column.nullable || !value.is_null());
+        if !fits {
+            return Err(mismatch(&column.name, &column.column_type, value));
+        }
+    }
+    Ok(())
+}
+
+#[cold]
+pub(crate) fn mismatch(column: &str, column_type: &ColumnType, value: ValueRef<'_>) -> Error {
+    let expected = format!("{column_type:?}").to_lowercase();
+    let found = match value {
+        ValueRef::Integer(number) => format!("the integer {number}"),
+        other => other.kind().to_owned(),
+    };
+    Error::TypeMismatch { column: column.to_owned(), expected, found }
+}
+
+/// Writes a value of constant size; null leaves zeros.
+#[allow(clippy::cast_possible_truncation, reason = "accepts() has checked the range")]
+pub(super) fn write_fixed(column_type: &ColumnType, value: ValueRef<'_>, out: &mut [u8]) {
+    match value {
+        ValueRef::Null => {}
+        ValueRef::Boolean(value) => out[0] = u8::from(value),
+        ValueRef::Integer(value) => out.copy_from_slice(&value.to_le_bytes()[..out.len()]),
+        ValueRef::Float(value) if *column_type == ColumnType::Float32 => {
+            out.copy_from_slice(&(value as f32).to_le_bytes());
+        }
+        ValueRef::Float(value) => out.copy_from_slice(&value.to_le_bytes()),
+        ValueRef::Decimal(value) => out.copy_from_slice(&value.to_le_bytes()),
+        ValueRef::Uuid(value) => out.copy_from_slice(&value),
+        ValueRef::Date(value) => out.copy_from_slice(&value.to_le_bytes()),
+        ValueRef::Time(value) | ValueRef::Timestamp(value) => {
+            out.copy_from_slice(&value.to_le_bytes());
+        }
+        ValueRef::Interval(value) => {
+            out[..4].copy_from_slice(&value.months.to_le_bytes());
+            out[4..8].copy_from_slice(&value.days.to_le_bytes());
+            out[8..].copy_from_slice(&value.nanoseconds.to_le_bytes());
+        }
+        ValueRef::Text(_) | ValueRef::Bytes(_) | ValueRef::List(_) | ValueRef::Struct(_) => {
+            unreachable!("types of constant size accept no such value")
+        }
+    }
+}

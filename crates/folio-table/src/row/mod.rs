@@ -1,0 +1,124 @@
+//! Rows as bytes.
+//!
+//! A row's key columns stand in its key, in the encoding that sorts; the others in
+//! its value:
+//!
+//! ```text
+//! form u8 │ null bits │ fixed columns │ ends of the others │ their bytes
+//! ```
+//!
+//! - form 0 has ends of two bytes, form 1 of four; 2 is a chain of overflow pages
+//!   (`chained`) that holds a row in one of the other forms;
+//! - one null bit per nullable column, lowest first, set for null;
+//! - fixed columns at constant offsets, null ones 0: integers and floats little
+//!   endian in their width, booleans a byte, dates 4, times and timestamps 8,
+//!   decimals, uuids and intervals (months, days, nanoseconds) 16;
+//! - an end counts from where the bytes of text, bytes, json, lists and structs begin.
+//!
+//! So a column is found without looking at its neighbours, which is what a scan
+//! that wants two of nine columns lives on.
+
+mod arrow;
+pub(crate) mod chained;
+mod encode;
+mod nested;
+mod view;
+
+pub(crate) use arrow::BatchBuilder;
+pub(crate) use encode::RowEncoder;
+pub(crate) use encode::mismatch;
+pub use view::Row;
+pub(crate) use view::decode_column;
+pub(crate) use view::{RowBytes, row_number};
+
+use folio_types::key::KeyColumn;
+use folio_types::{ColumnType, TableSchema};
+
+/// Two-byte ends.
+pub(crate) const NARROW: u8 = 0;
+/// Four-byte ends.
+pub(crate) const WIDE: u8 = 1;
+/// A chain of overflow pages.
+pub(crate) const CHAINED: u8 = 2;
+
+/// The longest row, in bytes as stored.
+pub(crate) const ROW_SIZE_MAX: usize = 1 << 30;
+
+/// Where a column's value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The n-th segment of the key.
+    Key(usize),
+    /// At a constant offset.
+    Fixed { offset: usize, size: usize, null_bit: Option<usize> },
+    /// The n-th of those with an end.
+    Variable { index: usize, null_bit: Option<usize> },
+}
+
+/// Where a table's columns are in its rows.
+#[derive(Debug, Clone)]
+pub(crate) struct RowLayout {
+    pub(crate) places: Vec<Place>,
+    pub(crate) key: Vec<KeyColumn>,
+    /// Whether the key is a hidden row number.
+    pub(crate) has_row_number: bool,
+    /// Bytes up to the ends, form and null bits included.
+    pub(crate) fixed_end: usize,
+    pub(crate) variable_count: usize,
+}
+
+impl RowLayout {
+    pub(crate) fn of(schema: &TableSchema) -> Self {
+        let nullable = |index: &usize| schema.columns[*index].nullable;
+        let in_value: Vec<usize> =
+            (0..schema.columns.len()).filter(|index| !schema.primary_key.contains(index)).collect();
+        let null_bits: Vec<usize> = in_value.iter().copied().filter(nullable).collect();
+        let mut end = 1 + null_bits.len().div_ceil(8);
+        let mut variable_count = 0;
+        let mut places = vec![Place::Key(0); schema.columns.len()];
+        for (position, &index) in schema.primary_key.iter().enumerate() {
+            places[index] = Place::Key(position);
+        }
+        for index in in_value {
+            let null_bit = null_bits.iter().position(|&other| other == index);
+            places[index] = match fixed_size(&schema.columns[index].column_type) {
+                Some(size) => {
+                    end += size;
+                    Place::Fixed { offset: end - size, size, null_bit }
+                }
+                None => {
+                    variable_count += 1;
+                    Place::Variable { index: variable_count - 1, null_bit }
+                }
+            };
+        }
+        let key = match &schema.primary_key[..] {
+            [] => vec![key_column(ColumnType::Int64, false, false)],
+            columns => columns
+                .iter()
+                .map(|&index| key_column(schema.columns[index].column_type.clone(), false, false))
+                .collect(),
+        };
+        let has_row_number = schema.primary_key.is_empty();
+        Self { places, key, has_row_number, fixed_end: end, variable_count }
+    }
+}
+
+pub(crate) fn key_column(column_type: ColumnType, nullable: bool, descending: bool) -> KeyColumn {
+    KeyColumn { column_type, nullable, descending }
+}
+
+/// Bytes of a type that always takes the same.
+pub(crate) fn fixed_size(column_type: &ColumnType) -> Option<usize> {
+    match column_type {
+        ColumnType::Boolean => Some(1),
+        ColumnType::Int16 => Some(2),
+        ColumnType::Int32 | ColumnType::Float32 | ColumnType::Date => Some(4),
+        ColumnType::Int64
+        | ColumnType::Float64
+        | ColumnType::Time
+        | ColumnType::Timestamp { .. } => Some(8),
+        ColumnType::Decimal { .. } | ColumnType::Uuid | ColumnType::Interval => Some(16),
+        _ => None,
+    }
+}

@@ -1,0 +1,163 @@
+//! Values without a constant size: text and bytes as they are, lists and structs
+//! as a count (lists only, u32), null bits, and the elements one after the
+//! other, those without a constant size preceded by theirs (u32).
+
+use folio_types::{ColumnType, Interval, Value, ValueRef};
+
+use super::encode::write_fixed;
+use super::fixed_size;
+
+/// Appends a value; null appends nothing.
+pub(super) fn write_variable(column_type: &ColumnType, value: ValueRef<'_>, out: &mut Vec<u8>) {
+    match (column_type, value) {
+        (_, ValueRef::Text(text)) => out.extend_from_slice(text.as_bytes()),
+        (_, ValueRef::Bytes(bytes)) => out.extend_from_slice(bytes),
+        (ColumnType::List(element), ValueRef::List(values)) => {
+            out.extend_from_slice(&(values.len() as u32).to_le_bytes());
+            write_elements(values.iter().map(|value| (&**element, value)), values.len(), out);
+        }
+        (ColumnType::Struct(fields), ValueRef::Struct(values)) => {
+            let elements = fields.iter().map(|(_, field)| field).zip(values);
+            write_elements(elements, values.len(), out);
+        }
+        _ => {}
+    }
+}
+
+fn write_elements<'v>(
+    elements: impl Iterator<Item = (&'v ColumnType, &'v Value)>,
+    count: usize,
+    out: &mut Vec<u8>,
+) {
+    let bits = out.len();
+    out.resize(bits + count.div_ceil(8), 0);
+    for (index, (column_type, value)) in elements.enumerate() {
+        let value = value.as_ref();
+        if value.is_null() {
+            out[bits + index / 8] |= 1 << (index % 8);
+        }
+        let start = out.len();
+        match fixed_size(column_type) {
+            Some(size) => {
+                out.resize(start + size, 0);
+                write_fixed(column_type, value, &mut out[start..]);
+            }
+            None => {
+                out.extend_from_slice(&[0; 4]);
+                write_variable(column_type, value, out);
+                let size = (out.len() - start - 4) as u32;
+                out[start..start + 4].copy_from_slice(&size.to_le_bytes());
+            }
+        }
+    }
+}
+
+/// Reads a value of constant size; `None` when the bytes are no such value.
+pub(super) fn read_fixed(column_type: &ColumnType, bytes: &[u8]) -> Option<Value> {
+    Some(match column_type {
+        ColumnType::Boolean => match bytes {
+            [0] => Value::Boolean(false),
+            [1] => Value::Boolean(true),
+            _ => return None,
+        },
+        ColumnType::Int16 => Value::Integer(i16::from_le_bytes(bytes.try_into().ok()?).into()),
+        ColumnType::Int32 => Value::Integer(i32::from_le_bytes(bytes.try_into().ok()?).into()),
+        ColumnType::Int64 => Value::Integer(i64::from_le_bytes(bytes.try_into().ok()?)),
+        ColumnType::Float32 => Value::Float(f32::from_le_bytes(bytes.try_into().ok()?).into()),
+        ColumnType::Float64 => Value::Float(f64::from_le_bytes(bytes.try_into().ok()?)),
+        ColumnType::Decimal { .. } => Value::Decimal(i128::from_le_bytes(bytes.try_into().ok()?)),
+        ColumnType::Uuid => Value::Uuid(bytes.try_into().ok()?),
+        ColumnType::Date => Value::Date(i32::from_le_bytes(bytes.try_into().ok()?)),
+        ColumnType::Time => Value::Time(i64::from_le_bytes(bytes.try_into().ok()?)),
+        ColumnType::Timestamp { .. } => {
+            Value::Timestamp(i64::from_le_bytes(bytes.try_into().ok()?))
+        }
+        ColumnType::Interval => Value::Interval(Interval {
+            months: i32::from_le_bytes(bytes.get(..4)?.try_into().ok()?),
+            days: i32::from_le_bytes(bytes.get(4..8)?.try_into().ok()?),
+            nanoseconds: i64::from_le_bytes(bytes.get(8..)?.try_into().ok()?),
+        }),
+        _ => return None,
+    })
+}
+
+/// Reads what [`write_variable`] wrote; `None` when the bytes are no such value.
+pub(super) fn read_variable(column_type: &ColumnType, bytes: &[u8]) -> Option<Value> {
+    match column_type {
+        ColumnType::Text | ColumnType::Json => {
+            Some(Value::Text(std::str::from_utf8(bytes).ok()?.to_owned()))
+        }
+        ColumnType::Binary => Some(Value::Bytes(bytes.to_owned())),
+        ColumnType::List(element) => {
+            let (count, rest) = bytes.split_first_chunk::<4>()?;
+            let count = u32::from_le_bytes(*count) as usize;
+            // Every element has a bit at least, so this bounds the allocation.
+            if count.div_ceil(8) > rest.len() {
+                return None;
+            }
+            read_elements(std::iter::repeat_n(&**element, count), count, rest).map(Value::List)
+        }
+        ColumnType::Struct(fields) => {
+            let types = fields.iter().map(|(_, field)| field);
+            read_elements(types, fields.len(), bytes).map(Value::Struct)
+        }
+        _ => None,
+    }
+}
+
+fn read_elements<'t>(
+    types: impl Iterator<Item = &'t ColumnType>,
+    count: usize,
+    bytes: &[u8],
+) -> Option<Vec<Value>> {
+    let (bits, mut rest) = bytes.split_at_checked(count.div_ceil(8))?;
+    let mut values = Vec::new();
+    for (index, column_type) in types.enumerate() {
+        let is_null = bits[index / 8] >> (index % 8) & 1 == 1;
+        let element;
+        match fixed_size(column_type) {
+            Some(size) => (element, rest) = rest.split_at_checked(size)?,
+            None => {
+                let (size, behind) = rest.split_first_chunk::<4>()?;
+                (element, rest) = behind.split_at_checked(u32::from_le_bytes(*size) as usize)?;
+            }
+        }
+        values.push(match fixed_size(column_type) {
+            _ if is_null => Value::Null,
+            Some(_) => read_fixed(column_type, element)?,
+            None => read_variable(column_type, element)?,
+        });
+    }
+    rest.is_empty().then_some(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nested_values_come_back_and_damage_does_not_panic() {
+        let point = ColumnType::Struct(vec![
+            ("x".into(), ColumnType::Int32),
+            ("tags".into(), ColumnType::List(Box::new(ColumnType::Text))),
+        ]);
+        let column_type = ColumnType::List(Box::new(point));
+        let tags = Value::List(vec![Value::from("a"), Value::Null, Value::from("")]);
+        let value = Value::List(vec![
+            Value::Struct(vec![Value::Integer(-7), tags]),
+            Value::Null,
+            Value::Struct(vec![Value::Null, Value::List(vec![])]),
+        ]);
+        let mut bytes = Vec::new();
+        write_variable(&column_type, value.as_ref(), &mut bytes);
+        assert_eq!(read_variable(&column_type, &bytes), Some(value));
+        for size in 0..bytes.len() {
+            assert_eq!(read_variable(&column_type, &bytes[..size]), None);
+        }
+        for bit in 0..bytes.len() * 8 {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let _ = read_variable(&column_type, &bytes);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+}

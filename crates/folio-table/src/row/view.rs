@@ -1,0 +1,163 @@
+//! From a tree's cell back to values, one column at a time.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use folio_types::{Value, key};
+
+use super::{NARROW, Place, RowLayout, WIDE, nested};
+use crate::buffer::PageGuard;
+use crate::catalog::Table;
+use crate::error::{Error, Result};
+
+/// The bytes of a row that no longer stands in a page, or still does.
+#[derive(Debug)]
+pub(crate) enum RowBytes<'s> {
+    InPage(PageGuard<'s>, Range<usize>),
+    Own(Vec<u8>),
+}
+
+/// One row. It may hold its page in the buffer pool: do not keep many.
+#[derive(Debug)]
+pub struct Row<'s> {
+    table: Arc<Table>,
+    key: Vec<u8>,
+    bytes: RowBytes<'s>,
+}
+
+impl<'s> Row<'s> {
+    pub(crate) fn new(table: Arc<Table>, key: Vec<u8>, bytes: RowBytes<'s>) -> Self {
+        Self { table, key, bytes }
+    }
+
+    fn value(&self) -> &[u8] {
+        match &self.bytes {
+            RowBytes::InPage(guard, range) => &guard[range.clone()],
+            RowBytes::Own(bytes) => bytes,
+        }
+    }
+
+    /// The value of one column.
+    ///
+    /// # Errors
+    /// [`Error::Corrupted`] when the row's bytes are not what the table says;
+    /// [`Error::InvalidInput`] when there is no such column.
+    pub fn get(&self, column: usize) -> Result<Value> {
+        decode_column(&self.table, column, &self.key, self.value())
+    }
+
+    /// Text or bytes of one column, as they stand in the page; `None` for null,
+    /// for other types and for key columns.
+    #[must_use]
+    pub fn bytes(&self, column: usize) -> Option<&[u8]> {
+        let Place::Variable { index, null_bit } = *self.table.layout.places.get(column)? else {
+            return None;
+        };
+        let value = self.value();
+        if is_null(value, null_bit) {
+            return None;
+        }
+        variable(&self.table.layout, value, index)
+    }
+
+    /// All values, in the order of the columns.
+    ///
+    /// # Errors
+    /// As [`Row::get`].
+    pub fn values(&self) -> Result<Vec<Value>> {
+        (0..self.table.schema.columns.len()).map(|column| self.get(column)).collect()
+    }
+
+    /// The hidden row number, of a table without a key.
+    #[must_use]
+    pub fn row_number(&self) -> Option<i64> {
+        row_number(&self.table.layout, &self.key)
+    }
+}
+
+pub(crate) fn row_number(layout: &RowLayout, mut key: &[u8]) -> Option<i64> {
+    if !layout.has_row_number {
+        return None;
+    }
+    match key::decode(&layout.key[0], &mut key) {
+        Some(Value::Integer(number)) => Some(number),
+        _ => None,
+    }
+}
+
+/// Decodes one column of a row.
+///
+/// # Errors
+/// As [`Row::get`].
+pub(crate) fn decode_column(
+    table: &Table,
+    column: usize,
+    key: &[u8],
+    value: &[u8],
+) -> Result<Value> {
+    let Some(place) = table.layout.places.get(column) else {
+        let what = format!("table {:?} has no column {column}", table.schema.name);
+        return Err(Error::InvalidInput { what });
+    };
+    decode(table, *place, column, key, value).ok_or_else(|| table.misfit(column))
+}
+
+fn decode(table: &Table, place: Place, column: usize, key: &[u8], value: &[u8]) -> Option<Value> {
+    let column_type = &table.schema.columns[column].column_type;
+    match place {
+        Place::Key(position) => decode_key(&table.layout, position, key),
+        Place::Fixed { null_bit, .. } | Place::Variable { null_bit, .. }
+            if { value.len() < table.layout.fixed_end || is_null(value, null_bit) } =>
+        {
+            (value.len() >= table.layout.fixed_end).then_some(Value::Null)
+        }
+        Place::Fixed { offset, size, .. } => {
+            nested::read_fixed(column_type, &value[offset..offset + size])
+        }
+        Place::Variable { index, .. } => {
+            nested::read_variable(column_type, variable(&table.layout, value, index)?)
+        }
+    }
+}
+
+pub(super) fn decode_key(layout: &RowLayout, position: usize, mut key: &[u8]) -> Option<Value> {
+    for column in &layout.key[..position] {
+        key::decode(column, &mut key)?;
+    }
+    key::decode(&layout.key[position], &mut key)
+}
+
+/// Whether a column of this row is null. The row has its fixed part.
+#[inline]
+pub(super) fn is_null(value: &[u8], null_bit: Option<usize>) -> bool {
+    null_bit.is_some_and(|bit| value[1 + bit / 8] >> (bit % 8) & 1 == 1)
+}
+
+/// The bytes of a column without constant size.
+#[inline]
+pub(super) fn variable<'v>(layout: &RowLayout, value: &'v [u8], index: usize) -> Option<&'v [u8]> {
+    let (fixed_end, count) = (layout.fixed_end, layout.variable_count);
+    let (data, start, end);
+    match *value.first()? {
+        NARROW => {
+            let end_at = |index: usize| {
+                let bytes = value.get(fixed_end + 2 * index..)?.first_chunk::<2>()?;
+                Some(usize::from(u16::from_le_bytes(*bytes)))
+            };
+            data = value.get(fixed_end + 2 * count..)?;
+            start = if index == 0 { 0 } else { end_at(index - 1)? };
+            end = end_at(index)?;
+        }
+        WIDE => {
+            let end_at = |index: usize| {
+                let bytes = value.get(fixed_end + 4 * index..)?.first_chunk::<4>()?;
+                Some(u32::from_le_bytes(*bytes) as usize)
+            };
+            data = value.get(fixed_end + 4 * count..)?;
+            start = if index == 0 { 0 } else { end_at(index - 1)? };
+            end = end_at(index)?;
+        }
+        _ => return None,
+    }
+    data.get(start..end)
+}

@@ -1,0 +1,70 @@
+//! A snapshot: the database as of its newest durable commit when it began.
+
+use std::sync::Arc;
+
+use crate::buffer::PageGuard;
+use crate::error::{Error, Result};
+use crate::ids::PageId;
+use crate::shared::{Pages, Shared};
+use crate::snapshots::CommitPoint;
+
+/// A view that no writer changes. It blocks nobody and nobody blocks it; it ends
+/// with a typed error only when the log has outgrown its limit because of it.
+#[derive(Debug)]
+pub struct Snapshot {
+    pub(crate) shared: Arc<Shared>,
+    number: u64,
+    pub(crate) commit: CommitPoint,
+}
+
+impl Snapshot {
+    pub(crate) fn begin(shared: &Arc<Shared>) -> Self {
+        let (number, commit) = shared.snapshots.begin();
+        Self { shared: Arc::clone(shared), number, commit }
+    }
+
+    pub(crate) fn pages(&self) -> SnapshotPages<'_> {
+        SnapshotPages { shared: &self.shared, commit: self.commit }
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        self.shared.snapshots.end(self.number);
+    }
+}
+
+/// The pages of a snapshot.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SnapshotPages<'s> {
+    pub(crate) shared: &'s Shared,
+    pub(crate) commit: CommitPoint,
+}
+
+impl<'s> SnapshotPages<'s> {
+    /// A page that was pinned after a checkpoint passed this snapshot may be too new.
+    #[inline]
+    fn still_valid(&self, pinned: Result<PageGuard<'s>>) -> Result<PageGuard<'s>> {
+        if self.shared.snapshots.is_expired(self.commit.end) {
+            return Err(Error::SnapshotTooOld);
+        }
+        pinned
+    }
+}
+
+impl<'s> Pages<'s> for SnapshotPages<'s> {
+    #[inline]
+    fn pin(&self, page: PageId) -> Result<PageGuard<'s>> {
+        let block = self.shared.block(page, self.commit.end);
+        self.still_valid(self.shared.pool.pin(block))
+    }
+
+    fn pin_for_scan(&self, page: PageId) -> Result<PageGuard<'s>> {
+        let block = self.shared.block(page, self.commit.end);
+        self.still_valid(self.shared.pool.pin_for_scan(block))
+    }
+
+    fn page_count(&self) -> u32 {
+        self.commit.state.page_count
+    }
+}

@@ -1,0 +1,114 @@
+//! Who reads as of when.
+//!
+//! Beginning a snapshot notes the newest durable commit and enters it here;
+//! ending one takes it out. Writers never wait for that, but look at the oldest
+//! entry before they let old versions go.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::ids::Lsn;
+use crate::state::State;
+
+/// The database as of one commit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CommitPoint {
+    pub(crate) end: Lsn,
+    pub(crate) state: State,
+}
+
+/// All snapshots of this process.
+#[derive(Debug)]
+pub(crate) struct Snapshots {
+    inner: Mutex<Inner>,
+    ended: Condvar,
+    /// Snapshots from before this position may no longer read.
+    expired_below: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Inner {
+    /// What a snapshot begun now sees.
+    visible: CommitPoint,
+    /// By order of beginning, which is the order of positions too.
+    active: BTreeMap<u64, Lsn>,
+    next: u64,
+}
+
+impl Snapshots {
+    pub(crate) fn new(visible: CommitPoint) -> Self {
+        let inner = Inner { visible, active: BTreeMap::new(), next: 0 };
+        Self { inner: Mutex::new(inner), ended: Condvar::new(), expired_below: AtomicU64::new(0) }
+    }
+
+    /// Begins a snapshot; its number ends it.
+    pub(crate) fn begin(&self) -> (u64, CommitPoint) {
+        let mut inner = self.lock();
+        let number = inner.next;
+        inner.next += 1;
+        let visible = inner.visible;
+        inner.active.insert(number, visible.end);
+        (number, visible)
+    }
+
+    pub(crate) fn end(&self, number: u64) {
+        self.lock().active.remove(&number);
+        self.ended.notify_all();
+    }
+
+    /// Lets later snapshots see a commit that has become durable.
+    pub(crate) fn show(&self, commit: CommitPoint) {
+        let mut inner = self.lock();
+        if commit.end > inner.visible.end {
+            inner.visible = commit;
+        }
+    }
+
+    /// The oldest position that anybody reads as of, or may yet begin to.
+    pub(crate) fn horizon(&self) -> Lsn {
+        let inner = self.lock();
+        inner.active.values().next().copied().unwrap_or(inner.visible.end)
+    }
+
+    /// The number the next snapshot will have.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.lock().next
+    }
+
+    /// Whether every snapshot begun before the one with this number has ended.
+    pub(crate) fn have_ended_before(&self, number: u64) -> bool {
+        self.lock().active.keys().next().is_none_or(|&first| first >= number)
+    }
+
+    /// Waits until nobody reads as of before `end`; `false` if somebody still does.
+    pub(crate) fn wait_for_older(&self, end: Lsn, patience: Duration) -> bool {
+        let start = Instant::now();
+        let mut inner = self.lock();
+        while inner.active.values().next().is_some_and(|&at| at < end) {
+            let Some(left) = patience.checked_sub(start.elapsed()) else { return false };
+            inner = self
+                .ended
+                .wait_timeout(inner, left.max(Duration::from_micros(1)))
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+        true
+    }
+
+    /// Ends the right of older snapshots to read.
+    pub(crate) fn expire_below(&self, end: Lsn) {
+        self.expired_below.fetch_max(end.0, Ordering::SeqCst);
+        self.lock().active.retain(|_, at| *at >= end);
+    }
+
+    #[inline]
+    pub(crate) fn is_expired(&self, at: Lsn) -> bool {
+        at.0 < self.expired_below.load(Ordering::SeqCst)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

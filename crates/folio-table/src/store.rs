@@ -1,0 +1,92 @@
+//! The store itself: what is opened, and what is asked of it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_file::FileSystem;
+
+use crate::buffer::PoolStatistics;
+use crate::error::Result;
+use crate::options::Options;
+use crate::recovery;
+use crate::shared::Shared;
+use crate::snapshot::Snapshot;
+use crate::transaction::Transaction;
+
+/// The data file's name.
+pub(crate) const DATA_NAME: &str = "tables.folio";
+/// The log's name.
+pub(crate) const LOG_NAME: &str = "tables.folio-wal";
+/// The name of the file by which processes agree on who writes.
+pub(crate) const LOCK_NAME: &str = "tables.folio-lock";
+
+/// The tables of one database. Clones are the same store.
+#[derive(Debug, Clone)]
+pub struct TableStore {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl TableStore {
+    /// Opens the tables in a directory, making them when there are none.
+    /// Recovery, if any is needed, happens here.
+    ///
+    /// # Errors
+    /// [`Error::Corrupted`](crate::Error::Corrupted) when acknowledged data is
+    /// damaged, [`Error::Locked`](crate::Error::Locked) when another process
+    /// writes, [`Error::Unsupported`](crate::Error::Unsupported), and the
+    /// system's refusals.
+    pub fn open(files: &Arc<dyn FileSystem>, directory: &Path, options: Options) -> Result<Self> {
+        let shared = recovery::open(files, directory, options)?;
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// Whether a directory has tables.
+    #[must_use]
+    pub fn exists(files: &dyn FileSystem, directory: &Path) -> bool {
+        files.stat(&directory.join(DATA_NAME)).is_ok()
+    }
+
+    /// A view of the newest durable state, which no writer changes.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot::begin(&self.shared)
+    }
+
+    /// Begins a transaction that writes, waiting for the one before to end.
+    ///
+    /// # Errors
+    /// [`Error::Busy`](crate::Error::Busy) when it does not end within
+    /// [`Options::timeout`]; [`Error::ReadOnly`](crate::Error::ReadOnly);
+    /// [`Error::Poisoned`](crate::Error::Poisoned).
+    pub fn begin(&self) -> Result<Transaction> {
+        Transaction::begin(&self.shared)
+    }
+
+    /// Copies everything from the log to the data file and begins the log again.
+    /// `false` when a snapshot that is still held stands in the way.
+    ///
+    /// # Errors
+    /// The device's failure.
+    pub fn checkpoint(&self) -> Result<bool> {
+        self.shared.checkpoint()
+    }
+
+    /// What the buffer pool has been doing.
+    #[must_use]
+    pub fn pool_statistics(&self) -> PoolStatistics {
+        self.shared.pool.statistics()
+    }
+
+    /// Bytes of a page.
+    #[must_use]
+    pub fn page_size(&self) -> usize {
+        self.shared.page_size
+    }
+
+    /// Bytes of the log that the next checkpoint would copy.
+    #[must_use]
+    pub fn log_size(&self) -> u64 {
+        let wal = &self.shared.blocks.wal;
+        wal.size(wal.written())
+    }
+}

@@ -1,0 +1,185 @@
+//! Making, changing and dropping tables and indexes. All of it is part of the
+//! transaction.
+
+use std::sync::Arc;
+
+use folio_types::{TableSchema, borrowed};
+
+use super::index_filler::IndexFiller;
+use super::{Transaction, statistics};
+use crate::btree::{Cursor, Tree};
+use crate::catalog::{self, Catalog, Index, Table};
+use crate::error::{Error, Result};
+use crate::ids::TreeId;
+use crate::page::node::Node;
+use crate::read;
+use crate::row::chained;
+use crate::transaction::edit::Editor;
+
+/// What an index is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexDefinition {
+    /// The name, which no other index of the database has.
+    pub name: String,
+    /// Positions of the columns, and whether greater values come first.
+    pub columns: Vec<(usize, bool)>,
+    /// Whether no two rows may be equal in all of the columns.
+    pub unique: bool,
+}
+
+impl Transaction {
+    /// Makes a table.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::Schema`]; what the pages say.
+    pub fn create_table(&mut self, schema: &TableSchema) -> Result<Arc<Table>> {
+        schema.check()?;
+        if self.catalog()?.table(&schema.name).is_ok() {
+            return Err(Error::Exists { kind: "table", name: schema.name.clone() });
+        }
+        self.change(|editor| {
+            let id = next_tree(editor);
+            let tree = Tree::create(editor, id)?;
+            catalog::write_table(editor, &Table::new(id, tree.root, schema.clone(), Vec::new()))
+        })?;
+        self.refresh_catalog()?;
+        self.table(&schema.name)
+    }
+
+    /// Drops a table with its rows and indexes. Its pages are used again.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; what the pages say.
+    pub fn drop_table(&mut self, name: &str) -> Result<()> {
+        let table = self.table(name)?;
+        self.change(|editor| {
+            for index in &table.indexes {
+                index.tree().drop_all(editor, |_, _| Ok(()))?;
+            }
+            drop_rows(editor, &table)?;
+            statistics::remove(editor, table.id)?;
+            catalog::remove_table(editor, table.id)
+        })?;
+        self.refresh_catalog()
+    }
+
+    /// Gives a table another name, other properties, or its columns other names.
+    /// Types, order and key must stay.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`], [`Error::Exists`], [`Error::Schema`],
+    /// [`Error::InvalidInput`]; what the pages say.
+    pub fn alter_table(&mut self, name: &str, schema: &TableSchema) -> Result<Arc<Table>> {
+        schema.check()?;
+        let table = self.table(name)?;
+        let shape = |schema: &TableSchema| -> Vec<_> {
+            let columns = schema.columns.iter();
+            columns.map(|column| (column.column_type.clone(), column.nullable)).collect()
+        };
+        if shape(&table.schema) != shape(schema) || table.schema.primary_key != schema.primary_key {
+            let what =
+                format!("columns of table {name:?} may change their names only; make a table");
+            return Err(Error::InvalidInput { what });
+        }
+        if self.catalog()?.table(&schema.name).is_ok_and(|other| other.id != table.id) {
+            return Err(Error::Exists { kind: "table", name: schema.name.clone() });
+        }
+        let indexes = table.indexes.clone();
+        let altered = Table::new(table.id, table.root, schema.clone(), indexes);
+        self.change(|editor| catalog::write_table(editor, &altered))?;
+        self.refresh_catalog()?;
+        self.table(&schema.name)
+    }
+
+    /// Makes an index and enters the rows there are.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::NotFound`], [`Error::Schema`];
+    /// [`Error::Conflict`] when rows are equal in a unique index, after which, as
+    /// after what the pages say, the transaction must return to where it was.
+    pub fn create_index(&mut self, table: &str, index: &IndexDefinition) -> Result<Arc<Table>> {
+        let owner = self.table(table)?;
+        let positions: Vec<usize> = index.columns.iter().map(|(column, _)| *column).collect();
+        owner.schema.check_key(&positions)?;
+        if positions.is_empty() || index.name.is_empty() {
+            let what =
+                format!("an index of table {table:?} has no name or no columns; give it both");
+            return Err(Error::InvalidInput { what });
+        }
+        if self.catalog()?.owner_of_index(&index.name).is_some() {
+            return Err(Error::Exists { kind: "index", name: index.name.clone() });
+        }
+        self.change(|editor| {
+            let id = next_tree(editor);
+            let tree = Tree::create(editor, id)?;
+            let IndexDefinition { name, columns, unique } = index.clone();
+            let made = Index::new(id, tree.root, name, columns, unique, &owner.schema);
+            enter_rows(editor, &owner, &made)?;
+            let mut indexes = owner.indexes.clone();
+            indexes.push(made);
+            let altered = Table::new(owner.id, owner.root, owner.schema.clone(), indexes);
+            catalog::write_table(editor, &altered)
+        })?;
+        self.refresh_catalog()?;
+        self.table(table)
+    }
+
+    /// Drops an index.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; what the pages say.
+    pub fn drop_index(&mut self, name: &str) -> Result<()> {
+        let catalog = self.catalog()?;
+        let Some((owner, position)) = catalog.owner_of_index(name) else {
+            let all = catalog.tables().flat_map(|table| table.indexes.iter());
+            let near = catalog::near(name, all.map(|index| &*index.name));
+            return Err(Error::NotFound { kind: "index", name: name.to_owned(), near });
+        };
+        self.change(|editor| {
+            let mut indexes = owner.indexes.clone();
+            indexes.remove(position).tree().drop_all(editor, |_, _| Ok(()))?;
+            let altered = Table::new(owner.id, owner.root, owner.schema.clone(), indexes);
+            catalog::write_table(editor, &altered)
+        })?;
+        self.refresh_catalog()
+    }
+
+    fn refresh_catalog(&mut self) -> Result<()> {
+        self.own_catalog = Some(Arc::new(Catalog::read(&self.seen(), &self.edit_ref().state)?));
+        Ok(())
+    }
+}
+
+fn next_tree(editor: &mut Editor<'_, '_>) -> TreeId {
+    let id = editor.edit.state.next_tree;
+    editor.edit.state.next_tree = TreeId(id.0 + 1);
+    id
+}
+
+/// Gives a table's pages, chains included, to the free list.
+fn drop_rows(editor: &mut Editor<'_, '_>, table: &Table) -> Result<()> {
+    table.tree().drop_all(editor, |editor, leaf| {
+        let node = Node::new(leaf);
+        (0..node.len())
+            .try_for_each(|index| chained::release(editor, table.tree(), node.value(index)))
+    })
+}
+
+/// Enters all rows of a table into a new index.
+fn enter_rows(editor: &mut Editor<'_, '_>, table: &Table, index: &Index) -> Result<()> {
+    let mut filler = IndexFiller::new(index.clone());
+    let mut cursor = Cursor::forward(table.tree(), editor, None)?;
+    while let Some(leaf) = cursor.next_leaf(editor)? {
+        let bytes = leaf.to_vec();
+        drop(leaf);
+        let node = Node::new(&bytes);
+        for position in 0..node.len() {
+            let (key, stored) = node.entry(position);
+            let whole = chained::load(editor, table.tree(), stored)?;
+            let value = whole.as_deref().unwrap_or(stored);
+            let row = read::decode_row(table, key, value)?;
+            filler.push(editor, &borrowed(&row), key)?;
+        }
+    }
+    filler.finish(editor)
+}

@@ -1,0 +1,318 @@
+//! The pages a transaction has changed.
+//!
+//! The first change of a page copies it into a version of its own, which only
+//! the transaction sees; later changes go there. Savepoints work the same way one
+//! level down: a page changed again after a savepoint is copied again, and the
+//! copy before it is what the savepoint returns to.
+//!
+//! Changed pages live in the buffer pool. When the pool needs their frames they
+//! go to the log, from where they come back; so a transaction may be greater than
+//! the pool.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use crate::buffer::{PageGuard, PageGuardMut};
+use crate::error::{Error, Result};
+use crate::ids::{BlockId, PageId, TreeId};
+use crate::page::{self, PageKind, free_list};
+use crate::shared::{Pages, Shared};
+use crate::state::{PAGE_COUNT_MAX, State};
+use crate::versions::NO_SLOT;
+use crate::wal::record::LogPosition;
+use crate::writer::Writer;
+
+/// What a transaction has changed so far.
+#[derive(Debug)]
+pub(crate) struct Edit {
+    pub(crate) writer: Box<Writer>,
+    pub(crate) state: State,
+    /// Where the log stood when the transaction began.
+    pub(crate) start: LogPosition,
+    pub(crate) changed: HashMap<PageId, Version, RandomState>,
+    /// What to return to, newest last. Empty without savepoints.
+    undo: Vec<Undo>,
+    /// Savepoints open: changes belong to the innermost.
+    depth: u32,
+    /// Rows added to and taken from each table.
+    pub(crate) row_counts: HashMap<TreeId, i64, RandomState>,
+}
+
+/// A page's version in this transaction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Version {
+    pub(crate) slot: u32,
+    depth: u32,
+}
+
+#[derive(Debug)]
+struct Undo {
+    page: PageId,
+    /// The version before, if the transaction had one.
+    before: Option<Version>,
+}
+
+/// Where a transaction stood.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    undo_count: usize,
+    state: State,
+    row_counts: HashMap<TreeId, i64, RandomState>,
+}
+
+impl Edit {
+    pub(crate) fn begin(shared: &Shared, mut writer: Box<Writer>) -> Self {
+        writer.collect(shared);
+        let (state, start) = (writer.state, writer.position);
+        *shared.blocks.position() = start;
+        Self {
+            writer,
+            state,
+            start,
+            changed: HashMap::default(),
+            undo: Vec::new(),
+            depth: 0,
+            row_counts: HashMap::default(),
+        }
+    }
+
+    /// Changes from here on can be taken back together.
+    pub(crate) fn mark(&mut self) -> Mark {
+        self.depth += 1;
+        Mark { undo_count: self.undo.len(), state: self.state, row_counts: self.row_counts.clone() }
+    }
+
+    /// Takes back what has changed since the mark.
+    pub(crate) fn return_to(&mut self, shared: &Shared, mark: &Mark) {
+        for undo in self.undo.drain(mark.undo_count..).rev() {
+            let dropped = match undo.before {
+                Some(before) => self.changed.insert(undo.page, before),
+                None => self.changed.remove(&undo.page),
+            };
+            if let Some(dropped) = dropped {
+                self.writer.drop_private(shared, dropped.slot);
+            }
+        }
+        self.state = mark.state;
+        self.row_counts.clone_from(&mark.row_counts);
+    }
+
+    /// Drops the innermost mark; its changes belong to the one around it.
+    pub(crate) fn release(&mut self, shared: &Shared, mark: &Mark) {
+        self.depth -= 1;
+        if self.depth > 0 {
+            return;
+        }
+        // Nothing can be returned to: older versions are of no use.
+        for undo in self.undo.drain(mark.undo_count..) {
+            if let Some(before) = undo.before {
+                self.writer.drop_private(shared, before.slot);
+            }
+        }
+        self.changed.values_mut().for_each(|version| version.depth = 0);
+    }
+
+    /// Makes the definitions those of a version of their own. Versions of changes
+    /// that were taken back are not used again: somebody may hold such a table.
+    pub(crate) fn bump_catalog(&mut self) {
+        self.writer.catalog_version_max += 1;
+        self.state.catalog_version = self.writer.catalog_version_max;
+    }
+
+    /// The transaction is in the log: versions that only savepoints needed go.
+    pub(crate) fn end(mut self, shared: &Shared) -> Box<Writer> {
+        for undo in std::mem::take(&mut self.undo) {
+            if let Some(before) = undo.before {
+                self.writer.drop_private(shared, before.slot);
+            }
+        }
+        self.writer
+    }
+
+    /// Drops every change.
+    pub(crate) fn discard(mut self, shared: &Shared) -> Box<Writer> {
+        let slots =
+            self.changed.values().chain(self.undo.iter().filter_map(|undo| undo.before.as_ref()));
+        for slot in slots.map(|version| version.slot).collect::<Vec<_>>() {
+            self.writer.drop_private(shared, slot);
+        }
+        self.writer
+    }
+}
+
+/// A transaction's way to pages, for the length of one operation.
+#[derive(Debug)]
+pub(crate) struct Editor<'s, 'e> {
+    pub(crate) shared: &'s Shared,
+    pub(crate) edit: &'e mut Edit,
+}
+
+impl<'s> Editor<'s, '_> {
+    /// A page to change.
+    pub(crate) fn pin_mut(&mut self, page: PageId) -> Result<PageGuardMut<'s>> {
+        let before = self.edit.changed.get(&page).copied();
+        match before {
+            Some(version) if version.depth == self.edit.depth => {
+                self.shared.pool.pin_mut(BlockId::version(version.slot))
+            }
+            _ => self.copy(page, before),
+        }
+    }
+
+    /// Makes this transaction's version of a page from the one it sees.
+    fn copy(&mut self, page: PageId, before: Option<Version>) -> Result<PageGuardMut<'s>> {
+        let old = self.pin(page)?;
+        let mut copy = self.begin_version(page, before)?;
+        copy.copy_from_slice(&old);
+        Ok(copy)
+    }
+
+    /// A version of a page whose old bytes do not matter.
+    fn replace(&mut self, page: PageId) -> Result<PageGuardMut<'s>> {
+        let before = self.edit.changed.get(&page).copied();
+        match before {
+            Some(version) if version.depth == self.edit.depth => {
+                self.shared.pool.pin_mut(BlockId::version(version.slot))
+            }
+            _ => self.begin_version(page, before),
+        }
+    }
+
+    fn begin_version(&mut self, page: PageId, before: Option<Version>) -> Result<PageGuardMut<'s>> {
+        let slot = self.edit.writer.take_slot(self.shared, page);
+        let created = match self.shared.pool.create(BlockId::version(slot)) {
+            Ok(created) => created,
+            Err(error) => {
+                self.edit.writer.drop_private(self.shared, slot);
+                return Err(error);
+            }
+        };
+        if self.edit.depth > 0 {
+            self.edit.undo.push(Undo { page, before });
+        }
+        self.edit.changed.insert(page, Version { slot, depth: self.edit.depth });
+        Ok(created)
+    }
+
+    /// A page nobody uses, made into one of this kind.
+    pub(crate) fn allocate(
+        &mut self,
+        kind: PageKind,
+        level: u8,
+        tree: TreeId,
+    ) -> Result<(PageId, PageGuardMut<'s>)> {
+        let page = match self.take_free()? {
+            Some(page) => page,
+            None => self.extend()?,
+        };
+        let mut guard = self.replace(page)?;
+        page::initialise(&mut guard, page, kind, level, tree);
+        Ok((page, guard))
+    }
+
+    fn extend(&mut self) -> Result<PageId> {
+        if self.edit.state.page_count == PAGE_COUNT_MAX {
+            let what = "the data file has as many pages as there are numbers".to_owned();
+            return Err(Error::InvalidInput { what });
+        }
+        self.edit.state.page_count += 1;
+        Ok(PageId(self.edit.state.page_count))
+    }
+
+    fn take_free(&mut self) -> Result<Option<PageId>> {
+        let list = self.edit.state.free_list;
+        if !list.is_some() {
+            return Ok(None);
+        }
+        let mut guard = self.pin_mut(list)?;
+        let free = match (PageKind::of(&guard), free_list::pop(&mut guard)) {
+            (Some(PageKind::FreeList), Some(free)) => free,
+            (Some(PageKind::FreeList), None) => {
+                self.edit.state.free_list = page::link(&guard);
+                list
+            }
+            _ => return Err(Error::page(list, "it should be a page of the free list")),
+        };
+        if !free.is_some() || free.0 > self.edit.state.page_count {
+            return Err(Error::page(list, format!("it lists page {free}, which does not exist")));
+        }
+        self.edit.state.free_count = self.edit.state.free_count.saturating_sub(1);
+        Ok(Some(free))
+    }
+
+    /// Gives a page to the free list.
+    pub(crate) fn free(&mut self, page: PageId) -> Result<()> {
+        self.edit.state.free_count += 1;
+        self.forget(page);
+        let list = self.edit.state.free_list;
+        if list.is_some() && free_list::push(&mut self.pin_mut(list)?, page) {
+            return Ok(());
+        }
+        free_list::start(&mut self.replace(page)?, page, list);
+        self.edit.state.free_list = page;
+        Ok(())
+    }
+
+    /// Drops this transaction's version of a page whose content is of no use,
+    /// unless a savepoint may return to it.
+    fn forget(&mut self, page: PageId) {
+        if self.edit.depth == 0
+            && let Some(version) = self.edit.changed.remove(&page)
+        {
+            self.edit.writer.drop_private(self.shared, version.slot);
+        }
+    }
+
+    fn seen(&self) -> Seen<'s, '_> {
+        Seen { shared: self.shared, edit: self.edit }
+    }
+}
+
+impl<'s> Pages<'s> for Editor<'s, '_> {
+    fn pin(&self, page: PageId) -> Result<PageGuard<'s>> {
+        self.seen().pin(page)
+    }
+
+    fn pin_for_scan(&self, page: PageId) -> Result<PageGuard<'s>> {
+        self.seen().pin_for_scan(page)
+    }
+
+    fn page_count(&self) -> u32 {
+        self.edit.state.page_count
+    }
+}
+
+/// The pages as a transaction sees them: its own versions, else the newest
+/// committed ones.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen<'s, 'e> {
+    pub(crate) shared: &'s Shared,
+    pub(crate) edit: &'e Edit,
+}
+
+impl Seen<'_, '_> {
+    fn block(&self, page: PageId) -> BlockId {
+        match self.edit.changed.get(&page) {
+            Some(version) => BlockId::version(version.slot),
+            None => match self.shared.blocks.versions.head(page) {
+                NO_SLOT => BlockId::page(page),
+                slot => BlockId::version(slot),
+            },
+        }
+    }
+}
+
+impl<'s> Pages<'s> for Seen<'s, '_> {
+    fn pin(&self, page: PageId) -> Result<PageGuard<'s>> {
+        self.shared.pool.pin(self.block(page))
+    }
+
+    fn pin_for_scan(&self, page: PageId) -> Result<PageGuard<'s>> {
+        self.shared.pool.pin_for_scan(self.block(page))
+    }
+
+    fn page_count(&self) -> u32 {
+        self.edit.state.page_count
+    }
+}

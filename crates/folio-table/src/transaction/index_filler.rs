@@ -1,0 +1,116 @@
+//! Entering many rows into an empty index: gathered, sorted, then built.
+//!
+//! Up to [`GATHERED_SIZE`] bytes of entries are held. If that is all there are, the
+//! index is built from them in one pass; if there are more, each part is sorted
+//! and inserted, which at least touches the pages in order.
+
+use folio_types::ValueRef;
+
+use super::index_entries;
+use crate::btree::Builder;
+use crate::catalog::Index;
+use crate::error::{Error, Result};
+use crate::read;
+use crate::transaction::edit::Editor;
+
+/// Bytes of entries held before a part is inserted.
+const GATHERED_SIZE: usize = 64 << 20;
+
+#[derive(Debug)]
+pub(super) struct IndexFiller {
+    index: Index,
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+    /// Whether parts have been inserted already.
+    is_started: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    start: usize,
+    size: u32,
+    /// The size of the indexed columns; 0 where one of them is null, which is
+    /// equal to nothing.
+    unique_size: u32,
+}
+
+impl IndexFiller {
+    pub(super) fn new(index: Index) -> Self {
+        Self { index, bytes: Vec::new(), entries: Vec::new(), is_started: false }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Errors
+    /// [`Error::KeyTooLong`]; those of [`IndexFiller::finish`].
+    pub(super) fn push(
+        &mut self,
+        editor: &mut Editor<'_, '_>,
+        values: &[ValueRef<'_>],
+        row_key: &[u8],
+    ) -> Result<()> {
+        if self.bytes.len() >= GATHERED_SIZE {
+            self.insert_part(editor)?;
+        }
+        let (prefix, has_null) = index_entries::prefix(&self.index, values);
+        let size = prefix.len() + row_key.len();
+        read::check_size(editor.shared.page_size, size)?;
+        let unique_size = if self.index.unique && !has_null { prefix.len() as u32 } else { 0 };
+        let start = self.bytes.len();
+        self.entries.push(Entry { start, size: size as u32, unique_size });
+        self.bytes.extend_from_slice(&prefix);
+        self.bytes.extend_from_slice(row_key);
+        Ok(())
+    }
+
+    fn entry(&self, entry: Entry) -> &[u8] {
+        &self.bytes[entry.start..entry.start + entry.size as usize]
+    }
+
+    fn sort(&mut self) -> Result<()> {
+        let mut entries = std::mem::take(&mut self.entries);
+        entries.sort_unstable_by(|left, right| self.entry(*left).cmp(self.entry(*right)));
+        self.entries = entries;
+        let is_repeated = self.entries.windows(2).any(|pair| {
+            let size = pair[1].unique_size as usize;
+            size > 0 && self.entry(pair[0]).get(..size) == self.entry(pair[1]).get(..size)
+        });
+        if is_repeated {
+            return Err(Error::Conflict { constraint: self.index.name.clone() });
+        }
+        Ok(())
+    }
+
+    fn insert_part(&mut self, editor: &mut Editor<'_, '_>) -> Result<()> {
+        self.sort()?;
+        self.is_started = true;
+        let tree = self.index.tree();
+        for &entry in &self.entries {
+            let bytes = self.entry(entry);
+            let unique = &bytes[..entry.unique_size as usize];
+            if !unique.is_empty() {
+                index_entries::refuse_prefix(editor, &self.index, unique)?;
+            }
+            tree.insert(editor, bytes, &[])?;
+        }
+        self.bytes.clear();
+        self.entries.clear();
+        Ok(())
+    }
+
+    /// Enters what is left.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when rows are equal in a unique index; the device's failure.
+    pub(super) fn finish(mut self, editor: &mut Editor<'_, '_>) -> Result<()> {
+        if self.is_started {
+            return self.insert_part(editor);
+        }
+        self.sort()?;
+        let mut builder = Builder::new(self.index.tree(), editor.shared.page_size);
+        for &entry in &self.entries {
+            builder.push(editor, self.entry(entry), &[])?;
+        }
+        builder.finish(editor)
+    }
+}

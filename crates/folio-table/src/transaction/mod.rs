@@ -1,0 +1,289 @@
+//! Transactions: many changes that happen together or not at all.
+//!
+//! One transaction writes at a time; it sees its own changes over the newest
+//! committed state. Commit puts the changed pages and a commit record into the
+//! log in one write, makes them the newest versions, lets the next writer in,
+//! and only then waits for the log to be durable: so committers that come
+//! together share one sync. Snapshots see a commit once it is durable.
+//!
+//! A dropped transaction leaves nothing behind. An operation that fails half-way
+//! leaves the transaction fit for nothing but [`Transaction::rollback`] or the
+//! return to a savepoint.
+
+mod definition;
+pub(crate) mod edit;
+pub(crate) mod index_entries;
+mod index_filler;
+mod load;
+mod rows;
+mod statistics;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::catalog::{Catalog, Table};
+use crate::error::{Error, Result};
+use crate::ids::{BlockId, Lsn, PageId, TreeId};
+use crate::options::Synchronous;
+use crate::page;
+use crate::row::RowEncoder;
+use crate::shared::Shared;
+use crate::snapshots::CommitPoint;
+use crate::wal::record::{Batch, Commit, LogPosition};
+use edit::{Edit, Editor, Mark, Seen};
+
+pub use definition::IndexDefinition;
+pub use load::Load;
+pub(crate) use statistics::row_count;
+
+/// Images gathered before they are written.
+const BATCH_SIZE: usize = 1 << 20;
+
+/// A transaction that writes. Dropped without [`Transaction::commit`] it is rolled back.
+#[derive(Debug)]
+pub struct Transaction {
+    shared: Arc<Shared>,
+    /// `None` once it has ended.
+    edit: Option<Edit>,
+    has_failed: bool,
+    savepoints: Vec<Mark>,
+    /// The catalog as this transaction has changed it.
+    own_catalog: Option<Arc<Catalog>>,
+    encoder: RowEncoder,
+    /// The next hidden row number of tables without a key.
+    row_numbers: HashMap<TreeId, i64>,
+}
+
+/// A place to return to. Those made after it are gone when it is returned to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Savepoint(usize);
+
+impl Transaction {
+    pub(crate) fn begin(shared: &Arc<Shared>) -> Result<Self> {
+        let writer = shared.take_writer(shared.options.timeout)?;
+        Ok(Self {
+            shared: Arc::clone(shared),
+            edit: Some(Edit::begin(shared, writer)),
+            has_failed: false,
+            savepoints: Vec::new(),
+            own_catalog: None,
+            encoder: RowEncoder::default(),
+            row_numbers: HashMap::new(),
+        })
+    }
+
+    /// A table by name, as this transaction sees it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; what the pages say.
+    pub fn table(&self, name: &str) -> Result<Arc<Table>> {
+        self.catalog()?.table(name)
+    }
+
+    /// All tables, by name.
+    ///
+    /// # Errors
+    /// What the pages say.
+    pub fn tables(&self) -> Result<Vec<Arc<Table>>> {
+        Ok(self.catalog()?.tables().cloned().collect())
+    }
+
+    fn catalog(&self) -> Result<Arc<Catalog>> {
+        match &self.own_catalog {
+            Some(catalog) => Ok(Arc::clone(catalog)),
+            None => Catalog::cached(&self.shared, &self.seen(), &self.edit_ref().state),
+        }
+    }
+
+    /// The table as it is now: the one given may be from before a change of its definition.
+    pub(crate) fn current(&self, table: &Arc<Table>) -> Result<Arc<Table>> {
+        if table.version == self.edit_ref().state.catalog_version {
+            return Ok(Arc::clone(table));
+        }
+        self.catalog()?.current(table)
+    }
+
+    fn edit_ref(&self) -> &Edit {
+        self.edit.as_ref().expect("only ending the transaction takes it")
+    }
+
+    pub(crate) fn seen(&self) -> Seen<'_, '_> {
+        Seen { shared: &self.shared, edit: self.edit_ref() }
+    }
+
+    /// Runs one operation. If it fails otherwise than by a refusal of its input,
+    /// pages may be half-way changed, and the transaction goes no further.
+    fn change<T>(&mut self, operation: impl FnOnce(&mut Editor<'_, '_>) -> Result<T>) -> Result<T> {
+        if self.has_failed {
+            return Err(Error::TransactionFailed);
+        }
+        let edit = self.edit.as_mut().expect("only ending the transaction takes it");
+        let result = operation(&mut Editor { shared: &self.shared, edit });
+        self.has_failed = result.is_err();
+        result
+    }
+
+    /// Makes a savepoint.
+    pub fn savepoint(&mut self) -> Savepoint {
+        let edit = self.edit.as_mut().expect("only ending the transaction takes it");
+        self.savepoints.push(edit.mark());
+        Savepoint(self.savepoints.len() - 1)
+    }
+
+    /// Takes back what has changed since a savepoint, which stays.
+    ///
+    /// # Errors
+    /// [`Error::InvalidInput`] when it is gone.
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
+        self.check_savepoint(savepoint)?;
+        let edit = self.edit.as_mut().expect("only ending the transaction takes it");
+        while let Some(mark) = self.savepoints.pop() {
+            edit.return_to(&self.shared, &mark);
+            edit.release(&self.shared, &mark);
+            if self.savepoints.len() == savepoint.0 {
+                break;
+            }
+        }
+        self.savepoints.push(edit.mark());
+        self.has_failed = false;
+        self.own_catalog = None;
+        self.row_numbers.clear();
+        if self.edit_ref().state.catalog_version != self.edit_ref().writer.state.catalog_version {
+            self.own_catalog = Some(Arc::new(Catalog::read(&self.seen(), &self.edit_ref().state)?));
+        }
+        Ok(())
+    }
+
+    /// Gives up a savepoint and those made after it; their changes stay.
+    ///
+    /// # Errors
+    /// [`Error::InvalidInput`] when it is gone.
+    pub fn release(&mut self, savepoint: Savepoint) -> Result<()> {
+        self.check_savepoint(savepoint)?;
+        let edit = self.edit.as_mut().expect("only ending the transaction takes it");
+        while self.savepoints.len() > savepoint.0
+            && let Some(mark) = self.savepoints.pop()
+        {
+            edit.release(&self.shared, &mark);
+        }
+        Ok(())
+    }
+
+    fn check_savepoint(&self, savepoint: Savepoint) -> Result<()> {
+        if savepoint.0 < self.savepoints.len() {
+            return Ok(());
+        }
+        let what = format!("savepoint {} is gone; make another", savepoint.0);
+        Err(Error::InvalidInput { what })
+    }
+
+    /// Takes everything back. The same as dropping the transaction.
+    pub fn rollback(self) {}
+
+    /// Makes everything permanent.
+    ///
+    /// # Errors
+    /// The system's refusal, after which nothing of the transaction remains, or
+    /// [`Error::TransactionFailed`]. When a sync fails, whether the transaction
+    /// survives a loss of power is not known, and writes are refused from then on.
+    pub fn commit(mut self) -> Result<()> {
+        if self.has_failed {
+            return Err(Error::TransactionFailed);
+        }
+        self.write_statistics()?;
+        let Some(edit) = self.edit.take() else { return Ok(()) };
+        if edit.changed.is_empty() && edit.state == edit.writer.state {
+            self.shared.give_writer_back(edit.discard(&self.shared));
+            return Ok(());
+        }
+        let commit = self.log_and_publish(edit)?;
+        self.make_durable(commit)?;
+        self.shared.checkpoint_if_due()
+    }
+
+    /// Logs the transaction, makes its versions the newest, and lets the next
+    /// writer in. On failure nothing of it remains.
+    fn log_and_publish(&self, mut edit: Edit) -> Result<CommitPoint> {
+        let shared = &*self.shared;
+        edit.state.transaction += 1;
+        let (slots, position) = match log(shared, &edit) {
+            Ok(logged) => logged,
+            Err(error) => {
+                shared.give_writer_back(edit.discard(shared));
+                return Err(error);
+            }
+        };
+        let commit = CommitPoint { end: position.end, state: edit.state };
+        let mut writer = edit.end(shared);
+        for (page, slot, lsn) in slots {
+            shared.blocks.versions.set_logged(slot, lsn);
+            writer.publish(shared, page, slot, commit.end);
+        }
+        writer.state = commit.state;
+        writer.position = position;
+        *shared.blocks.position() = position;
+        shared.blocks.wal.set_written(commit.end);
+        shared.give_writer_back(writer);
+        Ok(commit)
+    }
+
+    fn make_durable(&self, commit: CommitPoint) -> Result<()> {
+        let switches = self.shared.blocks.switches;
+        let waits = self.shared.options.synchronous == Synchronous::Full;
+        if waits && !switches.acknowledge_before_sync() {
+            self.shared.blocks.wal.sync_to(commit.end)?;
+        }
+        self.shared.snapshots.show(commit);
+        Ok(())
+    }
+}
+
+/// A page's slot, and the position of its image in the log.
+type Logged = (PageId, u32, Lsn);
+
+/// Writes the images that are not in the log yet, and the commit record.
+fn log(shared: &Shared, edit: &Edit) -> Result<(Vec<Logged>, LogPosition)> {
+    let mut changed: Vec<(PageId, u32)> =
+        edit.changed.iter().map(|(&page, version)| (page, version.slot)).collect();
+    changed.sort_unstable();
+    let mut batch = shared.blocks.wal.batch(*shared.blocks.position());
+    let mut commit = Commit { state: edit.state, images_from: batch.start(), listed: Vec::new() };
+    let mut logged = Vec::with_capacity(changed.len());
+    for (page, slot) in changed {
+        let lsn = match shared.pool.pin_dirty(BlockId::version(slot))? {
+            Some(mut guard) => {
+                page::set_lsn(&mut guard, batch.position().end);
+                let lsn = batch.add_image(&guard, page);
+                guard.mark_clean();
+                lsn
+            }
+            None => {
+                let lsn = shared.blocks.versions.logged_at(slot);
+                commit.listed.push((page, lsn));
+                lsn
+            }
+        };
+        logged.push((page, slot, lsn));
+        write_if_large(shared, &mut batch)?;
+    }
+    batch.add_commit(&commit);
+    shared.blocks.wal.write(&batch)?;
+    Ok((logged, batch.position()))
+}
+
+fn write_if_large(shared: &Shared, batch: &mut Batch) -> Result<()> {
+    if batch.bytes().len() < BATCH_SIZE {
+        return Ok(());
+    }
+    shared.blocks.wal.write(batch)?;
+    *batch = shared.blocks.wal.batch(batch.position());
+    Ok(())
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if let Some(edit) = self.edit.take() {
+            self.shared.give_writer_back(edit.discard(&self.shared));
+        }
+    }
+}

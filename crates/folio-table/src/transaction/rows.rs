@@ -1,0 +1,237 @@
+//! Changing rows, one at a time.
+//!
+//! Everything that can be refused is refused before the first page changes.
+
+use std::sync::Arc;
+
+use folio_types::{Value, ValueRef, key};
+
+use super::Transaction;
+use super::index_entries;
+use crate::btree::Cursor;
+use crate::catalog::Table;
+use crate::error::{Error, Result};
+use crate::page::node::Node;
+use crate::read;
+use crate::row::{Row, RowEncoder, chained};
+use crate::shared::Pages;
+use crate::transaction::edit::Editor;
+
+impl Transaction {
+    /// The row with this key, as this transaction sees it.
+    ///
+    /// # Errors
+    /// [`Error::ValueCount`] and [`Error::TypeMismatch`] for the key; what the pages say.
+    pub fn get(&self, table: &Arc<Table>, key: &[ValueRef<'_>]) -> Result<Option<Row<'_>>> {
+        let table = self.current(table)?;
+        read::get(&self.seen(), &table, key)
+    }
+
+    /// How many rows a table has, this transaction's changes counted.
+    ///
+    /// # Errors
+    /// What the pages say.
+    pub fn row_count(&self, table: &Table) -> Result<u64> {
+        let edit = self.edit_ref();
+        let before = super::statistics::row_count(&self.seen(), &edit.state, table.id)?;
+        let change = edit.row_counts.get(&table.id).copied().unwrap_or(0);
+        Ok(before.saturating_add_signed(change))
+    }
+
+    /// Inserts a row, given in the order of the columns. Returns the hidden row
+    /// number where the table has no key.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`], [`Error::TypeMismatch`], [`Error::ValueCount`],
+    /// [`Error::KeyTooLong`], [`Error::RowTooLong`]: nothing has changed. What
+    /// the pages say: the transaction must return to where it was.
+    pub fn insert(&mut self, table: &Arc<Table>, values: &[ValueRef<'_>]) -> Result<Option<i64>> {
+        let table = self.current(table)?;
+        let row_number = self.next_row_number(&table)?;
+        let mut encoder = std::mem::take(&mut self.encoder);
+        let result = self.insert_encoded(&table, values, row_number, &mut encoder);
+        self.encoder = encoder;
+        result?;
+        Ok(table.layout.has_row_number.then_some(row_number))
+    }
+
+    fn insert_encoded(
+        &mut self,
+        table: &Table,
+        values: &[ValueRef<'_>],
+        row_number: i64,
+        row: &mut RowEncoder,
+    ) -> Result<()> {
+        row.encode(&table.schema, &table.layout, values, row_number)?;
+        read::check_key_size(self.shared.page_size, &row.key)?;
+        self.refuse_conflict(table, values, &row.key, None)?;
+        self.change(|editor| {
+            let value = chained::store(editor, table.id, row.key.len(), &row.value)?;
+            if !table.tree().insert(editor, &row.key, &value)? {
+                chained::release(editor, table.tree(), &value)?;
+                return Ok(false);
+            }
+            for index in &table.indexes {
+                index_entries::add(editor, index, values, &row.key)?;
+            }
+            *editor.edit.row_counts.entry(table.id).or_default() += 1;
+            Ok(true)
+        })
+        .and_then(|is_inserted| match is_inserted {
+            true => Ok(()),
+            false => Err(Error::Conflict { constraint: table.schema.name.clone() }),
+        })
+    }
+
+    /// Replaces the row with this key by another, whose key may differ. `false`
+    /// when there is no such row.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`].
+    pub fn update(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[ValueRef<'_>],
+        values: &[ValueRef<'_>],
+    ) -> Result<bool> {
+        let table = self.current(table)?;
+        let old_key = read::encode_key(&table, key)?;
+        let mut encoder = std::mem::take(&mut self.encoder);
+        let result = self.update_encoded(&table, &old_key, values, &mut encoder);
+        self.encoder = encoder;
+        result
+    }
+
+    fn update_encoded(
+        &mut self,
+        table: &Table,
+        old_key: &[u8],
+        values: &[ValueRef<'_>],
+        row: &mut RowEncoder,
+    ) -> Result<bool> {
+        let row_number = crate::row::row_number(&table.layout, old_key).unwrap_or_default();
+        row.encode(&table.schema, &table.layout, values, row_number)?;
+        read::check_key_size(self.shared.page_size, &row.key)?;
+        let tree = table.tree();
+        let Some(stored) = self.stored(table, old_key)? else { return Ok(false) };
+        if row.key != old_key && tree.get(&self.seen(), &row.key)?.is_some() {
+            return Err(Error::Conflict { constraint: table.schema.name.clone() });
+        }
+        self.refuse_conflict(table, values, &row.key, Some(old_key))?;
+        self.change(|editor| {
+            move_entries(editor, table, (old_key, &stored), (&row.key, values))?;
+            chained::release(editor, tree, &stored)?;
+            let value = chained::store(editor, table.id, row.key.len(), &row.value)?;
+            if row.key == old_key {
+                tree.replace(editor, old_key, &value)?;
+            } else {
+                tree.delete(editor, old_key)?;
+                tree.insert(editor, &row.key, &value)?;
+            }
+            Ok(true)
+        })
+    }
+
+    /// Deletes the row with this key; `false` when there is none.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`].
+    pub fn delete(&mut self, table: &Arc<Table>, key: &[ValueRef<'_>]) -> Result<bool> {
+        let table = self.current(table)?;
+        let key = read::encode_key(&table, key)?;
+        let Some(stored) = self.stored(&table, &key)? else { return Ok(false) };
+        self.change(|editor| {
+            let whole = chained::load(editor, table.tree(), &stored)?;
+            let value = whole.as_deref().unwrap_or(&stored);
+            for index in &table.indexes {
+                index_entries::remove(editor, &table, index, &key, value)?;
+            }
+            chained::release(editor, table.tree(), &stored)?;
+            table.tree().delete(editor, &key)?;
+            *editor.edit.row_counts.entry(table.id).or_default() -= 1;
+            Ok(true)
+        })
+    }
+
+    /// A row's value as it stands in its leaf.
+    fn stored(&self, table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let found = table.tree().get(&self.seen(), key)?;
+        Ok(found.map(|(page, range)| page[range].to_vec()))
+    }
+
+    fn refuse_conflict(
+        &mut self,
+        table: &Table,
+        values: &[ValueRef<'_>],
+        key: &[u8],
+        own_key: Option<&[u8]>,
+    ) -> Result<()> {
+        if self.has_failed {
+            return Err(Error::TransactionFailed);
+        }
+        if table.indexes.is_empty() {
+            return Ok(());
+        }
+        let edit = self.edit.as_mut().expect("only ending the transaction takes it");
+        let editor = Editor { shared: &self.shared, edit };
+        for index in &table.indexes {
+            let size = index_entries::prefix(index, values).0.len() + key.len();
+            read::check_size(editor.shared.page_size, size)?;
+            index_entries::check_unique(&editor, index, values, own_key)?;
+        }
+        // A taken key must be seen before the first index changes.
+        if own_key.is_none() && table.tree().get(&editor, key)?.is_some() {
+            return Err(Error::Conflict { constraint: table.schema.name.clone() });
+        }
+        Ok(())
+    }
+
+    /// The next hidden row number: one more than the greatest there is.
+    fn next_row_number(&mut self, table: &Table) -> Result<i64> {
+        if !table.layout.has_row_number {
+            return Ok(0);
+        }
+        let next = match self.row_numbers.get(&table.id) {
+            Some(next) => *next,
+            None => last_row_number(&self.seen(), table)?.map_or(1, |last| last.saturating_add(1)),
+        };
+        self.row_numbers.insert(table.id, next.saturating_add(1));
+        Ok(next)
+    }
+}
+
+pub(crate) fn last_row_number<'s>(pages: &impl Pages<'s>, table: &Table) -> Result<Option<i64>> {
+    let mut cursor = Cursor::backward(table.tree(), pages, None)?;
+    while let Some(leaf) = cursor.next_leaf(pages)? {
+        let node = Node::new(&leaf);
+        if let Some(last) = node.len().checked_sub(1) {
+            let number = key::decode(&table.layout.key[0], &mut node.key(last));
+            let Some(Value::Integer(number)) = number else { return Err(table.misfit(0)) };
+            return Ok(Some(number));
+        }
+    }
+    Ok(None)
+}
+
+/// Moves a row's index entries from its old to its new self, where they differ.
+fn move_entries(
+    editor: &mut Editor<'_, '_>,
+    table: &Table,
+    (old_key, stored): (&[u8], &[u8]),
+    (key, values): (&[u8], &[ValueRef<'_>]),
+) -> Result<()> {
+    if table.indexes.is_empty() {
+        return Ok(());
+    }
+    let whole = chained::load(editor, table.tree(), stored)?;
+    let old_value = whole.as_deref().unwrap_or(stored);
+    for index in &table.indexes {
+        let old = index_entries::stored_prefix(table, index, old_key, old_value)?;
+        if old_key == key && old == index_entries::prefix(index, values).0 {
+            continue;
+        }
+        index_entries::remove(editor, table, index, old_key, old_value)?;
+        index_entries::add(editor, index, values, key)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,77 @@
+//! Row counts: kept with every transaction, so that counting costs nothing.
+//!
+//! The statistics are a tree: under a table's number (4 bytes, big endian) stand
+//! a 0 and the count (u64). It changes with the rows, in the same transaction, so
+//! every snapshot has its own true count.
+
+use super::Transaction;
+use crate::btree::Tree;
+use crate::error::Result;
+use crate::ids::TreeId;
+use crate::shared::Pages;
+use crate::state::State;
+use crate::transaction::edit::Editor;
+
+/// Rows of a table.
+///
+/// # Errors
+/// What the pages say.
+pub(crate) fn row_count<'s>(pages: &impl Pages<'s>, state: &State, table: TreeId) -> Result<u64> {
+    if !state.statistics_root.is_some() {
+        return Ok(0);
+    }
+    let tree = Tree { id: TreeId::STATISTICS, root: state.statistics_root };
+    let found = tree.get(pages, &table.0.to_be_bytes())?;
+    Ok(found.map_or(0, |(page, range)| decode(&page[range])))
+}
+
+fn decode(value: &[u8]) -> u64 {
+    value.get(1..9).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+}
+
+impl Transaction {
+    /// Brings the counts up to date, before the commit.
+    pub(super) fn write_statistics(&mut self) -> Result<()> {
+        let counts =
+            std::mem::take(&mut self.edit.as_mut().expect("the transaction runs").row_counts);
+        self.change(|editor| {
+            counts
+                .into_iter()
+                .filter(|(_, change)| *change != 0)
+                .try_for_each(|(table, change)| add(editor, table, change))
+        })
+    }
+}
+
+fn add(editor: &mut Editor<'_, '_>, table: TreeId, change: i64) -> Result<()> {
+    let count = row_count(editor, &editor.edit.state, table)?.saturating_add_signed(change);
+    let tree = root(editor)?;
+    let mut value = vec![0];
+    value.extend_from_slice(&count.to_le_bytes());
+    let key = table.0.to_be_bytes();
+    if !tree.replace(editor, &key, &value)? {
+        tree.insert(editor, &key, &value)?;
+    }
+    Ok(())
+}
+
+/// Forgets a table that is dropped.
+///
+/// # Errors
+/// What the pages say.
+pub(super) fn remove(editor: &mut Editor<'_, '_>, table: TreeId) -> Result<()> {
+    editor.edit.row_counts.remove(&table);
+    let tree = root(editor)?;
+    tree.delete(editor, &table.0.to_be_bytes())?;
+    Ok(())
+}
+
+fn root(editor: &mut Editor<'_, '_>) -> Result<Tree> {
+    let root = editor.edit.state.statistics_root;
+    if root.is_some() {
+        return Ok(Tree { id: TreeId::STATISTICS, root });
+    }
+    let tree = Tree::create(editor, TreeId::STATISTICS)?;
+    editor.edit.state.statistics_root = tree.root;
+    Ok(tree)
+}

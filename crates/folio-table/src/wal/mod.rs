@@ -1,0 +1,256 @@
+//! The write-ahead log: what a transaction changed, durable before it is acknowledged.
+//!
+//! A transaction's pages go into the log as images, and its commit record behind
+//! them; the data file gets them at a checkpoint. So until then the log is where
+//! the newest version of a page lives, and [`Wal::read_image`] fetches it back
+//! when the buffer pool has let it go.
+//!
+//! Positions ([`Lsn`]) grow for ever; the file holds those from the generation's
+//! base on. There is one writer: it holds the [`LogPosition`] and hands in whole
+//! batches. Committers then wait in [`Wal::sync_to`], where the first syncs for
+//! all that have written by then.
+
+mod header;
+pub(crate) mod record;
+pub(crate) mod scan;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use folio_file::File;
+
+pub(crate) use header::{LOG_HEADER_SIZE, LOG_START, LogHeader, SLOT_SPACING, Slot};
+use record::{Batch, LogPosition, RECORD_HEADER_SIZE, Record};
+
+use crate::error::{Error, Result};
+use crate::ids::{Lsn, PageId};
+use crate::options::Switches;
+
+/// The least and most the file grows by at once. Space that is there already
+/// spares the sync a change of metadata.
+const GROWTH_MIN: u64 = 64 << 10;
+const GROWTH_MAX: u64 = 8 << 20;
+
+/// An open log.
+#[derive(Debug)]
+pub(crate) struct Wal {
+    file: Arc<dyn File>,
+    name: String,
+    generation: Mutex<Generation>,
+    durability: Mutex<Durability>,
+    synced: Condvar,
+    /// Where the last whole transaction in the file ends.
+    written: AtomicU64,
+    switches: Switches,
+}
+
+/// What changes when the log begins again.
+#[derive(Debug, Clone, Copy)]
+struct Generation {
+    header: LogHeader,
+    /// The file's size.
+    size: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Durability {
+    durable: Lsn,
+    is_syncing: bool,
+    is_poisoned: bool,
+}
+
+impl Wal {
+    /// A log whose header has been read and whose records end, as far as they
+    /// are whole, at `end`.
+    pub(crate) fn new(
+        file: Arc<dyn File>,
+        name: String,
+        header: LogHeader,
+        size: u64,
+        end: Lsn,
+        switches: Switches,
+    ) -> Self {
+        Self {
+            file,
+            name,
+            generation: Mutex::new(Generation { header, size }),
+            durability: Mutex::new(Durability {
+                durable: header.base,
+                is_syncing: false,
+                is_poisoned: false,
+            }),
+            synced: Condvar::new(),
+            written: AtomicU64::new(end.0),
+            switches,
+        }
+    }
+
+    pub(crate) fn header(&self) -> LogHeader {
+        self.generation().header
+    }
+
+    /// An empty batch for records from `position` on.
+    pub(crate) fn batch(&self, position: LogPosition) -> Batch {
+        Batch::new(position, self.header().salt, self.durable())
+    }
+
+    /// Puts a batch into the file. Not durable yet.
+    ///
+    /// # Errors
+    /// The system's refusal: then nothing of it counts, and the same positions
+    /// may be written again.
+    pub(crate) fn write(&self, batch: &Batch) -> Result<()> {
+        self.refuse_if_poisoned()?;
+        let mut generation = self.generation();
+        let offset = LOG_START + batch.start().0 - generation.header.base.0;
+        let end = offset + batch.bytes().len() as u64;
+        if end > generation.size {
+            generation.size = self.grow(generation.size, end)?;
+        }
+        self.file.write_at(batch.bytes(), offset).map_err(Error::io("write", &self.name))
+    }
+
+    /// Makes the file longer, by zeros.
+    fn grow(&self, size: u64, end: u64) -> Result<u64> {
+        let target =
+            end.max(size + (size / 2).clamp(GROWTH_MIN, GROWTH_MAX)).next_multiple_of(4096);
+        let zeros = vec![0; (target - size).min(1 << 20) as usize];
+        let mut at = size;
+        while at < target {
+            let count = zeros.len().min((target - at) as usize);
+            self.file.write_at(&zeros[..count], at).map_err(Error::io("extend", &self.name))?;
+            at += count as u64;
+        }
+        Ok(target)
+    }
+
+    /// A transaction is whole in the file up to here: the next sync covers it.
+    pub(crate) fn set_written(&self, end: Lsn) {
+        self.written.store(end.0, Ordering::Release);
+    }
+
+    /// Where the last whole transaction ends.
+    pub(crate) fn written(&self) -> Lsn {
+        Lsn(self.written.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn durable(&self) -> Lsn {
+        self.durability().durable
+    }
+
+    /// Returns when everything before `end` is durable. Of those who wait at the
+    /// same time, one syncs for all.
+    ///
+    /// # Errors
+    /// [`Error::Io`] for the one whose sync failed, [`Error::Poisoned`] for the
+    /// others and for everybody from then on.
+    pub(crate) fn sync_to(&self, end: Lsn) -> Result<()> {
+        let mut state = self.durability();
+        loop {
+            if state.durable >= end {
+                return Ok(());
+            }
+            if state.is_poisoned {
+                return Err(Error::Poisoned { file: self.name.clone() });
+            }
+            if state.is_syncing {
+                state = self.synced.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            }
+            state.is_syncing = true;
+            drop(state);
+            let written = self.written();
+            let result = self.sync_file();
+            state = self.durability();
+            state.is_syncing = false;
+            self.synced.notify_all();
+            match result {
+                Ok(()) => state.durable = state.durable.max(written),
+                Err(error) => {
+                    state.is_poisoned = true;
+                    return Err(error);
+                }
+            }
+        }
+    }
+
+    fn sync_file(&self) -> Result<()> {
+        if self.switches.skip_log_sync() {
+            return Ok(());
+        }
+        self.file.sync_data().map_err(Error::io("sync", &self.name))
+    }
+
+    /// Refuses every write from now on: what is on the device is not known.
+    pub(crate) fn poison(&self) {
+        self.durability().is_poisoned = true;
+    }
+
+    /// # Errors
+    /// [`Error::Poisoned`] after a failed sync.
+    pub(crate) fn refuse_if_poisoned(&self) -> Result<()> {
+        if self.durability().is_poisoned && !self.switches.forgive_failed_sync() {
+            return Err(Error::Poisoned { file: self.name.clone() });
+        }
+        Ok(())
+    }
+
+    /// Begins again at the file's start, when the data file has everything.
+    ///
+    /// # Errors
+    /// The device's failure. The log is poisoned then: which of two generations
+    /// the device has is not known.
+    pub(crate) fn restart(&self, end: Lsn, salt: u64) -> Result<LogPosition> {
+        let header = self.header().successor(end, salt);
+        let result = self
+            .file
+            .write_at(&header.to_bytes(), header.offset())
+            .map_err(Error::io("write", &self.name))
+            .and_then(|()| self.sync_file());
+        if let Err(error) = result {
+            self.poison();
+            return Err(error);
+        }
+        self.generation().header = header;
+        self.durability().durable = end;
+        self.set_written(end);
+        Ok(LogPosition { end, chain: salt })
+    }
+
+    /// Reads a page's image back.
+    ///
+    /// # Errors
+    /// The device's failure, or damage.
+    pub(crate) fn read_image(&self, lsn: Lsn, id: PageId, page: &mut [u8]) -> Result<()> {
+        let header = self.header();
+        let damaged = |problem: String| Error::Corrupted {
+            file: self.name.clone(),
+            offset: (LOG_START + lsn.0).saturating_sub(header.base.0),
+            problem,
+        };
+        let Some(distance) = lsn.0.checked_sub(header.base.0) else {
+            return Err(damaged(format!("the image of page {id} is older than the log")));
+        };
+        let mut bytes = vec![0; RECORD_HEADER_SIZE + page.len()];
+        let count = self
+            .file
+            .read_at(&mut bytes, LOG_START + distance)
+            .map_err(Error::io("read", &self.name))?;
+        let record = Record::parse(&bytes[..count], lsn, header.salt)
+            .ok_or_else(|| damaged(format!("the image of page {id} is not whole")))?;
+        record.unpack(id, page).map_err(damaged)
+    }
+
+    /// Bytes between the base and the end.
+    pub(crate) fn size(&self, end: Lsn) -> u64 {
+        end.0 - self.header().base.0
+    }
+
+    fn generation(&self) -> MutexGuard<'_, Generation> {
+        self.generation.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn durability(&self) -> MutexGuard<'_, Durability> {
+        self.durability.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

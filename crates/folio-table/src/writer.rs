@@ -1,0 +1,140 @@
+//! What the one writer at a time knows, and passes on to the next.
+
+use std::collections::{HashSet, VecDeque};
+
+use foldhash::fast::RandomState;
+
+use crate::ids::{BlockId, Lsn, PageId};
+use crate::shared::Shared;
+use crate::state::State;
+use crate::versions::NO_SLOT;
+use crate::wal::record::LogPosition;
+
+/// The writer's knowledge. Whoever has it, a transaction or a checkpoint, is the writer.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    /// As of the last commit, durable or not.
+    pub(crate) state: State,
+    /// Behind the last commit.
+    pub(crate) position: LogPosition,
+    /// Pages with versions in the log: what a checkpoint copies.
+    pub(crate) logged: HashSet<PageId, RandomState>,
+    /// Versions that a newer one has replaced, oldest first.
+    superseded: VecDeque<Superseded>,
+    /// Slots let go of, with the number of the first snapshot that cannot be on
+    /// its way to them.
+    retired: VecDeque<(u64, u32)>,
+    free_slots: Vec<u32>,
+    next_slot: u32,
+    /// The greatest version a catalog ever had, committed or not.
+    pub(crate) catalog_version_max: u64,
+    /// The log's size at which the next checkpoint is tried.
+    pub(crate) checkpoint_at: u64,
+}
+
+/// A version that nobody needs once everybody reads as of `end` or later.
+#[derive(Debug, Clone, Copy)]
+struct Superseded {
+    end: Lsn,
+    slot: u32,
+    by: u32,
+}
+
+impl Writer {
+    pub(crate) fn new(state: State, position: LogPosition, checkpoint_at: u64) -> Self {
+        Self {
+            state,
+            position,
+            logged: HashSet::default(),
+            superseded: VecDeque::new(),
+            retired: VecDeque::new(),
+            free_slots: Vec::new(),
+            next_slot: NO_SLOT + 1,
+            catalog_version_max: state.catalog_version,
+            checkpoint_at,
+        }
+    }
+
+    /// Takes over what recovery has found: a later state, and slots given out.
+    pub(crate) fn recovered(&mut self, state: State, next_slot: u32) {
+        self.state = state;
+        self.catalog_version_max = state.catalog_version;
+        self.next_slot = next_slot;
+    }
+
+    /// A slot for a version of a page.
+    pub(crate) fn take_slot(&mut self, shared: &Shared, page: PageId) -> u32 {
+        let slot = self.free_slots.pop().unwrap_or_else(|| {
+            self.next_slot += 1;
+            self.next_slot - 1
+        });
+        shared.blocks.versions.begin(slot, page);
+        slot
+    }
+
+    /// Gives back the slot of a version that was never committed.
+    pub(crate) fn drop_private(&mut self, shared: &Shared, slot: u32) {
+        if shared.pool.discard(BlockId::version(slot)) {
+            self.free_slots.push(slot);
+        } else {
+            self.retired.push_back((0, slot));
+        }
+    }
+
+    /// Makes a version its page's newest; its image is in the log before `end`.
+    pub(crate) fn publish(&mut self, shared: &Shared, page: PageId, slot: u32, end: Lsn) {
+        let older = shared.blocks.versions.publish(page, slot);
+        self.logged.insert(page);
+        if older != NO_SLOT {
+            self.superseded.push_back(Superseded { end, slot: older, by: slot });
+        }
+    }
+
+    /// Lets go of versions that nobody can need any more.
+    ///
+    /// A version is needed by snapshots from before the commit that replaced it.
+    /// The queue is in the order of commits, so a page's oldest version always
+    /// comes first, and cutting it off its successor leaves a whole chain.
+    pub(crate) fn collect(&mut self, shared: &Shared) {
+        if !self.superseded.is_empty() {
+            let horizon = shared.snapshots.horizon();
+            while let Some(old) = self.superseded.front().copied() {
+                if old.end > horizon {
+                    break;
+                }
+                self.superseded.pop_front();
+                shared.blocks.versions.cut_older(old.by);
+                self.drop_private(shared, old.slot);
+            }
+        }
+        while let Some(&(number, slot)) = self.retired.front() {
+            if !shared.snapshots.have_ended_before(number)
+                || !shared.pool.discard(BlockId::version(slot))
+            {
+                break;
+            }
+            self.retired.pop_front();
+            self.free_slots.push(slot);
+        }
+    }
+
+    /// The data file has all pages now: no version is needed any more.
+    ///
+    /// A snapshot that reads as of the checkpoint may just have found a slot and
+    /// not yet its bytes. Such a slot leads to the data file, whose page is the
+    /// same, and is used again only after that snapshot has ended.
+    pub(crate) fn retire_all(&mut self, shared: &Shared) {
+        let number = shared.snapshots.next_number();
+        for old in std::mem::take(&mut self.superseded) {
+            self.drop_private(shared, old.slot);
+        }
+        for page in std::mem::take(&mut self.logged) {
+            shared.pool.discard(BlockId::page(page));
+            let slot = shared.blocks.versions.move_to_data_file(page);
+            if slot != NO_SLOT {
+                shared.pool.rename(BlockId::version(slot), BlockId::page(page));
+                self.retired.push_back((number, slot));
+            }
+        }
+    }
+}
