@@ -37,7 +37,7 @@ impl Delta {
     }
 
     /// Moves the entries from `offset` on back by `distance` bytes.
-    pub(crate) fn move_back(&mut self, offset: u64, distance: u64) {
+    pub(crate) fn move_by(&mut self, offset: u64, distance: u64) {
         for entry in self.entries.iter_mut().filter(|entry| entry.offset() >= offset) {
             *entry = entry.moved_by(distance);
         }

@@ -71,11 +71,12 @@ impl Entry {
         Self { place: self.place | if collided { COLLIDED } else { 0 }, ..self }
     }
 
-    /// The same line, further back in the file by `distance` bytes.
+    /// The same line, further back in the file by `distance` bytes, or further in
+    /// front by what the distance lacks to 2^64.
     #[must_use]
     pub(crate) fn moved_by(self, distance: u64) -> Self {
-        debug_assert!(self.offset() + distance <= MAX_OFFSET);
-        Self { place: self.place + distance, ..self }
+        debug_assert!(self.offset().wrapping_add(distance) <= MAX_OFFSET);
+        Self { place: self.place.wrapping_add(distance), ..self }
     }
 
     #[inline]
@@ -125,5 +126,6 @@ mod tests {
         );
         let tombstone = Entry::tombstone(9, 100, 5).moved_by(11);
         assert_eq!((tombstone.offset(), tombstone.is_tombstone(), tombstone.sum()), (111, true, 5));
+        assert_eq!(tombstone.moved_by(11_u64.wrapping_neg()), Entry::tombstone(9, 100, 5));
     }
 }

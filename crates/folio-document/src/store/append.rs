@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use folio_file::File;
+use folio_file::{File, Stat};
 
 use super::batch_record::BatchRecord;
 use crate::index::BlockSums;
@@ -48,21 +48,45 @@ pub(super) struct Appender {
     pub(super) sums: BlockSums,
     /// Sums of the blocks completed since the batch began.
     pub(super) blocks: Vec<u64>,
+    /// The data file as we left it.
+    pub(super) known: Option<Stat>,
+    /// Somebody else wrote to the file since the batch began.
+    pub(super) is_disturbed: bool,
 }
 
 impl Appender {
-    pub(super) fn new(data: Arc<dyn File>, record: BatchRecord, sums: BlockSums) -> Self {
-        Self { data, record, sums, blocks: Vec::new() }
+    pub(super) fn new(
+        data: Arc<dyn File>,
+        record: BatchRecord,
+        sums: BlockSums,
+        known: Option<Stat>,
+    ) -> Self {
+        Self { data, record, sums, blocks: Vec::new(), known, is_disturbed: false }
     }
 
     /// Announces a piece in the record, then appends it; answers where it starts.
     pub(super) fn append(&mut self, piece: &Piece) -> Result<u64, AppendError> {
         self.record.announce(&piece.sums).map_err(AppendError::Record)?;
-        let end = self.data.append(&piece.text).map_err(AppendError::Data)?;
-        let start = end - piece.text.len() as u64;
+        self.look();
+        let size = piece.text.len() as u64;
+        let appended = self.data.append(&piece.text);
+        let before = self.known;
+        self.known = self.data.stat().ok();
+        // More than we can have written is somebody else's.
+        let most = before.map_or(0, |before| before.size) + size;
+        self.is_disturbed |= self.known.is_none_or(|known| known.size > most);
+        let end = appended.map_err(AppendError::Data)?;
+        let start = end - size;
         self.data.start_writeback(start, end - start);
         self.sums.update(&piece.text, &mut self.blocks);
         Ok(start)
+    }
+
+    /// Notes whether the file still is as we left it.
+    pub(super) fn look(&mut self) {
+        let found = self.data.stat().ok();
+        self.is_disturbed |= found.is_none() || found != self.known;
+        self.known = found;
     }
 }
 

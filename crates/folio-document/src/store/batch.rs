@@ -4,6 +4,10 @@
 //! batch record says since before the first of them that they do not count yet.
 //! At commit the file is synced, the record closed and synced, and only then do
 //! readers see the batch.
+//!
+//! Somebody may edit the file meanwhile. As long as nothing of the batch is written,
+//! it begins again behind the edit. Later the batch counts if all of its lines still
+//! stand in the file, in order; else it fails, and what stands there stays.
 
 use std::mem;
 use std::sync::Arc;
@@ -17,10 +21,9 @@ use super::harvest::count_in;
 use super::publish::fault_error;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
-use crate::index::{
-    BlockSums, DELTA_LIMIT, Delta, Entry, IndexFault, Resolved, id_hash, line_sum, resolve,
-};
+use crate::index::{DELTA_LIMIT, Delta, Entry, IndexFault, Resolved, id_hash, line_sum, resolve};
 use crate::line;
+use crate::line::LineReader;
 use crate::options::Durability;
 use crate::report::BatchCounts;
 
@@ -80,7 +83,7 @@ impl LineBatch {
         writer.batch_owner = Some(thread::current().id());
         Ok(Self {
             store: Arc::clone(store),
-            appender: Some(Box::new(Appender::new(Arc::clone(&data), record, sums))),
+            appender: Some(Box::new(Appender::new(Arc::clone(&data), record, sums, writer.known))),
             data,
             thread: None,
             under_way_at: start,
@@ -160,6 +163,7 @@ impl LineBatch {
     #[cold]
     fn send_piece(&mut self) -> Result<()> {
         self.wait()?;
+        self.follow_edits()?;
         if self.thread.is_none() {
             let path = &self.store.paths.data;
             let started = AppendThread::start();
@@ -192,6 +196,7 @@ impl LineBatch {
     /// Writes what is left.
     fn write_rest(&mut self) -> Result<()> {
         self.wait()?;
+        self.follow_edits()?;
         if self.piece.text.is_empty() {
             return Ok(());
         }
@@ -203,6 +208,75 @@ impl LineBatch {
         self.note_landing(start)
     }
 
+    /// Begins again behind what is in the file now, if somebody has edited it and
+    /// nothing of the batch is written yet.
+    fn follow_edits(&mut self) -> Result<()> {
+        let store = Arc::clone(&self.store);
+        let appender = self.appender.as_mut().expect("no piece is on its way");
+        let found = store.files.stat(&store.paths.data).ok();
+        if self.sent != self.start || found == appender.known {
+            return Ok(());
+        }
+        let mut writer = store.any_writer();
+        let closed = appender.record.close(self.start, None);
+        closed.map_err(Error::io("write", &store.paths.batch))?;
+        store.follow_others(&mut writer)?;
+        let data = store.prepare_to_append(&mut writer)?;
+        let start = store.read_view().index.state.data_end;
+        let record = begin_record(&store, &mut writer, start)?;
+        let sums = writer.sums.take().expect("prepared to append");
+        let again = Appender::new(Arc::clone(&data), record, sums, writer.known);
+        self.appender = Some(Box::new(again));
+        self.entries.move_by(self.start, start.wrapping_sub(self.start));
+        (self.data, self.start, self.sent, self.under_way_at) = (data, start, start, start);
+        Ok(())
+    }
+
+    /// Before a batch counts: if somebody else wrote to the file since it began, are
+    /// all of its lines still there, in the file that has the name?
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when they are not.
+    fn check_disturbance(&mut self) -> Result<()> {
+        let path = &self.store.paths.data;
+        let appender = self.appender.as_mut().expect("no piece is on its way");
+        appender.look();
+        let named = self.store.files.stat(path).ok();
+        self.is_mixed |= appender.is_disturbed || named != appender.known;
+        if !self.is_mixed {
+            return Ok(());
+        }
+        // Whatever is undone from here on, the file is not cut: it is not only ours.
+        appender.is_disturbed = true;
+        let is_named = named.zip(appender.known).is_some_and(|(named, known)| {
+            (named.device, named.inode) == (known.device, known.inode)
+        });
+        if is_named && self.stands_whole().map_err(Error::io("read", path))? {
+            return Ok(());
+        }
+        Err(self.disturbed())
+    }
+
+    fn disturbed(&self) -> Error {
+        Error::Invalid(format!(
+            "{} was edited while a batch was written to it; what stands there stays, and the \
+             batch does not count; begin it again",
+            self.store.paths.data.display()
+        ))
+    }
+
+    /// Whether the batch's lines stand in the file, in order.
+    fn stands_whole(&self) -> std::io::Result<bool> {
+        let mut wanted = self.entries.entries().iter().map(|entry| entry.sum()).peekable();
+        let mut reader = LineReader::new(&*self.data, 0, self.data.stat()?.size);
+        while let (Some(sum), Some(line)) = (wanted.peek(), reader.next()?) {
+            if line.terminated && line_sum(line.text) == *sum {
+                wanted.next();
+            }
+        }
+        Ok(wanted.next().is_none())
+    }
+
     /// The piece sent last has landed where it was expected, or further back because
     /// somebody else appended in between, or it has not.
     fn note_landing(&mut self, start: std::result::Result<u64, AppendError>) -> Result<()> {
@@ -210,9 +284,9 @@ impl LineBatch {
         match start {
             Ok(start) if start == self.under_way_at => Ok(()),
             Ok(start) => {
-                let distance = start - self.under_way_at;
-                self.entries.move_back(self.under_way_at, distance);
-                self.sent += distance;
+                let distance = start.wrapping_sub(self.under_way_at);
+                self.entries.move_by(self.under_way_at, distance);
+                self.sent = self.sent.wrapping_add(distance);
                 self.is_mixed = true;
                 Ok(())
             }
@@ -229,6 +303,7 @@ impl LineBatch {
     /// Makes the batch durable and visible.
     pub(crate) fn commit(mut self) -> Result<BatchCounts> {
         self.write_rest()?;
+        self.check_disturbance()?;
         let store = Arc::clone(&self.store);
         let resolved = self.sync_and_resolve(&store)?;
         let mut writer = store.any_writer();
@@ -236,10 +311,15 @@ impl LineBatch {
         self.stage = Stage::Durable;
         let appender = *self.appender.take().expect("no piece is on its way");
         let counts = resolved.counts;
-        let taken = self.take_in(&mut writer, appender, resolved);
-        taken.map_err(|fault| fault_error(fault, &store.paths.data))?;
-        writer.known = self.data.stat().ok();
+        writer.known = appender.known;
         writer.unpublished = true;
+        if self.is_mixed {
+            writer.batch_record = Some(appender.record);
+            store.take_all_in(&mut writer)?;
+        } else {
+            let taken = self.take_in(&mut writer, appender, resolved);
+            taken.map_err(|fault| fault_error(fault, &store.paths.data))?;
+        }
         writer.sequence += 1;
         self.release(&mut writer);
         store.compact_if_worthwhile(&mut writer)?;
@@ -269,7 +349,10 @@ impl LineBatch {
             }),
         };
         synced.map_err(|error| store.poison(&store.paths.data, error))?;
-        resolved.map_err(|fault| fault_error(fault, &store.paths.data))
+        resolved.map_err(|fault| match fault {
+            IndexFault::Line { .. } if self.is_mixed => self.disturbed(),
+            fault => fault_error(fault, &store.paths.data),
+        })
     }
 
     /// Closes the record durably: from here on the lines up to `end` count.
@@ -292,12 +375,6 @@ impl LineBatch {
     ) -> Result<(), IndexFault> {
         let Appender { record, sums, blocks, .. } = appender;
         writer.batch_record = Some(record);
-        if self.is_mixed {
-            let end = self.data.stat()?.size;
-            let covered = self.store.read_view().index.state.data_end;
-            writer.sums = Some(BlockSums::resume(&*self.data, covered)?);
-            return self.store.take_in_range(writer, end);
-        }
         let mut view = self.store.write_view();
         let view = &mut *view;
         let segment = Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
@@ -325,9 +402,10 @@ impl LineBatch {
     /// Takes back what was written.
     fn abort(&mut self, writer: &mut Writer) -> Result<()> {
         let io = |action| Error::io(action, &self.store.paths.data);
-        let size = self.data.stat().map_err(io("read"))?.size;
-        let at_most = self.sent + self.piece.text.len() as u64;
-        if size > self.start && size <= at_most && !self.is_mixed {
+        let appender = self.appender.as_mut().expect("no piece is on its way");
+        appender.look();
+        let size = appender.known.map_or(0, |known| known.size);
+        if size > self.start && !appender.is_disturbed && !self.is_mixed {
             self.data.truncate(self.start).map_err(io("truncate"))?;
         }
         self.close_record(self.start, None)?;

@@ -5,14 +5,12 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use folio_file::{File, LockError, OpenMode};
 
 use super::batch_record::{BatchRecord, BatchSlot};
-use super::harvest::{Harvest, count_in};
-use super::intake::absorb;
+use super::harvest::count_in;
 use super::publish::fault_error;
 use super::view::Pending;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
 use crate::index::{BlockSums, resolve};
-use crate::line::LineReader;
 use crate::manifest::Manifest;
 use crate::options::Durability;
 use crate::report::Notice;
@@ -290,59 +288,8 @@ impl LineStore {
         Ok(())
     }
 
-    /// Appends pending lines to the file and takes them into the index.
-    pub(super) fn settle(&self, writer: &mut Writer) -> Result<()> {
-        if self.read_view().pending.is_empty() {
-            return Ok(());
-        }
-        let data = self.prepare_to_append(writer)?;
-        let expected = self.read_view().index.state.data_end;
-        let end = self.append_pending(writer, &*data)?;
-        let pending = std::mem::take(&mut self.write_view().pending);
-        let start = end - pending.bytes.len() as u64;
-        let settled = if start == expected {
-            self.take_in(writer, &pending, start)
-        } else {
-            self.take_in_range(writer, end) // somebody appended between our look and our write
-        };
-        settled.map_err(|fault| fault_error(fault, &self.paths.data))?;
-        writer.known = Some(data.stat().map_err(Error::io("read", &self.paths.data))?);
-        writer.data_unsynced = true;
-        writer.unpublished = true;
-        Ok(())
-    }
-
-    /// Writes the pending bytes; on failure the file is cut back and they stay pending.
-    fn append_pending(&self, writer: &mut Writer, data: &dyn File) -> Result<u64> {
-        let before = writer.known.map_or(0, |known| known.size);
-        let view = self.read_view();
-        match data.append(&view.pending.bytes) {
-            Ok(end) => {
-                data.start_writeback(before, end - before);
-                Ok(end)
-            }
-            Err(error) => {
-                let wrote = view.pending.bytes.len() as u64;
-                drop(view);
-                self.cut_back(writer, data, before, wrote);
-                Err(Error::io("append to", &self.paths.data)(error))
-            }
-        }
-    }
-
-    /// After a failed append: removes the part that was written, unless the file
-    /// grew by more than we can have written.
-    pub(super) fn cut_back(&self, writer: &mut Writer, data: &dyn File, size: u64, at_most: u64) {
-        if data.stat().is_ok_and(|stat| stat.size >= size && stat.size <= size + at_most) {
-            let _ = data.truncate(size);
-        }
-        writer.known = None; // look before the next write
-        writer.data = None;
-        writer.sums = None;
-    }
-
     /// Takes lines that now stand at `start` into the index.
-    fn take_in(
+    pub(super) fn take_in(
         &self,
         writer: &mut Writer,
         pending: &Pending,
@@ -364,26 +311,6 @@ impl LineStore {
             writer.index.spill(&mut view.index, &*segment)?;
         }
         Ok(())
-    }
-
-    /// Reads what stands between the indexed end and `end`, ours and others', into the index.
-    pub(super) fn take_in_range(
-        &self,
-        writer: &mut Writer,
-        end: u64,
-    ) -> Result<(), crate::index::IndexFault> {
-        let mut view = self.write_view();
-        let segment = Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
-        let start = view.index.state.data_end;
-        let mut reader = LineReader::new(&*segment.file, start, end);
-        let sums = writer.sums.as_mut().expect("prepared to append");
-        loop {
-            let (harvest, at_end) = Harvest::gather(&mut reader, 1 << 20)?;
-            absorb(&segment, &mut view.index, &mut writer.index, sums, harvest)?;
-            if at_end {
-                return Ok(());
-            }
-        }
     }
 
     /// Makes the file, and on the first time its name, durable.
@@ -416,6 +343,10 @@ impl LineStore {
             return Ok(());
         }
         let Some(data) = writer.data.clone() else { return Ok(()) };
+        // What somebody has edited since we wrote must not be published as indexed.
+        if writer.known.is_none() || self.files.stat(&self.paths.data).ok() != writer.known {
+            return Ok(());
+        }
         // A time of our own, to the nanosecond: an edit within the same tick of
         // the kernel's clock then still gives the file another time.
         let _ = data.set_modified(self.files.now());

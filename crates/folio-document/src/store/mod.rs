@@ -29,6 +29,7 @@ mod paths;
 mod publish;
 mod put;
 mod scan;
+mod settle;
 mod verify;
 mod view;
 

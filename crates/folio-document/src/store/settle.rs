@@ -1,0 +1,92 @@
+//! Pending lines go to the file.
+//!
+//! The file may be somebody else's by now: an editor renames another over it, `>>`
+//! makes it longer. Looking and appending are two calls, so what happens between
+//! them is looked for afterwards, before anything is acknowledged.
+
+use folio_file::File;
+
+use super::publish::fault_error;
+use super::{LineStore, Writer};
+use crate::error::{Error, Result};
+
+/// A file that keeps being replaced while we append is tried so often.
+const ATTEMPTS: usize = 5;
+
+impl LineStore {
+    /// Appends pending lines to the file and takes them into the index.
+    pub(super) fn settle(&self, writer: &mut Writer) -> Result<()> {
+        if self.read_view().pending.is_empty() {
+            return Ok(());
+        }
+        let io = |error| Error::io("read", &self.paths.data)(error);
+        for _ in 0..ATTEMPTS {
+            let data = self.prepare_to_append(writer)?;
+            let expected = self.read_view().index.state.data_end;
+            let end = self.append_pending(writer, &*data)?;
+            writer.known = Some(data.stat().map_err(io)?);
+            writer.data_unsynced = true;
+            writer.unpublished = true;
+            if !self.is_named(writer) {
+                writer.known = None; // our lines went to a file that has no name any more
+                continue;
+            }
+            let pending = std::mem::take(&mut self.write_view().pending);
+            let start = end - pending.bytes.len() as u64;
+            if start == expected {
+                let taken = self.take_in(writer, &pending, start);
+                return taken.map_err(|fault| fault_error(fault, &self.paths.data));
+            }
+            return self.take_all_in(writer);
+        }
+        Err(Error::Invalid(format!(
+            "{} keeps being replaced by another program; try again when that is done",
+            self.paths.data.display()
+        )))
+    }
+
+    /// Whether the file we have written to is still the one behind the path.
+    pub(super) fn is_named(&self, writer: &Writer) -> bool {
+        let named = self.files.stat(&self.paths.data).ok();
+        let inode_of = |stat: Option<folio_file::Stat>| stat.map(|stat| (stat.device, stat.inode));
+        inode_of(named) == inode_of(writer.known)
+    }
+
+    /// Somebody wrote between our look and our write: what stands in the file by now
+    /// is indexed from its first line on.
+    pub(super) fn take_all_in(&self, writer: &mut Writer) -> Result<()> {
+        self.reload(writer, true, &mut |_, _| true)?;
+        self.open_data(writer)?;
+        writer.data_unsynced = true;
+        Ok(())
+    }
+
+    /// Writes the pending bytes; on failure the file is cut back and they stay pending.
+    fn append_pending(&self, writer: &mut Writer, data: &dyn File) -> Result<u64> {
+        let before = writer.known.map_or(0, |known| known.size);
+        let view = self.read_view();
+        match data.append(&view.pending.bytes) {
+            Ok(end) => {
+                data.start_writeback(before, end - before);
+                Ok(end)
+            }
+            Err(error) => {
+                let wrote = view.pending.bytes.len() as u64;
+                drop(view);
+                self.cut_back(writer, data, before, wrote);
+                Err(Error::io("append to", &self.paths.data)(error))
+            }
+        }
+    }
+
+    /// After a failed append: removes the part that was written, unless the file
+    /// grew by more than we can have written.
+    pub(super) fn cut_back(&self, writer: &mut Writer, data: &dyn File, size: u64, at_most: u64) {
+        if data.stat().is_ok_and(|stat| stat.size >= size && stat.size <= size + at_most) {
+            let _ = data.truncate(size);
+        }
+        writer.known = None; // look before the next write
+        writer.data = None;
+        writer.sums = None;
+    }
+}
