@@ -51,7 +51,7 @@ impl Collection {
 
     /// As [`Collection::core`], for a write.
     #[inline]
-    fn writer(&self, py: Python<'_>) -> PyResult<&folio::Collection> {
+    pub(crate) fn writer(&self, py: Python<'_>) -> PyResult<&folio::Collection> {
         Marker::check(&self.place)?;
         self.core(py)
     }

@@ -14,6 +14,7 @@
 // Conversions speak to the interpreter through its C interface; each block argues.
 #![allow(unsafe_code)]
 
+mod arrow;
 mod batch;
 mod collection;
 mod database;
@@ -22,10 +23,12 @@ mod document;
 mod encode;
 mod error;
 mod fork;
+mod pipeline;
 mod progress;
 mod put_many;
 mod report;
 mod scan;
+mod transfer;
 
 use pyo3::prelude::*;
 
@@ -49,6 +52,8 @@ mod _foliodb {
     };
     #[pymodule_export]
     use super::scan::Scan;
+    #[pymodule_export]
+    use super::transfer::{check_document_id, derived_id, export_file, import_file};
 
     #[allow(non_upper_case_globals)] // Python's name for it
     #[pymodule_export]

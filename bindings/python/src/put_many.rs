@@ -1,7 +1,8 @@
 //! Many documents in one atomic batch.
 //!
 //! Documents are encoded a buffer at a time with the interpreter's lock held,
-//! because they are its objects; the batch takes each buffer without it.
+//! because they are its objects; the batch takes each buffer without it, in a
+//! thread of its own (`pipeline`).
 
 use std::borrow::Cow;
 
@@ -13,11 +14,12 @@ use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
 use crate::batch::Marker;
 use crate::encode::Encoder;
 use crate::error::{OrRaise, invalid};
+use crate::pipeline::{Lines, Pipeline};
 use crate::progress::Reporter;
 use crate::report::BatchCounts;
 
 /// Bytes of lines encoded before the batch takes them.
-const BUFFER_SIZE: usize = 1 << 20;
+const BUFFER_SIZE: usize = 256 << 10;
 
 /// Where the id of a document comes from.
 pub(crate) enum IdSource {
@@ -52,26 +54,6 @@ pub(crate) struct PutMany<'a> {
     pub(crate) progress: Option<Py<PyAny>>,
 }
 
-/// Lines one after another, with where each ends.
-#[derive(Default)]
-struct Lines {
-    text: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Lines {
-    fn drain_into(&mut self, batch: &mut folio::Batch) -> folio::Result<()> {
-        let mut start = 0;
-        for &end in &self.ends {
-            batch.put_line_trusted(&self.text[start..end])?;
-            start = end;
-        }
-        self.text.clear();
-        self.ends.clear();
-        Ok(())
-    }
-}
-
 impl PutMany<'_> {
     /// Puts all documents, or none when anything raises.
     pub(crate) fn run(mut self, documents: &Bound<'_, PyAny>) -> PyResult<BatchCounts> {
@@ -83,7 +65,7 @@ impl PutMany<'_> {
         let total = documents.len().unwrap_or(0) as u64;
         let _marker = Marker::new(self.place)?;
         let collection = self.collection;
-        let mut batch = py.detach(|| collection.batch()).or_raise()?;
+        let mut pipeline = Pipeline::new(py.detach(|| collection.batch()).or_raise()?);
         let mut count = 0;
         let mut take = |document: Bound<'_, PyAny>| -> PyResult<()> {
             self.encode(&document, &mut encoder, &mut lines.text)?;
@@ -92,18 +74,14 @@ impl PutMany<'_> {
             if lines.text.len() < BUFFER_SIZE {
                 return Ok(());
             }
-            py.detach(|| lines.drain_into(&mut batch)).or_raise()?;
+            py.detach(|| pipeline.take(&mut lines)).or_raise()?;
             reporter.check(count, total)
         };
         match documents.cast::<PyList>() {
             Ok(list) => list.iter().try_for_each(&mut take)?,
             Err(_) => documents.try_iter()?.try_for_each(|document| take(document?))?,
         }
-        let counts = py.detach(|| {
-            lines.drain_into(&mut batch)?;
-            batch.commit()
-        });
-        let counts = counts.or_raise()?;
+        let counts = py.detach(|| pipeline.commit(lines)).or_raise()?;
         reporter.check(count, count)?;
         Ok(counts.into())
     }

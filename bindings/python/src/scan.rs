@@ -5,13 +5,14 @@
 //! so that the first document comes soon, and stay small enough for the
 //! processor's cache. Memory does not grow with the collection.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use folio::ErrorCode;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyString};
+use pyo3::types::{PyCapsule, PyList, PyString};
 
+use crate::arrow;
 use crate::collection::Collection;
 use crate::decode::{Decoder, PausedCollector};
 use crate::document::{Document, Text, text_of};
@@ -41,11 +42,32 @@ pub(crate) struct Request {
 }
 
 /// What a Python predicate raised in the middle of a scan.
-type Raised = Arc<Mutex<Option<PyErr>>>;
+#[derive(Clone, Default)]
+pub(crate) struct Raised(Arc<Mutex<Option<PyErr>>>);
+
+impl Raised {
+    fn lock(&self) -> MutexGuard<'_, Option<PyErr>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, error: PyErr) {
+        *self.lock() = Some(error);
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.lock().is_some()
+    }
+
+    pub(crate) fn take(&self) -> Option<PyErr> {
+        self.lock().take()
+    }
+}
 
 /// The documents of a collection in file order: an iterator.
 #[pyclass(frozen, subclass, module = "foliodb._foliodb")]
 pub(crate) struct Scan {
+    collection: Py<Collection>,
+    request: Request,
     state: Mutex<State>,
 }
 
@@ -71,7 +93,8 @@ impl Scan {
         request: Request,
     ) -> PyResult<Self> {
         let raised = Raised::default();
-        let documents = documents(py, &collection, &request, &raised)?;
+        let core = collection.get().core(py)?;
+        let documents = py.detach(|| core.scan(scan_of(&request, &raised))).or_raise()?;
         let state = State {
             documents: Owned::new(documents),
             text: Text::default(),
@@ -84,7 +107,7 @@ impl Scan {
             has_filter: request.filter.is_some(),
             raised,
         };
-        Ok(Self { state: Mutex::new(state) })
+        Ok(Self { collection, request, state: Mutex::new(state) })
     }
 
     fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
@@ -94,22 +117,16 @@ impl Scan {
     }
 }
 
-/// The facade's documents for a request.
-pub(crate) fn documents(
-    py: Python<'_>,
-    collection: &Py<Collection>,
-    request: &Request,
-    raised: &Raised,
-) -> PyResult<folio::Documents> {
+/// A request as the facade takes it.
+pub(crate) fn scan_of(request: &Request, raised: &Raised) -> folio::Scan {
     let mut scan = folio::Scan::new().fields(request.fields.iter().cloned());
     if let Some(limit) = request.limit {
         scan = scan.limit(limit);
     }
     if let Some(filter) = &request.filter {
-        scan = scan.filter(accept(Arc::clone(filter), Arc::clone(raised)));
+        scan = scan.filter(accept(Arc::clone(filter), raised.clone()));
     }
-    let core = collection.get().core(py)?;
-    py.detach(|| core.scan(scan)).or_raise()
+    scan
 }
 
 /// A Python predicate as the facade takes it. What it raises is kept, and the
@@ -128,7 +145,7 @@ fn accept(
             filter.bind(py).call1((value,))?.is_truthy()
         });
         answer.unwrap_or_else(|error| {
-            *raised.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error);
+            raised.set(error);
             true
         })
     }
@@ -156,6 +173,7 @@ impl State {
         match self.form {
             Form::Dict => self.decoder.decode(py, &self.text[line]).map(Some),
             Form::Lazy => {
+                let _paused = PausedCollector::new(py);
                 let document = Document::new(Arc::clone(&self.text), start, end);
                 Ok(Some(Bound::new(py, document)?.into_any()))
             }
@@ -187,9 +205,7 @@ impl State {
             }
             Ok(text)
         });
-        if let Some(error) =
-            self.raised.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
-        {
+        if let Some(error) = self.raised.take() {
             self.ends.clear();
             self.next = 0;
             return Err(error);
@@ -246,6 +262,26 @@ impl Scan {
             }
         }
         Ok(list)
+    }
+
+    /// The documents as a stream of Arrow record batches, from the first on, whatever
+    /// the scan has yielded before; see `foliodb.Scan`.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // A request is a wish (the protocol says so); consumers cast what they get.
+        drop(requested_schema);
+        let collection = self.collection.get().core(py)?.clone();
+        arrow::stream(py, arrow::Source::new(collection, self.request.clone()))
+    }
+
+    /// The columns of that stream.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let collection = self.collection.get().core(py)?.clone();
+        arrow::schema(py, &arrow::Source::new(collection, self.request.clone()))
     }
 
     /// Bytes of the data gone through so far, and in all.

@@ -16,6 +16,9 @@ from __future__ import annotations
 
 import os as _os
 from collections.abc import Mapping as _Mapping
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 from . import _foliodb
 from ._foliodb import Document, unpack
@@ -38,6 +41,11 @@ from .errors import (
     UnsupportedError,
 )
 
+if _TYPE_CHECKING:
+    from .dataset import Dataset
+    from .exchange import from_hf, read, to_folio, to_hf
+    from .streaming import StreamingDataset
+
 __version__: str = _foliodb.__version__
 
 __all__ = [
@@ -47,6 +55,7 @@ __all__ = [
     "ConflictError",
     "CorruptedError",
     "Database",
+    "Dataset",
     "Document",
     "DocumentSyntaxError",
     "FolioError",
@@ -57,11 +66,37 @@ __all__ = [
     "PoisonedError",
     "ReadOnlyError",
     "Scan",
+    "StreamingDataset",
     "TypeMismatchError",
     "UnsupportedError",
+    "from_hf",
     "open",
+    "read",
+    "to_folio",
+    "to_hf",
     "unpack",
 ]
+
+# What not every program uses, by the module that has it.
+_LATER = {
+    "Dataset": "dataset",
+    "StreamingDataset": "streaming",
+    "from_hf": "exchange",
+    "read": "exchange",
+    "to_folio": "exchange",
+    "to_hf": "exchange",
+    "zds": "zds",
+}
+
+
+def __getattr__(name: str) -> _Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'foliodb' has no attribute {name!r}")
+    module = _import_module(f".{_LATER[name]}", __name__)
+    value = module if name == "zds" else getattr(module, name)
+    globals()[name] = value
+    return value
+
 
 _Mapping.register(Document)
 

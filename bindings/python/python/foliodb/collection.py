@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any, Literal, overload
 
 from . import _foliodb
 
+if TYPE_CHECKING:
+    import duckdb
+    import pandas
+    import polars
+    import pyarrow
+
+    from .dataset import Dataset
+    from .streaming import StreamingDataset
+
 Filter = Callable[[dict[str, Any]], object]
+Progress = Callable[[int, int], object]
 
 # How much of a collection a notebook shows.
 _SHOWN_DOCUMENTS = 10
@@ -22,7 +33,30 @@ class Scan(_foliodb.Scan):
 
     An iterator: memory does not grow with the collection. `next_batch(n)` gives
     the next `n` documents as a list; `progress()` how many bytes of how many are done.
+
+    It is also an Arrow stream (`__arrow_c_stream__`): `polars.DataFrame(scan)`,
+    `pyarrow.table(scan)`, `SELECT … FROM scan` in DuckDB, and the methods below. Every
+    document is looked at before the types of the columns are settled: integers are
+    `int64` (or `uint64`), fractions `double`, objects structs, arrays lists; where
+    types are mixed, or integers larger, the column holds JSON text. Columns always
+    begin with the first document, whatever was iterated before.
     """
+
+    def arrow(self) -> pyarrow.Table:
+        """The documents as a pyarrow table (needs pyarrow)."""
+        import pyarrow
+
+        return pyarrow.table(self)
+
+    def df(self) -> pandas.DataFrame:
+        """The documents as a pandas frame (needs pandas and pyarrow)."""
+        return self.arrow().to_pandas()
+
+    def pl(self) -> polars.DataFrame:
+        """The documents as a polars frame (needs polars)."""
+        import polars
+
+        return polars.DataFrame(self)
 
 
 class Collection(_foliodb.Collection):
@@ -49,11 +83,8 @@ class Collection(_foliodb.Collection):
         many. `decimal` makes fractions `decimal.Decimal`, with the digits of the file.
         `lazy` yields `Document`s, which parse what is looked at and nothing else.
         """
-        if isinstance(fields, str):
-            fields = [fields]
-        fields = None if fields is None else list(fields)
         return Scan(
-            self, fields, filter=filter, limit=limit, decimal=decimal, lazy=lazy
+            self, _names(fields), filter=filter, limit=limit, decimal=decimal, lazy=lazy
         )
 
     def scan_raw(
@@ -64,8 +95,116 @@ class Collection(_foliodb.Collection):
         limit: int | None = None,
     ) -> Scan:
         """As `scan`, with the exact line of each document as a `str`."""
-        fields = None if fields is None else list(fields)
-        return Scan(self, fields, filter=filter, limit=limit, raw=True)
+        return Scan(self, _names(fields), filter=filter, limit=limit, raw=True)
+
+    def import_file(
+        self,
+        source: str | os.PathLike[str] | IO[Any],
+        *,
+        format: Literal["jsonl", "json", "csv"] | None = None,
+        id_field: str | None = None,
+        generate_ids: bool = False,
+        on_conflict: Literal["replace", "skip", "error"] = "replace",
+        delimiter: str | None = None,
+        columns: Iterable[str] | None = None,
+        infer_types: bool = True,
+        rejected_path: str | os.PathLike[str] | None = None,
+        restart: bool = False,
+        progress: Progress | bool | None = None,
+    ) -> _foliodb.ImportReport:
+        """Imports a file, by path or open, also one compressed with gzip or zstd.
+
+        The format is told by the name and the first bytes unless given. `id_field`
+        names the field that holds the id (`_id` otherwise); `generate_ids` gives one
+        to records without. Records that cannot become documents are counted, and
+        written to `rejected_path` if that is given. `delimiter`, `columns` and
+        `infer_types` are for CSV. An import that was interrupted goes on where it
+        was, unless `restart` is set. `progress` is told bytes done and bytes in all.
+
+        Raises `DocumentSyntaxError` when the source as a whole cannot be understood,
+        `ConflictError` as `on_conflict="error"` asks.
+        """
+        arguments = {
+            "format": format,
+            "id_field": id_field,
+            "generate_ids": generate_ids,
+            "on_conflict": on_conflict,
+            "delimiter": delimiter,
+            "columns": None if columns is None else list(columns),
+            "infer_types": infer_types,
+            "rejected_path": rejected_path,
+            "restart": restart,
+        }
+        return _foliodb._import_file(self, source, arguments, _progress(progress))
+
+    def export_file(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        format: Literal["jsonl", "json", "csv", "zds"] = "jsonl",
+        fields: Iterable[str] | None = None,
+        limit: int | None = None,
+        progress: Progress | bool | None = None,
+    ) -> _foliodb.ExportReport:
+        """Exports the documents to a file, or to a directory for `"zds"`.
+
+        Text is passed on, not parsed: key order and numbers come out as they are
+        stored. A file that is there is replaced, once the new one is whole.
+        """
+        return _foliodb._export_file(
+            self, target, format, _names(fields) or [], limit, _progress(progress)
+        )
+
+    def put_many(
+        self,
+        documents: Any,
+        *,
+        id: str | Callable[[Any], Any] | None = None,
+        default: Callable[[Any], Any] | None = None,
+        progress: Progress | bool | None = None,
+    ) -> _foliodb.BatchCounts:
+        """Stores many documents as one atomic batch: all of them, or none.
+
+        Takes an iterable of dicts that carry `_id`, of pairs of id and dict, or a
+        mapping from ids to dicts. `id` names the field to take ids from, or is a
+        function of the document; text that is no valid id is made into one, the same
+        every time. `default` turns objects that JSON cannot hold into ones it can.
+        The batch is durable when this returns, unless durability is `"none"`.
+
+        Raises `InvalidInputError` with the path of what cannot be stored; then, and
+        when the iterable raises, nothing is stored.
+        """
+        return super().put_many(documents, id=id, default=default, progress=_progress(progress))
+
+    @overload
+    def dataset(self, *, streaming: Literal[False] = False) -> Dataset: ...
+
+    @overload
+    def dataset(self, *, streaming: Literal[True]) -> StreamingDataset: ...
+
+    def dataset(self, *, streaming: bool = False) -> Dataset | StreamingDataset:
+        """The documents as a data set for training.
+
+        Map-style by default: it has a length, and any document by position.
+        `streaming=True` gives an iterable one, which keeps nothing in memory. Either
+        goes into a PyTorch `DataLoader` as it is.
+        """
+        if streaming:
+            from .streaming import StreamingDataset
+
+            return StreamingDataset(self)
+        from .dataset import Dataset
+
+        return Dataset(self)
+
+    def register(self, connection: duckdb.DuckDBPyConnection, name: str | None = None) -> None:
+        """Makes the collection a view of a DuckDB connection, under its own name or another.
+
+        Queries read the collection as it is then, and only the columns they use.
+        """
+        from .exchange import register
+
+        register(self, connection, name or self.name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.ids())
@@ -96,6 +235,21 @@ class Collection(_foliodb.Collection):
         )
         caption = f"{html.escape(self.name)}: {self.count():,} documents"
         return f"<table><caption>{caption}</caption><tr>{head}</tr>{rows}</table>"
+
+
+def _names(fields: Iterable[str] | None) -> list[str] | None:
+    if fields is None:
+        return None
+    return [fields] if isinstance(fields, str) else list(fields)
+
+
+def _progress(progress: Progress | bool | None) -> Progress | None:
+    """`True` is a line on standard error."""
+    if progress is True:
+        from .progress import Line
+
+        return Line()
+    return progress or None
 
 
 def _cell(document: dict[str, Any], column: str) -> str:

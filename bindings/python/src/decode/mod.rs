@@ -25,6 +25,7 @@ use pyo3::prelude::*;
 
 use crate::error::with_code;
 use shape::Shapes;
+pub(crate) use string::find_quote;
 
 /// What is kept from one document to the next.
 pub(crate) struct Decoder {

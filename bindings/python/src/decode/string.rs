@@ -10,7 +10,7 @@ use super::{Decoder, Fault};
 /// Eight bytes at a time: a byte equal to the wanted one becomes zero by XOR, and
 /// the lowest zero byte is found by the borrow it causes ("Hacker's Delight", 6-1).
 #[inline(always)]
-pub(super) fn find_quote(text: &[u8]) -> Option<usize> {
+pub(crate) fn find_quote(text: &[u8]) -> Option<usize> {
     let mut words = text.chunks_exact(8);
     let mut offset = 0;
     for word in &mut words {

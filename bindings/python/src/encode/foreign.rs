@@ -21,6 +21,8 @@ impl Encoder {
     ) -> PyResult<()> {
         let py = value.py();
         let object = value.as_ptr();
+        // From here on other code may run, and change any container.
+        let _keys = place.hold(py);
         // SAFETY: a live object; each conversion is called on the type it is for.
         unsafe {
             if ffi::PyUnicode_Check(object) != 0 {

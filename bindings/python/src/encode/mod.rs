@@ -94,34 +94,24 @@ impl Encoder {
         place: &Place<'_>,
         line: &mut Vec<u8>,
     ) -> PyResult<()> {
-        // Callbacks may change any container, so what is walked is held on to.
-        // SAFETY: `dict` is live here, and a dict.
-        let held = unsafe { Bound::from_borrowed_ptr(py, dict) };
         let mut position: ffi::Py_ssize_t = 0;
         let (mut key, mut value): (Object, Object) = (std::ptr::null_mut(), std::ptr::null_mut());
-        // SAFETY: a dict and three places to write to. Whatever a callback did to the dict in
-        // between, the position is checked against its size then.
-        while unsafe {
-            ffi::PyDict_Next(held.as_ptr(), &raw mut position, &raw mut key, &raw mut value)
-        } != 0
+        // SAFETY: a dict that the caller holds, and three places to write to. Whatever a
+        // callback did to it in between, the position is checked against its size. Key and
+        // value are borrowed until a callback runs; `foreign` holds them from there on.
+        while unsafe { ffi::PyDict_Next(dict, &raw mut position, &raw mut key, &raw mut value) }
+            != 0
         {
-            // SAFETY: the dict holds both, and nothing has run since it gave them out.
-            let (_key, value) =
-                unsafe { (Bound::from_borrowed_ptr(py, key), Bound::from_borrowed_ptr(py, value)) };
             place.step.set(Step::Key(key));
-            match self.keys.find(key) {
-                Some(text) => line.extend_from_slice(text),
-                None => {
-                    let Some(id) = id.filter(|_| is_id_key(py, key)) else {
-                        self.key(py, key, place, line)?;
-                        self.any(py, value.as_ptr(), place, line)?;
-                        continue;
-                    };
-                    check_carried_id(&value, id)?;
-                    continue;
-                }
+            if let Some(text) = self.keys.find(key) {
+                line.extend_from_slice(text);
+            } else if let Some(id) = id.filter(|_| is_id_key(py, key)) {
+                check_carried_id(py, value, id)?;
+                continue;
+            } else {
+                self.key(py, key, place, line)?;
             }
-            self.any(py, value.as_ptr(), place, line)?;
+            self.any(py, value, place, line)?;
         }
         Ok(())
     }
@@ -200,6 +190,8 @@ impl Encoder {
         line: &mut Vec<u8>,
     ) -> PyResult<()> {
         let inside = enter(py, dict, place)?;
+        // SAFETY: a live dict, held on to because callbacks may change what it lies in.
+        let _held = unsafe { Bound::from_borrowed_ptr(py, dict) };
         let start = line.len();
         self.members(py, dict, None, &inside, line)?;
         // The comma before the first member becomes the brace.
@@ -225,12 +217,11 @@ impl Encoder {
         let mut index = 0;
         // SAFETY: a list; the index is below its size of this moment.
         while index < unsafe { ffi::PyList_Size(held.as_ptr()) } {
-            // SAFETY: as above; the item is held on to at once.
-            let item =
-                unsafe { Bound::from_borrowed_ptr(py, ffi::PyList_GetItem(held.as_ptr(), index)) };
+            // SAFETY: as above. The item is borrowed until a callback runs; `foreign` holds it.
+            let item = unsafe { ffi::PyList_GetItem(held.as_ptr(), index) };
             line.push(b',');
             inside.step.set(Step::Index(index as usize));
-            self.any(py, item.as_ptr(), &inside, line)?;
+            self.any(py, item, &inside, line)?;
             index += 1;
         }
         match line.get_mut(start) {
@@ -267,7 +258,9 @@ fn is_id_key(py: Python<'_>, key: Object) -> bool {
     key.eq("_id").unwrap_or(false)
 }
 
-fn check_carried_id(value: &Bound<'_, PyAny>, id: &str) -> PyResult<()> {
+fn check_carried_id(py: Python<'_>, value: Object, id: &str) -> PyResult<()> {
+    // SAFETY: a live object.
+    let value = unsafe { Bound::from_borrowed_ptr(py, value) };
     if value.extract::<std::borrow::Cow<'_, str>>().is_ok_and(|found| found == id) {
         return Ok(());
     }

@@ -78,6 +78,18 @@ impl<'a> Place<'a> {
         path
     }
 
+    /// The keys on the way, held on to, so that a path can be told whatever happens
+    /// to the dicts.
+    pub(super) fn hold<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyAny>> {
+        let mut keys = self.parent.map_or_else(Vec::new, |parent| parent.hold(py));
+        if let Step::Key(key) = self.step.get() {
+            // SAFETY: the dict holds the key: nothing has run since it was taken from
+            // there, or a caller further up holds it already.
+            keys.push(unsafe { Bound::from_borrowed_ptr(py, key) });
+        }
+        keys
+    }
+
     /// Whether the object is one of the containers it lies in.
     pub(super) fn is_inside_itself(&self, object: *mut ffi::PyObject) -> bool {
         self.container == object

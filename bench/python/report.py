@@ -1,0 +1,125 @@
+"""Rows: every sample of one system at one workload, and how they are shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from statistics import median
+
+Key = tuple[str, str, str]
+
+
+@dataclass
+class Row:
+    """One system at one workload, in nanoseconds."""
+
+    workload: str
+    system: str
+    mode: str
+    documents: int
+    operations: int
+    durability: str
+    phases: list[tuple[str, int]]
+    samples: list[list[tuple[str, int]]] = field(default_factory=list)
+
+    @property
+    def key(self) -> Key:
+        """What tells rows apart."""
+        return (self.workload, self.system, self.mode)
+
+    def add(self, row: Row) -> None:
+        """Takes another repetition's phases as a sample."""
+        self.samples.append(row.phases)
+
+    def totals(self) -> list[int]:
+        """Nanoseconds of each repetition."""
+        return [sum(time for _, time in sample) for sample in self.samples]
+
+    def rate(self) -> float:
+        """Operations per second, by the median repetition."""
+        return self.operations / (median(self.totals()) / 1e9)
+
+    def line(self) -> str:
+        """`read_all:    870k rec/s  (115ms) [open:45, scan:70] (cold)  ±3%`."""
+        totals = self.totals()
+        middle = median(totals)
+        typical = min(self.samples, key=lambda sample: abs(sum(t for _, t in sample) - middle))
+        phases = ", ".join(f"{name}:{milliseconds(time)}" for name, time in typical)
+        spread = (max(totals) - min(totals)) / 2 / middle * 100
+        mode = f" ({self.mode})" if self.mode else f" ({self.durability})"
+        rate = f"{short(self.rate())} rec/s"
+        return (
+            f"  {self.system:24}{self.workload + ':':12}{rate:>12} "
+            f"({milliseconds(middle)}ms) [{phases}]{mode} ±{spread:.0f}%"
+        )
+
+    def as_json(self) -> dict:
+        """The row as the results file holds it."""
+        samples = [
+            {"total_ns": sum(time for _, time in sample), "phases": sample}
+            for sample in self.samples
+        ]
+        return {
+            "suite": "python",
+            "workload": self.workload,
+            "system": self.system,
+            "mode": self.mode,
+            "documents": self.documents,
+            "operations": self.operations,
+            "durability": self.durability,
+            "samples": samples,
+            "foreign_cores": 0.0,
+        }
+
+
+def milliseconds(nanoseconds: float) -> str:
+    """Three digits or so."""
+    value = nanoseconds / 1e6
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def short(rate: float) -> str:
+    """`870k`, `1.02M`."""
+    if rate >= 1e6:
+        return f"{rate / 1e6:.3g}M"
+    return f"{rate / 1e3:.3g}k" if rate >= 1e3 else f"{rate:.3g}"
+
+
+def show(rows: list[Row]) -> None:
+    """All rows, workload by workload, the quickest first."""
+    for group in dict.fromkeys((row.workload, row.mode) for row in rows):
+        print()
+        members = [row for row in rows if (row.workload, row.mode) == group]
+        for row in sorted(members, key=Row.rate, reverse=True):
+            print(row.line())
+
+
+FOLIO, LMDB, LINES, SQLITE = "FolioDB", "lmdb + orjson", "JSONL + orjson by hand", "sqlite3 + orjson"
+
+# What is claimed: our row, at least so many times the other.
+BARS = (
+    (("write", FOLIO, ""), 2.0, ("write", LMDB, "")),
+    (("write", FOLIO, ""), 1.0, ("write", LINES, "")),
+    (("read_all", FOLIO, "cold"), 3.0, ("read_all", LMDB, "cold")),
+    (("read_all", FOLIO, "warm"), 3.0, ("read_all", LMDB, "warm")),
+    (("random", FOLIO, "cold"), 2.0, ("random", LMDB, "cold")),
+    (("random", FOLIO, "warm"), 2.0, ("random", LMDB, "warm")),
+    (("random", FOLIO, "warm"), 1.5, ("random", LINES, "warm")),
+    (("arrow", FOLIO, "warm"), 3.0, ("read_all", FOLIO, "warm")),
+    (("lazy", FOLIO, "warm"), 10.0, ("read_all", FOLIO, "warm")),
+    (("new process", FOLIO, "cold"), 1.0, ("new process", SQLITE, "cold")),
+)
+
+
+def show_bars(rows: dict[Key, Row]) -> dict[str, bool]:
+    """The ratios that are claimed, and whether this run bears them out."""
+    print()
+    met = {}
+    for ours, bar, theirs in BARS:
+        if ours not in rows or theirs not in rows:
+            continue
+        ratio = rows[ours].rate() / rows[theirs].rate()
+        other = theirs[1] if theirs[1] != ours[1] else theirs[0]
+        name = " ".join(filter(None, (ours[0], ours[2], "against", other)))
+        met[name] = ratio >= bar
+        print(f"  {'met   ' if met[name] else 'MISSED'} {name}: {ratio:.2f}×, bar {bar:g}×")
+    return met

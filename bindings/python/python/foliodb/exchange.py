@@ -1,0 +1,212 @@
+"""Documents to and from frames, Arrow tables, HuggingFace data sets and DuckDB.
+
+Everything leaves through the Arrow stream of a scan. What comes in is walked row
+by row and stored by `put_many`: one atomic batch, with dates as ISO 8601 text,
+because JSON has none, and missing numbers (NaN) as null.
+
+The libraries are imported by the functions that need them, and by nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ._foliodb import BatchCounts
+from .database import Database, open
+from .errors import InvalidInputError
+
+if TYPE_CHECKING:
+    import datasets
+    import duckdb
+
+    from .collection import Collection, Filter, Scan
+
+Path = str | os.PathLike[str]
+
+# Rows of a batch taken out of a data set at a time.
+_BATCH_ROWS = 10_000
+
+
+def read(
+    path: Path,
+    collection: str = "default",
+    *,
+    fields: Iterable[str] | None = None,
+    filter: Filter | None = None,
+    limit: int | None = None,
+) -> Scan:
+    """Reads a collection of a database that is not open: `.df()`, `.pl()`, `.arrow()` or iterate.
+
+    Raises `NotFoundError` when there is no such database or collection.
+    """
+    return open(path, "r")[collection].scan(fields, filter=filter, limit=limit)
+
+
+def to_folio(
+    data: Any,
+    path: Path | Database,
+    collection: str = "default",
+    *,
+    id: str | Callable[[Any], Any] | None = None,
+) -> BatchCounts:
+    """Stores the rows of a frame, a table or any iterable of dicts as one atomic batch.
+
+    Takes a pandas or polars frame, a pyarrow table or reader, a HuggingFace data
+    set, anything with an Arrow stream, and iterables of dicts. `id` names the column
+    that holds the ids, or is a function of the row; without it, and without a
+    column `_id`, ids are the row numbers, in eight digits.
+    """
+    if not isinstance(path, Database):
+        with open(path) as database:
+            return to_folio(data, database, collection, id=id)
+    return path[collection].put_many(numbered(rows(data), id), id=id, default=plain)
+
+
+def numbered(records: Iterator[dict[str, Any]], id: object) -> Iterator[Any]:
+    """The records, with row numbers for ids where they have none."""
+    for number, record in enumerate(records):
+        if id is None and "_id" not in record:
+            yield f"{number:08}", record
+        else:
+            yield record
+
+
+def rows(data: Any) -> Iterator[dict[str, Any]]:
+    """The rows of anything that has some, as dicts."""
+    kind = type(data).__module__.partition(".")[0]
+    if kind == "polars":
+        yield from getattr(data, "collect", lambda: data)().iter_rows(named=True)
+    elif kind == "pandas":
+        yield from _pandas_rows(data)
+    elif kind == "pyarrow":
+        yield from _arrow_rows(data)
+    elif kind == "datasets":
+        yield from _dataset_rows(data)
+    elif hasattr(data, "__arrow_c_stream__"):
+        import pyarrow
+
+        yield from _arrow_rows(pyarrow.RecordBatchReader.from_stream(data))
+    elif isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
+        yield from data
+    else:
+        raise InvalidInputError(
+            f"a {type(data).__name__} has no rows to store; give a frame, a table or dicts"
+        )
+
+
+def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
+    names = [str(name) for name in frame.columns]
+    columns = [frame.iloc[:, index].astype(object) for index in range(len(names))]
+    missing = [column.isna() for column in columns]
+    lists = [column.mask(gone, None).tolist() for column, gone in zip(columns, missing)]
+    for values in zip(*lists):
+        yield dict(zip(names, (None if _is_nan(value) else value for value in values)))
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and value != value
+
+
+def _arrow_rows(data: Any) -> Iterator[dict[str, Any]]:
+    batches = data.to_batches(max_chunksize=_BATCH_ROWS) if hasattr(data, "to_batches") else data
+    for batch in batches:
+        yield from batch.to_pylist()
+
+
+def _dataset_rows(data: Any) -> Iterator[dict[str, Any]]:
+    for batch in data.with_format("arrow").iter(batch_size=_BATCH_ROWS):
+        yield from batch.to_pylist()
+
+
+def plain(value: Any) -> Any:
+    """Dates, times and their kin as ISO 8601 text; arrays as lists; bytes are refused."""
+    for method in ("isoformat", "tolist"):
+        if hasattr(value, method):
+            return getattr(value, method)()
+    raise InvalidInputError(
+        f"a {type(value).__name__} cannot be stored as JSON; convert the column first"
+    )
+
+
+def to_hf(scan: Any) -> datasets.Dataset:
+    """The documents of a scan, or anything with an Arrow stream, as a HuggingFace data set."""
+    import datasets
+    import pyarrow
+
+    return datasets.Dataset(_without_extensions(pyarrow.table(scan)))
+
+
+def _without_extensions(table: Any) -> Any:
+    """The table with JSON columns as plain text, which every release of `datasets` knows."""
+    import pyarrow
+
+    for index, field in enumerate(table.schema):
+        if isinstance(field.type, pyarrow.BaseExtensionType):
+            text = field.with_type(field.type.storage_type).remove_metadata()
+            table = table.set_column(index, text, table.column(index).cast(text.type))
+    return table
+
+
+def from_hf(
+    data: Any,
+    path: Path | Database,
+    collection: str | None = None,
+    *,
+    id: str | Callable[[Any], Any] | None = None,
+) -> dict[str, BatchCounts]:
+    """Stores a HuggingFace data set, or each split of a dict of them as a collection.
+
+    Answers the counts by collection.
+    """
+    splits = data if isinstance(data, Mapping) else {collection or "default": data}
+    return {name: to_folio(split, path, name, id=id) for name, split in splits.items()}
+
+
+class _Columns:
+    """A collection in the shape of a pyarrow data set, for DuckDB to push columns into."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+
+    @property
+    def schema(self) -> Any:
+        """The columns, settled by a look at every document."""
+        import pyarrow
+
+        return pyarrow.schema(self.collection.scan())
+
+    def scanner(self, columns: list[str] | None = None, filter: object = None) -> _Scanner:
+        """A scan of these columns. No filter is ever offered."""
+        return _Scanner(self.collection, columns)
+
+
+class _Scanner:
+    def __init__(self, collection: Collection, columns: list[str] | None) -> None:
+        # A dot leads into an object, so a name with a dot cannot be asked for alone.
+        is_narrow = columns and not any("." in column for column in columns)
+        self.columns = columns
+        self.scan = collection.scan(columns if is_narrow else None)
+
+    def to_reader(self) -> Any:
+        """The columns asked for, in their order."""
+        import pyarrow
+
+        reader = pyarrow.RecordBatchReader.from_stream(self.scan)
+        if self.columns is None:
+            return reader
+        schema = pyarrow.schema([reader.schema.field(name) for name in self.columns])
+        batches = (batch.select(self.columns) for batch in reader)
+        return pyarrow.RecordBatchReader.from_batches(schema, batches)
+
+
+def register(collection: Collection, connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """See `Collection.register`."""
+    try:
+        from duckdb._sources import adapt
+
+        connection._register_arrow_source(name, adapt(_Columns(collection)))
+    except (ImportError, AttributeError, TypeError):
+        # Another release, without that door: DuckDB takes the columns out of the stream.
+        connection.register(name, collection.scan())

@@ -1,0 +1,64 @@
+"""The names that programs written for ZDS use, over FolioDB.
+
+    from foliodb.zds import ZDSStore, ZDataset       # was: from zippy import …
+
+The same collections, the same files, no second engine: a store opened here and a
+collection opened with `foliodb.open` are one. Documents come without `_id`, as
+ZDS gives them. What ZDS got wrong is right here: an update or delete survives a
+crash, `get` sees a `put` at once, hand edits are seen, strict mode is remembered.
+"""
+
+from __future__ import annotations
+
+from .datasets import ZDataset, ZIterableDataset
+from .exchange import (
+    copy_to_zds,
+    from_arrow,
+    from_hf,
+    list_collections,
+    read_zds,
+    to_arrow,
+    to_hf,
+    to_hf_dict,
+    to_zds,
+)
+from .queries import (
+    ZDSConnection,
+    aggregate,
+    count_where,
+    export_query_to_zds,
+    query_zds,
+    query_zds_df,
+    register_zds,
+    sql,
+)
+from .root import ZDSRoot
+from .stores import FastZDSStore, NativeStore, ZDSStore, compute_schema_id, validate_doc_id
+
+__all__ = [
+    "FastZDSStore",
+    "NativeStore",
+    "ZDSConnection",
+    "ZDSRoot",
+    "ZDSStore",
+    "ZDataset",
+    "ZIterableDataset",
+    "aggregate",
+    "compute_schema_id",
+    "copy_to_zds",
+    "count_where",
+    "export_query_to_zds",
+    "from_arrow",
+    "from_hf",
+    "list_collections",
+    "query_zds",
+    "query_zds_df",
+    "read_zds",
+    "register_zds",
+    "sql",
+    "to_arrow",
+    "to_hf",
+    "to_hf_dict",
+    "to_zds",
+    "validate_doc_id",
+]

@@ -1,0 +1,145 @@
+//! The batches of a scan, one at a time.
+
+use std::sync::Arc;
+use std::vec;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, Schema, SchemaRef};
+use pyo3::prelude::*;
+
+use super::column::Rows;
+use super::prepare::{BATCH_ROWS, BATCH_SIZE, Prepared, changed};
+use super::token::Tokens;
+use crate::fork::Owned;
+use crate::scan::{Raised, Request, scan_of};
+
+/// Where the documents come from; it can be asked for them more than once.
+pub(crate) struct Source {
+    collection: Owned<folio::Collection>,
+    request: Request,
+    raised: Raised,
+}
+
+impl Source {
+    pub(crate) fn new(collection: folio::Collection, request: Request) -> Self {
+        Self { collection: Owned::new(collection), request, raised: Raised::default() }
+    }
+
+    /// What a filter raised.
+    pub(super) fn raised(&self) -> Raised {
+        self.raised.clone()
+    }
+
+    /// Begins a scan, of at most `limit` documents.
+    pub(super) fn open(&self, limit: Option<u64>) -> folio::Result<Documents> {
+        let mut request = self.request.clone();
+        request.limit = match (request.limit, limit) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let Some(collection) = self.collection.get() else {
+            return Err(folio::Error::Invalid(
+                "the stream was begun before the fork; begin a new one".to_owned(),
+            ));
+        };
+        let documents = collection.scan(scan_of(&request, &self.raised))?;
+        Ok(Documents { documents, raised: self.raised.clone() })
+    }
+}
+
+/// Documents that end where the filter raised.
+pub(super) struct Documents {
+    documents: folio::Documents,
+    raised: Raised,
+}
+
+impl Documents {
+    pub(super) fn next_line(&mut self) -> folio::Result<Option<&[u8]>> {
+        match self.documents.next_line()? {
+            Some(_) if self.raised.is_set() => {
+                Err(folio::Error::Invalid("the filter raised".to_owned()))
+            }
+            line => Ok(line),
+        }
+    }
+}
+
+/// Record batches under a settled schema.
+pub(super) struct Batches {
+    schema: SchemaRef,
+    state: State,
+    raised: Raised,
+}
+
+enum State {
+    Ready(vec::IntoIter<RecordBatch>),
+    Streaming(Box<Streaming>),
+}
+
+struct Streaming {
+    source: Source,
+    documents: Option<Documents>,
+    rows: Rows,
+}
+
+impl Batches {
+    pub(super) fn new(prepared: Prepared) -> Self {
+        let Prepared { members, batches, source } = prepared;
+        let schema = Arc::new(Schema::new(members.fields()));
+        let raised = source.raised();
+        let state = match batches {
+            Some(batches) => State::Ready(batches.into_iter()),
+            None => {
+                let rows = Rows::new(&members);
+                State::Streaming(Box::new(Streaming { source, documents: None, rows }))
+            }
+        };
+        Self { schema, state, raised }
+    }
+
+    fn next_batch(&mut self) -> folio::Result<Option<RecordBatch>> {
+        match &mut self.state {
+            State::Ready(batches) => Ok(batches.next()),
+            State::Streaming(streaming) => streaming.next_batch(),
+        }
+    }
+}
+
+impl Streaming {
+    fn next_batch(&mut self) -> folio::Result<Option<RecordBatch>> {
+        let documents = match &mut self.documents {
+            Some(documents) => documents,
+            None => self.documents.insert(self.source.open(None)?),
+        };
+        let mut size = 0;
+        while self.rows.count() < BATCH_ROWS && size < BATCH_SIZE {
+            let Some(line) = documents.next_line()? else { break };
+            size += line.len();
+            self.rows.push(&mut Tokens::new(line)).map_err(|_| changed())?;
+        }
+        Ok((self.rows.count() > 0).then(|| RecordBatch::from(self.rows.finish(None))))
+    }
+}
+
+impl Iterator for Batches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self.next_batch() {
+            Ok(batch) => batch.map(Ok),
+            Err(error) => {
+                let text = match self.raised.take() {
+                    Some(raised) => Python::attach(|py| raised.value(py).to_string()),
+                    None => error.to_string(),
+                };
+                Some(Err(ArrowError::ExternalError(text.into())))
+            }
+        }
+    }
+}
+
+impl RecordBatchReader for Batches {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+}

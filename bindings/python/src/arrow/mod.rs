@@ -1,0 +1,75 @@
+//! A scan as a stream of Arrow record batches, through the C data interface.
+//!
+//! ```text
+//! Scan.__arrow_c_stream__  → prepare: the schema (kind) and, where they fit, the batches (column)
+//!                          → batches: a RecordBatchReader → capsule
+//! ```
+//!
+//! The capsule interface alone is used, not `pyo3-arrow`: one capsule is forty
+//! lines, and that crate brings NumPy, time zones and three kernels crates into
+//! every wheel.
+//!
+//! # Types
+//!
+//! | documents hold | column |
+//! |---|---|
+//! | integers within 64 bits | `int64`, `uint64` where they need it |
+//! | integers and fractions | `double`, as long as every integer is exact in it |
+//! | text, booleans | `utf8`, `boolean` |
+//! | arrays, objects | `list`, `struct` of what they hold |
+//! | nothing but null | `null` |
+//! | anything else: mixed types, larger integers, objects used as maps | `utf8` of JSON text, marked as the extension `arrow.json` |
+//!
+//! A field that a document lacks is null. Every document is looked at before the
+//! schema is settled, so no value is dropped or bent to fit a sample.
+
+mod batches;
+mod column;
+mod kind;
+mod prepare;
+mod token;
+
+use std::ffi::CStr;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_schema::Schema;
+use arrow_schema::ffi::FFI_ArrowSchema;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use batches::Batches;
+pub(crate) use batches::Source;
+
+const SCHEMA_NAME: &CStr = c"arrow_schema";
+const STREAM_NAME: &CStr = c"arrow_array_stream";
+
+/// A capsule named `arrow_array_stream` that yields the documents of a source.
+///
+/// # Errors
+/// What the scan says while the schema is settled.
+pub(crate) fn stream<'py>(py: Python<'py>, source: Source) -> PyResult<Bound<'py, PyCapsule>> {
+    let raised = source.raised();
+    let prepared = py.detach(|| prepare::prepare(source));
+    let prepared = match raised.take() {
+        Some(error) => return Err(error),
+        None => prepared.map_err(|error| crate::error::to_python(&error))?,
+    };
+    let reader = Box::new(Batches::new(prepared));
+    // The stream is the first field of what the capsule points to, and releases itself
+    // when the capsule goes unused.
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), STREAM_NAME)
+}
+
+/// A capsule named `arrow_schema` with the columns that a source's documents have.
+///
+/// # Errors
+/// As [`stream`].
+pub(crate) fn schema<'py>(py: Python<'py>, source: &Source) -> PyResult<Bound<'py, PyCapsule>> {
+    let fields = py.detach(|| prepare::fields(source));
+    let fields = match source.raised().take() {
+        Some(error) => return Err(error),
+        None => fields.map_err(|error| crate::error::to_python(&error))?,
+    };
+    let schema = FFI_ArrowSchema::try_from(&Schema::new(fields)).map_err(crate::error::invalid)?;
+    PyCapsule::new_with_value(py, schema, SCHEMA_NAME)
+}

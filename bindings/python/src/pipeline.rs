@@ -1,0 +1,116 @@
+//! Lines on their way into a batch, while the next ones are being encoded.
+//!
+//! Encoding needs the interpreter's lock and the batch does not: from the second
+//! buffer on the batch is filled by a thread of its own, which takes about as long
+//! as encoding does. Buffers go back and forth, so that memory stays bounded.
+
+use std::mem;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use folio::Batch;
+
+/// Buffers that wait for the batch.
+const WAITING_MAX: usize = 2;
+
+/// Lines one after another, with where each ends.
+#[derive(Default)]
+pub(crate) struct Lines {
+    pub(crate) text: Vec<u8>,
+    pub(crate) ends: Vec<usize>,
+}
+
+impl Lines {
+    fn drain_into(&mut self, batch: &mut Batch) -> folio::Result<()> {
+        let mut start = 0;
+        for &end in &self.ends {
+            batch.put_line_trusted(&self.text[start..end])?;
+            start = end;
+        }
+        self.text.clear();
+        self.ends.clear();
+        Ok(())
+    }
+}
+
+/// Fills a batch. Dropping it undoes the batch.
+pub(crate) struct Pipeline {
+    batch: Option<Batch>,
+    worker: Option<Worker>,
+}
+
+struct Worker {
+    full: SyncSender<Lines>,
+    empty: Receiver<Lines>,
+    thread: JoinHandle<folio::Result<Batch>>,
+}
+
+impl Pipeline {
+    pub(crate) fn new(batch: Batch) -> Self {
+        Self { batch: Some(batch), worker: None }
+    }
+
+    /// Takes the lines and leaves an empty buffer. Called without the interpreter's lock.
+    ///
+    /// # Errors
+    /// What the batch says about these lines or earlier ones.
+    pub(crate) fn take(&mut self, lines: &mut Lines) -> folio::Result<()> {
+        if let Some(batch) = self.batch.take() {
+            self.worker = Some(Worker::start(batch));
+        }
+        let worker = self.worker.as_ref().expect("started with the first lines");
+        let next = worker.empty.try_recv().unwrap_or_default();
+        match worker.full.send(mem::replace(lines, next)) {
+            Ok(()) => Ok(()),
+            // The worker has stopped, which it does for an error only.
+            Err(_) => self.finish().map(drop),
+        }
+    }
+
+    /// Takes the last lines and makes the batch durable and visible.
+    ///
+    /// # Errors
+    /// What the batch says.
+    pub(crate) fn commit(&mut self, mut lines: Lines) -> folio::Result<folio::BatchCounts> {
+        let mut batch = match self.batch.take() {
+            Some(batch) => batch,
+            None => self.finish()?,
+        };
+        lines.drain_into(&mut batch)?;
+        batch.commit()
+    }
+
+    /// Ends the worker and has the batch back.
+    fn finish(&mut self) -> folio::Result<Batch> {
+        let Worker { full, empty, thread } = self.worker.take().expect("a worker is under way");
+        drop((full, empty));
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        if self.worker.is_some() {
+            // The batch is undone once its thread has let go of it.
+            drop(self.finish());
+        }
+    }
+}
+
+impl Worker {
+    fn start(batch: Batch) -> Self {
+        let (full, lines) = sync_channel(WAITING_MAX);
+        let (back, empty) = channel();
+        let thread = thread::spawn(move || fill(batch, &lines, &back));
+        Self { full, empty, thread }
+    }
+}
+
+fn fill(mut batch: Batch, full: &Receiver<Lines>, empty: &Sender<Lines>) -> folio::Result<Batch> {
+    for mut lines in full {
+        lines.drain_into(&mut batch)?;
+        // Nobody waits for the buffer at the end.
+        let _ = empty.send(lines);
+    }
+    Ok(batch)
+}
