@@ -5,6 +5,8 @@
 //!   one and the same parser for everybody; warm.
 //! - `scan_serde_json_plain`: as `scan_serde_json`, in a build without FolioDB
 //!   ([`PLAIN`]).
+//! - `scan_sonic_rs_parts`: as `scan_sonic_rs`, on every core. Only FolioDB divides
+//!   a scan by itself; of a peer's user it takes keys to divide at.
 //! - `scan_native`: by the parsed interface a system offers itself. Only
 //!   FolioDB has one; the row stands beside the parsers' to be compared.
 
@@ -29,12 +31,16 @@ fn main() -> ExitCode {
 type Scan = fn(&dyn Handle) -> Result<Tally>;
 
 const RAW: Scan = |store| store.scan_raw();
-const WARM: [(&str, Scan); 4] = [
+const WARM: [(&str, Scan); 5] = [
     ("scan_raw", RAW),
     (if PLAIN { "scan_serde_json_plain" } else { "scan_serde_json" }, |store| {
         store.scan_parsed(Parser::SerdeJson)
     }),
     ("scan_sonic_rs", |store| store.scan_parsed(Parser::SonicRs)),
+    ("scan_sonic_rs_parts", |store| {
+        let parts = store.scan_parsed_in_parts(Parser::SonicRs);
+        parts.unwrap_or_else(|| store.scan_parsed(Parser::SonicRs))
+    }),
     ("scan_native", |store| store.scan_native().unwrap_or_else(|| store.scan_raw())),
 ];
 
@@ -65,7 +71,8 @@ fn scans(suite: &mut Suite, documents: u64) -> Result<()> {
         open.push((*system, (system.open)(directory)?));
     }
     for (name, scan) in WARM {
-        let entrants = open.iter().filter(|(system, _)| name != "scan_native" || system.is_ours());
+        let is_ours_alone = name == "scan_native" || name == "scan_sonic_rs_parts";
+        let entrants = open.iter().filter(|(system, _)| !is_ours_alone || system.is_ours());
         let entrants = entrants.map(|(system, store)| {
             Entrant::reads(system.name, move || {
                 let mut watch = Stopwatch::start();

@@ -92,17 +92,22 @@ impl Judge<'_> {
             Work("scan", "scan_serde_json_plain", "warm"),
         ];
         let sonic = [Work("scan", "scan_sonic_rs", "warm")];
-        let what = "scan to parsed documents: our own type, peers with serde_json";
-        let peer = self.best_peer(&serde);
-        judged.push(self.speed(what, (OURS, &native), (&peer, &serde), Limit::AtLeast(2.0)));
-        let what = "the same, peers with sonic-rs";
+        let parts = [Work("scan", "scan_sonic_rs_parts", "warm")];
+        let what = "scan to sonic-rs values, ours in parts on every core";
         let peer = self.best_peer(&sonic);
-        judged.push(self.speed(what, (OURS, &native), (&peer, &sonic), Limit::Shown));
-        let what = "scan to sonic-rs values, everybody";
+        judged.push(self.speed(what, (OURS, &parts), (&peer, &sonic), Limit::AtLeast(2.0)));
+        let what = "the same, ours on one core";
         judged.push(self.speed(what, (OURS, &sonic), (&peer, &sonic), Limit::Shown));
+        let what = "scan to our own documents, peers to serde_json values";
+        let peer = self.best_peer(&serde);
+        judged.push(self.speed(what, (OURS, &native), (&peer, &serde), Limit::Shown));
 
         let get = [Work("random_access", "get_all", "warm")];
-        let what = "100k random gets, raw, warm";
+        let together = [Work("random_access", "get_all_together", "warm")];
+        let what = "100k random gets in one call, raw, warm";
+        judged.push(self.speed(what, (OURS, &together), ("SQLite", &get), Limit::AtLeast(10.0)));
+        judged.push(self.speed(what, (OURS, &together), ("LMDB", &get), Limit::AtLeast(2.0)));
+        let what = "100k random gets one by one, raw, warm";
         judged.push(self.speed(what, (OURS, &get), ("SQLite", &get), Limit::AtLeast(10.0)));
         judged.push(self.speed(what, (OURS, &get), (CACHED_SQLITE, &get), Limit::Shown));
         judged.push(self.speed(what, (OURS, &get), ("LMDB", &get), Limit::AtLeast(2.0)));
@@ -111,6 +116,9 @@ impl Judge<'_> {
         let what = "new open + 1,000 gets";
         judged.push(self.time(what, (OURS, &open_get), ("SQLite", &open_get), Limit::AtMost(0.2)));
         judged.push(self.time(what, (OURS, &open_get), ("LMDB", &open_get), Limit::AtMost(1.0)));
+        let together = [Work("random_access", "open_get_together", "cold")];
+        let what = "new open + 1,000 gets in one call";
+        judged.push(self.time(what, (OURS, &together), ("SQLite", &open_get), Limit::Shown));
     }
 
     fn opens(&self, judged: &mut Vec<Judged>) {

@@ -10,9 +10,10 @@
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 
 use folio_bench_report::OURS;
-use folio_document::{Collection, CollectionOptions, Durability, Scan};
+use folio_document::{Collection, CollectionOptions, Documents, Durability, Scan};
 use folio_file::{DiskFileSystem, FileSystem, WriterLock};
 
 use super::roster::{create, open};
@@ -64,12 +65,13 @@ impl Store for Folio {
 
     fn write(&mut self, records: &[Record], form: Form) -> Result<()> {
         let mut batch = self.collection.batch()?;
-        for record in records {
-            match form {
-                Form::Values => batch.put(&record.id, &record.value)?,
-                Form::Lines => batch.put_line(record.line.as_bytes())?,
-                Form::TrustedLines => batch.put_line_trusted(record.line.as_bytes())?,
+        let mut lines = records.iter().map(|record| record.line.as_bytes());
+        match form {
+            Form::Values => {
+                batch.put_many(records.iter().map(|record| (&*record.id, &record.value)))?;
             }
+            Form::Lines => lines.try_for_each(|line| batch.put_line(line))?,
+            Form::TrustedLines => lines.try_for_each(|line| batch.put_line_trusted(line))?,
         }
         batch.commit()?;
         Ok(())
@@ -99,9 +101,55 @@ impl Store for Folio {
         Ok(())
     }
 
+    fn get_together(&self, ids: &[String], mut visit: impl FnMut(&[u8])) -> Option<Result<()>> {
+        let found = match self.collection.get_many(ids) {
+            Ok(found) => found,
+            Err(error) => return Some(Err(error.into())),
+        };
+        for (id, line) in ids.iter().zip(found.lines()) {
+            match line {
+                Some(line) => visit(line),
+                None => return Some(Err(missing("FolioDB", id))),
+            }
+        }
+        Some(Ok(()))
+    }
+
+    fn scan_in_parts(
+        &self,
+        visit: impl Fn(&[u8], &mut Tally) -> Result<()> + Sync,
+    ) -> Option<Result<Tally>> {
+        Some(scan_parts(&self.collection, &visit))
+    }
+
     fn scan_native(&self) -> Option<Result<Tally>> {
         Some(scan_values(&self.collection))
     }
+}
+
+/// A part of the scan for each core.
+fn scan_parts(
+    collection: &Collection,
+    visit: &(impl Fn(&[u8], &mut Tally) -> Result<()> + Sync),
+) -> Result<Tally> {
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let parts = collection.scan_parts(&Scan::new(), cores)?;
+    thread::scope(|scope| {
+        let read = |mut part: Documents| -> Result<Tally> {
+            let mut tally = Tally::default();
+            while let Some(line) = part.next_line()? {
+                visit(line, &mut tally)?;
+            }
+            Ok(tally)
+        };
+        let threads: Vec<_> =
+            parts.into_iter().map(|part| scope.spawn(move || read(part))).collect();
+        let mut tally = Tally::default();
+        for thread in threads {
+            tally.merge(thread.join().map_err(|_| "a part of the scan panicked")??);
+        }
+        Ok(tally)
+    })
 }
 
 /// Every document as its own type, asked for its value.

@@ -46,6 +46,20 @@ pub trait Store: Sized + 'static {
     /// Shows the bytes of each of these documents. A missing one is an error.
     fn get_each(&self, ids: &[String], visit: impl FnMut(&[u8])) -> Result<()>;
 
+    /// The same through the system's own lookup of many ids in one call, if it has one.
+    fn get_together(&self, _ids: &[String], _visit: impl FnMut(&[u8])) -> Option<Result<()>> {
+        None
+    }
+
+    /// Scans on every core by the division into parts that the system itself offers, if
+    /// it does: what `visit` says of each document's bytes is added up.
+    fn scan_in_parts(
+        &self,
+        _visit: impl Fn(&[u8], &mut Tally) -> Result<()> + Sync,
+    ) -> Option<Result<Tally>> {
+        None
+    }
+
     /// Scans to documents by the parsed interface the system itself offers, if it has one.
     fn scan_native(&self) -> Option<Result<Tally>> {
         None
@@ -108,6 +122,13 @@ impl Tally {
         }
     }
 
+    /// Adds what another thread saw.
+    pub fn merge(&mut self, other: Self) {
+        self.count += other.count;
+        self.size += other.size;
+        self.edges += other.edges;
+    }
+
     /// What reading all these records must give.
     #[must_use]
     pub fn of<'a>(lines: impl IntoIterator<Item = &'a [u8]>) -> Self {
@@ -161,10 +182,14 @@ pub trait Handle {
     fn scan_raw(&self) -> Result<Tally>;
     /// Scans and parses every document.
     fn scan_parsed(&self, parser: Parser) -> Result<Tally>;
+    /// See [`Store::scan_in_parts`]; parses every document.
+    fn scan_parsed_in_parts(&self, parser: Parser) -> Option<Result<Tally>>;
     /// See [`Store::scan_native`].
     fn scan_native(&self) -> Option<Result<Tally>>;
     /// Gets documents as raw bytes.
     fn get_raw(&self, ids: &[String]) -> Result<Tally>;
+    /// See [`Store::get_together`]; raw bytes.
+    fn get_raw_together(&self, ids: &[String]) -> Option<Result<Tally>>;
     /// Gets documents and parses each.
     fn get_parsed(&self, ids: &[String], parser: Parser) -> Result<Tally>;
 }
@@ -193,6 +218,13 @@ impl<S: Store> Handle for S {
         failure.map_or(Ok(tally), Err)
     }
 
+    fn scan_parsed_in_parts(&self, parser: Parser) -> Option<Result<Tally>> {
+        self.scan_in_parts(|document, tally| {
+            tally.add(document);
+            parser.parse(document)
+        })
+    }
+
     fn scan_native(&self) -> Option<Result<Tally>> {
         Store::scan_native(self)
     }
@@ -201,6 +233,12 @@ impl<S: Store> Handle for S {
         let mut tally = Tally::default();
         self.get_each(ids, |document| tally.add(document))?;
         Ok(tally)
+    }
+
+    fn get_raw_together(&self, ids: &[String]) -> Option<Result<Tally>> {
+        let mut tally = Tally::default();
+        let seen = self.get_together(ids, |document| tally.add(document))?;
+        Some(seen.map(|()| tally))
     }
 
     fn get_parsed(&self, ids: &[String], parser: Parser) -> Result<Tally> {

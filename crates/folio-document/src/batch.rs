@@ -1,6 +1,8 @@
 //! Atomic batches as their users see them.
 
 use folio_types::check_document_id;
+use rayon::iter::ParallelIterator;
+use rayon::slice::ParallelSlice;
 use serde_json::Value;
 
 use crate::Collection;
@@ -8,6 +10,35 @@ use crate::error::{Error, Result};
 use crate::layout::{AnyBatch, AnyStore};
 use crate::line::{self, Line, Record};
 use crate::report::BatchCounts;
+
+/// Documents encoded together by [`Batch::put_many`], and in how many shares: few
+/// enough to stay in the cache, enough to be worth handing out.
+const GROUP_COUNT: usize = 512;
+const SHARES: usize = 8;
+
+/// Some documents of a group as lines.
+struct Share {
+    text: Vec<u8>,
+    /// Where each line ends in `text`.
+    ends: Vec<usize>,
+}
+
+impl Share {
+    fn lines(&self) -> impl Iterator<Item = &[u8]> {
+        let starts = [0].into_iter().chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.text[start..end])
+    }
+}
+
+fn encode_share(documents: &[(&str, &Value)]) -> Result<Share> {
+    let mut share = Share { text: Vec::new(), ends: Vec::with_capacity(documents.len()) };
+    for (id, document) in documents {
+        check_document_id(id)?;
+        line::encode_value(id, document, &mut share.text)?;
+        share.ends.push(share.text.len());
+    }
+    Ok(share)
+}
 
 /// An open batch. Nothing of it is seen before [`Batch::commit`]; dropping it
 /// undoes it. One batch or other write is under way at a time, readers go on
@@ -35,6 +66,41 @@ impl Batch {
         self.line.clear();
         line::encode_value(id, document, &mut self.line)?;
         self.changes.push(id, &self.line, false)
+    }
+
+    /// Adds many documents, encoding them on all cores: faster than one `put` each.
+    ///
+    /// # Errors
+    /// As [`Batch::put`], for the first document that cannot be stored; those before
+    /// it may be in the batch then.
+    pub fn put_many<'a>(
+        &mut self,
+        documents: impl IntoIterator<Item = (&'a str, &'a Value)>,
+    ) -> Result<()> {
+        let mut documents = documents.into_iter();
+        let mut group = Vec::with_capacity(GROUP_COUNT);
+        loop {
+            group.clear();
+            group.extend(documents.by_ref().take(GROUP_COUNT));
+            if group.len() < GROUP_COUNT || self.collection.is_strict() {
+                group.iter().try_for_each(|(id, document)| self.put(id, document))?;
+            } else {
+                self.put_group(&group)?;
+            }
+            if group.len() < GROUP_COUNT {
+                return Ok(());
+            }
+        }
+    }
+
+    fn put_group(&mut self, group: &[(&str, &Value)]) -> Result<()> {
+        let shares = group.par_chunks(GROUP_COUNT / SHARES);
+        let encoded: Vec<Share> = shares.map(encode_share).collect::<Result<_>>()?;
+        let lines = encoded.iter().flat_map(Share::lines);
+        for ((id, _), line) in group.iter().zip(lines) {
+            self.changes.push(id, line, false)?;
+        }
+        Ok(())
     }
 
     /// Adds JSON text under an id, or under the `_id` it carries.

@@ -235,9 +235,7 @@ impl Collection {
         documents: impl IntoIterator<Item = (&'a str, &'a Value)>,
     ) -> Result<BatchCounts> {
         let mut batch = self.batch()?;
-        for (id, document) in documents {
-            batch.put(id, document)?;
-        }
+        batch.put_many(documents)?;
         batch.commit()
     }
 
@@ -315,6 +313,11 @@ impl Collection {
     /// As [`Collection::flush`].
     pub fn close(&self) -> Result<()> {
         self.inner.store.close()
+    }
+
+    /// Whether documents have to follow a schema.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.inner.rules.are_strict()
     }
 
     /// Holds a document against the schema, if there is one; the first document

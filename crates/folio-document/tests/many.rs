@@ -59,6 +59,28 @@ fn many_lookups_agree_with_single_ones() {
     assert!(open(Layout::Lines).get_many::<&str>(&[]).unwrap().is_empty());
 }
 
+#[test]
+fn many_puts_agree_with_single_ones() {
+    let values: Vec<_> =
+        (0..3_000).map(|n| (format!("d{n}"), json!({ "n": n, "t": "ä\"" }))).collect();
+    let (one_by_one, together) = (open(Layout::Lines), open(Layout::Lines));
+    let mut batch = one_by_one.batch().unwrap();
+    values.iter().for_each(|(id, value)| batch.put(id, value).unwrap());
+    let counts = batch.commit().unwrap();
+    let pairs = values.iter().map(|(id, value)| (id.as_str(), value));
+    assert_eq!(together.put_many(pairs.clone()).unwrap(), counts);
+    assert_eq!(together.put_many(pairs.clone()).unwrap().replaced, 3_000);
+    let all = |collection: &Collection| -> Vec<_> {
+        collection.scan(Scan::new()).unwrap().map(Result::unwrap).collect()
+    };
+    assert!(all(&together) == all(&one_by_one));
+    // One bad document among many, and nothing of the batch is there.
+    let (bad, fresh) = (json!([1]), open(Layout::Lines));
+    let with_bad = pairs.clone().take(1_700).chain([("bad", &bad)]).chain(pairs.skip(1_700));
+    assert!(fresh.put_many(with_bad).is_err());
+    assert_eq!(fresh.count().unwrap(), 0);
+}
+
 /// Documents from a few bytes to several blocks, so that parts begin inside of lines,
 /// inside of a line that is longer than a part, and at a line's start.
 fn of_all_sizes(layout: Layout, count: usize) -> Collection {

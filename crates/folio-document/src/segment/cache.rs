@@ -13,9 +13,9 @@ use folio_file::{File, prefetch};
 
 use crate::index::BLOCK_SIZE;
 
-/// A block is kept from this many reads on: about where they have cost as much
+/// A block is kept from this many reads on: about where they have cost half as much
 /// as reading the block whole.
-const WARM: u8 = 16;
+const WARM: u8 = 8;
 
 /// So many reads of the file come before the slots are made: a process that
 /// looks up one document should not pay for them.
