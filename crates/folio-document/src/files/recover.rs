@@ -32,12 +32,26 @@ impl FileStore {
                 self.set_aside(size)
             }
             FoundLog::Complete(batch) => {
+                self.make_log_durable()?;
                 self.apply(writer, &batch, true)?;
                 let text = "a batch that was interrupted while it was applied is now complete";
                 self.notice([Notice(format!("{}: {text}", log.display()))]);
                 Ok(())
             }
         }
+    }
+
+    /// Writes the log of another writer anew: that one may have died before its sync, or
+    /// failed at it, and once a part of the batch is in its files the log must survive.
+    fn make_log_durable(&self) -> Result<()> {
+        if !self.is_synced() {
+            return Ok(());
+        }
+        let log = &self.paths.log;
+        let Some(bytes) = whole_file::read(&*self.files, log, usize::MAX - 1)? else {
+            return Ok(());
+        };
+        whole_file::replace(&*self.files, log, &bytes, true)
     }
 
     /// Moves the remains of a batch away; an empty file is nothing to keep.

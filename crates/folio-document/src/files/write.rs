@@ -180,8 +180,8 @@ impl FileStore {
     }
 
     fn save_manifest(&self, writer: &mut Writer) -> Result<()> {
-        let synced = self.is_synced();
-        writer.manifest.save(&*self.files, &self.paths.folder, synced)
+        // Whatever the durability: a manifest that is torn keeps a collection from opening.
+        writer.manifest.save(&*self.files, &self.paths.folder, true)
     }
 
     /// Whether an id has a file.

@@ -62,6 +62,9 @@ pub(crate) struct State {
     pub(crate) size: u64,
     pub(crate) modified_ns: u64,
     pub(crate) changed_ns: u64,
+    /// The data before this offset, and the file's name, had reached the device.
+    /// What lies behind may only seem to be there: a sync may have failed on it.
+    pub(crate) synced_end: u64,
 }
 
 impl State {
@@ -95,7 +98,7 @@ impl State {
             self.size,
             self.modified_ns,
             self.changed_ns,
-            0,
+            self.synced_end,
         ]
     }
 
@@ -112,6 +115,7 @@ impl State {
             size: words[8],
             modified_ns: words[9],
             changed_ns: words[10],
+            synced_end: words[11],
         }
     }
 }
@@ -215,7 +219,9 @@ impl Head {
                 header_sum: word(bytes, at + 16)?,
             });
         }
+        // In the place of `synced_end`, which the record has.
         head.first_record_size = word(bytes, runs_at - 8)?;
+        head.state.synced_end = 0;
         if head.first_record_size > 0 {
             let start = head.size;
             head.take_record(bytes.get(start as usize..)?)?;

@@ -3,7 +3,7 @@
 
 use rayon::slice::ParallelSliceMut;
 
-use super::entry::Entry;
+use super::entry::{Entry, line_sum};
 use super::lookup::{Index, IndexFault, LineSource};
 use crate::line::{self, Line};
 use crate::report::BatchCounts;
@@ -154,6 +154,9 @@ pub(crate) fn read_id(
     let size =
         if entry.is_tombstone() { tombstone_size(entry, lines, text)? } else { entry.size() };
     if !lines.read_line(entry.offset(), size, text)? {
+        return Err(fault);
+    }
+    if line_sum(text) != entry.sum() {
         return Err(fault);
     }
     match line::examine(text) {

@@ -23,7 +23,7 @@ mod scanner;
 pub(crate) use encode::{encode_value, join_id, normalize, tombstone};
 pub(crate) use examine::{Line, examine, id_of_valid_line};
 pub(crate) use project::{Projection, lookup, move_id_first};
-pub(crate) use reader::LineReader;
+pub(crate) use reader::{LineReader, RawLine};
 pub use records::{Record, Records, plain_string};
 
 /// How a document of ours starts; the original ZDS engines look for these bytes.

@@ -106,6 +106,17 @@ impl BlockCache {
         line.into_iter().for_each(prefetch);
     }
 
+    /// Forgets what the file had from an offset on, where it was cut off.
+    pub(crate) fn forget_from(&self, offset: u64) {
+        let Some(slots) = self.slots.get() else { return };
+        for slot in &slots.blocks {
+            let mut block = slot.write().unwrap_or_else(PoisonError::into_inner);
+            if block.as_ref().is_some_and(|block| block.number >= offset / BLOCK_SIZE) {
+                *block = None;
+            }
+        }
+    }
+
     /// Reads a block whole into its slot; the next read of it is served from there.
     #[cold]
     fn keep(&self, file: &dyn File, number: u64, slot: &RwLock<Option<Block>>) -> io::Result<()> {

@@ -24,6 +24,11 @@ impl Segment {
     pub(crate) fn new(file: Arc<dyn File>, cache_size: usize) -> Self {
         Self { file, cache: BlockCache::new(cache_size) }
     }
+
+    /// The file was cut off at an offset: other bytes may follow there.
+    pub(crate) fn forget_from(&self, offset: u64) {
+        self.cache.forget_from(offset);
+    }
 }
 
 impl LineSource for Segment {

@@ -25,7 +25,8 @@ use crate::index::{DELTA_LIMIT, Delta, Entry, IndexFault, Resolved, id_hash, lin
 use crate::line;
 use crate::line::LineReader;
 use crate::options::Durability;
-use crate::report::BatchCounts;
+use crate::report::{BatchCounts, Notice};
+use crate::segment::Segment;
 
 /// Lines are written in pieces of this size: few large writes leave the file in
 /// few extents, and in large folios of the page cache.
@@ -300,44 +301,69 @@ impl LineBatch {
         }
     }
 
-    /// Makes the batch durable and visible.
+    /// Makes the batch durable and visible. Once the record is closed the batch
+    /// counts, and what fails from there on is told as a notice.
     pub(crate) fn commit(mut self) -> Result<BatchCounts> {
         self.write_rest()?;
         self.check_disturbance()?;
         let store = Arc::clone(&self.store);
-        let resolved = self.sync_and_resolve(&store)?;
+        let (resolved, segment) = self.sync_and_resolve(&store)?;
         let mut writer = store.any_writer();
         self.close_record(self.sent, self.import)?;
         self.stage = Stage::Durable;
-        let appender = *self.appender.take().expect("no piece is on its way");
         let counts = resolved.counts;
-        writer.known = appender.known;
-        writer.unpublished = true;
-        if self.is_mixed {
-            writer.batch_record = Some(appender.record);
-            store.take_all_in(&mut writer)?;
-        } else {
-            let taken = self.take_in(&mut writer, appender, resolved);
-            taken.map_err(|fault| fault_error(fault, &store.paths.data))?;
-        }
+        let shown = self.show(&mut writer, resolved, &segment);
         writer.sequence += 1;
+        writer.unpublished = true;
+        if store.options.durability != Durability::None {
+            writer.data_unsynced = false;
+            writer.synced_end = self.sent;
+        }
         self.release(&mut writer);
-        store.compact_if_worthwhile(&mut writer)?;
-        store.publish(&mut writer)?;
+        let published = shown.and_then(|()| {
+            store.compact_if_worthwhile(&mut writer)?;
+            store.publish(&mut writer)
+        });
+        if let Err(error) = published {
+            writer.known = None;
+            let name = store.paths.data.display();
+            store.notice([Notice(format!("{name}: a batch is stored, but not indexed: {error}"))]);
+        }
         writer.guard = None;
         Ok(counts)
     }
 
+    /// Lets readers see the batch.
+    fn show(
+        &mut self,
+        writer: &mut Writer,
+        resolved: Resolved,
+        resolved_in: &Arc<Segment>,
+    ) -> Result<()> {
+        let store = Arc::clone(&self.store);
+        let appender = *self.appender.take().expect("no piece is on its way");
+        writer.known = appender.known;
+        let is_as_resolved =
+            store.read_view().segment.as_ref().is_some_and(|now| Arc::ptr_eq(now, resolved_in));
+        if self.is_mixed || !is_as_resolved {
+            return store.take_all_in(writer);
+        }
+        match self.take_in(writer, appender, resolved) {
+            Ok(()) => Ok(()),
+            Err(fault) => store.heal_as(writer, &fault),
+        }
+    }
+
     /// Syncs the data while working out what the lines mean for the index.
-    fn sync_and_resolve(&mut self, store: &LineStore) -> Result<Resolved> {
+    fn sync_and_resolve(&mut self, store: &LineStore) -> Result<(Resolved, Arc<Segment>)> {
         let entries = mem::take(&mut self.entries).into_entries();
         let data = &self.data;
-        let wants_sync = store.options.durability != Durability::None && self.sent > self.start;
+        let wants_sync = store.options.durability != Durability::None;
         let resolve = || {
             let view = store.read_view();
             let segment =
                 Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
-            resolve(entries, &view.index, &*segment)
+            resolve(entries, &view.index, &*segment).map(|resolved| (resolved, segment))
         };
         let (synced, resolved) = match (wants_sync, self.thread.is_some()) {
             (false, _) => (Ok(()), resolve()),
@@ -399,14 +425,14 @@ impl LineBatch {
         self.store.batch_ended.notify_all();
     }
 
-    /// Takes back what was written.
+    /// Takes back what was written, durably: else a power cut could bring lines back
+    /// behind a record that says the batch has ended.
     fn abort(&mut self, writer: &mut Writer) -> Result<()> {
-        let io = |action| Error::io(action, &self.store.paths.data);
         let appender = self.appender.as_mut().expect("no piece is on its way");
         appender.look();
         let size = appender.known.map_or(0, |known| known.size);
         if size > self.start && !appender.is_disturbed && !self.is_mixed {
-            self.data.truncate(self.start).map_err(io("truncate"))?;
+            self.store.cut_off(&*self.data, self.start, size)?;
         }
         self.close_record(self.start, None)?;
         writer.batch_record = self.appender.take().map(|appender| appender.record);
@@ -416,19 +442,31 @@ impl LineBatch {
 
 /// Says in the record that a batch begins, durably.
 fn begin_record(store: &LineStore, writer: &mut Writer, start: u64) -> Result<BatchRecord> {
+    let record = try_begin_record(store, writer, start);
+    if record.is_err() {
+        writer.known = None; // the record may say that a batch is open: the next write looks
+    }
+    record
+}
+
+fn try_begin_record(store: &LineStore, writer: &mut Writer, start: u64) -> Result<BatchRecord> {
     let path = &store.paths.batch;
+    let is_synced = store.options.durability != Durability::None;
     let mut record = match writer.batch_record.take() {
         Some(record) => record,
         None => {
-            if store.files.stat(path).is_err() {
-                writer.names_unsynced = true;
+            let record = BatchRecord::open(&*store.files, path).map_err(Error::io("open", path))?;
+            // It may be new, or left by somebody who did not come to sync its name.
+            if is_synced {
+                let meta = &store.paths.meta;
+                store.files.sync_directory(meta).map_err(|error| store.poison(meta, error))?;
             }
-            BatchRecord::open(&*store.files, path).map_err(Error::io("open", path))?
+            record
         }
     };
     let inode = writer.known.map_or(0, |known| known.inode);
     record.begin(start, inode).map_err(Error::io("write", path))?;
-    if store.options.durability != Durability::None {
+    if is_synced {
         record.file.sync_data().map_err(|error| store.poison(path, error))?;
     }
     store.sync_names(writer)?;
@@ -451,7 +489,9 @@ impl Drop for LineBatch {
         writer.known = None; // look before the next write
         writer.data = None;
         writer.sums = None;
-        writer.guard = None;
+        if !writer.data_unsynced {
+            writer.guard = None;
+        }
         self.release(&mut writer);
     }
 }

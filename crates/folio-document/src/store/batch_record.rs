@@ -2,9 +2,10 @@
 //!
 //! `meta/folio.batch` has two slots that are written in turn, so that a torn
 //! write of one leaves the other. A batch first writes that it is open and from
-//! which offset on (durable before any of its lines can be), then its lines, then
-//! that it is closed. So after a crash an open slot means: what lies behind its
-//! start was never acknowledged.
+//! which offset on (durable before any of its lines can be), then its lines, then,
+//! into both slots, that it is closed. So after a crash an open slot means: what
+//! lies behind its start was never acknowledged; and between batches the decay of
+//! one slot does not bring an old open one back.
 //!
 //! ```text
 //! offset 0, 4096   slot: "FOLIOBAT" sequence status start end inode source position
@@ -13,8 +14,10 @@
 //! ```
 //!
 //! The list is there for edits by hand. Should somebody append a line after a
-//! killed batch, the line is not in the list: then nothing is moved away.
+//! killed batch, or change one, the line is not in the list: then nothing is moved
+//! away. A list that a power cut has torn tells nothing.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,7 +26,7 @@ use folio_file::{File, FileSystem, OpenMode};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use crate::index::line_sum;
-use crate::line::LineReader;
+use crate::line::{Line, LineReader, examine};
 
 const MAGIC: &[u8; 8] = b"FOLIOBAT";
 const SLOT_WORDS: usize = 11;
@@ -52,6 +55,16 @@ pub(crate) struct BatchSlot {
 impl BatchSlot {
     pub(crate) fn is_open(&self) -> bool {
         self.status == OPEN
+    }
+
+    /// Whether no batch began or ended between two looks at the record.
+    pub(crate) fn is_same_batch(before: Option<&Self>, after: Option<&Self>) -> bool {
+        match (before, after) {
+            (Some(before), Some(after)) if before.is_open() && after.is_open() => {
+                before.start == after.start && before.inode == after.inode
+            }
+            (before, after) => before.map(|slot| slot.sequence) == after.map(|slot| slot.sequence),
+        }
     }
 
     fn to_bytes(self) -> Vec<u8> {
@@ -126,13 +139,16 @@ impl BatchSlot {
         if read < list.len() || xxh3_64(&list) != self.list_sum {
             return Ok(true);
         }
-        let mut written = list.chunks_exact(4);
+        let written: HashSet<&[u8]> = list.chunks_exact(4).collect();
         let mut reader = LineReader::new(data, self.start, end);
         while let Some(line) = reader.next()? {
-            match written.next() {
-                Some(sum) if !line.terminated || sum == low_half(line.text) => {}
-                _ if self.list_count == 0 => return Ok(true), // the list is younger than the slot
-                _ => return Ok(false),
+            // What a crash has torn is no line any more, so it is nobody's edit.
+            let is_foreign = line.terminated
+                && self.list_count > 0
+                && !written.contains(&low_half(line.text)[..])
+                && matches!(examine(line.text), Ok(Line::Document { .. } | Line::Tombstone(_)));
+            if is_foreign {
+                return Ok(false);
             }
         }
         Ok(true)
@@ -190,7 +206,7 @@ impl BatchRecord {
     /// Notes that everything up to `end` belongs to the file for good; the caller syncs.
     pub(crate) fn close(&mut self, end: u64, import: Option<(u64, u64)>) -> io::Result<()> {
         let (source, position) = import.unwrap_or((self.last.source, self.last.position));
-        self.write(BatchSlot {
+        let slot = BatchSlot {
             status: CLOSED,
             end,
             source,
@@ -198,7 +214,9 @@ impl BatchRecord {
             list_count: 0,
             list_sum: 0,
             ..self.last
-        })
+        };
+        self.write(slot)?;
+        self.write(slot)
     }
 
     /// Writes the slot that is not the newest.

@@ -19,8 +19,8 @@ impl LineStore {
         }
         let mut report = CheckReport::default();
         self.check_index(&mut report);
-        self.check_lines(&mut report, progress)?;
-        self.check_record(&writer, &mut report)?;
+        let has_open_batch = self.check_record(&writer, &mut report)?;
+        self.check_lines(!has_open_batch, &mut report, progress)?;
         Ok(report)
     }
 
@@ -42,11 +42,18 @@ impl LineStore {
         }
     }
 
-    fn check_lines(&self, report: &mut CheckReport, progress: Progress<'_>) -> Result<()> {
+    /// With `to_the_end` nobody is writing, and what the index leaves out is the torn
+    /// end of a write.
+    fn check_lines(
+        &self,
+        to_the_end: bool,
+        report: &mut CheckReport,
+        progress: Progress<'_>,
+    ) -> Result<()> {
         let io = |action| Error::io(action, &self.paths.data);
         let view = self.read_view();
         let Some(segment) = &view.segment else { return Ok(()) };
-        let size = segment.file.stat().map_err(io("read"))?.size;
+        let size = view.index.state.data_end;
         let mut reader = LineReader::new(&*segment.file, 0, size);
         let (mut number, mut misplaced, mut text) = (0, 0, Vec::new());
         while let Some(raw) = reader.next().map_err(io("read"))? {
@@ -67,21 +74,14 @@ impl LineStore {
                         _ => misplaced += 1,
                     }
                 }
-                Err(fault) => {
-                    report.invalid_count += 1;
-                    if report.invalid.len() < CheckReport::INVALID_LIMIT {
-                        report.invalid.push(InvalidLine {
-                            path: self.paths.data.clone(),
-                            line: number,
-                            offset: raw.offset,
-                            reason: fault.reason.to_owned(),
-                        });
-                    }
-                }
+                Err(fault) => self.report_invalid(report, number, raw.offset, fault.reason),
             }
             if number % 16_384 == 0 && !progress(raw.next, size) {
                 return Err(Error::Cancelled);
             }
+        }
+        if to_the_end && segment.file.stat().map_err(io("read"))?.size > size {
+            self.report_invalid(report, number + 1, size, "the last line breaks off");
         }
         let indexed = view.index.state.live_count;
         if misplaced > 0 || indexed != report.document_count {
@@ -94,8 +94,17 @@ impl LineStore {
         Ok(())
     }
 
-    /// An open batch record with no batch under way is left from a crash.
-    fn check_record(&self, writer: &Writer, report: &mut CheckReport) -> Result<()> {
+    fn report_invalid(&self, report: &mut CheckReport, line: u64, offset: u64, reason: &str) {
+        report.invalid_count += 1;
+        if report.invalid.len() < CheckReport::INVALID_LIMIT {
+            let (path, reason) = (self.paths.data.clone(), reason.to_owned());
+            report.invalid.push(InvalidLine { path, line, offset, reason });
+        }
+    }
+
+    /// An open batch record with no batch under way is left from a crash. Answers
+    /// whether the record is open.
+    fn check_record(&self, writer: &Writer, report: &mut CheckReport) -> Result<bool> {
         let slot = BatchSlot::read(&*self.files, &self.paths.batch);
         let slot = slot.map_err(Error::io("read", &self.paths.batch))?;
         let is_open = slot.is_some_and(|slot| slot.is_open());
@@ -105,6 +114,6 @@ impl LineStore {
                 self.paths.batch.display()
             ));
         }
-        Ok(())
+        Ok(is_open)
     }
 }

@@ -1,6 +1,7 @@
 //! Compaction: the live lines, in order, into a new file that takes the old one's place.
 
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -59,7 +60,9 @@ impl LineStore {
         let io = |action| Error::io(action, &self.paths.data);
         let before = segment.file.stat().map_err(io("read"))?;
         let staged = self.paths.meta.join("data.jsonl.new");
-        let copied = self.copy_live(&segment, &staged, before.size, progress)?;
+        let end = self.read_view().index.state.data_end;
+        let mut copied = self.copy_live(&segment, &staged, end, progress)?;
+        copied.reject_rest(&segment, end..before.size).map_err(io("read"))?;
         let rejected_path = match copied.rejected.is_empty() {
             true => None,
             false => Some(self.write_rejected(&copied.rejected)?),
@@ -76,8 +79,11 @@ impl LineStore {
         self.files
             .sync_directory(&self.paths.meta)
             .map_err(|error| self.poison(&self.paths.meta, error))?;
-        writer.data_unsynced = false;
+        self.sync_names(writer)?;
         self.reload(writer, true, progress)?;
+        self.note_durable(writer);
+        self.open_data(writer)?;
+        self.publish(writer)?;
         Ok(CompactReport {
             document_count: self.read_view().count(),
             size_before: before.size,
@@ -85,6 +91,15 @@ impl LineStore {
             rejected_count: copied.rejected_count,
             rejected_path,
         })
+    }
+
+    /// The new file is on the device, all of it.
+    fn note_durable(&self, writer: &mut Writer) {
+        writer.data_unsynced = false;
+        writer.found_unsynced = false;
+        writer.suspect = 0..0;
+        writer.synced_end = self.read_view().index.state.data_end;
+        writer.unpublished = true;
     }
 
     fn copy_live(
@@ -176,8 +191,7 @@ impl Copied {
             while skips.peek() < offset {
                 skips.pass(offset - 1)?;
             }
-            let is_torn = !raw.terminated && line::examine(raw.text).is_err();
-            if skips.peek() != offset && !is_torn {
+            if skips.peek() != offset {
                 self.buffer.extend_from_slice(raw.text);
                 self.buffer.push(b'\n');
             } else if line::examine(raw.text).is_err() {
@@ -194,6 +208,18 @@ impl Copied {
             }
         }
         self.write_out()?;
+        Ok(())
+    }
+
+    /// The torn end of a write, which the index leaves out.
+    fn reject_rest(&mut self, segment: &Segment, rest: Range<u64>) -> io::Result<()> {
+        let mut bytes = vec![0; (rest.end - rest.start) as usize];
+        let read = segment.file.read_at(&mut bytes, rest.start)?;
+        if read > 0 {
+            self.rejected.extend_from_slice(&bytes[..read]);
+            self.rejected.push(b'\n');
+            self.rejected_count += 1;
+        }
         Ok(())
     }
 

@@ -1,36 +1,20 @@
 //! From memory to the file, from the file to the device, and into the index.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 
 use folio_file::{File, LockError, OpenMode};
 
-use super::batch_record::{BatchRecord, BatchSlot};
 use super::harvest::count_in;
 use super::publish::fault_error;
 use super::view::Pending;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
-use crate::index::{BlockSums, resolve};
+use crate::index::{BlockSums, IndexFault, resolve};
 use crate::manifest::Manifest;
-use crate::options::Durability;
-use crate::report::Notice;
 use crate::segment::Segment;
 
 /// So many entries in memory become a run even before a flush.
 const DELTA_MEMORY_LIMIT: usize = 1 << 18;
-
-/// Writers that wait for a common sync.
-#[derive(Debug, Default)]
-pub(super) struct GroupCommit {
-    state: Mutex<CommitState>,
-    done: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct CommitState {
-    synced: u64,
-    is_syncing: bool,
-}
 
 impl LineStore {
     /// Makes every write so far durable and gives the writer's lock back.
@@ -40,7 +24,11 @@ impl LineStore {
         self.flush_as(&mut writer)
     }
 
+    /// Without the lock there is nothing of ours to make durable.
     pub(super) fn flush_as(&self, writer: &mut Writer) -> Result<()> {
+        if writer.guard.is_none() {
+            return Ok(());
+        }
         self.settle(writer)?;
         self.sync(writer)?;
         self.compact_if_worthwhile(writer)?;
@@ -54,10 +42,9 @@ impl LineStore {
         self.check_writable()?;
         let mut writer = self.idle_writer()?;
         self.settle(&mut writer)?;
-        if writer.sequence > 0 {
-            self.save_count(&mut writer)?;
-        }
-        self.flush_as(&mut writer)
+        let counted = if writer.sequence > 0 { self.save_count(&mut writer) } else { Ok(()) };
+        self.flush_as(&mut writer)?;
+        counted
     }
 
     /// Another process that is writing will count itself, so it is not waited for.
@@ -79,7 +66,7 @@ impl LineStore {
     pub(crate) fn set_schema(&self, schema: serde_json::Value) -> Result<()> {
         self.check_writable()?;
         let mut writer = self.any_writer();
-        self.take_lock(&mut writer)?;
+        self.prepare_to_look(&mut writer)?;
         self.follow_manifest(&mut writer)?;
         writer.manifest.strict = true;
         writer.manifest.schema = Some(schema);
@@ -97,8 +84,8 @@ impl LineStore {
     }
 
     fn save_manifest(&self, writer: &mut Writer) -> Result<()> {
-        let synced = self.options.durability != Durability::None;
-        writer.manifest.save(&*self.files, &self.paths.folder, synced)
+        // Whatever the durability: a manifest that is torn keeps a collection from opening.
+        writer.manifest.save(&*self.files, &self.paths.folder, true)
     }
 
     /// Before a scan or a count of bytes: what is pending goes to the file.
@@ -138,15 +125,30 @@ impl LineStore {
     }
 
     /// With the lock in hand: is the file as we left it? If not, somebody wrote or
-    /// edited it, and we go on from there.
+    /// edited it, and we go on from there. On failure the lock is given back, so that
+    /// the next write looks again.
     pub(super) fn follow_others(&self, writer: &mut Writer) -> Result<()> {
+        let followed = self.try_follow_others(writer);
+        if followed.is_err() && self.read_view().pending.is_empty() {
+            writer.guard = None;
+            writer.known = None;
+        }
+        followed
+    }
+
+    fn try_follow_others(&self, writer: &mut Writer) -> Result<()> {
         let stat = self.files.stat(&self.paths.data).ok();
         let is_ours =
             stat == writer.known && !writer.index.is_in_memory() && !self.head_has_moved(writer);
         if !is_ours {
             self.reload(writer, false, &mut |_, _| true)?;
         }
-        self.recover_batch(writer)
+        self.recover_batch(writer)?;
+        if std::mem::take(&mut writer.found_unsynced) {
+            writer.names_unsynced = true;
+            writer.data_unsynced = true;
+        }
+        Ok(())
     }
 
     /// The data file, open for appending; created when the collection is new.
@@ -180,6 +182,9 @@ impl LineStore {
             view.index.state = view.index.state.with_stat(&stat);
         }
         writer.data = Some(Arc::clone(&data));
+        if !is_new {
+            self.write_suspect_again(writer)?;
+        }
         Ok(data)
     }
 
@@ -220,7 +225,10 @@ impl LineStore {
             self.set_aside(data, end, size, "the torn end of an interrupted write")?;
         }
         if is_open {
+            // Durably and on its own, whatever the durability: were more to follow first, a
+            // power cut could leave zeros between somebody's document and the rest.
             data.append(b"\n").map_err(io("append to"))?;
+            data.sync_data().map_err(|error| self.poison(&self.paths.data, error))?;
             let mut view = self.write_view();
             let mut sums = BlockSums::resume(data, end).map_err(io("read"))?;
             let mut blocks = Vec::new();
@@ -237,64 +245,13 @@ impl LineStore {
         Ok(())
     }
 
-    /// Copies `[start, end)` of the data file to `rejected-<time>.jsonl`, then cuts it off.
-    pub(super) fn set_aside(
-        &self,
-        data: &dyn File,
-        start: u64,
-        end: u64,
-        what: &str,
-    ) -> Result<()> {
-        let mut bytes = vec![0; (end - start) as usize];
-        let read = data.read_at(&mut bytes, start).map_err(Error::io("read", &self.paths.data))?;
-        bytes.truncate(read);
-        let path = self.write_rejected(&bytes)?;
-        data.truncate(start).map_err(Error::io("truncate", &self.paths.data))?;
-        if self.options.durability != Durability::None {
-            data.sync_data().map_err(|error| self.poison(&self.paths.data, error))?;
-        }
-        let text = format!(
-            "{}: {what} ({read} bytes) now stands in {}",
-            self.paths.data.display(),
-            path.display()
-        );
-        self.notice([Notice(text)]);
-        Ok(())
-    }
-
-    /// A batch that was cut off by a crash is taken back as a whole.
-    pub(super) fn recover_batch(&self, writer: &mut Writer) -> Result<()> {
-        let io = |action| Error::io(action, &self.paths.batch);
-        let Some(slot) = BatchSlot::read(&*self.files, &self.paths.batch).map_err(io("read"))?
-        else {
-            return Ok(());
-        };
-        if !slot.is_open() {
-            return Ok(());
-        }
-        let data = self.open_data(writer)?;
-        let stat = data.stat().map_err(Error::io("read", &self.paths.data))?;
-        let covered = self.read_view().index.state.data_end;
-        if slot.inode == stat.inode && covered <= slot.start && slot.start < stat.size {
-            self.set_aside(&*data, slot.start, stat.size, "an interrupted batch")?;
-        }
-        let mut record = BatchRecord::open(&*self.files, &self.paths.batch).map_err(io("open"))?;
-        record.close(slot.start, None).map_err(io("write"))?;
-        if self.options.durability != Durability::None {
-            record.file.sync_data().map_err(|error| self.poison(&self.paths.batch, error))?;
-        }
-        writer.batch_record = Some(record);
-        writer.known = Some(data.stat().map_err(Error::io("read", &self.paths.data))?);
-        Ok(())
-    }
-
     /// Takes lines that now stand at `start` into the index.
     pub(super) fn take_in(
         &self,
         writer: &mut Writer,
         pending: &Pending,
         start: u64,
-    ) -> Result<(), crate::index::IndexFault> {
+    ) -> Result<(), IndexFault> {
         let mut view = self.write_view();
         let view = &mut *view;
         let segment = Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
@@ -313,36 +270,13 @@ impl LineStore {
         Ok(())
     }
 
-    /// Makes the file, and on the first time its name, durable.
-    pub(super) fn sync(&self, writer: &mut Writer) -> Result<()> {
-        if self.options.durability == Durability::None {
-            return Ok(());
-        }
-        if let Some(data) = writer.data.as_ref().filter(|_| writer.data_unsynced) {
-            data.sync_data().map_err(|error| self.poison(&self.paths.data, error))?;
-            writer.data_unsynced = false;
-        }
-        self.sync_names(writer)
-    }
-
-    pub(super) fn sync_names(&self, writer: &mut Writer) -> Result<()> {
-        if writer.names_unsynced && self.options.durability != Durability::None {
-            for directory in self.paths.directories() {
-                self.files
-                    .sync_directory(&directory)
-                    .map_err(|error| self.poison(&directory, error))?;
-            }
-            writer.names_unsynced = false;
-        }
-        Ok(())
-    }
-
     /// Publishes what was settled, so that other processes need not read it again.
     pub(super) fn publish(&self, writer: &mut Writer) -> Result<()> {
         if !writer.unpublished {
             return Ok(());
         }
         let Some(data) = writer.data.clone() else { return Ok(()) };
+        let io = |error| Error::io("read", &self.paths.data)(error);
         // What somebody has edited since we wrote must not be published as indexed.
         if writer.known.is_none() || self.files.stat(&self.paths.data).ok() != writer.known {
             return Ok(());
@@ -350,13 +284,15 @@ impl LineStore {
         // A time of our own, to the nanosecond: an edit within the same tick of
         // the kernel's clock then still gives the file another time.
         let _ = data.set_modified(self.files.now());
-        let stat = data.stat().map_err(Error::io("read", &self.paths.data))?;
+        let stat = data.stat().map_err(io)?;
         let mut view = self.write_view();
         let view = &mut *view;
         if stat.size != view.index.state.data_end {
-            return Ok(()); // somebody appends at this moment: our next write looks
+            return Ok(()); // somebody appends: our next write looks
         }
         view.index.state = view.index.state.with_stat(&stat);
+        let synced_end = if writer.names_unsynced { 0 } else { writer.synced_end };
+        view.index.state.synced_end = synced_end.min(view.index.state.data_end);
         writer.known = Some(stat);
         let segment = Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
         writer
@@ -365,49 +301,5 @@ impl LineStore {
             .map_err(|fault| fault_error(fault, &self.paths.head))?;
         writer.unpublished = false;
         Ok(())
-    }
-
-    /// Waits until the write with this number is durable. One of the waiting
-    /// threads syncs for all that have written by then.
-    pub(super) fn sync_up_to(&self, sequence: u64) -> Result<()> {
-        let mut state = self.commit.state.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            if state.synced >= sequence {
-                return Ok(());
-            }
-            self.check_writable()?; // a failed sync of another thread fails us all
-            if !state.is_syncing {
-                break;
-            }
-            state = self.commit.done.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        state.is_syncing = true;
-        drop(state);
-        let synced = self.sync_for_all();
-        let mut state = self.commit.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.is_syncing = false;
-        if let Ok(synced) = synced {
-            state.synced = state.synced.max(synced);
-        }
-        drop(state);
-        self.commit.done.notify_all();
-        synced.map(|_| ())
-    }
-
-    /// Settles what there is, syncs without holding up those who come meanwhile,
-    /// and publishes; answers up to which write it got.
-    fn sync_for_all(&self) -> Result<u64> {
-        let (data, sequence) = {
-            let mut writer = self.idle_writer()?;
-            self.settle(&mut writer)?;
-            self.sync_names(&mut writer)?;
-            writer.data_unsynced = false;
-            (self.open_data(&mut writer)?, writer.sequence)
-        };
-        data.sync_data().map_err(|error| self.poison(&self.paths.data, error))?;
-        let mut writer = self.idle_writer()?;
-        self.compact_if_worthwhile(&mut writer)?;
-        self.publish(&mut writer)?;
-        Ok(sequence)
     }
 }

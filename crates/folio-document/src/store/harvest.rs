@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::index::{BLOCK_SIZE, BlockSums, Entry, Index, Resolved, id_hash, line_sum};
-use crate::line::{self, Line, LineReader};
+use crate::line::{self, Line, LineReader, RawLine};
 use folio_file::File;
 
 /// A line that is not valid.
@@ -50,7 +50,7 @@ impl Harvest {
             let Some(raw) = reader.next()? else { return Ok((harvest, true)) };
             let examined = line::examine(raw.text);
             if !raw.terminated && examined.is_err() {
-                harvest.torn = Some(raw.offset);
+                harvest.take_torn(&raw);
                 return Ok((harvest, true));
             }
             match examined {
@@ -89,6 +89,30 @@ impl Harvest {
             harvest.unterminated = !raw.terminated;
         }
         Ok((harvest, false))
+    }
+}
+
+impl Harvest {
+    /// A last line that is neither ended nor valid is left out. Where the power failed
+    /// while its line end was written, zeros may stand behind a document.
+    fn take_torn(&mut self, raw: &RawLine<'_>) {
+        let size = raw.text.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        let text = &raw.text[..size];
+        let whole = match line::examine(text) {
+            Ok(Line::Document { id, .. }) => {
+                Entry::document(id_hash(&id), raw.offset, size as u32, line_sum(text))
+            }
+            Ok(Line::Tombstone(id)) => Entry::tombstone(id_hash(id), raw.offset, line_sum(text)),
+            Ok(Line::Blank) | Err(_) => {
+                self.torn = Some(raw.offset);
+                return;
+            }
+        };
+        self.entries.push(whole);
+        self.line_count += 1;
+        self.end = raw.offset + size as u64;
+        self.unterminated = true;
+        self.torn = Some(self.end);
     }
 }
 

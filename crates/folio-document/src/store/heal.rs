@@ -55,7 +55,10 @@ impl LineStore {
             return Ok(()); // our own batch is under way; nobody else can be writing
         }
         let known = writer.known;
-        if known.is_some()
+        // What is not covered may be a batch that has been committed since.
+        let is_covered =
+            known.is_some_and(|known| known.size == self.read_view().index.state.data_end);
+        if is_covered
             && self.files.stat(&self.paths.data).ok() == known
             && !self.head_has_moved(&writer)
         {
@@ -128,12 +131,10 @@ impl LineStore {
         writer.batch_record = None;
         writer.sums = None;
         writer.unpublished |= loaded.is_new;
-        writer.known = match &loaded.segment {
-            Some(segment) => {
-                Some(segment.file.stat().map_err(Error::io("read", &self.paths.data))?)
-            }
-            None => None,
-        };
+        writer.known = loaded.stat;
+        writer.synced_end = loaded.index.state.synced_end;
+        writer.suspect = writer.synced_end..loaded.index.state.data_end;
+        writer.found_unsynced = !loaded.has_durable_name || !writer.suspect.is_empty();
         let mut view = self.write_view();
         let pending = std::mem::take(&mut view.pending);
         *view = View {
@@ -142,7 +143,11 @@ impl LineStore {
             pending: Pending::default(),
             is_doubtful: loaded.is_doubtful,
         };
-        replay(&mut view, &pending).map_err(|fault| fault_error(fault, &self.paths.data))
+        let replayed = replay(&mut view, &pending);
+        if replayed.is_err() {
+            view.pending = pending; // accepted lines outlive a file that changes under us
+        }
+        replayed.map_err(|fault| fault_error(fault, &self.paths.data))
     }
 
     /// Publishes a built index. It is a convenience for others: without it they

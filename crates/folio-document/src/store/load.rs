@@ -18,7 +18,7 @@ use super::batch_record::BatchSlot;
 use super::intake::Intake;
 use super::paths::Paths;
 use super::publish::IndexWriter;
-use super::verify::{block_is_unchanged, is_unchanged};
+use super::verify::{block_is_unchanged, is_unchanged, is_unchanged_from};
 use crate::error::{Error, Result};
 use crate::index::{BLOCK_SIZE, Delta, Head, Index, IndexFault, LineSource, Run, RunName};
 use crate::options::Progress;
@@ -31,6 +31,9 @@ const FEW_BYTES: u64 = 64 << 10;
 
 /// A head and its runs may be replaced while we open them; so often we try again.
 const RETRIES: usize = 8;
+
+/// Batches may begin and end while the data file is opened; so often we look again.
+const BATCH_RETRIES: usize = 32;
 
 /// The runs a head names, newest last.
 type Runs = Vec<Arc<Run>>;
@@ -53,53 +56,92 @@ pub(crate) struct Loader<'a> {
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) segment: Option<Arc<Segment>>,
+    /// The file as it was when it was read.
+    pub(crate) stat: Option<Stat>,
     pub(crate) index: Index,
     pub(crate) writer: IndexWriter,
-    /// Only the end of a grown file was looked at.
+    /// Not everything was looked at that may have changed: the file has grown, or
+    /// the power may have failed before it reached the device.
     pub(crate) is_doubtful: bool,
+    /// The index has seen the file's name on the device.
+    pub(crate) has_durable_name: bool,
     /// The index differs from what is published.
     pub(crate) is_new: bool,
     pub(crate) notices: Vec<Notice>,
+}
+
+/// The data file as it was found.
+struct Data {
+    segment: Arc<Segment>,
+    stat: Stat,
+    /// How far it may be read: not into a batch that is under way or was cut off.
+    limit: u64,
 }
 
 impl Loader<'_> {
     pub(crate) fn load(&mut self, progress: Progress<'_>) -> Result<Loaded> {
         loop {
             let (mut head, runs) = self.read_index()?;
-            let file = match self.files.open(&self.paths.data, OpenMode::Read) {
-                Ok(file) => file,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    return self.without_data(head.as_ref());
-                }
-                Err(error) => return Err(Error::io("open", &self.paths.data)(error)),
+            let Some(data) = self.open_data()? else {
+                return self.without_data(head.as_ref());
             };
-            let stat = file.stat().map_err(Error::io("read", &self.paths.data))?;
-            let segment = Arc::new(Segment::new(file, self.cache_size));
-            let limit = self.published_limit(&*segment.file, &stat)?;
             let index = match (&mut head, runs) {
                 (Some(head), Some(runs)) => Some(index_of(head, runs)),
                 _ => None,
             };
+            let head = head.as_ref();
             let old_count = index.as_ref().map(|index| index.state.live_count);
-            let usable = index.filter(|index| !self.rebuild && limit >= index.state.data_end);
+            let usable = index.filter(|index| !self.rebuild && data.limit >= index.state.data_end);
             if let Some(index) = usable {
-                if index.state.matches(&stat) {
-                    return Ok(self.loaded(segment, index, head.as_ref()));
+                if index.state.matches(&data.stat) {
+                    return self.loaded(data, index, head);
                 }
-                if self.is_only_touched(&segment, &index, &stat)? {
-                    return Ok(self.touched(segment, index, head.as_ref(), &stat));
+                if self.is_only_touched(&data, &index)? {
+                    return self.touched(data, index, head);
                 }
-                if self.is_grown(&segment, &index, &stat)? {
-                    if limit - index.state.data_end > FEW_BYTES && self.locks_now() {
+                if self.is_grown(&data, &index)? {
+                    if data.limit - index.state.data_end > FEW_BYTES && self.locks_now() {
                         continue;
                     }
-                    return self.extend(segment, index, head.as_ref(), &stat, limit);
+                    return self.extend(data, index, head);
                 }
             }
             if self.locks_now() {
                 continue; // decide again: a writer may have been faster than we
             }
-            return self.rebuild(segment, old_count, head.as_ref(), limit, progress);
+            return self.rebuild(data, old_count, head, progress);
+        }
+    }
+
+    /// Opens the data file at a moment when no batch begins or ends; `None` where
+    /// there is none.
+    fn open_data(&self) -> Result<Option<Data>> {
+        let read_slot = || {
+            BatchSlot::read(&**self.files, &self.paths.batch)
+                .map_err(Error::io("read", &self.paths.batch))
+        };
+        let mut attempts = 0;
+        loop {
+            let before = read_slot()?;
+            let file = match self.files.open(&self.paths.data, OpenMode::Read) {
+                Ok(file) => file,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(Error::io("open", &self.paths.data)(error)),
+            };
+            let stat = file.stat().map_err(Error::io("read", &self.paths.data))?;
+            let slot = read_slot()?;
+            attempts += 1;
+            let is_quiet = BatchSlot::is_same_batch(before.as_ref(), slot.as_ref());
+            if !is_quiet && attempts < BATCH_RETRIES {
+                continue;
+            }
+            let limit = match slot {
+                // What stands before the newest batch was there before it began.
+                Some(slot) if !is_quiet => slot.start.min(stat.size),
+                slot => self.published_limit(slot, &*file, &stat)?,
+            };
+            let segment = Arc::new(Segment::new(file, self.cache_size));
+            return Ok(Some(Data { segment, stat, limit }));
         }
     }
 
@@ -142,21 +184,27 @@ impl Loader<'_> {
     }
 
     fn without_data(&self, head: Option<&Head>) -> Result<Loaded> {
+        let head = head.filter(|_| !self.rebuild);
         let count = head.map_or(0, |head| head.state.live_count);
-        if count > 0 && !self.rebuild {
+        // A file that never was durable may be gone after a power cut.
+        if count > 0 && head.is_some_and(|head| head.state.synced_end > 0) {
             return Err(Error::Corrupted {
                 path: self.paths.data.clone(),
                 offset: 0,
                 reason: format!("the file is missing, and its index knows {count} documents"),
-                repair: "restore the file, or run `folio reindex` to accept that they are gone"
-                    .to_owned(),
+                repair: format!(
+                    "restore it, or remove {} to accept that they are gone",
+                    self.paths.head.display()
+                ),
             });
         }
         Ok(Loaded {
             segment: None,
+            stat: None,
             index: Index::default(),
             writer: self.index_writer(None),
             is_doubtful: false,
+            has_durable_name: false,
             is_new: false,
             notices: Vec::new(),
         })
@@ -166,12 +214,34 @@ impl Loader<'_> {
         IndexWriter::new(Arc::clone(self.files), self.paths.meta.clone(), head, !self.may_write)
     }
 
-    fn loaded(&self, segment: Arc<Segment>, index: Index, head: Option<&Head>) -> Loaded {
+    /// The index fits. What it covers beyond the last sync may have been lost with the
+    /// power, without a trace in size and times: a writer looks at it now, a reader
+    /// when it first matters.
+    fn loaded(&self, data: Data, index: Index, head: Option<&Head>) -> Result<Loaded> {
+        let synced_end = index.state.synced_end;
+        let is_unsynced = synced_end < index.state.data_end;
+        if is_unsynced && self.may_write {
+            let unchanged = is_unchanged_from(&data.segment, &index, synced_end);
+            if !self.unless_damaged(unchanged)? {
+                let count = index.state.live_count;
+                return self.rebuild(data, Some(count), head, &mut |_, _| true);
+            }
+        }
+        Ok(Loaded {
+            is_doubtful: is_unsynced && !self.may_write,
+            has_durable_name: synced_end > 0,
+            ..self.as_found(data, index, self.index_writer(head))
+        })
+    }
+
+    fn as_found(&self, data: Data, index: Index, writer: IndexWriter) -> Loaded {
         Loaded {
-            segment: Some(segment),
+            segment: Some(data.segment),
+            stat: Some(data.stat),
             index,
-            writer: self.index_writer(head),
+            writer,
             is_doubtful: false,
+            has_durable_name: false,
             is_new: false,
             notices: Vec::new(),
         }
@@ -179,56 +249,57 @@ impl Loader<'_> {
 
     /// How far the file may be read: not into a batch that is under way or was
     /// cut off, unless somebody has edited the file since.
-    fn published_limit(&self, data: &dyn File, stat: &Stat) -> Result<u64> {
-        let read = || -> io::Result<u64> {
-            let Some(slot) = BatchSlot::read(&**self.files, &self.paths.batch)? else {
-                return Ok(stat.size);
-            };
-            if !slot.is_open() || slot.inode != stat.inode || slot.start >= stat.size {
-                return Ok(stat.size);
-            }
+    fn published_limit(
+        &self,
+        slot: Option<BatchSlot>,
+        data: &dyn File,
+        stat: &Stat,
+    ) -> Result<u64> {
+        let Some(slot) = slot else { return Ok(stat.size) };
+        if !slot.is_open() || slot.inode != stat.inode || slot.start >= stat.size {
+            return Ok(stat.size);
+        }
+        let is_alone = || -> io::Result<bool> {
             let record = self.files.open(&self.paths.batch, OpenMode::Read)?;
-            let is_alone = slot.is_alone(&*record, data, stat.size)?;
-            Ok(if is_alone { slot.start } else { stat.size })
+            slot.is_alone(&*record, data, stat.size)
         };
-        read().map_err(Error::io("read", &self.paths.batch))
+        let is_alone = is_alone().map_err(Error::io("read", &self.paths.batch))?;
+        Ok(if is_alone { slot.start } else { stat.size })
     }
 
-    fn touched(
-        &self,
-        segment: Arc<Segment>,
-        mut index: Index,
-        head: Option<&Head>,
-        stat: &Stat,
-    ) -> Loaded {
-        index.state = index.state.with_stat(stat);
-        Loaded { is_new: true, ..self.loaded(segment, index, head) }
+    fn touched(&self, data: Data, mut index: Index, head: Option<&Head>) -> Result<Loaded> {
+        index.state = index.state.with_stat(&data.stat);
+        // The index speaks of another file, or of one that somebody has written anew.
+        index.state.synced_end = 0;
+        let writer = self.index_writer(head);
+        Ok(Loaded { is_new: true, ..self.as_found(data, index, writer) })
     }
 
     /// Whether only the times, or the inode, of the file changed: a copy, a
     /// touch, a power cut after a sync. Reads all of it, but parses nothing.
-    fn is_only_touched(&self, segment: &Segment, index: &Index, stat: &Stat) -> Result<bool> {
-        if stat.size != index.state.size {
+    fn is_only_touched(&self, data: &Data, index: &Index) -> Result<bool> {
+        // What the index does not cover, the torn end of a write, may be whole now.
+        if data.stat.size != index.state.size || index.state.data_end < data.stat.size {
             return Ok(false);
         }
-        self.unless_damaged(is_unchanged(segment, index))
+        self.unless_damaged(is_unchanged(&data.segment, index))
     }
 
     /// Whether the file is the one that was indexed, with nothing but more at
     /// its end, as far as its first block and its last ones tell.
-    fn is_grown(&self, segment: &Segment, index: &Index, stat: &Stat) -> Result<bool> {
+    fn is_grown(&self, data: &Data, index: &Index) -> Result<bool> {
         let state = &index.state;
-        if stat.inode != state.inode || stat.size <= state.size {
+        if data.stat.inode != state.inode || data.stat.size <= state.size {
             return Ok(false);
         }
         let last = state.data_end / BLOCK_SIZE;
         let check = || -> Result<bool, IndexFault> {
             for block in [0, last.saturating_sub(1), last] {
-                if !block_is_unchanged(segment, index, block)? {
+                if !block_is_unchanged(&data.segment, index, block)? {
                     return Ok(false);
                 }
             }
-            Ok(state.unterminated == 0 || starts_with_line_feed(segment, state.data_end)?)
+            Ok(state.unterminated == 0 || starts_with_line_feed(&data.segment, state.data_end)?)
         };
         self.unless_damaged(check())
     }
@@ -241,74 +312,56 @@ impl Loader<'_> {
     }
 
     /// Takes in the lines behind those that are indexed.
-    fn extend(
-        &self,
-        segment: Arc<Segment>,
-        mut index: Index,
-        head: Option<&Head>,
-        stat: &Stat,
-        limit: u64,
-    ) -> Result<Loaded> {
+    fn extend(&self, data: Data, mut index: Index, head: Option<&Head>) -> Result<Loaded> {
         let mut writer = self.index_writer(head);
         let before = index.state;
-        let start = before.data_end + before.unterminated;
+        let lines = before.data_end + before.unterminated..data.limit;
         let mut notices = Vec::new();
-        let intake = Intake { segment: &segment, path: &self.paths.data, notices: &mut notices };
-        match intake.range(&mut index, &mut writer, start..limit, &mut |_, _| true) {
+        let intake =
+            Intake { segment: &data.segment, path: &self.paths.data, notices: &mut notices };
+        match intake.range(&mut index, &mut writer, lines, &mut |_, _| true) {
             Ok(_) => {}
             Err(Error::Corrupted { .. }) => {
-                return self
-                    .rebuild(segment, Some(before.live_count), head, limit, &mut |_, _| true);
+                return self.rebuild(data, Some(before.live_count), head, &mut |_, _| true);
             }
             Err(error) => return Err(error),
         }
-        index.state = index.state.with_stat(stat);
+        index.state = index.state.with_stat(&data.stat);
         let is_new = index.state != before;
         // Whoever writes goes on from this state, so the rest is looked at now.
-        if self.may_write && !self.unless_damaged(is_unchanged(&segment, &index))? {
-            return self.rebuild(segment, Some(before.live_count), head, limit, &mut |_, _| true);
+        if self.may_write && !self.unless_damaged(is_unchanged(&data.segment, &index))? {
+            return self.rebuild(data, Some(before.live_count), head, &mut |_, _| true);
         }
         Ok(Loaded {
-            segment: Some(segment),
-            index,
-            writer,
             is_doubtful: !self.may_write,
+            has_durable_name: before.synced_end > 0,
             is_new,
             notices,
+            ..self.as_found(data, index, writer)
         })
     }
 
     /// Reads every line and builds a new index.
     fn rebuild(
         &self,
-        segment: Arc<Segment>,
+        data: Data,
         old_count: Option<u64>,
         head: Option<&Head>,
-        limit: u64,
         progress: Progress<'_>,
     ) -> Result<Loaded> {
-        let io_error = |error| Error::io("read", &self.paths.data)(error);
         let mut writer = self.index_writer(head);
         writer.start_over();
         let mut index = Index::default();
         let mut notices = Vec::new();
-        let stat = segment.file.stat().map_err(io_error)?;
-        let intake = Intake { segment: &segment, path: &self.paths.data, notices: &mut notices };
-        let line_count = intake.range(&mut index, &mut writer, 0..limit, progress)?;
-        let after = segment.file.stat().map_err(io_error)?;
-        // A file that changed while it was read is not as the index says: the
-        // times of before make the next open look again.
-        index.state = index.state.with_stat(if after == stat { &after } else { &stat });
+        let intake =
+            Intake { segment: &data.segment, path: &self.paths.data, notices: &mut notices };
+        let line_count = intake.range(&mut index, &mut writer, 0..data.limit, progress)?;
+        // Should the file have changed meanwhile, then its times did too, and the next
+        // who opens it looks again.
+        index.state = index.state.with_stat(&data.stat);
         notices.insert(0, self.rebuild_notice(old_count, head, &index, line_count));
         notices.retain(|notice| !notice.0.is_empty());
-        Ok(Loaded {
-            segment: Some(segment),
-            index,
-            writer,
-            is_doubtful: false,
-            is_new: true,
-            notices,
-        })
+        Ok(Loaded { is_new: true, notices, ..self.as_found(data, index, writer) })
     }
 
     fn rebuild_notice(

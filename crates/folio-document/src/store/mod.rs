@@ -28,11 +28,14 @@ mod load;
 mod paths;
 mod publish;
 mod put;
+mod recover;
 mod scan;
 mod settle;
+mod sync;
 mod verify;
 mod view;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{
     Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard,
@@ -52,8 +55,8 @@ use crate::manifest::Manifest;
 use crate::options::{Access, CollectionOptions};
 use crate::report::{Notice, Stats};
 use batch_record::{BatchRecord, BatchSlot};
-use flush::GroupCommit;
 use publish::IndexWriter;
+use sync::GroupCommit;
 use view::View;
 
 /// A collection in the lines layout, shared by all its handles.
@@ -95,6 +98,14 @@ struct Writer {
     names_unsynced: bool,
     /// Data in the file that is not yet synced.
     data_unsynced: bool,
+    /// What others have left may not be on the device, name or content: it is synced
+    /// before anything is promised on top of it.
+    found_unsynced: bool,
+    /// Lines others have left whose sync may have failed: readable, and yet nothing
+    /// that a further sync would write.
+    suspect: Range<u64>,
+    /// The data before this offset is on the device.
+    synced_end: u64,
     /// What was settled is not yet published.
     unpublished: bool,
     /// Counts puts and deletes, for writers that wait for a common sync.
@@ -126,6 +137,9 @@ impl LineStore {
             batch_owner: None,
             names_unsynced: false,
             data_unsynced: false,
+            found_unsynced: false,
+            suspect: 0..0,
+            synced_end: 0,
             unpublished: false,
             sequence: 0,
             line: Vec::new(),
@@ -262,7 +276,12 @@ impl LineStore {
         }
         let flushed =
             if self.options.access == Access::Read { Ok(()) } else { self.flush_and_count() };
-        self.is_closed.store(true, Ordering::Release);
+        // After a refusal, a full disk say, closing can be tried again; after a failed
+        // sync it would fail for ever.
+        if flushed.is_ok() || self.poison.get().is_some() {
+            self.is_closed.store(true, Ordering::Release);
+            self.any_writer().guard = None;
+        }
         flushed
     }
 }

@@ -89,7 +89,7 @@ impl LineStore {
 
     /// Holds the writer's lock, and has looked whether somebody else wrote
     /// while we did not hold it.
-    fn prepare_to_look(&self, writer: &mut Writer) -> Result<()> {
+    pub(super) fn prepare_to_look(&self, writer: &mut Writer) -> Result<()> {
         if writer.guard.is_none() {
             self.take_lock(writer)?;
             self.follow_others(writer)?;

@@ -6,9 +6,9 @@
 
 use folio_file::File;
 
-use super::publish::fault_error;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
+use crate::index::IndexFault;
 
 /// A file that keeps being replaced while we append is tried so often.
 const ATTEMPTS: usize = 5;
@@ -23,7 +23,7 @@ impl LineStore {
         for _ in 0..ATTEMPTS {
             let data = self.prepare_to_append(writer)?;
             let expected = self.read_view().index.state.data_end;
-            let end = self.append_pending(writer, &*data)?;
+            let end = self.append_whole(writer, &*data, expected)?;
             writer.known = Some(data.stat().map_err(io)?);
             writer.data_unsynced = true;
             writer.unpublished = true;
@@ -34,8 +34,14 @@ impl LineStore {
             let pending = std::mem::take(&mut self.write_view().pending);
             let start = end - pending.bytes.len() as u64;
             if start == expected {
-                let taken = self.take_in(writer, &pending, start);
-                return taken.map_err(|fault| fault_error(fault, &self.paths.data));
+                return match self.take_in(writer, &pending, start) {
+                    Err(IndexFault::Io(error)) => {
+                        writer.known = None; // the next write, or a refresh, looks
+                        Err(io(error))
+                    }
+                    Err(fault) => self.heal_as(writer, &fault),
+                    Ok(()) => Ok(()),
+                };
             }
             return self.take_all_in(writer);
         }
@@ -59,6 +65,23 @@ impl LineStore {
         self.open_data(writer)?;
         writer.data_unsynced = true;
         Ok(())
+    }
+
+    /// Appends the pending lines where a line begins; answers where they end.
+    fn append_whole(&self, writer: &mut Writer, data: &dyn File, expected: u64) -> Result<u64> {
+        let end = self.append_pending(writer, data)?;
+        let start = end - self.read_view().pending.bytes.len() as u64;
+        let mut before = [b'\n'];
+        if start > 0 && start != expected {
+            data.read_at(&mut before, start - 1).map_err(Error::io("read", &self.paths.data))?;
+        }
+        if before == *b"\n" {
+            return Ok(end);
+        }
+        // Somebody has appended meanwhile and not ended the line, which our first has
+        // become a part of: written once more they stand by themselves.
+        data.append(b"\n").map_err(Error::io("append to", &self.paths.data))?;
+        self.append_pending(writer, data)
     }
 
     /// Writes the pending bytes; on failure the file is cut back and they stay pending.

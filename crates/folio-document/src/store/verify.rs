@@ -23,7 +23,16 @@ pub(crate) fn block_is_unchanged(
 
 /// Whether everything the index covers is as it was when it was indexed.
 pub(crate) fn is_unchanged(segment: &Segment, index: &Index) -> Result<bool, IndexFault> {
-    for block in 0..index.state.data_end.div_ceil(BLOCK_SIZE) {
+    is_unchanged_from(segment, index, 0)
+}
+
+/// The same for what lies behind an offset.
+pub(crate) fn is_unchanged_from(
+    segment: &Segment,
+    index: &Index,
+    offset: u64,
+) -> Result<bool, IndexFault> {
+    for block in offset / BLOCK_SIZE..index.state.data_end.div_ceil(BLOCK_SIZE) {
         if !block_is_unchanged(segment, index, block)? {
             return Ok(false);
         }

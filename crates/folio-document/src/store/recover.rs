@@ -1,0 +1,91 @@
+//! What a writer does about the work of one that was killed, before its own: a batch
+//! that never ended is taken back as a whole, and moved away rather than deleted.
+
+use folio_file::File;
+
+use super::batch_record::{BatchRecord, BatchSlot};
+use super::{LineStore, Writer};
+use crate::error::{Error, Result};
+use crate::options::Durability;
+use crate::report::Notice;
+
+impl LineStore {
+    /// Copies `[start, end)` of the data file to `rejected-<time>.jsonl`, then cuts it off.
+    pub(super) fn set_aside(
+        &self,
+        data: &dyn File,
+        start: u64,
+        end: u64,
+        what: &str,
+    ) -> Result<()> {
+        let mut bytes = vec![0; (end - start) as usize];
+        let read = data.read_at(&mut bytes, start).map_err(Error::io("read", &self.paths.data))?;
+        bytes.truncate(read);
+        let path = self.write_rejected(&bytes)?;
+        self.cut_off(data, start, end)?;
+        let text = format!(
+            "{}: {what} ({read} bytes) now stands in {}",
+            self.paths.data.display(),
+            path.display()
+        );
+        self.notice([Notice(text)]);
+        Ok(())
+    }
+
+    /// Cuts the data file off at `start`, durably: what follows there must not mix with
+    /// what a power cut brings back. The file must still end at `end`.
+    pub(super) fn cut_off(&self, data: &dyn File, start: u64, end: u64) -> Result<()> {
+        let io = |action| Error::io(action, &self.paths.data);
+        if data.stat().map_err(io("read"))?.size != end {
+            return Err(Error::Invalid(format!(
+                "{} is being written to by another program; try again",
+                self.paths.data.display()
+            )));
+        }
+        data.truncate(start).map_err(io("truncate"))?;
+        if let Some(segment) = &self.read_view().segment {
+            segment.forget_from(start);
+        }
+        data.sync_data().map_err(|error| self.poison(&self.paths.data, error))
+    }
+
+    /// A batch that was cut off by a crash is taken back as a whole.
+    pub(super) fn recover_batch(&self, writer: &mut Writer) -> Result<()> {
+        let io = |action| Error::io(action, &self.paths.batch);
+        let Some(slot) = BatchSlot::read(&*self.files, &self.paths.batch).map_err(io("read"))?
+        else {
+            return Ok(());
+        };
+        if !slot.is_open() {
+            return self.close_again(writer, slot);
+        }
+        let data = self.open_data(writer)?;
+        let stat = data.stat().map_err(Error::io("read", &self.paths.data))?;
+        let covered = self.read_view().index.state.data_end;
+        if slot.inode == stat.inode && covered <= slot.start && slot.start < stat.size {
+            self.set_aside(&*data, slot.start, stat.size, "an interrupted batch")?;
+        }
+        let mut record = BatchRecord::open(&*self.files, &self.paths.batch).map_err(io("open"))?;
+        record.close(slot.start, None).map_err(io("write"))?;
+        // Whatever the durability: the batch may have been begun with more of it.
+        record.file.sync_data().map_err(|error| self.poison(&self.paths.batch, error))?;
+        writer.batch_record = Some(record);
+        writer.known = Some(data.stat().map_err(Error::io("read", &self.paths.data))?);
+        Ok(())
+    }
+
+    /// Before something is promised behind a batch, that it has ended must be on the
+    /// device: who ended it may have died, or failed, before.
+    fn close_again(&self, writer: &mut Writer, slot: BatchSlot) -> Result<()> {
+        let is_durable = writer.batch_record.is_some() || slot.end < writer.synced_end;
+        if is_durable || self.options.durability == Durability::None {
+            return Ok(());
+        }
+        let path = &self.paths.batch;
+        let mut record = BatchRecord::open(&*self.files, path).map_err(Error::io("open", path))?;
+        record.close(slot.end, None).map_err(Error::io("write", path))?;
+        record.file.sync_data().map_err(|error| self.poison(path, error))?;
+        writer.batch_record = Some(record);
+        Ok(())
+    }
+}

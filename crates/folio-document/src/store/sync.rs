@@ -1,0 +1,140 @@
+//! Making what was written durable: alone at a flush, or one sync for all the
+//! threads that wait for theirs.
+//!
+//! Who comes after a failed sync cannot know it: the lines can be read, and a further
+//! sync would succeed without writing them. So whatever the index does not know to be
+//! on the device is written again by the next writer, before it promises anything.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use folio_file::OpenMode;
+
+use super::{LineStore, Writer};
+use crate::error::{Error, Result};
+use crate::options::Durability;
+
+/// No more than this is written again because its sync may have failed.
+const SUSPECT_LIMIT: u64 = 64 << 20;
+
+/// Writers that wait for a common sync.
+#[derive(Debug, Default)]
+pub(super) struct GroupCommit {
+    state: Mutex<CommitState>,
+    done: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct CommitState {
+    synced: u64,
+    is_syncing: bool,
+}
+
+impl LineStore {
+    /// Gives the device another chance to take what a failed sync may have dropped:
+    /// Linux counts such pages as clean, so only writing them again makes the next
+    /// sync write them. A tail too long to be what one flush left is only synced.
+    pub(super) fn write_suspect_again(&self, writer: &mut Writer) -> Result<()> {
+        let suspect = std::mem::take(&mut writer.suspect);
+        if suspect.is_empty() || suspect.end - suspect.start > SUSPECT_LIMIT {
+            return Ok(());
+        }
+        let io = |action| Error::io(action, &self.paths.data);
+        let file = self.files.open(&self.paths.data, OpenMode::Write).map_err(io("open"))?;
+        let mut buffer = vec![0; (suspect.end - suspect.start).min(1 << 20) as usize];
+        let mut at = suspect.start;
+        while at < suspect.end {
+            let wanted = (suspect.end - at).min(buffer.len() as u64) as usize;
+            let read = file.read_at(&mut buffer[..wanted], at).map_err(io("read"))?;
+            if read == 0 {
+                break;
+            }
+            file.write_at(&buffer[..read], at).map_err(io("write"))?;
+            at += read as u64;
+        }
+        writer.data_unsynced = true;
+        writer.known = Some(file.stat().map_err(io("read"))?);
+        Ok(())
+    }
+
+    /// Makes the file, and on the first time its name, durable.
+    pub(super) fn sync(&self, writer: &mut Writer) -> Result<()> {
+        if self.options.durability == Durability::None {
+            return Ok(());
+        }
+        if writer.data_unsynced && self.is_created() {
+            let data = self.open_data(writer)?;
+            data.sync_data().map_err(|error| self.poison(&self.paths.data, error))?;
+            writer.data_unsynced = false;
+            writer.synced_end = self.read_view().index.state.data_end;
+            writer.unpublished = true;
+        }
+        self.sync_names(writer)
+    }
+
+    pub(super) fn sync_names(&self, writer: &mut Writer) -> Result<()> {
+        let is_wanted = self.options.durability != Durability::None && self.is_created();
+        if writer.names_unsynced && is_wanted {
+            for directory in self.paths.directories() {
+                self.files
+                    .sync_directory(&directory)
+                    .map_err(|error| self.poison(&directory, error))?;
+            }
+            writer.names_unsynced = false;
+        }
+        Ok(())
+    }
+
+    /// Waits until the write with this number is durable. One of the waiting
+    /// threads syncs for all that have written by then.
+    pub(super) fn sync_up_to(&self, sequence: u64) -> Result<()> {
+        let mut state = self.commit.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if state.synced >= sequence {
+                return Ok(());
+            }
+            self.check_writable()?; // a failed sync of another thread fails us all
+            if !state.is_syncing {
+                break;
+            }
+            state = self.commit.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.is_syncing = true;
+        drop(state);
+        let synced = self.sync_for_all();
+        let mut state = self.commit.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.is_syncing = false;
+        if let Ok(synced) = synced {
+            state.synced = state.synced.max(synced);
+        }
+        drop(state);
+        self.commit.done.notify_all();
+        synced.map(|_| ())
+    }
+
+    /// Settles what there is, syncs without holding up those who come meanwhile,
+    /// and publishes; answers up to which write it got.
+    fn sync_for_all(&self) -> Result<u64> {
+        let (data, segment, end, sequence) = {
+            let mut writer = self.idle_writer()?;
+            self.settle(&mut writer)?;
+            self.sync_names(&mut writer)?;
+            let data = self.open_data(&mut writer)?;
+            let view = self.read_view();
+            (data, view.segment.clone(), view.index.state.data_end, writer.sequence)
+        };
+        data.sync_data().map_err(|error| self.poison(&self.paths.data, error))?;
+        let mut writer = self.idle_writer()?;
+        let is_same_file = {
+            let now = self.read_view();
+            matches!((&segment, &now.segment), (Some(a), Some(b)) if Arc::ptr_eq(a, b))
+        };
+        if is_same_file {
+            writer.synced_end = writer.synced_end.max(end);
+            // Not before now: a flush of another thread must not count on our sync.
+            writer.data_unsynced &= writer.sequence != sequence;
+        }
+        self.compact_if_worthwhile(&mut writer)?;
+        self.publish(&mut writer)?;
+        Ok(sequence)
+    }
+}

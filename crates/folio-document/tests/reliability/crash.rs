@@ -1,0 +1,87 @@
+//! Random work against the model, crashed at every sync.
+
+use folio_document::{Durability, Layout};
+use folio_file::{CrashPlan, Recording};
+
+use crate::operation::take_step;
+use crate::random::{Random, run_seeds, seeds};
+use crate::survival::{End, check_survival};
+use crate::world::{Setup, World};
+
+const STEPS: usize = 25;
+
+/// How a run is made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Effort {
+    pub(crate) recording: Recording,
+    /// Random plans for each crash point, besides losing everything, nothing, and a kill.
+    pub(crate) plans: u64,
+}
+
+/// Works, then crashes at every recorded moment. Answers how many states were reached.
+pub(crate) fn run(seed: u64, setup: Setup, effort: Effort) -> Result<u64, String> {
+    let mut world = World::new(seed, setup, effort.recording)?;
+    for _ in 0..STEPS {
+        take_step(&mut world).map_err(|text| told(&world, &text))?;
+    }
+    world.compare().map_err(|text| told(&world, &text))?;
+    let mut random = Random::new(!seed);
+    let mut states = 0;
+    for moment in world.take_moments() {
+        for end in ends(&world.setup, effort, &mut random) {
+            states +=
+                check_survival(&world.setup, &moment.image, end, &moment.history, &mut random)
+                    .map_err(|text| {
+                        told(&world, &format!("{end:?} at {}: {text}", moment.label))
+                    })?;
+        }
+    }
+    Ok(states)
+}
+
+fn ends(setup: &Setup, effort: Effort, random: &mut Random) -> Vec<End> {
+    let mut ends = vec![End::Kill];
+    // A file of its own that nobody syncs may come back torn, and is reported as that.
+    if setup.layout == Layout::Files && setup.options.durability == Durability::None {
+        return ends;
+    }
+    ends.push(End::PowerCut(CrashPlan::lose_everything()));
+    ends.push(End::PowerCut(CrashPlan::lose_nothing()));
+    ends.extend((0..effort.plans).map(|_| End::PowerCut(CrashPlan::new(random.draw()))));
+    ends
+}
+
+fn told(world: &World, text: &str) -> String {
+    let (layout, options) = (world.setup.layout, &world.setup.options);
+    format!("{layout:?}, {:?}: {text}\n{}", options.durability, world.log.join("\n"))
+}
+
+/// Crash states that a run on one seed reaches at the least, on average.
+const STATES_PER_SEED: u64 = 500;
+
+fn survives(count: u64, effort: Effort) {
+    let seeds = seeds(count);
+    let wanted =
+        if seeds.end - seeds.start < 20 { 1 } else { (seeds.end - seeds.start) * STATES_PER_SEED };
+    let states = run_seeds(seeds, |seed| run(seed, Setup::of_seed(seed), effort))
+        .unwrap_or_else(|text| panic!("{text}"));
+    println!("{states} crash states");
+    assert!(states >= wanted, "{states} crash states are too few, {wanted} were wanted");
+}
+
+#[test]
+fn no_crash_at_a_sync_loses_what_was_promised() {
+    survives(60, Effort { recording: Recording::Syncs, plans: 2 });
+}
+
+#[test]
+fn no_crash_at_any_change_loses_what_was_promised() {
+    survives(20, Effort { recording: Recording::Changes, plans: 1 });
+}
+
+#[test]
+#[ignore = "a million crash states: minutes"]
+fn no_crash_of_a_million_loses_what_was_promised() {
+    survives(700, Effort { recording: Recording::Syncs, plans: 3 });
+    survives(300, Effort { recording: Recording::Changes, plans: 1 });
+}

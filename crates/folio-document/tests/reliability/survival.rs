@@ -1,0 +1,159 @@
+//! What must hold after a crash: the files open, to read and to write; they hold what
+//! was promised and nothing that was never written; and who goes on from there can
+//! promise on top of it, also when the next crash comes in the middle of that.
+
+use folio_document::{Access, Durability};
+use folio_file::{CrashPlan, MemoryFileSystem, Recording};
+
+use crate::history::History;
+use crate::random::Random;
+use crate::text::{Content, told};
+use crate::world::{LATER, Setup, observe};
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum End {
+    /// The process died; what it had written is in the system's memory.
+    Kill,
+    /// The power failed.
+    PowerCut(CrashPlan),
+}
+
+impl End {
+    pub(crate) fn apply(self, image: &MemoryFileSystem) -> MemoryFileSystem {
+        match self {
+            Self::Kill => image.kill(),
+            Self::PowerCut(plan) => image.crash(plan),
+        }
+    }
+}
+
+/// Holds one crash against the model; answers how many crashed states were looked at.
+pub(crate) fn check_survival(
+    setup: &Setup,
+    image: &MemoryFileSystem,
+    end: End,
+    history: &History,
+    random: &mut Random,
+) -> Result<u64, String> {
+    let files = end.apply(image);
+    let found = look(setup, &files, random)?;
+    match end {
+        End::Kill => history.allows_after_kill(&found)?,
+        End::PowerCut(_) => history.allows_after_power_cut(&found)?,
+    }
+    files.record_crash_points(Recording::Syncs);
+    let later = go_on(setup, &files, &found, random)?;
+    let promised = setup.options.durability != Durability::None;
+    let mut states = 1;
+    if promised {
+        let again = files.crash(CrashPlan::lose_everything());
+        expect(setup, &again, &later, random, "after a second power cut")?;
+        states += 1;
+    }
+    let points = files.crash_points();
+    if !points.is_empty() && promised {
+        let point = random.one_of(&points);
+        let again = point.image.crash(CrashPlan::new(random.draw()));
+        let mut seen = look(setup, &again, random)?;
+        let is_same = history.is_same(&seen, &found);
+        seen.retain(|(id, _)| id != LATER);
+        let is_allowed = match end {
+            End::Kill => history.allows_after_power_cut(&seen),
+            End::PowerCut(_) if is_same || history.is_same(&seen, &found) => Ok(()),
+            End::PowerCut(_) => Err(format!("found {} in place of {}", told(&seen), told(&found))),
+        };
+        is_allowed.map_err(|text| {
+            let when = if point.is_after { "after" } else { "before" };
+            let (operation, path) = (point.operation, &point.path);
+            let text = format!("a crash of the recovery, {when} {operation:?} {path:?}: {text}");
+            with_files(text, &again)
+        })?;
+        states += 1;
+    }
+    Ok(states)
+}
+
+/// Adds what the files held to a failure that is looked into by its seed.
+fn with_files(text: String, files: &MemoryFileSystem) -> String {
+    if std::env::var("FOLIO_SEED").is_err() {
+        return text;
+    }
+    let shown = |path: std::path::PathBuf| {
+        let bytes = files.read(&path).unwrap_or_default();
+        let start = bytes[..bytes.len().min(20_000)].escape_ascii().to_string();
+        format!("{}: {} bytes {start}", path.display(), bytes.len())
+    };
+    let listed: Vec<_> = files.paths().into_iter().map(shown).collect();
+    format!("{text}\n{}\n", listed.join("\n"))
+}
+
+/// In which order a collection is asked. Without durability a power cut may take the
+/// line end from behind a document: a get then still gives it, until a scan has
+/// noticed that it is part of a longer line. So there the scan comes first.
+fn draw_order(setup: &Setup, random: &mut Random) -> usize {
+    match setup.options.durability {
+        Durability::None => 0,
+        Durability::OnFlush | Durability::EveryPut => random.below(3),
+    }
+}
+
+fn look(setup: &Setup, files: &MemoryFileSystem, random: &mut Random) -> Result<Content, String> {
+    let reader = setup
+        .open(files, Access::Read)
+        .map_err(|error| with_files(format!("it does not open to be read: {error}"), files))?;
+    observe(&reader, draw_order(setup, random)).map_err(|text| with_files(text, files))
+}
+
+fn expect(
+    setup: &Setup,
+    files: &MemoryFileSystem,
+    expected: &Content,
+    random: &mut Random,
+    when: &str,
+) -> Result<(), String> {
+    let found = look(setup, files, random)?;
+    if History::new(setup.rules()).is_same(&found, expected) {
+        return Ok(());
+    }
+    let text = format!("{when} found {}, expected {}", told(&found), told(expected));
+    Err(with_files(text, files))
+}
+
+/// The next writer opens, looks, writes and flushes. Answers what is there then.
+fn go_on(
+    setup: &Setup,
+    files: &MemoryFileSystem,
+    found: &Content,
+    random: &mut Random,
+) -> Result<Content, String> {
+    let failed = |error: folio_document::Error| format!("the next writer fails: {error}");
+    let writer = setup.open(files, Access::ReadWrite).map_err(failed)?;
+    let history = History::new(setup.rules());
+    let seen =
+        observe(&writer, draw_order(setup, random)).map_err(|text| with_files(text, files))?;
+    if !history.is_same(&seen, found) {
+        let text = format!("a reader found {}, a writer {}", told(found), told(&seen));
+        return Err(with_files(text, files));
+    }
+    let line = format!("{{\"_id\":\"{LATER}\",\"n\":\"{}\"}}", random.draw());
+    writer.put_raw(LATER, &line).map_err(failed)?;
+    let mut later = found.clone();
+    later.push((LATER.to_owned(), line));
+    if random.once_in(2) {
+        let seen = observe(&writer, draw_order(setup, random))?;
+        if !history.is_same(&seen, &later) {
+            return Err(format!("after a put found {}, expected {}", told(&seen), told(&later)));
+        }
+    }
+    writer.flush().map_err(failed)?;
+    let report = writer.check(&mut |_, _| true).map_err(failed)?;
+    // A crash may leave an id in the list whose document is then put again.
+    let is_repeated = |problem: &String| problem.starts_with("order.ids: ");
+    if !report.problems.iter().all(is_repeated) {
+        return Err(format!("the next writer leaves problems: {:?}", report.problems));
+    }
+    drop(writer);
+    expect(setup, files, &later, random, "after the next writer")?;
+    Ok(later)
+}

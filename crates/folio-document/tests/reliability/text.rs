@@ -1,0 +1,55 @@
+//! The naive reading of a `data.jsonl`: what the file says, by the rules and nothing else.
+
+use serde_json::Value;
+
+/// Documents in file order: id and exact line.
+pub(crate) type Content = Vec<(String, String)>;
+
+/// One change a line makes: an id, and its line unless it is a delete marker.
+pub(crate) type Change = (String, Option<String>);
+
+/// Reads a file from its beginning.
+pub(crate) fn parse(bytes: &[u8]) -> Content {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut content = Content::new();
+    changes(bytes).into_iter().for_each(|change| apply(&mut content, &change));
+    content
+}
+
+/// The changes that some whole lines make, in order.
+pub(crate) fn changes(bytes: &[u8]) -> Vec<Change> {
+    bytes.split(|&byte| byte == b'\n').filter_map(change).collect()
+}
+
+fn change(line: &[u8]) -> Option<Change> {
+    let text = std::str::from_utf8(line.strip_suffix(b"\r").unwrap_or(line)).ok()?;
+    let Ok(Value::Object(object)) = serde_json::from_str(text) else { return None };
+    if let Some(Value::String(id)) = object.get("_tombstone")
+        && text == format!("{{\"_tombstone\":\"{id}\"}}")
+    {
+        return Some((id.clone(), None));
+    }
+    let id = object.get("_id")?.as_str()?;
+    Some((id.to_owned(), Some(text.to_owned())))
+}
+
+/// An update moves a document to the end.
+pub(crate) fn apply(content: &mut Content, (id, line): &Change) {
+    content.retain(|(known, _)| known != id);
+    if let Some(line) = line {
+        content.push((id.clone(), line.clone()));
+    }
+}
+
+/// Short enough to be read in a failure.
+pub(crate) fn told(content: &[(String, String)]) -> String {
+    let lines: Vec<_> = content.iter().map(|(_, line)| told_line(line)).collect();
+    format!("[{}]", lines.join(" "))
+}
+
+pub(crate) fn told_line(line: &str) -> String {
+    match line.find(",\"pad\"") {
+        Some(end) => format!("{}…}}({} bytes)", &line[..end], line.len()),
+        None => line.to_owned(),
+    }
+}
