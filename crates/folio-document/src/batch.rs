@@ -1,5 +1,7 @@
 //! Atomic batches as their users see them.
 
+use std::ops::RangeInclusive;
+
 use folio_types::check_document_id;
 use rayon::iter::ParallelIterator;
 use rayon::slice::ParallelSlice;
@@ -11,10 +13,11 @@ use crate::layout::{AnyBatch, AnyStore};
 use crate::line::{self, Line, Record};
 use crate::report::BatchCounts;
 
-/// Documents encoded together by [`Batch::put_many`], and in how many shares: few
-/// enough to stay in the cache, enough to be worth handing out.
-const GROUP_COUNT: usize = 512;
-const SHARES: usize = 8;
+/// Documents that [`Batch::put_many`] encodes together, and in how many shares: their
+/// text should stay in the cache, and be worth waking other cores for.
+const GROUP_SIZE: usize = 1 << 20;
+const GROUP_COUNTS: RangeInclusive<usize> = 64..=4_096;
+const SHARES: usize = 16;
 
 /// Some documents of a group as lines.
 struct Share {
@@ -78,23 +81,27 @@ impl Batch {
         documents: impl IntoIterator<Item = (&'a str, &'a Value)>,
     ) -> Result<()> {
         let mut documents = documents.into_iter();
-        let mut group = Vec::with_capacity(GROUP_COUNT);
+        let (mut group, mut group_count) = (Vec::new(), *GROUP_COUNTS.start());
         loop {
             group.clear();
-            group.extend(documents.by_ref().take(GROUP_COUNT));
-            if group.len() < GROUP_COUNT || self.collection.is_strict() {
+            group.extend(documents.by_ref().take(group_count));
+            if group.len() < group_count || self.collection.is_strict() {
                 group.iter().try_for_each(|(id, document)| self.put(id, document))?;
             } else {
+                let size_before = self.size();
                 self.put_group(&group)?;
+                let average = (self.size() - size_before) as usize / group.len();
+                let fitting = GROUP_SIZE / average.max(1);
+                group_count = fitting.clamp(*GROUP_COUNTS.start(), *GROUP_COUNTS.end());
             }
-            if group.len() < GROUP_COUNT {
+            if group.is_empty() {
                 return Ok(());
             }
         }
     }
 
     fn put_group(&mut self, group: &[(&str, &Value)]) -> Result<()> {
-        let shares = group.par_chunks(GROUP_COUNT / SHARES);
+        let shares = group.par_chunks(group.len().div_ceil(SHARES));
         let encoded: Vec<Share> = shares.map(encode_share).collect::<Result<_>>()?;
         let lines = encoded.iter().flat_map(Share::lines);
         for ((id, _), line) in group.iter().zip(lines) {
