@@ -7,31 +7,23 @@
 
 const ID_PREFIX = '{"_id":"'
 
-/** Lines that came together. */
-class Lines {
-  /**
-   * @param {Buffer} data
-   * @param {Uint32Array} ends
-   * @param {(line: string) => any} parse
-   */
-  constructor(data, ends, parse) {
-    this.data = data
-    this.ends = ends
-    this.parse = parse
-  }
-}
-
 /** One document of a lazy scan. */
 class Document {
   /**
-   * @param {Lines} lines
-   * @param {number} index
+   * @param {string} lines that came together
+   * @param {number} start of this one
+   * @param {number} end
+   * @param {(line: string) => any} parse
    */
-  constructor(lines, index) {
+  constructor(lines, start, end, parse) {
     /** @private */
     this.lines = lines
     /** @private */
-    this.index = index
+    this.start = start
+    /** @private */
+    this.end = end
+    /** @private */
+    this.parse = parse
   }
 
   /**
@@ -39,9 +31,7 @@ class Document {
    * @returns {string}
    */
   get raw() {
-    const { data, ends } = this.lines
-    const start = this.index === 0 ? 0 : ends[this.index - 1]
-    return data.toString('utf8', start, ends[this.index])
+    return this.lines.slice(this.start, this.end)
   }
 
   /**
@@ -59,7 +49,7 @@ class Document {
    */
   toValue() {
     const { raw } = this
-    const value = this.lines.parse(raw)
+    const value = this.parse(raw)
     return raw.startsWith(ID_PREFIX) ? value : { _id: value._id, ...value }
   }
 
@@ -70,7 +60,7 @@ class Document {
    * @returns {any}
    */
   field(path) {
-    return lookup(this.lines.parse(this.raw), path)
+    return lookup(this.parse(this.raw), path)
   }
 
   /** For JSON.stringify. */
@@ -93,4 +83,4 @@ function lookup(value, path) {
   return value
 }
 
-module.exports = { Document, Lines }
+module.exports = { Document }

@@ -16,7 +16,7 @@ const { FolioError } = require('./error.js')
 const DEPTH_MAX = 127
 
 /** Text handed to the native half at once, in characters, more or less. */
-const CHUNK_SIZE = 256 * 1024
+const CHUNK_SIZE = 64 * 1024
 
 const PLAIN = 0 // JSON.stringify is right
 const SPECIAL = 1 // our own writer is needed

@@ -7,18 +7,11 @@
 'use strict'
 
 const { asFolioError, rethrow } = require('./error.js')
-const { Document, Lines } = require('./document.js')
+const { Document } = require('./document.js')
 const { parseExact, parseLineExact } = require('./exact.js')
 
 const FIRST_SIZE = 4 * 1024 // bytes of the first batch
 const BATCH_SIZE = 64 * 1024
-const LINES_SIZE = 256 * 1024 // a batch of lines is not parsed, so it may be larger
-
-/**
- * A batch of documents.
- * @template T
- * @typedef {{ length: number, at: (index: number) => T }} Batch
- */
 
 /**
  * The documents of a scan, for `for` and for `for await`. Each loop over it begins
@@ -58,11 +51,10 @@ class Scan {
     for (;;) {
       const taken = await next.catch(rethrow)
       if (taken === null) return
-      size = Math.min(size * 4, source.size)
+      size = Math.min(size * 4, BATCH_SIZE)
       next = source.takeAsync(scan, size)
       next.catch(() => {}) // told when its turn comes, if that comes
-      const batch = source.open(taken)
-      for (let index = 0; index < batch.length; index++) yield batch.at(index)
+      yield* source.open(taken)
     }
   }
 
@@ -98,15 +90,14 @@ class Documents {
     this.scan = begun(begin)
     this.source = source
     this.size = FIRST_SIZE
-    /** @type {Batch<T>} */
-    this.batch = []
-    this.index = 0
+    /** @type {Iterator<T>} */
+    this.batch = [].values()
   }
 
   /** @returns {IteratorResult<T>} */
   next() {
-    if (this.index >= this.batch.length && !this.more()) return { value: undefined, done: true }
-    return { value: this.batch.at(this.index++), done: false }
+    const result = this.batch.next()
+    return result.done && this.more() ? this.batch.next() : result
   }
 
   /** Takes the next batch; false at the end. */
@@ -119,16 +110,14 @@ class Documents {
       throw asFolioError(error)
     }
     if (taken === null) return this.end()
-    this.size = Math.min(this.size * 4, this.source.size)
+    this.size = Math.min(this.size * 4, BATCH_SIZE)
     this.batch = this.source.open(taken)
-    this.index = 0
     return true
   }
 
   end() {
     this.scan = null
-    this.batch = []
-    this.index = 0
+    this.batch = [].values()
     return false
   }
 
@@ -136,6 +125,35 @@ class Documents {
   return() {
     this.end()
     return { value: undefined, done: true }
+  }
+
+  [Symbol.iterator]() {
+    return this
+  }
+}
+
+/**
+ * The lines of a batch as documents.
+ * @implements {IterableIterator<Document>}
+ */
+class LazyDocuments {
+  /**
+   * @param {string} lines each with its line end
+   * @param {(line: string) => any} parse
+   */
+  constructor(lines, parse) {
+    this.lines = lines
+    this.parse = parse
+    this.start = 0
+  }
+
+  /** @returns {IteratorResult<Document>} */
+  next() {
+    const { lines, start } = this
+    if (start >= lines.length) return { value: undefined, done: true }
+    const end = lines.indexOf('\n', start)
+    this.start = end + 1
+    return { value: new Document(lines, start, end, this.parse), done: false }
   }
 
   [Symbol.iterator]() {
@@ -156,10 +174,9 @@ function begun(begin) {
  * How batches are taken from the native half and opened here.
  * @template T
  * @typedef {object} Source
- * @property {number} size bytes of a batch
  * @property {(scan: any, size: number) => any} take
  * @property {(scan: any, size: number) => Promise<any>} takeAsync
- * @property {(taken: any) => Batch<T>} open
+ * @property {(taken: any) => IterableIterator<T>} open
  */
 
 /**
@@ -167,11 +184,11 @@ function begun(begin) {
  * @returns {Source<any>}
  */
 function documentSource(exact) {
+  const parse = exact ? parseExact : JSON.parse
   return {
-    size: BATCH_SIZE,
     take: (scan, size) => scan.nextArray(size),
     takeAsync: (scan, size) => scan.nextArrayAsync(size),
-    open: exact ? parseExact : (text) => JSON.parse(text),
+    open: (json) => parse(json).values(),
   }
 }
 
@@ -182,13 +199,9 @@ function documentSource(exact) {
 function lineSource(exact) {
   const parse = exact ? parseLineExact : JSON.parse
   return {
-    size: LINES_SIZE,
     take: (scan, size) => scan.nextLines(size),
     takeAsync: (scan, size) => scan.nextLinesAsync(size),
-    open: ({ data, ends }) => {
-      const lines = new Lines(data, ends, parse)
-      return { length: ends.length, at: (index) => new Document(lines, index) }
-    },
+    open: (lines) => new LazyDocuments(lines, parse),
   }
 }
 

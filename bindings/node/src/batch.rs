@@ -1,4 +1,13 @@
 //! Atomic batches of documents that come as JSON arrays.
+//!
+//! While JavaScript writes the text of the next documents, a thread of the batch
+//! takes those before apart and appends them. The first array is taken on the
+//! caller's thread: most batches have no second, and a thread costs more than
+//! that. An error of an array is told with the next one, or at the commit.
+
+use std::mem;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
 
 use folio::{Batch, BatchCounts, Collection, Result};
 use napi_derive::napi;
@@ -6,17 +15,41 @@ use napi_derive::napi;
 use crate::error::{closed, thrown};
 use crate::report::NativeCounts;
 
+/// Arrays on their way to the thread: enough that neither side waits, few enough
+/// that memory stays bounded.
+const QUEUE_COUNT: usize = 8;
+
 /// An open batch. It ends by `commit` or `abort`, not by being forgotten: nobody
 /// knows when the collector would come, and writers wait until then.
 #[napi]
 pub struct NativeBatch {
-    batch: Option<Batch>,
+    state: State,
     id_field: Option<String>,
+}
+
+enum State {
+    /// Nothing or one array so far.
+    Here(Box<Batch>),
+    Threaded(SyncSender<String>, JoinHandle<Result<Batch>>),
+    Ended,
 }
 
 impl NativeBatch {
     pub(crate) fn new(batch: Batch, id_field: Option<String>) -> Self {
-        Self { batch: Some(batch), id_field }
+        Self { state: State::Here(Box::new(batch)), id_field }
+    }
+
+    /// Waits for the thread, if there is one; the batch, and its end as one.
+    fn take(&mut self) -> napi::Result<Batch> {
+        match mem::replace(&mut self.state, State::Ended) {
+            State::Here(batch) => Ok(*batch),
+            State::Threaded(sender, thread) => {
+                drop(sender);
+                let batch = thread.join().map_err(|_| closed("the batch was given up"))?;
+                batch.map_err(thrown)
+            }
+            State::Ended => Err(closed("the batch has ended")),
+        }
     }
 }
 
@@ -25,33 +58,59 @@ impl NativeBatch {
     /// Adds the documents of a JSON array.
     #[napi]
     pub fn put_array(&mut self, json: String) -> napi::Result<()> {
-        let batch = self.batch.as_mut().ok_or_else(|| closed("the batch has ended"))?;
-        batch.put_array(&json, self.id_field.as_deref()).map_err(thrown)
+        match &mut self.state {
+            State::Here(batch) if batch.size() == 0 => {
+                batch.put_array(&json, self.id_field.as_deref()).map_err(thrown)
+            }
+            State::Here(_) => {
+                let batch = self.take()?;
+                let (sender, arrays) = sync_channel::<String>(QUEUE_COUNT);
+                let id_field = self.id_field.clone();
+                let thread = thread::Builder::new().name("foliodb-batch".to_owned());
+                let thread =
+                    thread
+                        .spawn(move || put_arrays(batch, arrays, id_field.as_deref()))
+                        .map_err(|error| closed(format!("no thread for the batch: {error}")))?;
+                self.state = State::Threaded(sender, thread);
+                self.put_array(json)
+            }
+            State::Threaded(sender, _) => match sender.send(json) {
+                Ok(()) => Ok(()),
+                Err(_) => self.take().map(drop), // the thread has ended early: why, it says here
+            },
+            State::Ended => Err(closed("the batch has ended")),
+        }
     }
 
     /// Stores the batch.
     #[napi]
     pub fn commit(&mut self) -> napi::Result<NativeCounts> {
-        let batch = self.batch.take().ok_or_else(|| closed("the batch has ended"))?;
-        batch.commit().map(Into::into).map_err(thrown)
+        self.take()?.commit().map(Into::into).map_err(thrown)
     }
 
     /// Undoes the batch, if it has not ended.
     #[napi]
     pub fn abort(&mut self) {
-        self.batch = None;
+        drop(self.take());
     }
 }
 
+fn put_arrays(
+    mut batch: Batch,
+    arrays: impl IntoIterator<Item = String>,
+    id_field: Option<&str>,
+) -> Result<Batch> {
+    for array in arrays {
+        batch.put_array(&array, id_field)?;
+    }
+    Ok(batch)
+}
+
 /// Stores arrays as one batch.
-pub(crate) fn put_arrays(
+pub(crate) fn put_all(
     collection: &Collection,
-    arrays: &[String],
+    arrays: Vec<String>,
     id_field: Option<&str>,
 ) -> Result<BatchCounts> {
-    let mut batch = collection.batch()?;
-    for array in arrays {
-        batch.put_array(array, id_field)?;
-    }
-    batch.commit()
+    put_arrays(collection.batch()?, arrays, id_field)?.commit()
 }

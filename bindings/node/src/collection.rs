@@ -5,7 +5,7 @@ use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Unknown};
 use napi_derive::napi;
 
-use crate::batch::{NativeBatch, put_arrays};
+use crate::batch::{NativeBatch, put_all};
 use crate::error::thrown;
 use crate::lookup;
 use crate::report::{NativeCheckReport, NativeCompactReport, NativeCounts, NativeStats};
@@ -178,7 +178,7 @@ impl NativeCollection {
         id_field: Option<String>,
     ) -> AsyncTask<Work<NativeCounts>> {
         self.promise(move |collection| {
-            put_arrays(collection, &arrays, id_field.as_deref()).map(Into::into)
+            put_all(collection, arrays, id_field.as_deref()).map(Into::into)
         })
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use folio::json::id_first;
 use folio::{Documents, Result};
-use napi::bindgen_prelude::{AsyncTask, Buffer, Uint32Array};
+use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use crate::error::thrown;
@@ -17,15 +17,6 @@ use crate::text::Text;
 pub struct NativeScan {
     documents: Arc<Mutex<Documents>>,
     exact: bool,
-}
-
-/// A batch of lines, to be cut up by whoever looks at one.
-#[napi(object)]
-pub struct NativeLines {
-    /// The lines, one behind the other.
-    pub data: Buffer,
-    /// Where each ends in `data`.
-    pub ends: Uint32Array,
 }
 
 impl NativeScan {
@@ -49,15 +40,15 @@ impl NativeScan {
         promise(move || next_array(&documents, size as usize, exact))
     }
 
-    /// The next lines of about `size` bytes; null at the end.
+    /// The next lines of about `size` bytes, each with its line end; null at the end.
     #[napi]
-    pub fn next_lines(&self, size: u32) -> napi::Result<Option<NativeLines>> {
+    pub fn next_lines(&self, size: u32) -> napi::Result<Option<Text>> {
         next_lines(&self.documents, size as usize).map_err(thrown)
     }
 
     /// The same on another thread.
     #[napi]
-    pub fn next_lines_async(&self, size: u32) -> AsyncTask<Work<Option<NativeLines>>> {
+    pub fn next_lines_async(&self, size: u32) -> AsyncTask<Work<Option<Text>>> {
         let documents = Arc::clone(&self.documents);
         promise(move || next_lines(&documents, size as usize))
     }
@@ -78,17 +69,15 @@ fn next_array(documents: &Mutex<Documents>, size: usize, exact: bool) -> Result<
     Ok(Some(Text(array)))
 }
 
-fn next_lines(documents: &Mutex<Documents>, size: usize) -> Result<Option<NativeLines>> {
+fn next_lines(documents: &Mutex<Documents>, size: usize) -> Result<Option<Text>> {
     let mut documents = documents.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut data = Vec::with_capacity(size + size / 4);
-    let mut ends = Vec::with_capacity(size / 128);
-    while data.len() < size {
+    let mut lines = Vec::with_capacity(size + size / 4);
+    while lines.len() < size {
         let Some(line) = documents.next_line()? else { break };
-        data.extend_from_slice(line);
-        ends.push(data.len() as u32);
+        lines.extend_from_slice(line);
+        lines.push(b'\n');
     }
-    let is_end = ends.is_empty();
-    Ok((!is_end).then(|| NativeLines { data: data.into(), ends: ends.into() }))
+    Ok((!lines.is_empty()).then_some(Text(lines)))
 }
 
 /// Appends a line as everybody is handed it: `_id` first, integers exact if asked for.
