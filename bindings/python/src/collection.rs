@@ -83,8 +83,8 @@ impl Collection {
     fn decode<'py>(&self, py: Python<'py>, line: &[u8]) -> PyResult<Bound<'py, PyAny>> {
         // Another thread may be at it only while this one waits for the interpreter's lock.
         match self.decoder.try_lock() {
-            Ok(mut decoder) => decoder.decode(py, line),
-            Err(_) => Decoder::new(None).decode(py, line),
+            Ok(mut decoder) => decoder.document(py, line),
+            Err(_) => Decoder::new(None).document(py, line),
         }
     }
 
@@ -135,6 +135,18 @@ impl Collection {
     fn is_created(&self, py: Python<'_>) -> PyResult<bool> {
         let core = self.core(py)?;
         Ok(py.detach(|| core.is_created()))
+    }
+
+    /// Whether the handle takes writes.
+    #[getter]
+    fn is_writable(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.core(py)?.is_writable())
+    }
+
+    /// Flushes and closes the collection; opening it again begins anew.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let core = self.writer(py)?;
+        py.detach(|| core.close()).or_raise()
     }
 
     /// Stores a document under an id, replacing the one that has it.
@@ -217,7 +229,7 @@ impl Collection {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let found = self.with_line(py, id, |line| match (lazy, decimal) {
             (true, _) => Ok(Bound::new(py, Document::of_line(line)?)?.into_any()),
-            (false, true) => Decoder::new(decimal_class(py, true)?).decode(py, line),
+            (false, true) => Decoder::new(decimal_class(py, true)?).document(py, line),
             (false, false) => self.decode(py, line),
         })?;
         Ok(found.or(default))
@@ -230,10 +242,13 @@ impl Collection {
 
     /// The documents of several ids, in that order; `None` for each that is missing.
     fn get_many<'py>(&self, py: Python<'py>, ids: Vec<String>) -> PyResult<Bound<'py, PyList>> {
+        let core = self.core(py)?;
+        let fetched = py.detach(|| core.get_many(&ids)).or_raise()?;
         let _paused = PausedCollector::new(py);
         let list = PyList::empty(py);
-        for id in &ids {
-            list.append(self.with_line(py, id, |line| self.decode(py, line))?)?;
+        for position in 0..fetched.len() {
+            let line = fetched.line(position);
+            list.append(line.map(|line| self.decode(py, line)).transpose()?)?;
         }
         Ok(list)
     }

@@ -85,7 +85,13 @@ impl Document {
 
     /// The whole document, parsed.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        decode(py, self.line())
+        Decoder::new(None).document(py, self.line())
+    }
+
+    /// The value at a dotted path, or `None` where the path leads nowhere.
+    fn field<'py>(&self, py: Python<'py>, path: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = folio::json::find(self.line_str()?, path).map_err(invalid)?;
+        found.map(|value| decode(py, value.as_bytes())).transpose()
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyAny>> {

@@ -8,11 +8,13 @@
 //! under, and one from before the fork is neither used nor dropped: its owner
 //! opens a new one by path.
 
+use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use pyo3::prelude::*;
+use rayon::ThreadPoolBuilder;
 
 /// Forks between the first process and this one that had the module loaded.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
@@ -22,6 +24,23 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 #[pyo3(name = "_forked")]
 pub(crate) fn forked() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
+}
+
+thread_local! {
+    /// Whether this thread works for itself.
+    static IS_ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// In a child: has this thread do by itself what is otherwise spread over a pool of
+/// threads. The pool was the parent's, and waiting for it would take for ever.
+pub(crate) fn use_own_threads() {
+    if GENERATION.load(Ordering::Relaxed) == 0 || IS_ALONE.replace(true) {
+        return;
+    }
+    let alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
+    // The thread belongs to its pool until it ends. Where it belongs to one already
+    // (a child's child) that will do.
+    std::mem::forget(alone);
 }
 
 /// A value of the process that made it.
@@ -103,6 +122,7 @@ impl<T> Handle<T> {
 
     #[cold]
     fn get_in_child<E>(&self, open: impl FnOnce() -> Result<T, E>) -> Result<&T, E> {
+        use_own_threads();
         let child = match self.child.get() {
             Some(child) => child,
             None => {

@@ -48,7 +48,7 @@ mod _foliodb {
     #[pymodule_export]
     use super::report::{
         BackupReport, BatchCounts, CheckReport, CompactReport, ExportReport, ImportReport,
-        PackReport, Stats, UnpackReport,
+        InvalidLine, PackReport, Stats, UnpackReport,
     };
     #[pymodule_export]
     use super::scan::Scan;

@@ -112,7 +112,7 @@ impl PutMany<'_> {
                 pair.extract().map_err(|_| {
                     invalid("a tuple in put_many is not a pair of an id and a document")
                 })?;
-            return encoder.document(&document, &id_text(&id)?, line);
+            return encoder.document(&document, &plain_id(&id)?, line);
         }
         match &self.id {
             IdSource::Carried => {
@@ -158,7 +158,15 @@ fn field<'py>(
     }
 }
 
-/// The id that a value of a document gives: text, or the digits of an int.
+/// An id as it is given: text, or the digits of an int.
+fn plain_id<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
+    match value.cast::<PyString>() {
+        Ok(text) => Ok(Cow::Borrowed(text_of(text)?)),
+        Err(_) => id_text(value),
+    }
+}
+
+/// The id that a value of a document gives: text made into one, or the digits of an int.
 fn id_text<'a>(value: &'a Bound<'_, PyAny>) -> PyResult<Cow<'a, str>> {
     if let Ok(text) = value.cast::<PyString>() {
         return Ok(derived_id(text_of(text)?));

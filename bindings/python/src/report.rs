@@ -62,6 +62,20 @@ report! {
 }
 
 report! {
+    /// One line that is not a document.
+    InvalidLine from folio::InvalidLine {
+        /// The file.
+        path: PathBuf = |core| core.path.clone(),
+        /// Its number, from 1.
+        line: u64 = |core| core.line,
+        /// Where it starts, in bytes.
+        offset: u64 = |core| core.offset,
+        /// What is wrong with it.
+        reason: String = |core| core.reason.clone(),
+    }
+}
+
+report! {
     /// What a check found.
     CheckReport from folio::CheckReport {
         /// Live documents, counted line by line.
@@ -70,8 +84,8 @@ report! {
         superseded_count: u64 = |core| core.superseded_count,
         /// Delete markers.
         tombstone_count: u64 = |core| core.tombstone_count,
-        /// Lines that are not documents: `file:line: reason`, the first thousand.
-        invalid: Vec<String> = |core| core.invalid.iter().map(ToString::to_string).collect(),
+        /// The first thousand lines that are not documents.
+        invalid: Vec<InvalidLine> = |core| core.invalid.iter().cloned().map(Into::into).collect(),
         /// How many such lines there are in all.
         invalid_count: u64 = |core| core.invalid_count,
         /// Damage to the index, the manifest or the batch record, a sentence each.

@@ -17,7 +17,7 @@ use crate::collection::Collection;
 use crate::decode::{Decoder, PausedCollector};
 use crate::document::{Document, Text, text_of};
 use crate::error::{OrRaise, with_code};
-use crate::fork::Owned;
+use crate::fork::{Owned, use_own_threads};
 
 /// Bytes of the first chunk, and of the largest.
 const FIRST_CHUNK_SIZE: usize = 4 << 10;
@@ -139,8 +139,8 @@ fn accept(
     move |document| {
         let answer = Python::attach(|py| {
             let value = match decoder.try_lock() {
-                Ok(mut decoder) => decoder.decode(py, document.raw().as_bytes())?,
-                Err(_) => Decoder::new(None).decode(py, document.raw().as_bytes())?,
+                Ok(mut decoder) => decoder.document(py, document.raw().as_bytes())?,
+                Err(_) => Decoder::new(None).document(py, document.raw().as_bytes())?,
             };
             filter.bind(py).call1((value,))?.is_truthy()
         });
@@ -171,7 +171,7 @@ impl State {
         self.next += 1;
         let line = start as usize..end as usize;
         match self.form {
-            Form::Dict => self.decoder.decode(py, &self.text[line]).map(Some),
+            Form::Dict => self.decoder.document(py, &self.text[line]).map(Some),
             Form::Lazy => {
                 let _paused = PausedCollector::new(py);
                 let document = Document::new(Arc::clone(&self.text), start, end);
@@ -184,6 +184,7 @@ impl State {
     /// Reads the next chunk; `false` when there is no line left.
     #[inline(never)]
     fn fill(&mut self, py: Python<'_>) -> PyResult<bool> {
+        use_own_threads();
         let chunk_size = if self.has_filter { 1 } else { self.chunk_size };
         self.chunk_size = (self.chunk_size * 4).min(CHUNK_SIZE_MAX);
         // Documents given out may still hold on to the text.

@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use folio_document::{
-    Access, BatchCounts, CheckReport, CompactReport, Document, Notice, Progress, Put, Scan, Stats,
+    Access, BatchCounts, CheckReport, CompactReport, Document, Fetched, Notice, Progress, Put,
+    Scan, Stats,
 };
 use serde_json::Value;
 
@@ -129,6 +130,15 @@ impl Collection {
     /// As [`Collection::get`].
     pub fn get_into(&self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
         Ok(self.reader()?.get_into(id, line)?)
+    }
+
+    /// The lines of the documents under many ids, on all cores: faster than one
+    /// `get` each.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn get_many<S: AsRef<str> + Sync>(&self, ids: &[S]) -> Result<Fetched> {
+        Ok(self.reader()?.get_many(ids)?)
     }
 
     /// Whether there is a document with the id.

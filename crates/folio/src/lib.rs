@@ -90,8 +90,8 @@ pub use error::{Error, Result};
 pub use folio_document::archive::{PackOptions, PackReport, UnpackReport};
 pub use folio_document::{
     Access, BatchCounts, CheckReport, CompactReport, Document, Durability,
-    Error as CollectionError, Filter, InvalidLine, Layout, Notice, Progress, Put, Scan, Stats,
-    Strict,
+    Error as CollectionError, Fetched, Filter, InvalidLine, Layout, Notice, Progress, Put, Scan,
+    Stats, Strict,
 };
 pub use folio_types::{ErrorCode, check_collection_name, check_document_id};
 pub use options::{CollectionOptions, OpenOptions};

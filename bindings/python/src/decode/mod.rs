@@ -22,6 +22,7 @@ mod string;
 use folio::ErrorCode;
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::error::with_code;
 use shape::Shapes;
@@ -87,6 +88,20 @@ impl Decoder {
         }
     }
 
+    /// The document on a line, `_id` first.
+    ///
+    /// # Errors
+    /// As [`Decoder::decode`].
+    #[inline]
+    pub(crate) fn document<'py>(
+        &mut self,
+        py: Python<'py>,
+        line: &[u8],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let document = self.decode(py, line)?;
+        if line.starts_with(b"{\"_id\"") { Ok(document) } else { id_first(document) }
+    }
+
     #[cold]
     fn fail(&mut self, py: Python<'_>, fault: &Fault) -> PyErr {
         let error = match fault {
@@ -108,6 +123,17 @@ impl Decoder {
             unsafe { ffi::Py_DecRef(object) }
         }
     }
+}
+
+/// What stands in a line that somebody wrote by hand, with `_id` moved to the front.
+#[cold]
+fn id_first(document: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
+    let dict = document.cast_into::<PyDict>()?;
+    let Some(id) = dict.get_item("_id")? else { return Ok(dict.into_any()) };
+    let ordered = PyDict::new(dict.py());
+    ordered.set_item("_id", id)?;
+    ordered.update(dict.as_mapping())?;
+    Ok(ordered.into_any())
 }
 
 impl Drop for Decoder {

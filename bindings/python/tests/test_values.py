@@ -1,0 +1,280 @@
+"""Values: what JSON can hold comes back equal, everything else is refused by path."""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import json
+import math
+import sys
+import types
+import uuid
+from collections import OrderedDict, UserDict, deque
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import foliodb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
+# Of more digits than that, Python turns no int into text by itself.
+INTS = st.integers() | st.integers(-(10**400), 10**400)
+SCALARS = st.none() | st.booleans() | INTS | st.floats(allow_nan=False, allow_infinity=False) | TEXT
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(TEXT, inner, max_size=5),
+    max_leaves=25,
+)
+DOCUMENTS = st.dictionaries(TEXT.filter(lambda key: key != "_id"), VALUES, max_size=8)
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> foliodb.Collection:
+    """One collection for all examples: its shapes and keys are seen again and again."""
+    path = tmp_path_factory.mktemp("values") / "db"
+    return foliodb.open(path, durability="none")["values"]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal, of equal types, in equal order: `1 == 1.0 == True` is not enough."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, float):
+        return a == b and math.copysign(1, a) == math.copysign(1, b)
+    return bool(a == b)
+
+
+@settings(max_examples=150)
+@given(DOCUMENTS)
+def test_round_trip(shared: foliodb.Collection, document: dict[str, Any]) -> None:
+    expected = {"_id": "x", **document}
+    shared.put("x", document)
+    assert same(shared["x"], expected)
+    assert same(shared.get("x", lazy=True).to_dict(), expected)
+    assert json.loads(shared.get_raw("x")) == expected
+    shared.put_many([expected])
+    assert same(shared["x"], expected)
+
+
+@settings(max_examples=50)
+@given(st.lists(DOCUMENTS, max_size=8))
+def test_documents_of_any_shape_in_one_scan(
+    shared: foliodb.Collection, documents: list[dict[str, Any]]
+) -> None:
+    for name in shared.ids():
+        del shared[name]
+    shared.put_many((str(number), document) for number, document in enumerate(documents))
+    expected = [{"_id": str(number), **document} for number, document in enumerate(documents)]
+    assert all(map(same, shared.scan(), expected)) and shared.count() == len(expected)
+    assert [dict(document) for document in shared.scan(lazy=True)] == expected
+
+
+@settings(max_examples=100)
+@given(st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3), max_leaves=5))
+def test_text_that_others_wrote(shared: foliodb.Collection, value: Any) -> None:
+    """White space and escapes as other writers choose them."""
+    text = json.dumps({"value": value, "é\n": value}, indent=2, ensure_ascii=True)
+    shared.put_raw("x", text)
+    assert same(shared["x"], {"_id": "x", "value": value, "é\n": value})
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0", "-0", "-1", "1e5", "1E+2", "0.1", "1.10", "123456789.123456789e-5", "2.5e-324"]
+    + ["9007199254740993", "-9223372036854775808", "18446744073709551616", "0.30000000000000004"]
+    + ["179769313486231580793e289", "4.35", "0.000001", "5e-7", "8.5", "1234567890123456.7"],
+)
+def test_numbers(shared: foliodb.Collection, text: str) -> None:
+    shared.put_raw("x", f'{{"n":{text}}}')
+    assert same(shared["x"]["n"], json.loads(text))
+    exact = shared.get("x", decimal=True)["n"]
+    assert exact == (Decimal(text) if any(c in text for c in ".eE") else int(text))
+    shared.put("x", {"n": exact})
+    assert Decimal(json.loads(shared.get_raw("x"), parse_float=Decimal)["n"]) == Decimal(text)
+
+
+class Colour(enum.IntEnum):
+    """An int of a kind."""
+
+    RED = 3
+
+
+class Word(str):
+    """A str of a kind."""
+
+
+def test_relatives_of_plain_types(shared: foliodb.Collection) -> None:
+    document = OrderedDict(
+        colour=Colour.RED,
+        word=Word("w"),
+        pair=(1, (2, [])),
+        mapping=UserDict(a=1),
+        proxy=types.MappingProxyType({"b": None}),
+        ratio=Decimal("1.10"),
+    )
+    shared.put("x", document)
+    assert shared.get_raw("x") == (
+        '{"_id":"x","colour":3,"word":"w","pair":[1,[2,[]]],"mapping":{"a":1},'
+        '"proxy":{"b":null},"ratio":1.10}'
+    )
+    shared.put("x", UserDict(document))
+    assert shared["x"]["pair"] == [1, [2, []]]
+
+
+REFUSED = [
+    (math.nan, "NaN"),
+    (math.inf, "inf"),
+    (Decimal("NaN"), "NaN"),
+    (b"bytes", "bytes"),
+    (datetime.datetime(2025, 1, 2), "isoformat"),
+    (datetime.date(2025, 1, 2), "isoformat"),
+    ({1, 2}, "list"),
+    (deque(), "list"),
+    (uuid.UUID(int=1), "default="),
+    (1j, "complex"),
+    (object(), "object"),
+    (lambda: None, "function"),
+    ("\ud800", "surrogate"),
+]
+
+
+@pytest.mark.parametrize(("value", "says"), REFUSED)
+def test_refused_by_path(shared: foliodb.Collection, value: Any, says: str) -> None:
+    document = {"fine": 1, "deep": [{"here": value}]}
+    for put in (
+        lambda: shared.put("x", document),
+        lambda: shared.put_many([{"_id": "x", **document}]),
+    ):
+        with pytest.raises(foliodb.InvalidInputError, match=r'deep\[0\]\.here of document "x"') as e:
+            put()
+        assert says in str(e.value)
+
+
+def test_keys_are_text(shared: foliodb.Collection) -> None:
+    for key in (1, None, True, 1.5, ("a",), b"a"):
+        with pytest.raises(foliodb.InvalidInputError, match=r"key a\..* is a .*, not a str"):
+            shared.put("x", {"a": {key: 1}})
+
+
+def test_cycles_and_depth(shared: foliodb.Collection) -> None:
+    cycle: dict[str, Any] = {"a": [1]}
+    cycle["a"].append(cycle)
+    ring: list[Any] = []
+    ring.append(ring)
+    for document in (cycle, {"ring": ring}):
+        with pytest.raises(foliodb.InvalidInputError, match="contains itself"):
+            shared.put("x", document)
+    nested: Any = 1
+    for _ in range(126):
+        nested = [nested]
+    shared.put("x", {"n": nested})
+    assert shared["x"]["n"] == nested
+    with pytest.raises(foliodb.InvalidInputError, match="nests deeper than 127"):
+        shared.put("x", {"n": [nested]})
+    with pytest.raises(foliodb.DocumentSyntaxError):
+        shared.put_raw("x", '{"a":' + "[" * 100_000 + "]" * 100_000 + "}")
+
+
+def test_a_default_that_never_ends(shared: foliodb.Collection) -> None:
+    class Nest:
+        """Turned into a list of itself."""
+
+    class Other:
+        """Turned into the one above."""
+
+    def default(value: Any) -> Any:
+        return Other() if isinstance(value, Nest) else Nest()
+
+    with pytest.raises(foliodb.InvalidInputError, match="nests deeper"):
+        shared.put("x", {"n": Nest()}, default=default)
+    with pytest.raises(ZeroDivisionError):
+        shared.put("x", {"n": Nest()}, default=lambda _: 1 / 0)
+    shared.put("x", {"n": {1, 2}}, default=sorted)
+    assert shared["x"]["n"] == [1, 2]
+
+
+def test_a_default_that_pulls_the_rug(shared: foliodb.Collection) -> None:
+    document: dict[str, Any] = {"a" * 50 + str(n): [set(), n] for n in range(50)}
+    inner = document["a" * 50 + "7"]
+
+    def default(_: Any) -> Any:
+        inner.clear()
+        document.clear()
+        return 0
+
+    shared.put("x", {"first": document}, default=default)
+    document.update({"k": [set()]})
+    with pytest.raises(foliodb.InvalidInputError, match="first"):
+        shared.put("x", {"first": document}, default=lambda _: document.clear() or object())
+
+
+def test_huge_ints(shared: foliodb.Collection) -> None:
+    limit = sys.get_int_max_str_digits() if hasattr(sys, "get_int_max_str_digits") else 0
+    value = 10 ** (limit or 5000)
+    if limit:
+        with pytest.raises(foliodb.InvalidInputError, match="set_int_max_str_digits"):
+            shared.put("x", {"n": value})
+        shared.put_raw("x", '{"n":1' + "0" * limit + "}")
+        with pytest.raises(ValueError, match="digits"):
+            shared["x"]
+        assert len(shared.get_raw("x")) > limit
+    shared.put("x", {"n": value // 10})
+    assert shared["x"]["n"] == value // 10
+
+
+def test_wrong_types(users: foliodb.Collection) -> None:
+    for document in (None, 1, "text", [1], b"{}"):
+        with pytest.raises(foliodb.InvalidInputError, match="not a dict"):
+            users.put("x", document)
+    for name in (None, 1, b"x", object()):
+        with pytest.raises(TypeError):
+            users.put(name, {})
+        with pytest.raises(TypeError):
+            users.get(name)
+    for documents in ([1], ["text"], [None], [("x", {}, 1)], [("x", 1)], "text", [{"_id": 5}]):
+        with pytest.raises(foliodb.InvalidInputError):
+            users.put_many(documents)
+    with pytest.raises(TypeError):
+        users.put_many(5)
+    with pytest.raises(foliodb.InvalidInputError, match="id="):
+        users.put_many([], id=5)
+    with pytest.raises(TypeError):
+        users.scan(limit=-1.5)
+    with pytest.raises(OverflowError):
+        users.scan(limit=-1)
+    for options in ({"mode": "w"}, {"durability": "maybe"}, {"timeout": -1.0}):
+        with pytest.raises(foliodb.InvalidInputError):
+            foliodb.open("nowhere", **options)
+
+
+def test_a_carried_id_must_agree(users: foliodb.Collection) -> None:
+    users.put("a", {"n": 1, "_id": "a"})
+    for carried in ("b", 1, None, ["a"]):
+        with pytest.raises(foliodb.InvalidInputError, match='put under "a"'):
+            users.put("a", {"_id": carried})
+    users.put("a", {"nested": {"_id": 5}})
+    assert users["a"]["nested"] == {"_id": 5}
+
+
+def test_a_document_of_100_megabytes(path: Path) -> None:
+    text = "größe and \\ \n " * (100 << 20 >> 4)
+    with foliodb.open(path, durability="none") as db:
+        db["big"].put("x", {"text": text, "list": list(range(1000))})
+        assert db["big"]["x"]["text"] == text
+        assert next(db["big"].scan(lazy=True))["list"][999] == 999
+
+
+def test_numpy_scalars(shared: foliodb.Collection) -> None:
+    numpy = pytest.importorskip("numpy")
+    document = {"i": numpy.int64(5), "f": numpy.float32(1.5), "b": numpy.bool_(True)}
+    shared.put("x", document)
+    assert same(shared["x"], {"_id": "x", "i": 5, "f": 1.5, "b": True})
+    with pytest.raises(foliodb.InvalidInputError, match="ndarray"):
+        shared.put("x", {"a": numpy.zeros(3)})
