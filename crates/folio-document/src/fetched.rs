@@ -10,10 +10,10 @@ use crate::error::{Error, Result};
 use crate::line;
 
 /// Ids that one thread looks up at a time.
-const CHUNK_COUNT: usize = 256;
+const CHUNK_COUNT: usize = 128;
 
 /// From so many ids on it pays to wake another core.
-const PARALLEL_FROM: usize = 4_096;
+const PARALLEL_FROM: usize = 512;
 
 /// What [`crate::Collection::get_many`] found, by the position of the id asked for.
 #[derive(Debug, Default)]

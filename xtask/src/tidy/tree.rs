@@ -2,7 +2,7 @@
 //!
 //! A file that is not UTF-8 or larger than a mebibyte holds data, not text
 //! that people wrote, and is listed by name only. Tests plant a tree in memory
-//! with [`Tree::from_files`].
+//! with `Tree::from_files`.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -3,7 +3,7 @@
 //! Four published policies behind one trait, chosen when the pool is made. A hit
 //! takes no lock: it leaves a mark at the frame, a bit or a small counter or a
 //! time, and the policy reads the marks when it looks for a victim.
-//! [`Policy::mark_hit`] is the one place that writes them on a hit.
+//! `Policy::mark_hit` is the one place that writes them on a hit.
 //!
 //! Pages enter unmarked: being loaded is not yet being used again.
 
