@@ -1,0 +1,187 @@
+//! A place in a stretch of binary Ion, and the numbers and headers found there.
+
+use crate::error::{Error, Result};
+
+/// A place in bytes that hold binary Ion. Reads never leave `end`, the end of the container at hand.
+#[derive(Clone)]
+pub(crate) struct Cursor<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) at: usize,
+    /// Whether the stream ends where `bytes` end.
+    pub(crate) last: bool,
+}
+
+/// The type codes of the binary encoding, as the high nibble of a value's first byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Null,
+    Bool,
+    PositiveInt,
+    NegativeInt,
+    Float,
+    Decimal,
+    Timestamp,
+    Symbol,
+    String,
+    Clob,
+    Blob,
+    List,
+    SExp,
+    Struct,
+    Annotation,
+    Reserved,
+}
+
+const KINDS: [Kind; 16] = [
+    Kind::Null,
+    Kind::Bool,
+    Kind::PositiveInt,
+    Kind::NegativeInt,
+    Kind::Float,
+    Kind::Decimal,
+    Kind::Timestamp,
+    Kind::Symbol,
+    Kind::String,
+    Kind::Clob,
+    Kind::Blob,
+    Kind::List,
+    Kind::SExp,
+    Kind::Struct,
+    Kind::Annotation,
+    Kind::Reserved,
+];
+
+/// What a value's first bytes say.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Header {
+    pub(crate) kind: Kind,
+    /// The low nibble: a length, or for booleans the value; 15 for a null.
+    pub(crate) nibble: u8,
+    /// Where the content ends. It starts where the cursor stands after reading the header.
+    pub(crate) end: usize,
+}
+
+impl Header {
+    pub(crate) fn is_null(&self) -> bool {
+        self.nibble == 15
+    }
+
+    /// Whether the bytes are padding: a null that has a length.
+    #[inline(always)]
+    pub(crate) fn is_padding(&self) -> bool {
+        self.kind == Kind::Null && self.nibble != 15
+    }
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(bytes: &'a [u8], at: usize, last: bool) -> Cursor<'a> {
+        Cursor { bytes, at, last }
+    }
+
+    #[cold]
+    pub(crate) fn end(&self) -> Error {
+        if self.last {
+            return Error::syntax(self.at, "the input ends inside a value");
+        }
+        Error::incomplete(self.at)
+    }
+
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Result<u8> {
+        let Some(&byte) = self.bytes.get(self.at) else { return Err(self.end()) };
+        self.at += 1;
+        Ok(byte)
+    }
+
+    /// The header here and the whole extent of its value, which lies before `limit`.
+    #[inline(always)]
+    pub(crate) fn header(&mut self, limit: usize) -> Result<Header> {
+        let start = self.at;
+        let byte = self.next()?;
+        let kind = KINDS[usize::from(byte >> 4)];
+        let nibble = byte & 15;
+        let length = match nibble {
+            0..=13 if kind != Kind::Bool && byte != 0xd1 => usize::from(nibble),
+            _ => self.long_length(start, kind, nibble)?,
+        };
+        let end = self.at.saturating_add(length);
+        if end > limit {
+            return Err(self.beyond(start, limit));
+        }
+        Ok(Header { kind, nibble, end })
+    }
+
+    fn long_length(&mut self, start: usize, kind: Kind, nibble: u8) -> Result<usize> {
+        match (kind, nibble) {
+            (Kind::Reserved, _) | (Kind::Annotation, 15) => {
+                Err(Error::syntax(start, "a reserved type code"))
+            }
+            (Kind::Bool, 0 | 1 | 15) | (_, 15) => Ok(0),
+            (Kind::Bool, _) => Err(Error::syntax(start, "a boolean that is neither true nor false")),
+            (Kind::Struct, 1) => match self.var_uint()? {
+                0 => Err(Error::syntax(start, "a sorted struct without fields")),
+                length => Ok(length),
+            },
+            (_, 14) => self.var_uint(),
+            (_, nibble) => Ok(usize::from(nibble)),
+        }
+    }
+
+    /// The error for a value that ends beyond `limit`: the stream's end, or its container's.
+    #[cold]
+    fn beyond(&self, start: usize, limit: usize) -> Error {
+        if limit >= self.bytes.len() {
+            return if self.last { Error::syntax(start, "the input ends inside a value") } else { Error::incomplete(start) };
+        }
+        Error::syntax(start, "a value reaches beyond the end of its container")
+    }
+
+    /// A VarUInt: seven bits a byte, most significant first, the last byte marked by its high bit.
+    #[inline(always)]
+    pub(crate) fn var_uint(&mut self) -> Result<usize> {
+        let byte = self.next()?;
+        if byte >= 0x80 {
+            return Ok(usize::from(byte & 0x7f));
+        }
+        self.long_var_uint(usize::from(byte))
+    }
+
+    fn long_var_uint(&mut self, mut value: usize) -> Result<usize> {
+        let start = self.at;
+        loop {
+            let byte = self.next()?;
+            if value > usize::MAX >> 8 || self.at - start > 64 {
+                return Err(Error::syntax(start, "a length or symbol number is out of range"));
+            }
+            value = value << 7 | usize::from(byte & 0x7f);
+            if byte >= 0x80 {
+                return Ok(value);
+            }
+        }
+    }
+
+    /// A VarInt: as a VarUInt, with the sign in the first byte. Returns sign and magnitude, since
+    /// a negative zero means something in a timestamp's offset.
+    pub(crate) fn var_int(&mut self) -> Result<(bool, i64)> {
+        let start = self.at;
+        let mut byte = self.next()?;
+        let negative = byte & 0x40 != 0;
+        let mut value = i64::from(byte & 0x3f);
+        while byte < 0x80 {
+            byte = self.next()?;
+            if value > i64::MAX >> 8 || self.at - start > 64 {
+                return Err(Error::syntax(start, "a number is out of range"));
+            }
+            value = value << 7 | i64::from(byte & 0x7f);
+        }
+        Ok((negative, value))
+    }
+
+    /// The bytes from here to `end`, which a header has checked; steps over them.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, end: usize) -> &'a [u8] {
+        let bytes = self.bytes.get(self.at..end).unwrap_or_default();
+        self.at = end;
+        bytes
+    }
+}

@@ -1,0 +1,116 @@
+//! What can be wrong with an Ion stream.
+//!
+//! Every error carries the byte offset, counted from the start of the stream, at which the trouble
+//! was noticed; callers that know the file and the row add them on the way out.
+
+use std::fmt;
+
+/// The result of reading or writing Ion.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// What went wrong, coarse enough to act on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The bytes end inside a value; more input may complete it.
+    Incomplete,
+    /// The bytes are not Ion 1.0.
+    Syntax,
+    /// A symbol identifier or an import that no symbol table defines.
+    Symbol,
+    /// Valid so far, and larger or deeper than the configured [`crate::Limits`].
+    Limit,
+    /// Another version of Ion.
+    Unsupported,
+    /// A value that does not fit the column asked for.
+    Type,
+    /// The source of the bytes failed.
+    Io,
+}
+
+/// A located error. One pointer wide, so that hot paths return it cheaply.
+#[derive(Clone)]
+pub struct Error(Box<Repr>);
+
+#[derive(Clone)]
+struct Repr {
+    kind: ErrorKind,
+    offset: u64,
+    message: String,
+}
+
+impl Error {
+    /// Builds an error of `kind` noticed at byte `offset` of the stream.
+    #[cold]
+    pub fn new(kind: ErrorKind, offset: u64, message: impl Into<String>) -> Error {
+        Error(Box::new(Repr { kind, offset, message: message.into() }))
+    }
+
+    #[cold]
+    pub(crate) fn syntax(offset: usize, message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Syntax, offset as u64, message)
+    }
+
+    #[cold]
+    pub(crate) fn incomplete(offset: usize) -> Error {
+        Error::new(ErrorKind::Incomplete, offset as u64, "the value continues beyond the input")
+    }
+
+    #[cold]
+    pub(crate) fn limit(offset: usize, message: impl Into<String>) -> Error {
+        Error::new(ErrorKind::Limit, offset as u64, message)
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// Bytes from the start of the stream to where the error was noticed.
+    pub fn offset(&self) -> u64 {
+        self.0.offset
+    }
+
+    /// The sentence without the offset, for callers that print the place their own way.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The same error, `base` bytes further into the stream.
+    #[must_use]
+    pub fn shifted(mut self, base: u64) -> Error {
+        self.0.offset += base;
+        self
+    }
+
+    /// The same error with `context` before its message.
+    #[must_use]
+    pub fn within(mut self, context: &str) -> Error {
+        self.0.message = format!("{context}: {}", self.0.message);
+        self
+    }
+
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.0.kind == ErrorKind::Incomplete
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {}", self.0.message, self.0.offset)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {self}", self.0.kind)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Error {
+        Error::new(ErrorKind::Io, 0, error.to_string())
+    }
+}

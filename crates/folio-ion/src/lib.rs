@@ -1,0 +1,27 @@
+//! Amazon Ion 1.0, text and binary.
+//!
+//! [`Reader`] yields the values of a stream as trees; [`write`] turns trees back into text, binary
+//! or JSON; [`shred`] is the fast way from a file to columns and never builds a tree. Nothing here
+//! knows of databases.
+//!
+//! ```
+//! let values = folio_ion::read_all(b"{name: \"Ada\", born: 1815-12-10}").unwrap();
+//! assert_eq!(folio_ion::write::to_text(&values[0]), "{name:\"Ada\",born:1815-12-10}");
+//! ```
+
+mod binary;
+mod error;
+mod kernel;
+mod limits;
+mod reader;
+mod symbol;
+mod text;
+mod value;
+pub mod write;
+
+pub use binary::VERSION_MARKER;
+pub use error::{Error, ErrorKind, Result};
+pub use limits::Limits;
+pub use reader::{Encoding, Reader, read_all};
+pub use symbol::{Catalog, ImportLocation, SharedTable, Symbol, SymbolTable};
+pub use value::{Big, Decimal, Element, Int, IonType, Precision, Timestamp, Value};

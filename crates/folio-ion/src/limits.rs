@@ -1,0 +1,32 @@
+//! How large and how deep an input may grow before it is refused.
+//!
+//! Ion lets a few bytes promise a lot: an import may claim a billion symbols, a decimal an exponent
+//! of any size, brackets may nest as long as the file lasts. Each promise has a bound here. The
+//! defaults pass every sensible file and keep the worst one harmless.
+
+/// Bounds on what a reader accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Containers within containers. The tree reader recurses, so the stack bounds this.
+    pub depth: usize,
+    /// Symbols in one symbol table, imported ones included.
+    pub symbol_count: usize,
+    /// Absolute value of a decimal's exponent.
+    pub decimal_exponent: u32,
+    /// Digits of one number (conversion between bases is quadratic).
+    pub digit_count: usize,
+    /// Bytes of one top-level value, or of one element of a top-level list read as records.
+    pub value_size: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            depth: 256,
+            symbol_count: 1 << 20,
+            decimal_exponent: 1_000_000,
+            digit_count: 20_000,
+            value_size: 16 << 20,
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Reading a stream value by value.
+//!
+//! ```text
+//! bytes → buffer → cursor (text or binary) → value          → the caller
+//!                                          → version marker → symbol table reset
+//!                                          → symbol table   → symbol table replaced
+//! ```
+//!
+//! The buffer holds at least the value being read. When a cursor finds it incomplete, the buffer is
+//! refilled, at twice the size if the value fills it, and the value is read again from its start:
+//! no state survives inside a value, and the work stays linear.
+
+use crate::binary::{self, VERSION_MARKER};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::symbol::{Catalog, SymbolTable};
+use crate::text::{self, Context, TopLevel};
+use crate::value::Element;
+use std::io::Read;
+use std::sync::Arc;
+
+const FIRST_BUFFER: usize = 64 << 10;
+
+/// How a stream spells its values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Encoding {
+    /// Text Ion, of which JSON is a part.
+    Text,
+    /// Binary Ion, which starts with [`VERSION_MARKER`].
+    Binary,
+}
+
+impl Encoding {
+    /// The encoding of a stream that starts with `bytes`; `None` while they are too few to tell.
+    pub fn detect(bytes: &[u8], last: bool) -> Option<Encoding> {
+        match bytes.first() {
+            Some(first) if *first == VERSION_MARKER[0] => Some(Encoding::Binary),
+            None if !last => None,
+            _ => Some(Encoding::Text),
+        }
+    }
+}
+
+/// An iterator over the top-level values of a stream. After an error it ends.
+pub struct Reader<R> {
+    source: R,
+    buffer: Vec<u8>,
+    /// Where the unread part of the buffer starts.
+    at: usize,
+    /// Bytes of the stream before the buffer.
+    base: u64,
+    last: bool,
+    done: bool,
+    encoding: Option<Encoding>,
+    symbols: Arc<SymbolTable>,
+    catalog: Catalog,
+    limits: Limits,
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads from `source` with the default limits and an empty catalog.
+    pub fn new(source: R) -> Reader<R> {
+        Reader {
+            source,
+            buffer: Vec::new(),
+            at: 0,
+            base: 0,
+            last: false,
+            done: false,
+            encoding: None,
+            symbols: SymbolTable::system(),
+            catalog: Catalog::new(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// The same reader with other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Reader<R> {
+        self.limits = limits;
+        self
+    }
+
+    /// The same reader with shared symbol tables to import from.
+    #[must_use]
+    pub fn with_catalog(mut self, catalog: Catalog) -> Reader<R> {
+        self.catalog = catalog;
+        self
+    }
+
+    /// Bytes of the stream that were consumed.
+    pub fn offset(&self) -> u64 {
+        self.base + self.at as u64
+    }
+
+    /// The stream's encoding, once a value was read.
+    pub fn encoding(&self) -> Option<Encoding> {
+        self.encoding
+    }
+
+    /// The symbol table in force.
+    pub fn symbols(&self) -> &Arc<SymbolTable> {
+        &self.symbols
+    }
+
+    /// The next value.
+    ///
+    /// # Errors
+    ///
+    /// Whatever [`crate::ErrorKind`] lists, located; the stream cannot be read further.
+    pub fn read(&mut self) -> Result<Option<Element>> {
+        while !self.done {
+            match self.step() {
+                Ok(Some(element)) => return Ok(Some(element)),
+                Ok(None) => {}
+                Err(error) if error.is_incomplete() && !self.last => self.fill()?,
+                Err(error) => {
+                    self.done = true;
+                    return Err(error.shifted(self.base));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn step(&mut self) -> Result<Option<Element>> {
+        let Some(encoding) = self.encoding.or(Encoding::detect(&self.buffer, self.last)) else {
+            return Err(Error::incomplete(0));
+        };
+        self.encoding = Some(encoding);
+        let context = Context { symbols: &self.symbols, limits: &self.limits };
+        let (found, at) = match encoding {
+            Encoding::Text => {
+                let mut cursor = text::Cursor::new(&self.buffer, self.at, self.last);
+                (cursor.top_level(context), cursor.at)
+            }
+            Encoding::Binary => {
+                let mut cursor = binary::Cursor::new(&self.buffer, self.at, self.last);
+                (cursor.top_level(context), cursor.at)
+            }
+        };
+        let found = found?;
+        let start = std::mem::replace(&mut self.at, at);
+        match found {
+            TopLevel::End => self.done = true,
+            TopLevel::Version => self.symbols = SymbolTable::system(),
+            TopLevel::Element(element) if SymbolTable::is_definition(&element) => {
+                let current = std::mem::replace(&mut self.symbols, SymbolTable::system());
+                let defined = SymbolTable::define(current, &element, &self.catalog, &self.limits);
+                self.symbols = defined.map_err(|error| error.shifted(start as u64))?;
+            }
+            TopLevel::Element(element) => return Ok(Some(element)),
+        }
+        Ok(None)
+    }
+
+    /// Reads more bytes behind the unread ones.
+    fn fill(&mut self) -> Result<()> {
+        self.buffer.drain(..self.at);
+        self.base += self.at as u64;
+        self.at = 0;
+        let filled = self.buffer.len();
+        if filled >= self.limits.value_size {
+            self.done = true;
+            let allowed = self.limits.value_size;
+            let message = format!("a value is larger than {allowed} bytes");
+            return Err(Error::limit(0, message).shifted(self.base));
+        }
+        let wanted = (filled * 2).clamp(FIRST_BUFFER, self.limits.value_size.max(FIRST_BUFFER));
+        self.buffer.resize(wanted.max(filled + 1), 0);
+        let mut end = filled;
+        // A source that trickles must not make a long value be read again for every byte.
+        while end - filled <= filled / 2 && !self.last {
+            match self.source.read(&mut self.buffer[end..]) {
+                Ok(read) => {
+                    end += read;
+                    self.last = read == 0;
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.done = true;
+                    return Err(error.into());
+                }
+            }
+        }
+        self.buffer.truncate(end);
+        Ok(())
+    }
+}
+
+impl<R: Read> Iterator for Reader<R> {
+    type Item = Result<Element>;
+
+    fn next(&mut self) -> Option<Result<Element>> {
+        self.read().transpose()
+    }
+}
+
+/// All values of `bytes`.
+///
+/// # Errors
+///
+/// As [`Reader::read`].
+pub fn read_all(bytes: &[u8]) -> Result<Vec<Element>> {
+    Reader::new(bytes).collect()
+}

@@ -1,0 +1,169 @@
+//! The local symbol table: number to symbol, rebuilt as the stream redefines it.
+
+use super::{Catalog, ImportLocation, Symbol};
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::value::{Element, Value};
+use std::sync::{Arc, LazyLock};
+
+/// The symbols that Ion 1.0 itself defines, from number 1.
+pub(crate) const SYSTEM_SYMBOLS: [&str; 9] = [
+    "$ion",
+    "$ion_1_0",
+    "$ion_symbol_table",
+    "name",
+    "version",
+    "imports",
+    "symbols",
+    "max_id",
+    "$ion_shared_symbol_table",
+];
+
+static SYSTEM_TABLE: LazyLock<Arc<SymbolTable>> = LazyLock::new(|| {
+    let system = SYSTEM_SYMBOLS.iter().map(|text| Symbol::from(*text));
+    Arc::new(SymbolTable { symbols: std::iter::once(Symbol::ZERO).chain(system).collect() })
+});
+
+/// What the numbers of a stretch of a stream mean.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SymbolTable {
+    symbols: Vec<Symbol>,
+}
+
+impl SymbolTable {
+    /// The table in force at the start of a stream and after each version marker.
+    pub fn system() -> Arc<SymbolTable> {
+        SYSTEM_TABLE.clone()
+    }
+
+    /// The symbol with number `id`.
+    pub fn get(&self, id: usize) -> Option<&Symbol> {
+        self.symbols.get(id)
+    }
+
+    /// One more than the greatest number in use.
+    pub fn len(&self) -> usize {
+        self.symbols.len()
+    }
+
+    /// Whether the table is empty; it never is, since the system symbols are always there.
+    pub fn is_empty(&self) -> bool {
+        self.symbols.is_empty()
+    }
+
+    /// The symbols in the order of their numbers, from 0.
+    pub fn symbols(&self) -> &[Symbol] {
+        &self.symbols
+    }
+
+    /// Whether `element` at the top level defines a symbol table instead of being data.
+    pub fn is_definition(element: &Element) -> bool {
+        let first = element.annotations.first().and_then(Symbol::text);
+        first == Some("$ion_symbol_table") && matches!(element.value, Value::Struct(_))
+    }
+
+    /// The table that `definition` (a struct annotated `$ion_symbol_table`) puts in force after
+    /// `current`.
+    ///
+    /// # Errors
+    ///
+    /// Repeated `imports` or `symbols`, an import of unknown size, more symbols than `limits` say.
+    pub fn define(
+        current: Arc<SymbolTable>,
+        definition: &Element,
+        catalog: &Catalog,
+        limits: &Limits,
+    ) -> Result<Arc<SymbolTable>> {
+        let imports = only_field(definition, "imports")?;
+        let symbols = only_field(definition, "symbols")?;
+        let appends = imports.is_some_and(|imports| match &imports.value {
+            Value::Symbol(symbol) => symbol.text() == Some("$ion_symbol_table"),
+            _ => false,
+        });
+        let mut table = if appends { current } else { SymbolTable::system() };
+        // Appending in place keeps a stream of many small appends linear.
+        let target = &mut Arc::make_mut(&mut table).symbols;
+        if let Some(Value::List(imports)) = imports.map(|imports| &imports.value) {
+            for import in imports {
+                append_import(target, import, catalog, limits)?;
+            }
+        }
+        if let Some(Value::List(texts)) = symbols.map(|symbols| &symbols.value) {
+            check_count(target.len() + texts.len(), limits)?;
+            target.extend(texts.iter().map(|text| match &text.value {
+                Value::String(text) => Symbol::from(text.as_str()),
+                _ => Symbol::ZERO,
+            }));
+        }
+        Ok(table)
+    }
+}
+
+fn only_field<'a>(definition: &'a Element, name: &str) -> Result<Option<&'a Element>> {
+    let Value::Struct(fields) = &definition.value else { return Ok(None) };
+    let mut found = fields.iter().filter(|(field, _)| field.text() == Some(name));
+    let first = found.next().map(|(_, element)| element);
+    match found.next() {
+        Some(_) => Err(Error::syntax(0, format!("a symbol table repeats its field `{name}`"))),
+        None => Ok(first),
+    }
+}
+
+fn append_import(
+    target: &mut Vec<Symbol>,
+    import: &Element,
+    catalog: &Catalog,
+    limits: &Limits,
+) -> Result<()> {
+    let Some(Value::String(name)) = import.get("name").map(|name| &name.value) else {
+        return Ok(());
+    };
+    if name.is_empty() || name == "$ion" {
+        return Ok(());
+    }
+    let version = whole_number(import.get("version")).filter(|v| *v >= 1).unwrap_or(1);
+    let table = catalog.find(name, version);
+    let exact = table.filter(|table| table.version == version);
+    let size = import_size(import)?.or(exact.map(|table| table.symbols.len()));
+    let Some(size) = size else {
+        let message = format!("symbol table `{name}` version {version} is imported without \
+                               `max_id` and is not in the catalog; add it to the catalog");
+        return Err(Error::new(ErrorKind::Symbol, 0, message));
+    };
+    check_count(target.len().saturating_add(size), limits)?;
+    let known = table.map(|table| table.symbols.as_slice()).unwrap_or_default();
+    let name: Arc<str> = name.as_str().into();
+    target.extend((0..size).map(|index| match known.get(index) {
+        Some(Some(text)) => Symbol::Text(text.clone()),
+        Some(None) | None => {
+            let location = ImportLocation { table: name.clone(), position: index + 1 };
+            Symbol::Unknown(Some(Arc::new(location)))
+        }
+    }));
+    Ok(())
+}
+
+/// The `max_id` of an import: absent or null says nothing, anything but a whole number is wrong.
+fn import_size(import: &Element) -> Result<Option<usize>> {
+    match import.get("max_id") {
+        None => Ok(None),
+        Some(element) if element.is_null() => Ok(None),
+        Some(element) => match whole_number(Some(element)) {
+            Some(size) => Ok(Some(size)),
+            None => Err(Error::syntax(0, "the `max_id` of an import is not a whole number")),
+        },
+    }
+}
+
+fn whole_number(element: Option<&Element>) -> Option<usize> {
+    let Value::Int(int) = &element?.value else { return None };
+    usize::try_from(int.to_i64()?).ok()
+}
+
+fn check_count(count: usize, limits: &Limits) -> Result<()> {
+    if count <= limits.symbol_count {
+        return Ok(());
+    }
+    let allowed = limits.symbol_count;
+    Err(Error::limit(0, format!("a symbol table holds {count} symbols; at most {allowed} are allowed")))
+}

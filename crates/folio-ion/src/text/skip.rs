@@ -1,0 +1,177 @@
+//! Stepping over a value without reading it.
+//!
+//! Containers go through the block kernel; only symbols in quotes, long strings, comments and lobs
+//! are looked at byte by byte. What is stepped over is not checked beyond what finding its end
+//! needs: brackets may be of the wrong kind, names may be undefined.
+
+use super::cursor::Cursor;
+use crate::error::{Error, Result};
+use crate::kernel::{Container, plain_run, skip_container};
+
+/// The bytes after which a bare token cannot go on.
+pub(crate) fn after_value(byte: u8) -> bool {
+    matches!(byte, b',' | b'}' | b']' | b')' | b' ' | b'\n' | b'\t' | b'\r' | b'/')
+}
+
+impl Cursor<'_> {
+    /// Steps over the value here, annotations included.
+    #[inline]
+    pub(crate) fn skip_value(&mut self) -> Result<()> {
+        loop {
+            match self.need()? {
+                b'"' => return self.skip_quoted(b'"'),
+                b'{' if self.looking_at(b"{{")? => return self.skip_lob(),
+                b'{' | b'[' | b'(' => {
+                    self.at += 1;
+                    return self.skip_open(1);
+                }
+                b'\'' if self.looking_at(b"'''")? => return self.skip_long(),
+                b'\'' => self.skip_quoted(b'\'')?,
+                byte if after_value(byte) => return Err(self.unexpected("a value")),
+                _ => self.skip_token()?,
+            }
+            if !self.colons_ahead()? {
+                return Ok(());
+            }
+            self.space()?;
+        }
+    }
+
+    /// Whether an annotation's colons follow; most values are followed by a comma instead.
+    #[inline(always)]
+    fn colons_ahead(&mut self) -> Result<bool> {
+        match self.byte() {
+            Some(b',' | b'}' | b']') => Ok(false),
+            _ => self.colons(),
+        }
+    }
+
+    /// Steps to the end of the outermost of `depth` open containers.
+    #[inline]
+    pub(crate) fn skip_open(&mut self, mut depth: usize) -> Result<()> {
+        loop {
+            match skip_container(self.bytes, self.at, depth) {
+                Container::End(end) => {
+                    self.at = end;
+                    return Ok(());
+                }
+                Container::Special(at, open) => {
+                    self.at = at;
+                    depth = open;
+                    self.skip_special()?;
+                }
+                Container::Broken(at) => {
+                    return Err(Error::syntax(at, "a line break inside quotes; write \\n"));
+                }
+                Container::Incomplete => return Err(self.end()),
+            }
+        }
+    }
+
+    /// Steps over what the kernel does not know.
+    fn skip_special(&mut self) -> Result<()> {
+        match self.need()? {
+            b'\'' if self.looking_at(b"'''")? => self.skip_long_segment(),
+            b'\'' => self.skip_quoted(b'\''),
+            b'{' => self.skip_lob(),
+            _ => {
+                let start = self.at;
+                self.space()?;
+                // A lone slash is an operator.
+                self.at += usize::from(self.at == start);
+                Ok(())
+            }
+        }
+    }
+
+    /// Steps over a text in single or double quotes.
+    #[inline]
+    pub(crate) fn skip_quoted(&mut self, quote: u8) -> Result<()> {
+        self.at += 1;
+        loop {
+            self.at += plain_run(self.rest(), quote).0;
+            match self.need()? {
+                b'\\' if self.ahead(1) == Some(b'\r') && self.ahead(2) == Some(b'\n') => self.at += 3,
+                b'\\' => self.at += 2,
+                b'\n' | b'\r' => {
+                    return Err(Error::syntax(self.at, "a line break inside quotes; write \\n"));
+                }
+                byte => {
+                    self.at += 1;
+                    if byte == quote {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+    }
+
+    fn skip_long_segment(&mut self) -> Result<()> {
+        self.at += 3;
+        loop {
+            let found = memchr::memchr2(b'\'', b'\\', self.rest());
+            self.at += found.ok_or_else(|| self.end())?;
+            if self.byte() == Some(b'\\') {
+                self.at += 2;
+            } else if self.looking_at(b"'''")? {
+                self.at += 3;
+                return Ok(());
+            } else {
+                self.at += 1;
+            }
+        }
+    }
+
+    fn skip_long(&mut self) -> Result<()> {
+        loop {
+            self.skip_long_segment()?;
+            let end = self.at;
+            self.space()?;
+            self.settled()?;
+            if !self.looking_at(b"'''")? {
+                self.at = end;
+                return Ok(());
+            }
+        }
+    }
+
+    fn skip_lob(&mut self) -> Result<()> {
+        self.at += 2;
+        loop {
+            let found = self.rest().iter().position(|byte| matches!(byte, b'}' | b'"' | b'\''));
+            self.at += found.ok_or_else(|| self.end())?;
+            match self.need()? {
+                b'"' => self.skip_quoted(b'"')?,
+                b'\'' if self.looking_at(b"'''")? => self.skip_long_segment()?,
+                b'}' if self.looking_at(b"}}")? => {
+                    self.at += 2;
+                    return Ok(());
+                }
+                _ => return Err(self.unexpected("`}}` at the end of a blob or clob")),
+            }
+        }
+    }
+
+    /// Steps over a number, a keyword, a timestamp or a bare symbol.
+    #[inline]
+    fn skip_token(&mut self) -> Result<()> {
+        let rest = self.rest();
+        let ends = |byte: &u8| {
+            after_value(*byte) || matches!(byte, b'"' | b'\'' | b'{' | b'[' | b'(' | 0x0b | 0x0c)
+        };
+        let length = rest.iter().position(|byte| ends(byte) || *byte == b':');
+        match length {
+            // A colon inside a timestamp belongs to it; one before another is an annotation's.
+            Some(length) if rest[length] == b':' && rest.get(length + 1) != Some(&b':') => {
+                if rest.get(length + 1).is_none() {
+                    return Err(self.end());
+                }
+                let tail = rest[length..].iter().position(ends);
+                self.at += length + tail.unwrap_or(rest.len() - length);
+            }
+            Some(length) => self.at += length,
+            None => self.at = self.bytes.len(),
+        }
+        self.settled()
+    }
+}

@@ -1,0 +1,382 @@
+//! Binary Ion out.
+//!
+//! A container's length stands before its content, so its header is written with room for one byte
+//! of length and mended when the container closes; content between 14 and 127 bytes long, the size
+//! of a common row, then never moves.
+//!
+//! Symbols are numbered as they come. [`BinaryWriter::take`] puts the definitions of those that are
+//! new since the last call before the values that use them, as an append to the table in force.
+
+use super::{Container, ValueWriter};
+use crate::VERSION_MARKER;
+use crate::symbol::{SYSTEM_SYMBOLS, Symbol};
+use crate::value::{Decimal, Int, IonType, Timestamp};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Writes a stream of binary Ion.
+#[derive(Debug)]
+pub struct BinaryWriter {
+    out: Vec<u8>,
+    open: Vec<Frame>,
+    numbers: HashMap<Arc<str>, usize>,
+    /// Symbols numbered and not yet defined in the stream.
+    pending: Vec<Arc<str>>,
+    started: bool,
+    /// The same names come in the same order row after row; this remembers the last one used.
+    recent: Vec<(Arc<str>, usize)>,
+    recent_at: usize,
+}
+
+#[derive(Debug)]
+enum Frame {
+    Container(u8, usize),
+    /// Annotations around one value.
+    Wrapper(usize),
+}
+
+const RECENT: usize = 128;
+
+impl Default for BinaryWriter {
+    fn default() -> BinaryWriter {
+        BinaryWriter::new()
+    }
+}
+
+impl BinaryWriter {
+    /// A writer with nothing written.
+    pub fn new() -> BinaryWriter {
+        let system = SYSTEM_SYMBOLS.iter().enumerate();
+        BinaryWriter {
+            out: Vec::new(),
+            open: Vec::new(),
+            numbers: system.map(|(index, text)| (Arc::from(*text), index + 1)).collect(),
+            pending: Vec::new(),
+            started: false,
+            recent: Vec::new(),
+            recent_at: 0,
+        }
+    }
+
+    /// Bytes of values written since the last [`BinaryWriter::take`].
+    pub fn size(&self) -> usize {
+        self.out.len()
+    }
+
+    /// The next stretch of the stream: the version marker if it is the first, the symbols that are
+    /// new, and the values written since the last call.
+    pub fn take(&mut self) -> Vec<u8> {
+        let mut head = Vec::new();
+        if !std::mem::replace(&mut self.started, true) {
+            head.extend_from_slice(&VERSION_MARKER);
+        }
+        if !self.pending.is_empty() {
+            head.extend(self.definition());
+        }
+        if head.is_empty() {
+            return std::mem::take(&mut self.out);
+        }
+        head.append(&mut self.out);
+        head
+    }
+
+    /// `$ion_symbol_table::{imports: $ion_symbol_table, symbols: […]}`
+    fn definition(&mut self) -> Vec<u8> {
+        let pending = std::mem::take(&mut self.pending);
+        let values = std::mem::take(&mut self.out);
+        let [table, imports, symbols] = ["$ion_symbol_table", "imports", "symbols"].map(Symbol::from);
+        self.annotations(std::slice::from_ref(&table));
+        self.begin(Container::Struct);
+        self.field(&imports);
+        self.symbol(&table);
+        self.field(&symbols);
+        self.begin(Container::List);
+        for text in &pending {
+            self.string(text);
+        }
+        self.end();
+        self.end();
+        std::mem::replace(&mut self.out, values)
+    }
+
+    #[inline]
+    fn number(&mut self, symbol: &Symbol) -> usize {
+        let Symbol::Text(text) = symbol else { return 0 };
+        if let Some((recent, number)) = self.recent.get(self.recent_at)
+            && (Arc::ptr_eq(recent, text) || recent == text)
+        {
+            self.recent_at = (self.recent_at + 1) % self.recent.len();
+            return *number;
+        }
+        self.slow_number(text)
+    }
+
+    fn slow_number(&mut self, text: &Arc<str>) -> usize {
+        let number = match self.numbers.get(text) {
+            Some(number) => *number,
+            None => {
+                let number = self.numbers.len() + 1;
+                self.numbers.insert(text.clone(), number);
+                self.pending.push(text.clone());
+                number
+            }
+        };
+        match self.recent.iter().position(|(recent, _)| recent == text) {
+            Some(place) => self.recent_at = (place + 1) % self.recent.len(),
+            None if self.recent.len() < RECENT => {
+                self.recent.push((text.clone(), number));
+                self.recent_at = 0;
+            }
+            None => {}
+        }
+        number
+    }
+
+    #[inline]
+    fn var_uint(&mut self, value: usize) {
+        if value < 0x80 {
+            return self.out.push(value as u8 | 0x80);
+        }
+        let groups = (usize::BITS - value.leading_zeros()).div_ceil(7);
+        for group in (1..groups).rev() {
+            self.out.push((value >> (7 * group)) as u8 & 0x7f);
+        }
+        self.out.push(value as u8 | 0x80);
+    }
+
+    fn var_int(&mut self, negative: bool, magnitude: u64) {
+        let bits = (64 - magnitude.leading_zeros()).max(1);
+        let groups = (bits + 1).div_ceil(7);
+        for group in (0..groups).rev() {
+            let mut byte = (magnitude >> (7 * group)) as u8 & 0x7f;
+            if group + 1 == groups && negative {
+                byte |= 0x40;
+            }
+            self.out.push(if group == 0 { byte | 0x80 } else { byte });
+        }
+    }
+
+    fn header(&mut self, code: u8, length: usize) {
+        if length < 14 {
+            return self.out.push(code | length as u8);
+        }
+        self.out.push(code | 14);
+        self.var_uint(length);
+    }
+
+    /// A value whose content is known.
+    fn scalar(&mut self, code: u8, content: &[u8]) {
+        self.header(code, content.len());
+        self.out.extend_from_slice(content);
+        self.finish();
+    }
+
+    /// Room for a header; the place of its first byte.
+    fn reserve(&mut self) -> usize {
+        self.out.extend_from_slice(&[0, 0]);
+        self.out.len() - 2
+    }
+
+    /// Mends the header at `start`, whose content runs to the end.
+    fn mend(&mut self, code: u8, start: usize) {
+        let length = self.out.len() - start - 2;
+        match length {
+            // One field or more would read as "sorted" with a length of one; a lone byte cannot
+            // be a field, so a struct never has it.
+            0..14 => {
+                self.out.remove(start);
+                self.out[start] = code | length as u8;
+            }
+            14..128 => {
+                self.out[start] = code | 14;
+                self.out[start + 1] = length as u8 | 0x80;
+            }
+            _ => {
+                let content = self.out.split_off(start + 2);
+                self.out.truncate(start);
+                self.header(code, length);
+                self.out.extend_from_slice(&content);
+            }
+        }
+    }
+
+    /// Closes the wrappers that end with the value just written.
+    #[inline]
+    fn finish(&mut self) {
+        if let Some(Frame::Wrapper(start)) = self.open.last() {
+            let start = *start;
+            self.open.pop();
+            self.mend(0xe0, start);
+        }
+    }
+
+    /// A decimal's or a fraction's content: exponent, then coefficient with its sign bit.
+    fn decimal_content(&mut self, decimal: &Decimal) {
+        let negative = decimal.is_negative();
+        if !negative && decimal.is_zero() && decimal.exponent() == 0 {
+            return;
+        }
+        self.var_int(decimal.exponent() < 0, u64::from(decimal.exponent().unsigned_abs()));
+        let magnitude = decimal.coefficient().to_be_bytes();
+        let sign = if negative { 0x80 } else { 0 };
+        match magnitude.first() {
+            None if negative => self.out.push(sign),
+            None => {}
+            Some(first) if first & 0x80 != 0 => {
+                self.out.push(sign);
+                self.out.extend_from_slice(&magnitude);
+            }
+            Some(first) => {
+                self.out.push(first | sign);
+                self.out.extend_from_slice(&magnitude[1..]);
+            }
+        }
+    }
+
+    fn timestamp_content(&mut self, local: &Timestamp) {
+        use crate::value::Precision;
+        let offset = i64::from(local.offset().unwrap_or(0));
+        let known = local.offset().is_some();
+        let utc = match local.precision() >= Precision::Minute {
+            true => local.shifted(-offset).unwrap_or_else(|| local.clone()),
+            false => local.clone(),
+        };
+        self.var_int(!known || offset < 0, offset.unsigned_abs());
+        self.var_uint(usize::from(utc.year));
+        if utc.precision >= Precision::Month {
+            self.var_uint(usize::from(utc.month));
+        }
+        if utc.precision >= Precision::Day {
+            self.var_uint(usize::from(utc.day));
+        }
+        if utc.precision >= Precision::Minute {
+            self.var_uint(usize::from(utc.hour));
+            self.var_uint(usize::from(utc.minute));
+        }
+        if utc.precision >= Precision::Second {
+            self.var_uint(usize::from(utc.second));
+        }
+        if let Some(fraction) = utc.fraction() {
+            self.decimal_content(fraction);
+        }
+    }
+}
+
+impl ValueWriter for BinaryWriter {
+    fn annotations(&mut self, annotations: &[Symbol]) {
+        if annotations.is_empty() {
+            return;
+        }
+        let start = self.reserve();
+        self.open.push(Frame::Wrapper(start));
+        let numbers: Vec<usize> = annotations.iter().map(|symbol| self.number(symbol)).collect();
+        let at = self.out.len();
+        for number in numbers {
+            self.var_uint(number);
+        }
+        let content = self.out.split_off(at);
+        self.var_uint(content.len());
+        self.out.extend_from_slice(&content);
+    }
+
+    #[inline]
+    fn field(&mut self, name: &Symbol) {
+        let number = self.number(name);
+        self.var_uint(number);
+    }
+
+    fn null(&mut self, ion_type: IonType) {
+        let code = match ion_type {
+            IonType::Null => 0x0f,
+            IonType::Bool => 0x1f,
+            IonType::Int => 0x2f,
+            IonType::Float => 0x4f,
+            IonType::Decimal => 0x5f,
+            IonType::Timestamp => 0x6f,
+            IonType::Symbol => 0x7f,
+            IonType::String => 0x8f,
+            IonType::Clob => 0x9f,
+            IonType::Blob => 0xaf,
+            IonType::List => 0xbf,
+            IonType::SExp => 0xcf,
+            IonType::Struct => 0xdf,
+        };
+        self.out.push(code);
+        self.finish();
+    }
+
+    fn bool(&mut self, value: bool) {
+        self.out.push(0x10 | u8::from(value));
+        self.finish();
+    }
+
+    #[inline]
+    fn int64(&mut self, value: i64) {
+        let magnitude = value.unsigned_abs();
+        let skipped = magnitude.leading_zeros() as usize / 8;
+        let code = if value < 0 { 0x30 } else { 0x20 };
+        self.scalar(code, &magnitude.to_be_bytes()[skipped..]);
+    }
+
+    fn int(&mut self, value: &Int) {
+        let code = if value.is_negative() { 0x30 } else { 0x20 };
+        self.scalar(code, &value.to_be_bytes());
+    }
+
+    fn float(&mut self, value: f64) {
+        match value.to_bits() {
+            0 => self.scalar(0x40, &[]),
+            bits => self.scalar(0x40, &bits.to_be_bytes()),
+        }
+    }
+
+    fn decimal(&mut self, value: &Decimal) {
+        let start = self.reserve();
+        self.decimal_content(value);
+        self.mend(0x50, start);
+        self.finish();
+    }
+
+    fn timestamp(&mut self, value: &Timestamp) {
+        let start = self.reserve();
+        self.timestamp_content(value);
+        self.mend(0x60, start);
+        self.finish();
+    }
+
+    fn symbol(&mut self, value: &Symbol) {
+        let number = self.number(value) as u64;
+        let skipped = number.leading_zeros() as usize / 8;
+        self.scalar(0x70, &number.to_be_bytes()[skipped..]);
+    }
+
+    fn string(&mut self, value: &str) {
+        self.scalar(0x80, value.as_bytes());
+    }
+
+    fn clob(&mut self, value: &[u8]) {
+        self.scalar(0x90, value);
+    }
+
+    fn blob(&mut self, value: &[u8]) {
+        self.scalar(0xa0, value);
+    }
+
+    fn begin(&mut self, container: Container) {
+        let code = match container {
+            Container::List => 0xb0,
+            Container::SExp => 0xc0,
+            Container::Struct => 0xd0,
+        };
+        let start = self.reserve();
+        self.open.push(Frame::Container(code, start));
+    }
+
+    fn end(&mut self) {
+        let Some(Frame::Container(code, start)) = self.open.pop() else {
+            unreachable!("end follows begin");
+        };
+        self.mend(code, start);
+        self.finish();
+    }
+}

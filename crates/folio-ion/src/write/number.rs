@@ -1,0 +1,92 @@
+//! Numbers as ASCII digits, straight into a buffer.
+
+use std::io::Write;
+
+const PAIRS: [u8; 200] = {
+    let mut pairs = [0; 200];
+    let mut value = 0;
+    while value < 100 {
+        pairs[value * 2] = b'0' + (value / 10) as u8;
+        pairs[value * 2 + 1] = b'0' + (value % 10) as u8;
+        value += 1;
+    }
+    pairs
+};
+
+/// Appends `value` in decimal.
+pub(super) fn push_i64(out: &mut Vec<u8>, value: i64) {
+    if value < 0 {
+        out.push(b'-');
+    }
+    push_u64(out, value.unsigned_abs());
+}
+
+fn push_u64(out: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    while value >= 100 {
+        let pair = (value % 100) as usize * 2;
+        value /= 100;
+        at -= 2;
+        digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
+    }
+    let pair = value as usize * 2;
+    at -= 2;
+    digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
+    at += usize::from(value < 10);
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// Appends `value` the shortest way that reads back as the same float, always with an exponent,
+/// which is what makes it a float and not a decimal.
+pub(super) fn push_float(out: &mut Vec<u8>, value: f64) {
+    if value.is_nan() {
+        out.extend_from_slice(b"nan");
+    } else if value.is_infinite() {
+        out.extend_from_slice(if value < 0.0 { b"-inf" } else { b"+inf" });
+    } else {
+        // Writing to a vector cannot fail.
+        let _ = write!(out, "{value:e}");
+    }
+}
+
+/// Appends `bytes` in base64 with padding.
+pub(super) fn push_base64(out: &mut Vec<u8>, bytes: &[u8]) {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for chunk in bytes.chunks(3) {
+        let mut group = [0; 3];
+        group[..chunk.len()].copy_from_slice(chunk);
+        let bits = u32::from_be_bytes([0, group[0], group[1], group[2]]);
+        for place in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
+            out.push(if place > chunk.len() { b'=' } else { digit });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers() {
+        for value in [0, 7, 10, 99, 100, 101, 12345, -1, -100, i64::MAX, i64::MIN] {
+            let mut out = Vec::new();
+            push_i64(&mut out, value);
+            assert_eq!(out, value.to_string().into_bytes());
+        }
+    }
+
+    #[test]
+    fn base64() {
+        let text = |bytes: &[u8]| {
+            let mut out = Vec::new();
+            push_base64(&mut out, bytes);
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(text(b""), "");
+        assert_eq!(text(b"f"), "Zg==");
+        assert_eq!(text(b"fo"), "Zm8=");
+        assert_eq!(text(b"foo"), "Zm9v");
+    }
+}

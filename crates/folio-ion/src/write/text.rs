@@ -1,0 +1,243 @@
+//! Text Ion out.
+
+use super::number::{push_base64, push_float, push_i64};
+use super::{Container, ValueWriter};
+use crate::symbol::Symbol;
+use crate::text::{is_identifier_part, is_identifier_start};
+use crate::value::{Decimal, Int, IonType, Timestamp};
+use std::io::Write;
+
+/// Where line breaks and spaces go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// No white space but what separates values.
+    Compact,
+    /// A line per element, indented by two spaces a level.
+    Pretty,
+}
+
+/// Writes text Ion, a line per top-level value (in [`Layout::Pretty`], several).
+#[derive(Debug)]
+pub struct TextWriter {
+    out: Vec<u8>,
+    layout: Layout,
+    open: Vec<Container>,
+    /// Whether something stands in the innermost container, or at the top level.
+    filled: bool,
+    /// Whether a field's name or annotations were just written, so that the value follows directly.
+    joined: bool,
+}
+
+impl TextWriter {
+    /// A writer with nothing written.
+    pub fn new(layout: Layout) -> TextWriter {
+        TextWriter { out: Vec::new(), layout, open: Vec::new(), filled: false, joined: false }
+    }
+
+    /// What was written since the last call. Top-level values are separated by line feeds.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// As [`TextWriter::take`], as text.
+    pub fn take_text(&mut self) -> String {
+        String::from_utf8(self.take()).expect("a text writer writes utf-8")
+    }
+
+    /// Bytes written since the last [`TextWriter::take`].
+    pub fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.out
+    }
+
+    /// What goes before a value: nothing after a name or annotations, else a separator.
+    #[inline]
+    fn before(&mut self) {
+        if std::mem::take(&mut self.joined) {
+            return;
+        }
+        let filled = std::mem::replace(&mut self.filled, true);
+        let pretty = self.layout == Layout::Pretty;
+        match self.open.last() {
+            None if filled => self.out.push(b'\n'),
+            None => {}
+            Some(Container::SExp) if filled && !pretty => self.out.push(b' '),
+            Some(Container::SExp) => {}
+            Some(_) if filled => self.out.push(b','),
+            Some(_) => {}
+        }
+        if pretty && !self.open.is_empty() {
+            self.line();
+        }
+    }
+
+    fn line(&mut self) {
+        self.out.push(b'\n');
+        self.out.extend(std::iter::repeat_n(b' ', self.open.len() * 2));
+    }
+
+    fn push_symbol(&mut self, symbol: &Symbol) {
+        match symbol.text() {
+            None => self.out.extend_from_slice(b"$0"),
+            Some(text) if is_bare(text) => self.out.extend_from_slice(text.as_bytes()),
+            Some(text) => push_quoted(&mut self.out, b'\'', text),
+        }
+    }
+}
+
+/// Whether `text` may stand as a symbol without quotes anywhere.
+fn is_bare(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let identifier = bytes.first().is_some_and(|byte| is_identifier_start(*byte))
+        && bytes.iter().all(|byte| is_identifier_part(*byte));
+    // A dollar may start a symbol number or a version marker.
+    identifier && bytes[0] != b'$' && !matches!(text, "null" | "true" | "false" | "nan")
+}
+
+/// Appends `text` between `quote`s with escapes where Ion asks for them.
+fn push_quoted(out: &mut Vec<u8>, quote: u8, text: &str) {
+    out.push(quote);
+    push_escaped(out, quote, text.as_bytes());
+    out.push(quote);
+}
+
+fn push_escaped(out: &mut Vec<u8>, quote: u8, bytes: &[u8]) {
+    let mut rest = bytes;
+    loop {
+        let (length, _) = crate::kernel::plain_run(rest, quote);
+        out.extend_from_slice(&rest[..length]);
+        let Some(byte) = rest.get(length) else { return };
+        match byte {
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            b'\\' | b'"' | b'\'' => out.extend_from_slice(&[b'\\', *byte]),
+            _ => {
+                // Writing to a vector cannot fail.
+                let _ = write!(out, "\\x{byte:02x}");
+            }
+        }
+        rest = &rest[length + 1..];
+    }
+}
+
+impl ValueWriter for TextWriter {
+    fn annotations(&mut self, annotations: &[Symbol]) {
+        if annotations.is_empty() {
+            return;
+        }
+        self.before();
+        for annotation in annotations {
+            self.push_symbol(annotation);
+            self.out.extend_from_slice(b"::");
+        }
+        self.joined = true;
+    }
+
+    fn field(&mut self, name: &Symbol) {
+        self.before();
+        self.push_symbol(name);
+        self.out.push(b':');
+        if self.layout == Layout::Pretty {
+            self.out.push(b' ');
+        }
+        self.joined = true;
+    }
+
+    fn null(&mut self, ion_type: IonType) {
+        self.before();
+        self.out.extend_from_slice(b"null");
+        if ion_type != IonType::Null {
+            self.out.push(b'.');
+            self.out.extend_from_slice(ion_type.name().as_bytes());
+        }
+    }
+
+    fn bool(&mut self, value: bool) {
+        self.before();
+        self.out.extend_from_slice(if value { b"true" } else { b"false" });
+    }
+
+    fn int64(&mut self, value: i64) {
+        self.before();
+        push_i64(&mut self.out, value);
+    }
+
+    fn int(&mut self, value: &Int) {
+        self.before();
+        match value {
+            Int::Small(value) => push_i64(&mut self.out, *value),
+            Int::Big(_) => self.out.extend_from_slice(value.to_string().as_bytes()),
+        }
+    }
+
+    fn float(&mut self, value: f64) {
+        self.before();
+        push_float(&mut self.out, value);
+    }
+
+    fn decimal(&mut self, value: &Decimal) {
+        self.before();
+        self.out.extend_from_slice(value.to_string().as_bytes());
+    }
+
+    fn timestamp(&mut self, value: &Timestamp) {
+        self.before();
+        self.out.extend_from_slice(value.to_string().as_bytes());
+    }
+
+    fn symbol(&mut self, value: &Symbol) {
+        self.before();
+        self.push_symbol(value);
+    }
+
+    fn string(&mut self, value: &str) {
+        self.before();
+        push_quoted(&mut self.out, b'"', value);
+    }
+
+    fn clob(&mut self, value: &[u8]) {
+        self.before();
+        self.out.extend_from_slice(b"{{\"");
+        for byte in value {
+            match byte {
+                0x80.. => {
+                    // Writing to a vector cannot fail.
+                    let _ = write!(self.out, "\\x{byte:02x}");
+                }
+                _ => push_escaped(&mut self.out, b'"', &[*byte]),
+            }
+        }
+        self.out.extend_from_slice(b"\"}}");
+    }
+
+    fn blob(&mut self, value: &[u8]) {
+        self.before();
+        self.out.extend_from_slice(b"{{");
+        push_base64(&mut self.out, value);
+        self.out.extend_from_slice(b"}}");
+    }
+
+    fn begin(&mut self, container: Container) {
+        self.before();
+        self.out.push(match container {
+            Container::List => b'[',
+            Container::SExp => b'(',
+            Container::Struct => b'{',
+        });
+        self.open.push(container);
+        self.filled = false;
+    }
+
+    fn end(&mut self) {
+        let container = self.open.pop().expect("end follows begin");
+        if self.layout == Layout::Pretty && self.filled {
+            self.line();
+        }
+        self.out.push(match container {
+            Container::List => b']',
+            Container::SExp => b')',
+            Container::Struct => b'}',
+        });
+        self.filled = true;
+    }
+}
