@@ -1,0 +1,356 @@
+//! Columns and how values are put into them.
+
+use super::order::FieldOrder;
+use super::schema::{Field, Type};
+use crate::symbol::Symbol;
+use std::collections::HashMap;
+
+/// A column of values.
+#[derive(Debug)]
+pub struct Column {
+    pub(super) column_type: Type,
+    pub(super) validity: Validity,
+    pub(super) data: Data,
+}
+
+/// The values of a column; a null's place holds an arbitrary one.
+#[derive(Debug)]
+pub enum Data {
+    /// Booleans, 0 or 1.
+    Bool(Vec<u8>),
+    /// Integers, checked to fit the column's width.
+    Int(Vec<i64>),
+    /// Unsigned integers, checked to fit the column's width.
+    UInt(Vec<u64>),
+    /// 128-bit integers, and decimals of more than 18 digits as units of their last place.
+    Wide(Vec<i128>),
+    /// Decimals of up to 18 digits as units of their last place.
+    Decimal(Vec<i64>),
+    /// Floats.
+    Float(Vec<f64>),
+    /// Microseconds since the epoch.
+    Timestamp(Vec<i64>),
+    /// Days since the epoch.
+    Date(Vec<i32>),
+    /// Text or bytes.
+    Text(Text),
+    /// Lists over the values of a child.
+    List(Vec<ListEntry>, Box<Column>),
+    /// Structs.
+    Struct(Box<StructColumn>),
+    /// Lists of names and values.
+    Map(Vec<ListEntry>, Box<MapColumn>),
+}
+
+/// A list: `length` values of the child from `offset` on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct ListEntry {
+    /// Index of the first value.
+    pub offset: u64,
+    /// Number of values.
+    pub length: u64,
+}
+
+/// The children of a map column.
+#[derive(Debug)]
+pub struct MapColumn {
+    /// Names, as text.
+    pub keys: Column,
+    /// Values.
+    pub values: Column,
+}
+
+/// Which values are not null: one bit each, least significant first, with the invariant that
+/// values beyond the last word are valid, so that columns without nulls cost nothing.
+#[derive(Debug, Default)]
+pub struct Validity {
+    words: Vec<u64>,
+}
+
+impl Validity {
+    /// The words as far as there are nulls.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Whether the value at `index` is not null.
+    pub fn is_valid(&self, index: usize) -> bool {
+        self.words.get(index / 64).is_none_or(|word| word >> (index % 64) & 1 == 1)
+    }
+
+    #[inline]
+    fn set_null(&mut self, index: usize) {
+        if self.words.len() <= index / 64 {
+            self.words.resize(index / 64 + 1, !0);
+        }
+        self.words[index / 64] &= !(1 << (index % 64));
+    }
+
+    fn truncate(&mut self, len: usize) {
+        self.words.truncate(len.div_ceil(64));
+        if !len.is_multiple_of(64)
+            && let Some(word) = self.words.get_mut(len / 64)
+        {
+            *word |= !0 << (len % 64);
+        }
+    }
+}
+
+/// Texts of a column as 16-byte views, in the layout DuckDB and Arrow use on little-endian machines:
+/// the length in the low 32 bits; up to 12 bytes follow it in place, longer ones leave their first
+/// four bytes and, in the high 64 bits, their offset in the heap.
+#[derive(Debug, Default)]
+pub struct Text {
+    views: Vec<u128>,
+    heap: Vec<u8>,
+}
+
+impl Text {
+    /// The longest text that is held in place, in bytes.
+    pub const INLINE: usize = 12;
+
+    /// The views.
+    pub fn views(&self) -> &[u128] {
+        &self.views
+    }
+
+    /// The bytes of the text at `index`; empty for a null.
+    pub fn get(&self, index: usize) -> Vec<u8> {
+        let view = self.views[index];
+        let length = view as u32 as usize;
+        match self.long(view) {
+            Some(bytes) => bytes.to_vec(),
+            None => (view >> 32).to_le_bytes()[..length].to_vec(),
+        }
+    }
+
+    /// The bytes of `view` if they are in the heap.
+    #[inline]
+    pub fn long(&self, view: u128) -> Option<&[u8]> {
+        let length = view as u32 as usize;
+        let offset = (view >> 64) as usize;
+        (length > Text::INLINE).then(|| &self.heap[offset..offset + length])
+    }
+
+    /// Appends `bytes[start..start + length]`.
+    #[inline(always)]
+    pub(super) fn push_within(&mut self, bytes: &[u8], start: usize, length: usize) {
+        if length <= Text::INLINE
+            && let Some(head) = bytes.get(start..).and_then(|rest| rest.first_chunk::<16>())
+        {
+            let mask = (1u128 << (8 * length)) - 1;
+            let view = (u128::from_le_bytes(*head) & mask) << 32 | length as u128;
+            return self.views.push(view);
+        }
+        self.push(&bytes[start..start + length]);
+    }
+
+    /// Appends `bytes`, which are at most four gigabytes.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        let mut head = [0; 16];
+        if bytes.len() <= Text::INLINE {
+            head[4..4 + bytes.len()].copy_from_slice(bytes);
+        } else {
+            head[4..8].copy_from_slice(&bytes[..4]);
+            head[8..].copy_from_slice(&(self.heap.len() as u64).to_le_bytes());
+            self.heap.extend_from_slice(bytes);
+        }
+        head[..4].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+        self.views.push(u128::from_le_bytes(head));
+    }
+}
+
+/// The fields of a struct, and how to find them.
+#[derive(Debug)]
+pub struct StructColumn {
+    /// A column for each field.
+    pub fields: Vec<Column>,
+    pub(super) rows: usize,
+    pub(super) names: HashMap<Box<str>, usize>,
+    pub(super) order: FieldOrder,
+    /// Symbol number to field, plus one; zero for none.
+    pub(super) numbers: Vec<u32>,
+}
+
+impl StructColumn {
+    pub(super) fn new(fields: &[Field]) -> StructColumn {
+        let mut names = HashMap::new();
+        for (index, field) in fields.iter().enumerate() {
+            names.entry(field.name.as_str().into()).or_insert(index);
+        }
+        StructColumn {
+            fields: fields.iter().map(|field| Column::new(&field.field_type)).collect(),
+            rows: 0,
+            names,
+            order: FieldOrder::default(),
+            numbers: Vec::new(),
+        }
+    }
+
+    /// Ends a row: fields that it did not have are null in it.
+    #[inline(always)]
+    pub(super) fn finish_row(&mut self, seen: usize) {
+        if seen < self.fields.len() {
+            for field in self.fields.iter_mut().filter(|field| field.len() == self.rows) {
+                field.push_null();
+            }
+        }
+        self.rows += 1;
+    }
+
+    fn push_null(&mut self) {
+        self.finish_row(0);
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.rows = 0;
+        self.fields.iter_mut().for_each(Column::clear);
+    }
+
+    pub(super) fn truncate(&mut self, rows: usize) {
+        self.rows = rows;
+        self.fields.iter_mut().for_each(|field| field.truncate(rows));
+    }
+
+    /// Why a value did not fit, with the field it was meant for.
+    pub(super) fn name_of(&self, index: usize) -> &str {
+        let name = self.names.iter().find(|(_, target)| **target == index);
+        name.map(|(name, _)| &**name).unwrap_or_default()
+    }
+}
+
+impl Column {
+    /// An empty column.
+    pub fn new(column_type: &Type) -> Column {
+        let data = match column_type {
+            Type::Bool => Data::Bool(Vec::new()),
+            Type::Int(_) => Data::Int(Vec::new()),
+            Type::UInt(_) => Data::UInt(Vec::new()),
+            Type::HugeInt => Data::Wide(Vec::new()),
+            Type::Float(_) => Data::Float(Vec::new()),
+            Type::Decimal { precision: 0..=18, .. } => Data::Decimal(Vec::new()),
+            Type::Decimal { .. } => Data::Wide(Vec::new()),
+            Type::Timestamp | Type::UtcTimestamp => Data::Timestamp(Vec::new()),
+            Type::Date => Data::Date(Vec::new()),
+            Type::String | Type::Json | Type::Blob => Data::Text(Text::default()),
+            Type::List(child) => Data::List(Vec::new(), Box::new(Column::new(child))),
+            Type::Struct(fields) => Data::Struct(Box::new(StructColumn::new(fields))),
+            Type::Map(value) => {
+                let (keys, values) = (Column::new(&Type::String), Column::new(value));
+                Data::Map(Vec::new(), Box::new(MapColumn { keys, values }))
+            }
+        };
+        Column { column_type: column_type.clone(), validity: Validity::default(), data }
+    }
+
+    /// The column's type.
+    pub fn column_type(&self) -> &Type {
+        &self.column_type
+    }
+
+    /// The values.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// Which of them are not null.
+    pub fn validity(&self) -> &Validity {
+        &self.validity
+    }
+
+    /// Whether the column has no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of values, nulls included.
+    #[inline]
+    pub fn len(&self) -> usize {
+        match &self.data {
+            Data::Bool(values) => values.len(),
+            Data::Int(values) | Data::Decimal(values) | Data::Timestamp(values) => values.len(),
+            Data::UInt(values) => values.len(),
+            Data::Wide(values) => values.len(),
+            Data::Float(values) => values.len(),
+            Data::Date(values) => values.len(),
+            Data::Text(text) => text.views.len(),
+            Data::List(entries, _) | Data::Map(entries, _) => entries.len(),
+            Data::Struct(fields) => fields.rows,
+        }
+    }
+
+    /// Appends a null.
+    pub(super) fn push_null(&mut self) {
+        self.validity.set_null(self.len());
+        match &mut self.data {
+            Data::Bool(values) => values.push(0),
+            Data::Int(values) | Data::Decimal(values) | Data::Timestamp(values) => values.push(0),
+            Data::UInt(values) => values.push(0),
+            Data::Wide(values) => values.push(0),
+            Data::Float(values) => values.push(0.0),
+            Data::Date(values) => values.push(0),
+            Data::Text(text) => text.views.push(0),
+            Data::List(entries, child) => {
+                entries.push(ListEntry { offset: child.len() as u64, length: 0 });
+            }
+            Data::Map(entries, map) => {
+                entries.push(ListEntry { offset: map.keys.len() as u64, length: 0 });
+            }
+            Data::Struct(fields) => fields.push_null(),
+        }
+    }
+
+    /// Appends a list of annotations, for a column of lists of text.
+    pub(super) fn push_annotations(&mut self, annotations: &[Symbol]) {
+        let Data::List(entries, child) = &mut self.data else { return };
+        let Data::Text(texts) = &mut child.data else { return };
+        let offset = texts.views.len() as u64;
+        entries.push(ListEntry { offset, length: annotations.len() as u64 });
+        for annotation in annotations {
+            texts.push(annotation.text().unwrap_or("$0").as_bytes());
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.truncate(0);
+        if let Data::Text(text) = &mut self.data {
+            text.heap.clear();
+        }
+    }
+
+    /// Keeps the first `len` values.
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.validity.truncate(len);
+        match &mut self.data {
+            Data::Bool(values) => values.truncate(len),
+            Data::Int(values) | Data::Decimal(values) | Data::Timestamp(values) => values.truncate(len),
+            Data::UInt(values) => values.truncate(len),
+            Data::Wide(values) => values.truncate(len),
+            Data::Float(values) => values.truncate(len),
+            Data::Date(values) => values.truncate(len),
+            Data::Text(text) => text.views.truncate(len),
+            Data::List(entries, child) => {
+                entries.truncate(len);
+                child.truncate_to(entries, len);
+            }
+            Data::Map(entries, map) => {
+                entries.truncate(len);
+                map.keys.truncate_to(entries, len);
+                map.values.truncate_to(entries, len);
+            }
+            Data::Struct(fields) => fields.truncate(len),
+        }
+    }
+
+    /// Keeps the values that the lists in `entries` refer to.
+    fn truncate_to(&mut self, entries: &[ListEntry], len: usize) {
+        match entries.last() {
+            Some(last) => self.truncate((last.offset + last.length) as usize),
+            None => {
+                debug_assert_eq!(len, 0);
+                self.clear();
+            }
+        }
+    }
+}

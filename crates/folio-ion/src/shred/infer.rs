@@ -1,0 +1,286 @@
+//! What type a column should have, from the values seen.
+//!
+//! Every value widens a [`Shape`]: which types came, how wide the numbers were, which fields the
+//! structs had. At the end a shape becomes a [`Type`]: numbers promote to the widest kind among
+//! them, a mix that has no common type becomes text.
+
+use super::Layout;
+use super::schema::{Field, Type};
+use crate::value::{Element, Int, Precision, Value};
+use std::collections::HashMap;
+
+/// What may be inferred.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rules {
+    /// Containers below this depth become text; the fields of a record are at depth 1.
+    pub depth: usize,
+    /// A struct whose fields appear in less than this share of its occurrences, on average, becomes
+    /// a map if its values have one type.
+    pub field_appearance: f64,
+    /// So does one with more fields than this; `None` turns maps off.
+    pub map_fields: Option<usize>,
+    /// What a mix without a common type becomes: [`Type::String`] or [`Type::Json`].
+    pub conflict: Type,
+    /// Decimals get this precision and scale instead of what the data needs.
+    pub decimal: Option<(u8, u8)>,
+    /// Whether top-level values are records; `None` decides by whether all are structs.
+    pub records: Option<bool>,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            depth: usize::MAX,
+            field_appearance: 0.1,
+            map_fields: Some(200),
+            conflict: Type::String,
+            decimal: None,
+            records: None,
+        }
+    }
+}
+
+/// Collects what is seen.
+#[derive(Debug, Default)]
+pub struct Inference {
+    root: Shape,
+}
+
+/// What values of one column were like.
+#[derive(Debug, Default, Clone)]
+struct Shape {
+    bools: bool,
+    ints: Option<Width>,
+    /// Digits before and after the point.
+    decimals: Option<(i64, i64)>,
+    floats: bool,
+    timestamps: bool,
+    dates: bool,
+    texts: bool,
+    blobs: bool,
+    lists: Option<Box<Shape>>,
+    structs: Option<Fields>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Width {
+    Int,
+    HugeInt,
+    Beyond,
+}
+
+#[derive(Debug, Default, Clone)]
+struct Fields {
+    occurrences: u64,
+    appearances: u64,
+    names: HashMap<Box<str>, usize>,
+    fields: Vec<(Box<str>, Shape)>,
+    /// Where the last field was found; the next one is usually behind it.
+    hint: usize,
+}
+
+impl Inference {
+    /// An inference that has seen nothing.
+    pub fn new() -> Inference {
+        Inference::default()
+    }
+
+    /// Takes a top-level value into account.
+    pub fn observe(&mut self, element: &Element) {
+        self.root.observe(element);
+    }
+
+    /// The layout that holds everything seen.
+    pub fn layout(&self, rules: &Rules) -> Layout {
+        let only_structs = self.root.structs.is_some() && self.root.kinds() == 1;
+        match &self.root.structs {
+            Some(fields) if rules.records.unwrap_or(only_structs) => Layout::Records(fields.columns(1, rules)),
+            None if rules.records == Some(true) => Layout::Records(Vec::new()),
+            _ => Layout::Values(self.root.to_type(0, rules)),
+        }
+    }
+}
+
+impl Shape {
+    fn observe(&mut self, element: &Element) {
+        match &element.value {
+            Value::Null(_) => {}
+            Value::Bool(_) => self.bools = true,
+            Value::Int(int) => self.ints = self.ints.max(Some(Width::of(int))),
+            Value::Float(_) => self.floats = true,
+            Value::Decimal(decimal) => {
+                let digits = match decimal.is_zero() {
+                    true => 0,
+                    false => decimal.coefficient().to_string().trim_start_matches('-').len() as i64,
+                };
+                let exponent = i64::from(decimal.exponent());
+                let (before, after) = ((digits + exponent).max(0), (-exponent).max(0));
+                self.widen_decimal(before, after);
+            }
+            Value::Timestamp(value) if value.precision() == Precision::Day => self.dates = true,
+            Value::Timestamp(_) => self.timestamps = true,
+            Value::Symbol(_) | Value::String(_) | Value::Clob(_) => self.texts = true,
+            Value::Blob(_) => self.blobs = true,
+            Value::List(elements) | Value::SExp(elements) => {
+                let child = self.lists.get_or_insert_default();
+                elements.iter().for_each(|element| child.observe(element));
+            }
+            Value::Struct(fields) => {
+                let target = self.structs.get_or_insert_default();
+                target.occurrences += 1;
+                for (name, element) in fields {
+                    target.field(name.text().unwrap_or("$0")).observe(element);
+                }
+            }
+        }
+    }
+
+    fn widen_decimal(&mut self, before: i64, after: i64) {
+        let (old_before, old_after) = self.decimals.unwrap_or((0, 0));
+        self.decimals = Some((before.max(old_before), after.max(old_after)));
+    }
+
+    /// Kinds of values seen, all numbers being one kind and all points in time another.
+    fn kinds(&self) -> usize {
+        let numbers = self.ints.is_some() || self.decimals.is_some() || self.floats;
+        let times = self.timestamps || self.dates;
+        let kinds = [self.bools, numbers, times, self.texts, self.blobs, self.lists.is_some(), self.structs.is_some()];
+        kinds.into_iter().filter(|seen| *seen).count()
+    }
+
+    fn to_type(&self, depth: usize, rules: &Rules) -> Type {
+        match self.kinds() {
+            0 => return Type::String,
+            1 => {}
+            _ => return rules.conflict.clone(),
+        }
+        let container = self.lists.is_some() || self.structs.is_some();
+        if container && depth >= rules.depth {
+            return Type::Json;
+        }
+        if let Some(child) = &self.lists {
+            return Type::List(Box::new(child.to_type(depth + 1, rules)));
+        }
+        if let Some(fields) = &self.structs {
+            return fields.to_type(depth + 1, rules);
+        }
+        match self {
+            Shape { bools: true, .. } => Type::Bool,
+            Shape { texts: true, .. } => Type::String,
+            Shape { blobs: true, .. } => Type::Blob,
+            Shape { timestamps: true, .. } => Type::Timestamp,
+            Shape { dates: true, .. } => Type::Date,
+            _ => self.number_type(rules),
+        }
+    }
+
+    fn number_type(&self, rules: &Rules) -> Type {
+        match (self.floats, self.decimals, self.ints) {
+            (true, ..) => Type::Float(64),
+            (_, Some((before, after)), ints) => {
+                if let Some((precision, scale)) = rules.decimal {
+                    return Type::Decimal { precision, scale };
+                }
+                let before = match ints {
+                    None => before,
+                    Some(Width::Int) => before.max(19),
+                    Some(_) => before.max(39),
+                };
+                match before + after {
+                    0 => Type::Decimal { precision: 1, scale: 0 },
+                    // Common money and measures get room, so that rows beyond the sample fit.
+                    1..=18 => Type::Decimal { precision: 18, scale: after as u8 },
+                    19..=38 => Type::Decimal { precision: 38, scale: after as u8 },
+                    _ => Type::String,
+                }
+            }
+            (_, None, Some(Width::Beyond)) => Type::String,
+            (_, None, Some(Width::HugeInt)) => Type::HugeInt,
+            (_, None, _) => Type::Int(64),
+        }
+    }
+
+    /// Adds what `other` has seen.
+    fn merge(&mut self, other: &Shape) {
+        self.bools |= other.bools;
+        self.ints = self.ints.max(other.ints);
+        self.floats |= other.floats;
+        self.timestamps |= other.timestamps;
+        self.dates |= other.dates;
+        self.texts |= other.texts;
+        self.blobs |= other.blobs;
+        if let Some((before, after)) = other.decimals {
+            self.widen_decimal(before, after);
+        }
+        if let Some(child) = &other.lists {
+            self.lists.get_or_insert_default().merge(child);
+        }
+        if let Some(fields) = &other.structs {
+            let target = self.structs.get_or_insert_default();
+            target.occurrences += fields.occurrences;
+            for (name, shape) in &fields.fields {
+                target.field(name).merge(shape);
+            }
+        }
+    }
+}
+
+impl Width {
+    fn of(int: &Int) -> Width {
+        match int {
+            Int::Small(_) => Width::Int,
+            Int::Big(_) if int.to_i128().is_some() => Width::HugeInt,
+            Int::Big(_) => Width::Beyond,
+        }
+    }
+}
+
+impl Fields {
+    fn field(&mut self, name: &str) -> &mut Shape {
+        self.appearances += 1;
+        let index = match self.fields.get(self.hint) {
+            Some((expected, _)) if **expected == *name => self.hint,
+            _ => match self.names.get(name) {
+                Some(index) => *index,
+                None => {
+                    self.names.insert(name.into(), self.fields.len());
+                    self.fields.push((name.into(), Shape::default()));
+                    self.fields.len() - 1
+                }
+            },
+        };
+        self.hint = index + 1;
+        if self.hint == self.fields.len() {
+            self.hint = 0;
+        }
+        &mut self.fields[index].1
+    }
+
+    fn columns(&self, depth: usize, rules: &Rules) -> Vec<Field> {
+        let columns = self.fields.iter().map(|(name, shape)| Field {
+            name: name.to_string(),
+            field_type: shape.to_type(depth, rules),
+        });
+        columns.collect()
+    }
+
+    fn to_type(&self, depth: usize, rules: &Rules) -> Type {
+        if self.fields.is_empty() {
+            return Type::Json;
+        }
+        self.map_type(depth, rules).unwrap_or_else(|| Type::Struct(self.columns(depth, rules)))
+    }
+
+    /// A map, if the fields look like keys and their values like one another.
+    fn map_type(&self, depth: usize, rules: &Rules) -> Option<Type> {
+        let most = rules.map_fields?;
+        let possible = self.fields.len() as f64 * self.occurrences as f64;
+        let sparse = self.appearances as f64 / possible < rules.field_appearance;
+        if self.fields.len() <= most && !sparse {
+            return None;
+        }
+        let mut merged = Shape::default();
+        self.fields.iter().for_each(|(_, shape)| merged.merge(shape));
+        (merged.kinds() <= 1).then(|| Type::Map(Box::new(merged.to_type(depth, rules))))
+    }
+}

@@ -1,0 +1,241 @@
+//! From values to columns.
+//!
+//! A [`Batch`] has a column for every field asked for. Records are read from a block of whole
+//! values straight into the columns: a field's bytes are parsed as its column's type, and fields
+//! nobody asked for are stepped over. Nothing is allocated per row.
+//!
+//! Files repeat themselves, so a struct remembers the order in which its fields came
+//! ([`order::FieldOrder`]) and looks there first. Whatever the direct readers do not expect
+//! (annotations, typed nulls, exotic spellings, a value of another type) is read as a tree and
+//! converted in [`element`], the one place that knows all conversions; so the direct readers may
+//! give up early, and must agree with it where they do not.
+//!
+//! The columns are laid out so that a consumer copies them whole: integers at their native size,
+//! text as 16-byte views (see [`Text`]), lists as offset and length into a child.
+
+mod binary;
+mod column;
+mod element;
+mod infer;
+mod number;
+mod order;
+mod schema;
+mod text;
+
+pub use column::{Column, Data, ListEntry, StructColumn, Text, Validity};
+pub use infer::{Inference, Rules};
+pub use schema::{Field, Type};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::limits::Limits;
+use crate::reader::Encoding;
+use crate::symbol::SymbolTable;
+use crate::text::Context;
+use crate::value::Element;
+use std::sync::Arc;
+
+/// A stretch of a stream that holds whole top-level values (or whole elements of a top-level list)
+/// and no symbol tables or version markers.
+#[derive(Debug, Clone)]
+pub struct Block {
+    /// How the values are spelled.
+    pub encoding: Encoding,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Where the values start within `bytes`.
+    pub start: usize,
+    /// Where `bytes` start in the stream.
+    pub offset: u64,
+    /// Values in the stream before this block.
+    pub first_row: u64,
+    /// Values in this block.
+    pub row_count: u64,
+    /// Whether commas separate the values, because they are elements of a list.
+    pub in_list: bool,
+    /// The symbol table in force throughout.
+    pub symbols: Arc<SymbolTable>,
+}
+
+impl Block {
+    /// The value at byte `at` as a tree, and where the next one starts; nothing at the end.
+    ///
+    /// # Errors
+    ///
+    /// A located error.
+    pub fn element(&self, at: usize, limits: &Limits) -> Result<Option<(Element, usize)>> {
+        let context = Context { symbols: &self.symbols, limits };
+        let element = match self.encoding {
+            Encoding::Text => text::element(self, at, context),
+            Encoding::Binary => binary::element(self, at, context),
+        };
+        element.map_err(|error| error.shifted(self.offset))
+    }
+
+    /// Where the value after the one at byte `at` starts.
+    ///
+    /// # Errors
+    ///
+    /// A value whose end cannot be told.
+    pub fn skip(&self, at: usize) -> Result<usize> {
+        let next = match self.encoding {
+            Encoding::Text => text::skip(self, at),
+            Encoding::Binary => binary::skip(self, at),
+        };
+        next.map_err(|error| error.shifted(self.offset))
+    }
+}
+
+/// What a row is made of.
+#[derive(Debug, Clone)]
+pub enum Layout {
+    /// Every value is a struct; its fields are the columns.
+    Records(Vec<Field>),
+    /// Every value is one column of this type.
+    Values(Type),
+}
+
+/// Columns being filled.
+#[derive(Debug)]
+pub struct Batch {
+    root: Root,
+    /// Annotations of each record, if they were asked for.
+    annotations: Option<Column>,
+    limits: Limits,
+    /// The symbol table that the columns' field numbers are of; held, so that no other table can
+    /// take its address.
+    symbols: Option<Arc<SymbolTable>>,
+}
+
+#[derive(Debug)]
+enum Root {
+    Records(StructColumn),
+    Values(Column),
+}
+
+impl Batch {
+    /// An empty batch for `layout`.
+    pub fn new(layout: &Layout, limits: Limits) -> Batch {
+        let root = match layout {
+            Layout::Records(fields) => Root::Records(StructColumn::new(fields)),
+            Layout::Values(value_type) => Root::Values(Column::new(value_type)),
+        };
+        Batch { root, annotations: None, limits, symbols: None }
+    }
+
+    /// The same batch, which also collects the annotations of each top-level value as a list of
+    /// strings.
+    #[must_use]
+    pub fn with_annotations(mut self) -> Batch {
+        self.annotations = Some(Column::new(&Type::List(Box::new(Type::String))));
+        self
+    }
+
+    /// The columns, in the order of the layout.
+    pub fn columns(&self) -> &[Column] {
+        match &self.root {
+            Root::Records(records) => &records.fields,
+            Root::Values(column) => std::slice::from_ref(column),
+        }
+    }
+
+    /// The annotations, if they are collected.
+    pub fn annotations(&self) -> Option<&Column> {
+        self.annotations.as_ref()
+    }
+
+    /// Rows in the batch.
+    pub fn row_count(&self) -> usize {
+        match &self.root {
+            Root::Records(records) => records.rows,
+            Root::Values(column) => column.len(),
+        }
+    }
+
+    /// Removes all rows and keeps the memory.
+    pub fn clear(&mut self) {
+        match &mut self.root {
+            Root::Records(records) => records.clear(),
+            Root::Values(column) => column.clear(),
+        }
+        if let Some(annotations) = &mut self.annotations {
+            annotations.clear();
+        }
+    }
+
+    /// Reads up to `count` values of `block` from byte `at` on, and moves `at` to where the next one
+    /// starts: the block's length after the last.
+    ///
+    /// # Errors
+    ///
+    /// A located error, with `at` at the failing value, which [`Block::skip`] steps over; rows read
+    /// before it stay in the batch, and no part of the failing one.
+    pub fn read(&mut self, block: &Block, at: &mut usize, count: usize) -> Result<()> {
+        let limits = self.limits;
+        let context = Context { symbols: &block.symbols, limits: &limits };
+        let target = self.row_count() + count;
+        let read = match block.encoding {
+            Encoding::Text => text::read(self.parts(), block, at, target, context),
+            Encoding::Binary => binary::read(self.parts(), block, at, target, context),
+        };
+        read.map_err(|error| {
+            self.discard_partial_row();
+            error.shifted(block.offset)
+        })
+    }
+
+    /// Appends one value read as a tree, the general way that [`Batch::read`] shortens.
+    ///
+    /// # Errors
+    ///
+    /// A value that does not fit its column; no part of it stays in the batch.
+    pub fn push(&mut self, value: &Element) -> Result<()> {
+        let pushed = self.parts().push(value, 0);
+        pushed.inspect_err(|_| self.discard_partial_row())
+    }
+
+    fn parts(&mut self) -> Parts<'_> {
+        Parts {
+            root: &mut self.root,
+            annotations: self.annotations.as_mut(),
+            symbols: &mut self.symbols,
+        }
+    }
+
+    /// Takes back what a record that failed has already put into columns.
+    fn discard_partial_row(&mut self) {
+        let rows = self.row_count();
+        if let Root::Records(records) = &mut self.root {
+            records.truncate(rows);
+        }
+        if let Some(annotations) = &mut self.annotations {
+            annotations.truncate(rows);
+        }
+    }
+}
+
+struct Parts<'a> {
+    root: &'a mut Root,
+    annotations: Option<&'a mut Column>,
+    symbols: &'a mut Option<Arc<SymbolTable>>,
+}
+
+impl Parts<'_> {
+    fn rows(&self) -> usize {
+        match &self.root {
+            Root::Records(records) => records.rows,
+            Root::Values(column) => column.len(),
+        }
+    }
+
+    /// Puts a value that was read as a tree into the columns.
+    fn push(&mut self, value: &Element, at: usize) -> Result<()> {
+        if let Some(annotations) = &mut self.annotations {
+            annotations.push_annotations(&value.annotations);
+        }
+        let pushed = match &mut self.root {
+            Root::Records(records) => records.push_record(value),
+            Root::Values(column) => column.push(value),
+        };
+        pushed.map_err(|message| Error::new(ErrorKind::Type, at as u64, message))
+    }
+}

@@ -1,0 +1,428 @@
+//! Cutting a stream into blocks of whole values.
+//!
+//! ```text
+//! bytes → buffer → step over values until the buffer is used up → block (whole values)
+//!                → version marker, symbol table: taken out here, blocks never hold them
+//! ```
+//!
+//! Stepping over a value costs a fraction of reading it (text: brackets counted 64 bytes at a time;
+//! binary: its length), so one thread cuts and many read. A block knows its offset, its first row
+//! and the symbol table in force, which is all that reading it takes. The cutter also counts, so a
+//! row count needs no more than this.
+
+use crate::binary::{self, Kind};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::reader::Encoding;
+use crate::shred::Block;
+use crate::symbol::{Catalog, SymbolTable};
+use crate::text::{self, Context, TopLevel};
+use std::io::Read;
+use std::sync::Arc;
+
+/// What a stream's records are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Top-level values, unless the stream starts with a list: then its elements.
+    Auto,
+    /// Top-level values.
+    Values,
+    /// Elements of top-level lists.
+    List,
+}
+
+/// Cuts a stream into [`Block`]s.
+pub struct Splitter<R> {
+    source: R,
+    block_size: usize,
+    limits: Limits,
+    catalog: Catalog,
+    format: Format,
+    /// Bytes read behind the last block.
+    carry: Vec<u8>,
+    /// Where `carry` starts in the stream.
+    base: u64,
+    last: bool,
+    done: bool,
+    encoding: Option<Encoding>,
+    symbols: Arc<SymbolTable>,
+    rows: u64,
+    /// Inside a top-level list: where it ends for binary, some number for text.
+    list: Option<u64>,
+}
+
+/// Where a scan over the buffer stopped.
+enum Stop {
+    /// The bytes are used up, up to this place.
+    Incomplete(usize),
+    /// Something that is not a value stands here: the block ends before it.
+    System(usize),
+    /// The stream ends.
+    End(usize),
+}
+
+impl<R: Read> Splitter<R> {
+    /// Cuts `source` into blocks of about `block_size` bytes.
+    pub fn new(source: R, block_size: usize, format: Format, limits: Limits) -> Splitter<R> {
+        Splitter {
+            source,
+            block_size: block_size.max(16),
+            limits,
+            catalog: Catalog::new(),
+            format,
+            carry: Vec::new(),
+            base: 0,
+            last: false,
+            done: false,
+            encoding: None,
+            symbols: SymbolTable::system(),
+            rows: 0,
+            list: None,
+        }
+    }
+
+    /// Bytes of the stream in the blocks handed out.
+    pub fn offset(&self) -> u64 {
+        self.base
+    }
+
+    /// Values in the blocks handed out.
+    pub fn row_count(&self) -> u64 {
+        self.rows
+    }
+
+    /// The stream's encoding, once a block was handed out.
+    pub fn encoding(&self) -> Option<Encoding> {
+        self.encoding
+    }
+
+    /// The next block, in the memory of `recycled`; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::Reader::read`]; blocks before the error were handed out. Text inside values is
+    /// not checked here but where it is read.
+    pub fn next_block(&mut self, recycled: Vec<u8>) -> Result<Option<Block>> {
+        let mut bytes = recycled;
+        bytes.clear();
+        bytes.append(&mut self.carry);
+        while !self.done {
+            let scanned = self.scan(&mut bytes);
+            let scanned = scanned.inspect_err(|_| self.done = true);
+            if let Some(block) = scanned.map_err(|error| error.shifted(self.base))? {
+                return Ok(Some(block));
+            }
+        }
+        Ok(None)
+    }
+
+    /// One pass over the buffer: a block, or progress towards one.
+    fn scan(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Block>> {
+        let Some(encoding) = self.encoding.or(Encoding::detect(bytes, self.last)) else {
+            self.fill(bytes)?;
+            return Ok(None);
+        };
+        self.encoding = Some(encoding);
+        let (start, stop, count) = match encoding {
+            Encoding::Text => self.scan_text(bytes)?,
+            Encoding::Binary => self.scan_binary(bytes)?,
+        };
+        let end = match stop {
+            Stop::Incomplete(at) | Stop::System(at) | Stop::End(at) => at,
+        };
+        if count > 0 {
+            self.carry.clear();
+            self.carry.extend_from_slice(&bytes[end..]);
+            bytes.truncate(end);
+            let block = Block {
+                encoding,
+                bytes: std::mem::take(bytes),
+                start,
+                offset: self.base,
+                first_row: self.rows,
+                row_count: count,
+                in_list: self.list.is_some(),
+                symbols: self.symbols.clone(),
+            };
+            self.rows += count;
+            self.base += end as u64;
+            // An incomplete scan goes on behind the block; so does one stopped by a symbol table.
+            return Ok(Some(block));
+        }
+        match stop {
+            Stop::Incomplete(_) => self.fill(bytes)?,
+            Stop::System(at) => self.system(bytes, at)?,
+            Stop::End(_) => self.done = true,
+        }
+        Ok(None)
+    }
+
+    /// Steps over text values: where they start, where and why it stopped, how many.
+    fn scan_text(&mut self, bytes: &[u8]) -> Result<(usize, Stop, u64)> {
+        let mut cursor = text::Cursor::new(bytes, 0, self.last);
+        let mut count = 0;
+        let mut settled = 0;
+        loop {
+            match self.step_text(&mut cursor, count) {
+                Ok(Step::Value) => {
+                    count += 1;
+                    settled = cursor.at;
+                }
+                Ok(Step::System) => return Ok((0, Stop::System(cursor.at), count)),
+                Ok(Step::End) => return Ok((0, Stop::End(cursor.at), count)),
+                Err(error) if error.is_incomplete() => {
+                    return Ok((0, Stop::Incomplete(settled), count));
+                }
+                // What comes before the error is fine, and its turn comes after that.
+                Err(_) if count > 0 => return Ok((0, Stop::Incomplete(settled), count)),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn step_text(&self, cursor: &mut text::Cursor<'_>, count: u64) -> Result<Step> {
+        cursor.space()?;
+        let Some(byte) = cursor.byte() else {
+            if !cursor.last {
+                return Err(cursor.end());
+            }
+            if self.list.is_some() {
+                return Err(cursor.end());
+            }
+            return Ok(Step::End);
+        };
+        if self.list.is_some() {
+            return self.step_element(cursor, byte, count);
+        }
+        match byte {
+            b'{' if cursor.ahead(1) != Some(b'{') => {
+                cursor.at += 1;
+                cursor.skip_open(1)?;
+            }
+            // Perhaps a version marker or a symbol table; a quoted annotation is one too.
+            b'$' | b'\'' => {
+                let mut ahead = cursor.clone();
+                if !self.is_value(&ahead.top_level(self.context())?) {
+                    return Ok(Step::System);
+                }
+                self.step_other(cursor)?;
+            }
+            b'[' if self.opens_list(count) => return Ok(Step::System),
+            _ => self.step_other(cursor)?,
+        }
+        Ok(Step::Value)
+    }
+
+    fn context(&self) -> Context<'_> {
+        Context { symbols: &self.symbols, limits: &self.limits }
+    }
+
+    fn is_value(&self, found: &TopLevel) -> bool {
+        matches!(found, TopLevel::Element(element) if !SymbolTable::is_definition(element))
+    }
+
+    /// A top-level value that is not a plain struct.
+    fn step_other(&self, cursor: &mut text::Cursor<'_>) -> Result<()> {
+        let start = cursor.at;
+        if self.format == Format::List {
+            return Err(cursor.unexpected("a list of records; use format := 'newline_delimited'"));
+        }
+        cursor.skip_value()?;
+        cursor.settled()?;
+        if cursor.at == start {
+            return Err(cursor.unexpected("a value"));
+        }
+        if cursor.byte() == Some(b',') {
+            return Err(cursor.unexpected("a value"));
+        }
+        Ok(())
+    }
+
+    fn step_element(&self, cursor: &mut text::Cursor<'_>, byte: u8, count: u64) -> Result<Step> {
+        if byte == b']' {
+            return Ok(Step::System);
+        }
+        // The comma belongs to the element after it, so that a block may start with one.
+        if byte == b',' {
+            cursor.at += 1;
+            cursor.space()?;
+            if cursor.need()? == b']' {
+                return Ok(Step::System);
+            }
+        } else if count > 0 {
+            return Err(cursor.unexpected("`,` or `]`"));
+        }
+        cursor.skip_value()?;
+        cursor.space()?;
+        cursor.need()?;
+        Ok(Step::Value)
+    }
+
+    fn opens_list(&self, count: u64) -> bool {
+        match self.format {
+            Format::Auto => self.rows + count == 0,
+            Format::Values => false,
+            Format::List => true,
+        }
+    }
+
+    fn scan_binary(&mut self, bytes: &[u8]) -> Result<(usize, Stop, u64)> {
+        let mut cursor = binary::Cursor::new(bytes, 0, self.last);
+        let mut count = 0;
+        // A list's end is known from its header; its elements stay before it.
+        let limit = match self.list {
+            Some(end) => usize::try_from(end - self.base).unwrap_or(usize::MAX).min(bytes.len()),
+            None => bytes.len(),
+        };
+        let ends_here = self.list.is_some_and(|end| end - self.base <= bytes.len() as u64);
+        while cursor.at < limit {
+            let start = cursor.at;
+            let byte = bytes[start];
+            let step = match byte {
+                0xe0 if self.list.is_none() => Ok(Step::System),
+                0xb0..=0xbe if self.list.is_none() && self.opens_list(count) => Ok(Step::System),
+                _ => self.step_binary(&mut cursor, limit),
+            };
+            match step {
+                Ok(Step::Value) => count += 1,
+                // Padding; it stays in the block or is left behind with what follows.
+                Ok(Step::End) => {}
+                Ok(Step::System) => return Ok((0, Stop::System(start), count)),
+                Err(error) if error.is_incomplete() && !ends_here => {
+                    return Ok((0, Stop::Incomplete(start), count));
+                }
+                Err(_) if count > 0 => return Ok((0, Stop::Incomplete(start), count)),
+                Err(error) => return Err(error),
+            }
+        }
+        let stop = match (ends_here, self.last) {
+            (true, _) => Stop::System(limit),
+            (false, true) => Stop::End(limit),
+            (false, false) => Stop::Incomplete(limit),
+        };
+        Ok((0, stop, count))
+    }
+
+    #[inline(always)]
+    fn step_binary(&self, cursor: &mut binary::Cursor<'_>, limit: usize) -> Result<Step> {
+        let start = cursor.at;
+        let header = cursor.header(limit)?;
+        // A symbol table is a struct whose first annotation is symbol 3.
+        if header.kind == Kind::Annotation && self.list.is_none() {
+            let mut ahead = cursor.clone();
+            ahead.var_uint()?;
+            if ahead.var_uint()? == 3 {
+                ahead.at = start;
+                if !self.is_value(&ahead.top_level(self.context())?) {
+                    return Ok(Step::System);
+                }
+            }
+        }
+        if self.format == Format::List && self.list.is_none() && !header.is_padding() {
+            let message = "expected a list of records; use format := 'newline_delimited'";
+            return Err(Error::syntax(cursor.at, message));
+        }
+        cursor.at = header.end;
+        Ok(if header.is_padding() { Step::End } else { Step::Value })
+    }
+
+    /// Takes in what stands at `at` and is not a record: a version marker, a symbol table, the start
+    /// or the end of a list, or a value that only looked like one of those.
+    fn system(&mut self, bytes: &mut Vec<u8>, at: usize) -> Result<()> {
+        let taken = match self.encoding {
+            Some(Encoding::Binary) => self.system_binary(bytes, at),
+            _ => self.system_text(bytes, at),
+        };
+        match taken {
+            Ok(end) => {
+                bytes.drain(..end);
+                self.base += end as u64;
+                Ok(())
+            }
+            Err(error) if error.is_incomplete() => self.fill(bytes),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn system_text(&mut self, bytes: &[u8], at: usize) -> Result<usize> {
+        let mut cursor = text::Cursor::new(bytes, at, self.last);
+        if self.list.is_some() {
+            // The end, perhaps behind a last comma.
+            cursor.at += 1;
+            self.list = None;
+            return Ok(cursor.at);
+        }
+        if cursor.byte() == Some(b'[') {
+            self.list = Some(0);
+            return Ok(at + 1);
+        }
+        let found = cursor.top_level(self.context())?;
+        self.define(found, at)?;
+        Ok(cursor.at)
+    }
+
+    fn system_binary(&mut self, bytes: &[u8], at: usize) -> Result<usize> {
+        let mut cursor = binary::Cursor::new(bytes, at, self.last);
+        if self.list.is_some() {
+            self.list = None;
+            return Ok(at);
+        }
+        if matches!(bytes.get(at), Some(0xb0..=0xbe)) {
+            let limit = usize::MAX;
+            let header = cursor.header(limit)?;
+            self.list = Some(self.base + header.end as u64);
+            return Ok(cursor.at);
+        }
+        let found = cursor.top_level(self.context())?;
+        self.define(found, at)?;
+        Ok(cursor.at)
+    }
+
+    fn define(&mut self, found: TopLevel, at: usize) -> Result<()> {
+        match found {
+            TopLevel::End => Ok(()),
+            TopLevel::Version => {
+                self.symbols = SymbolTable::system();
+                Ok(())
+            }
+            TopLevel::Element(element) if SymbolTable::is_definition(&element) => {
+                let current = std::mem::replace(&mut self.symbols, SymbolTable::system());
+                let defined = SymbolTable::define(current, &element, &self.catalog, &self.limits);
+                self.symbols = defined.map_err(|error| error.shifted(at as u64))?;
+                Ok(())
+            }
+            TopLevel::Element(_) => unreachable!("values are told from system values before"),
+        }
+    }
+
+    /// Reads more bytes behind those in `bytes`.
+    fn fill(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
+        let filled = bytes.len();
+        if filled >= self.limits.value_size && filled > self.block_size {
+            let allowed = self.limits.value_size;
+            return Err(Error::limit(0, format!("a value is larger than {allowed} bytes")));
+        }
+        let wanted = if filled < self.block_size { self.block_size } else { filled * 2 };
+        bytes.resize(wanted, 0);
+        let mut end = filled;
+        while end < wanted && !self.last {
+            match self.source.read(&mut bytes[end..]) {
+                Ok(read) => {
+                    end += read;
+                    self.last = read == 0;
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        bytes.truncate(end);
+        Ok(())
+    }
+}
+
+enum Step {
+    Value,
+    System,
+    End,
+}
