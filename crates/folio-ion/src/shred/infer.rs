@@ -4,8 +4,10 @@
 //! structs had. At the end a shape becomes a [`Type`]: numbers promote to the widest kind among
 //! them, a mix that has no common type becomes text.
 
-use super::Layout;
+use super::{Block, Layout};
 use super::schema::{Field, Type};
+use crate::error::Result;
+use crate::limits::Limits;
 use crate::value::{Element, Int, Precision, Value};
 use std::collections::HashMap;
 
@@ -88,6 +90,22 @@ impl Inference {
     /// Takes a top-level value into account.
     pub fn observe(&mut self, element: &Element) {
         self.root.observe(element);
+    }
+
+    /// Takes up to `count` values of `block` into account; how many there were, and what stopped it.
+    pub fn observe_block(&mut self, block: &Block, count: u64, limits: &Limits) -> (u64, Result<()>) {
+        let mut at = block.start;
+        for row in 0..count {
+            match block.element(at, limits) {
+                Ok(Some((element, next))) => {
+                    self.observe(&element);
+                    at = next;
+                }
+                Ok(None) => return (row, Ok(())),
+                Err(error) => return (row, Err(error)),
+            }
+        }
+        (count, Ok(()))
     }
 
     /// The layout that holds everything seen.

@@ -1,0 +1,225 @@
+//! From a call of `read_ion` to files and columns.
+
+use crate::files::{FileSystem, decompressed};
+use crate::glob;
+use crate::host::HostValue;
+use crate::options::Options;
+use folio_ion::Splitter;
+use folio_ion::shred::{Field, Inference, Layout, Type};
+use libduckdb_sys as duckdb;
+
+const SAMPLE_BLOCK: usize = 256 << 10;
+
+/// What a scan reads and what it returns.
+pub(crate) struct Bound {
+    pub(crate) options: Options,
+    pub(crate) file_system: FileSystem,
+    pub(crate) files: Vec<String>,
+    /// Columns from the values, all of them.
+    pub(crate) layout: Layout,
+    /// Every result column with its name, in order.
+    pub(crate) outputs: Vec<(String, Output)>,
+}
+
+/// Where a result column comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// The column of the layout at this index.
+    Column(usize),
+    /// The record's annotations.
+    Annotations,
+    /// The file's name.
+    Filename,
+    /// A part of the file's path, `name=value`.
+    Partition(String),
+}
+
+impl Bound {
+    /// Binds a call.
+    ///
+    /// # Safety
+    ///
+    /// `info` is the bind information of a call of `read_ion`.
+    pub(crate) unsafe fn of(info: duckdb::duckdb_bind_info) -> Result<Bound, String> {
+        // SAFETY: the caller's promise; the context lives until it is released here, the file
+        // system it gives lives as long as the statement.
+        let (options, file_system, path) = unsafe {
+            let options = Options::of(info)?;
+            let mut context = std::ptr::null_mut();
+            duckdb::duckdb_table_function_get_client_context(info, &mut context);
+            let file_system = FileSystem::of(context);
+            duckdb::duckdb_destroy_client_context(&mut context);
+            (options, file_system, HostValue::new(duckdb::duckdb_bind_get_parameter(info, 0)))
+        };
+        let path = path.ok_or("read_ion needs a path")?;
+        let files = paths(&path)?;
+        let layout = match &options.columns {
+            Some(fields) => Layout::Records(fields.clone()),
+            None => infer(&files, &file_system, &options)?,
+        };
+        let outputs = outputs(&layout, &files, &options)?;
+        Ok(Bound { options, file_system, files, layout, outputs })
+    }
+
+    /// The type of a result column.
+    pub(crate) fn output_type(&self, output: &Output) -> Type {
+        match (output, &self.layout) {
+            (Output::Column(index), Layout::Records(fields)) => fields[*index].field_type.clone(),
+            (Output::Column(_), Layout::Values(value_type)) => value_type.clone(),
+            (Output::Annotations, _) => Type::List(Box::new(Type::String)),
+            (Output::Filename | Output::Partition(_), _) => Type::String,
+        }
+    }
+}
+
+/// The files that the first argument names: a path, a pattern, or a list of both.
+fn paths(value: &HostValue) -> Result<Vec<String>, String> {
+    let given = match value.type_id() {
+        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR => vec![value.text()],
+        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_LIST => value
+            .elements()
+            .iter()
+            .map(|element| if element.is_null() { None } else { element.text() })
+            .collect(),
+        _ => return Err("read_ion takes a path or a list of paths".to_owned()),
+    };
+    if value.is_null() || given.iter().any(Option::is_none) {
+        return Err("a path given to read_ion is NULL".to_owned());
+    }
+    let mut files = Vec::new();
+    for path in given.into_iter().flatten() {
+        match glob::is_pattern(&path) {
+            true => files.extend(glob::expand(&path)?),
+            false => files.push(path),
+        }
+    }
+    match files.is_empty() {
+        true => Err("read_ion was given an empty list of paths".to_owned()),
+        false => Ok(files),
+    }
+}
+
+/// Looks at the first values of the first files.
+fn infer(files: &[String], system: &FileSystem, options: &Options) -> Result<Layout, String> {
+    let mut inference = Inference::new();
+    let mut left = options.sample_size.unwrap_or(u64::MAX);
+    for path in files.iter().take(options.sample_files) {
+        if left == 0 {
+            break;
+        }
+        sample(path, system, options, &mut inference, &mut left)?;
+    }
+    let layout = inference.layout(&options.rules);
+    Ok(match &options.timestamp_type {
+        Some(wanted) => with_timestamps(layout, wanted),
+        None => layout,
+    })
+}
+
+fn sample(
+    path: &str,
+    system: &FileSystem,
+    options: &Options,
+    inference: &mut Inference,
+    left: &mut u64,
+) -> Result<(), String> {
+    let source = decompressed(system.open(path)?, path, options.compression)?;
+    let mut splitter = Splitter::new(source, SAMPLE_BLOCK, options.format, options.limits);
+    let mut bytes = Vec::new();
+    while *left > 0 {
+        let block = splitter.next_block(bytes).map_err(|error| locate(path, splitter.row_count(), &error))?;
+        let Some(block) = block else { break };
+        let (rows, result) = inference.observe_block(&block, *left, &options.limits);
+        *left -= rows;
+        match result {
+            Err(error) if !options.ignore_errors => {
+                return Err(locate(path, block.first_row + rows, &error));
+            }
+            _ => {}
+        }
+        bytes = block.bytes;
+    }
+    Ok(())
+}
+
+/// An error with the file and the row it is in; `rows` come before that row.
+pub(crate) fn locate(path: &str, rows: u64, error: &folio_ion::Error) -> String {
+    format!("\"{path}\", row {}, byte {}: {}", rows + 1, error.offset(), error.message())
+}
+
+fn outputs(
+    layout: &Layout,
+    files: &[String],
+    options: &Options,
+) -> Result<Vec<(String, Output)>, String> {
+    let mut outputs: Vec<(String, Output)> = match layout {
+        Layout::Records(fields) => {
+            let named = fields.iter().enumerate();
+            named.map(|(index, field)| (field.name.clone(), Output::Column(index))).collect()
+        }
+        Layout::Values(_) => vec![("ion".to_owned(), Output::Column(0))],
+    };
+    if options.annotations {
+        outputs.push(("annotations".to_owned(), Output::Annotations));
+    }
+    if options.filename {
+        outputs.push(("filename".to_owned(), Output::Filename));
+    }
+    if options.hive_partitioning {
+        let names = partitions(&files[0]).map(|(name, _)| name.to_owned());
+        let new = |name: &String| outputs.iter().all(|(known, _)| !known.eq_ignore_ascii_case(name));
+        let names: Vec<String> = names.filter(new).collect();
+        outputs.extend(names.into_iter().map(|name| (name.clone(), Output::Partition(name))));
+    }
+    if outputs.is_empty() {
+        return Err(format!("\"{}\" has no records to take columns from; name them with columns", files[0]));
+    }
+    Ok(distinct(outputs))
+}
+
+/// Names that DuckDB tells apart: it ignores case, Ion does not.
+fn distinct(mut outputs: Vec<(String, Output)>) -> Vec<(String, Output)> {
+    let mut taken = std::collections::HashSet::new();
+    for (name, _) in &mut outputs {
+        if name.is_empty() {
+            "column".clone_into(name);
+        }
+        let plain = name.clone();
+        let mut suffix = 0;
+        while !taken.insert(name.to_lowercase()) {
+            suffix += 1;
+            *name = format!("{plain}_{suffix}");
+        }
+    }
+    outputs
+}
+
+/// The `name=value` folders of a path.
+pub(crate) fn partitions(path: &str) -> impl Iterator<Item = (&str, &str)> {
+    let folders = path.rsplit_once('/').map(|(folders, _)| folders).unwrap_or_default();
+    folders.split('/').filter_map(|folder| folder.split_once('='))
+}
+
+/// The layout with `wanted` for every timestamp.
+fn with_timestamps(layout: Layout, wanted: &Type) -> Layout {
+    match layout {
+        Layout::Records(fields) => Layout::Records(retimed_fields(fields, wanted)),
+        Layout::Values(value_type) => Layout::Values(retimed(value_type, wanted)),
+    }
+}
+
+fn retimed_fields(fields: Vec<Field>, wanted: &Type) -> Vec<Field> {
+    let retime = |field: Field| Field { field_type: retimed(field.field_type, wanted), ..field };
+    fields.into_iter().map(retime).collect()
+}
+
+fn retimed(found: Type, wanted: &Type) -> Type {
+    match found {
+        Type::Timestamp => wanted.clone(),
+        Type::List(child) => Type::List(Box::new(retimed(*child, wanted))),
+        Type::Map(value) => Type::Map(Box::new(retimed(*value, wanted))),
+        Type::Struct(fields) => Type::Struct(retimed_fields(fields, wanted)),
+        other => other,
+    }
+}
+

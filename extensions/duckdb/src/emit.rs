@@ -1,0 +1,177 @@
+//! Columns into DuckDB's vectors.
+//!
+//! Our columns have the layout of theirs, so most of a column is one copy. Texts of up to twelve
+//! bytes travel inside their views; longer ones are handed over one by one, since DuckDB owns the
+//! memory they end up in.
+
+use folio_ion::shred::{Column, Data, ListEntry, Text, Type, Validity};
+use libduckdb_sys as duckdb;
+
+/// Copies all values of `column` to the start of `vector`.
+///
+/// # Safety
+///
+/// `vector` is a flat vector of the type that `catalog_type` makes for the column, and has room for
+/// its values.
+pub(crate) unsafe fn emit(column: &Column, vector: duckdb::duckdb_vector) -> Result<(), String> {
+    // SAFETY: the caller's promise, handed down; children are reserved before they are filled.
+    unsafe {
+        emit_validity(column.validity(), vector);
+        match column.data() {
+            Data::Bool(values) => copy(values, vector),
+            Data::Int(values) => emit_ints(values, column.column_type(), vector),
+            Data::UInt(values) => emit_unsigned(values, column.column_type(), vector),
+            Data::Decimal(values) => emit_decimals(values, column.column_type(), vector),
+            Data::Timestamp(values) => copy(values, vector),
+            Data::Date(values) => copy(values, vector),
+            Data::Wide(values) => copy(values, vector),
+            Data::Float(values) => match column.column_type() {
+                Type::Float(32) => convert(values, vector, |value| *value as f32),
+                _ => copy(values, vector),
+            },
+            Data::Text(text) => emit_text(text, vector),
+            Data::List(entries, child) => {
+                let target = emit_entries(entries, child.len(), vector)?;
+                emit(child, target)?;
+            }
+            Data::Map(entries, map) => {
+                let pairs = emit_entries(entries, map.keys.len(), vector)?;
+                emit(&map.keys, duckdb::duckdb_struct_vector_get_child(pairs, 0))?;
+                emit(&map.values, duckdb::duckdb_struct_vector_get_child(pairs, 1))?;
+            }
+            Data::Struct(fields) => {
+                for (index, field) in fields.fields.iter().enumerate() {
+                    emit(field, duckdb::duckdb_struct_vector_get_child(vector, index as u64))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// # Safety
+///
+/// `vector` holds `T`s and has room for `values`.
+unsafe fn copy<T: Copy>(values: &[T], vector: duckdb::duckdb_vector) {
+    // SAFETY: the caller's promise; the two do not overlap.
+    unsafe {
+        let target = duckdb::duckdb_vector_get_data(vector).cast::<T>();
+        std::ptr::copy_nonoverlapping(values.as_ptr(), target, values.len());
+    }
+}
+
+/// # Safety
+///
+/// `vector` holds `T`s and has room for `values`.
+unsafe fn convert<S, T>(values: &[S], vector: duckdb::duckdb_vector, to: impl Fn(&S) -> T) {
+    // SAFETY: the caller's promise; each index is below the number of values.
+    unsafe {
+        let target = duckdb::duckdb_vector_get_data(vector).cast::<T>();
+        for (index, value) in values.iter().enumerate() {
+            target.add(index).write(to(value));
+        }
+    }
+}
+
+/// # Safety
+///
+/// As [`emit`]. The columns have checked that the values fit.
+unsafe fn emit_ints(values: &[i64], column_type: &Type, vector: duckdb::duckdb_vector) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match column_type {
+            Type::Int(8) => convert(values, vector, |value| *value as i8),
+            Type::Int(16) => convert(values, vector, |value| *value as i16),
+            Type::Int(32) => convert(values, vector, |value| *value as i32),
+            _ => copy(values, vector),
+        }
+    }
+}
+
+/// # Safety
+///
+/// As [`emit`]. The columns have checked that the values fit.
+unsafe fn emit_unsigned(values: &[u64], column_type: &Type, vector: duckdb::duckdb_vector) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match column_type {
+            Type::UInt(8) => convert(values, vector, |value| *value as u8),
+            Type::UInt(16) => convert(values, vector, |value| *value as u16),
+            Type::UInt(32) => convert(values, vector, |value| *value as u32),
+            _ => copy(values, vector),
+        }
+    }
+}
+
+/// # Safety
+///
+/// As [`emit`]. DuckDB holds decimals of up to 4, 9 and 18 digits in 2, 4 and 8 bytes.
+unsafe fn emit_decimals(values: &[i64], column_type: &Type, vector: duckdb::duckdb_vector) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match column_type {
+            Type::Decimal { precision: 0..=4, .. } => convert(values, vector, |value| *value as i16),
+            Type::Decimal { precision: 5..=9, .. } => convert(values, vector, |value| *value as i32),
+            _ => copy(values, vector),
+        }
+    }
+}
+
+/// # Safety
+///
+/// As [`emit`].
+unsafe fn emit_validity(validity: &Validity, vector: duckdb::duckdb_vector) {
+    let words = validity.words();
+    if words.is_empty() {
+        return;
+    }
+    // SAFETY: a writable validity mask has a bit for every value that the vector has room for.
+    unsafe {
+        duckdb::duckdb_vector_ensure_validity_writable(vector);
+        let target = duckdb::duckdb_vector_get_validity(vector);
+        std::ptr::copy_nonoverlapping(words.as_ptr(), target, words.len());
+    }
+}
+
+/// # Safety
+///
+/// As [`emit`].
+unsafe fn emit_text(text: &Text, vector: duckdb::duckdb_vector) {
+    // SAFETY: the views have the layout of DuckDB's strings; those that would point elsewhere are
+    // written by DuckDB itself, from bytes that are valid UTF-8 where the column is text.
+    unsafe {
+        copy(text.views(), vector);
+        for (index, view) in text.views().iter().enumerate() {
+            if let Some(bytes) = text.long(*view) {
+                duckdb::duckdb_unsafe_vector_assign_string_element_len(
+                    vector,
+                    index as u64,
+                    bytes.as_ptr().cast(),
+                    bytes.len() as u64,
+                );
+            }
+        }
+    }
+}
+
+/// Copies lists and makes room for `count` values in their child, which is returned.
+///
+/// # Safety
+///
+/// As [`emit`].
+unsafe fn emit_entries(
+    entries: &[ListEntry],
+    count: usize,
+    vector: duckdb::duckdb_vector,
+) -> Result<duckdb::duckdb_vector, String> {
+    // SAFETY: the caller's promise; `ListEntry` has the layout of DuckDB's list entries.
+    unsafe {
+        copy(entries, vector);
+        let reserved = duckdb::duckdb_list_vector_reserve(vector, count as u64);
+        let sized = duckdb::duckdb_list_vector_set_size(vector, count as u64);
+        if reserved != duckdb::duckdb_state_DuckDBSuccess || sized != duckdb::duckdb_state_DuckDBSuccess {
+            return Err(format!("cannot make room for {count} list elements"));
+        }
+        Ok(duckdb::duckdb_list_vector_get_child(vector))
+    }
+}

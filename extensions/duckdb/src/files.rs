@@ -1,0 +1,209 @@
+//! Files, through DuckDB's file systems, so that whatever it can open we can read.
+
+use crate::host::{c_string, take_text};
+use libduckdb_sys as duckdb;
+use std::ffi::CStr;
+use std::io::{self, Read};
+
+/// The file systems of a connection.
+pub(crate) struct FileSystem(duckdb::duckdb_file_system);
+
+// SAFETY: DuckDB's file systems are used from all its threads.
+unsafe impl Send for FileSystem {}
+// SAFETY: as above.
+unsafe impl Sync for FileSystem {}
+
+impl FileSystem {
+    /// The file systems that `context` sees.
+    ///
+    /// # Safety
+    ///
+    /// `context` is a valid client context.
+    pub(crate) unsafe fn of(context: duckdb::duckdb_client_context) -> FileSystem {
+        // SAFETY: the caller's promise.
+        FileSystem(unsafe { duckdb::duckdb_client_context_get_file_system(context) })
+    }
+
+    /// Opens `path` for reading.
+    pub(crate) fn open(&self, path: &str) -> Result<File, String> {
+        let name = c_string(path);
+        let mut handle = std::ptr::null_mut();
+        // SAFETY: the file system is valid until dropped; options are released here.
+        let state = unsafe {
+            let mut options = duckdb::duckdb_create_file_open_options();
+            let read = duckdb::duckdb_file_flag_DUCKDB_FILE_FLAG_READ;
+            duckdb::duckdb_file_open_options_set_flag(options, read, true);
+            let state = duckdb::duckdb_file_system_open(self.0, name.as_ptr(), options, &mut handle);
+            duckdb::duckdb_destroy_file_open_options(&mut options);
+            state
+        };
+        if state == duckdb::duckdb_state_DuckDBSuccess && !handle.is_null() {
+            return Ok(File(handle));
+        }
+        // SAFETY: the file system is valid; the error data is ours to release.
+        let why = unsafe { error_text(duckdb::duckdb_file_system_error_data(self.0)) };
+        Err(format!("cannot open \"{path}\": {why}"))
+    }
+}
+
+impl Drop for FileSystem {
+    fn drop(&mut self) {
+        // SAFETY: the handle is ours and is released once.
+        unsafe { duckdb::duckdb_destroy_file_system(&mut self.0) }
+    }
+}
+
+/// # Safety
+///
+/// `data` is an error record that nobody else releases.
+unsafe fn error_text(mut data: duckdb::duckdb_error_data) -> String {
+    // SAFETY: the caller's promise; the message lives as long as the record.
+    unsafe {
+        let message = duckdb::duckdb_error_data_message(data);
+        let text = match message.is_null() {
+            true => "unknown error".to_owned(),
+            false => CStr::from_ptr(message).to_string_lossy().into_owned(),
+        };
+        duckdb::duckdb_destroy_error_data(&mut data);
+        text
+    }
+}
+
+/// An open file.
+pub(crate) struct File(duckdb::duckdb_file_handle);
+
+// SAFETY: a handle is used by one thread at a time, whichever it is.
+unsafe impl Send for File {}
+
+impl File {
+    /// The file's size in bytes, if it is known.
+    pub(crate) fn size(&self) -> Option<u64> {
+        // SAFETY: the handle is valid until dropped.
+        u64::try_from(unsafe { duckdb::duckdb_file_handle_size(self.0) }).ok()
+    }
+
+    fn error(&self) -> io::Error {
+        // SAFETY: the handle is valid; the error record is ours to release.
+        io::Error::other(unsafe { error_text(duckdb::duckdb_file_handle_error_data(self.0)) })
+    }
+
+    fn seek(&mut self, offset: u64) -> io::Result<()> {
+        let offset = i64::try_from(offset).map_err(io::Error::other)?;
+        // SAFETY: the handle is valid.
+        let state = unsafe { duckdb::duckdb_file_handle_seek(self.0, offset) };
+        match state == duckdb::duckdb_state_DuckDBSuccess {
+            true => Ok(()),
+            false => Err(self.error()),
+        }
+    }
+}
+
+impl Read for File {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let size = i64::try_from(buffer.len()).unwrap_or(i64::MAX);
+        // SAFETY: the handle is valid, and the buffer is as long as said.
+        let read = unsafe { duckdb::duckdb_file_handle_read(self.0, buffer.as_mut_ptr().cast(), size) };
+        usize::try_from(read).map_err(|_| self.error())
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: the handle is ours and is released once.
+        unsafe {
+            duckdb::duckdb_file_handle_close(self.0);
+            duckdb::duckdb_destroy_file_handle(&mut self.0);
+        }
+    }
+}
+
+/// How a file is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Compression {
+    /// By its name's ending.
+    Auto,
+    /// Not.
+    None,
+    /// Gzip.
+    Gzip,
+    /// Zstandard.
+    Zstd,
+}
+
+impl Compression {
+    /// The compression called `name` in options.
+    pub(crate) fn parse(name: &str) -> Result<Compression, String> {
+        match name.to_ascii_lowercase().as_str() {
+            "auto" | "auto_detect" => Ok(Compression::Auto),
+            "none" | "uncompressed" => Ok(Compression::None),
+            "gzip" | "gz" => Ok(Compression::Gzip),
+            "zstd" | "zst" => Ok(Compression::Zstd),
+            _ => Err(format!("compression '{name}' is not known; use auto, none, gzip or zstd")),
+        }
+    }
+
+    /// What it comes to for the file at `path`.
+    pub(crate) fn of(self, path: &str) -> Compression {
+        let path = path.to_ascii_lowercase();
+        match self {
+            Compression::Auto if path.ends_with(".gz") => Compression::Gzip,
+            Compression::Auto if path.ends_with(".zst") || path.ends_with(".zstd") => Compression::Zstd,
+            Compression::Auto => Compression::None,
+            given => given,
+        }
+    }
+}
+
+/// The bytes of `file` at `path`, decompressed.
+pub(crate) fn decompressed(
+    file: File,
+    path: &str,
+    compression: Compression,
+) -> Result<Box<dyn Read + Send>, String> {
+    match compression.of(path) {
+        Compression::Gzip => Ok(Box::new(flate2::read::MultiGzDecoder::new(Buffered::new(file)))),
+        Compression::Zstd => match zstd::Decoder::new(file) {
+            Ok(decoder) => Ok(Box::new(decoder)),
+            Err(error) => Err(format!("cannot read \"{path}\" as zstd: {error}")),
+        },
+        _ => Ok(Box::new(file)),
+    }
+}
+
+/// A file read in larger pieces than a decompressor asks for.
+struct Buffered(io::BufReader<File>);
+
+impl Buffered {
+    fn new(file: File) -> Buffered {
+        Buffered(io::BufReader::with_capacity(256 << 10, file))
+    }
+}
+
+impl Read for Buffered {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+/// A stretch of an open file.
+pub(crate) fn read_at(file: &mut File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    file.seek(offset)?;
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..])? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    Ok(filled)
+}
+
+/// The text behind `text`, for callers with only the pointer.
+///
+/// # Safety
+///
+/// As [`take_text`].
+pub(crate) unsafe fn owned_text(text: *mut std::ffi::c_char) -> String {
+    // SAFETY: the caller's promise.
+    unsafe { take_text(text) }.unwrap_or_default()
+}

@@ -1,0 +1,124 @@
+//! Owned forms of DuckDB's handles, so that each is released once and on every path.
+
+use libduckdb_sys as duckdb;
+use std::ffi::{CStr, CString, c_char, c_void};
+
+/// A text as DuckDB wants it; a zero byte, which it cannot hold, becomes a space.
+pub(crate) fn c_string(text: &str) -> CString {
+    CString::new(text.replace('\0', " ")).unwrap_or_default()
+}
+
+/// Takes over a text that DuckDB allocated.
+///
+/// # Safety
+///
+/// `text` is null or a zero-terminated text from DuckDB that nobody else frees.
+pub(crate) unsafe fn take_text(text: *mut c_char) -> Option<String> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: checked for null; the caller promises the rest.
+    unsafe {
+        let owned = CStr::from_ptr(text).to_string_lossy().into_owned();
+        duckdb::duckdb_free(text.cast::<c_void>());
+        Some(owned)
+    }
+}
+
+/// A value that DuckDB gave us.
+pub(crate) struct HostValue(duckdb::duckdb_value);
+
+impl HostValue {
+    /// Takes over `value`; nothing if it is null.
+    pub(crate) fn new(value: duckdb::duckdb_value) -> Option<HostValue> {
+        (!value.is_null()).then_some(HostValue(value))
+    }
+
+    /// Whether it is SQL's NULL.
+    pub(crate) fn is_null(&self) -> bool {
+        // SAFETY: the value is valid until dropped.
+        unsafe { duckdb::duckdb_is_null_value(self.0) }
+    }
+
+    /// Its type, by DuckDB's number.
+    pub(crate) fn type_id(&self) -> duckdb::duckdb_type {
+        // SAFETY: the value is valid; its type is borrowed from it and not freed.
+        unsafe { duckdb::duckdb_get_type_id(duckdb::duckdb_get_value_type(self.0)) }
+    }
+
+    /// It as text.
+    pub(crate) fn text(&self) -> Option<String> {
+        // SAFETY: the value is valid, and the text is ours to free.
+        unsafe { take_text(duckdb::duckdb_get_varchar(self.0)) }
+    }
+
+    /// It as a boolean.
+    pub(crate) fn boolean(&self) -> bool {
+        // SAFETY: the value is valid.
+        unsafe { duckdb::duckdb_get_bool(self.0) }
+    }
+
+    /// The elements of a list value.
+    pub(crate) fn elements(&self) -> Vec<HostValue> {
+        // SAFETY: the value is valid, and the indexes are below its size.
+        let child = |index| unsafe { duckdb::duckdb_get_list_child(self.0, index) };
+        // SAFETY: as above.
+        let count = unsafe { duckdb::duckdb_get_list_size(self.0) };
+        (0..count).filter_map(|index| HostValue::new(child(index))).collect()
+    }
+
+    /// The names and values of a struct value.
+    pub(crate) fn fields(&self) -> Vec<(String, HostValue)> {
+        // SAFETY: the value is valid; its type is borrowed from it; the names are ours to free.
+        unsafe {
+            let value_type = duckdb::duckdb_get_value_type(self.0);
+            let count = duckdb::duckdb_struct_type_child_count(value_type);
+            let field = |index| {
+                let name = take_text(duckdb::duckdb_struct_type_child_name(value_type, index))?;
+                let value = HostValue::new(duckdb::duckdb_get_struct_child(self.0, index))?;
+                Some((name, value))
+            };
+            (0..count).filter_map(field).collect()
+        }
+    }
+}
+
+impl Drop for HostValue {
+    fn drop(&mut self) {
+        // SAFETY: the value is ours and is released once.
+        unsafe { duckdb::duckdb_destroy_value(&mut self.0) }
+    }
+}
+
+/// A logical type that we made or were given to keep.
+pub(crate) struct LogicalType(pub(crate) duckdb::duckdb_logical_type);
+
+impl LogicalType {
+    /// A type without parameters.
+    pub(crate) fn simple(id: duckdb::DUCKDB_TYPE) -> LogicalType {
+        // SAFETY: any number is answered with a type.
+        LogicalType(unsafe { duckdb::duckdb_create_logical_type(id) })
+    }
+}
+
+impl Drop for LogicalType {
+    fn drop(&mut self) {
+        // SAFETY: the type is ours and is released once.
+        unsafe { duckdb::duckdb_destroy_logical_type(&mut self.0) }
+    }
+}
+
+/// Gives DuckDB a boxed value to keep; it returns it to [`drop_box`].
+pub(crate) fn into_host<T>(value: T) -> *mut c_void {
+    Box::into_raw(Box::new(value)).cast()
+}
+
+/// Releases what [`into_host`] gave.
+pub(crate) extern "C" fn drop_box<T>(pointer: *mut c_void) {
+    // A panic in a destructor must not reach the host either.
+    let _ = crate::guard::guard(|| {
+        // SAFETY: DuckDB hands back each pointer it was given by `into_host::<T>` once.
+        drop(unsafe { Box::from_raw(pointer.cast::<T>()) });
+        Ok(())
+    });
+}

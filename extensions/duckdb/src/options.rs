@@ -1,0 +1,214 @@
+//! The named parameters of `read_ion`.
+
+use crate::files::Compression;
+use crate::host::{HostValue, c_string};
+use crate::type_name;
+use folio_ion::shred::{Field, Rules, Type};
+use folio_ion::{Format, Limits};
+use libduckdb_sys as duckdb;
+
+/// What `read_ion` was asked to do.
+pub(crate) struct Options {
+    pub(crate) format: Format,
+    pub(crate) rules: Rules,
+    pub(crate) limits: Limits,
+    pub(crate) columns: Option<Vec<Field>>,
+    /// Values looked at to find the schema; `None` for all.
+    pub(crate) sample_size: Option<u64>,
+    pub(crate) sample_files: usize,
+    pub(crate) compression: Compression,
+    pub(crate) filename: bool,
+    pub(crate) hive_partitioning: bool,
+    pub(crate) ignore_errors: bool,
+    pub(crate) annotations: bool,
+    pub(crate) timestamp_type: Option<Type>,
+    pub(crate) profile: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            format: Format::Auto,
+            rules: Rules::default(),
+            limits: Limits::default(),
+            columns: None,
+            sample_size: Some(20_480),
+            sample_files: 32,
+            compression: Compression::Auto,
+            filename: false,
+            hive_partitioning: false,
+            ignore_errors: false,
+            annotations: false,
+            timestamp_type: None,
+            profile: false,
+        }
+    }
+}
+
+const BOOLEAN: duckdb::DUCKDB_TYPE = duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BOOLEAN;
+const BIGINT: duckdb::DUCKDB_TYPE = duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BIGINT;
+const DOUBLE: duckdb::DUCKDB_TYPE = duckdb::DUCKDB_TYPE_DUCKDB_TYPE_DOUBLE;
+const VARCHAR: duckdb::DUCKDB_TYPE = duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR;
+const ANY: duckdb::DUCKDB_TYPE = duckdb::DUCKDB_TYPE_DUCKDB_TYPE_ANY;
+
+/// Every option with the type of its value.
+pub(crate) const NAMES: [(&str, duckdb::DUCKDB_TYPE); 19] = [
+    ("columns", ANY),
+    ("format", VARCHAR),
+    ("records", ANY),
+    ("maximum_depth", BIGINT),
+    ("field_appearance_threshold", DOUBLE),
+    ("map_inference_threshold", BIGINT),
+    ("sample_size", BIGINT),
+    ("maximum_sample_files", BIGINT),
+    ("union_by_name", BOOLEAN),
+    ("conflict_mode", VARCHAR),
+    ("profile", BOOLEAN),
+    ("filename", BOOLEAN),
+    ("hive_partitioning", BOOLEAN),
+    ("compression", VARCHAR),
+    ("ignore_errors", BOOLEAN),
+    ("annotations", VARCHAR),
+    ("timestamp_type", VARCHAR),
+    ("decimal_as", VARCHAR),
+    ("maximum_object_size", BIGINT),
+];
+
+impl Options {
+    /// The options given in a call.
+    ///
+    /// # Safety
+    ///
+    /// `info` is the bind information of a call of a function with [`NAMES`].
+    pub(crate) unsafe fn of(info: duckdb::duckdb_bind_info) -> Result<Options, String> {
+        let mut options = Options::default();
+        for (name, _) in NAMES {
+            let key = c_string(name);
+            // SAFETY: the caller's promise; the value is ours to release.
+            let value = HostValue::new(unsafe { duckdb::duckdb_bind_get_named_parameter(info, key.as_ptr()) });
+            let Some(value) = value else { continue };
+            if value.is_null() {
+                return Err(format!("option '{name}' is NULL; give it a value or leave it out"));
+            }
+            options.set(name, &value)?;
+        }
+        if options.columns.is_some() && options.rules.records == Some(false) {
+            return Err("option 'columns' names fields of records; remove it or records := false".to_owned());
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, name: &str, value: &HostValue) -> Result<(), String> {
+        let text = value.text().unwrap_or_default();
+        match name {
+            "columns" => self.columns = Some(columns(value)?),
+            "format" => self.format = format(&text)?,
+            "records" => self.rules.records = records(&text)?,
+            "maximum_depth" => self.rules.depth = or_unbounded(name, &text)?.unwrap_or(usize::MAX),
+            "field_appearance_threshold" => self.rules.field_appearance = share(name, &text)?,
+            "map_inference_threshold" => self.rules.map_fields = or_unbounded(name, &text)?,
+            "sample_size" => self.sample_size = or_unbounded(name, &text)?.map(|size| size as u64),
+            "maximum_sample_files" => {
+                self.sample_files = or_unbounded(name, &text)?.unwrap_or(usize::MAX);
+            }
+            // The schema is the union of the sampled files either way; this samples all of them.
+            "union_by_name" if value.boolean() => self.sample_files = usize::MAX,
+            "union_by_name" => {}
+            "conflict_mode" => self.rules.conflict = conflict(&text)?,
+            "profile" => self.profile = value.boolean(),
+            "filename" => self.filename = value.boolean(),
+            "hive_partitioning" => self.hive_partitioning = value.boolean(),
+            "compression" => self.compression = Compression::parse(&text)?,
+            "ignore_errors" => self.ignore_errors = value.boolean(),
+            "annotations" => self.annotations = annotations(&text)?,
+            "timestamp_type" => self.timestamp_type = Some(timestamp_type(&text)?),
+            "decimal_as" => self.rules.decimal = Some(decimal(&text)?),
+            "maximum_object_size" => {
+                self.limits.value_size = or_unbounded(name, &text)?.unwrap_or(usize::MAX / 4).max(1);
+            }
+            _ => return Err(format!("option '{name}' is not known")),
+        }
+        Ok(())
+    }
+}
+
+fn columns(value: &HostValue) -> Result<Vec<Field>, String> {
+    let usage = || "option 'columns' takes a struct of types, such as {id: 'BIGINT', name: 'VARCHAR'}".to_owned();
+    if value.type_id() != duckdb::DUCKDB_TYPE_DUCKDB_TYPE_STRUCT {
+        return Err(usage());
+    }
+    let mut fields = Vec::new();
+    for (name, value) in value.fields() {
+        if value.is_null() || value.type_id() != VARCHAR {
+            return Err(usage());
+        }
+        let named = type_name::parse(&value.text().unwrap_or_default());
+        let field_type = named.map_err(|why| format!("column '{name}': {why}"))?;
+        fields.push(Field { name, field_type });
+    }
+    Ok(fields)
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    match text {
+        "auto" => Ok(Format::Auto),
+        "newline_delimited" | "unstructured" => Ok(Format::Values),
+        "array" => Ok(Format::List),
+        _ => Err(format!("format '{text}' is not known; use auto, newline_delimited or array")),
+    }
+}
+
+fn records(text: &str) -> Result<Option<bool>, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "auto" => Ok(None),
+        "true" => Ok(Some(true)),
+        "false" => Ok(Some(false)),
+        _ => Err(format!("records '{text}' is not known; use auto, true or false")),
+    }
+}
+
+fn conflict(text: &str) -> Result<Type, String> {
+    match text {
+        "varchar" => Ok(Type::String),
+        "json" => Ok(Type::Json),
+        _ => Err(format!("conflict_mode '{text}' is not known; use varchar or json")),
+    }
+}
+
+fn annotations(text: &str) -> Result<bool, String> {
+    match text {
+        "ignore" => Ok(false),
+        "column" => Ok(true),
+        _ => Err(format!("annotations '{text}' is not known; use ignore or column")),
+    }
+}
+
+fn timestamp_type(text: &str) -> Result<Type, String> {
+    match type_name::parse(text) {
+        Ok(found @ (Type::Timestamp | Type::UtcTimestamp | Type::Date | Type::String)) => Ok(found),
+        _ => Err(format!("timestamp_type '{text}' is not known; use TIMESTAMPTZ, TIMESTAMP, DATE or VARCHAR")),
+    }
+}
+
+fn decimal(text: &str) -> Result<(u8, u8), String> {
+    match type_name::parse(text) {
+        Ok(Type::Decimal { precision, scale }) => Ok((precision, scale)),
+        _ => Err(format!("decimal_as '{text}' is not a decimal type such as DECIMAL(18,3)")),
+    }
+}
+
+/// A count, with -1 for none.
+fn or_unbounded(name: &str, text: &str) -> Result<Option<usize>, String> {
+    match text.parse::<i64>() {
+        Ok(-1) => Ok(None),
+        Ok(count @ 0..) => Ok(Some(count as usize)),
+        _ => Err(format!("option '{name}' is {text}; use a count, or -1 for no bound")),
+    }
+}
+
+fn share(name: &str, text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err(format!("option '{name}' is {text}; use a number from 0 to 1")),
+    }
+}
