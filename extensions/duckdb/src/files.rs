@@ -1,6 +1,6 @@
 //! Files, through DuckDB's file systems, so that whatever it can open we can read.
 
-use crate::host::{c_string, take_text};
+use crate::host::c_string;
 use libduckdb_sys as duckdb;
 use std::ffi::CStr;
 use std::io::{self, Read};
@@ -26,13 +26,29 @@ impl FileSystem {
 
     /// Opens `path` for reading.
     pub(crate) fn open(&self, path: &str) -> Result<File, String> {
+        self.open_with(path, &[duckdb::duckdb_file_flag_DUCKDB_FILE_FLAG_READ])
+    }
+
+    /// Creates `path`, or empties it, for writing.
+    pub(crate) fn create(&self, path: &str) -> Result<File, String> {
+        // The flags of the C interface create files and do not cut existing ones short.
+        if !path.contains("://") && std::path::Path::new(path).is_file() {
+            let emptied = std::fs::File::options().write(true).truncate(true).open(path);
+            emptied.map_err(|error| format!("cannot write \"{path}\": {error}"))?;
+        }
+        let write = duckdb::duckdb_file_flag_DUCKDB_FILE_FLAG_WRITE;
+        self.open_with(path, &[write, duckdb::duckdb_file_flag_DUCKDB_FILE_FLAG_CREATE])
+    }
+
+    fn open_with(&self, path: &str, flags: &[duckdb::duckdb_file_flag]) -> Result<File, String> {
         let name = c_string(path);
         let mut handle = std::ptr::null_mut();
         // SAFETY: the file system is valid until dropped; options are released here.
         let state = unsafe {
             let mut options = duckdb::duckdb_create_file_open_options();
-            let read = duckdb::duckdb_file_flag_DUCKDB_FILE_FLAG_READ;
-            duckdb::duckdb_file_open_options_set_flag(options, read, true);
+            for flag in flags {
+                duckdb::duckdb_file_open_options_set_flag(options, *flag, true);
+            }
             let state = duckdb::duckdb_file_system_open(self.0, name.as_ptr(), options, &mut handle);
             duckdb::duckdb_destroy_file_open_options(&mut options);
             state
@@ -87,14 +103,27 @@ impl File {
         io::Error::other(unsafe { error_text(duckdb::duckdb_file_handle_error_data(self.0)) })
     }
 
-    fn seek(&mut self, offset: u64) -> io::Result<()> {
-        let offset = i64::try_from(offset).map_err(io::Error::other)?;
-        // SAFETY: the handle is valid.
-        let state = unsafe { duckdb::duckdb_file_handle_seek(self.0, offset) };
+    /// Closes the file and says whether all was written.
+    pub(crate) fn close(self) -> io::Result<()> {
+        // SAFETY: the handle is valid; dropping it afterwards releases it.
+        let state = unsafe { duckdb::duckdb_file_handle_close(self.0) };
         match state == duckdb::duckdb_state_DuckDBSuccess {
             true => Ok(()),
             false => Err(self.error()),
         }
+    }
+}
+
+impl io::Write for File {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let size = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
+        // SAFETY: the handle is valid, and the bytes are as many as said.
+        let written = unsafe { duckdb::duckdb_file_handle_write(self.0, bytes.as_ptr().cast(), size) };
+        usize::try_from(written).map_err(|_| self.error())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -183,27 +212,4 @@ impl Read for Buffered {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.0.read(buffer)
     }
-}
-
-/// A stretch of an open file.
-pub(crate) fn read_at(file: &mut File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-    file.seek(offset)?;
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match file.read(&mut buffer[filled..])? {
-            0 => break,
-            read => filled += read,
-        }
-    }
-    Ok(filled)
-}
-
-/// The text behind `text`, for callers with only the pointer.
-///
-/// # Safety
-///
-/// As [`take_text`].
-pub(crate) unsafe fn owned_text(text: *mut std::ffi::c_char) -> String {
-    // SAFETY: the caller's promise.
-    unsafe { take_text(text) }.unwrap_or_default()
 }

@@ -67,6 +67,17 @@ impl HostValue {
         (0..count).filter_map(|index| HostValue::new(child(index))).collect()
     }
 
+    /// It as texts: itself, or the elements of a list, of whatever depth.
+    pub(crate) fn texts(&self) -> Vec<String> {
+        match self.type_id() {
+            _ if self.is_null() => Vec::new(),
+            duckdb::DUCKDB_TYPE_DUCKDB_TYPE_LIST => {
+                self.elements().iter().flat_map(HostValue::texts).collect()
+            }
+            _ => self.text().into_iter().collect(),
+        }
+    }
+
     /// The names and values of a struct value.
     pub(crate) fn fields(&self) -> Vec<(String, HostValue)> {
         // SAFETY: the value is valid; its type is borrowed from it; the names are ours to free.

@@ -12,16 +12,21 @@
 
 mod bind;
 mod catalog_type;
+mod copy;
 mod emit;
 mod files;
+mod functions;
 mod glob;
 mod guard;
 mod host;
 mod options;
+mod path;
 mod profile;
 mod replacement;
+mod row_writer;
 mod scan;
 mod type_name;
+mod vector_value;
 
 use libduckdb_sys as duckdb;
 use std::ffi::CString;
@@ -78,7 +83,9 @@ unsafe fn register(
         if duckdb::duckdb_connect(*database, &mut connection) != duckdb::duckdb_state_DuckDBSuccess {
             return Err("cannot connect to the database that loads the extension".to_owned());
         }
-        let registered = scan::register(connection);
+        let registered = scan::register(connection)
+            .and_then(|()| functions::register(connection))
+            .and_then(|()| copy::register(connection));
         replacement::register(*database);
         duckdb::duckdb_disconnect(&mut connection);
         registered

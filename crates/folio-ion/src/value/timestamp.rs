@@ -81,6 +81,12 @@ impl Timestamp {
         timestamp.checked()
     }
 
+    /// The same UTC fields with an offset that nobody knows.
+    #[must_use]
+    pub fn with_unknown_offset(self) -> Timestamp {
+        Timestamp { offset: None, ..self }
+    }
+
     /// The first moment of year one, at the coarsest precision.
     pub(crate) const START: Timestamp = Timestamp {
         precision: Precision::Year,

@@ -45,8 +45,27 @@ pub trait ValueWriter {
     fn float(&mut self, value: f64);
     /// Any decimal.
     fn decimal(&mut self, value: &Decimal);
+    /// A decimal of `units` of `10^-scale`.
+    fn decimal64(&mut self, units: i64, scale: u8) {
+        self.decimal(&Decimal::new(units, -i32::from(scale)));
+    }
     /// A timestamp.
     fn timestamp(&mut self, value: &Timestamp);
+    /// The instant `micros` microseconds after the Unix epoch, in UTC if `zoned`, else of unknown
+    /// offset; false if Ion has no form for it.
+    fn timestamp_micros(&mut self, micros: i64, zoned: bool) -> bool {
+        let digits = if micros % 1_000_000 == 0 {
+            0
+        } else if micros % 1_000 == 0 {
+            3
+        } else {
+            6
+        };
+        let units = micros / 10i64.pow(6 - u32::from(digits));
+        let Some(timestamp) = Timestamp::from_epoch(units, digits) else { return false };
+        self.timestamp(&if zoned { timestamp } else { timestamp.with_unknown_offset() });
+        true
+    }
     /// A symbol.
     fn symbol(&mut self, value: &Symbol);
     /// A string.

@@ -37,6 +37,22 @@ fn push_u64(out: &mut Vec<u8>, mut value: u64) {
     out.extend_from_slice(&digits[at..]);
 }
 
+/// Appends `units` of `10^-scale` with a point, as Ion writes a decimal.
+pub(super) fn push_decimal(out: &mut Vec<u8>, units: i64, scale: u8) {
+    if units < 0 {
+        out.push(b'-');
+    }
+    let start = out.len();
+    push_u64(out, units.unsigned_abs());
+    let digits = out.len() - start;
+    let scale = usize::from(scale);
+    if digits <= scale {
+        let zeros = std::iter::repeat_n(b'0', scale + 1 - digits);
+        out.splice(start..start, zeros);
+    }
+    out.insert(out.len() - scale, b'.');
+}
+
 /// Appends `value` the shortest way that reads back as the same float, always with an exponent,
 /// which is what makes it a float and not a decimal.
 pub(super) fn push_float(out: &mut Vec<u8>, value: f64) {
@@ -74,6 +90,15 @@ mod tests {
             let mut out = Vec::new();
             push_i64(&mut out, value);
             assert_eq!(out, value.to_string().into_bytes());
+        }
+    }
+
+    #[test]
+    fn decimals() {
+        for (units, scale, text) in [(1250, 2, "12.50"), (-5, 3, "-0.005"), (7, 0, "7."), (0, 2, "0.00")] {
+            let mut out = Vec::new();
+            push_decimal(&mut out, units, scale);
+            assert_eq!(String::from_utf8(out).unwrap(), text);
         }
     }
 

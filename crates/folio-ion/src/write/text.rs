@@ -1,6 +1,6 @@
 //! Text Ion out.
 
-use super::number::{push_base64, push_float, push_i64};
+use super::number::{push_base64, push_decimal, push_float, push_i64};
 use super::{Container, ValueWriter};
 use crate::symbol::Symbol;
 use crate::text::{is_identifier_part, is_identifier_start};
@@ -44,9 +44,16 @@ impl TextWriter {
         String::from_utf8(self.take()).expect("a text writer writes utf-8")
     }
 
+    /// Forgets what was written and keeps the memory.
+    pub fn restart(&mut self) {
+        self.out.clear();
+        self.open.clear();
+        (self.filled, self.joined) = (false, false);
+    }
+
     /// Bytes written since the last [`TextWriter::take`].
-    pub fn bytes(&mut self) -> &mut Vec<u8> {
-        &mut self.out
+    pub fn bytes(&self) -> &[u8] {
+        &self.out
     }
 
     /// What goes before a value: nothing after a name or annotations, else a separator.
@@ -178,6 +185,11 @@ impl ValueWriter for TextWriter {
     fn decimal(&mut self, value: &Decimal) {
         self.before();
         self.out.extend_from_slice(value.to_string().as_bytes());
+    }
+
+    fn decimal64(&mut self, units: i64, scale: u8) {
+        self.before();
+        push_decimal(&mut self.out, units, scale);
     }
 
     fn timestamp(&mut self, value: &Timestamp) {

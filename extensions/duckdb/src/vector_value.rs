@@ -1,0 +1,420 @@
+//! Rows of DuckDB's vectors as Ion values.
+//!
+//! A [`View`] is made once per chunk from a vector and its type; writing a row then follows
+//! pointers only. DuckDB hands flat vectors to functions, so a row's index is its place.
+
+use crate::host::{LogicalType, take_text};
+use folio_ion::write::{Container, ValueWriter};
+use folio_ion::{Decimal, Int, IonType, Symbol, Timestamp};
+use libduckdb_sys as duckdb;
+use std::ffi::c_void;
+
+/// A column's type with what writing needs of it.
+pub(crate) enum Shape {
+    Bool,
+    Int(u8),
+    UInt(u8),
+    HugeInt,
+    UHugeInt,
+    Float,
+    Double,
+    /// Bytes of a value, digits after the point.
+    Decimal(u8, u8),
+    Text,
+    Blob,
+    Date,
+    Time,
+    /// Digits of a second in a unit; whether the instant is absolute.
+    Timestamp(u8, bool),
+    Interval,
+    Uuid,
+    /// Bytes of an index, the texts.
+    Enum(u8, Vec<Symbol>),
+    List(Box<Shape>),
+    Array(Box<Shape>, u64),
+    Struct(Vec<(Symbol, Shape)>),
+    /// Values by name.
+    Map(Box<Shape>),
+    /// Lists of keys and values, where keys are not text.
+    Pairs(Box<Shape>),
+    Null,
+}
+
+impl Shape {
+    /// The shape of `logical_type`, or why it cannot be written.
+    ///
+    /// # Safety
+    ///
+    /// `logical_type` is valid.
+    pub(crate) unsafe fn of(logical_type: duckdb::duckdb_logical_type) -> Result<Shape, String> {
+        // SAFETY: the caller's promise; child types are released by their owners.
+        unsafe {
+            let id = duckdb::duckdb_get_type_id(logical_type);
+            Ok(match id {
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BOOLEAN => Shape::Bool,
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TINYINT => Shape::Int(1),
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_SMALLINT => Shape::Int(2),
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_INTEGER => Shape::Int(4),
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BIGINT => Shape::Int(8),
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UTINYINT => Shape::UInt(1),
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_USMALLINT => Shape::UInt(2),
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UINTEGER => Shape::UInt(4),
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UBIGINT => Shape::UInt(8),
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_HUGEINT => Shape::HugeInt,
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UHUGEINT => Shape::UHugeInt,
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_FLOAT => Shape::Float,
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_DOUBLE => Shape::Double,
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR => Shape::Text,
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BLOB => Shape::Blob,
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_DATE => Shape::Date,
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIME => Shape::Time,
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP => Shape::Timestamp(6, false),
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP_S => Shape::Timestamp(0, false),
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP_MS => Shape::Timestamp(3, false),
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP_NS => Shape::Timestamp(9, false),
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP_TZ => Shape::Timestamp(6, true),
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_INTERVAL => Shape::Interval,
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UUID => Shape::Uuid,
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_SQLNULL => Shape::Null,
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_DECIMAL => {
+                    let size = size_of_type(duckdb::duckdb_decimal_internal_type(logical_type));
+                    Shape::Decimal(size, duckdb::duckdb_decimal_scale(logical_type))
+                }
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_ENUM => Shape::of_enum(logical_type),
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_LIST => {
+                    let child = LogicalType(duckdb::duckdb_list_type_child_type(logical_type));
+                    Shape::List(Box::new(Shape::of(child.0)?))
+                }
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_ARRAY => {
+                    let child = LogicalType(duckdb::duckdb_array_type_child_type(logical_type));
+                    let size = duckdb::duckdb_array_type_array_size(logical_type);
+                    Shape::Array(Box::new(Shape::of(child.0)?), size)
+                }
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_MAP => Shape::of_map(logical_type)?,
+                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_STRUCT => Shape::of_struct(logical_type)?,
+                _ => return Err(format!("a column of DuckDB type number {id} has no Ion form; cast it to VARCHAR")),
+            })
+        }
+    }
+
+    /// Whether all values are NULL.
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self, Shape::Null)
+    }
+
+    /// # Safety
+    ///
+    /// `logical_type` is a valid enum type.
+    unsafe fn of_enum(logical_type: duckdb::duckdb_logical_type) -> Shape {
+        // SAFETY: the caller's promise; indexes are below the size; the texts are ours.
+        unsafe {
+            let size = size_of_type(duckdb::duckdb_enum_internal_type(logical_type));
+            let count = duckdb::duckdb_enum_dictionary_size(logical_type);
+            let text = |index| take_text(duckdb::duckdb_enum_dictionary_value(logical_type, u64::from(index)));
+            let texts = (0..count).map(|index| Symbol::from(text(index).unwrap_or_default().as_str()));
+            Shape::Enum(size, texts.collect())
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `logical_type` is a valid map type.
+    unsafe fn of_map(logical_type: duckdb::duckdb_logical_type) -> Result<Shape, String> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let key = LogicalType(duckdb::duckdb_map_type_key_type(logical_type));
+            let value = LogicalType(duckdb::duckdb_map_type_value_type(logical_type));
+            let value = Shape::of(value.0)?;
+            Ok(match Shape::of(key.0)? {
+                Shape::Text => Shape::Map(Box::new(value)),
+                key => Shape::Pairs(Box::new(Shape::Struct(vec![
+                    (Symbol::from("key"), key),
+                    (Symbol::from("value"), value),
+                ]))),
+            })
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `logical_type` is a valid struct type.
+    unsafe fn of_struct(logical_type: duckdb::duckdb_logical_type) -> Result<Shape, String> {
+        // SAFETY: the caller's promise; indexes are below the count; names are ours.
+        unsafe {
+            let count = duckdb::duckdb_struct_type_child_count(logical_type);
+            let field = |index| {
+                let name = take_text(duckdb::duckdb_struct_type_child_name(logical_type, index));
+                let child = LogicalType(duckdb::duckdb_struct_type_child_type(logical_type, index));
+                Ok((Symbol::from(name.unwrap_or_default().as_str()), Shape::of(child.0)?))
+            };
+            (0..count).map(field).collect::<Result<_, String>>().map(Shape::Struct)
+        }
+    }
+}
+
+fn size_of_type(id: duckdb::DUCKDB_TYPE) -> u8 {
+    match id {
+        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UTINYINT => 1,
+        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_SMALLINT | duckdb::DUCKDB_TYPE_DUCKDB_TYPE_USMALLINT => 2,
+        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_INTEGER | duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UINTEGER => 4,
+        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BIGINT => 8,
+        _ => 16,
+    }
+}
+
+/// A vector with its shape, for the life of a chunk.
+pub(crate) struct View<'a> {
+    shape: &'a Shape,
+    data: *const c_void,
+    validity: *mut u64,
+    children: Vec<View<'a>>,
+}
+
+impl<'a> View<'a> {
+    /// A view of `vector`.
+    ///
+    /// # Safety
+    ///
+    /// `vector` is flat, of the type that `shape` was made from, and outlives the view.
+    pub(crate) unsafe fn of(vector: duckdb::duckdb_vector, shape: &'a Shape) -> View<'a> {
+        // SAFETY: the caller's promise, which holds for children too.
+        unsafe {
+            let children = match shape {
+                Shape::List(child) | Shape::Pairs(child) => {
+                    vec![View::of(duckdb::duckdb_list_vector_get_child(vector), child)]
+                }
+                Shape::Map(value) => {
+                    let pairs = duckdb::duckdb_list_vector_get_child(vector);
+                    vec![
+                        View::of(duckdb::duckdb_struct_vector_get_child(pairs, 0), &Shape::Text),
+                        View::of(duckdb::duckdb_struct_vector_get_child(pairs, 1), value),
+                    ]
+                }
+                Shape::Array(child, _) => vec![View::of(duckdb::duckdb_array_vector_get_child(vector), child)],
+                Shape::Struct(fields) => {
+                    let child = |index| duckdb::duckdb_struct_vector_get_child(vector, index);
+                    let fields = fields.iter().enumerate();
+                    fields.map(|(index, (_, shape))| View::of(child(index as u64), shape)).collect()
+                }
+                _ => Vec::new(),
+            };
+            View {
+                shape,
+                data: duckdb::duckdb_vector_get_data(vector),
+                validity: duckdb::duckdb_vector_get_validity(vector),
+                children,
+            }
+        }
+    }
+
+    /// Whether the value at `row` is NULL.
+    ///
+    /// # Safety
+    ///
+    /// `row` is below the number of the vector's values.
+    pub(crate) unsafe fn is_null(&self, row: usize) -> bool {
+        // SAFETY: a mask has a bit for each value.
+        !self.validity.is_null() && unsafe { *self.validity.add(row / 64) } >> (row % 64) & 1 == 0
+    }
+
+    /// # Safety
+    ///
+    /// The vector holds `T`s, and `row` is below the number of its values.
+    unsafe fn get<T: Copy>(&self, row: usize) -> T {
+        // SAFETY: the caller's promise.
+        unsafe { self.data.cast::<T>().add(row).read_unaligned() }
+    }
+
+    /// The bytes of the text or blob at `row`.
+    ///
+    /// # Safety
+    ///
+    /// The vector holds texts or blobs, and `row` is below the number of its values.
+    pub(crate) unsafe fn bytes(&self, row: usize) -> &[u8] {
+        // SAFETY: a string's length and place follow DuckDB's layout: short ones are in it.
+        unsafe {
+            let place = self.data.cast::<u8>().add(row * 16);
+            let length = place.cast::<u32>().read_unaligned() as usize;
+            let start = match length <= 12 {
+                true => place.add(4),
+                false => place.add(8).cast::<*const u8>().read_unaligned(),
+            };
+            std::slice::from_raw_parts(start, length)
+        }
+    }
+
+    /// Writes the value at `row`.
+    ///
+    /// # Safety
+    ///
+    /// `row` is below the number of the vector's values.
+    pub(crate) unsafe fn write(&self, row: usize, out: &mut impl ValueWriter) -> Result<(), String> {
+        // SAFETY: the shape was made from the vector's type, so values have the size it says.
+        unsafe {
+            if self.is_null(row) {
+                out.null(IonType::Null);
+                return Ok(());
+            }
+            match self.shape {
+                Shape::Bool => out.bool(self.get::<u8>(row) != 0),
+                Shape::Int(size) => out.int64(self.signed(row, *size)),
+                Shape::UInt(size) => match self.unsigned(row, *size) {
+                    value if value <= i64::MAX as u64 => out.int64(value as i64),
+                    value => out.int(&Int::from(u128::from(value))),
+                },
+                Shape::HugeInt => out.int(&Int::from(self.get::<i128>(row))),
+                Shape::UHugeInt => out.int(&Int::from(self.get::<u128>(row))),
+                Shape::Float => out.float(f64::from(self.get::<f32>(row))),
+                Shape::Double => out.float(self.get(row)),
+                Shape::Decimal(16, scale) => {
+                    out.decimal(&Decimal::new(self.get::<i128>(row), -i32::from(*scale)));
+                }
+                Shape::Decimal(size, scale) => out.decimal64(self.signed(row, *size), *scale),
+                Shape::Text => out.string(std::str::from_utf8(self.bytes(row)).map_err(|_| "a text is not utf-8")?),
+                Shape::Blob => out.blob(self.bytes(row)),
+                Shape::Enum(size, texts) => {
+                    let index = self.unsigned(row, *size) as usize;
+                    out.string(texts.get(index).and_then(Symbol::text).unwrap_or_default());
+                }
+                Shape::Null => out.null(IonType::Null),
+                Shape::Date | Shape::Time | Shape::Timestamp(..) | Shape::Interval | Shape::Uuid => {
+                    self.write_named(row, out)?;
+                }
+                Shape::List(_) | Shape::Pairs(_) | Shape::Array(..) | Shape::Struct(_) | Shape::Map(_) => {
+                    self.write_container(row, out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// As [`View::write`], for integers of `size` bytes.
+    unsafe fn signed(&self, row: usize, size: u8) -> i64 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match size {
+                1 => i64::from(self.get::<i8>(row)),
+                2 => i64::from(self.get::<i16>(row)),
+                4 => i64::from(self.get::<i32>(row)),
+                _ => self.get(row),
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As [`View::write`], for integers of `size` bytes.
+    unsafe fn unsigned(&self, row: usize, size: u8) -> u64 {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match size {
+                1 => u64::from(self.get::<u8>(row)),
+                2 => u64::from(self.get::<u16>(row)),
+                4 => u64::from(self.get::<u32>(row)),
+                _ => self.get(row),
+            }
+        }
+    }
+
+    /// Points in time, and what Ion has only as text.
+    ///
+    /// # Safety
+    ///
+    /// As [`View::write`].
+    unsafe fn write_named(&self, row: usize, out: &mut impl ValueWriter) -> Result<(), String> {
+        let beyond = || "a point in time is outside the years 1 to 9999, which Ion has no form for".to_owned();
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.shape {
+                Shape::Date => {
+                    out.timestamp(&Timestamp::from_days(self.get(row)).ok_or_else(beyond)?);
+                }
+                Shape::Timestamp(6, zoned) => {
+                    if !out.timestamp_micros(self.get(row), *zoned) {
+                        return Err(beyond());
+                    }
+                }
+                Shape::Timestamp(digits, zoned) => {
+                    let timestamp = Timestamp::from_epoch(self.get(row), *digits).ok_or_else(beyond)?;
+                    out.timestamp(&if *zoned { timestamp } else { timestamp.with_unknown_offset() });
+                }
+                Shape::Time => out.string(&time_text(self.get(row))),
+                Shape::Uuid => out.string(&uuid_text(self.get(row))),
+                Shape::Interval => {
+                    let [months, days] = self.get::<[i32; 4]>(row)[..2] else { return Ok(()) };
+                    let micros = self.data.cast::<u8>().add(row * 16 + 8).cast::<i64>().read_unaligned();
+                    out.string(&interval_text(months, days, micros));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    ///
+    /// As [`View::write`].
+    unsafe fn write_container(&self, row: usize, out: &mut impl ValueWriter) -> Result<(), String> {
+        // SAFETY: the caller's promise; entries of lists lie within their children.
+        unsafe {
+            match self.shape {
+                Shape::Struct(fields) => {
+                    out.begin(Container::Struct);
+                    for ((name, _), child) in fields.iter().zip(&self.children) {
+                        out.field(name);
+                        child.write(row, out)?;
+                    }
+                }
+                Shape::Map(_) => {
+                    out.begin(Container::Struct);
+                    let [offset, length] = self.get::<[u64; 2]>(row);
+                    for index in offset..offset + length {
+                        let name = String::from_utf8_lossy(self.children[0].bytes(index as usize));
+                        out.field(&Symbol::from(&*name));
+                        self.children[1].write(index as usize, out)?;
+                    }
+                }
+                Shape::Array(_, size) => {
+                    out.begin(Container::List);
+                    for index in 0..*size as usize {
+                        self.children[0].write(row * *size as usize + index, out)?;
+                    }
+                }
+                _ => {
+                    out.begin(Container::List);
+                    let [offset, length] = self.get::<[u64; 2]>(row);
+                    for index in offset..offset + length {
+                        self.children[0].write(index as usize, out)?;
+                    }
+                }
+            }
+        }
+        out.end();
+        Ok(())
+    }
+}
+
+fn time_text(micros: i64) -> String {
+    let (seconds, fraction) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000));
+    let clock = format!("{:02}:{:02}:{:02}", seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    match fraction {
+        0 => clock,
+        _ => format!("{clock}.{fraction:06}"),
+    }
+}
+
+/// DuckDB flips the first bit, so that the integers sort as the texts do.
+fn uuid_text(stored: i128) -> String {
+    let digits = format!("{:032x}", stored as u128 ^ (1 << 127));
+    [&digits[..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..]].join("-")
+}
+
+/// An ISO 8601 duration, which `CAST(… AS INTERVAL)` reads back.
+fn interval_text(months: i32, days: i32, micros: i64) -> String {
+    let sign = if micros < 0 { "-" } else { "" };
+    let magnitude = micros.unsigned_abs();
+    let seconds = format!("{sign}{}.{:06}", magnitude / 1_000_000, magnitude % 1_000_000);
+    format!("P{months}M{days}DT{seconds}S")
+}
