@@ -12,6 +12,7 @@
 
 use crate::binary::{self, Kind};
 use crate::error::{Error, Result};
+use crate::kernel::skip_records;
 use crate::limits::Limits;
 use crate::reader::Encoding;
 use crate::shred::Block;
@@ -49,7 +50,15 @@ pub struct Splitter<R> {
     rows: u64,
     /// Inside a top-level list: where it ends for binary, some number for text.
     list: Option<u64>,
+    /// Where records end that were found line by line.
+    ends: Vec<u32>,
+    /// Values to step over before records are looked for line by line again.
+    detour: u32,
 }
+
+/// After a stretch of lines that is shorter than this, the next few values are taken one by one.
+const SHORT_STRETCH: usize = 4;
+const DETOUR: u32 = 64;
 
 /// Where a scan over the buffer stopped.
 enum Stop {
@@ -78,6 +87,8 @@ impl<R: Read> Splitter<R> {
             symbols: SymbolTable::system(),
             rows: 0,
             list: None,
+            ends: Vec::new(),
+            detour: 0,
         }
     }
 
@@ -141,6 +152,7 @@ impl<R: Read> Splitter<R> {
                 offset: self.base,
                 first_row: self.rows,
                 row_count: count,
+                ends: std::mem::take(&mut self.ends),
                 in_list: self.list.is_some(),
                 symbols: self.symbols.clone(),
             };
@@ -162,7 +174,13 @@ impl<R: Read> Splitter<R> {
         let mut cursor = text::Cursor::new(bytes, 0, self.last);
         let mut count = 0;
         let mut settled = 0;
+        self.ends.clear();
         loop {
+            if let Some(at) = self.stretch(bytes, cursor.at, count) {
+                count = self.ends.len() as u64;
+                settled = at;
+                cursor.at = at;
+            }
             match self.step_text(&mut cursor, count) {
                 Ok(Step::Value) => {
                     count += 1;
@@ -178,6 +196,30 @@ impl<R: Read> Splitter<R> {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Steps over records that stand one to a line, if the block started with such; where it got to.
+    #[inline(always)]
+    fn stretch(&mut self, bytes: &[u8], at: usize, count: u64) -> Option<usize> {
+        // Ends are kept for the first values of a block only, all of them or none.
+        let possible = self.list.is_none() && self.format != Format::List;
+        if !possible || self.ends.len() as u64 != count || bytes.len() > u32::MAX as usize {
+            return None;
+        }
+        let blank = bytes.get(at..)?.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        if bytes.get(at + blank) != Some(&b'{') {
+            return None;
+        }
+        if self.detour > 0 {
+            self.detour -= 1;
+            return None;
+        }
+        let next = skip_records(bytes, at + blank, &mut self.ends);
+        let found = self.ends.len() as u64 - count;
+        if found < SHORT_STRETCH as u64 {
+            self.detour = DETOUR;
+        }
+        (found > 0).then_some(next)
     }
 
     #[inline(always)]
@@ -404,8 +446,8 @@ impl<R: Read> Splitter<R> {
             return Err(Error::limit(0, format!("a value is larger than {allowed} bytes")));
         }
         let wanted = if filled < self.block_size { self.block_size } else { filled * 2 };
-        bytes.resize(wanted, 0);
         let mut end = filled;
+        bytes.resize(wanted, 0);
         while end < wanted && !self.last {
             match self.source.read(&mut bytes[end..]) {
                 Ok(read) => {

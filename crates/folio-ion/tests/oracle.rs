@@ -25,12 +25,14 @@ fn run(check: impl Fn(&mut Generator, u64)) {
 #[test]
 fn text_and_binary_round_trip_and_the_peer_reads_the_same() {
     run(|generator, seed| {
-        let values: Vec<Element> = (0..1 + generator.below(4)).map(|_| generator.element(4)).collect();
+        let values: Vec<Element> =
+            (0..1 + generator.below(4)).map(|_| generator.element(4)).collect();
         let text: Vec<String> = values.iter().map(write::to_text).collect();
         let pretty: Vec<String> = values.iter().map(write::to_pretty_text).collect();
         let binary = write::to_binary(&values);
         for bytes in [text.join("\n").into_bytes(), pretty.join("\n").into_bytes(), binary] {
-            let read = read_all(&bytes).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text:?}"));
+            let read =
+                read_all(&bytes).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text:?}"));
             assert_eq!(read, values, "seed {seed}: {text:?}");
             peer::assert_agrees(&bytes, seed);
         }
@@ -40,7 +42,8 @@ fn text_and_binary_round_trip_and_the_peer_reads_the_same() {
 #[test]
 fn damaged_inputs_are_judged_alike() {
     run(|generator, seed| {
-        let values: Vec<Element> = (0..1 + generator.below(3)).map(|_| generator.element(3)).collect();
+        let values: Vec<Element> =
+            (0..1 + generator.below(3)).map(|_| generator.element(3)).collect();
         let mut bytes = match generator.below(3) {
             0 => write::to_binary(&values),
             1 => generator.noise(),

@@ -17,7 +17,9 @@ fn show(column: &Column, index: usize) -> String {
     };
     match column.data() {
         Data::Bool(values) => values[index].to_string(),
-        Data::Int(values) | Data::Decimal(values) | Data::Timestamp(values) => values[index].to_string(),
+        Data::Int(values) | Data::Decimal(values) | Data::Timestamp(values) => {
+            values[index].to_string()
+        }
         Data::UInt(values) => values[index].to_string(),
         Data::Wide(values) => values[index].to_string(),
         Data::Float(values) => format!("{:?}", values[index]),
@@ -77,6 +79,28 @@ fn layout_of(values: &[Element], rules: &Rules) -> Layout {
     inference.layout(rules)
 }
 
+/// The layout found without trees.
+fn observed(bytes: &[u8], rules: &Rules) -> Layout {
+    let mut splitter = Splitter::new(bytes, 40, Format::Auto, Limits::default());
+    let mut inference = Inference::new();
+    while let Some(block) = splitter.next_block(Vec::new()).expect("valid") {
+        let (rows, result) = inference.observe_block(&block, u64::MAX, &Limits::default());
+        result.expect("valid");
+        assert_eq!(rows, block.row_count);
+    }
+    inference.layout(rules)
+}
+
+fn shown(layout: &Layout) -> String {
+    match layout {
+        Layout::Records(fields) => {
+            let fields = fields.iter().map(|field| format!("{} {}", field.name, field.field_type));
+            fields.collect::<Vec<_>>().join(", ")
+        }
+        Layout::Values(value_type) => value_type.to_string(),
+    }
+}
+
 fn check(text: &str) {
     let values = read_all(text.as_bytes()).expect(text);
     let values = match values.as_slice() {
@@ -86,6 +110,8 @@ fn check(text: &str) {
     let layout = layout_of(&values, &Rules::default());
     let wanted = expected(&values, &layout);
     let binary = write::to_binary(&values);
+    assert_eq!(shown(&observed(text.as_bytes(), &Rules::default())), shown(&layout), "{text}");
+    assert_eq!(shown(&observed(&binary, &Rules::default())), shown(&layout), "binary {text}");
     for size in 16..text.len().max(17) {
         assert_eq!(shredded(text.as_bytes(), &layout, size).expect(text), wanted, "{size}: {text}");
         assert_eq!(shredded(&binary, &layout, size).expect(text), wanted, "binary {size}: {text}");
@@ -111,18 +137,24 @@ fn shapes() {
     check("{a:1}{a:99999999999999999999}");
     check("{a:9223372036854775807}{a:-9223372036854775808}{a:0x7f}{a:1_000}");
     check("{a:{b:{c:[1,2,3]}},d:[[\"x\"],[],[null,\"y\"]]}{a:null,d:null}{a:{b:{}}}");
-    check("{a:\"it's {not} [a] // comment /* */\"}{a:'quoted sym'}{a:bare}{a:'''long\nstring''' '''s'''}");
+    check(
+        "{a:\"it's {not} [a] // comment /* */\"}{a:'quoted sym'}{a:bare}{a:'''long\nstring''' '''s'''}",
+    );
     check("/* c */ {a:1 /* } */, // }\n b: 2} {'a':3,\"b\":4}");
     check("{\n  a: 1,\n  b: [\n    1,\n    2,\n  ],\n}\n{\n  a: 2,\n  b: [],\n}\n");
     check("{a:ann::1}x::{a:2}{a:x::y::3}");
     check("{a:1}{a:\"text\"}{a:[1]}");
     check("{a:(1 2 + 3)}{a:{{ \"clob\" }}}");
     check("{a:1,a:2}{a:3,b:1,a:4}");
-    check("{a:\"a string longer than twelve bytes, and then some\"}{a:\"ünïcode 😀\"}{a:\"esc\\n\\\"\"}");
+    check(
+        "{a:\"a string longer than twelve bytes, and then some\"}{a:\"ünïcode 😀\"}{a:\"esc\\n\\\"\"}",
+    );
     check("[{a:1},{a:2} , {a:3}]");
     check("1 2 3");
     check("null [1,2] [3] []");
-    check("$ion_1_0 $ion_symbol_table::{symbols:[\"zz\"]} {$10:1} {$10:2} $ion_symbol_table::{symbols:[\"yy\"]} {$10:3}");
+    check(
+        "$ion_1_0 $ion_symbol_table::{symbols:[\"zz\"]} {$10:1} {$10:2} $ion_symbol_table::{symbols:[\"yy\"]} {$10:3}",
+    );
     check("{t:2024-02-29T23:59:59.123456+05:30}{t:2024-12-31T00:00Z}{t:2024T}{t:2024-01-01}");
     check("{f:nan}{f:+inf}{f:-inf}{f:1e400}{f:-0e0}{f:123456789012345678901234567890e-5}{f:1}");
     check("{d:1d3}{d:-0.}{d:0.000001}{d:123456789012345678901234567890.12}");
@@ -153,6 +185,7 @@ fn generated_records() {
         let text = values.iter().map(write::to_text).collect::<Vec<_>>().join("\n");
         let pretty = values.iter().map(write::to_pretty_text).collect::<Vec<_>>().join("\n");
         for bytes in [text.as_bytes(), pretty.as_bytes(), &write::to_binary(&values)] {
+            assert_eq!(shown(&observed(bytes, &rules)), shown(&layout), "seed {seed}\n{text}");
             for size in [16, 50, 4_096] {
                 let read = shredded(bytes, &layout, size);
                 let read = read.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
@@ -164,7 +197,8 @@ fn generated_records() {
 
 #[test]
 fn every_cut_of_a_file_is_a_prefix_or_an_error() {
-    let text = b"{a:1,b:\"x\\\"y\",c:[1,{d:'''long''' }]} /* c */ {a:2} {{Zm9v}} x::{a:3.5}\n[1,2]\n";
+    let text =
+        b"{a:1,b:\"x\\\"y\",c:[1,{d:'''long''' }]} /* c */ {a:2} {{Zm9v}} x::{a:3.5}\n[1,2]\n";
     let values = read_all(text).expect("valid");
     let layout = Layout::Values(folio_ion::shred::Type::Json);
     let wanted = expected(&values, &layout);

@@ -117,7 +117,9 @@ impl<'a> Cursor<'a> {
                 Err(Error::syntax(start, "a reserved type code"))
             }
             (Kind::Bool, 0 | 1 | 15) | (_, 15) => Ok(0),
-            (Kind::Bool, _) => Err(Error::syntax(start, "a boolean that is neither true nor false")),
+            (Kind::Bool, _) => {
+                Err(Error::syntax(start, "a boolean that is neither true nor false"))
+            }
             (Kind::Struct, 1) => match self.var_uint()? {
                 0 => Err(Error::syntax(start, "a sorted struct without fields")),
                 length => Ok(length),
@@ -131,7 +133,11 @@ impl<'a> Cursor<'a> {
     #[cold]
     fn beyond(&self, start: usize, limit: usize) -> Error {
         if limit >= self.bytes.len() {
-            return if self.last { Error::syntax(start, "the input ends inside a value") } else { Error::incomplete(start) };
+            return if self.last {
+                Error::syntax(start, "the input ends inside a value")
+            } else {
+                Error::incomplete(start)
+            };
         }
         Error::syntax(start, "a value reaches beyond the end of its container")
     }

@@ -64,7 +64,12 @@ impl Cursor<'_> {
         checked.shifted(minutes).and_then(Timestamp::checked).ok_or_else(wrong)
     }
 
-    fn timestamp_fields(&mut self, timestamp: &mut Timestamp, end: usize, limits: &Limits) -> Result<()> {
+    fn timestamp_fields(
+        &mut self,
+        timestamp: &mut Timestamp,
+        end: usize,
+        limits: &Limits,
+    ) -> Result<()> {
         for precision in [Precision::Month, Precision::Day, Precision::Minute, Precision::Second] {
             if self.at >= end {
                 return Ok(());
@@ -104,7 +109,8 @@ impl Cursor<'_> {
             return Err(Error::syntax(start, "a fraction of a second is negative"));
         }
         timestamp.precision = Precision::Fraction;
-        timestamp.fraction = Some(Box::new(Decimal::new(fraction.coefficient().clone(), fraction.exponent())));
+        timestamp.fraction =
+            Some(Box::new(Decimal::new(fraction.coefficient().clone(), fraction.exponent())));
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! Whole values, as trees.
 
-use super::cursor::{Cursor, Header, Kind};
 use super::VERSION_MARKER;
+use super::cursor::{Cursor, Header, Kind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::symbol::Symbol;
 use crate::text::{Context, TopLevel};
@@ -114,7 +114,10 @@ impl<'a> Cursor<'a> {
         let container = matches!(header.kind, Kind::List | Kind::SExp | Kind::Struct);
         if container && depth >= context.limits.depth {
             let allowed = context.limits.depth;
-            return Err(Error::limit(start, format!("containers are nested deeper than {allowed}")));
+            return Err(Error::limit(
+                start,
+                format!("containers are nested deeper than {allowed}"),
+            ));
         }
         match header.kind {
             Kind::Bool => Ok(Value::Bool(header.nibble == 1)),
@@ -124,7 +127,8 @@ impl<'a> Cursor<'a> {
             Kind::Timestamp => self.timestamp(end, context.limits).map(Value::Timestamp),
             Kind::Symbol => {
                 let id = self.take(end);
-                let id = uint(id).ok_or_else(|| Error::syntax(start, "a symbol number is out of range"))?;
+                let id = uint(id)
+                    .ok_or_else(|| Error::syntax(start, "a symbol number is out of range"))?;
                 lookup(id, start, context).map(Value::Symbol)
             }
             Kind::String => match std::str::from_utf8(self.take(end)) {

@@ -1,127 +1,217 @@
 //! Sixty-four bytes at a time: one bit per byte for each question asked of them.
+//!
+//! Three bodies answer alike: AVX2 where the processor has it, SSE2 on every x86-64, and plain code
+//! for the rest, which is also the reference that the tests hold the others to.
+
+#![allow(unsafe_code)]
 
 /// Bytes in a block.
 pub(crate) const BLOCK: usize = 64;
 
 /// A block of input, compared as a whole.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy)]
-pub(crate) struct Lanes([std::arch::x86_64::__m128i; 4]);
-
-#[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code)]
-impl Lanes {
-    #[inline(always)]
-    pub(crate) fn load(block: &[u8; BLOCK]) -> Lanes {
-        use std::arch::x86_64::{__m128i, _mm_loadu_si128};
-        let lanes = block.as_ptr().cast::<__m128i>();
-        // SAFETY: SSE2 is part of x86-64; the four unaligned loads cover exactly the 64 bytes of `block`.
-        Lanes(std::array::from_fn(|lane| unsafe { _mm_loadu_si128(lanes.add(lane)) }))
-    }
-
+pub(crate) trait Lanes: Copy {
+    fn load(block: &[u8; BLOCK]) -> Self;
     /// Bytes equal to `byte`.
-    #[inline(always)]
-    pub(crate) fn equal(self, byte: u8) -> u64 {
-        use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_set1_epi8};
-        // SAFETY: SSE2 is part of x86-64.
-        mask(self.0.map(|lane| unsafe { _mm_cmpeq_epi8(lane, _mm_set1_epi8(byte as i8)) }))
-    }
-
+    fn equal(self, byte: u8) -> u64;
     /// Bytes equal to `byte` once bit 5 is set: `[` and `{` at once, or `]` and `}`.
-    #[inline(always)]
-    pub(crate) fn equal_folded(self, byte: u8) -> u64 {
-        use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_or_si128, _mm_set1_epi8};
-        mask(self.0.map(|lane| {
-            // SAFETY: SSE2 is part of x86-64.
-            unsafe {
-                let folded = _mm_or_si128(lane, _mm_set1_epi8(0x20));
-                _mm_cmpeq_epi8(folded, _mm_set1_epi8(byte as i8))
-            }
-        }))
-    }
+    fn equal_folded(self, byte: u8) -> u64;
+}
 
-    /// Bytes below a space, and bytes beyond ASCII.
-    #[inline(always)]
-    pub(crate) fn control_or_high(self) -> u64 {
-        use std::arch::x86_64::{_mm_cmplt_epi8, _mm_set1_epi8};
-        // SAFETY: SSE2 is part of x86-64.
-        mask(self.0.map(|lane| unsafe { _mm_cmplt_epi8(lane, _mm_set1_epi8(0x20)) }))
+/// For each bit, the parity of the bits up to and including it.
+#[inline(always)]
+pub(super) fn parity(mut bits: u64) -> u64 {
+    for shift in [1, 2, 4, 8, 16, 32] {
+        bits ^= bits << shift;
     }
-
-    /// Bytes beyond ASCII.
-    #[inline(always)]
-    pub(crate) fn high(self) -> u64 {
-        mask(self.0)
-    }
+    bits
 }
 
 #[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code)]
-#[inline(always)]
-fn mask(lanes: [std::arch::x86_64::__m128i; 4]) -> u64 {
-    use std::arch::x86_64::_mm_movemask_epi8;
-    // SAFETY: SSE2 is part of x86-64.
-    let [a, b, c, d] = lanes.map(|lane| unsafe { u64::from(_mm_movemask_epi8(lane) as u32) });
-    a | b << 16 | c << 32 | d << 48
+pub(crate) use x86::{Avx2, Sse2, has_avx2, plain_prefix};
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::{BLOCK, Lanes};
+    use std::arch::x86_64::{
+        __m128i, __m256i, _mm_cmpeq_epi8, _mm_cmplt_epi8, _mm_loadu_si128, _mm_movemask_epi8,
+        _mm_or_si128, _mm_set1_epi8, _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8,
+        _mm256_or_si256, _mm256_set1_epi8,
+    };
+
+    /// Four vectors of 16 bytes.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Sse2([__m128i; 4]);
+
+    impl Lanes for Sse2 {
+        #[inline(always)]
+        fn load(block: &[u8; BLOCK]) -> Sse2 {
+            let lanes = block.as_ptr().cast::<__m128i>();
+            // SAFETY: SSE2 is part of x86-64; the unaligned loads cover exactly the 64 bytes of `block`.
+            Sse2(std::array::from_fn(|lane| unsafe { _mm_loadu_si128(lanes.add(lane)) }))
+        }
+
+        #[inline(always)]
+        fn equal(self, byte: u8) -> u64 {
+            // SAFETY: SSE2 is part of x86-64.
+            mask(self.0.map(|lane| unsafe { _mm_cmpeq_epi8(lane, _mm_set1_epi8(byte as i8)) }))
+        }
+
+        #[inline(always)]
+        fn equal_folded(self, byte: u8) -> u64 {
+            mask(self.0.map(|lane| {
+                // SAFETY: SSE2 is part of x86-64.
+                unsafe {
+                    let folded = _mm_or_si128(lane, _mm_set1_epi8(0x20));
+                    _mm_cmpeq_epi8(folded, _mm_set1_epi8(byte as i8))
+                }
+            }))
+        }
+    }
+
+    #[inline(always)]
+    fn mask(lanes: [__m128i; 4]) -> u64 {
+        // SAFETY: SSE2 is part of x86-64.
+        let [a, b, c, d] = lanes.map(|lane| unsafe { u64::from(_mm_movemask_epi8(lane) as u32) });
+        a | b << 16 | c << 32 | d << 48
+    }
+
+    /// Two vectors of 32 bytes. Made and used only inside functions that enable AVX2, which their
+    /// callers reach only when [`has_avx2`] says so.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Avx2(__m256i, __m256i);
+
+    impl Lanes for Avx2 {
+        #[inline(always)]
+        fn load(block: &[u8; BLOCK]) -> Avx2 {
+            let lanes = block.as_ptr().cast::<__m256i>();
+            // SAFETY: see the type; the unaligned loads cover exactly the 64 bytes of `block`.
+            unsafe { Avx2(_mm256_loadu_si256(lanes), _mm256_loadu_si256(lanes.add(1))) }
+        }
+
+        #[inline(always)]
+        fn equal(self, byte: u8) -> u64 {
+            // SAFETY: see the type.
+            unsafe {
+                let wanted = _mm256_set1_epi8(byte as i8);
+                wide_mask(_mm256_cmpeq_epi8(self.0, wanted), _mm256_cmpeq_epi8(self.1, wanted))
+            }
+        }
+
+        #[inline(always)]
+        fn equal_folded(self, byte: u8) -> u64 {
+            // SAFETY: see the type.
+            unsafe {
+                let (wanted, fold) = (_mm256_set1_epi8(byte as i8), _mm256_set1_epi8(0x20));
+                let low = _mm256_cmpeq_epi8(_mm256_or_si256(self.0, fold), wanted);
+                wide_mask(low, _mm256_cmpeq_epi8(_mm256_or_si256(self.1, fold), wanted))
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn wide_mask(low: __m256i, high: __m256i) -> u64 {
+        // SAFETY: called by the methods of `Avx2` only.
+        unsafe {
+            u64::from(_mm256_movemask_epi8(low) as u32)
+                | u64::from(_mm256_movemask_epi8(high) as u32) << 32
+        }
+    }
+
+    /// Whether the processor has AVX2 and the bit instructions that come with it.
+    #[inline]
+    pub(crate) fn has_avx2() -> bool {
+        std::arch::is_x86_feature_detected!("avx2")
+            && std::arch::is_x86_feature_detected!("bmi1")
+            && std::arch::is_x86_feature_detected!("bmi2")
+            && std::arch::is_x86_feature_detected!("popcnt")
+            && std::arch::is_x86_feature_detected!("lzcnt")
+    }
+
+    /// Of sixteen bytes: those that end a run of plain text, and those beyond ASCII.
+    #[inline(always)]
+    pub(crate) fn plain_prefix(chunk: &[u8; 16], quote: u8) -> (u32, u32) {
+        // SAFETY: SSE2 is part of x86-64; the unaligned load covers exactly the 16 bytes of `chunk`.
+        unsafe {
+            let lane = _mm_loadu_si128(chunk.as_ptr().cast::<__m128i>());
+            let special = _mm_or_si128(
+                _mm_cmpeq_epi8(lane, _mm_set1_epi8(quote as i8)),
+                _mm_cmpeq_epi8(lane, _mm_set1_epi8(b'\\' as i8)),
+            );
+            // Bytes beyond ASCII are negative, so they are below a space too; they are told apart.
+            let below = _mm_movemask_epi8(_mm_cmplt_epi8(lane, _mm_set1_epi8(0x20))) as u32;
+            let high = _mm_movemask_epi8(lane) as u32;
+            (_mm_movemask_epi8(special) as u32 | below & !high, high)
+        }
+    }
 }
 
 /// The twin: the same questions, a byte at a time.
 #[cfg(any(test, not(target_arch = "x86_64")))]
 #[derive(Clone, Copy)]
-pub(crate) struct ScalarLanes([u8; BLOCK]);
+pub(crate) struct Scalar([u8; BLOCK]);
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
-impl ScalarLanes {
-    pub(crate) fn load(block: &[u8; BLOCK]) -> ScalarLanes {
-        ScalarLanes(*block)
-    }
-
+impl Scalar {
     fn mask(&self, wanted: impl Fn(u8) -> bool) -> u64 {
         let bits = self.0.iter().enumerate();
         bits.fold(0, |mask, (at, byte)| mask | u64::from(wanted(*byte)) << at)
     }
+}
 
-    pub(crate) fn equal(self, byte: u8) -> u64 {
+#[cfg(any(test, not(target_arch = "x86_64")))]
+impl Lanes for Scalar {
+    fn load(block: &[u8; BLOCK]) -> Scalar {
+        Scalar(*block)
+    }
+
+    fn equal(self, byte: u8) -> u64 {
         self.mask(|b| b == byte)
     }
 
-    pub(crate) fn equal_folded(self, byte: u8) -> u64 {
+    fn equal_folded(self, byte: u8) -> u64 {
         self.mask(|b| b | 0x20 == byte)
-    }
-
-    pub(crate) fn control_or_high(self) -> u64 {
-        self.mask(|b| !(0x20..0x80).contains(&b))
-    }
-
-    pub(crate) fn high(self) -> u64 {
-        self.mask(|b| b >= 0x80)
     }
 }
 
+/// The twin of the vector body.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) use ScalarLanes as Lanes;
+pub(crate) fn plain_prefix(chunk: &[u8; 16], quote: u8) -> (u32, u32) {
+    let bits = |wanted: &dyn Fn(u8) -> bool| {
+        chunk.iter().enumerate().fold(0, |mask, (at, byte)| mask | u32::from(wanted(*byte)) << at)
+    };
+    (bits(&|byte| byte == quote || byte == b'\\' || byte < 0x20), bits(&|byte| byte >= 0x80))
+}
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
 
     #[test]
-    fn vector_and_scalar_agree_on_every_byte_in_every_place() {
+    fn bodies_agree_on_every_byte_in_every_place() {
         for byte in 0..=255u8 {
             for place in 0..BLOCK {
-                let mut block = *b"The quick brown fox {jumps} [over] (the) \"lazy\" dog's back /* */";
+                let mut block =
+                    *b"The quick brown fox {jumps} [over] (the) \"lazy\" dog's back /* */";
                 block[place] = byte;
-                check(&block, byte);
+                let scalar = Scalar::load(&block);
+                check(Sse2::load(&block), scalar, byte);
+                if has_avx2() {
+                    // SAFETY: the processor was asked.
+                    unsafe { check_avx2(&block, scalar, byte) };
+                }
             }
         }
     }
 
-    fn check(block: &[u8; BLOCK], byte: u8) {
-        let (vector, scalar) = (Lanes::load(block), ScalarLanes::load(block));
+    #[target_feature(enable = "avx2")]
+    fn check_avx2(block: &[u8; BLOCK], scalar: Scalar, byte: u8) {
+        check(Avx2::load(block), scalar, byte);
+    }
+
+    #[inline(always)]
+    fn check(vector: impl Lanes, scalar: Scalar, byte: u8) {
         assert_eq!(vector.equal(byte), scalar.equal(byte));
         assert_eq!(vector.equal_folded(b'{'), scalar.equal_folded(b'{'));
         assert_eq!(vector.equal_folded(b'}'), scalar.equal_folded(b'}'));
-        assert_eq!(vector.control_or_high(), scalar.control_or_high());
-        assert_eq!(vector.high(), scalar.high());
     }
 }

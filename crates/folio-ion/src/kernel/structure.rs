@@ -7,7 +7,30 @@
 //! byte outside a string that could open one of those ends the block, and the caller steps over the
 //! construct byte by byte before it comes back here.
 
-use super::lanes::{BLOCK, Lanes};
+#[cfg(target_arch = "x86_64")]
+use super::lanes::has_avx2;
+use super::lanes::{BLOCK, Lanes, parity};
+
+/// Calls a function that is generic over [`Lanes`] with the widest lanes the processor has.
+macro_rules! dispatch {
+    ($function:ident($($name:ident: $kind:ty = $value:expr),*) -> $result:ty) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            #[allow(unsafe_code)]
+            if has_avx2() {
+                #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,lzcnt")]
+                fn wide($($name: $kind),*) -> $result {
+                    $function::<super::lanes::Avx2>($($name),*)
+                }
+                // SAFETY: the processor was just asked for these features.
+                return unsafe { wide($($value),*) };
+            }
+            $function::<super::lanes::Sse2>($($value),*)
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        $function::<super::lanes::Scalar>($($value),*)
+    }};
+}
 
 /// How a walk over a container came to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,18 +48,23 @@ pub(crate) enum Container {
 
 /// Walks from `at`, where `depth` containers are open and no string is, to the end of the outermost.
 pub(crate) fn skip_container(bytes: &[u8], at: usize, depth: usize) -> Container {
+    dispatch!(skip(bytes: &[u8] = bytes, at: usize = at, depth: usize = depth) -> Container)
+}
+
+#[inline(always)]
+fn skip<L: Lanes>(bytes: &[u8], at: usize, depth: usize) -> Container {
     let mut walk = Walk { at, depth, in_string: 0, escaped: 0, returned: 0 };
     loop {
         let Some(rest) = bytes.get(walk.at..).filter(|rest| !rest.is_empty()) else {
             return Container::Incomplete;
         };
         let stop = match rest.first_chunk::<BLOCK>() {
-            Some(block) => walk.block(block, rest.get(BLOCK).copied()),
+            Some(block) => walk.block::<L>(block, rest.get(BLOCK).copied()),
             None => {
                 // A space changes nothing, so the last block may be filled up with them.
                 let mut block = [b' '; BLOCK];
                 block[..rest.len()].copy_from_slice(rest);
-                walk.block(&block, None)
+                walk.block::<L>(&block, None)
             }
         };
         match stop {
@@ -45,6 +73,69 @@ pub(crate) fn skip_container(bytes: &[u8], at: usize, depth: usize) -> Container
             Some(stop) => return stop,
         }
     }
+}
+
+/// Steps over records: structs, each at the start of a line and with a line feed behind it, from
+/// `at` on, where the first of them starts. Appends where each ends and returns where the next one
+/// starts: the bytes run out there, or something stands there that must be looked at byte by byte.
+pub(crate) fn skip_records(bytes: &[u8], at: usize, ends: &mut Vec<u32>) -> usize {
+    dispatch!(records(bytes: &[u8] = bytes, at: usize = at, ends: &mut Vec<u32> = ends) -> usize)
+}
+
+#[inline(always)]
+fn records<L: Lanes>(bytes: &[u8], at: usize, ends: &mut Vec<u32>) -> usize {
+    let mut walk = Walk { at, depth: 0, in_string: 0, escaped: 0, returned: 0 };
+    let mut start = at;
+    let mut closed = false;
+    while let Some(block) = bytes.get(walk.at..).and_then(|rest| rest.first_chunk::<BLOCK>()) {
+        let next = bytes.get(walk.at + BLOCK).copied();
+        let masks = walk.masks::<L>(block, next);
+        // Behind a closing bracket, anything but these could be the next value of the same line.
+        let lines = L::load(block).equal(b'\n');
+        let follows = L::load(block).equal(b',') | lines | masks.close;
+        let after = masks.close << 1 | u64::from(closed);
+        if masks.stop != 0 || after & !follows != 0 {
+            return start;
+        }
+        closed = masks.close >> 63 == 1;
+        let mut lines = lines & !masks.strings;
+        while lines != 0 {
+            let line = lines.trailing_zeros();
+            let below = (1u64 << line) - 1;
+            let open = (masks.open & below).count_ones() as usize;
+            let close = (masks.close & below).count_ones() as usize;
+            if walk.depth + open < close {
+                return start;
+            }
+            if walk.depth + open == close {
+                let end = walk.at + line as usize;
+                ends.push(end as u32);
+                start = end + 1;
+                if bytes.get(start) != Some(&b'{') {
+                    return start;
+                }
+            }
+            lines &= lines - 1;
+        }
+        let open = masks.open.count_ones() as usize;
+        let close = masks.close.count_ones() as usize;
+        match (walk.depth + open).checked_sub(close) {
+            Some(depth) => walk.depth = depth,
+            None => return start,
+        }
+        walk.at += BLOCK;
+    }
+    start
+}
+
+/// What a block's bytes are, outside strings.
+struct Masks {
+    open: u64,
+    close: u64,
+    strings: u64,
+    /// Bytes that the walk cannot pass.
+    stop: u64,
+    broken: u64,
 }
 
 struct Walk {
@@ -59,9 +150,10 @@ struct Walk {
 }
 
 impl Walk {
+    /// Classifies a block and carries what goes on beyond it.
     #[inline(always)]
-    fn block(&mut self, block: &[u8; BLOCK], next: Option<u8>) -> Option<Container> {
-        let lanes = Lanes::load(block);
+    fn masks<L: Lanes>(&mut self, block: &[u8; BLOCK], next: Option<u8>) -> Masks {
+        let lanes = L::load(block);
         let escaped = self.escaped_bytes(lanes.equal(b'\\'));
         let quotes = lanes.equal(b'"') & !escaped;
         let strings = parity(quotes) ^ self.in_string;
@@ -76,13 +168,18 @@ impl Walk {
         let returns = if escaped == 0 { 0 } else { lanes.equal(b'\r') & escaped };
         let joined = escaped | returns << 1 | std::mem::replace(&mut self.returned, returns >> 63);
         let broken = lanes.equal(b'\n') & strings & !joined;
+        self.in_string = ((strings as i64) >> 63) as u64;
+        let (open, close) = (open & outside, close & outside);
+        Masks { open, close, strings, stop: special | broken, broken }
+    }
 
+    #[inline(always)]
+    fn block<L: Lanes>(&mut self, block: &[u8; BLOCK], next: Option<u8>) -> Option<Container> {
+        let Masks { open, close, stop, broken, .. } = self.masks::<L>(block, next);
         // Whatever follows the first of these was classified on a false assumption.
-        let stop = special | broken;
         let first = stop & stop.wrapping_neg();
         let trusted = first.wrapping_sub(1);
-        let close = close & outside & trusted;
-        let open = open & outside & trusted;
+        let (open, close) = (open & trusted, close & trusted);
         if (close.count_ones() as usize) < self.depth {
             self.depth += open.count_ones() as usize;
             self.depth -= close.count_ones() as usize;
@@ -92,9 +189,12 @@ impl Walk {
         if stop != 0 {
             let at = self.at + stop.trailing_zeros() as usize;
             let broken = broken & first != 0;
-            return Some(if broken { Container::Broken(at) } else { Container::Special(at, self.depth) });
+            return Some(if broken {
+                Container::Broken(at)
+            } else {
+                Container::Special(at, self.depth)
+            });
         }
-        self.in_string = ((strings as i64) >> 63) as u64;
         None
     }
 
@@ -140,18 +240,64 @@ impl Walk {
     }
 }
 
-/// For each bit, the parity of the bits up to and including it.
-#[inline(always)]
-fn parity(mut bits: u64) -> u64 {
-    for shift in [1, 2, 4, 8, 16, 32] {
-        bits ^= bits << shift;
-    }
-    bits
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::lanes::Scalar;
     use super::*;
+
+    /// Records found line by line, each skipped on its own.
+    fn scalar_records(bytes: &[u8], mut at: usize) -> Vec<u32> {
+        let mut ends = Vec::new();
+        while bytes.get(at) == Some(&b'{') {
+            let Container::End(end) = scalar(bytes, at, 0) else { break };
+            if bytes.get(end) != Some(&b'\n') {
+                break;
+            }
+            ends.push(end as u32);
+            at = end + 1;
+        }
+        ends
+    }
+
+    #[test]
+    fn records_are_a_prefix_of_what_the_scalar_walk_finds() {
+        let pieces = [
+            "{a:1}\n",
+            "{a:\"x}\\\"{\",b:[1,{c:2}]}\n",
+            "{a:{b:{}}} {c:1}\n",
+            "{a:'q'}\n",
+            "5\n",
+            "{\n a:1,\n}\n",
+            "{long:\"0123456789012345678901234567890123456789012345678901234567890\",x:(1 2)}\n",
+            "{a:1}",
+            "/* c */",
+            "x::{a:1}\n",
+            "{a:1,b:[{},{}]}\n",
+            "{{aGk=}}\n",
+            "}\n",
+        ];
+        let mut state = 7u64;
+        let mut found = 0;
+        for round in 0..20_000 {
+            let mut text = String::from("{");
+            text.push_str("first:1}\n");
+            let usual = if round % 3 == 0 { pieces.len() } else { 2 };
+            for _ in 0..20 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                text.push_str(pieces[(state >> 33) as usize % usual]);
+            }
+            let mut ends = Vec::new();
+            let next = skip_records(text.as_bytes(), 0, &mut ends);
+            let expected = scalar_records(text.as_bytes(), 0);
+            assert!(expected.starts_with(&ends), "{text}\n{ends:?}\n{expected:?}");
+            assert_eq!(next, ends.last().map_or(0, |end| *end as usize + 1), "{text}");
+            let mut twin = Vec::new();
+            assert_eq!(records::<Scalar>(text.as_bytes(), 0, &mut twin), next);
+            assert_eq!(twin, ends);
+            found += ends.len();
+        }
+        assert!(found > 100_000, "most records are found: {found}");
+    }
 
     /// The twin: one byte at a time, and nothing clever.
     fn scalar(bytes: &[u8], mut at: usize, mut depth: usize) -> Container {
@@ -201,8 +347,16 @@ mod tests {
             let length = next() % 300;
             let bytes: Vec<u8> = (0..length).map(|_| alphabet[next() % kinds]).collect();
             let depth = 1 + next() % 4;
-            let (vector, expected) = (skip_container(&bytes, 0, depth), scalar(&bytes, 0, depth));
-            assert_eq!(vector, expected, "round {round}: {}", String::from_utf8_lossy(&bytes));
+            let expected = scalar(&bytes, 0, depth);
+            let shown = String::from_utf8_lossy(&bytes);
+            assert_eq!(skip_container(&bytes, 0, depth), expected, "round {round}: {shown}");
+            assert_eq!(skip::<Scalar>(&bytes, 0, depth), expected, "round {round}: {shown}");
+            #[cfg(target_arch = "x86_64")]
+            assert_eq!(
+                skip::<super::super::lanes::Sse2>(&bytes, 0, depth),
+                expected,
+                "round {round}: {shown}"
+            );
         }
     }
 }

@@ -34,7 +34,11 @@ pub(super) fn read(
     Ok(())
 }
 
-pub(super) fn element(block: &Block, at: usize, context: Context<'_>) -> Result<Option<(Element, usize)>> {
+pub(super) fn element(
+    block: &Block,
+    at: usize,
+    context: Context<'_>,
+) -> Result<Option<(Element, usize)>> {
     let mut cursor = Cursor::new(&block.bytes, at, true);
     while cursor.at < block.bytes.len() {
         if let Some(element) = cursor.element(block.bytes.len(), context, 0)? {
@@ -77,9 +81,10 @@ impl StructColumn {
     /// Prepares the way from symbol numbers to fields, here and in every struct below.
     fn number(&mut self, symbols: &SymbolTable) {
         let field = |name: Option<&str>| name.and_then(|name| self.names.get(name));
-        let numbers = symbols.symbols().iter().map(|symbol| {
-            field(symbol.text()).map_or(0, |index| *index as u32 + 1)
-        });
+        let numbers = symbols
+            .symbols()
+            .iter()
+            .map(|symbol| field(symbol.text()).map_or(0, |index| *index as u32 + 1));
         self.numbers = numbers.collect();
         self.fields.iter_mut().for_each(|field| field.number(symbols));
     }
@@ -162,7 +167,10 @@ impl Column {
         }
         if depth >= context.limits.depth {
             let allowed = context.limits.depth;
-            return Err(Error::limit(start, format!("containers are nested deeper than {allowed}")));
+            return Err(Error::limit(
+                start,
+                format!("containers are nested deeper than {allowed}"),
+            ));
         }
         match (&mut self.data, header.kind) {
             (Data::Struct(fields), Kind::Struct) => {
@@ -227,7 +235,9 @@ impl Column {
                 }
                 text.push_within(bytes, at, content.len());
             }
-            (Data::Text(text), Type::Blob, Kind::Blob) => text.push_within(bytes, at, content.len()),
+            (Data::Text(text), Type::Blob, Kind::Blob) => {
+                text.push_within(bytes, at, content.len())
+            }
             (Data::Bool(values), _, Kind::Bool) => values.push(header.nibble),
             (Data::Decimal(values), Type::Decimal { precision, scale }, Kind::Decimal) => {
                 let units = small_decimal(content, *scale)?;

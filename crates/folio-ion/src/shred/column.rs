@@ -324,7 +324,9 @@ impl Column {
         self.validity.truncate(len);
         match &mut self.data {
             Data::Bool(values) => values.truncate(len),
-            Data::Int(values) | Data::Decimal(values) | Data::Timestamp(values) => values.truncate(len),
+            Data::Int(values) | Data::Decimal(values) | Data::Timestamp(values) => {
+                values.truncate(len)
+            }
             Data::UInt(values) => values.truncate(len),
             Data::Wide(values) => values.truncate(len),
             Data::Float(values) => values.truncate(len),

@@ -59,7 +59,10 @@ impl Column {
     fn push_units(&mut self, units: Units) {
         match (&mut self.data, units) {
             (Data::Bool(values), Units::Int(value)) => values.push(value as u8),
-            (Data::Int(values) | Data::Decimal(values) | Data::Timestamp(values), Units::Int(value)) => {
+            (
+                Data::Int(values) | Data::Decimal(values) | Data::Timestamp(values),
+                Units::Int(value),
+            ) => {
                 values.push(value as i64);
             }
             (Data::UInt(values), Units::Int(value)) => values.push(value as u64),
@@ -72,24 +75,23 @@ impl Column {
 
     fn push_large(&mut self, element: &Element) -> Result<(), Mismatch> {
         let shown = self.column_type.to_string();
-        let wrong = || format!("a value of type {} does not fit {shown}", element.ion_type().name());
+        let wrong =
+            || format!("a value of type {} does not fit {shown}", element.ion_type().name());
         match (&mut self.data, &element.value) {
-            (Data::Text(text), value) => {
-                match (&self.column_type, value) {
-                    (Type::Json, _) => text.push(write::to_json(element).as_bytes()),
-                    (_, Value::String(value)) => text.push(value.as_bytes()),
-                    (_, Value::Symbol(value)) => text.push(value.text().ok_or_else(wrong)?.as_bytes()),
-                    (Type::Blob, Value::Blob(bytes) | Value::Clob(bytes)) => text.push(bytes),
-                    (Type::Blob, _) => return Err(wrong()),
-                    (_, Value::Clob(bytes)) => {
-                        text.push(String::from_utf8_lossy(bytes).as_bytes());
-                    }
-                    (_, value) => {
-                        let bare = Element::from(value.clone());
-                        text.push(write::to_text(&bare).as_bytes());
-                    }
+            (Data::Text(text), value) => match (&self.column_type, value) {
+                (Type::Json, _) => text.push(write::to_json(element).as_bytes()),
+                (_, Value::String(value)) => text.push(value.as_bytes()),
+                (_, Value::Symbol(value)) => text.push(value.text().ok_or_else(wrong)?.as_bytes()),
+                (Type::Blob, Value::Blob(bytes) | Value::Clob(bytes)) => text.push(bytes),
+                (Type::Blob, _) => return Err(wrong()),
+                (_, Value::Clob(bytes)) => {
+                    text.push(String::from_utf8_lossy(bytes).as_bytes());
                 }
-            }
+                (_, value) => {
+                    let bare = Element::from(value.clone());
+                    text.push(write::to_text(&bare).as_bytes());
+                }
+            },
             (Data::List(entries, child), Value::List(elements) | Value::SExp(elements)) => {
                 let offset = child.len() as u64;
                 for element in elements {
@@ -180,7 +182,9 @@ fn scalar_units(wanted: &Type, value: &Value) -> Option<Units> {
             _ => return None,
         },
         Type::Date => match value {
-            Value::Timestamp(value) if value.precision() <= Precision::Day => i128::from(value.to_days()),
+            Value::Timestamp(value) if value.precision() <= Precision::Day => {
+                i128::from(value.to_days())
+            }
             _ => return None,
         },
         _ => return None,

@@ -4,12 +4,16 @@
 //! structs had. At the end a shape becomes a [`Type`]: numbers promote to the widest kind among
 //! them, a mix that has no common type becomes text.
 
-use super::{Block, Layout};
+use super::order::FieldOrder;
 use super::schema::{Field, Type};
+use super::{Block, Layout, observe};
 use crate::error::Result;
 use crate::limits::Limits;
+use crate::symbol::SymbolTable;
+use crate::text::Context;
 use crate::value::{Element, Int, Precision, Value};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What may be inferred.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,22 +50,24 @@ impl Default for Rules {
 #[derive(Debug, Default)]
 pub struct Inference {
     root: Shape,
+    /// The table that the shapes' field numbers are of.
+    symbols: Option<Arc<SymbolTable>>,
 }
 
 /// What values of one column were like.
-#[derive(Debug, Default, Clone)]
-struct Shape {
-    bools: bool,
+#[derive(Debug, Default)]
+pub(super) struct Shape {
+    pub(super) bools: bool,
     ints: Option<Width>,
     /// Digits before and after the point.
     decimals: Option<(i64, i64)>,
-    floats: bool,
-    timestamps: bool,
-    dates: bool,
-    texts: bool,
-    blobs: bool,
-    lists: Option<Box<Shape>>,
-    structs: Option<Fields>,
+    pub(super) floats: bool,
+    pub(super) timestamps: bool,
+    pub(super) dates: bool,
+    pub(super) texts: bool,
+    pub(super) blobs: bool,
+    pub(super) lists: Option<Box<Shape>>,
+    pub(super) structs: Option<Fields>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,14 +77,16 @@ enum Width {
     Beyond,
 }
 
-#[derive(Debug, Default, Clone)]
-struct Fields {
-    occurrences: u64,
-    appearances: u64,
+#[derive(Debug, Default)]
+pub(super) struct Fields {
+    pub(super) occurrences: u64,
+    pub(super) appearances: u64,
     names: HashMap<Box<str>, usize>,
-    fields: Vec<(Box<str>, Shape)>,
-    /// Where the last field was found; the next one is usually behind it.
-    hint: usize,
+    pub(super) fields: Vec<(Box<str>, Shape)>,
+    /// Text: the order in which names came.
+    pub(super) order: FieldOrder,
+    /// Binary: symbol number to field, plus one; zero for none.
+    pub(super) numbers: Vec<u32>,
 }
 
 impl Inference {
@@ -93,16 +101,23 @@ impl Inference {
     }
 
     /// Takes up to `count` values of `block` into account; how many there were, and what stopped it.
-    pub fn observe_block(&mut self, block: &Block, count: u64, limits: &Limits) -> (u64, Result<()>) {
+    pub fn observe_block(
+        &mut self,
+        block: &Block,
+        count: u64,
+        limits: &Limits,
+    ) -> (u64, Result<()>) {
+        if self.symbols.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &block.symbols)) {
+            self.root.forget_numbers();
+            self.symbols = Some(block.symbols.clone());
+        }
+        let context = Context { symbols: &block.symbols, limits };
         let mut at = block.start;
         for row in 0..count {
-            match block.element(at, limits) {
-                Ok(Some((element, next))) => {
-                    self.observe(&element);
-                    at = next;
-                }
+            match observe::observe(&mut self.root, block, at, context) {
+                Ok(Some(next)) => at = next,
                 Ok(None) => return (row, Ok(())),
-                Err(error) => return (row, Err(error)),
+                Err(error) => return (row, Err(error.shifted(block.offset))),
             }
         }
         (count, Ok(()))
@@ -112,7 +127,9 @@ impl Inference {
     pub fn layout(&self, rules: &Rules) -> Layout {
         let only_structs = self.root.structs.is_some() && self.root.kinds() == 1;
         match &self.root.structs {
-            Some(fields) if rules.records.unwrap_or(only_structs) => Layout::Records(fields.columns(1, rules)),
+            Some(fields) if rules.records.unwrap_or(only_structs) => {
+                Layout::Records(fields.columns(1, rules))
+            }
             None if rules.records == Some(true) => Layout::Records(Vec::new()),
             _ => Layout::Values(self.root.to_type(0, rules)),
         }
@@ -120,7 +137,7 @@ impl Inference {
 }
 
 impl Shape {
-    fn observe(&mut self, element: &Element) {
+    pub(super) fn observe(&mut self, element: &Element) {
         match &element.value {
             Value::Null(_) => {}
             Value::Bool(_) => self.bools = true,
@@ -153,7 +170,22 @@ impl Shape {
         }
     }
 
-    fn widen_decimal(&mut self, before: i64, after: i64) {
+    pub(super) fn widen_int(&mut self) {
+        self.ints = self.ints.max(Some(Width::Int));
+    }
+
+    /// Forgets what field numbers mean.
+    fn forget_numbers(&mut self) {
+        if let Some(child) = &mut self.lists {
+            child.forget_numbers();
+        }
+        if let Some(fields) = &mut self.structs {
+            fields.numbers.clear();
+            fields.fields.iter_mut().for_each(|(_, shape)| shape.forget_numbers());
+        }
+    }
+
+    pub(super) fn widen_decimal(&mut self, before: i64, after: i64) {
         let (old_before, old_after) = self.decimals.unwrap_or((0, 0));
         self.decimals = Some((before.max(old_before), after.max(old_after)));
     }
@@ -162,7 +194,15 @@ impl Shape {
     fn kinds(&self) -> usize {
         let numbers = self.ints.is_some() || self.decimals.is_some() || self.floats;
         let times = self.timestamps || self.dates;
-        let kinds = [self.bools, numbers, times, self.texts, self.blobs, self.lists.is_some(), self.structs.is_some()];
+        let kinds = [
+            self.bools,
+            numbers,
+            times,
+            self.texts,
+            self.blobs,
+            self.lists.is_some(),
+            self.structs.is_some(),
+        ];
         kinds.into_iter().filter(|seen| *seen).count()
     }
 
@@ -255,23 +295,21 @@ impl Width {
 
 impl Fields {
     fn field(&mut self, name: &str) -> &mut Shape {
-        self.appearances += 1;
-        let index = match self.fields.get(self.hint) {
-            Some((expected, _)) if **expected == *name => self.hint,
-            _ => match self.names.get(name) {
-                Some(index) => *index,
-                None => {
-                    self.names.insert(name.into(), self.fields.len());
-                    self.fields.push((name.into(), Shape::default()));
-                    self.fields.len() - 1
-                }
-            },
-        };
-        self.hint = index + 1;
-        if self.hint == self.fields.len() {
-            self.hint = 0;
-        }
+        let index = self.index_of(name);
         &mut self.fields[index].1
+    }
+
+    /// The field called `name`, which has appeared once more.
+    pub(super) fn index_of(&mut self, name: &str) -> usize {
+        self.appearances += 1;
+        match self.names.get(name) {
+            Some(index) => *index,
+            None => {
+                self.names.insert(name.into(), self.fields.len());
+                self.fields.push((name.into(), Shape::default()));
+                self.fields.len() - 1
+            }
+        }
     }
 
     fn columns(&self, depth: usize, rules: &Rules) -> Vec<Field> {

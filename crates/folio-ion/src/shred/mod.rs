@@ -18,6 +18,7 @@ mod column;
 mod element;
 mod infer;
 mod number;
+mod observe;
 mod order;
 mod schema;
 mod text;
@@ -50,6 +51,8 @@ pub struct Block {
     pub first_row: u64,
     /// Values in this block.
     pub row_count: u64,
+    /// Where the first of the values end, as far as the cutter knows, so that readers can jump there.
+    pub ends: Vec<u32>,
     /// Whether commas separate the values, because they are elements of a list.
     pub in_list: bool,
     /// The symbol table in force throughout.

@@ -27,7 +27,12 @@ const MOST_SLOTS: usize = 512;
 impl FieldOrder {
     /// If the bytes at `at` spell the name in `slot`: its length and where it leads.
     #[inline(always)]
-    pub(crate) fn expect(&self, slot: usize, bytes: &[u8], at: usize) -> Option<(usize, Option<usize>)> {
+    pub(crate) fn expect(
+        &self,
+        slot: usize,
+        bytes: &[u8],
+        at: usize,
+    ) -> Option<(usize, Option<usize>)> {
         let slot = self.slots.get(slot)?;
         let rest = bytes.get(at..)?;
         let matches = match rest.first_chunk::<16>() {

@@ -18,6 +18,11 @@ pub(super) fn read(
     context: Context<'_>,
 ) -> Result<()> {
     let mut cursor = Cursor::new(&block.bytes, *at, true);
+    if let Root::Records(records) = &mut parts.root
+        && parts.annotations.is_none()
+    {
+        known_records(records, &mut cursor, block, target, context, at)?;
+    }
     while parts.rows() < target {
         if !row(&mut parts, &mut cursor, block.in_list, context)? {
             *at = block.bytes.len();
@@ -28,9 +33,33 @@ pub(super) fn read(
     Ok(())
 }
 
+/// Reads records whose ends are known: what is behind the last field asked for is not looked at.
+fn known_records(
+    records: &mut StructColumn,
+    cursor: &mut Cursor<'_>,
+    block: &Block,
+    target: usize,
+    context: Context<'_>,
+    at: &mut usize,
+) -> Result<()> {
+    let first = block.ends.partition_point(|end| (*end as usize) < *at);
+    for end in &block.ends[first..] {
+        let end = *end as usize;
+        if records.rows >= target || cursor.byte() != Some(b'{') {
+            return Ok(());
+        }
+        if !records.read_text_fields(cursor, context, 1)? && cursor.at != end {
+            return Err(cursor.unexpected("the end of the line after a record"));
+        }
+        cursor.at = end + 1;
+        *at = cursor.at;
+    }
+    Ok(())
+}
+
 /// Steps to the value at or after `at`; false at the end of the block.
 #[inline(always)]
-fn seek(cursor: &mut Cursor<'_>, in_list: bool) -> Result<bool> {
+pub(super) fn seek(cursor: &mut Cursor<'_>, in_list: bool) -> Result<bool> {
     cursor.space()?;
     if in_list && cursor.eat(b',') {
         cursor.space()?;
@@ -38,7 +67,11 @@ fn seek(cursor: &mut Cursor<'_>, in_list: bool) -> Result<bool> {
     Ok(cursor.byte().is_some())
 }
 
-pub(super) fn element(block: &Block, at: usize, context: Context<'_>) -> Result<Option<(Element, usize)>> {
+pub(super) fn element(
+    block: &Block,
+    at: usize,
+    context: Context<'_>,
+) -> Result<Option<(Element, usize)>> {
     let mut cursor = Cursor::new(&block.bytes, at, true);
     if !seek(&mut cursor, block.in_list)? {
         return Ok(None);
@@ -88,17 +121,36 @@ fn row(
 }
 
 impl StructColumn {
-    /// Reads the struct whose brace is here as one row.
+    /// Reads the struct whose brace is here as one row, to its end.
     #[inline]
-    fn read_text(&mut self, cursor: &mut Cursor<'_>, context: Context<'_>, depth: usize) -> Result<()> {
+    fn read_text(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        context: Context<'_>,
+        depth: usize,
+    ) -> Result<()> {
+        match self.read_text_fields(cursor, context, depth)? {
+            true => cursor.skip_open(1),
+            false => Ok(()),
+        }
+    }
+
+    /// Reads the struct whose brace is here as one row; true if all fields asked for were found
+    /// before its end, and the cursor stands between fields.
+    #[inline]
+    fn read_text_fields(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        context: Context<'_>,
+        depth: usize,
+    ) -> Result<bool> {
         cursor.at += 1;
         let mut seen = 0;
         let mut slot = 0;
         let wanted = self.fields.len();
         if wanted == 0 {
-            cursor.skip_open(1)?;
             self.finish_row(0);
-            return Ok(());
+            return Ok(true);
         }
         loop {
             cursor.space()?;
@@ -121,15 +173,15 @@ impl StructColumn {
                 _ => cursor.skip_value()?,
             }
             if seen == wanted && cursor.byte() != Some(b'}') {
-                cursor.skip_open(1)?;
-                break;
+                self.finish_row(seen);
+                return Ok(true);
             }
             if !cursor.eat(b',') {
                 cursor.comma(b'}')?;
             }
         }
         self.finish_row(seen);
-        Ok(())
+        Ok(false)
     }
 
     /// A field that is not the expected next one.
@@ -168,10 +220,18 @@ impl StructColumn {
 impl Column {
     /// Reads the value here, which no white space precedes.
     #[inline]
-    fn read_text(&mut self, cursor: &mut Cursor<'_>, context: Context<'_>, depth: usize) -> Result<()> {
+    fn read_text(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        context: Context<'_>,
+        depth: usize,
+    ) -> Result<()> {
         if depth >= context.limits.depth {
             let allowed = context.limits.depth;
-            return Err(Error::limit(cursor.at, format!("containers are nested deeper than {allowed}")));
+            return Err(Error::limit(
+                cursor.at,
+                format!("containers are nested deeper than {allowed}"),
+            ));
         }
         let read = match &mut self.data {
             Data::Text(_) => self.read_string(cursor),
@@ -253,7 +313,12 @@ impl Column {
         Some(length + 2)
     }
 
-    fn read_list(&mut self, cursor: &mut Cursor<'_>, context: Context<'_>, depth: usize) -> Result<()> {
+    fn read_list(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        context: Context<'_>,
+        depth: usize,
+    ) -> Result<()> {
         let Data::List(entries, child) = &mut self.data else { return Ok(()) };
         cursor.at += 1;
         let offset = child.len();
@@ -275,7 +340,12 @@ impl Column {
     /// The general way: as a tree.
     #[cold]
     #[inline(never)]
-    fn read_tree(&mut self, cursor: &mut Cursor<'_>, context: Context<'_>, depth: usize) -> Result<()> {
+    fn read_tree(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        context: Context<'_>,
+        depth: usize,
+    ) -> Result<()> {
         let start = cursor.at;
         let element = cursor.element(context, depth)?;
         self.push(&element).map_err(|why| Error::new(ErrorKind::Type, start as u64, why))

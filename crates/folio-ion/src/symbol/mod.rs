@@ -9,8 +9,8 @@ mod catalog;
 mod table;
 
 pub use catalog::{Catalog, SharedTable};
-pub use table::SymbolTable;
 pub(crate) use table::SYSTEM_SYMBOLS;
+pub use table::SymbolTable;
 
 use std::fmt;
 use std::sync::Arc;

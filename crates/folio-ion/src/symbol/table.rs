@@ -126,8 +126,10 @@ fn append_import(
     let exact = table.filter(|table| table.version == version);
     let size = import_size(import)?.or(exact.map(|table| table.symbols.len()));
     let Some(size) = size else {
-        let message = format!("symbol table `{name}` version {version} is imported without \
-                               `max_id` and is not in the catalog; add it to the catalog");
+        let message = format!(
+            "symbol table `{name}` version {version} is imported without \
+                               `max_id` and is not in the catalog; add it to the catalog"
+        );
         return Err(Error::new(ErrorKind::Symbol, 0, message));
     };
     check_count(target.len().saturating_add(size), limits)?;
@@ -165,5 +167,8 @@ fn check_count(count: usize, limits: &Limits) -> Result<()> {
         return Ok(());
     }
     let allowed = limits.symbol_count;
-    Err(Error::limit(0, format!("a symbol table holds {count} symbols; at most {allowed} are allowed")))
+    Err(Error::limit(
+        0,
+        format!("a symbol table holds {count} symbols; at most {allowed} are allowed"),
+    ))
 }

@@ -137,7 +137,8 @@ impl<'a> Cursor<'a> {
         let length = rest.iter().take_while(|byte| is_identifier_part(**byte)).count();
         self.at += length;
         self.settled()?;
-        std::str::from_utf8(&rest[..length]).map_err(|_| Error::syntax(self.at, "not an identifier"))
+        std::str::from_utf8(&rest[..length])
+            .map_err(|_| Error::syntax(self.at, "not an identifier"))
     }
 
     /// Whether the two colons that make the symbol before them an annotation stand here; steps over

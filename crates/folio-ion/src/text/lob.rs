@@ -74,7 +74,10 @@ impl Cursor<'_> {
             self.at += 1;
         }
         if count % 4 != 0 || padding > 2 {
-            return Err(Error::syntax(start, "the base64 digits of a blob do not fill whole groups of four"));
+            return Err(Error::syntax(
+                start,
+                "the base64 digits of a blob do not fill whole groups of four",
+            ));
         }
         out.truncate(out.len() - padding);
         Ok(out)

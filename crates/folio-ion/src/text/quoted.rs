@@ -103,7 +103,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn plain(&mut self, length: usize, ascii: bool, content: Content, out: &mut Vec<u8>) -> Result<()> {
+    fn plain(
+        &mut self,
+        length: usize,
+        ascii: bool,
+        content: Content,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         if content == Content::Clob && !ascii {
             return Err(Error::syntax(self.at, "a clob holds a character beyond ascii; write \\x"));
         }

@@ -91,7 +91,9 @@ impl Cursor<'_> {
         loop {
             self.at += plain_run(self.rest(), quote).0;
             match self.need()? {
-                b'\\' if self.ahead(1) == Some(b'\r') && self.ahead(2) == Some(b'\n') => self.at += 3,
+                b'\\' if self.ahead(1) == Some(b'\r') && self.ahead(2) == Some(b'\n') => {
+                    self.at += 3
+                }
                 b'\\' => self.at += 2,
                 b'\n' | b'\r' => {
                     return Err(Error::syntax(self.at, "a line break inside quotes; write \\n"));

@@ -10,9 +10,7 @@ impl Cursor<'_> {
     #[inline]
     pub(super) fn at_timestamp(&self) -> bool {
         let rest = self.rest();
-        rest.len() > 4
-            && matches!(rest[4], b'-' | b'T')
-            && rest[..4].iter().all(u8::is_ascii_digit)
+        rest.len() > 4 && matches!(rest[4], b'-' | b'T') && rest[..4].iter().all(u8::is_ascii_digit)
     }
 
     /// The timestamp that starts here; the bytes end after it or go on with something else.

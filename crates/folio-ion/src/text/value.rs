@@ -270,7 +270,8 @@ fn is_keyword(text: &str) -> bool {
 /// Whether `text` reads `$ion_`, digits, `_`, digits.
 fn is_version(text: &str) -> bool {
     let numbers = text.strip_prefix("$ion_").and_then(|rest| rest.split_once('_'));
-    let all_digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let all_digits =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     numbers.is_some_and(|(major, minor)| all_digits(major) && all_digits(minor))
 }
 
@@ -279,9 +280,9 @@ fn symbol(word: &Word<'_>, start: usize, context: Context<'_>) -> Result<Symbol>
         Word::Quoted(text) => return Ok(Symbol::from(text.as_str())),
         Word::Bare(text) => *text,
     };
-    let number = text.strip_prefix('$').filter(|digits| {
-        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
-    });
+    let number = text
+        .strip_prefix('$')
+        .filter(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()));
     let Some(number) = number else { return Ok(Symbol::from(text)) };
     let symbol = number.parse().ok().and_then(|id: usize| context.symbols.get(id));
     symbol.cloned().ok_or_else(|| {

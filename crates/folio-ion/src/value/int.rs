@@ -79,9 +79,9 @@ impl Int {
 
     /// The integer whose magnitude is `bytes`, most significant first.
     pub(crate) fn from_be_bytes(negative: bool, bytes: &[u8]) -> Int {
-        let limbs = bytes.rchunks(8).map(|chunk| {
-            chunk.iter().fold(0u64, |limb, byte| limb << 8 | u64::from(*byte))
-        });
+        let limbs = bytes
+            .rchunks(8)
+            .map(|chunk| chunk.iter().fold(0u64, |limb, byte| limb << 8 | u64::from(*byte)));
         Int::from_limbs(negative, limbs.collect())
     }
 

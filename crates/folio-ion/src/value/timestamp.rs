@@ -159,7 +159,9 @@ impl Timestamp {
         let leading = (-i64::from(fraction.exponent()) - written.len() as i64).max(0) as usize;
         let zeros = std::iter::repeat_n(b'0', leading.min(usize::from(digits)));
         let padded = zeros.chain(written.bytes()).chain(std::iter::repeat(b'0'));
-        padded.take(usize::from(digits)).fold(0, |units, digit| units * 10 + i64::from(digit - b'0'))
+        padded
+            .take(usize::from(digits))
+            .fold(0, |units, digit| units * 10 + i64::from(digit - b'0'))
     }
 
     /// The same fields shifted by `minutes`; `None` beyond the years 0 to 10,000.
@@ -176,7 +178,9 @@ impl Timestamp {
 
 fn days_in_month(year: u16, month: u8) -> u8 {
     match month {
-        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => {
+            29
+        }
         2 => 28,
         4 | 6 | 9 | 11 => 30,
         _ => 31,

@@ -84,7 +84,8 @@ impl BinaryWriter {
     fn definition(&mut self) -> Vec<u8> {
         let pending = std::mem::take(&mut self.pending);
         let values = std::mem::take(&mut self.out);
-        let [table, imports, symbols] = ["$ion_symbol_table", "imports", "symbols"].map(Symbol::from);
+        let [table, imports, symbols] =
+            ["$ion_symbol_table", "imports", "symbols"].map(Symbol::from);
         self.annotations(std::slice::from_ref(&table));
         self.begin(Container::Struct);
         self.field(&imports);

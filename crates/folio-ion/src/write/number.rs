@@ -95,7 +95,9 @@ mod tests {
 
     #[test]
     fn decimals() {
-        for (units, scale, text) in [(1250, 2, "12.50"), (-5, 3, "-0.005"), (7, 0, "7."), (0, 2, "0.00")] {
+        for (units, scale, text) in
+            [(1250, 2, "12.50"), (-5, 3, "-0.005"), (7, 0, "7."), (0, 2, "0.00")]
+        {
             let mut out = Vec::new();
             push_decimal(&mut out, units, scale);
             assert_eq!(String::from_utf8(out).unwrap(), text);

@@ -7,8 +7,22 @@ pub struct Generator {
 }
 
 const TEXTS: [&str; 16] = [
-    "", "a", "name", "null", "true", "nan", "$10", "$ion_1_0", "two words", "it's", "\"quoted\"",
-    "line\nbreak", "tab\tnul\0bell\u{7}", "ünï😀", "\\u0041", "'''",
+    "",
+    "a",
+    "name",
+    "null",
+    "true",
+    "nan",
+    "$10",
+    "$ion_1_0",
+    "two words",
+    "it's",
+    "\"quoted\"",
+    "line\nbreak",
+    "tab\tnul\0bell\u{7}",
+    "ünï😀",
+    "\\u0041",
+    "'''",
 ];
 
 impl Generator {
@@ -78,7 +92,9 @@ impl Generator {
 
     fn float(&mut self) -> f64 {
         match self.below(4) {
-            0 => [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5][self.below(6) as usize],
+            0 => {
+                [0.0, -0.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5][self.below(6) as usize]
+            }
             1 => f64::from_bits(self.next()),
             _ => self.next() as i32 as f64 / 1000.0,
         }
@@ -145,10 +161,54 @@ impl Generator {
     /// Text made of the pieces that text Ion is made of.
     pub fn noise(&mut self) -> Vec<u8> {
         const PIECES: [&str; 48] = [
-            "{", "}", "[", "]", "(", ")", ",", ":", "::", "'", "'''", "\"", "\\", "/*", "*/", "//",
-            "\n", " ", "{{", "}}", "null", "null.int", "true", "nan", "+inf", "-inf", "$10", "$0",
-            "a", "b1", "0", "12", "-5", "0x1F", "0b10", "1_000", "1.5", "1d3", "1e3", "2024T",
-            "2024-01-01T", "2024-01-01T00:00Z", "2024-02-30", "aGk=", "\\n", "\\u00e9", "+", "é",
+            "{",
+            "}",
+            "[",
+            "]",
+            "(",
+            ")",
+            ",",
+            ":",
+            "::",
+            "'",
+            "'''",
+            "\"",
+            "\\",
+            "/*",
+            "*/",
+            "//",
+            "\n",
+            " ",
+            "{{",
+            "}}",
+            "null",
+            "null.int",
+            "true",
+            "nan",
+            "+inf",
+            "-inf",
+            "$10",
+            "$0",
+            "a",
+            "b1",
+            "0",
+            "12",
+            "-5",
+            "0x1F",
+            "0b10",
+            "1_000",
+            "1.5",
+            "1d3",
+            "1e3",
+            "2024T",
+            "2024-01-01T",
+            "2024-01-01T00:00Z",
+            "2024-02-30",
+            "aGk=",
+            "\\n",
+            "\\u00e9",
+            "+",
+            "é",
         ];
         let pieces = (0..1 + self.below(9)).map(|_| PIECES[self.below(48) as usize]);
         pieces.collect::<String>().into_bytes()

@@ -25,7 +25,11 @@ pub fn assert_agrees(bytes: &[u8], seed: u64) {
             assert!(accepted_only_by_us(bytes, &ours), "{}\nthey say {theirs}", shown());
         }
         (Err(ours), Ok(theirs)) => {
-            assert!(refused_only_by_us(&ours, bytes), "{}\nwe say {ours}\nthey read {theirs:?}", shown());
+            assert!(
+                refused_only_by_us(&ours, bytes),
+                "{}\nwe say {ours}\nthey read {theirs:?}",
+                shown()
+            );
         }
     }
 }
@@ -71,7 +75,9 @@ fn same_value(ours: &Element, theirs: &Peer) -> bool {
     match &ours.value {
         Value::Null(_) => false,
         Value::Bool(value) => theirs.as_bool() == Some(*value),
-        Value::Int(value) => theirs.as_int().is_some_and(|int| int.to_string() == value.to_string()),
+        Value::Int(value) => {
+            theirs.as_int().is_some_and(|int| int.to_string() == value.to_string())
+        }
         Value::Float(value) => theirs.as_float().is_some_and(|float| {
             float.to_bits() == value.to_bits() || (float.is_nan() && value.is_nan())
         }),
@@ -86,7 +92,9 @@ fn same_value(ours: &Element, theirs: &Peer) -> bool {
             let text = timestamp.to_string().replace("+00:00", "Z");
             text == value.to_string() || text.trim_end_matches('T') == value.to_string()
         }),
-        Value::Symbol(value) => theirs.as_symbol().is_some_and(|symbol| symbol.text() == value.text()),
+        Value::Symbol(value) => {
+            theirs.as_symbol().is_some_and(|symbol| symbol.text() == value.text())
+        }
         Value::String(value) => theirs.as_string() == Some(value),
         Value::Clob(value) => theirs.as_clob() == Some(value),
         Value::Blob(value) => theirs.as_blob() == Some(value),
@@ -98,9 +106,12 @@ fn same_value(ours: &Element, theirs: &Peer) -> bool {
         }
         Value::Struct(fields) => theirs.as_struct().is_some_and(|other| {
             let other: Vec<_> = other.iter().collect();
-            fields.len() == other.len() && fields.iter().all(|(name, element)| {
-                other.iter().any(|(peer, value)| peer.text() == name.text() && same(element, value))
-            })
+            fields.len() == other.len()
+                && fields.iter().all(|(name, element)| {
+                    other
+                        .iter()
+                        .any(|(peer, value)| peer.text() == name.text() && same(element, value))
+                })
         }),
     }
 }

@@ -1,0 +1,175 @@
+"""read_ion against read_json: the same rows, the same queries, in one run.
+
+Each measurement is one execution in this process. CPU is user plus system time of the process, all
+threads; latency is wall time. Systems take turns, the order rotates, and the median counts.
+"""
+
+import json
+import os
+import pathlib
+import platform
+import resource
+import statistics
+import sys
+import time
+
+from connection import connect
+
+DATA_DIR = pathlib.Path(os.environ.get("DATA_DIR", "perf/data"))
+OUT_DIR = pathlib.Path(os.environ.get("OUT_DIR", "perf/results"))
+REPEAT = int(os.environ.get("REPEAT", 5))
+THREADS = [int(count) for count in os.environ.get("THREADS", f"1,{os.cpu_count()}").split(",")]
+PROFILE = os.environ.get("ION_PROFILE") == "1"
+ONLY = sys.argv[1] if len(sys.argv) > 1 else ""
+
+NARROW = ["id", "category", "amount", "flag", "ts", "nested", "tags"]
+WIDE = ["id"] + [f"{kind}_{i}" for kind in ("int", "str", "dbl") for i in range(16)]
+
+
+def counted(columns):
+    """A query that needs every value of `columns` and costs little beyond reading them."""
+    return "SELECT " + ", ".join(f"count({column})" for column in columns) + " FROM {source}"
+
+
+QUERIES = {
+    "count": ("data", "SELECT count(*) FROM {source}"),
+    "project_3": ("data", counted(["id", "category", "amount"])),
+    "filter_group": (
+        "data",
+        "SELECT category, count(*) FROM {source} WHERE amount > 5000 GROUP BY category",
+    ),
+    "all_7": ("data", counted(NARROW)),
+    "wide_count": ("data_wide", "SELECT count(*) FROM {source}"),
+    "wide_4": ("data_wide", counted(["id", "int_3", "str_7", "dbl_11"])),
+    "wide_all_49": ("data_wide", counted(WIDE)),
+}
+
+# What text and binary may cost relative to read_json: CPU, latency.
+BARS = {"text": (0.5, 0.6), "binary": (0.15, None), "binary_all": (0.35, None)}
+
+
+def sources(table):
+    profile = ", profile := true" if PROFILE else ""
+    return {
+        "json": f"read_json('{DATA_DIR}/{table}.jsonl')",
+        "text": f"read_ion('{DATA_DIR}/{table}.ion'{profile})",
+        "binary": f"read_ion('{DATA_DIR}/{table}_binary.ion'{profile})",
+    }
+
+
+def measure(connection, query):
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    start = time.perf_counter()
+    rows = connection.execute(query).fetchall()
+    wall = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return cpu, wall, sorted(rows)
+
+
+def run_query(connection, name):
+    table, query = QUERIES[name]
+    systems = list(sources(table).items())
+    taken = {system: [] for system, _ in systems}
+    answers = {}
+    for turn in range(REPEAT + 1):
+        for system, source in systems[turn % 3 :] + systems[: turn % 3]:
+            cpu, wall, answers[system] = measure(connection, query.format(source=source))
+            # The first turn warms the page cache.
+            if turn > 0:
+                taken[system].append((cpu, wall))
+    assert answers["json"] == answers["text"] == answers["binary"], f"{name}: answers differ"
+    return {
+        system: {
+            "cpu_s": statistics.median(cpu for cpu, _ in times),
+            "wall_s": statistics.median(wall for _, wall in times),
+            "cpu_all": [cpu for cpu, _ in times],
+        }
+        for system, times in taken.items()
+    }
+
+
+def copies(connection):
+    """COPY TO ION against COPY TO JSON, of the same table."""
+    connection.execute(f"CREATE OR REPLACE TABLE source AS FROM read_json('{DATA_DIR}/data.jsonl')")
+    listed = ", ".join(f"'{column}'" for column in NARROW)
+    options = {
+        "json": "FORMAT json",
+        "text": f"FORMAT ion, COLUMNS [{listed}]",
+        "binary": f"FORMAT ion, BINARY, COLUMNS [{listed}]",
+    }
+    taken = {system: [] for system in options}
+    for _ in range(REPEAT):
+        for system, chosen in options.items():
+            target = OUT_DIR / "copy.tmp"
+            taken[system].append(measure(connection, f"COPY source TO '{target}' ({chosen})")[:2])
+            target.unlink()
+    return {
+        system: {
+            "cpu_s": statistics.median(cpu for cpu, _ in times),
+            "wall_s": statistics.median(wall for _, wall in times),
+        }
+        for system, times in taken.items()
+    }
+
+
+def table_of(results):
+    lines = [
+        "| query | threads | json cpu | text cpu | binary cpu | text/json cpu | text/json wall | binary/json cpu | binary/json wall |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for key, taken in results.items():
+        name, threads = key.split("@")
+        json_cpu, json_wall = taken["json"]["cpu_s"], taken["json"]["wall_s"]
+        cells = [f"{taken[system]['cpu_s']:.3f} s" for system in ("json", "text", "binary")]
+        for system in ("text", "binary"):
+            cells.append(f"{taken[system]['cpu_s'] / json_cpu:.3f}")
+            cells.append(f"{taken[system]['wall_s'] / json_wall:.3f}")
+        lines.append(f"| {name} | {threads} | " + " | ".join(cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def chart_of(results):
+    """Bars of CPU relative to read_json, as SVG."""
+    rows = [(key, taken) for key, taken in results.items()]
+    height = 40 + 44 * len(rows)
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="760" height="{height}" font-family="sans-serif" font-size="12">']
+    parts.append('<text x="10" y="20" font-size="14">process CPU relative to read_json (shorter is better)</text>')
+    for index, (key, taken) in enumerate(rows):
+        top = 40 + 44 * index
+        parts.append(f'<text x="10" y="{top + 18}">{key}</text>')
+        for place, (system, colour) in enumerate([("json", "#999"), ("text", "#3b7dd8"), ("binary", "#2a9d5c")]):
+            ratio = taken[system]["cpu_s"] / taken["json"]["cpu_s"]
+            width = max(1, ratio * 420)
+            parts.append(f'<rect x="160" y="{top + place * 12}" width="{width:.0f}" height="10" fill="{colour}"/>')
+            parts.append(f'<text x="{165 + width:.0f}" y="{top + place * 12 + 9}" font-size="10">{system} {ratio:.2f}</text>')
+    return "\n".join(parts) + "\n</svg>\n"
+
+
+def main():
+    OUT_DIR.mkdir(parents=True, exist_ok=True)
+    results = {}
+    load = os.getloadavg()[0]
+    for threads in THREADS:
+        connection = connect(threads)
+        for name in QUERIES:
+            if ONLY in name:
+                results[f"{name}@{threads}"] = run_query(connection, name)
+        if ONLY in "copy":
+            results[f"copy@{threads}"] = copies(connection)
+    machine = {
+        "machine": platform.machine(),
+        "cpus": os.cpu_count(),
+        "load_before": load,
+        "load_after": os.getloadavg()[0],
+        "repeat": REPEAT,
+    }
+    (OUT_DIR / "results.json").write_text(json.dumps({"machine": machine, "results": results}, indent=1))
+    (OUT_DIR / "results.md").write_text(table_of(results))
+    (OUT_DIR / "chart.svg").write_text(chart_of(results))
+    print(table_of(results))
+    print(machine)
+
+
+if __name__ == "__main__":
+    main()
