@@ -50,6 +50,8 @@ pub struct Splitter<R> {
     rows: u64,
     /// Inside a top-level list: where it ends for binary, some number for text.
     list: Option<u64>,
+    /// Whether the last scan stopped for want of bytes.
+    starved: bool,
     /// Where records end that were found line by line.
     ends: Vec<u32>,
     /// Values to step over before records are looked for line by line again.
@@ -87,6 +89,7 @@ impl<R: Read> Splitter<R> {
             symbols: SymbolTable::system(),
             rows: 0,
             list: None,
+            starved: false,
             ends: Vec::new(),
             detour: 0,
         }
@@ -117,6 +120,9 @@ impl<R: Read> Splitter<R> {
         let mut bytes = recycled;
         bytes.clear();
         bytes.append(&mut self.carry);
+        if std::mem::take(&mut self.starved) {
+            self.fill(&mut bytes).map_err(|error| error.shifted(self.base))?;
+        }
         while !self.done {
             let scanned = self.scan(&mut bytes);
             let scanned = scanned.inspect_err(|_| self.done = true);
@@ -158,6 +164,7 @@ impl<R: Read> Splitter<R> {
             };
             self.rows += count;
             self.base += end as u64;
+            self.starved = matches!(stop, Stop::Incomplete(_)) && !self.last && self.carry.len() < self.block_size;
             // An incomplete scan goes on behind the block; so does one stopped by a symbol table.
             return Ok(Some(block));
         }
@@ -216,7 +223,8 @@ impl<R: Read> Splitter<R> {
         }
         let next = skip_records(bytes, at + blank, &mut self.ends);
         let found = self.ends.len() as u64 - count;
-        if found < SHORT_STRETCH as u64 {
+        let plenty = bytes.len() - next > self.block_size / 2;
+        if found < SHORT_STRETCH as u64 && plenty {
             self.detour = DETOUR;
         }
         (found > 0).then_some(next)

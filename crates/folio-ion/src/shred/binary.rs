@@ -2,6 +2,7 @@
 
 use super::column::{Column, Data, ListEntry, StructColumn};
 use super::element::{fits, fits_signed};
+use super::number::month_is_long;
 use super::schema::Type;
 use super::{Block, Parts, Root};
 use crate::binary::{Cursor, Header, Kind};
@@ -303,7 +304,8 @@ fn small_timestamp(content: &[u8]) -> Option<i64> {
     // Years at either end may leave the calendar in local time.
     let plain = (2..=9_998).contains(&year)
         && (1..=12).contains(&month)
-        && (1..=28).contains(&day)
+        && (1..=31).contains(&day)
+        && (day < 29 || (month != 2 && (day < 31 || month_is_long(month))))
         && hour < 24
         && minute < 60
         && second < 60;

@@ -113,15 +113,22 @@ fn pair(bytes: &[u8], at: usize) -> u8 {
     if tens > 9 || ones > 9 { u8::MAX } else { tens * 10 + ones }
 }
 
+/// Whether a month has 31 days.
+#[inline(always)]
+pub(super) fn month_is_long(month: u8) -> bool {
+    0b1_0101_1010_1010u32 >> month & 1 == 1
+}
+
 /// `YYYY-MM-DD` as days since the epoch.
 #[inline(always)]
 fn days(bytes: &[u8]) -> Option<i64> {
     let (century, year) = (pair(bytes, 0), pair(bytes, 2));
     let (month, day) = (pair(bytes, 5), pair(bytes, 8));
     let dashes = bytes[4] == b'-' && bytes[7] == b'-';
-    // The last days of a month are left to the general reader.
-    let plain = century < 100 && year < 100 && (1..=12).contains(&month) && (1..=28).contains(&day);
+    let plain = century < 100 && year < 100 && (1..=12).contains(&month) && (1..=31).contains(&day);
     let year = i64::from(century) * 100 + i64::from(year);
+    // The last days of February, and whatever a month does not have, are left to the general reader.
+    let plain = plain && (day < 29 || (month != 2 && (day < 31 || month_is_long(month))));
     (dashes && plain && year > 0).then(|| days_from_civil(year, month, day))
 }
 
@@ -132,7 +139,7 @@ pub(super) fn date(bytes: &[u8]) -> Option<(i32, usize)> {
     ends(bytes, length).then_some((days as i32, length))
 }
 
-/// `YYYY-MM-DDThh:mm:ss`, up to six digits of fraction, `Z`: microseconds since the epoch.
+/// `YYYY-MM-DDThh:mm:ss`, up to six digits of fraction, an offset: microseconds since the epoch.
 #[inline(always)]
 pub(super) fn timestamp(bytes: &[u8]) -> Option<(i64, usize)> {
     let head = bytes.first_chunk::<20>()?;
@@ -154,5 +161,17 @@ pub(super) fn timestamp(bytes: &[u8]) -> Option<(i64, usize)> {
         micros += fraction as i64 * 10i64.pow(6 - length as u32);
         at = 20 + length;
     }
-    (bytes.get(at) == Some(&b'Z') && ends(bytes, at + 1)).then_some((micros, at + 1))
+    if bytes.get(at) == Some(&b'Z') {
+        return ends(bytes, at + 1).then_some((micros, at + 1));
+    }
+    let zone = bytes.get(at..)?.first_chunk::<6>()?;
+    let (hours, minutes) = (pair(zone, 1), pair(zone, 4));
+    let sign = match zone[0] {
+        b'+' => -1,
+        b'-' => 1,
+        _ => return None,
+    };
+    let plain = zone[3] == b':' && hours < 24 && minutes < 60 && ends(bytes, at + 6);
+    let offset = i64::from(hours) * 60 + i64::from(minutes);
+    plain.then_some((micros + sign * offset * 60_000_000, at + 6))
 }

@@ -176,8 +176,13 @@ impl StructColumn {
                 self.finish_row(seen);
                 return Ok(true);
             }
-            if !cursor.eat(b',') {
-                cursor.comma(b'}')?;
+            match cursor.byte() {
+                Some(b',') => cursor.at += 1,
+                Some(b'}') => {
+                    cursor.at += 1;
+                    break;
+                }
+                _ => cursor.comma(b'}')?,
             }
         }
         self.finish_row(seen);
@@ -328,8 +333,13 @@ impl Column {
                 break;
             }
             child.read_text(cursor, context, depth)?;
-            if !cursor.eat(b',') {
-                cursor.comma(b']')?;
+            match cursor.byte() {
+                Some(b',') => cursor.at += 1,
+                Some(b']') => {
+                    cursor.at += 1;
+                    break;
+                }
+                _ => cursor.comma(b']')?,
             }
         }
         let length = (child.len() - offset) as u64;
