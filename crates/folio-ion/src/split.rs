@@ -117,14 +117,14 @@ impl<R: Read> Splitter<R> {
     /// As [`crate::Reader::read`]; blocks before the error were handed out. Text inside values is
     /// not checked here but where it is read.
     pub fn next_block(&mut self, recycled: Vec<u8>) -> Result<Option<Block>> {
-        let mut bytes = recycled;
-        bytes.clear();
-        bytes.append(&mut self.carry);
+        let mut buffer = Buffer { bytes: recycled, filled: 0 };
+        buffer.append(&self.carry);
+        self.carry.clear();
         if std::mem::take(&mut self.starved) {
-            self.fill(&mut bytes).map_err(|error| error.shifted(self.base))?;
+            self.fill(&mut buffer).map_err(|error| error.shifted(self.base))?;
         }
         while !self.done {
-            let scanned = self.scan(&mut bytes);
+            let scanned = self.scan(&mut buffer);
             let scanned = scanned.inspect_err(|_| self.done = true);
             if let Some(block) = scanned.map_err(|error| error.shifted(self.base))? {
                 return Ok(Some(block));
@@ -134,9 +134,10 @@ impl<R: Read> Splitter<R> {
     }
 
     /// One pass over the buffer: a block, or progress towards one.
-    fn scan(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Block>> {
+    fn scan(&mut self, buffer: &mut Buffer) -> Result<Option<Block>> {
+        let bytes = &buffer.bytes[..buffer.filled];
         let Some(encoding) = self.encoding.or(Encoding::detect(bytes, self.last)) else {
-            self.fill(bytes)?;
+            self.fill(buffer)?;
             return Ok(None);
         };
         self.encoding = Some(encoding);
@@ -150,10 +151,11 @@ impl<R: Read> Splitter<R> {
         if count > 0 {
             self.carry.clear();
             self.carry.extend_from_slice(&bytes[end..]);
+            let mut bytes = std::mem::take(&mut buffer.bytes);
             bytes.truncate(end);
             let block = Block {
                 encoding,
-                bytes: std::mem::take(bytes),
+                bytes,
                 start,
                 offset: self.base,
                 first_row: self.rows,
@@ -169,8 +171,8 @@ impl<R: Read> Splitter<R> {
             return Ok(Some(block));
         }
         match stop {
-            Stop::Incomplete(_) => self.fill(bytes)?,
-            Stop::System(at) => self.system(bytes, at)?,
+            Stop::Incomplete(_) => self.fill(buffer)?,
+            Stop::System(at) => self.system(buffer, at)?,
             Stop::End(_) => self.done = true,
         }
         Ok(None)
@@ -379,18 +381,20 @@ impl<R: Read> Splitter<R> {
 
     /// Takes in what stands at `at` and is not a record: a version marker, a symbol table, the start
     /// or the end of a list, or a value that only looked like one of those.
-    fn system(&mut self, bytes: &mut Vec<u8>, at: usize) -> Result<()> {
+    fn system(&mut self, buffer: &mut Buffer, at: usize) -> Result<()> {
+        let bytes = &buffer.bytes[..buffer.filled];
         let taken = match self.encoding {
             Some(Encoding::Binary) => self.system_binary(bytes, at),
             _ => self.system_text(bytes, at),
         };
         match taken {
             Ok(end) => {
-                bytes.drain(..end);
+                buffer.bytes.copy_within(end..buffer.filled, 0);
+                buffer.filled -= end;
                 self.base += end as u64;
                 Ok(())
             }
-            Err(error) if error.is_incomplete() => self.fill(bytes),
+            Err(error) if error.is_incomplete() => self.fill(buffer),
             Err(error) => Err(error),
         }
     }
@@ -446,28 +450,46 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Reads more bytes behind those in `bytes`.
-    fn fill(&mut self, bytes: &mut Vec<u8>) -> Result<()> {
-        let filled = bytes.len();
+    /// Reads more bytes behind those in the buffer.
+    fn fill(&mut self, buffer: &mut Buffer) -> Result<()> {
+        let filled = buffer.filled;
         if filled >= self.limits.value_size && filled > self.block_size {
             let allowed = self.limits.value_size;
             return Err(Error::limit(0, format!("a value is larger than {allowed} bytes")));
         }
         let wanted = if filled < self.block_size { self.block_size } else { filled * 2 };
-        let mut end = filled;
-        bytes.resize(wanted, 0);
-        while end < wanted && !self.last {
-            match self.source.read(&mut bytes[end..]) {
+        if buffer.bytes.len() < wanted {
+            buffer.bytes.resize(wanted, 0);
+        }
+        while buffer.filled < wanted && !self.last {
+            match self.source.read(&mut buffer.bytes[buffer.filled..wanted]) {
                 Ok(read) => {
-                    end += read;
+                    buffer.filled += read;
                     self.last = read == 0;
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        bytes.truncate(end);
         Ok(())
+    }
+}
+
+/// Bytes being scanned: the first `filled` of them. What lies behind is an older block's and spares
+/// us making memory ready again.
+struct Buffer {
+    bytes: Vec<u8>,
+    filled: usize,
+}
+
+impl Buffer {
+    fn append(&mut self, more: &[u8]) {
+        let end = self.filled + more.len();
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        self.bytes[self.filled..end].copy_from_slice(more);
+        self.filled = end;
     }
 }
 

@@ -102,6 +102,7 @@ impl<'a> Cursor<'a> {
         let nibble = byte & 15;
         let length = match nibble {
             0..=13 if kind != Kind::Bool && byte != 0xd1 => usize::from(nibble),
+            14 if kind != Kind::Bool && kind != Kind::Reserved => self.var_uint()?,
             _ => self.long_length(start, kind, nibble)?,
         };
         let end = self.at.saturating_add(length);

@@ -27,7 +27,7 @@ pub(super) fn parity(mut bits: u64) -> u64 {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(crate) use x86::{Avx2, Sse2, has_avx2, plain_prefix};
+pub(crate) use x86::{Avx2, Sse2, has_avx2, plain_prefix, token_end};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
@@ -127,6 +127,30 @@ mod x86 {
             && std::arch::is_x86_feature_detected!("lzcnt")
     }
 
+    /// Of sixteen bytes: those that a bare token cannot go on with.
+    #[inline(always)]
+    pub(crate) fn token_end(chunk: &[u8; 16], colon: bool) -> u32 {
+        // SAFETY: SSE2 is part of x86-64; the unaligned load covers exactly the 16 bytes of `chunk`.
+        unsafe {
+            let lane = _mm_loadu_si128(chunk.as_ptr().cast::<__m128i>());
+            let equal = |byte: u8| _mm_cmpeq_epi8(lane, _mm_set1_epi8(byte as i8));
+            // Setting bit 5 makes one of `[` and `{`, and one of `]` and `}`.
+            let folded = _mm_or_si128(lane, _mm_set1_epi8(0x20));
+            let brackets = _mm_or_si128(
+                _mm_cmpeq_epi8(folded, _mm_set1_epi8(b'{' as i8)),
+                _mm_cmpeq_epi8(folded, _mm_set1_epi8(b'}' as i8)),
+            );
+            let quotes = _mm_or_si128(equal(b'"'), equal(b'\''));
+            let round = _mm_or_si128(equal(b'('), equal(b')'));
+            let marks = _mm_or_si128(equal(b','), equal(b'/'));
+            // Bytes beyond ASCII are negative, so they are below too.
+            let below = _mm_cmplt_epi8(lane, _mm_set1_epi8(0x21));
+            let colon = if colon { equal(b':') } else { below };
+            let some = _mm_or_si128(_mm_or_si128(brackets, quotes), _mm_or_si128(round, marks));
+            _mm_movemask_epi8(_mm_or_si128(some, _mm_or_si128(below, colon))) as u32
+        }
+    }
+
     /// Of sixteen bytes: those that end a run of plain text, and those beyond ASCII.
     #[inline(always)]
     pub(crate) fn plain_prefix(chunk: &[u8; 16], quote: u8) -> (u32, u32) {
@@ -171,6 +195,13 @@ impl Lanes for Scalar {
     fn equal_folded(self, byte: u8) -> u64 {
         self.mask(|b| b | 0x20 == byte)
     }
+}
+
+/// The twin of the vector body.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn token_end(chunk: &[u8; 16], colon: bool) -> u32 {
+    let ends = |byte: &u8| super::plain::is_token_end(*byte, colon);
+    chunk.iter().enumerate().fold(0, |mask, (at, byte)| mask | u32::from(ends(byte)) << at)
 }
 
 /// The twin of the vector body.

@@ -8,5 +8,6 @@ mod lanes;
 mod plain;
 mod structure;
 
-pub(crate) use plain::plain_run;
+pub(crate) use lanes::token_end;
+pub(crate) use plain::{is_token_end, plain_run};
 pub(crate) use structure::{Container, skip_container, skip_records};

@@ -32,9 +32,31 @@ fn scalar_run(bytes: &[u8], quote: u8, mut at: usize, mut ascii: bool) -> (usize
     (at, ascii)
 }
 
+/// Whether a bare token (a number, a word, a timestamp) cannot go on with `byte`.
+pub(crate) fn is_token_end(byte: u8, colon: bool) -> bool {
+    matches!(byte, 0..=b' ' | b',' | b'}' | b']' | b')' | b'"' | b'\'' | b'{' | b'[' | b'(' | b'/')
+        || byte >= 0x80
+        || (byte == b':' && colon)
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::lanes::token_end;
     use super::*;
+
+    #[test]
+    fn tokens_end_alike() {
+        for byte in 0..=255u8 {
+            for colon in [false, true] {
+                let mut chunk = *b"0123456789abcdef";
+                chunk[9] = byte;
+                let expected = chunk.iter().enumerate().fold(0, |mask, (at, byte)| {
+                    mask | u32::from(is_token_end(*byte, colon)) << at
+                });
+                assert_eq!(token_end(&chunk, colon), expected, "{byte}");
+            }
+        }
+    }
 
     #[test]
     fn vector_and_scalar_agree() {

@@ -136,7 +136,7 @@ impl StructColumn {
     pub(super) fn push_record(&mut self, element: &Element) -> Result<(), Mismatch> {
         let Value::Struct(fields) = &element.value else {
             let found = element.ion_type().name();
-            return Err(format!("a record is a {found}, not a struct; use records := false"));
+            return Err(format!("a record is of type {found}, not struct; use records := false"));
         };
         let mut seen = 0;
         for (name, element) in fields {

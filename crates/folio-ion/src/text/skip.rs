@@ -6,7 +6,7 @@
 
 use super::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::kernel::{Container, plain_run, skip_container};
+use crate::kernel::{Container, is_token_end, plain_run, skip_container, token_end};
 
 /// The bytes after which a bare token cannot go on.
 pub(crate) fn after_value(byte: u8) -> bool {
@@ -157,23 +157,21 @@ impl Cursor<'_> {
     /// Steps over a number, a keyword, a timestamp or a bare symbol.
     #[inline]
     fn skip_token(&mut self) -> Result<()> {
+        // A colon inside a timestamp belongs to it; one behind a word makes it an annotation.
+        let colon = !self.byte().is_some_and(|byte| byte.is_ascii_digit());
         let rest = self.rest();
-        let ends = |byte: &u8| {
-            after_value(*byte) || matches!(byte, b'"' | b'\'' | b'{' | b'[' | b'(' | 0x0b | 0x0c)
-        };
-        let length = rest.iter().position(|byte| ends(byte) || *byte == b':');
-        match length {
-            // A colon inside a timestamp belongs to it; one before another is an annotation's.
-            Some(length) if rest[length] == b':' && rest.get(length + 1) != Some(&b':') => {
-                if rest.get(length + 1).is_none() {
-                    return Err(self.end());
-                }
-                let tail = rest[length..].iter().position(ends);
-                self.at += length + tail.unwrap_or(rest.len() - length);
+        let mut at = 0;
+        while let Some(chunk) = rest.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
+            let stop = token_end(chunk, colon);
+            if stop != 0 {
+                self.at += at + stop.trailing_zeros() as usize;
+                return Ok(());
             }
-            Some(length) => self.at += length,
-            None => self.at = self.bytes.len(),
+            at += chunk.len();
         }
+        let stops = |byte: &u8| is_token_end(*byte, colon);
+        let end = rest[at..].iter().position(stops);
+        self.at += end.map_or(rest.len(), |end| at + end);
         self.settled()
     }
 }

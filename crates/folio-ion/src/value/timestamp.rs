@@ -81,6 +81,14 @@ impl Timestamp {
         timestamp.checked()
     }
 
+    /// The date and the microseconds of the day of an instant `micros` after the Unix epoch; nothing
+    /// beyond the years 1 to 9999.
+    pub(crate) fn civil(micros: i64) -> Option<((u16, u8, u8), i64)> {
+        let (year, month, day) = civil_from_days(micros.div_euclid(MICROS_PER_DAY));
+        let year = u16::try_from(year).ok().filter(|year| (1..=9999).contains(year))?;
+        Some(((year, month, day), micros.rem_euclid(MICROS_PER_DAY)))
+    }
+
     /// The same UTC fields with an offset that nobody knows.
     #[must_use]
     pub fn with_unknown_offset(self) -> Timestamp {

@@ -53,6 +53,35 @@ pub(super) fn push_decimal(out: &mut Vec<u8>, units: i64, scale: u8) {
     out.insert(out.len() - scale, b'.');
 }
 
+/// Appends `YYYY-MM-DDThh:mm:ss` and as many digits of the fraction as it needs, none, three or six,
+/// from a date and microseconds of the day.
+pub(super) fn push_time(out: &mut Vec<u8>, (year, month, day): (u16, u8, u8), micros: i64) {
+    let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
+    let mut text = *b"0000-00-00T00:00:00.000000";
+    let fields = [
+        (0, year / 100),
+        (2, year % 100),
+        (5, u16::from(month)),
+        (8, u16::from(day)),
+        (11, (seconds / 3_600) as u16),
+        (14, (seconds / 60 % 60) as u16),
+        (17, (seconds % 60) as u16),
+        (20, (fraction / 10_000) as u16),
+        (22, (fraction / 100 % 100) as u16),
+        (24, (fraction % 100) as u16),
+    ];
+    for (at, value) in fields {
+        let pair = usize::from(value) * 2;
+        text[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
+    }
+    let length = match fraction {
+        0 => 19,
+        _ if fraction % 1_000 == 0 => 23,
+        _ => 26,
+    };
+    out.extend_from_slice(&text[..length]);
+}
+
 /// Appends `value` the shortest way that reads back as the same float, always with an exponent,
 /// which is what makes it a float and not a decimal.
 pub(super) fn push_float(out: &mut Vec<u8>, value: f64) {

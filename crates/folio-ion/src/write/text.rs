@@ -1,6 +1,6 @@
 //! Text Ion out.
 
-use super::number::{push_base64, push_decimal, push_float, push_i64};
+use super::number::{push_base64, push_decimal, push_float, push_i64, push_time};
 use super::{Container, ValueWriter};
 use crate::symbol::Symbol;
 use crate::text::{is_identifier_part, is_identifier_start};
@@ -195,6 +195,14 @@ impl ValueWriter for TextWriter {
     fn timestamp(&mut self, value: &Timestamp) {
         self.before();
         self.out.extend_from_slice(value.to_string().as_bytes());
+    }
+
+    fn timestamp_micros(&mut self, micros: i64, zoned: bool) -> bool {
+        let Some((date, time)) = Timestamp::civil(micros) else { return false };
+        self.before();
+        push_time(&mut self.out, date, time);
+        self.out.extend_from_slice(if zoned { b"Z" } else { b"-00:00" });
+        true
     }
 
     fn symbol(&mut self, value: &Symbol) {
