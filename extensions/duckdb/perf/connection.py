@@ -5,7 +5,9 @@ import pathlib
 
 import duckdb
 
-EXTENSION = pathlib.Path(os.environ.get("ION_EXTENSION", "build/ion.duckdb_extension")).resolve()
+EXTENSION = pathlib.Path(
+    os.environ.get("ION_EXTENSION", pathlib.Path(__file__).parent.parent / "build/ion.duckdb_extension")
+).resolve()
 
 
 def connect(threads=None):
