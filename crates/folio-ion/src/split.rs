@@ -54,6 +54,8 @@ pub struct Splitter<R> {
     starved: bool,
     /// Where records end that were found line by line.
     ends: Vec<u32>,
+    /// Symbols copied for the sake of blocks that hold an older table.
+    copied: usize,
     /// Values to step over before records are looked for line by line again.
     detour: u32,
 }
@@ -61,6 +63,9 @@ pub struct Splitter<R> {
 /// After a stretch of lines that is shorter than this, the next few values are taken one by one.
 const SHORT_STRETCH: usize = 4;
 const DETOUR: u32 = 64;
+
+/// How many full symbol tables a stream may make us copy.
+const COPIES: usize = 256;
 
 /// Where a scan over the buffer stopped.
 enum Stop {
@@ -91,6 +96,7 @@ impl<R: Read> Splitter<R> {
             list: None,
             starved: false,
             ends: Vec::new(),
+            copied: 0,
             detour: 0,
         }
     }
@@ -433,6 +439,18 @@ impl<R: Read> Splitter<R> {
         Ok(cursor.at)
     }
 
+    /// Books the copy that appending to a table takes while a block still holds it, so that a file
+    /// of tiny appends to a huge table cannot take forever.
+    fn charge(&mut self, at: usize) -> Result<()> {
+        if Arc::strong_count(&self.symbols) > 1 {
+            self.copied = self.copied.saturating_add(self.symbols.len());
+        }
+        match self.copied > self.limits.symbol_count.saturating_mul(COPIES) {
+            true => Err(Error::limit(at, "symbol tables are appended to too often")),
+            false => Ok(()),
+        }
+    }
+
     fn define(&mut self, found: TopLevel, at: usize) -> Result<()> {
         match found {
             TopLevel::End => Ok(()),
@@ -441,6 +459,7 @@ impl<R: Read> Splitter<R> {
                 Ok(())
             }
             TopLevel::Element(element) if SymbolTable::is_definition(&element) => {
+                self.charge(at)?;
                 let current = std::mem::replace(&mut self.symbols, SymbolTable::system());
                 let defined = SymbolTable::define(current, &element, &self.catalog, &self.limits);
                 self.symbols = defined.map_err(|error| error.shifted(at as u64))?;

@@ -99,7 +99,7 @@ impl StructColumn {
         context: Context<'_>,
         depth: usize,
     ) -> Result<()> {
-        let mut seen = 0;
+        let (mut seen, mut taken) = (0, 0);
         let wanted = self.fields.len();
         while seen < wanted && cursor.at < end {
             let start = cursor.at;
@@ -113,12 +113,14 @@ impl StructColumn {
                 continue;
             }
             let index = target as usize - 1;
-            if self.fields[index].len() != self.rows {
+            if !self.is_open(index, &mut taken) {
                 cursor.at = cursor.header(end)?.end;
                 continue;
             }
             match self.fields[index].read_binary(cursor, end, context, depth) {
-                Ok(read) => seen += usize::from(read),
+                Ok(true) => seen += 1,
+                // Padding; the field may still come.
+                Ok(false) => taken &= !1u64.checked_shl(index as u32).unwrap_or(0),
                 Err(error) => return Err(self.blame(index, error)),
             }
         }
@@ -225,7 +227,10 @@ impl Column {
         match (&mut self.data, &self.column_type, header.kind) {
             (Data::Int(values), Type::Int(bits), Kind::PositiveInt | Kind::NegativeInt) => {
                 let value = small_int(content, header.kind, bytes, at)?;
-                values.push(Some(value).filter(|value| fits_signed(*value, *bits))?);
+                if !fits_signed(value, *bits) {
+                    return None;
+                }
+                values.push(value);
             }
             (Data::Float(values), _, Kind::Float) => {
                 values.push(f64::from_be_bytes(content.try_into().ok()?));
@@ -269,6 +274,16 @@ fn small_int(content: &[u8], kind: Kind, bytes: &[u8], at: usize) -> Option<i64>
     }
 }
 
+const POWERS: [i64; 19] = {
+    let mut powers = [1; 19];
+    let mut index = 1;
+    while index < powers.len() {
+        powers[index] = powers[index - 1] * 10;
+        index += 1;
+    }
+    powers
+};
+
 /// A decimal of up to seven bytes with a one-byte exponent, in units of `10^-scale`.
 #[inline(always)]
 fn small_decimal(content: &[u8], scale: u8) -> Option<i64> {
@@ -285,7 +300,7 @@ fn small_decimal(content: &[u8], scale: u8) -> Option<i64> {
         value = value << 8 | i64::from(byte);
     }
     let negative = coefficient.first().is_some_and(|byte| byte & 0x80 != 0);
-    let units = value.checked_mul(10i64.checked_pow(shift)?)?;
+    let units = value.checked_mul(*POWERS.get(shift as usize)?)?;
     Some(if negative { -units } else { units })
 }
 

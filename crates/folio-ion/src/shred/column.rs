@@ -188,6 +188,19 @@ impl StructColumn {
         }
     }
 
+    /// Whether the row at hand has no value for `field` yet; `taken` has a bit for each of the first
+    /// 64 fields, which is quicker to ask than their columns.
+    #[inline(always)]
+    pub(super) fn is_open(&self, field: usize, taken: &mut u64) -> bool {
+        if field >= 64 {
+            return self.fields[field].len() == self.rows;
+        }
+        let bit = 1u64 << field;
+        let open = *taken & bit == 0;
+        *taken |= bit;
+        open
+    }
+
     /// Ends a row: fields that it did not have are null in it.
     #[inline(always)]
     pub(super) fn finish_row(&mut self, seen: usize) {

@@ -4,6 +4,7 @@ use super::column::{Column, Data, ListEntry, StructColumn};
 use super::schema::Type;
 use crate::value::{Element, Precision, Value};
 use crate::write;
+use std::collections::HashSet;
 
 /// Why a value does not fit, as a sentence.
 type Mismatch = String;
@@ -102,9 +103,10 @@ impl Column {
             (Data::Struct(fields), Value::Struct(_)) => fields.push_record(element)?,
             (Data::Map(entries, map), Value::Struct(fields)) => {
                 let offset = map.keys.len();
+                let mut taken = HashSet::new();
                 for (name, element) in fields {
                     let name = name.text().ok_or_else(wrong)?;
-                    if map.keys.has_text(offset, name) {
+                    if !taken.insert(name) {
                         continue;
                     }
                     map.values.push(element)?;
@@ -116,12 +118,6 @@ impl Column {
             _ => return Err(wrong()),
         }
         Ok(())
-    }
-
-    /// Whether a map's keys from `offset` on have `name`; maps are small or sorted elsewhere.
-    fn has_text(&self, offset: usize, name: &str) -> bool {
-        let Data::Text(text) = &self.data else { return false };
-        (offset..text.views().len()).any(|index| text.get(index) == name.as_bytes())
     }
 
     fn push_text(&mut self, value: &str) {

@@ -145,7 +145,7 @@ impl StructColumn {
         depth: usize,
     ) -> Result<bool> {
         cursor.at += 1;
-        let mut seen = 0;
+        let (mut seen, mut taken) = (0, 0);
         let mut slot = 0;
         let wanted = self.fields.len();
         if wanted == 0 {
@@ -165,7 +165,7 @@ impl StructColumn {
             };
             cursor.space()?;
             match target {
-                Some(index) if self.fields[index].len() == self.rows => {
+                Some(index) if self.is_open(index, &mut taken) => {
                     let read = self.fields[index].read_text(cursor, context, depth);
                     read.map_err(|error| self.blame(index, error))?;
                     seen += 1;

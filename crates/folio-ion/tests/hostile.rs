@@ -1,0 +1,132 @@
+//! Inputs that promise much and hold little: each ends in an error, quickly, in bounded memory.
+
+use folio_ion::shred::{Batch, Inference, Layout, Rules, Type};
+use folio_ion::{ErrorKind, Format, Limits, Reader, Splitter, read_all};
+use std::time::{Duration, Instant};
+
+/// Reads `bytes` as a tree and as columns; the tree's error.
+fn refuse(bytes: &[u8]) -> folio_ion::Error {
+    let start = Instant::now();
+    let error = read_all(bytes).expect_err("a hostile input is refused");
+    let _ = scan(bytes);
+    assert!(start.elapsed() < Duration::from_secs(10), "took {:?}", start.elapsed());
+    error
+}
+
+fn scan(bytes: &[u8]) -> folio_ion::Result<u64> {
+    let mut splitter = Splitter::new(bytes, 1 << 16, Format::Auto, Limits::default());
+    let mut inference = Inference::new();
+    let mut rows = 0;
+    while let Some(block) = splitter.next_block(Vec::new())? {
+        let (_, observed) = inference.observe_block(&block, u64::MAX, &Limits::default());
+        observed?;
+        for layout in [inference.layout(&Rules::default()), Layout::Values(Type::Json)] {
+            let mut batch = Batch::new(&layout, Limits::default());
+            let mut at = block.start;
+            while at < block.bytes.len() {
+                batch.clear();
+                batch.read(&block, &mut at, 2_048)?;
+            }
+        }
+        rows += block.row_count;
+    }
+    Ok(rows)
+}
+
+#[test]
+fn depth() {
+    for (open, close) in [("[", "]"), ("(", ")"), ("{a:", "}")] {
+        let text = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
+        assert_eq!(refuse(text.as_bytes()).kind(), ErrorKind::Limit);
+        assert_eq!(refuse(open.repeat(1_000_000).as_bytes()).kind(), ErrorKind::Limit);
+    }
+    let mut bytes = vec![0x20];
+    for _ in 0..5_000 {
+        let mut outer = vec![0xbe];
+        let length = bytes.len();
+        outer.extend([(length >> 14) as u8 & 0x7f, (length >> 7) as u8 & 0x7f, length as u8 | 0x80]);
+        outer.append(&mut bytes);
+        bytes = outer;
+    }
+    let stream = [&folio_ion::VERSION_MARKER[..], &bytes].concat();
+    assert_eq!(refuse(&stream).kind(), ErrorKind::Limit);
+}
+
+#[test]
+fn annotations_and_comments_do_not_nest() {
+    assert_eq!(refuse("a::".repeat(300_000).as_bytes()).kind(), ErrorKind::Syntax);
+    assert_eq!(refuse("/*".repeat(300_000).as_bytes()).kind(), ErrorKind::Syntax);
+    assert_eq!(refuse("'''".repeat(300_001).as_bytes()).kind(), ErrorKind::Syntax);
+}
+
+#[test]
+fn symbols() {
+    let import = r#"$ion_symbol_table::{imports:[{name:"x",version:1,max_id:2000000000}]} $10"#;
+    assert_eq!(refuse(import.as_bytes()).kind(), ErrorKind::Limit);
+    let negative = r#"$ion_symbol_table::{imports:[{name:"x",version:1,max_id:-1}]} $10"#;
+    assert_eq!(refuse(negative.as_bytes()).kind(), ErrorKind::Syntax);
+    assert_eq!(refuse(b"$18446744073709551617").kind(), ErrorKind::Symbol);
+    let append = r#"$ion_symbol_table::{imports:$ion_symbol_table,symbols:["a","b","c","d"]}"#;
+    let mut text = append.repeat(20_000);
+    text.push_str("$80010");
+    assert_eq!(refuse(text.as_bytes()).kind(), ErrorKind::Symbol);
+}
+
+#[test]
+fn many_appends_between_records_stay_within_bounds() {
+    let start = Instant::now();
+    let mut text = r#"$ion_symbol_table::{imports:[{name:"x",version:1,max_id:1000000}]}"#.to_owned();
+    for _ in 0..2_000 {
+        text.push_str(r#"$ion_symbol_table::{imports:$ion_symbol_table,symbols:["a"]}{a:1}"#);
+    }
+    let error = scan(text.as_bytes()).expect_err("more copies than a stream may cost");
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    assert!(start.elapsed() < Duration::from_secs(20), "took {:?}", start.elapsed());
+}
+
+#[test]
+fn numbers() {
+    assert_eq!(refuse(b"1d99999999999999999999").kind(), ErrorKind::Limit);
+    assert_eq!(refuse(b"1d-2000000").kind(), ErrorKind::Limit);
+    assert_eq!(refuse("9".repeat(1_000_000).as_bytes()).kind(), ErrorKind::Limit);
+    assert_eq!(refuse(format!("0x{}", "f".repeat(1_000_000)).as_bytes()).kind(), ErrorKind::Limit);
+    let long = format!("2024-01-01T00:00:00.{}Z", "0".repeat(1_000_000));
+    assert_eq!(refuse(long.as_bytes()).kind(), ErrorKind::Limit);
+    // An exponent no float has is an infinity or a zero, and costs nothing.
+    assert!(read_all(b"1e999999999999 1e-999999999999").is_ok());
+}
+
+#[test]
+fn lengths() {
+    let marker = &folio_ion::VERSION_MARKER[..];
+    for tail in [
+        &[0x8e, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0xff][..],
+        &[0xbe, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xff],
+        &[0xde, 0x0f, 0xff],
+        &[0x0e, 0x7f, 0x7f, 0x7f, 0xff],
+        &[0xee, 0xff, 0x81],
+        &[0xb3, 0x8e, 0xff, 0x00],
+    ] {
+        refuse(&[marker, tail].concat());
+    }
+}
+
+#[test]
+fn a_value_beyond_the_limit_is_refused_before_it_is_whole() {
+    let limits = Limits { value_size: 1 << 20, ..Limits::default() };
+    let endless = std::io::Read::chain(&b"{a:\""[..], std::io::repeat(b'x'));
+    let error = Reader::new(endless).with_limits(limits).read().expect_err("too large");
+    assert_eq!(error.kind(), ErrorKind::Limit);
+    let endless = std::io::Read::chain(&b"{a:\""[..], std::io::repeat(b'x'));
+    let mut splitter = Splitter::new(endless, 1 << 16, Format::Auto, limits);
+    assert_eq!(splitter.next_block(Vec::new()).expect_err("too large").kind(), ErrorKind::Limit);
+}
+
+#[test]
+fn a_map_of_many_names_takes_linear_time() {
+    let fields: Vec<String> = (0..200_000).map(|index| format!("k{index}:1")).collect();
+    let text = format!("{{m:{{{}}}}}\n", fields.join(","));
+    let start = Instant::now();
+    assert_eq!(scan(text.as_bytes()).expect("valid"), 1);
+    assert!(start.elapsed() < Duration::from_secs(10), "took {:?}", start.elapsed());
+}
