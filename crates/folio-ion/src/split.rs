@@ -172,7 +172,9 @@ impl<R: Read> Splitter<R> {
             };
             self.rows += count;
             self.base += end as u64;
-            self.starved = matches!(stop, Stop::Incomplete(_)) && !self.last && self.carry.len() < self.block_size;
+            self.starved = matches!(stop, Stop::Incomplete(_))
+                && !self.last
+                && self.carry.len() < self.block_size;
             // An incomplete scan goes on behind the block; so does one stopped by a symbol table.
             return Ok(Some(block));
         }

@@ -10,9 +10,10 @@ use folio_ion::{Element, Symbol, Value, read_all, write};
 use std::path::{Path, PathBuf};
 
 /// Files we are known to judge otherwise, with the reason.
-const SKIPPED: [(&str, &str); 1] = [
-    ("good/utf16.ion", "text Ion in UTF-16; readers here take UTF-8, as the specification recommends"),
-];
+const SKIPPED: [(&str, &str); 1] = [(
+    "good/utf16.ion",
+    "text Ion in UTF-16; readers here take UTF-8, as the specification recommends",
+)];
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
@@ -29,13 +30,15 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 fn check_good(name: &str, bytes: &[u8]) -> Result<(), String> {
     let values = read_all(bytes).map_err(|error| format!("refused: {error}"))?;
     let text: Vec<String> = values.iter().map(write::to_text).collect();
-    let again = read_all(text.join("\n").as_bytes()).map_err(|error| format!("own text: {error}"))?;
+    let again =
+        read_all(text.join("\n").as_bytes()).map_err(|error| format!("own text: {error}"))?;
     // Symbols whose table is not at hand lose the place of their text on the way.
     let known = !text.iter().any(|text| text.contains("$0"));
     if known && again != values {
         return Err("text does not come back equal".to_owned());
     }
-    let binary = read_all(&write::to_binary(&values)).map_err(|error| format!("own binary: {error}"))?;
+    let binary =
+        read_all(&write::to_binary(&values)).map_err(|error| format!("own binary: {error}"))?;
     if known && binary != values {
         return Err("binary does not come back equal".to_owned());
     }
@@ -48,14 +51,17 @@ fn check_good(name: &str, bytes: &[u8]) -> Result<(), String> {
 
 fn groups(values: &[Element], equal: bool) -> Result<(), String> {
     for group in values {
-        let embedded = group.annotations.first().and_then(Symbol::text) == Some("embedded_documents");
+        let embedded =
+            group.annotations.first().and_then(Symbol::text) == Some("embedded_documents");
         let elements = group.elements().unwrap_or_default();
         let members: Vec<Vec<Element>> = match embedded {
             false => elements.iter().map(|element| vec![element.clone()]).collect(),
             true => elements
                 .iter()
                 .map(|element| match &element.value {
-                    Value::String(text) => read_all(text.as_bytes()).map_err(|error| error.to_string()),
+                    Value::String(text) => {
+                        read_all(text.as_bytes()).map_err(|error| error.to_string())
+                    }
                     _ => Err("an embedded document is not a string".to_owned()),
                 })
                 .collect::<Result<_, _>>()?,
@@ -63,7 +69,10 @@ fn groups(values: &[Element], equal: bool) -> Result<(), String> {
         for (index, one) in members.iter().enumerate() {
             for (other_index, other) in members.iter().enumerate().skip(index + 1) {
                 if (one == other) != equal {
-                    return Err(format!("elements {index} and {other_index} of {}", write::to_text(group)));
+                    return Err(format!(
+                        "elements {index} and {other_index} of {}",
+                        write::to_text(group)
+                    ));
                 }
             }
         }

@@ -44,7 +44,11 @@ fn depth() {
     for _ in 0..5_000 {
         let mut outer = vec![0xbe];
         let length = bytes.len();
-        outer.extend([(length >> 14) as u8 & 0x7f, (length >> 7) as u8 & 0x7f, length as u8 | 0x80]);
+        outer.extend([
+            (length >> 14) as u8 & 0x7f,
+            (length >> 7) as u8 & 0x7f,
+            length as u8 | 0x80,
+        ]);
         outer.append(&mut bytes);
         bytes = outer;
     }
@@ -75,7 +79,8 @@ fn symbols() {
 #[test]
 fn many_appends_between_records_stay_within_bounds() {
     let start = Instant::now();
-    let mut text = r#"$ion_symbol_table::{imports:[{name:"x",version:1,max_id:1000000}]}"#.to_owned();
+    let mut text =
+        r#"$ion_symbol_table::{imports:[{name:"x",version:1,max_id:1000000}]}"#.to_owned();
     for _ in 0..2_000 {
         text.push_str(r#"$ion_symbol_table::{imports:$ion_symbol_table,symbols:["a"]}{a:1}"#);
     }

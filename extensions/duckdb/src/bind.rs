@@ -127,7 +127,9 @@ fn sample(
     let mut splitter = Splitter::new(source, SAMPLE_BLOCK, options.format, options.limits);
     let mut bytes = Vec::new();
     while *left > 0 {
-        let block = splitter.next_block(bytes).map_err(|error| locate(path, splitter.row_count(), &error))?;
+        let block = splitter
+            .next_block(bytes)
+            .map_err(|error| locate(path, splitter.row_count(), &error))?;
         let Some(block) = block else { break };
         let (rows, result) = inference.observe_block(&block, *left, &options.limits);
         *left -= rows;
@@ -167,12 +169,16 @@ fn outputs(
     }
     if options.hive_partitioning {
         let names = partitions(&files[0]).map(|(name, _)| name.to_owned());
-        let new = |name: &String| outputs.iter().all(|(known, _)| !known.eq_ignore_ascii_case(name));
+        let new =
+            |name: &String| outputs.iter().all(|(known, _)| !known.eq_ignore_ascii_case(name));
         let names: Vec<String> = names.filter(new).collect();
         outputs.extend(names.into_iter().map(|name| (name.clone(), Output::Partition(name))));
     }
     if outputs.is_empty() {
-        return Err(format!("\"{}\" has no records to take columns from; name them with columns", files[0]));
+        return Err(format!(
+            "\"{}\" has no records to take columns from; name them with columns",
+            files[0]
+        ));
     }
     Ok(distinct(outputs))
 }
@@ -222,4 +228,3 @@ fn retimed(found: Type, wanted: &Type) -> Type {
         other => other,
     }
 }
-

@@ -40,7 +40,9 @@ fn composed(column_type: &Type) -> LogicalType {
     // SAFETY: DuckDB copies the types and names it is given; ours are released here.
     let made = unsafe {
         match column_type {
-            Type::Decimal { precision, scale } => duckdb::duckdb_create_decimal_type(*precision, *scale),
+            Type::Decimal { precision, scale } => {
+                duckdb::duckdb_create_decimal_type(*precision, *scale)
+            }
             Type::List(child) => duckdb::duckdb_create_list_type(logical_type(child).0),
             Type::Map(value) => {
                 let key = LogicalType::simple(duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR);

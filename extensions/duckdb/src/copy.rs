@@ -53,7 +53,8 @@ unsafe extern "C" fn bind(info: duckdb::duckdb_copy_function_bind_info) {
         unsafe {
             let count = duckdb::duckdb_copy_function_bind_get_column_count(info);
             let shape = |index| {
-                let column_type = LogicalType(duckdb::duckdb_copy_function_bind_get_column_type(info, index));
+                let column_type =
+                    LogicalType(duckdb::duckdb_copy_function_bind_get_column_type(info, index));
                 Shape::of(column_type.0)
             };
             let shapes = (0..count).map(shape).collect::<Result<Vec<_>, _>>()?;
@@ -76,13 +77,17 @@ fn names_for(names: Option<Vec<String>>, shapes: &[Shape]) -> Result<Names, Stri
         (Some(names), shapes) if names.len() == shapes.len() => {
             Ok(Names::Columns(names.iter().map(|name| Symbol::from(name.as_str())).collect()))
         }
-        (Some(names), shapes) => {
-            Err(format!("option COLUMNS names {} columns, the query has {}", names.len(), shapes.len()))
-        }
+        (Some(names), shapes) => Err(format!(
+            "option COLUMNS names {} columns, the query has {}",
+            names.len(),
+            shapes.len()
+        )),
         (None, [Shape::Struct(_)]) => Ok(Names::Record),
-        (None, _) => Err("this DuckDB interface hides column names from COPY: add COLUMNS ['a', 'b', …], \
+        (None, _) => {
+            Err("this DuckDB interface hides column names from COPY: add COLUMNS ['a', 'b', …], \
                           or select one struct, COPY (SELECT {a: a, b: b} FROM …) TO …"
-            .to_owned()),
+                .to_owned())
+        }
     }
 }
 
@@ -102,11 +107,16 @@ fn read_options(options: Option<&HostValue>) -> Result<(RowFormat, Option<Vec<St
             "array" => format.array = flag()?,
             "pretty" => format.pretty = flag()?,
             "compression" => {
-                format.compression = Compression::parse(texts.first().map_or("auto", String::as_str))?;
+                format.compression =
+                    Compression::parse(texts.first().map_or("auto", String::as_str))?;
             }
             "columns" => names = Some(texts),
             "format" => {}
-            _ => return Err(format!("option {name} is not known; use BINARY, ARRAY, PRETTY, COMPRESSION or COLUMNS")),
+            _ => {
+                return Err(format!(
+                    "option {name} is not known; use BINARY, ARRAY, PRETTY, COMPRESSION or COLUMNS"
+                ));
+            }
         }
     }
     Ok((format, names))
@@ -117,7 +127,8 @@ unsafe extern "C" fn open(info: duckdb::duckdb_copy_function_global_init_info) {
         // SAFETY: `info` is valid during the call; the bind data is a `Target`; the path lives as
         // long as the call.
         unsafe {
-            let target = &*duckdb::duckdb_copy_function_global_init_get_bind_data(info).cast::<Target>();
+            let target =
+                &*duckdb::duckdb_copy_function_global_init_get_bind_data(info).cast::<Target>();
             let path = CStr::from_ptr(duckdb::duckdb_copy_function_global_init_get_file_path(info));
             let path = path.to_string_lossy();
             let mut context = duckdb::duckdb_copy_function_global_init_get_client_context(info);
@@ -125,17 +136,26 @@ unsafe extern "C" fn open(info: duckdb::duckdb_copy_function_global_init_info) {
             duckdb::duckdb_destroy_client_context(&mut context);
             let writer = RowWriter::new(system.create(&path)?, &path, &target.format)?;
             let state: *mut _ = into_host::<Open>(Mutex::new(Some(writer)));
-            duckdb::duckdb_copy_function_global_init_set_global_state(info, state, Some(drop_box::<Open>));
+            duckdb::duckdb_copy_function_global_init_set_global_state(
+                info,
+                state,
+                Some(drop_box::<Open>),
+            );
         }
         Ok(())
     });
     if let Err(message) = opened {
         // SAFETY: as in `bind`.
-        unsafe { duckdb::duckdb_copy_function_global_init_set_error(info, c_string(&message).as_ptr()) }
+        unsafe {
+            duckdb::duckdb_copy_function_global_init_set_error(info, c_string(&message).as_ptr())
+        }
     }
 }
 
-unsafe extern "C" fn sink(info: duckdb::duckdb_copy_function_sink_info, chunk: duckdb::duckdb_data_chunk) {
+unsafe extern "C" fn sink(
+    info: duckdb::duckdb_copy_function_sink_info,
+    chunk: duckdb::duckdb_data_chunk,
+) {
     let written = guard(|| {
         // SAFETY: the state was set by `open`; the chunk has the columns that were bound.
         unsafe {
@@ -160,12 +180,16 @@ unsafe extern "C" fn sink(info: duckdb::duckdb_copy_function_sink_info, chunk: d
 unsafe extern "C" fn finalize(info: duckdb::duckdb_copy_function_finalize_info) {
     let finished = guard(|| {
         // SAFETY: the state was set by `open`.
-        let state = unsafe { &*duckdb::duckdb_copy_function_finalize_get_global_state(info).cast::<Open>() };
+        let state = unsafe {
+            &*duckdb::duckdb_copy_function_finalize_get_global_state(info).cast::<Open>()
+        };
         let writer = state.lock().unwrap_or_else(PoisonError::into_inner).take();
         writer.map_or(Ok(()), RowWriter::finish)
     });
     if let Err(message) = finished {
         // SAFETY: as in `bind`.
-        unsafe { duckdb::duckdb_copy_function_finalize_set_error(info, c_string(&message).as_ptr()) }
+        unsafe {
+            duckdb::duckdb_copy_function_finalize_set_error(info, c_string(&message).as_ptr())
+        }
     }
 }

@@ -110,8 +110,12 @@ unsafe fn emit_decimals(values: &[i64], column_type: &Type, vector: duckdb::duck
     // SAFETY: the caller's promise.
     unsafe {
         match column_type {
-            Type::Decimal { precision: 0..=4, .. } => convert(values, vector, |value| *value as i16),
-            Type::Decimal { precision: 5..=9, .. } => convert(values, vector, |value| *value as i32),
+            Type::Decimal { precision: 0..=4, .. } => {
+                convert(values, vector, |value| *value as i16)
+            }
+            Type::Decimal { precision: 5..=9, .. } => {
+                convert(values, vector, |value| *value as i32)
+            }
             _ => copy(values, vector),
         }
     }
@@ -169,7 +173,9 @@ unsafe fn emit_entries(
         copy(entries, vector);
         let reserved = duckdb::duckdb_list_vector_reserve(vector, count as u64);
         let sized = duckdb::duckdb_list_vector_set_size(vector, count as u64);
-        if reserved != duckdb::duckdb_state_DuckDBSuccess || sized != duckdb::duckdb_state_DuckDBSuccess {
+        if reserved != duckdb::duckdb_state_DuckDBSuccess
+            || sized != duckdb::duckdb_state_DuckDBSuccess
+        {
             return Err(format!("cannot make room for {count} list elements"));
         }
         Ok(duckdb::duckdb_list_vector_get_child(vector))

@@ -49,7 +49,8 @@ impl FileSystem {
             for flag in flags {
                 duckdb::duckdb_file_open_options_set_flag(options, *flag, true);
             }
-            let state = duckdb::duckdb_file_system_open(self.0, name.as_ptr(), options, &mut handle);
+            let state =
+                duckdb::duckdb_file_system_open(self.0, name.as_ptr(), options, &mut handle);
             duckdb::duckdb_destroy_file_open_options(&mut options);
             state
         };
@@ -118,7 +119,8 @@ impl io::Write for File {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let size = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
         // SAFETY: the handle is valid, and the bytes are as many as said.
-        let written = unsafe { duckdb::duckdb_file_handle_write(self.0, bytes.as_ptr().cast(), size) };
+        let written =
+            unsafe { duckdb::duckdb_file_handle_write(self.0, bytes.as_ptr().cast(), size) };
         usize::try_from(written).map_err(|_| self.error())
     }
 
@@ -131,7 +133,8 @@ impl Read for File {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let size = i64::try_from(buffer.len()).unwrap_or(i64::MAX);
         // SAFETY: the handle is valid, and the buffer is as long as said.
-        let read = unsafe { duckdb::duckdb_file_handle_read(self.0, buffer.as_mut_ptr().cast(), size) };
+        let read =
+            unsafe { duckdb::duckdb_file_handle_read(self.0, buffer.as_mut_ptr().cast(), size) };
         usize::try_from(read).map_err(|_| self.error())
     }
 }
@@ -176,7 +179,9 @@ impl Compression {
         let path = path.to_ascii_lowercase();
         match self {
             Compression::Auto if path.ends_with(".gz") => Compression::Gzip,
-            Compression::Auto if path.ends_with(".zst") || path.ends_with(".zstd") => Compression::Zstd,
+            Compression::Auto if path.ends_with(".zst") || path.ends_with(".zstd") => {
+                Compression::Zstd
+            }
             Compression::Auto => Compression::None,
             given => given,
         }

@@ -4,8 +4,8 @@ use crate::guard::guard;
 use crate::host::{LogicalType, c_string};
 use crate::path::Path;
 use crate::vector_value::{Shape, View};
-use folio_ion::write::{BinaryWriter, Layout, TextWriter, to_text};
 use folio_ion::read_all;
+use folio_ion::write::{BinaryWriter, Layout, TextWriter, to_text};
 use libduckdb_sys as duckdb;
 
 const ANY: duckdb::DUCKDB_TYPE = duckdb::DUCKDB_TYPE_DUCKDB_TYPE_ANY;
@@ -13,7 +13,11 @@ const VARCHAR: duckdb::DUCKDB_TYPE = duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR;
 const BLOB: duckdb::DUCKDB_TYPE = duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BLOB;
 const BOOLEAN: duckdb::DUCKDB_TYPE = duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BOOLEAN;
 
-type Callback = unsafe extern "C" fn(duckdb::duckdb_function_info, duckdb::duckdb_data_chunk, duckdb::duckdb_vector);
+type Callback = unsafe extern "C" fn(
+    duckdb::duckdb_function_info,
+    duckdb::duckdb_data_chunk,
+    duckdb::duckdb_vector,
+);
 
 /// Registers all functions.
 ///
@@ -186,7 +190,8 @@ unsafe extern "C" fn ion_extract(
                     continue;
                 }
                 let path = Path::parse(&String::from_utf8_lossy(paths.bytes(row)))?;
-                let values = read_all(view.bytes(row)).map_err(|error| format!("ion_extract: {error}"))?;
+                let values =
+                    read_all(view.bytes(row)).map_err(|error| format!("ion_extract: {error}"))?;
                 match values.first().and_then(|value| path.find(value)) {
                     Some(found) => put(output, row, to_text(found).as_bytes()),
                     None => put_null(output, row),
@@ -201,6 +206,7 @@ unsafe extern "C" fn ion_extract(
 fn check_stream(shape: &Shape) -> Result<(), String> {
     match shape {
         Shape::Text | Shape::Blob | Shape::Null => Ok(()),
-        _ => Err("ion functions read VARCHAR (text Ion) or BLOB (binary Ion); use to_ion first".to_owned()),
+        _ => Err("ion functions read VARCHAR (text Ion) or BLOB (binary Ion); use to_ion first"
+            .to_owned()),
     }
 }

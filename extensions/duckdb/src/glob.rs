@@ -12,7 +12,9 @@ pub(crate) fn is_pattern(path: &str) -> bool {
 /// The local files that `pattern` matches, sorted.
 pub(crate) fn expand(pattern: &str) -> Result<Vec<String>, String> {
     if pattern.contains("://") {
-        return Err(format!("cannot expand \"{pattern}\": patterns work on local files; list the files"));
+        return Err(format!(
+            "cannot expand \"{pattern}\": patterns work on local files; list the files"
+        ));
     }
     let (root, rest) = match pattern.strip_prefix('/') {
         Some(rest) => (PathBuf::from("/"), rest),
@@ -44,7 +46,8 @@ fn walk(folder: &Path, parts: &[&str], found: &mut Vec<String>) {
         return step(&folder.join(part), rest, found);
     }
     for (path, _) in entries(folder) {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let name =
+            path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let hidden = name.starts_with('.') && !part.starts_with('.');
         if !hidden && matches(part.as_bytes(), name.as_bytes()) {
             step(&path, rest, found);
@@ -110,7 +113,9 @@ fn one(pattern: &[u8], byte: u8) -> Option<usize> {
                 _ => (false, set),
             };
             let within = set.contains(&byte)
-                || set.windows(3).any(|range| range[1] == b'-' && (range[0]..=range[2]).contains(&byte));
+                || set
+                    .windows(3)
+                    .any(|range| range[1] == b'-' && (range[0]..=range[2]).contains(&byte));
             (within != negated).then_some(close + 1)
         }
         first => (*first == byte).then_some(1),

@@ -80,7 +80,8 @@ unsafe fn register(
             return Err("no database to register on".to_owned());
         }
         let mut connection = std::ptr::null_mut();
-        if duckdb::duckdb_connect(*database, &mut connection) != duckdb::duckdb_state_DuckDBSuccess {
+        if duckdb::duckdb_connect(*database, &mut connection) != duckdb::duckdb_state_DuckDBSuccess
+        {
             return Err("cannot connect to the database that loads the extension".to_owned());
         }
         let registered = scan::register(connection)

@@ -85,7 +85,9 @@ impl Options {
         for (name, _) in NAMES {
             let key = c_string(name);
             // SAFETY: the caller's promise; the value is ours to release.
-            let value = HostValue::new(unsafe { duckdb::duckdb_bind_get_named_parameter(info, key.as_ptr()) });
+            let value = HostValue::new(unsafe {
+                duckdb::duckdb_bind_get_named_parameter(info, key.as_ptr())
+            });
             let Some(value) = value else { continue };
             if value.is_null() {
                 return Err(format!("option '{name}' is NULL; give it a value or leave it out"));
@@ -93,7 +95,8 @@ impl Options {
             options.set(name, &value)?;
         }
         if options.columns.is_some() && options.rules.records == Some(false) {
-            return Err("option 'columns' names fields of records; remove it or records := false".to_owned());
+            return Err("option 'columns' names fields of records; remove it or records := false"
+                .to_owned());
         }
         Ok(options)
     }
@@ -124,7 +127,8 @@ impl Options {
             "timestamp_type" => self.timestamp_type = Some(timestamp_type(&text)?),
             "decimal_as" => self.rules.decimal = Some(decimal(&text)?),
             "maximum_object_size" => {
-                self.limits.value_size = or_unbounded(name, &text)?.unwrap_or(usize::MAX / 4).max(1);
+                self.limits.value_size =
+                    or_unbounded(name, &text)?.unwrap_or(usize::MAX / 4).max(1);
             }
             _ => return Err(format!("option '{name}' is not known")),
         }
@@ -133,7 +137,10 @@ impl Options {
 }
 
 fn columns(value: &HostValue) -> Result<Vec<Field>, String> {
-    let usage = || "option 'columns' takes a struct of types, such as {id: 'BIGINT', name: 'VARCHAR'}".to_owned();
+    let usage = || {
+        "option 'columns' takes a struct of types, such as {id: 'BIGINT', name: 'VARCHAR'}"
+            .to_owned()
+    };
     if value.type_id() != duckdb::DUCKDB_TYPE_DUCKDB_TYPE_STRUCT {
         return Err(usage());
     }
@@ -186,7 +193,9 @@ fn annotations(text: &str) -> Result<bool, String> {
 fn timestamp_type(text: &str) -> Result<Type, String> {
     match type_name::parse(text) {
         Ok(found @ (Type::Timestamp | Type::UtcTimestamp | Type::Date | Type::String)) => Ok(found),
-        _ => Err(format!("timestamp_type '{text}' is not known; use TIMESTAMPTZ, TIMESTAMP, DATE or VARCHAR")),
+        _ => Err(format!(
+            "timestamp_type '{text}' is not known; use TIMESTAMPTZ, TIMESTAMP, DATE or VARCHAR"
+        )),
     }
 }
 

@@ -44,8 +44,12 @@ enum Sink {
 impl RowWriter {
     pub(crate) fn new(file: File, path: &str, format: &RowFormat) -> Result<RowWriter, String> {
         let sink = match format.compression.of(path) {
-            Compression::Gzip => Sink::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default())),
-            Compression::Zstd => Sink::Zstd(zstd::Encoder::new(file, 0).map_err(|error| error.to_string())?),
+            Compression::Gzip => {
+                Sink::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default()))
+            }
+            Compression::Zstd => {
+                Sink::Zstd(zstd::Encoder::new(file, 0).map_err(|error| error.to_string())?)
+            }
             _ => Sink::Plain(file),
         };
         let mut spelling = match (format.binary, format.pretty) {

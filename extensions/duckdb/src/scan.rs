@@ -12,8 +12,8 @@ use crate::guard::guard;
 use crate::host::{LogicalType, c_string, drop_box, into_host};
 use crate::options::NAMES;
 use crate::profile::{Phase, Profile};
-use folio_ion::shred::{Batch, Block, Field, Layout};
 use folio_ion::Splitter;
+use folio_ion::shred::{Batch, Block, Field, Layout};
 use libduckdb_sys as duckdb;
 use std::io::Read;
 use std::sync::{Mutex, PoisonError};
@@ -63,7 +63,11 @@ pub(crate) unsafe fn register(connection: duckdb::duckdb_connection) -> Result<(
         duckdb::duckdb_table_function_add_parameter(function, any.0);
         for (name, id) in NAMES {
             let value_type = LogicalType::simple(id);
-            duckdb::duckdb_table_function_add_named_parameter(function, c_string(name).as_ptr(), value_type.0);
+            duckdb::duckdb_table_function_add_named_parameter(
+                function,
+                c_string(name).as_ptr(),
+                value_type.0,
+            );
         }
         duckdb::duckdb_table_function_supports_projection_pushdown(function, true);
         duckdb::duckdb_table_function_set_bind(function, Some(bind));
@@ -146,7 +150,8 @@ unsafe extern "C" fn scan(info: duckdb::duckdb_function_info, output: duckdb::du
             if rows > 0 {
                 let Worker { batch, block, .. } = worker;
                 let file = block.as_ref().map_or(0, |(file, _)| *file);
-                scan.profile.time(Phase::Emit, || scan.emit(bound, batch.as_ref(), file, output))?;
+                scan.profile
+                    .time(Phase::Emit, || scan.emit(bound, batch.as_ref(), file, output))?;
             }
             duckdb::duckdb_data_chunk_set_size(output, rows as u64);
         }
@@ -187,7 +192,8 @@ impl Scan {
 
     /// Whether the query only counts rows.
     fn counts_only(&self) -> bool {
-        let needs_values = |output: &Output| matches!(output, Output::Column(_) | Output::Annotations);
+        let needs_values =
+            |output: &Output| matches!(output, Output::Column(_) | Output::Annotations);
         !self.outputs.iter().flatten().any(needs_values)
     }
 
@@ -211,12 +217,14 @@ impl Scan {
                 continue;
             }
             if worker.at >= block.bytes.len() {
-                worker.recycled = worker.block.take().map(|(_, block)| block.bytes).unwrap_or_default();
+                worker.recycled =
+                    worker.block.take().map(|(_, block)| block.bytes).unwrap_or_default();
                 continue;
             }
             let batch = worker.batch.get_or_insert_with(|| self.batch(bound));
             batch.clear();
-            let read = self.profile.time(Phase::Parse, || batch.read(block, &mut worker.at, vector_size));
+            let read =
+                self.profile.time(Phase::Parse, || batch.read(block, &mut worker.at, vector_size));
             let rows = batch.row_count();
             worker.done += rows as u64;
             if let Err(error) = read {
@@ -271,7 +279,9 @@ impl Scan {
             unsafe {
                 let vector = duckdb::duckdb_data_chunk_get_vector(output, index as u64);
                 match (wanted, batch) {
-                    (Some(Output::Column(column)), Some(batch)) => emit(&batch.columns()[*column], vector)?,
+                    (Some(Output::Column(column)), Some(batch)) => {
+                        emit(&batch.columns()[*column], vector)?
+                    }
                     (Some(Output::Annotations), Some(batch)) => {
                         if let Some(annotations) = batch.annotations() {
                             emit(annotations, vector)?;
@@ -292,7 +302,11 @@ impl Scan {
 }
 
 impl Cutter {
-    fn next_block(&mut self, bound: &Bound, mut recycled: Vec<u8>) -> Result<Option<(usize, Block)>, String> {
+    fn next_block(
+        &mut self,
+        bound: &Bound,
+        mut recycled: Vec<u8>,
+    ) -> Result<Option<(usize, Block)>, String> {
         loop {
             if self.current.is_none() {
                 let Some(path) = bound.files.get(self.next_file) else { return Ok(None) };
@@ -310,7 +324,9 @@ impl Cutter {
                     recycled = Vec::new();
                     self.current = None;
                 }
-                Err(error) => return Err(locate(&bound.files[*file], splitter.row_count(), &error)),
+                Err(error) => {
+                    return Err(locate(&bound.files[*file], splitter.row_count(), &error));
+                }
             }
         }
     }

@@ -73,7 +73,8 @@ impl<'a> Parser<'a> {
         let precision = self.number()?;
         let scale = if self.eat(",") { self.number()? } else { 0 };
         self.close()?;
-        ((1..=38).contains(&precision) && scale <= precision).then_some(Type::Decimal { precision, scale })
+        ((1..=38).contains(&precision) && scale <= precision)
+            .then_some(Type::Decimal { precision, scale })
     }
 
     fn timestamp(&mut self) -> Option<Type> {
@@ -83,7 +84,9 @@ impl<'a> Parser<'a> {
         if named.first() != Some(&words[0]) {
             return Some(Type::UtcTimestamp);
         }
-        words.iter().all(|word| self.word().is_some_and(|found| found.eq_ignore_ascii_case(word)))
+        words
+            .iter()
+            .all(|word| self.word().is_some_and(|found| found.eq_ignore_ascii_case(word)))
             .then_some(Type::Timestamp)
     }
 
@@ -113,7 +116,9 @@ impl<'a> Parser<'a> {
 
     /// A field's name, perhaps in double quotes.
     fn name(&mut self) -> Option<String> {
-        let Some(quoted) = self.rest.strip_prefix('"') else { return self.word().map(str::to_owned) };
+        let Some(quoted) = self.rest.strip_prefix('"') else {
+            return self.word().map(str::to_owned);
+        };
         let mut name = String::new();
         let mut rest = quoted;
         loop {

@@ -92,7 +92,11 @@ impl Shape {
                 }
                 duckdb::DUCKDB_TYPE_DUCKDB_TYPE_MAP => Shape::of_map(logical_type)?,
                 duckdb::DUCKDB_TYPE_DUCKDB_TYPE_STRUCT => Shape::of_struct(logical_type)?,
-                _ => return Err(format!("a column of DuckDB type number {id} has no Ion form; cast it to VARCHAR")),
+                _ => {
+                    return Err(format!(
+                        "a column of DuckDB type number {id} has no Ion form; cast it to VARCHAR"
+                    ));
+                }
             })
         }
     }
@@ -110,8 +114,11 @@ impl Shape {
         unsafe {
             let size = size_of_type(duckdb::duckdb_enum_internal_type(logical_type));
             let count = duckdb::duckdb_enum_dictionary_size(logical_type);
-            let text = |index| take_text(duckdb::duckdb_enum_dictionary_value(logical_type, u64::from(index)));
-            let texts = (0..count).map(|index| Symbol::from(text(index).unwrap_or_default().as_str()));
+            let text = |index| {
+                take_text(duckdb::duckdb_enum_dictionary_value(logical_type, u64::from(index)))
+            };
+            let texts =
+                (0..count).map(|index| Symbol::from(text(index).unwrap_or_default().as_str()));
             Shape::Enum(size, texts.collect())
         }
     }
@@ -190,7 +197,9 @@ impl<'a> View<'a> {
                         View::of(duckdb::duckdb_struct_vector_get_child(pairs, 1), value),
                     ]
                 }
-                Shape::Array(child, _) => vec![View::of(duckdb::duckdb_array_vector_get_child(vector), child)],
+                Shape::Array(child, _) => {
+                    vec![View::of(duckdb::duckdb_array_vector_get_child(vector), child)]
+                }
                 Shape::Struct(fields) => {
                     let child = |index| duckdb::duckdb_struct_vector_get_child(vector, index);
                     let fields = fields.iter().enumerate();
@@ -248,7 +257,11 @@ impl<'a> View<'a> {
     /// # Safety
     ///
     /// `row` is below the number of the vector's values.
-    pub(crate) unsafe fn write(&self, row: usize, out: &mut impl ValueWriter) -> Result<(), String> {
+    pub(crate) unsafe fn write(
+        &self,
+        row: usize,
+        out: &mut impl ValueWriter,
+    ) -> Result<(), String> {
         // SAFETY: the shape was made from the vector's type, so values have the size it says.
         unsafe {
             if self.is_null(row) {
@@ -270,17 +283,27 @@ impl<'a> View<'a> {
                     out.decimal(&Decimal::new(self.get::<i128>(row), -i32::from(*scale)));
                 }
                 Shape::Decimal(size, scale) => out.decimal64(self.signed(row, *size), *scale),
-                Shape::Text => out.string(std::str::from_utf8(self.bytes(row)).map_err(|_| "a text is not utf-8")?),
+                Shape::Text => out.string(
+                    std::str::from_utf8(self.bytes(row)).map_err(|_| "a text is not utf-8")?,
+                ),
                 Shape::Blob => out.blob(self.bytes(row)),
                 Shape::Enum(size, texts) => {
                     let index = self.unsigned(row, *size) as usize;
                     out.string(texts.get(index).and_then(Symbol::text).unwrap_or_default());
                 }
                 Shape::Null => out.null(IonType::Null),
-                Shape::Date | Shape::Time | Shape::Timestamp(..) | Shape::Interval | Shape::Uuid => {
+                Shape::Date
+                | Shape::Time
+                | Shape::Timestamp(..)
+                | Shape::Interval
+                | Shape::Uuid => {
                     self.write_named(row, out)?;
                 }
-                Shape::List(_) | Shape::Pairs(_) | Shape::Array(..) | Shape::Struct(_) | Shape::Map(_) => {
+                Shape::List(_)
+                | Shape::Pairs(_)
+                | Shape::Array(..)
+                | Shape::Struct(_)
+                | Shape::Map(_) => {
                     self.write_container(row, out)?;
                 }
             }
@@ -324,7 +347,9 @@ impl<'a> View<'a> {
     ///
     /// As [`View::write`].
     unsafe fn write_named(&self, row: usize, out: &mut impl ValueWriter) -> Result<(), String> {
-        let beyond = || "a point in time is outside the years 1 to 9999, which Ion has no form for".to_owned();
+        let beyond = || {
+            "a point in time is outside the years 1 to 9999, which Ion has no form for".to_owned()
+        };
         // SAFETY: the caller's promise.
         unsafe {
             match self.shape {
@@ -337,14 +362,20 @@ impl<'a> View<'a> {
                     }
                 }
                 Shape::Timestamp(digits, zoned) => {
-                    let timestamp = Timestamp::from_epoch(self.get(row), *digits).ok_or_else(beyond)?;
-                    out.timestamp(&if *zoned { timestamp } else { timestamp.with_unknown_offset() });
+                    let timestamp =
+                        Timestamp::from_epoch(self.get(row), *digits).ok_or_else(beyond)?;
+                    out.timestamp(&if *zoned {
+                        timestamp
+                    } else {
+                        timestamp.with_unknown_offset()
+                    });
                 }
                 Shape::Time => out.string(&time_text(self.get(row))),
                 Shape::Uuid => out.string(&uuid_text(self.get(row))),
                 Shape::Interval => {
                     let [months, days] = self.get::<[i32; 4]>(row)[..2] else { return Ok(()) };
-                    let micros = self.data.cast::<u8>().add(row * 16 + 8).cast::<i64>().read_unaligned();
+                    let micros =
+                        self.data.cast::<u8>().add(row * 16 + 8).cast::<i64>().read_unaligned();
                     out.string(&interval_text(months, days, micros));
                 }
                 _ => {}

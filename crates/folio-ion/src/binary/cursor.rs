@@ -102,7 +102,7 @@ impl<'a> Cursor<'a> {
         let nibble = byte & 15;
         let length = match nibble {
             0..=13 if kind != Kind::Bool && byte != 0xd1 => usize::from(nibble),
-            14 if kind != Kind::Bool && kind != Kind::Reserved => self.var_uint()?,
+            14 if !matches!(kind, Kind::Bool | Kind::Float | Kind::Reserved) => self.var_uint()?,
             _ => self.long_length(start, kind, nibble)?,
         };
         let end = self.at.saturating_add(length);
@@ -114,6 +114,9 @@ impl<'a> Cursor<'a> {
 
     fn long_length(&mut self, start: usize, kind: Kind, nibble: u8) -> Result<usize> {
         match (kind, nibble) {
+            (Kind::Float, 14) => {
+                Err(Error::syntax(start, "a float is neither 0, 4 nor 8 bytes long"))
+            }
             (Kind::Reserved, _) | (Kind::Annotation, 15) => {
                 Err(Error::syntax(start, "a reserved type code"))
             }

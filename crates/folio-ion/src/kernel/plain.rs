@@ -50,9 +50,10 @@ mod tests {
             for colon in [false, true] {
                 let mut chunk = *b"0123456789abcdef";
                 chunk[9] = byte;
-                let expected = chunk.iter().enumerate().fold(0, |mask, (at, byte)| {
-                    mask | u32::from(is_token_end(*byte, colon)) << at
-                });
+                let expected = chunk
+                    .iter()
+                    .enumerate()
+                    .fold(0, |mask, (at, byte)| mask | u32::from(is_token_end(*byte, colon)) << at);
                 assert_eq!(token_end(&chunk, colon), expected, "{byte}");
             }
         }

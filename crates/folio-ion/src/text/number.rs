@@ -130,11 +130,16 @@ impl<'a> Cursor<'a> {
     pub(super) fn stop(&self) -> Result<()> {
         self.settled()?;
         match self.byte() {
-            None | Some(b'{' | b'}' | b'[' | b']' | b'(' | b')' | b',' | b'"' | b'\'') => Ok(()),
-            Some(b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c) => Ok(()),
-            Some(_) => Err(self.unexpected("the end of a number")),
+            Some(byte) if !is_stop(byte) => Err(self.unexpected("the end of a number")),
+            _ => Ok(()),
         }
     }
+}
+
+/// The specification's "numeric stop characters".
+pub(super) fn is_stop(byte: u8) -> bool {
+    matches!(byte, b'{' | b'}' | b'[' | b']' | b'(' | b')' | b',' | b'"' | b'\'')
+        || matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
 
 fn float(negative: bool, digits: &[u8], exponent: i64) -> f64 {

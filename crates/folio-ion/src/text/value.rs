@@ -1,6 +1,7 @@
 //! Whole values, as trees.
 
-use super::cursor::{Cursor, is_identifier_part, is_identifier_start};
+use super::cursor::{Cursor, is_identifier_start};
+use super::number::is_stop;
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
 use crate::symbol::{Symbol, SymbolTable};
@@ -39,7 +40,8 @@ impl<'a> Cursor<'a> {
             return if self.last { Ok(TopLevel::End) } else { Err(self.end()) };
         }
         let start = self.at;
-        let bare = self.byte() == Some(b'$');
+        // Only the written-out name is a marker: not quoted, not as a symbol number.
+        let bare = self.rest().starts_with(b"$ion_");
         let element = self.element(context, 0)?;
         let Value::Symbol(symbol) = &element.value else { return Ok(TopLevel::Element(element)) };
         if !bare || !element.annotations.is_empty() {
@@ -57,6 +59,16 @@ impl<'a> Cursor<'a> {
 
     /// The value that stands here after optional white space.
     pub(crate) fn element(&mut self, context: Context<'_>, depth: usize) -> Result<Element> {
+        self.annotated(context, depth, false)
+    }
+
+    /// A value with its annotations; in an s-expression it may be an operator.
+    fn annotated(
+        &mut self,
+        context: Context<'_>,
+        depth: usize,
+        operators: bool,
+    ) -> Result<Element> {
         self.space()?;
         let mut annotations = Vec::new();
         loop {
@@ -70,7 +82,11 @@ impl<'a> Cursor<'a> {
             let value = self.word_value(&word, start, context)?;
             return Ok(Element { annotations, value });
         }
-        let value = self.value(context, depth)?;
+        let operator = if operators { self.operator()? } else { None };
+        let value = match operator {
+            Some(operator) => Value::Symbol(operator),
+            None => self.value(context, depth)?,
+        };
         Ok(Element { annotations, value })
     }
 
@@ -147,7 +163,7 @@ impl<'a> Cursor<'a> {
         if after.is_none() && !self.last {
             return Err(self.end());
         }
-        Ok(after.is_none_or(|byte| !is_identifier_part(byte)).then_some(()))
+        Ok(after.is_none_or(is_stop).then_some(()))
     }
 
     fn list(&mut self, context: Context<'_>, depth: usize) -> Result<Value> {
@@ -219,25 +235,7 @@ impl<'a> Cursor<'a> {
             if self.eat(b')') {
                 return Ok(Value::SExp(elements));
             }
-            let element = match self.operator()? {
-                Some(operator) if self.colons()? => {
-                    // An operator is a symbol, so it may annotate what follows it.
-                    let mut element = self.element_or_operator(context, depth)?;
-                    element.annotations.insert(0, operator);
-                    element
-                }
-                Some(operator) => Value::Symbol(operator).into(),
-                None => self.element(context, depth)?,
-            };
-            elements.push(element);
-        }
-    }
-
-    fn element_or_operator(&mut self, context: Context<'_>, depth: usize) -> Result<Element> {
-        self.space()?;
-        match self.operator()? {
-            Some(operator) => Ok(Value::Symbol(operator).into()),
-            None => self.element(context, depth),
+            elements.push(self.annotated(context, depth, true)?);
         }
     }
 
