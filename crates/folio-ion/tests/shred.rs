@@ -1,5 +1,6 @@
 //! The direct readers against the general way: same bytes, same columns.
 
+#[allow(dead_code)]
 mod generate;
 
 use folio_ion::shred::{Batch, Block, Column, Data, Inference, Layout, Rules};

@@ -357,9 +357,8 @@ impl<'a> View<'a> {
                     out.timestamp(&Timestamp::from_days(self.get(row)).ok_or_else(beyond)?);
                 }
                 Shape::Timestamp(6, zoned) => {
-                    if !out.timestamp_micros(self.get(row), *zoned) {
-                        return Err(beyond());
-                    }
+                    let written = out.timestamp_micros(self.get(row), *zoned);
+                    return if written { Ok(()) } else { Err(beyond()) };
                 }
                 Shape::Timestamp(digits, zoned) => {
                     let timestamp =

@@ -242,7 +242,7 @@ impl Column {
                 text.push_within(bytes, at, content.len());
             }
             (Data::Text(text), Type::Blob, Kind::Blob) => {
-                text.push_within(bytes, at, content.len())
+                text.push_within(bytes, at, content.len());
             }
             (Data::Bool(values), _, Kind::Bool) => values.push(header.nibble),
             (Data::Decimal(values), Type::Decimal { precision, scale }, Kind::Decimal) => {

@@ -338,7 +338,7 @@ impl Column {
         match &mut self.data {
             Data::Bool(values) => values.truncate(len),
             Data::Int(values) | Data::Decimal(values) | Data::Timestamp(values) => {
-                values.truncate(len)
+                values.truncate(len);
             }
             Data::UInt(values) => values.truncate(len),
             Data::Wide(values) => values.truncate(len),

@@ -92,7 +92,7 @@ impl Cursor<'_> {
             self.at += plain_run(self.rest(), quote).0;
             match self.need()? {
                 b'\\' if self.ahead(1) == Some(b'\r') && self.ahead(2) == Some(b'\n') => {
-                    self.at += 3
+                    self.at += 3;
                 }
                 b'\\' => self.at += 2,
                 b'\n' | b'\r' => {

@@ -2,7 +2,7 @@
 
 use folio_ion::{Decimal, Element, Int, IonType, Symbol, Timestamp, Value};
 
-pub struct Generator {
+pub(crate) struct Generator {
     state: u64,
 }
 
@@ -26,22 +26,22 @@ const TEXTS: [&str; 16] = [
 ];
 
 impl Generator {
-    pub fn new(seed: u64) -> Generator {
+    pub(crate) fn new(seed: u64) -> Generator {
         Generator { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 }
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
         self.state.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    pub fn below(&mut self, bound: u64) -> u64 {
+    pub(crate) fn below(&mut self, bound: u64) -> u64 {
         (self.next() >> 11) % bound
     }
 
-    pub fn element(&mut self, depth: u64) -> Element {
+    pub(crate) fn element(&mut self, depth: u64) -> Element {
         let annotations = match self.below(8) {
             0 => (0..1 + self.below(2)).map(|_| self.symbol()).collect(),
             _ => Vec::new(),
@@ -142,7 +142,7 @@ impl Generator {
     }
 
     /// A few bytes changed, removed or put in.
-    pub fn damage(&mut self, bytes: &mut Vec<u8>) {
+    pub(crate) fn damage(&mut self, bytes: &mut Vec<u8>) {
         for _ in 0..1 + self.below(3) {
             if bytes.is_empty() {
                 return;
@@ -159,7 +159,7 @@ impl Generator {
     }
 
     /// Text made of the pieces that text Ion is made of.
-    pub fn noise(&mut self) -> Vec<u8> {
+    pub(crate) fn noise(&mut self) -> Vec<u8> {
         const PIECES: [&str; 48] = [
             "{",
             "}",

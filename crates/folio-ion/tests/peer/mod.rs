@@ -5,7 +5,7 @@ use ion_rs::Element as Peer;
 use ion_rs::IonType as PeerType;
 
 /// Both readers refuse `bytes`, or both read the same values.
-pub fn assert_agrees(bytes: &[u8], seed: u64) {
+pub(crate) fn assert_agrees(bytes: &[u8], seed: u64) {
     let ours: Result<Vec<Element>, _> =
         Reader::new(bytes).with_limits(Limits { depth: 100, ..Limits::default() }).collect();
     let theirs = std::panic::catch_unwind(|| Peer::read_all(bytes));
