@@ -10,6 +10,7 @@
 //! ```
 
 mod binary;
+mod buffer;
 mod error;
 mod kernel;
 mod limits;

@@ -11,6 +11,7 @@
 //! row count needs no more than this.
 
 use crate::binary::{self, Kind};
+use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::kernel::skip_records;
 use crate::limits::Limits;
@@ -493,24 +494,6 @@ impl<R: Read> Splitter<R> {
             }
         }
         Ok(())
-    }
-}
-
-/// Bytes being scanned: the first `filled` of them. What lies behind is an older block's and spares
-/// us making memory ready again.
-struct Buffer {
-    bytes: Vec<u8>,
-    filled: usize,
-}
-
-impl Buffer {
-    fn append(&mut self, more: &[u8]) {
-        let end = self.filled + more.len();
-        if self.bytes.len() < end {
-            self.bytes.resize(end, 0);
-        }
-        self.bytes[self.filled..end].copy_from_slice(more);
-        self.filled = end;
     }
 }
 
