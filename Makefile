@@ -1,7 +1,7 @@
 # The commands of the repository. Each is a script that says what it does;
 # this file only names them.
 
-.PHONY: help setup build demo test test-deep bench docs clean
+.PHONY: help setup build demo test test-deep duckdb bench docs clean
 
 help:             ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -20,6 +20,9 @@ test:             ## run every suite, with a summary last
 
 test-deep:        ## run the long tests: more seeds, more crash states, minutes to hours
 	@scripts/test --deep
+
+duckdb:           ## build the DuckDB extension and test it in each DuckDB it is made for
+	@scripts/duckdb test
 
 bench:            ## measure against the peers, side by side in one run
 	@scripts/bench

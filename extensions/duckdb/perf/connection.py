@@ -5,9 +5,8 @@ import pathlib
 
 import duckdb
 
-EXTENSION = pathlib.Path(
-    os.environ.get("ION_EXTENSION", pathlib.Path(__file__).parent.parent / "build/ion.duckdb_extension")
-).resolve()
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
+EXTENSION = pathlib.Path(os.environ.get("ION_EXTENSION", ROOT / "build/duckdb/ion.duckdb_extension")).resolve()
 
 
 def connect(threads=None):

@@ -1,13 +1,17 @@
 """Append the footer that makes a shared library a DuckDB extension.
 
-usage: package.py LIBRARY OUTPUT VERSION
+usage: package.py LIBRARY OUTPUT
 
 The footer is a WebAssembly custom section (so that a Wasm build can carry it too): a header, eight
 fields of 32 bytes, last field first, and room for a signature.
 """
 
+import pathlib
 import platform
+import re
 import sys
+
+MANIFEST = pathlib.Path(__file__).resolve().parent.parent / "Cargo.toml"
 
 
 def platform_name():
@@ -23,12 +27,16 @@ def footer(abi, extension_version, api_version):
     return header + body + b"\0" * 256
 
 
+def extension_version():
+    return "v" + re.search(r'^version = "(.+)"', MANIFEST.read_text(), re.MULTILINE).group(1)
+
+
 def main():
-    library, output, version = sys.argv[1:]
+    library, output = sys.argv[1:]
     with open(library, "rb") as source:
         content = source.read()
     with open(output, "wb") as target:
-        target.write(content + footer("C_STRUCT", version, "v1.5.6"))
+        target.write(content + footer("C_STRUCT", extension_version(), "v1.5.6"))
 
 
 if __name__ == "__main__":

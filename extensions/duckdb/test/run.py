@@ -97,7 +97,7 @@ def main():
         total, failed = total + count, failed + failures
     import duckdb
 
-    print(f"duckdb {duckdb.__version__}: {total} checks in {len(paths)} files, {failed} failed")
+    print(f"test result: {total - failed} passed, {failed} failed (duckdb {duckdb.__version__}, {len(paths)} files)")
     sys.exit(1 if failed and not accept else 0)
 
 

@@ -10,15 +10,16 @@
 //! and the symbol table in force, which is all that reading it takes. The cutter also counts, so a
 //! row count needs no more than this.
 
-use crate::binary::{self, Kind};
+mod binary;
+mod text;
+
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::kernel::skip_records;
 use crate::limits::Limits;
 use crate::reader::Encoding;
 use crate::shred::Block;
 use crate::symbol::{Catalog, SymbolTable};
-use crate::text::{self, Context, TopLevel};
+use crate::text::{Context, TopLevel};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -60,10 +61,6 @@ pub struct Splitter<R> {
     /// Values to step over before records are looked for line by line again.
     detour: u32,
 }
-
-/// After a stretch of lines that is shorter than this, the next few values are taken one by one.
-const SHORT_STRETCH: usize = 4;
-const DETOUR: u32 = 64;
 
 /// How many full symbol tables a stream may make us copy.
 const COPIES: usize = 256;
@@ -187,94 +184,6 @@ impl<R: Read> Splitter<R> {
         Ok(None)
     }
 
-    /// Steps over text values: where they start, where and why it stopped, how many.
-    fn scan_text(&mut self, bytes: &[u8]) -> Result<(usize, Stop, u64)> {
-        let mut cursor = text::Cursor::new(bytes, 0, self.last);
-        let mut count = 0;
-        let mut settled = 0;
-        self.ends.clear();
-        loop {
-            if let Some(at) = self.stretch(bytes, cursor.at, count) {
-                count = self.ends.len() as u64;
-                settled = at;
-                cursor.at = at;
-            }
-            match self.step_text(&mut cursor, count) {
-                Ok(Step::Value) => {
-                    count += 1;
-                    settled = cursor.at;
-                }
-                Ok(Step::System) => return Ok((0, Stop::System(cursor.at), count)),
-                Ok(Step::End) => return Ok((0, Stop::End(cursor.at), count)),
-                Err(error) if error.is_incomplete() => {
-                    return Ok((0, Stop::Incomplete(settled), count));
-                }
-                // What comes before the error is fine, and its turn comes after that.
-                Err(_) if count > 0 => return Ok((0, Stop::Incomplete(settled), count)),
-                Err(error) => return Err(error),
-            }
-        }
-    }
-
-    /// Steps over records that stand one to a line, if the block started with such; where it got to.
-    #[inline(always)]
-    fn stretch(&mut self, bytes: &[u8], at: usize, count: u64) -> Option<usize> {
-        // Ends are kept for the first values of a block only, all of them or none.
-        let possible = self.list.is_none() && self.format != Format::List;
-        if !possible || self.ends.len() as u64 != count || bytes.len() > u32::MAX as usize {
-            return None;
-        }
-        let blank = bytes.get(at..)?.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-        if bytes.get(at + blank) != Some(&b'{') {
-            return None;
-        }
-        if self.detour > 0 {
-            self.detour -= 1;
-            return None;
-        }
-        let next = skip_records(bytes, at + blank, &mut self.ends);
-        let found = self.ends.len() as u64 - count;
-        let plenty = bytes.len() - next > self.block_size / 2;
-        if found < SHORT_STRETCH as u64 && plenty {
-            self.detour = DETOUR;
-        }
-        (found > 0).then_some(next)
-    }
-
-    #[inline(always)]
-    fn step_text(&self, cursor: &mut text::Cursor<'_>, count: u64) -> Result<Step> {
-        cursor.space()?;
-        let Some(byte) = cursor.byte() else {
-            if !cursor.last {
-                return Err(cursor.end());
-            }
-            if self.list.is_some() {
-                return Err(cursor.end());
-            }
-            return Ok(Step::End);
-        };
-        if self.list.is_some() {
-            return self.step_element(cursor, byte, count);
-        }
-        match byte {
-            b'{' if cursor.ahead(1) != Some(b'{') => {
-                cursor.at += 1;
-                cursor.skip_open(1)?;
-            }
-            // Perhaps a version marker or a symbol table; a quoted annotation is one too.
-            b'$' | b'\'' => {
-                let mut ahead = cursor.clone();
-                if !self.is_value(&ahead.top_level(self.context())?) {
-                    return Ok(Step::System);
-                }
-                self.step_other(cursor)?;
-            }
-            b'[' if self.opens_list(count) => return Ok(Step::System),
-            _ => self.step_other(cursor)?,
-        }
-        Ok(Step::Value)
-    }
-
     fn context(&self) -> Context<'_> {
         Context { symbols: &self.symbols, limits: &self.limits }
     }
@@ -283,109 +192,12 @@ impl<R: Read> Splitter<R> {
         matches!(found, TopLevel::Element(element) if !SymbolTable::is_definition(element))
     }
 
-    /// A top-level value that is not a plain struct.
-    fn step_other(&self, cursor: &mut text::Cursor<'_>) -> Result<()> {
-        let start = cursor.at;
-        if self.format == Format::List {
-            return Err(cursor.unexpected("a list of records; use format := 'newline_delimited'"));
-        }
-        cursor.skip_value()?;
-        cursor.settled()?;
-        if cursor.at == start {
-            return Err(cursor.unexpected("a value"));
-        }
-        if cursor.byte() == Some(b',') {
-            return Err(cursor.unexpected("a value"));
-        }
-        Ok(())
-    }
-
-    fn step_element(&self, cursor: &mut text::Cursor<'_>, byte: u8, count: u64) -> Result<Step> {
-        if byte == b']' {
-            return Ok(Step::System);
-        }
-        // The comma belongs to the element after it, so that a block may start with one.
-        if byte == b',' {
-            cursor.at += 1;
-            cursor.space()?;
-            if cursor.need()? == b']' {
-                return Ok(Step::System);
-            }
-        } else if count > 0 {
-            return Err(cursor.unexpected("`,` or `]`"));
-        }
-        cursor.skip_value()?;
-        cursor.space()?;
-        cursor.need()?;
-        Ok(Step::Value)
-    }
-
     fn opens_list(&self, count: u64) -> bool {
         match self.format {
             Format::Auto => self.rows + count == 0,
             Format::Values => false,
             Format::List => true,
         }
-    }
-
-    fn scan_binary(&mut self, bytes: &[u8]) -> Result<(usize, Stop, u64)> {
-        let mut cursor = binary::Cursor::new(bytes, 0, self.last);
-        let mut count = 0;
-        // A list's end is known from its header; its elements stay before it.
-        let limit = match self.list {
-            Some(end) => usize::try_from(end - self.base).unwrap_or(usize::MAX).min(bytes.len()),
-            None => bytes.len(),
-        };
-        let ends_here = self.list.is_some_and(|end| end - self.base <= bytes.len() as u64);
-        while cursor.at < limit {
-            let start = cursor.at;
-            let byte = bytes[start];
-            let step = match byte {
-                0xe0 if self.list.is_none() => Ok(Step::System),
-                0xb0..=0xbe if self.list.is_none() && self.opens_list(count) => Ok(Step::System),
-                _ => self.step_binary(&mut cursor, limit),
-            };
-            match step {
-                Ok(Step::Value) => count += 1,
-                // Padding; it stays in the block or is left behind with what follows.
-                Ok(Step::End) => {}
-                Ok(Step::System) => return Ok((0, Stop::System(start), count)),
-                Err(error) if error.is_incomplete() && !ends_here => {
-                    return Ok((0, Stop::Incomplete(start), count));
-                }
-                Err(_) if count > 0 => return Ok((0, Stop::Incomplete(start), count)),
-                Err(error) => return Err(error),
-            }
-        }
-        let stop = match (ends_here, self.last) {
-            (true, _) => Stop::System(limit),
-            (false, true) => Stop::End(limit),
-            (false, false) => Stop::Incomplete(limit),
-        };
-        Ok((0, stop, count))
-    }
-
-    #[inline(always)]
-    fn step_binary(&self, cursor: &mut binary::Cursor<'_>, limit: usize) -> Result<Step> {
-        let start = cursor.at;
-        let header = cursor.header(limit)?;
-        // A symbol table is a struct whose first annotation is symbol 3.
-        if header.kind == Kind::Annotation && self.list.is_none() {
-            let mut ahead = cursor.clone();
-            ahead.var_uint()?;
-            if ahead.var_uint()? == 3 {
-                ahead.at = start;
-                if !self.is_value(&ahead.top_level(self.context())?) {
-                    return Ok(Step::System);
-                }
-            }
-        }
-        if self.format == Format::List && self.list.is_none() && !header.is_padding() {
-            let message = "expected a list of records; use format := 'newline_delimited'";
-            return Err(Error::syntax(cursor.at, message));
-        }
-        cursor.at = header.end;
-        Ok(if header.is_padding() { Step::End } else { Step::Value })
     }
 
     /// Takes in what stands at `at` and is not a record: a version marker, a symbol table, the start
@@ -406,40 +218,6 @@ impl<R: Read> Splitter<R> {
             Err(error) if error.is_incomplete() => self.fill(buffer),
             Err(error) => Err(error),
         }
-    }
-
-    fn system_text(&mut self, bytes: &[u8], at: usize) -> Result<usize> {
-        let mut cursor = text::Cursor::new(bytes, at, self.last);
-        if self.list.is_some() {
-            // The end, perhaps behind a last comma.
-            cursor.at += 1;
-            self.list = None;
-            return Ok(cursor.at);
-        }
-        if cursor.byte() == Some(b'[') {
-            self.list = Some(0);
-            return Ok(at + 1);
-        }
-        let found = cursor.top_level(self.context())?;
-        self.define(found, at)?;
-        Ok(cursor.at)
-    }
-
-    fn system_binary(&mut self, bytes: &[u8], at: usize) -> Result<usize> {
-        let mut cursor = binary::Cursor::new(bytes, at, self.last);
-        if self.list.is_some() {
-            self.list = None;
-            return Ok(at);
-        }
-        if matches!(bytes.get(at), Some(0xb0..=0xbe)) {
-            let limit = usize::MAX;
-            let header = cursor.header(limit)?;
-            self.list = Some(self.base + header.end as u64);
-            return Ok(cursor.at);
-        }
-        let found = cursor.top_level(self.context())?;
-        self.define(found, at)?;
-        Ok(cursor.at)
     }
 
     /// Books the copy that appending to a table takes while a block still holds it, so that a file

@@ -1,0 +1,85 @@
+//! Where binary values end: their headers say.
+
+use super::{Format, Splitter, Step, Stop};
+use crate::binary::{self, Kind};
+use crate::error::{Error, Result};
+use std::io::Read;
+
+impl<R: Read> Splitter<R> {
+    pub(super) fn scan_binary(&mut self, bytes: &[u8]) -> Result<(usize, Stop, u64)> {
+        let mut cursor = binary::Cursor::new(bytes, 0, self.last);
+        let mut count = 0;
+        // A list's end is known from its header; its elements stay before it.
+        let limit = match self.list {
+            Some(end) => usize::try_from(end - self.base).unwrap_or(usize::MAX).min(bytes.len()),
+            None => bytes.len(),
+        };
+        let ends_here = self.list.is_some_and(|end| end - self.base <= bytes.len() as u64);
+        while cursor.at < limit {
+            let start = cursor.at;
+            let byte = bytes[start];
+            let step = match byte {
+                0xe0 if self.list.is_none() => Ok(Step::System),
+                0xb0..=0xbe if self.list.is_none() && self.opens_list(count) => Ok(Step::System),
+                _ => self.step_binary(&mut cursor, limit),
+            };
+            match step {
+                Ok(Step::Value) => count += 1,
+                // Padding; it stays in the block or is left behind with what follows.
+                Ok(Step::End) => {}
+                Ok(Step::System) => return Ok((0, Stop::System(start), count)),
+                Err(error) if error.is_incomplete() && !ends_here => {
+                    return Ok((0, Stop::Incomplete(start), count));
+                }
+                Err(_) if count > 0 => return Ok((0, Stop::Incomplete(start), count)),
+                Err(error) => return Err(error),
+            }
+        }
+        let stop = match (ends_here, self.last) {
+            (true, _) => Stop::System(limit),
+            (false, true) => Stop::End(limit),
+            (false, false) => Stop::Incomplete(limit),
+        };
+        Ok((0, stop, count))
+    }
+
+    #[inline(always)]
+    fn step_binary(&self, cursor: &mut binary::Cursor<'_>, limit: usize) -> Result<Step> {
+        let start = cursor.at;
+        let header = cursor.header(limit)?;
+        // A symbol table is a struct whose first annotation is symbol 3.
+        if header.kind == Kind::Annotation && self.list.is_none() {
+            let mut ahead = cursor.clone();
+            ahead.var_uint()?;
+            if ahead.var_uint()? == 3 {
+                ahead.at = start;
+                if !self.is_value(&ahead.top_level(self.context())?) {
+                    return Ok(Step::System);
+                }
+            }
+        }
+        if self.format == Format::List && self.list.is_none() && !header.is_padding() {
+            let message = "expected a list of records; use format := 'newline_delimited'";
+            return Err(Error::syntax(cursor.at, message));
+        }
+        cursor.at = header.end;
+        Ok(if header.is_padding() { Step::End } else { Step::Value })
+    }
+
+    pub(super) fn system_binary(&mut self, bytes: &[u8], at: usize) -> Result<usize> {
+        let mut cursor = binary::Cursor::new(bytes, at, self.last);
+        if self.list.is_some() {
+            self.list = None;
+            return Ok(at);
+        }
+        if matches!(bytes.get(at), Some(0xb0..=0xbe)) {
+            let limit = usize::MAX;
+            let header = cursor.header(limit)?;
+            self.list = Some(self.base + header.end as u64);
+            return Ok(cursor.at);
+        }
+        let found = cursor.top_level(self.context())?;
+        self.define(found, at)?;
+        Ok(cursor.at)
+    }
+}
