@@ -8,13 +8,17 @@
 //!  "primary_key":[0],"properties":"",
 //!  "indexes":[{"name":"by_email","id":17,"root":9,"columns":[[1,false]],"unique":true}]}
 //! ```
+//!
+//! A view has a number too, and is `{"name":"adults","view":"select …"}`: its text
+//! means nothing here. Tables and views share their names.
 
 mod json;
+mod view_definition;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Field, SchemaRef};
 use folio_types::TableSchema;
 use folio_types::key::KeyColumn;
 
@@ -26,6 +30,8 @@ use crate::row::{NARROW, RowLayout, chained, key_column};
 use crate::shared::{Pages, Shared};
 use crate::state::State;
 use crate::transaction::edit::Editor;
+pub use view_definition::ViewDefinition;
+pub(crate) use view_definition::write_view;
 
 /// A table as a transaction or snapshot sees it.
 #[derive(Debug)]
@@ -38,10 +44,12 @@ pub struct Table {
     pub(crate) indexes: Vec<Index>,
     pub(crate) layout: RowLayout,
     pub(crate) arrow: SchemaRef,
+    /// The hidden row number as a column.
+    pub(crate) row_number_field: Arc<Field>,
 }
 
 /// A secondary index.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Index {
     pub(crate) id: TreeId,
     pub(crate) root: PageId,
@@ -58,7 +66,8 @@ impl Table {
     pub(crate) fn new(id: TreeId, root: PageId, schema: TableSchema, indexes: Vec<Index>) -> Self {
         let layout = RowLayout::of(&schema);
         let arrow = Arc::new(schema.to_arrow());
-        Self { version: 0, id, root, schema, indexes, layout, arrow }
+        let row_number_field = Arc::new(Field::new("_row", DataType::Int64, false));
+        Self { version: 0, id, root, schema, indexes, layout, arrow, row_number_field }
     }
 
     /// Columns, key and properties.
@@ -71,6 +80,21 @@ impl Table {
     #[must_use]
     pub fn indexes(&self) -> &[Index] {
         &self.indexes
+    }
+
+    /// An index by name; letters match in either case.
+    #[must_use]
+    pub fn index(&self, name: &str) -> Option<&Index> {
+        self.indexes.iter().find(|index| index.name.to_lowercase() == name.to_lowercase())
+    }
+
+    /// The index as it is now: the one given may be from before a change.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when it was dropped.
+    pub(crate) fn current_index(&self, index: &Index) -> Result<&Index> {
+        let found = self.indexes.iter().find(|other| other.id == index.id);
+        found.ok_or_else(|| Error::NotFound { kind: "index", name: index.name.clone(), near: None })
     }
 
     /// The number of the table's tree, which no other table ever had.
@@ -130,6 +154,7 @@ pub(crate) struct Catalog {
     version: u64,
     /// By name, letters in lower case.
     tables: BTreeMap<String, Arc<Table>>,
+    views: BTreeMap<String, Arc<ViewDefinition>>,
 }
 
 impl Catalog {
@@ -138,7 +163,7 @@ impl Catalog {
     /// # Errors
     /// What the pages say; [`Error::CorruptedPage`] for text that is no table.
     pub(crate) fn read<'s>(pages: &impl Pages<'s>, state: &State) -> Result<Self> {
-        let mut catalog = Self { version: state.catalog_version, tables: BTreeMap::new() };
+        let mut catalog = Self { version: state.catalog_version, ..Self::default() };
         if !state.catalog_root.is_some() {
             return Ok(catalog);
         }
@@ -150,16 +175,28 @@ impl Catalog {
                 let (key, value) = node.entry(index);
                 let loaded = chained::load(pages, tree, value)?;
                 let text = loaded.as_deref().unwrap_or(value).get(1..).unwrap_or_default();
-                let id = key.try_into().map(u32::from_be_bytes).map(TreeId);
-                let table = id.ok().and_then(|id| json::parse_table(id, text, state.page_count));
-                let Some(mut table) = table else {
-                    return Err(Error::page(tree.root, "an entry of the catalog is no table"));
-                };
-                table.version = state.catalog_version;
-                catalog.tables.insert(table.schema.name.to_lowercase(), Arc::new(table));
+                if !catalog.enter(key, text, state.page_count) {
+                    return Err(Error::page(
+                        tree.root,
+                        "an entry of the catalog is neither table nor view",
+                    ));
+                }
             }
         }
         Ok(catalog)
+    }
+
+    /// Enters a definition; `false` when it is none.
+    fn enter(&mut self, key: &[u8], text: &[u8], page_count: u32) -> bool {
+        let Ok(id) = key.try_into().map(u32::from_be_bytes).map(TreeId) else { return false };
+        if let Some(view) = json::parse_view(id, text) {
+            self.views.insert(view.name.to_lowercase(), Arc::new(view));
+            return true;
+        }
+        let Some(mut table) = json::parse_table(id, text, page_count) else { return false };
+        table.version = self.version;
+        self.tables.insert(table.schema.name.to_lowercase(), Arc::new(table));
+        true
     }
 
     /// The catalog of a snapshot, from memory when it is the one read last.
@@ -216,6 +253,28 @@ impl Catalog {
         self.tables.values()
     }
 
+    pub(crate) fn views(&self) -> impl Iterator<Item = &Arc<ViewDefinition>> {
+        self.views.values()
+    }
+
+    pub(crate) fn view(&self, name: &str) -> Option<Arc<ViewDefinition>> {
+        self.views.get(&name.to_lowercase()).cloned()
+    }
+
+    /// Refuses a name that a table or view has already, unless it is `own`.
+    ///
+    /// # Errors
+    /// [`Error::Exists`].
+    pub(crate) fn refuse_taken(&self, name: &str, own: Option<TreeId>) -> Result<()> {
+        let lower = name.to_lowercase();
+        let kind = match (self.tables.get(&lower), self.views.get(&lower)) {
+            (Some(table), _) if Some(table.id) != own => "table",
+            (_, Some(_)) => "view",
+            _ => return Ok(()),
+        };
+        Err(Error::Exists { kind, name: name.to_owned() })
+    }
+
     /// The table that has an index of this name, and which of its indexes it is.
     pub(crate) fn owner_of_index(&self, name: &str) -> Option<(&Arc<Table>, usize)> {
         self.tables.values().find_map(|table| {
@@ -233,22 +292,26 @@ impl Catalog {
 /// # Errors
 /// What the pages say.
 pub(crate) fn write_table(editor: &mut Editor<'_, '_>, table: &Table) -> Result<()> {
+    write(editor, table.id, &json::table_text(table))
+}
+
+fn write(editor: &mut Editor<'_, '_>, id: TreeId, text: &str) -> Result<()> {
     let tree = root(editor)?;
-    let key = table.id.0.to_be_bytes();
+    let key = id.0.to_be_bytes();
     remove(editor, tree, &key)?;
     let mut value = vec![NARROW];
-    value.extend_from_slice(json::table_text(table).as_bytes());
+    value.extend_from_slice(text.as_bytes());
     let stored = chained::store(editor, tree.id, key.len(), &value)?;
     tree.insert(editor, &key, &stored)?;
     editor.edit.bump_catalog();
     Ok(())
 }
 
-/// Removes a table's definition.
+/// Removes the definition of a table or view.
 ///
 /// # Errors
 /// What the pages say.
-pub(crate) fn remove_table(editor: &mut Editor<'_, '_>, id: TreeId) -> Result<()> {
+pub(crate) fn remove_definition(editor: &mut Editor<'_, '_>, id: TreeId) -> Result<()> {
     let tree = root(editor)?;
     remove(editor, tree, &id.0.to_be_bytes())?;
     editor.edit.bump_catalog();

@@ -7,6 +7,82 @@
 //! nobody and blocking nobody. The isolation is that of snapshots for readers,
 //! and serializable for writers, who follow one another.
 //!
+//! # Using it
+//!
+//! ```
+//! use std::path::Path;
+//! use std::sync::Arc;
+//! use folio_file::{FileSystem, MemoryFileSystem};
+//! use folio_table::{Bound, IndexDefinition, Options, ScanOptions, TableStore};
+//! use folio_types::{Column, ColumnType, TableSchema, Value, ValueRef};
+//!
+//! # fn main() -> folio_table::Result<()> {
+//! let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+//! # files.create_directory(Path::new("db")).unwrap();
+//! let store = TableStore::open(&files, Path::new("db"), Options::default())?;
+//!
+//! // Definitions and rows change in transactions.
+//! let mut transaction = store.begin()?;
+//! let columns = vec![
+//!     Column::required("id", ColumnType::Int64),
+//!     Column::optional("city", ColumnType::Text),
+//! ];
+//! transaction.create_table(&TableSchema::new("people", columns, vec![0]))?;
+//! let by_city =
+//!     IndexDefinition { name: "by_city".into(), columns: vec![(1, false)], unique: false };
+//! let people = transaction.create_index("people", &by_city)?;
+//! transaction.insert(&people, &[ValueRef::Integer(1), ValueRef::Text("Oslo")])?;
+//! let savepoint = transaction.savepoint();
+//! transaction.insert(&people, &[ValueRef::Integer(2), ValueRef::Text("Lima")])?;
+//! transaction.rollback_to(savepoint)?;
+//! transaction.commit()?;
+//!
+//! // A snapshot stays as it is, whatever is committed meanwhile.
+//! let snapshot = store.snapshot();
+//! let row = snapshot.get(&people, &[ValueRef::Integer(1)])?.expect("it was inserted");
+//! assert_eq!(row.get(1)?, Value::from("Oslo"));
+//!
+//! // Many rows come as Arrow record batches: a range of an index, two columns.
+//! let from = [ValueRef::Text("M")];
+//! let options = ScanOptions {
+//!     projection: Some(&[0, 1]),
+//!     index: people.index("by_city"),
+//!     from: Bound::Included(&from),
+//!     ..ScanOptions::default()
+//! };
+//! for batch in snapshot.scan(&people, &options)? {
+//!     assert_eq!(batch?.num_rows(), 1);
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | to | call |
+//! |---|---|
+//! | open, begin, look | [`TableStore::open`], [`TableStore::begin`], [`TableStore::snapshot`] |
+//! | read, in a snapshot or a transaction alike | [`Snapshot::reader`], [`Transaction::reader`]: a [`Reader`] |
+//! | find definitions | [`Reader::table`], [`Reader::tables`], [`Reader::views`], [`Reader::catalog_version`] |
+//! | read by key, one or many | [`Reader::get`], [`Reader::lookup`] |
+//! | walk rows in the order of a key or an index | [`Reader::scan`], [`Reader::begin_scan`] |
+//! | walk on several threads | [`Reader::begin_parts`] |
+//! | filter first, fetch the other columns late | [`Scan::columns`] |
+//! | plan | [`Reader::row_count`], [`Reader::estimate`], [`Reader::estimate_distinct`] |
+//! | change rows | [`Transaction::insert`], [`Transaction::update`], [`Transaction::delete`] |
+//! | bring in many | [`Transaction::load`] |
+//! | define | [`Transaction::create_table`], [`Transaction::alter_table`], [`Transaction::rebuild_table`], [`Transaction::truncate_table`], [`Transaction::drop_table`], [`Transaction::create_index`], [`Transaction::drop_index`], [`Transaction::create_view`], [`Transaction::drop_view`] |
+//! | number rows | [`Transaction::take_identities`]; [`ROW_NUMBER`] for tables without a key |
+//! | take back in part | [`Transaction::savepoint`], [`Transaction::rollback_to`], [`Transaction::release`] |
+//!
+//! Three rules save surprises. An [`Arc<Table>`](Table) may be kept for as long as
+//! one likes: every call looks whether it is still the newest, for the price of
+//! comparing two numbers. What the layers above know of a table (defaults, checks,
+//! references) goes into [`TableSchema::properties`](folio_types::TableSchema), a text
+//! that is kept and not read. And a refusal (a conflict, a wrong type) changes
+//! nothing, so the transaction goes on; after any other error it must be rolled
+//! back, or return to a savepoint.
+//!
+//! # How it works
+//!
 //! How an insert and its commit go, each step in a lower or a later module:
 //!
 //! ```text
@@ -39,6 +115,7 @@ mod page;
 #[cfg(feature = "planted-bugs")]
 pub mod planted;
 mod read;
+mod reader;
 mod recovery;
 mod row;
 mod scan;
@@ -49,19 +126,18 @@ mod state;
 mod store;
 mod transaction;
 mod versions;
-mod view;
 mod wal;
 mod writer;
 
-pub use catalog::{Index, Table};
+pub use catalog::{Index, Table, ViewDefinition};
 pub use check::{CheckReport, Problem};
 pub use error::{Error, Result};
 pub use ids::{BlockId, Lsn, PageId, TreeId};
 pub use options::{Options, Synchronous};
 pub use page::PAGE_SIZES;
+pub use reader::{Batches, Reader};
 pub use row::Row;
-pub use scan::{Bound, ScanOptions};
+pub use scan::{Bound, Lookup, ROW_NUMBER, Scan, ScanOptions};
 pub use snapshot::Snapshot;
 pub use store::TableStore;
-pub use transaction::{IndexDefinition, Load, Savepoint, Transaction};
-pub use view::Batches;
+pub use transaction::{ColumnSource, IndexDefinition, Load, Savepoint, Transaction};

@@ -7,7 +7,7 @@ use folio_types::{Value, ValueRef, key};
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::page::node::{cell_cost, cell_cost_max};
-use crate::row::{Row, RowBytes, chained, decode_column, mismatch};
+use crate::row::{BatchBuilder, Row, RowBytes, chained, decode_column, mismatch};
 use crate::shared::Pages;
 
 /// The row with a key.
@@ -28,19 +28,38 @@ pub(crate) fn get<'s>(
     Ok(Some(Row::new(Arc::clone(table), key, bytes)))
 }
 
+/// Appends the row with an encoded key; `false` when there is none.
+///
+/// # Errors
+/// What the pages say.
+pub(crate) fn append_row<'s>(
+    pages: &impl Pages<'s>,
+    table: &Table,
+    key: &[u8],
+    builder: &mut BatchBuilder,
+) -> Result<bool> {
+    let Some((page, range)) = table.tree().get(pages, key)? else { return Ok(false) };
+    let stored = &page[range];
+    let whole = chained::load(pages, table.tree(), stored)?;
+    builder.append(&[(key, whole.as_deref().unwrap_or(stored))])?;
+    Ok(true)
+}
+
 /// Encodes a whole key.
 ///
 /// # Errors
 /// [`Error::ValueCount`], [`Error::TypeMismatch`].
 pub(crate) fn encode_key(table: &Table, values: &[ValueRef<'_>]) -> Result<Vec<u8>> {
     if values.len() != table.layout.key.len() {
-        return Err(Error::ValueCount {
-            what: format!("a key of table {:?}", table.schema.name),
-            expected: table.layout.key.len(),
-            found: values.len(),
-        });
+        return Err(key_count(table, values.len()));
     }
     encode_key_prefix(table, values)
+}
+
+#[cold]
+fn key_count(table: &Table, found: usize) -> Error {
+    let what = format!("a key of table {:?}", table.schema.name);
+    Error::ValueCount { what, expected: table.layout.key.len(), found }
 }
 
 /// Encodes the first columns of a key.
@@ -48,6 +67,9 @@ pub(crate) fn encode_key(table: &Table, values: &[ValueRef<'_>]) -> Result<Vec<u
 /// # Errors
 /// As [`encode_key`].
 pub(crate) fn encode_key_prefix(table: &Table, values: &[ValueRef<'_>]) -> Result<Vec<u8>> {
+    if values.len() > table.layout.key.len() {
+        return Err(key_count(table, values.len()));
+    }
     let mut bytes = Vec::with_capacity(16);
     for (position, (column, &value)) in table.layout.key.iter().zip(values).enumerate() {
         if value.is_null() || !column.column_type.accepts(value) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::buffer::PageGuard;
 use crate::error::{Error, Result};
 use crate::ids::PageId;
+use crate::reader::Reader;
 use crate::shared::{Pages, Shared};
 use crate::snapshots::CommitPoint;
 
@@ -21,6 +22,12 @@ impl Snapshot {
     pub(crate) fn begin(shared: &Arc<Shared>) -> Self {
         let (number, commit) = shared.snapshots.begin();
         Self { shared: Arc::clone(shared), number, commit }
+    }
+
+    /// What reads as of this snapshot.
+    #[must_use]
+    pub fn reader(&self) -> Reader<'_> {
+        Reader::of_snapshot(self.pages())
     }
 
     pub(crate) fn pages(&self) -> SnapshotPages<'_> {

@@ -62,12 +62,31 @@ impl Cursor {
         &mut self,
         pages: &impl Pages<'s>,
     ) -> Result<Option<PageGuard<'s>>> {
+        self.next_page(pages)?.map(|leaf| self.page_again(pages, leaf)).transpose()
+    }
+
+    /// The number of the next leaf.
+    pub(crate) fn next_page<'s>(&mut self, pages: &impl Pages<'s>) -> Result<Option<PageId>> {
         let Some(leaf) = self.leaf else { return Ok(None) };
+        self.advance(pages)?;
+        Ok(Some(leaf))
+    }
+
+    /// A leaf the cursor has been at, pinned as one of many.
+    pub(crate) fn page_again<'s>(
+        &self,
+        pages: &impl Pages<'s>,
+        leaf: PageId,
+    ) -> Result<PageGuard<'s>> {
         self.tree.check_number(pages, leaf)?;
         let guard = pages.pin_for_scan(leaf)?;
         self.tree.check(&guard, leaf, Some(0))?;
-        self.advance(pages)?;
-        Ok(Some(guard))
+        Ok(guard)
+    }
+
+    /// The tree it walks.
+    pub(crate) fn tree(&self) -> Tree {
+        self.tree
     }
 
     fn advance<'s>(&mut self, pages: &impl Pages<'s>) -> Result<()> {

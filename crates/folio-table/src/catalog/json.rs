@@ -3,7 +3,7 @@
 use folio_types::{Column, ColumnType, TableSchema};
 use serde_json::{Value, json};
 
-use super::{Index, Table};
+use super::{Index, Table, ViewDefinition};
 use crate::ids::{PageId, TreeId};
 
 pub(super) fn table_text(table: &Table) -> String {
@@ -32,6 +32,17 @@ pub(super) fn table_text(table: &Table) -> String {
         "indexes": indexes.collect::<Vec<_>>(),
     })
     .to_string()
+}
+
+pub(super) fn view_text(view: &ViewDefinition) -> String {
+    json!({"name": view.name, "view": view.text}).to_string()
+}
+
+/// Reads a view's definition; `None` when the text is none.
+pub(super) fn parse_view(id: TreeId, text: &[u8]) -> Option<ViewDefinition> {
+    let value: Value = serde_json::from_slice(text).ok()?;
+    let (name, text) = (value["name"].as_str()?, value["view"].as_str()?);
+    Some(ViewDefinition { id, name: name.to_owned(), text: text.to_owned() })
 }
 
 /// Reads a definition; `None` when the text is none, or breaks a rule that the

@@ -6,30 +6,100 @@ use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, make_array};
 use arrow_buffer::{BooleanBufferBuilder, Buffer, MutableBuffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{DataType, SchemaRef};
+use folio_types::key::KeyColumn;
 use folio_types::{ColumnType, Value};
 
-use super::view::{decode_key, is_null, variable};
+use super::view::{decode_segment, is_null, variable};
 use super::{Place, encode, fixed_size, nested};
-use crate::catalog::Table;
+use crate::catalog::{Index, Table};
 use crate::error::{Error, Result};
+use crate::scan::ROW_NUMBER;
 
 /// Collects rows into one record batch.
 #[derive(Debug)]
 pub(crate) struct BatchBuilder {
     table: Arc<Table>,
     schema: SchemaRef,
-    columns: Vec<(usize, ColumnBuffer)>,
+    /// What the keys of the cells are made of.
+    key: Vec<KeyColumn>,
+    /// Bytes that every value has: those of the fixed columns.
+    value_size_min: usize,
+    columns: Vec<ColumnBuilder>,
+    is_of_entries: bool,
     row_count: usize,
     byte_count: usize,
 }
 
+/// A column on its way: which one it is, where its values are, and those so far.
+#[derive(Debug)]
+struct ColumnBuilder {
+    index: usize,
+    place: Place,
+    /// Whether its values are the first eight bytes of the key, nearly as they are.
+    is_plain_key: bool,
+    buffer: ColumnBuffer,
+}
+
 impl BatchBuilder {
-    /// For these columns of a table, in this order.
+    /// For these columns of a table, in this order, from rows.
     pub(crate) fn new(table: Arc<Table>, projection: &[usize], schema: SchemaRef) -> Self {
-        let buffer =
-            |&index: &usize| (index, ColumnBuffer::new(&table.schema.columns[index].column_type));
-        let columns = projection.iter().map(buffer).collect();
-        Self { table, schema, columns, row_count: 0, byte_count: 0 }
+        let places = projection.iter().map(|&index| match index {
+            ROW_NUMBER => Place::Key(0),
+            index => table.layout.places[index],
+        });
+        let (places, key) = (places.collect(), table.layout.key.clone());
+        let value_size_min = table.layout.fixed_end;
+        Self::with_places(table, projection, schema, places, key, value_size_min)
+    }
+
+    /// For columns that entries of an index have, from entries.
+    pub(crate) fn of_entries(
+        table: Arc<Table>,
+        index: &Index,
+        projection: &[usize],
+        schema: SchemaRef,
+    ) -> Self {
+        let indexed: Vec<usize> = index.columns.iter().map(|(column, _)| *column).collect();
+        let places = projection.iter().map(|column| {
+            let in_key = || table.schema.primary_key.iter().position(|other| other == column);
+            let position = indexed.iter().position(|other| other == column);
+            Place::Key(position.unwrap_or_else(|| indexed.len() + in_key().unwrap_or_default()))
+        });
+        let places = places.collect();
+        let key = index.key.iter().chain(&table.layout.key).cloned().collect();
+        let mut builder = Self::with_places(table, projection, schema, places, key, 0);
+        builder.is_of_entries = true;
+        builder
+    }
+
+    fn with_places(
+        table: Arc<Table>,
+        projection: &[usize],
+        schema: SchemaRef,
+        places: Vec<Place>,
+        key: Vec<KeyColumn>,
+        value_size_min: usize,
+    ) -> Self {
+        let is_plain = key[0]
+            == KeyColumn { column_type: ColumnType::Int64, nullable: false, descending: false };
+        let columns = projection.iter().zip(places).map(|(&index, place)| ColumnBuilder {
+            index,
+            place,
+            is_plain_key: is_plain && matches!(place, Place::Key(0)),
+            buffer: ColumnBuffer::new(column_type(&table, index)),
+        });
+        let columns = columns.collect();
+        let (is_of_entries, row_count, byte_count) = (false, 0, 0);
+        Self { table, schema, key, value_size_min, columns, is_of_entries, row_count, byte_count }
+    }
+
+    /// Whether it is entries that it takes.
+    pub(crate) fn is_of_entries(&self) -> bool {
+        self.is_of_entries
+    }
+
+    pub(crate) fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
     }
 
     pub(crate) fn row_count(&self) -> usize {
@@ -46,17 +116,18 @@ impl BatchBuilder {
     /// # Errors
     /// [`Error::Corrupted`] when a row is not what the table says.
     pub(crate) fn append(&mut self, rows: &[(&[u8], &[u8])]) -> Result<()> {
-        let layout = &self.table.layout;
-        if rows.iter().any(|(_, value)| value.len() < layout.fixed_end) {
+        if rows.iter().any(|(_, value)| value.len() < self.value_size_min) {
             return Err(self.table.misfit(0));
         }
-        for (index, buffer) in &mut self.columns {
-            let is_whole = match layout.places[*index] {
+        let layout = &self.table.layout;
+        for ColumnBuilder { index, place, is_plain_key, buffer } in &mut self.columns {
+            let is_whole = match *place {
+                Place::Key(_) if *is_plain_key => {
+                    rows.iter().all(|(key, _)| buffer.push_bigint_key(key))
+                }
                 Place::Key(position) => rows.iter().all(|(key, _)| {
-                    if let (0, Some(fixed)) = (position, buffer.as_bigint()) {
-                        return push_bigint_key(fixed, key);
-                    }
-                    decode_key(layout, position, key).is_some_and(|value| buffer.push(&value))
+                    let value = decode_segment(&self.key, position, key);
+                    value.is_some_and(|value| buffer.push(&value))
                 }),
                 Place::Fixed { offset, size, null_bit } => {
                     buffer.append_fixed(rows, offset, size, null_bit)
@@ -86,9 +157,9 @@ impl BatchBuilder {
         let row_count = std::mem::take(&mut self.row_count);
         self.byte_count = 0;
         let mut arrays = Vec::with_capacity(self.columns.len());
-        for (index, buffer) in &mut self.columns {
-            let column_type = &self.table.schema.columns[*index].column_type;
-            let full = std::mem::replace(buffer, ColumnBuffer::new(column_type));
+        for ColumnBuilder { index, buffer, .. } in &mut self.columns {
+            let empty = ColumnBuffer::new(column_type(&self.table, *index));
+            let full = std::mem::replace(buffer, empty);
             let array = full.finish().ok_or_else(|| self.table.misfit(*index))?;
             arrays.push(array);
         }
@@ -98,11 +169,8 @@ impl BatchBuilder {
     }
 }
 
-/// A key that is one bigint is the common case, and its encoding is simple.
-fn push_bigint_key(fixed: &mut MutableBuffer, key: &[u8]) -> bool {
-    let Some(bytes) = key.first_chunk::<8>() else { return false };
-    fixed.push(i64::from_be_bytes(*bytes) ^ i64::MIN);
-    true
+fn column_type(table: &Table, index: usize) -> &ColumnType {
+    table.schema.columns.get(index).map_or(&ColumnType::Int64, |column| &column.column_type)
 }
 
 /// One column on its way to an array.
@@ -140,14 +208,14 @@ impl ColumnBuffer {
         Self { column_type: column_type.clone(), kind, valid: None, len: 0 }
     }
 
-    fn as_bigint(&mut self) -> Option<&mut MutableBuffer> {
-        match (&self.column_type, &mut self.kind) {
-            (ColumnType::Int64, Kind::Fixed(buffer, _)) => {
-                self.len += 1;
-                Some(buffer)
-            }
-            _ => None,
-        }
+    /// A key that is one bigint is the common case, and its encoding is simple.
+    fn push_bigint_key(&mut self, key: &[u8]) -> bool {
+        let (Some(bytes), Kind::Fixed(buffer, _)) = (key.first_chunk::<8>(), &mut self.kind) else {
+            return false;
+        };
+        buffer.push(i64::from_be_bytes(*bytes) ^ i64::MIN);
+        self.len += 1;
+        true
     }
 
     fn mark(&mut self, is_valid: bool) {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use folio_types::key::KeyColumn;
 use folio_types::{Value, key};
 
 use super::{NARROW, Place, RowLayout, WIDE, nested};
@@ -105,7 +106,7 @@ pub(crate) fn decode_column(
 fn decode(table: &Table, place: Place, column: usize, key: &[u8], value: &[u8]) -> Option<Value> {
     let column_type = &table.schema.columns[column].column_type;
     match place {
-        Place::Key(position) => decode_key(&table.layout, position, key),
+        Place::Key(position) => decode_segment(&table.layout.key, position, key),
         Place::Fixed { null_bit, .. } | Place::Variable { null_bit, .. }
             if { value.len() < table.layout.fixed_end || is_null(value, null_bit) } =>
         {
@@ -120,11 +121,16 @@ fn decode(table: &Table, place: Place, column: usize, key: &[u8], value: &[u8]) 
     }
 }
 
-pub(super) fn decode_key(layout: &RowLayout, position: usize, mut key: &[u8]) -> Option<Value> {
-    for column in &layout.key[..position] {
+/// The n-th column of a key.
+pub(super) fn decode_segment(
+    columns: &[KeyColumn],
+    position: usize,
+    mut key: &[u8],
+) -> Option<Value> {
+    for column in &columns[..position] {
         key::decode(column, &mut key)?;
     }
-    key::decode(&layout.key[position], &mut key)
+    key::decode(&columns[position], &mut key)
 }
 
 /// Whether a column of this row is null. The row has its fixed part.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use folio_types::{TableSchema, borrowed};
 
 use super::index_filler::IndexFiller;
-use super::{Transaction, statistics};
+use super::{Transaction, identity, statistics};
 use crate::btree::{Cursor, Tree};
 use crate::catalog::{self, Catalog, Index, Table};
 use crate::error::{Error, Result};
@@ -34,9 +34,7 @@ impl Transaction {
     /// [`Error::Exists`], [`Error::Schema`]; what the pages say.
     pub fn create_table(&mut self, schema: &TableSchema) -> Result<Arc<Table>> {
         schema.check()?;
-        if self.catalog()?.table(&schema.name).is_ok() {
-            return Err(Error::Exists { kind: "table", name: schema.name.clone() });
-        }
+        self.catalog()?.refuse_taken(&schema.name, None)?;
         self.change(|editor| {
             let id = next_tree(editor);
             let tree = Tree::create(editor, id)?;
@@ -57,14 +55,15 @@ impl Transaction {
                 index.tree().drop_all(editor, |_, _| Ok(()))?;
             }
             drop_rows(editor, &table)?;
+            identity::move_columns(editor, table.id, table.schema.columns.len(), |_| None)?;
             statistics::remove(editor, table.id)?;
-            catalog::remove_table(editor, table.id)
+            catalog::remove_definition(editor, table.id)
         })?;
         self.refresh_catalog()
     }
 
     /// Gives a table another name, other properties, or its columns other names.
-    /// Types, order and key must stay.
+    /// Types, order and key must stay: [`Transaction::rebuild_table`] changes those.
     ///
     /// # Errors
     /// [`Error::NotFound`], [`Error::Exists`], [`Error::Schema`],
@@ -78,12 +77,10 @@ impl Transaction {
         };
         if shape(&table.schema) != shape(schema) || table.schema.primary_key != schema.primary_key {
             let what =
-                format!("columns of table {name:?} may change their names only; make a table");
+                format!("columns of table {name:?} may change their names only; rebuild the table");
             return Err(Error::InvalidInput { what });
         }
-        if self.catalog()?.table(&schema.name).is_ok_and(|other| other.id != table.id) {
-            return Err(Error::Exists { kind: "table", name: schema.name.clone() });
-        }
+        self.catalog()?.refuse_taken(&schema.name, Some(table.id))?;
         let indexes = table.indexes.clone();
         let altered = Table::new(table.id, table.root, schema.clone(), indexes);
         self.change(|editor| catalog::write_table(editor, &altered))?;
@@ -144,20 +141,20 @@ impl Transaction {
         self.refresh_catalog()
     }
 
-    fn refresh_catalog(&mut self) -> Result<()> {
+    pub(super) fn refresh_catalog(&mut self) -> Result<()> {
         self.own_catalog = Some(Arc::new(Catalog::read(&self.seen(), &self.edit_ref().state)?));
         Ok(())
     }
 }
 
-fn next_tree(editor: &mut Editor<'_, '_>) -> TreeId {
+pub(super) fn next_tree(editor: &mut Editor<'_, '_>) -> TreeId {
     let id = editor.edit.state.next_tree;
     editor.edit.state.next_tree = TreeId(id.0 + 1);
     id
 }
 
 /// Gives a table's pages, chains included, to the free list.
-fn drop_rows(editor: &mut Editor<'_, '_>, table: &Table) -> Result<()> {
+pub(super) fn drop_rows(editor: &mut Editor<'_, '_>, table: &Table) -> Result<()> {
     table.tree().drop_all(editor, |editor, leaf| {
         let node = Node::new(leaf);
         (0..node.len())

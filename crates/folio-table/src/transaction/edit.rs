@@ -37,6 +37,8 @@ pub(crate) struct Edit {
     depth: u32,
     /// Rows added to and taken from each table.
     pub(crate) row_counts: HashMap<TreeId, i64, RandomState>,
+    /// Grows with every operation: scans look whether their place still is one.
+    pub(crate) changes: u64,
 }
 
 /// A page's version in this transaction.
@@ -74,6 +76,7 @@ impl Edit {
             undo: Vec::new(),
             depth: 0,
             row_counts: HashMap::default(),
+            changes: 0,
         }
     }
 
@@ -94,6 +97,7 @@ impl Edit {
                 self.writer.drop_private(shared, dropped.slot);
             }
         }
+        self.changes += 1;
         self.state = mark.state;
         self.row_counts.clone_from(&mark.row_counts);
     }

@@ -12,11 +12,14 @@
 
 mod definition;
 pub(crate) mod edit;
+mod identity;
 pub(crate) mod index_entries;
 mod index_filler;
 mod load;
+mod rebuild;
 mod rows;
 mod statistics;
+mod views;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::ids::{BlockId, Lsn, PageId, TreeId};
 use crate::options::Synchronous;
 use crate::page;
+use crate::reader::Reader;
 use crate::row::RowEncoder;
 use crate::shared::Shared;
 use crate::snapshots::CommitPoint;
@@ -34,6 +38,7 @@ use edit::{Edit, Editor, Mark, Seen};
 
 pub use definition::IndexDefinition;
 pub use load::Load;
+pub use rebuild::ColumnSource;
 pub(crate) use statistics::row_count;
 
 /// Images gathered before they are written.
@@ -72,35 +77,18 @@ impl Transaction {
         })
     }
 
-    /// A table by name, as this transaction sees it.
-    ///
-    /// # Errors
-    /// [`Error::NotFound`]; what the pages say.
-    pub fn table(&self, name: &str) -> Result<Arc<Table>> {
-        self.catalog()?.table(name)
-    }
-
-    /// All tables, by name.
-    ///
-    /// # Errors
-    /// What the pages say.
-    pub fn tables(&self) -> Result<Vec<Arc<Table>>> {
-        Ok(self.catalog()?.tables().cloned().collect())
+    /// What reads as this transaction sees the database, its own changes included.
+    #[must_use]
+    pub fn reader(&self) -> Reader<'_> {
+        Reader::of_transaction(self.seen(), self.own_catalog.as_ref())
     }
 
     fn catalog(&self) -> Result<Arc<Catalog>> {
-        match &self.own_catalog {
-            Some(catalog) => Ok(Arc::clone(catalog)),
-            None => Catalog::cached(&self.shared, &self.seen(), &self.edit_ref().state),
-        }
+        self.reader().catalog()
     }
 
-    /// The table as it is now: the one given may be from before a change of its definition.
-    pub(crate) fn current(&self, table: &Arc<Table>) -> Result<Arc<Table>> {
-        if table.version == self.edit_ref().state.catalog_version {
-            return Ok(Arc::clone(table));
-        }
-        self.catalog()?.current(table)
+    fn current(&self, table: &Arc<Table>) -> Result<Arc<Table>> {
+        self.reader().current(table)
     }
 
     fn edit_ref(&self) -> &Edit {
@@ -118,6 +106,7 @@ impl Transaction {
             return Err(Error::TransactionFailed);
         }
         let edit = self.edit.as_mut().expect("only ending the transaction takes it");
+        edit.changes += 1;
         let result = operation(&mut Editor { shared: &self.shared, edit });
         self.has_failed = result.is_err();
         result

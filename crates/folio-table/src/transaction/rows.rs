@@ -13,31 +13,11 @@ use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::page::node::Node;
 use crate::read;
-use crate::row::{Row, RowEncoder, chained};
+use crate::row::{RowEncoder, chained};
 use crate::shared::Pages;
 use crate::transaction::edit::Editor;
 
 impl Transaction {
-    /// The row with this key, as this transaction sees it.
-    ///
-    /// # Errors
-    /// [`Error::ValueCount`] and [`Error::TypeMismatch`] for the key; what the pages say.
-    pub fn get(&self, table: &Arc<Table>, key: &[ValueRef<'_>]) -> Result<Option<Row<'_>>> {
-        let table = self.current(table)?;
-        read::get(&self.seen(), &table, key)
-    }
-
-    /// How many rows a table has, this transaction's changes counted.
-    ///
-    /// # Errors
-    /// What the pages say.
-    pub fn row_count(&self, table: &Table) -> Result<u64> {
-        let edit = self.edit_ref();
-        let before = super::statistics::row_count(&self.seen(), &edit.state, table.id)?;
-        let change = edit.row_counts.get(&table.id).copied().unwrap_or(0);
-        Ok(before.saturating_add_signed(change))
-    }
-
     /// Inserts a row, given in the order of the columns. Returns the hidden row
     /// number where the table has no key.
     ///

@@ -66,7 +66,7 @@ pub(super) fn remove(editor: &mut Editor<'_, '_>, table: TreeId) -> Result<()> {
     Ok(())
 }
 
-fn root(editor: &mut Editor<'_, '_>) -> Result<Tree> {
+pub(super) fn root(editor: &mut Editor<'_, '_>) -> Result<Tree> {
     let root = editor.edit.state.statistics_root;
     if root.is_some() {
         return Ok(Tree { id: TreeId::STATISTICS, root });

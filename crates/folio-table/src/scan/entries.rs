@@ -1,0 +1,78 @@
+//! Index entries, and the rows they lead to.
+
+use std::sync::Arc;
+
+use folio_types::key;
+
+use super::ROW_NUMBER;
+use crate::catalog::{Index, Table};
+use crate::error::{Error, Result};
+use crate::read;
+use crate::row::BatchBuilder;
+use crate::shared::Pages;
+
+/// Reads the rows of entries, or what is asked of them from the entries alone.
+#[derive(Debug)]
+pub(super) struct EntryReader {
+    pub(super) index: Index,
+    /// Whether the entries have all columns asked for.
+    pub(super) is_covering: bool,
+}
+
+impl EntryReader {
+    /// # Errors
+    /// [`Error::NotFound`] when the table does not have the index any more.
+    pub(super) fn new(table: &Table, index: &Index, projection: &[usize]) -> Result<Self> {
+        let index = table.current_index(index)?.clone();
+        let is_covering = projection.iter().all(|column| {
+            *column == ROW_NUMBER
+                || table.schema.primary_key.contains(column)
+                || index.columns.iter().any(|(indexed, _)| indexed == column)
+        });
+        Ok(Self { index, is_covering })
+    }
+
+    /// Appends what the entries stand for.
+    ///
+    /// # Errors
+    /// [`Error::CorruptedPage`] for an entry without a row; what the pages say.
+    pub(super) fn append<'s>(
+        &self,
+        pages: &impl Pages<'s>,
+        table: &Arc<Table>,
+        builder: &mut BatchBuilder,
+        entries: &[(&[u8], &[u8])],
+    ) -> Result<()> {
+        if builder.is_of_entries() {
+            return builder.append(entries);
+        }
+        for (entry, _) in entries {
+            let key = self.row_key(entry)?;
+            let found = read::append_row(pages, table, key, builder)?;
+            if !found {
+                let problem =
+                    format!("index {:?} leads to a row that is not there", self.index.name);
+                return Err(Error::page(self.index.root, problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// The row's key, which stands behind the indexed columns.
+    pub(super) fn row_key<'k>(&self, entry: &'k [u8]) -> Result<&'k [u8]> {
+        row_key(&self.index, entry)
+    }
+}
+
+/// The row's key of an entry.
+///
+/// # Errors
+/// [`Error::CorruptedPage`] when the entry is none.
+pub(super) fn row_key<'k>(index: &Index, mut entry: &'k [u8]) -> Result<&'k [u8]> {
+    for column in &index.key {
+        key::decode(column, &mut entry).ok_or_else(|| {
+            Error::page(index.root, format!("index {:?} has an entry that is none", index.name))
+        })?;
+    }
+    Ok(entry)
+}

@@ -1,0 +1,198 @@
+//! A scan in parts, for several threads; and how many rows a range has, about.
+//!
+//! Both read inner nodes only: their keys divide the tree into pieces of about
+//! the same number of rows.
+
+use std::sync::Arc;
+
+use super::{KeyRange, Scan, ScanOptions};
+use crate::btree::Tree;
+use crate::catalog::{Index, Table};
+use crate::error::Result;
+use crate::page;
+use crate::page::node::Node;
+use crate::reader::Reader;
+
+/// Pieces looked for per part: more even out the differences.
+const PIECES_PER_PART: usize = 8;
+
+impl Scan {
+    /// Scans that together do what one with these options would: at most `count`,
+    /// in the order of their keys. A limit holds for each.
+    pub(crate) fn parts(
+        reader: &Reader<'_>,
+        table: &Arc<Table>,
+        options: &ScanOptions<'_>,
+        count: usize,
+    ) -> Result<Vec<Self>> {
+        let (tree, range) = match options.index {
+            None => (table.tree(), KeyRange::of_rows(table, options.from, options.to)?),
+            Some(index) => {
+                (index.tree(), KeyRange::of_entries(table, index, options.from, options.to)?)
+            }
+        };
+        let keys = dividing_keys(reader, tree, &range, count * PIECES_PER_PART)?;
+        let count = count.clamp(1, keys.len() + 1);
+        let mut from = range.from.clone();
+        let mut parts = Vec::with_capacity(count);
+        for part in 1..=count {
+            let to = match part {
+                _ if part == count => range.to.clone(),
+                _ => Some(keys[part * (keys.len() + 1) / count - 1].clone()),
+            };
+            let piece = KeyRange { from, to: to.clone(), is_empty: range.is_empty };
+            parts.push(Self::over(reader, table, options, piece)?);
+            from = to;
+        }
+        if options.reverse {
+            parts.reverse();
+        }
+        Ok(parts)
+    }
+}
+
+/// Keys of inner nodes within a range, at the highest level that has enough.
+fn dividing_keys(
+    reader: &Reader<'_>,
+    tree: Tree,
+    range: &KeyRange,
+    wanted: usize,
+) -> Result<Vec<Vec<u8>>> {
+    let mut pages = vec![tree.root];
+    let mut level = None;
+    let mut keys: Vec<Vec<u8>> = Vec::new();
+    loop {
+        let mut below = Vec::new();
+        let mut found = Vec::new();
+        for (position, &page) in pages.iter().enumerate() {
+            let guard = tree.node(reader, page, level)?;
+            let node = Node::new(&guard);
+            if node.is_leaf() {
+                return Ok(keys);
+            }
+            if position > 0 {
+                found.push(keys[position - 1].clone());
+            }
+            let first = range.from.as_ref().map_or(0, |key| node.child_index(key));
+            let last = range.to.as_ref().map_or(node.len(), |key| node.child_index(key));
+            below.extend((first..=last).map(|child| node.child(child)));
+            found.extend((first..last).map(|cell| node.key(cell).to_vec()));
+        }
+        let guard = tree.node(reader, pages[0], level)?;
+        level = Some(page::level(&guard) - 1);
+        (pages, keys) = (below, found);
+        if keys.len() >= wanted {
+            return Ok(keys);
+        }
+    }
+}
+
+/// About how many entries of a tree with `count` of them are in a range. Exact
+/// where the range lies in one leaf.
+///
+/// # Errors
+/// What the pages say.
+pub(crate) fn estimate(
+    reader: &Reader<'_>,
+    tree: Tree,
+    range: &KeyRange,
+    count: u64,
+) -> Result<u64> {
+    if range.is_empty {
+        return Ok(0);
+    }
+    let from = range.from.as_deref().map(|key| Place::of(reader, tree, key)).transpose()?;
+    let to = range.to.as_deref().map(|key| Place::of(reader, tree, key)).transpose()?;
+    if let (Some(from), Some(to)) = (&from, &to)
+        && from.leaf == to.leaf
+    {
+        return Ok((to.position - from.position) as u64);
+    }
+    let start = from.map_or(0.0, |place| place.fraction);
+    let end = to.map_or(1.0, |place| place.fraction);
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an estimate between 0 and count"
+    )]
+    Ok(((end - start).max(0.0) * count as f64).round() as u64)
+}
+
+/// Where a key stands in a tree.
+struct Place {
+    leaf: crate::ids::PageId,
+    position: usize,
+    /// The part of the tree before it, if all children were of one size.
+    fraction: f64,
+}
+
+impl Place {
+    #[allow(clippy::cast_precision_loss, reason = "counts within a page")]
+    fn of(reader: &Reader<'_>, tree: Tree, key: &[u8]) -> Result<Self> {
+        let (mut start, mut width) = (0.0, 1.0);
+        let mut leaf = tree.root;
+        let mut guard = tree.node(reader, leaf, None)?;
+        loop {
+            let node = Node::new(&guard);
+            if node.is_leaf() {
+                let position = node.search(key).unwrap_or_else(|at| at);
+                start += width * position as f64 / node.len().max(1) as f64;
+                return Ok(Self { leaf, position, fraction: start });
+            }
+            let child = node.child_index(key);
+            width /= node.child_count() as f64;
+            start += width * child as f64;
+            leaf = node.child(child);
+            let level = page::level(&guard) - 1;
+            guard = tree.node(reader, leaf, Some(level))?;
+        }
+    }
+}
+
+/// About how many different values the first `columns` columns of an index have,
+/// from leaves spread over the tree.
+///
+/// # Errors
+/// What the pages say.
+pub(crate) fn distinct(
+    reader: &Reader<'_>,
+    index: &Index,
+    columns: usize,
+    count: u64,
+) -> Result<u64> {
+    const LEAVES: usize = 16;
+    let tree = index.tree();
+    let mut keys = dividing_keys(reader, tree, &KeyRange::default(), LEAVES)?;
+    keys.insert(0, Vec::new());
+    let step = keys.len().div_ceil(LEAVES);
+    let (mut entries, mut changes) = (0u64, 0u64);
+    for key in keys.iter().step_by(step) {
+        let path = tree.seek(reader, key)?;
+        let guard = tree.node(reader, path.leaf, Some(0))?;
+        let node = Node::new(&guard);
+        let prefixes = (0..node.len()).map(|at| prefix(index, columns, node.key(at)));
+        let prefixes: Vec<&[u8]> = prefixes.collect();
+        entries += prefixes.len() as u64;
+        changes += prefixes.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64;
+    }
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "an estimate between 1 and count"
+    )]
+    let estimate = (changes as f64 / entries.max(1) as f64 * count as f64).round() as u64;
+    Ok((estimate + 1).min(count))
+}
+
+/// The bytes of an entry's first columns.
+fn prefix<'k>(index: &Index, columns: usize, entry: &'k [u8]) -> &'k [u8] {
+    let mut rest = entry;
+    for column in &index.key[..columns.min(index.key.len())] {
+        if folio_types::key::decode(column, &mut rest).is_none() {
+            return entry;
+        }
+    }
+    &entry[..entry.len() - rest.len()]
+}

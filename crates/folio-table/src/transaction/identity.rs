@@ -1,0 +1,120 @@
+//! Numbers that are given out once: what generated columns are filled from.
+//!
+//! A table has one counter per column, in the statistics' tree: under the table's
+//! number and the column's position (2 bytes, big endian) stand a 0 and the
+//! number given out next (i64). Counters go back with the transaction.
+
+use std::sync::Arc;
+
+use super::{Transaction, statistics};
+use crate::btree::Tree;
+use crate::catalog::Table;
+use crate::error::{Error, Result};
+use crate::ids::TreeId;
+use crate::transaction::edit::Editor;
+
+impl Transaction {
+    /// Takes `count` numbers for a column and returns the first. They begin at 1.
+    ///
+    /// # Errors
+    /// [`Error::InvalidInput`] when there are none left, or no such column; what the
+    /// pages say.
+    pub fn take_identities(
+        &mut self,
+        table: &Arc<Table>,
+        column: usize,
+        count: u32,
+    ) -> Result<i64> {
+        let key = self.identity_key(table, column)?;
+        let first = self.change(|editor| match next(editor, &key)? {
+            first if first.checked_add(i64::from(count)).is_none() => Ok(None),
+            first => {
+                set(editor, &key, first + i64::from(count))?;
+                Ok(Some(first))
+            }
+        })?;
+        first.ok_or_else(|| Error::InvalidInput {
+            what: format!("table {:?} has given out all its numbers", table.schema.name),
+        })
+    }
+
+    /// Sets the number that is taken next.
+    ///
+    /// # Errors
+    /// As [`Transaction::take_identities`].
+    pub fn set_identity(&mut self, table: &Arc<Table>, column: usize, next: i64) -> Result<()> {
+        let key = self.identity_key(table, column)?;
+        self.change(|editor| set(editor, &key, next))
+    }
+
+    fn identity_key(&self, table: &Arc<Table>, column: usize) -> Result<[u8; 6]> {
+        let table = self.current(table)?;
+        let is_there = column < table.schema.columns.len();
+        match u16::try_from(column) {
+            Ok(column) if is_there => Ok(key(table.id, column)),
+            _ => Err(Error::InvalidInput {
+                what: format!("table {:?} has no column {column}", table.schema.name),
+            }),
+        }
+    }
+}
+
+fn key(table: TreeId, column: u16) -> [u8; 6] {
+    let mut key = [0; 6];
+    key[..4].copy_from_slice(&table.0.to_be_bytes());
+    key[4..].copy_from_slice(&column.to_be_bytes());
+    key
+}
+
+fn next(editor: &Editor<'_, '_>, key: &[u8]) -> Result<i64> {
+    let root = editor.edit.state.statistics_root;
+    if !root.is_some() {
+        return Ok(1);
+    }
+    let tree = Tree { id: TreeId::STATISTICS, root };
+    let found = tree.get(editor, key)?;
+    let read = |value: &[u8]| Some(i64::from_le_bytes(value.get(1..9)?.try_into().ok()?));
+    Ok(found.and_then(|(page, range)| read(&page[range])).unwrap_or(1))
+}
+
+fn set(editor: &mut Editor<'_, '_>, key: &[u8], next: i64) -> Result<()> {
+    let tree = statistics::root(editor)?;
+    let mut value = vec![0];
+    value.extend_from_slice(&next.to_le_bytes());
+    if !tree.replace(editor, key, &value)? {
+        tree.insert(editor, key, &value)?;
+    }
+    Ok(())
+}
+
+/// Moves a table's counters to the places its columns have now; those of columns
+/// that are gone go too.
+///
+/// # Errors
+/// What the pages say.
+pub(super) fn move_columns(
+    editor: &mut Editor<'_, '_>,
+    table: TreeId,
+    columns: usize,
+    place: impl Fn(usize) -> Option<usize>,
+) -> Result<()> {
+    if !editor.edit.state.statistics_root.is_some() {
+        return Ok(());
+    }
+    let tree = statistics::root(editor)?;
+    let mut moved = Vec::new();
+    for column in 0..columns {
+        let Ok(position) = u16::try_from(column) else { break };
+        let old = key(table, position);
+        if tree.get(editor, &old)?.is_some() {
+            moved.push((place(column), next(editor, &old)?));
+            tree.delete(editor, &old)?;
+        }
+    }
+    for (column, next) in moved {
+        if let Some(column) = column.and_then(|column| u16::try_from(column).ok()) {
+            set(editor, &key(table, column), next)?;
+        }
+    }
+    Ok(())
+}
