@@ -67,7 +67,7 @@ impl Shared {
         if writer.logged.is_empty() && self.blocks.wal.size(end) == 0 {
             return Ok(true);
         }
-        if !self.readers_are_past(writer) {
+        if !self.readers_are_past(writer)? {
             let size = self.blocks.wal.size(end);
             writer.checkpoint_at = size + size / 4;
             return Ok(false);
@@ -84,22 +84,22 @@ impl Shared {
     }
 
     /// Makes the log durable, and waits until nobody needs what the data file has.
-    fn readers_are_past(&self, writer: &Writer) -> bool {
+    fn readers_are_past(&self, writer: &Writer) -> Result<bool> {
         let end = writer.position.end;
-        if self.options.synchronous != Synchronous::Off && self.blocks.wal.sync_to(end).is_err() {
-            return false;
+        if self.options.synchronous != Synchronous::Off {
+            self.blocks.wal.sync_to(end)?;
         }
         self.snapshots.show(CommitPoint { end, state: writer.state });
         if self.blocks.switches.checkpoint_past_readers()
             || self.snapshots.wait_for_older(end, PATIENCE)
         {
-            return true;
+            return Ok(true);
         }
         let has_outgrown = self.blocks.wal.size(end) > self.options.log_size_max;
         if has_outgrown {
             self.snapshots.expire_below(end);
         }
-        has_outgrown
+        Ok(has_outgrown)
     }
 
     /// Writes the newest version of every page to the data file.

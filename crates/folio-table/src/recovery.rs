@@ -85,7 +85,10 @@ pub(crate) fn open(
     );
     // What survived the process may not yet survive the power.
     if !options.read_only && options.synchronous != Synchronous::Off {
-        wal.sync_to(scanned.position.end)?;
+        wal.keep(scanned.durable.min(scanned.position.end), scanned.position.end)?;
+        if writer.state.transaction == 0 {
+            sync_names(&**files, directory, &options)?;
+        }
     }
     let commit = CommitPoint { end: scanned.position.end, state: writer.state };
     let page_size = opened.header.page_size as usize;

@@ -55,8 +55,11 @@ impl Versions {
         let mut slot = self.head(page);
         while slot != NO_SLOT {
             let version = self.slots.at(slot);
-            if version.place.load(Ordering::Acquire) < at.0 {
-                return BlockId::version(slot);
+            match version.place.load(Ordering::Acquire) {
+                place if place < at.0 => return BlockId::version(slot),
+                // A checkpoint has come between; older versions are gone with it.
+                IN_DATA_FILE => break,
+                _ => {}
             }
             slot = version.older.load(Ordering::Acquire);
         }

@@ -129,7 +129,7 @@ impl Writer {
             self.drop_private(shared, old.slot);
         }
         for page in std::mem::take(&mut self.logged) {
-            shared.pool.discard(BlockId::page(page));
+            shared.pool.detach(BlockId::page(page));
             let slot = shared.blocks.versions.move_to_data_file(page);
             if slot != NO_SLOT {
                 shared.pool.rename(BlockId::version(slot), BlockId::page(page));

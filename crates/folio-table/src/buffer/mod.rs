@@ -23,5 +23,6 @@ mod translation;
 
 pub use eviction::Policy;
 pub use guard::{PageGuard, PageGuardMut};
+pub(crate) use pool::DirtyPage;
 pub use pool::{Access, BlockStorage, BufferPool};
 pub use statistics::PoolStatistics;

@@ -40,6 +40,17 @@ pub enum Access {
     Scan,
 }
 
+/// What became of a page that was changed.
+#[derive(Debug)]
+pub(crate) enum DirtyPage<'p> {
+    /// The storage does not have it.
+    Here(PageGuardMut<'p>),
+    /// The storage has it.
+    Stored,
+    /// Somebody is just giving it to the storage.
+    Leaving,
+}
+
 /// How often all frames must be found held before the pool gives up.
 const ROUNDS_UNTIL_EXHAUSTED: u32 = 24;
 
@@ -160,39 +171,40 @@ impl BufferPool {
     /// not matter: its content is undefined. Dirty from the start.
     ///
     /// # Errors
-    /// As [`BufferPool::pin`].
-    ///
-    /// # Panics
-    /// When the block has a frame already.
+    /// As [`BufferPool::pin`]; [`Error::PageBusy`] when somebody holds old bytes.
     pub fn create(&self, block: BlockId) -> Result<PageGuardMut<'_>> {
         let mut owned = self.take_frame(Access::Normal)?;
-        assert!(
-            self.translation.claim(block, owned.frame()),
-            "the block is made for the first time"
-        );
+        while !self.translation.claim(block, owned.frame()) {
+            if !self.discard(block) {
+                self.lock().give_back(owned);
+                return Err(Error::PageBusy { page: page_of(block) });
+            }
+        }
         owned.set_block(Some(block));
         owned.set_dirty(true);
         self.enter(owned.frame(), block, Access::Normal);
         Ok(PageGuardMut::new(owned))
     }
 
-    /// The block's page, if it is here and the storage does not have it.
-    pub(crate) fn pin_dirty(&self, block: BlockId) -> Result<Option<PageGuardMut<'_>>> {
-        for round in 0..ROUNDS_UNTIL_BUSY {
-            let Some(frame) = self.translation.get(block) else { return Ok(None) };
-            match self.frames.own(frame) {
-                Some(owned) if owned.block() != Some(block) => {}
-                Some(owned) if owned.is_dirty() => return Ok(Some(PageGuardMut::new(owned))),
-                Some(_) => return Ok(None),
-                None => self.rest(round),
-            }
+    /// The block's page, if it is here and the storage does not have it. Waits
+    /// for nobody: who owns the frame may be waiting for the caller.
+    pub(crate) fn pin_dirty(&self, block: BlockId) -> DirtyPage<'_> {
+        let Some(frame) = self.translation.get(block) else { return DirtyPage::Stored };
+        match self.frames.own(frame) {
+            Some(owned) if owned.block() != Some(block) => DirtyPage::Leaving,
+            Some(owned) if owned.is_dirty() => DirtyPage::Here(PageGuardMut::new(owned)),
+            Some(_) => DirtyPage::Stored,
+            None => DirtyPage::Leaving,
         }
-        Err(Error::PageBusy { page: page_of(block) })
     }
 
     /// Forgets a block without writing it out. `false` when somebody holds it.
     pub fn discard(&self, block: BlockId) -> bool {
-        for round in 0..100 {
+        self.discard_within(100, block)
+    }
+
+    fn discard_within(&self, rounds: u32, block: BlockId) -> bool {
+        for round in 0..rounds {
             let Some(frame) = self.translation.get(block) else { return true };
             match self.frames.own(frame) {
                 Some(mut owned) if owned.block() == Some(block) => {
@@ -207,6 +219,17 @@ impl BufferPool {
         false
     }
 
+    /// Forgets a block whose bytes are out of date. Who holds the page keeps it,
+    /// but nobody finds it any more.
+    pub(crate) fn detach(&self, block: BlockId) {
+        if self.discard_within(16, block) {
+            return;
+        }
+        if let Some(frame) = self.translation.get(block) {
+            self.translation.clear(block, frame);
+        }
+    }
+
     /// Lets a frame that holds `from` serve `to`, whose bytes are the same. If it
     /// cannot be done, `from` is forgotten.
     pub(crate) fn rename(&self, from: BlockId, to: BlockId) {
@@ -219,7 +242,7 @@ impl BufferPool {
         }
         owned.set_block(Some(to));
         owned.set_dirty(false);
-        self.translation.clear(from);
+        self.translation.clear(from, frame);
     }
 
     /// Loads a block; `None` when another thread was first.
@@ -231,7 +254,7 @@ impl BufferPool {
             return Ok(None);
         }
         if let Err(error) = self.storage.read(block, owned.bytes_mut()) {
-            self.translation.clear(block);
+            self.translation.clear(block, owned.frame());
             self.lock().give_back(owned);
             return Err(error);
         }
@@ -283,7 +306,7 @@ impl BufferPool {
     fn leave(&self, owned: &mut Owned<'_>, block: BlockId) {
         self.counters.past_hits.fetch_add(owned.take_hits(), Ordering::Relaxed);
         owned.set_block(None);
-        self.translation.clear(block);
+        self.translation.clear(block, owned.frame());
     }
 
     /// Counts so far. Exact while nobody else uses the pool.

@@ -34,9 +34,10 @@ impl Translation {
             .is_ok()
     }
 
-    /// Forgets the block's frame. Only the frame's owner calls this.
-    pub(super) fn clear(&self, block: BlockId) {
-        self.entry(block).store(0, Ordering::Release);
+    /// Forgets that the block is in this frame. It may be in another by now.
+    pub(super) fn clear(&self, block: BlockId, frame: FrameId) {
+        let _ =
+            self.entry(block).compare_exchange(frame + 1, 0, Ordering::AcqRel, Ordering::Relaxed);
     }
 
     fn entry(&self, block: BlockId) -> &AtomicU32 {

@@ -33,8 +33,11 @@ pub(crate) struct Edit {
     pub(crate) changed: HashMap<PageId, Version, RandomState>,
     /// What to return to, newest last. Empty without savepoints.
     undo: Vec<Undo>,
-    /// Savepoints open: changes belong to the innermost.
-    depth: u32,
+    /// The innermost savepoint's number, 0 without one: what was copied since is
+    /// changed in place. No number comes twice, so that pages changed under a
+    /// savepoint that is gone are not taken for copies of the next one.
+    level: u64,
+    level_max: u64,
     /// Rows added to and taken from each table.
     pub(crate) row_counts: HashMap<TreeId, i64, RandomState>,
     /// Grows with every operation: scans look whether their place still is one.
@@ -45,7 +48,8 @@ pub(crate) struct Edit {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Version {
     pub(crate) slot: u32,
-    depth: u32,
+    /// Number of the savepoint it was made under.
+    level: u64,
 }
 
 #[derive(Debug)]
@@ -59,6 +63,7 @@ struct Undo {
 #[derive(Debug)]
 pub(crate) struct Mark {
     undo_count: usize,
+    level_outside: u64,
     state: State,
     row_counts: HashMap<TreeId, i64, RandomState>,
 }
@@ -74,7 +79,8 @@ impl Edit {
             start,
             changed: HashMap::default(),
             undo: Vec::new(),
-            depth: 0,
+            level: 0,
+            level_max: 0,
             row_counts: HashMap::default(),
             changes: 0,
         }
@@ -82,8 +88,15 @@ impl Edit {
 
     /// Changes from here on can be taken back together.
     pub(crate) fn mark(&mut self) -> Mark {
-        self.depth += 1;
-        Mark { undo_count: self.undo.len(), state: self.state, row_counts: self.row_counts.clone() }
+        let level_outside = self.level;
+        self.level_max += 1;
+        self.level = self.level_max;
+        Mark {
+            undo_count: self.undo.len(),
+            level_outside,
+            state: self.state,
+            row_counts: self.row_counts.clone(),
+        }
     }
 
     /// Takes back what has changed since the mark.
@@ -104,8 +117,8 @@ impl Edit {
 
     /// Drops the innermost mark; its changes belong to the one around it.
     pub(crate) fn release(&mut self, shared: &Shared, mark: &Mark) {
-        self.depth -= 1;
-        if self.depth > 0 {
+        self.level = mark.level_outside;
+        if self.level > 0 {
             return;
         }
         // Nothing can be returned to: older versions are of no use.
@@ -114,7 +127,6 @@ impl Edit {
                 self.writer.drop_private(shared, before.slot);
             }
         }
-        self.changed.values_mut().for_each(|version| version.depth = 0);
     }
 
     /// Makes the definitions those of a version of their own. Versions of changes
@@ -157,7 +169,7 @@ impl<'s> Editor<'s, '_> {
     pub(crate) fn pin_mut(&mut self, page: PageId) -> Result<PageGuardMut<'s>> {
         let before = self.edit.changed.get(&page).copied();
         match before {
-            Some(version) if version.depth == self.edit.depth => {
+            Some(version) if version.level >= self.edit.level => {
                 self.shared.pool.pin_mut(BlockId::version(version.slot))
             }
             _ => self.copy(page, before),
@@ -176,7 +188,7 @@ impl<'s> Editor<'s, '_> {
     fn replace(&mut self, page: PageId) -> Result<PageGuardMut<'s>> {
         let before = self.edit.changed.get(&page).copied();
         match before {
-            Some(version) if version.depth == self.edit.depth => {
+            Some(version) if version.level >= self.edit.level => {
                 self.shared.pool.pin_mut(BlockId::version(version.slot))
             }
             _ => self.begin_version(page, before),
@@ -192,10 +204,10 @@ impl<'s> Editor<'s, '_> {
                 return Err(error);
             }
         };
-        if self.edit.depth > 0 {
+        if self.edit.level > 0 {
             self.edit.undo.push(Undo { page, before });
         }
-        self.edit.changed.insert(page, Version { slot, depth: self.edit.depth });
+        self.edit.changed.insert(page, Version { slot, level: self.edit.level });
         Ok(created)
     }
 
@@ -261,7 +273,7 @@ impl<'s> Editor<'s, '_> {
     /// Drops this transaction's version of a page whose content is of no use,
     /// unless a savepoint may return to it.
     fn forget(&mut self, page: PageId) {
-        if self.edit.depth == 0
+        if self.edit.level == 0
             && let Some(version) = self.edit.changed.remove(&page)
         {
             self.edit.writer.drop_private(self.shared, version.slot);

@@ -111,6 +111,8 @@ impl Load<'_> {
         }
         if let Some(direct) = self.direct.take() {
             let (table, count) = (Arc::clone(&self.table), self.count);
+            // Rows that were inserted and deleted before had their own numbers.
+            self.transaction.row_numbers.remove(&table.id);
             self.transaction.change(|editor| finish_direct(editor, &table, direct, count))?;
         }
         self.is_finished = true;

@@ -23,7 +23,10 @@ mod views;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
+use crate::buffer::DirtyPage;
 use crate::catalog::{Catalog, Table};
 use crate::error::{Error, Result};
 use crate::ids::{BlockId, Lsn, PageId, TreeId};
@@ -43,6 +46,9 @@ pub(crate) use statistics::row_count;
 
 /// Images gathered before they are written.
 const BATCH_SIZE: usize = 1 << 20;
+
+/// How long a page that is on its way out of the pool is waited for.
+const LEAVING_TIME: Duration = Duration::from_micros(20);
 
 /// A transaction that writes. Dropped without [`Transaction::commit`] it is rolled back.
 #[derive(Debug)]
@@ -235,29 +241,53 @@ fn log(shared: &Shared, edit: &Edit) -> Result<(Vec<Logged>, LogPosition)> {
     let mut changed: Vec<(PageId, u32)> =
         edit.changed.iter().map(|(&page, version)| (page, version.slot)).collect();
     changed.sort_unstable();
-    let mut batch = shared.blocks.wal.batch(*shared.blocks.position());
+    // While the position is held, pages that leave the pool wait with their images.
+    let mut position = shared.blocks.position();
+    let mut batch = shared.blocks.wal.batch(*position);
     let mut commit = Commit { state: edit.state, images_from: batch.start(), listed: Vec::new() };
-    let mut logged = Vec::with_capacity(changed.len());
-    for (page, slot) in changed {
-        let lsn = match shared.pool.pin_dirty(BlockId::version(slot))? {
-            Some(mut guard) => {
+    let mut logged: Vec<Logged> = Vec::with_capacity(changed.len());
+    let mut left = changed.into_iter();
+    let mut next = left.next();
+    while let Some((page, slot)) = next {
+        let lsn = match shared.pool.pin_dirty(BlockId::version(slot)) {
+            DirtyPage::Here(mut guard) => {
                 page::set_lsn(&mut guard, batch.position().end);
                 let lsn = batch.add_image(&guard, page);
                 guard.mark_clean();
                 lsn
             }
-            None => {
+            DirtyPage::Stored => {
                 let lsn = shared.blocks.versions.logged_at(slot);
                 commit.listed.push((page, lsn));
                 lsn
             }
+            DirtyPage::Leaving => {
+                shared.blocks.wal.write(&batch)?;
+                *position = batch.position();
+                drop(position);
+                thread::sleep(LEAVING_TIME);
+                position = shared.blocks.position();
+                batch = shared.blocks.wal.batch(*position);
+                list_images(&mut commit, &logged, batch.start());
+                continue;
+            }
         };
         logged.push((page, slot, lsn));
         write_if_large(shared, &mut batch)?;
+        next = left.next();
     }
     batch.add_commit(&commit);
     shared.blocks.wal.write(&batch)?;
-    Ok((logged, batch.position()))
+    *position = batch.position();
+    Ok((logged, *position))
+}
+
+/// Names the images so far one by one: behind them others may have come, of pages
+/// that left the pool, which do not count.
+fn list_images(commit: &mut Commit, logged: &[Logged], images_from: Lsn) {
+    let images = logged.iter().filter(|(_, _, lsn)| *lsn >= commit.images_from);
+    commit.listed.extend(images.map(|&(page, _, lsn)| (page, lsn)));
+    commit.images_from = images_from;
 }
 
 fn write_if_large(shared: &Shared, batch: &mut Batch) -> Result<()> {

@@ -25,6 +25,7 @@ use record::{Batch, LogPosition, RECORD_HEADER_SIZE, Record};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId};
 use crate::options::Switches;
+use crate::recovery::draw;
 
 /// The least and most the file grows by at once. Space that is there already
 /// spares the sync a change of metadata.
@@ -41,6 +42,7 @@ pub(crate) struct Wal {
     synced: Condvar,
     /// Where the last whole transaction in the file ends.
     written: AtomicU64,
+    session: u16,
     switches: Switches,
 }
 
@@ -50,6 +52,8 @@ struct Generation {
     header: LogHeader,
     /// The file's size.
     size: u64,
+    /// Whether the header is durable for certain.
+    is_settled: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -70,10 +74,12 @@ impl Wal {
         end: Lsn,
         switches: Switches,
     ) -> Self {
+        // Whoever wrote the first record made sure of the header before.
+        let is_settled = end > header.base;
         Self {
             file,
             name,
-            generation: Mutex::new(Generation { header, size }),
+            generation: Mutex::new(Generation { header, size, is_settled }),
             durability: Mutex::new(Durability {
                 durable: header.base,
                 is_syncing: false,
@@ -81,6 +87,7 @@ impl Wal {
             }),
             synced: Condvar::new(),
             written: AtomicU64::new(end.0),
+            session: draw() as u16,
             switches,
         }
     }
@@ -91,7 +98,7 @@ impl Wal {
 
     /// An empty batch for records from `position` on.
     pub(crate) fn batch(&self, position: LogPosition) -> Batch {
-        Batch::new(position, self.header().salt, self.durable())
+        Batch::new(position, self.header().salt, self.session, self.durable())
     }
 
     /// Puts a batch into the file. Not durable yet.
@@ -102,12 +109,53 @@ impl Wal {
     pub(crate) fn write(&self, batch: &Batch) -> Result<()> {
         self.refuse_if_poisoned()?;
         let mut generation = self.generation();
+        if !generation.is_settled {
+            self.settle(generation.header)?;
+            generation.is_settled = true;
+        }
         let offset = LOG_START + batch.start().0 - generation.header.base.0;
         let end = offset + batch.bytes().len() as u64;
         if end > generation.size {
             generation.size = self.grow(generation.size, end)?;
         }
         self.file.write_at(batch.bytes(), offset).map_err(Error::io("write", &self.name))
+    }
+
+    /// Makes sure of a header that was found: its maker may have died before its
+    /// sync, or his sync may have failed. Records over those of the generation
+    /// before must not be durable sooner.
+    fn settle(&self, header: LogHeader) -> Result<()> {
+        let result = self
+            .file
+            .write_at(&header.to_bytes(), header.offset())
+            .map_err(Error::io("write", &self.name))
+            .and_then(|()| self.sync_file());
+        if result.is_err() {
+            self.poison();
+        }
+        result
+    }
+
+    /// Makes records that were found durable. They are written again: if a sync of
+    /// them has failed, the system shows them but takes them for written.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    pub(crate) fn keep(&self, from: Lsn, end: Lsn) -> Result<()> {
+        let base = self.header().base;
+        let mut bytes = vec![0; ((end.0 - from.0) as usize).min(GROWTH_MAX as usize)];
+        let mut at = from.0;
+        while at < end.0 {
+            let size = bytes.len().min((end.0 - at) as usize);
+            let offset = LOG_START + at - base.0;
+            let count = self
+                .file
+                .read_at(&mut bytes[..size], offset)
+                .map_err(Error::io("read", &self.name))?;
+            self.file.write_at(&bytes[..count], offset).map_err(Error::io("write", &self.name))?;
+            at += size as u64;
+        }
+        self.sync_to(end)
     }
 
     /// Makes the file longer, by zeros.
@@ -202,16 +250,10 @@ impl Wal {
     /// the device has is not known.
     pub(crate) fn restart(&self, end: Lsn, salt: u64) -> Result<LogPosition> {
         let header = self.header().successor(end, salt);
-        let result = self
-            .file
-            .write_at(&header.to_bytes(), header.offset())
-            .map_err(Error::io("write", &self.name))
-            .and_then(|()| self.sync_file());
-        if let Err(error) = result {
-            self.poison();
-            return Err(error);
-        }
-        self.generation().header = header;
+        self.settle(header)?;
+        let mut generation = self.generation();
+        (generation.header, generation.is_settled) = (header, true);
+        drop(generation);
         self.durability().durable = end;
         self.set_written(end);
         Ok(LogPosition { end, chain: salt })

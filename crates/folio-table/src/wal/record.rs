@@ -11,7 +11,7 @@
 //! 41  0            u8
 //! 42  hole offset  u16  images: where bytes were left out,
 //! 44  hole size    u16  and how many; they are 0
-//! 46  0            u16
+//! 46  session      u16  drawn by each process that opens the log to write
 //! 48  …                 the page without its hole, or the commit
 //! ```
 //!
@@ -20,6 +20,10 @@
 //! page (u32) and the record's position (u64): those were written before the
 //! transaction ended, for want of room in the buffer pool, and only the listed
 //! ones count.
+//!
+//! The session keeps apart what two processes wrote in the same place: records of
+//! a lost transaction may stand behind the end of the log, and would follow one
+//! that is done again, to the byte, if nothing in it were new.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -54,12 +58,14 @@ pub(crate) struct Batch {
     start: Lsn,
     chain: u64,
     salt: u64,
+    session: u16,
     durable: Lsn,
 }
 
 impl Batch {
-    pub(crate) fn new(position: LogPosition, salt: u64, durable: Lsn) -> Self {
-        Self { bytes: Vec::new(), start: position.end, chain: position.chain, salt, durable }
+    pub(crate) fn new(position: LogPosition, salt: u64, session: u16, durable: Lsn) -> Self {
+        let LogPosition { end: start, chain } = position;
+        Self { bytes: Vec::new(), start, chain, salt, session, durable }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -112,6 +118,7 @@ impl Batch {
         put_u64(&mut header, 16, self.chain);
         put_u64(&mut header, 24, self.durable.0);
         header[40] = kind;
+        put_u16(&mut header, 46, self.session);
         self.bytes.extend_from_slice(&header);
         lsn
     }

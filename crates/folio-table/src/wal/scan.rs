@@ -23,6 +23,8 @@ const WINDOW_SIZE: usize = 1 << 20;
 pub(crate) struct Scanned {
     /// Behind the last commit: the next transaction is written there.
     pub(crate) position: LogPosition,
+    /// Records before this were durable once, as later ones say.
+    pub(crate) durable: Lsn,
     /// Size of the file.
     pub(crate) file_size: u64,
     /// Transactions found.
@@ -43,7 +45,7 @@ pub(crate) fn scan(
     let file_size = file.stat().map_err(Error::io("read", name))?.size;
     let mut window = Window { file, name, file_size, start: 0, bytes: Vec::new() };
     let start = LogPosition { end: header.base, chain: header.salt };
-    let mut scanned = Scanned { position: start, file_size, commits: 0 };
+    let mut scanned = Scanned { position: start, durable: header.base, file_size, commits: 0 };
     let mut images = Vec::new();
     let mut at = start;
     loop {
@@ -53,6 +55,7 @@ pub(crate) fn scan(
             .filter(|record| record.previous() == at.chain || switches.ignore_running_checksum());
         let Some(record) = chained else { break };
         at = LogPosition { end: record.end(), chain: record.checksum() };
+        scanned.durable = scanned.durable.max(record.durable());
         match record.content() {
             Some(Content::Image(page)) => images.push((page, record.lsn())),
             Some(Content::Commit(commit)) => {
