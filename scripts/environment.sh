@@ -15,7 +15,7 @@ export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$CACHE/target}
 # dependency compiles once. The switches that break the engine on purpose are
 # in it; the artefacts are built without them.
 # shellcheck disable=SC2034 # read by the scripts that source this file
-TEST_FEATURES=folio-document/planted-bugs
+TEST_FEATURES=folio-document/planted-bugs,folio-table/planted-bugs
 
 say() {
     if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then

@@ -1,0 +1,184 @@
+//! Bugs that were found, each by the name of what went wrong.
+
+use folio_file::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation, Recording};
+use folio_table::{Error, Options, Synchronous};
+use folio_types::{Value, ValueRef, borrowed};
+
+use crate::model::{EVENTS, THINGS};
+use crate::store::{
+    LOG, create_things, events_schema, name_of, new_disk, open, put, read_all, small_options,
+    small_row,
+};
+
+/// After the release of a savepoint the next one has the same depth, but pages
+/// changed under the first are no copies of its own.
+#[test]
+fn a_savepoint_made_after_another_was_released_takes_back_only_its_own() {
+    let store = open(&new_disk(0), &small_options()).unwrap();
+    let mut transaction = store.begin().unwrap();
+    let table = create_things(&mut transaction).unwrap();
+    transaction.savepoint();
+    let released = transaction.savepoint();
+    transaction.insert(&table, &borrowed(&small_row(1, "kept"))).unwrap();
+    transaction.release(released).unwrap();
+    let returned_to = transaction.savepoint();
+    transaction.insert(&table, &borrowed(&small_row(2, "taken back"))).unwrap();
+    transaction.rollback_to(returned_to).unwrap();
+    assert!(transaction.get(&table, &[ValueRef::Integer(1)]).unwrap().is_some());
+    assert!(transaction.get(&table, &[ValueRef::Integer(2)]).unwrap().is_none());
+    transaction.commit().unwrap();
+    assert_eq!(read_all(&store).unwrap()[THINGS].len(), 1);
+}
+
+/// A load numbers the rows of an empty table from 1, whatever the transaction
+/// had numbered before.
+#[test]
+fn rows_inserted_after_a_load_are_numbered_behind_it() {
+    let store = open(&new_disk(0), &small_options()).unwrap();
+    let mut transaction = store.begin().unwrap();
+    let table = transaction.create_table(&events_schema()).unwrap();
+    let row = [ValueRef::Text("kind"), ValueRef::Integer(0)];
+    let number = transaction.insert(&table, &row).unwrap().unwrap();
+    assert!(transaction.delete(&table, &[ValueRef::Integer(number)]).unwrap());
+    let mut load = transaction.load(&table).unwrap();
+    (0..5).for_each(|_| load.push(&row).unwrap());
+    assert_eq!(load.finish().unwrap(), 5);
+    assert_eq!(transaction.insert(&table, &row).unwrap(), Some(6));
+    transaction.commit().unwrap();
+    assert_eq!(read_all(&store).unwrap()[EVENTS].len(), 6);
+}
+
+/// A snapshot that was ended because the log had outgrown its limit may still
+/// hold a page; what the page is after the checkpoint must not be read from there.
+#[test]
+fn a_page_held_through_a_checkpoint_is_not_served_as_the_newest() {
+    let options = Options { log_size_max: 16 << 10, ..small_options() };
+    let store = open(&new_disk(0), &options).unwrap();
+    put(&store, 1, "old").unwrap();
+    assert!(store.checkpoint().unwrap());
+    let snapshot = store.snapshot();
+    let table = snapshot.table(THINGS).unwrap();
+    let held = snapshot.get(&table, &[ValueRef::Integer(1)]).unwrap().unwrap();
+    for _ in 0..100 {
+        put(&store, 1, "new").unwrap();
+    }
+    assert!(store.checkpoint().unwrap(), "the old snapshot is ended");
+    assert!(matches!(snapshot.row_count(&table), Err(Error::SnapshotTooOld)));
+    assert_eq!(held.get(1).unwrap(), Value::Text("old".to_owned()), "what is held stays");
+    assert_eq!(name_of(&store, 1).unwrap().as_deref(), Some("new"));
+    drop(held);
+    assert_eq!(name_of(&store, 1).unwrap().as_deref(), Some("new"));
+}
+
+/// Who was killed between giving the data file its name and syncing that name
+/// leaves it to the next to do so.
+#[test]
+fn names_of_a_killed_maker_survive_the_power_cut() {
+    let files = new_disk(0);
+    files.record_crash_points(Recording::Changes);
+    drop(open(&files, &small_options()).unwrap());
+    for point in files.crash_points() {
+        let found = point.image.kill();
+        let store = open(&found, &small_options()).unwrap();
+        put(&store, 1, "promised").unwrap();
+        drop(store);
+        let later = open(&found.crash(CrashPlan::lose_everything()), &small_options()).unwrap();
+        assert_eq!(name_of(&later, 1).unwrap().as_deref(), Some("promised"));
+    }
+}
+
+/// After a failed sync the system shows bytes that no later sync writes: who opens
+/// next has to write them again before he builds on them.
+#[test]
+fn a_tail_whose_sync_failed_is_written_again() {
+    let files = new_disk(0);
+    let store = open(&files, &small_options()).unwrap();
+    put(&store, 1, "promised").unwrap();
+    files.inject(Fault::next(Operation::Sync, FaultKind::Eio).on("-wal"));
+    assert!(matches!(put(&store, 2, "doubtful"), Err(Error::Io { .. })));
+    assert!(matches!(put(&store, 3, "refused"), Err(Error::Poisoned { .. })));
+    drop(store);
+    let files = files.kill();
+    let store = open(&files, &small_options()).unwrap();
+    let seen = name_of(&store, 2).unwrap();
+    put(&store, 4, "later").unwrap();
+    drop(store);
+    let store = open(&files.crash(CrashPlan::lose_everything()), &small_options()).unwrap();
+    assert_eq!(name_of(&store, 1).unwrap().as_deref(), Some("promised"));
+    assert_eq!(name_of(&store, 2).unwrap(), seen);
+    assert_eq!(name_of(&store, 4).unwrap().as_deref(), Some("later"));
+}
+
+/// The same for the header with which the log begins again.
+#[test]
+fn a_generation_whose_sync_failed_is_begun_again() {
+    for failing_sync in 0..4 {
+        let files = new_disk(0);
+        let store = open(&files, &small_options()).unwrap();
+        for key in 0..30 {
+            put(&store, key, "promised").unwrap();
+        }
+        files.inject(Fault::next(Operation::Sync, FaultKind::Eio).after(failing_sync));
+        let checkpoint = store.checkpoint();
+        drop(store);
+        files.clear_faults();
+        let files = files.kill();
+        let store = open(&files, &small_options()).unwrap();
+        put(&store, 40, "later").unwrap();
+        drop(store);
+        let store = open(&files.crash(CrashPlan::lose_everything()), &small_options())
+            .unwrap_or_else(|error| panic!("sync {failing_sync} failed, {checkpoint:?}: {error}"));
+        let rows = read_all(&store).unwrap();
+        assert_eq!(rows[THINGS].len(), 31, "sync {failing_sync} failed");
+    }
+}
+
+/// A checkpoint whose sync fails says so.
+#[test]
+fn a_checkpoint_tells_of_every_failed_sync() {
+    for failing_sync in 0..3 {
+        let options = Options { synchronous: Synchronous::Normal, ..small_options() };
+        let files = new_disk(0);
+        let store = open(&files, &options).unwrap();
+        put(&store, 1, "one").unwrap();
+        files.inject(Fault::next(Operation::Sync, FaultKind::Eio).after(failing_sync));
+        assert!(store.checkpoint().is_err(), "sync {failing_sync}");
+        assert!(matches!(store.begin(), Err(Error::Poisoned { .. })), "sync {failing_sync}");
+    }
+}
+
+/// Two transactions were lost with the power, of which the second one's bytes had
+/// reached the disk. When the next process does the first one again, to the byte,
+/// the second must not come back behind it.
+#[test]
+fn a_transaction_that_was_lost_does_not_come_back_behind_one_done_again() {
+    let options = Options { synchronous: Synchronous::Normal, ..small_options() };
+    let files = new_disk(0);
+    let store = open(&files, &options).unwrap();
+    put(&store, 1, "first").unwrap();
+    drop(store);
+    let before = log_of(&files);
+    let store = open(&files, &options).unwrap();
+    put(&store, 2, "again").unwrap();
+    let between = log_of(&files);
+    put(&store, 3, "lost").unwrap();
+    drop(store);
+    let mut log = log_of(&files);
+    let from = (0..between.len()).rev().find(|&at| between[at] != before[at]).unwrap() + 1;
+    let from = from.next_multiple_of(8);
+    let lost_from = (0..from).find(|&at| between[at] != before[at]).unwrap();
+    log[lost_from..from].copy_from_slice(&before[lost_from..from]);
+    files.write(LOG, &log).unwrap();
+    let store = open(&files, &options).unwrap();
+    assert_eq!(read_all(&store).unwrap()[THINGS].len(), 1, "both are lost");
+    put(&store, 2, "again").unwrap();
+    drop(store);
+    let store = open(&files, &options).unwrap();
+    assert_eq!(read_all(&store).unwrap()[THINGS].len(), 2, "one was done again");
+}
+
+fn log_of(files: &MemoryFileSystem) -> Vec<u8> {
+    let mut log = files.read(LOG).unwrap();
+    log.resize(1 << 20, 0);
+    log
+}
