@@ -296,7 +296,11 @@ fn damaged(path: &Path, error: ZipError) -> Error {
         error => Error::Corrupted {
             path: path.to_owned(),
             offset: 0,
-            reason: format!("not a whole ZIP archive: {error}"),
+            reason: match error {
+                // What is broken is said in the words of a parser, which help nobody.
+                ZipError::InvalidArchive(_) => "no ZIP archive, or not a whole one".to_owned(),
+                error => format!("not a ZIP archive that can be read: {error}"),
+            },
             repair: REPAIR.to_owned(),
         },
     }

@@ -174,7 +174,7 @@ mod tests {
             (r#"{"_id":"x","a":{"b"}}"#, "\":\" expected"),
             (r#"{"_id":"x","a":01}"#, "number with a leading zero"),
             (r#"{"_id":"x","a":"\ud800"}"#, "surrogate without its pair"),
-            (r#"{"_id":"x","#, "key expected"),
+            (r#"{"_id":"x","#, "a name in double quotes expected"),
         ] {
             assert_eq!(reason(line.as_bytes()), expected, "{line}");
         }

@@ -168,7 +168,7 @@ impl<'a> Scanner<'a> {
     /// quotes and whether it contains escapes.
     #[inline]
     pub(crate) fn key(&mut self) -> Result<(usize, usize, bool), Fault> {
-        self.expect(b'"', "key expected")?;
+        self.expect(b'"', "a name in double quotes expected")?;
         let start = self.at;
         let escaped = self.string()?;
         let end = self.at - 1;
