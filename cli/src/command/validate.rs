@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use folio::{CheckReport, Collection, Database};
+use folio::{CheckReport, Collection, Database, ErrorCode};
 
 use serde_json::json;
 
@@ -50,7 +50,13 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     }
     let mut is_clean = true;
     for name in arguments.targets.names(&database)? {
-        is_clean &= check_one(&database, &name, arguments.fix, &progress, console)?;
+        is_clean &= match check_one(&database, &name, arguments.fix, &progress, console) {
+            Err(Failure::Database(error)) if is_damage(&error) => {
+                console.print(&format!("{name}: 1 problem\n  {error}"))?;
+                false
+            }
+            checked => checked?,
+        };
     }
     database.close()?;
     Ok(if is_clean { ExitCode::SUCCESS } else { ExitCode::from(EXIT_DAMAGE) })
@@ -66,8 +72,12 @@ fn print_json(
     let mut objects = Vec::new();
     let mut is_clean = true;
     for name in arguments.targets.names(database)? {
-        let collection = database.collection(&name)?;
-        let report = collection.check(&mut |done, total| progress.tell(done, total))?;
+        let report = match check(database, &name, progress) {
+            Err(error) if is_damage(&error) => {
+                CheckReport { problems: vec![error.to_string()], ..CheckReport::default() }
+            }
+            report => report?,
+        };
         is_clean &= report.is_clean();
         let invalid = report.invalid.iter().map(|line| {
             json!({"path": line.path, "line": line.line, "offset": line.offset, "reason": line.reason})
@@ -86,6 +96,16 @@ fn print_json(
     }
     print_objects(&objects, Format::Json, console)?;
     Ok(if is_clean { ExitCode::SUCCESS } else { ExitCode::from(EXIT_DAMAGE) })
+}
+
+fn check(database: &Database, name: &str, progress: &Progress) -> folio::Result<CheckReport> {
+    database.collection(name)?.check(&mut |done, total| progress.tell(done, total))
+}
+
+/// Whether a collection cannot even be opened because of what is on the disk: that is
+/// a finding, and the other collections are checked all the same.
+fn is_damage(error: &folio::Error) -> bool {
+    matches!(error.code(), ErrorCode::Corrupted | ErrorCode::Unsupported)
 }
 
 /// Checks a collection, and repairs it if asked; `true` when it is clean now.

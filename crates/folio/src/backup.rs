@@ -109,7 +109,15 @@ fn data_piece(files: &Arc<dyn FileSystem>, root: &Path, name: &str) -> Result<Op
     let path = Path::new("collections").join(name).join("meta").join("data.jsonl");
     let whole_path = root.join(&path);
     loop {
-        let Ok(file) = files.open(&whole_path, OpenMode::Read) else { return Ok(None) };
+        let file = match files.open(&whole_path, OpenMode::Read) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                // Not one that was lost: a copy without it would pass for whole.
+                open_core(files, root, name, Access::Read)?;
+                return Ok(None);
+            }
+            Err(error) => return Err(Error::io("read", &whole_path)(error)),
+        };
         let opened = file.stat().map_err(Error::io("read", &whole_path))?;
         let size = open_core(files, root, name, Access::Read)?.stats()?.data_size;
         let named = files.stat(&whole_path).map_err(Error::io("read", &whole_path))?;

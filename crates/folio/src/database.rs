@@ -87,7 +87,7 @@ impl Database {
         self.handle.check_open()?;
         check_collection_name(name)?;
         let store = &self.handle.store;
-        if !self.is_writable() && store.files.stat(&store.collection_path(name)).is_err() {
+        if !self.is_writable() && !location::is_collection(&*store.files, &store.root, name) {
             return Err(self.no_collection(name));
         }
         let core = store.collection(name, self.handle.access, options)?;
@@ -100,7 +100,8 @@ impl Database {
     /// As [`Database::collection`] through a read-only handle.
     pub fn existing_collection(&self, name: &str) -> Result<Collection> {
         let collection = self.collection(name)?;
-        if !collection.is_created() {
+        let is_on_disk = || location::is_collection(&**self.files(), self.root(), name);
+        if !collection.is_created() && !is_on_disk() {
             return Err(self.no_collection(name));
         }
         Ok(collection)

@@ -121,6 +121,15 @@ pub(crate) fn check_is_database(files: &dyn FileSystem, path: &Path, root: &Path
     Ok(())
 }
 
+/// Whether there is a collection of this name. An empty folder, which a disk that was
+/// full when the collection was to be made may leave behind, is none.
+pub(crate) fn is_collection(files: &dyn FileSystem, root: &Path, name: &str) -> bool {
+    let folder = root.join("collections").join(name);
+    ["meta/data.jsonl", "meta/manifest.json", "docs"]
+        .iter()
+        .any(|inside| files.stat(&folder.join(inside)).is_ok())
+}
+
 /// The names of the collections of a database, sorted. Folders whose name no
 /// collection can have are somebody else's.
 pub(crate) fn collection_names(files: &dyn FileSystem, root: &Path) -> Result<Vec<String>> {
@@ -130,14 +139,11 @@ pub(crate) fn collection_names(files: &dyn FileSystem, root: &Path) -> Result<Ve
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(Error::io("list", &folder)(error)),
     };
-    let is_folder = |name: &str| {
-        files.stat(&folder.join(name)).is_ok_and(|stat| stat.kind == FileKind::Directory)
-    };
     let mut names: Vec<String> = entries
         .into_iter()
         .filter(|entry| entry.kind != FileKind::File && check_collection_name(&entry.name).is_ok())
         .map(|entry| entry.name)
-        .filter(|name| is_folder(name))
+        .filter(|name| is_collection(files, root, name))
         .collect();
     names.sort_unstable();
     Ok(names)

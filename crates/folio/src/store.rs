@@ -117,11 +117,6 @@ impl Store {
         )))
     }
 
-    /// The folder of a collection.
-    pub(crate) fn collection_path(&self, name: &str) -> PathBuf {
-        self.root.join("collections").join(name)
-    }
-
     /// The collection, opened at the first call and shared from then on.
     pub(crate) fn collection(
         &self,

@@ -18,6 +18,10 @@ impl LineStore {
             self.settle(&mut writer)?;
         }
         let mut report = CheckReport::default();
+        if writer.index_is_damaged {
+            let name = self.paths.head.display();
+            report.problems.push(format!("index: {name} is damaged; run `folio reindex`"));
+        }
         self.check_index(&mut report);
         let has_open_batch = self.check_record(&writer, &mut report)?;
         self.check_lines(!has_open_batch, &mut report, progress)?;

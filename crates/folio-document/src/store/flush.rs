@@ -300,6 +300,7 @@ impl LineStore {
             .publish(&mut view.index, &*segment)
             .map_err(|fault| fault_error(fault, &self.paths.head))?;
         writer.unpublished = false;
+        writer.index_is_damaged = false;
         Ok(())
     }
 }

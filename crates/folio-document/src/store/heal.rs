@@ -131,6 +131,7 @@ impl LineStore {
         writer.batch_record = None;
         writer.sums = None;
         writer.unpublished |= loaded.is_new;
+        writer.index_is_damaged = loaded.is_damaged;
         writer.known = loaded.stat;
         writer.synced_end = loaded.index.state.synced_end;
         writer.suspect = writer.synced_end..loaded.index.state.data_end;
@@ -160,6 +161,7 @@ impl LineStore {
         let Some(segment) = view.segment.clone() else { return };
         if writer.index.publish(&mut view.index, &*segment).is_ok() {
             writer.unpublished = false;
+            writer.index_is_damaged = false;
         }
     }
 

@@ -67,6 +67,8 @@ pub(crate) struct Loaded {
     pub(crate) has_durable_name: bool,
     /// The index differs from what is published.
     pub(crate) is_new: bool,
+    /// There are files of an index, and they cannot be used.
+    pub(crate) is_damaged: bool,
     pub(crate) notices: Vec<Notice>,
 }
 
@@ -206,6 +208,7 @@ impl Loader<'_> {
             is_doubtful: false,
             has_durable_name: false,
             is_new: false,
+            is_damaged: false,
             notices: Vec::new(),
         })
     }
@@ -243,6 +246,7 @@ impl Loader<'_> {
             is_doubtful: false,
             has_durable_name: false,
             is_new: false,
+            is_damaged: false,
             notices: Vec::new(),
         }
     }
@@ -349,6 +353,9 @@ impl Loader<'_> {
         head: Option<&Head>,
         progress: Progress<'_>,
     ) -> Result<Loaded> {
+        let is_damaged = old_count.is_none()
+            && !self.rebuild
+            && (head.is_some() || self.files.stat(&self.paths.head).is_ok());
         let mut writer = self.index_writer(head);
         writer.start_over();
         let mut index = Index::default();
@@ -359,23 +366,23 @@ impl Loader<'_> {
         // Should the file have changed meanwhile, then its times did too, and the next
         // who opens it looks again.
         index.state = index.state.with_stat(&data.stat);
-        notices.insert(0, self.rebuild_notice(old_count, head, &index, line_count));
+        notices.insert(0, self.rebuild_notice(old_count, is_damaged, &index, line_count));
         notices.retain(|notice| !notice.0.is_empty());
-        Ok(Loaded { is_new: true, notices, ..self.as_found(data, index, writer) })
+        Ok(Loaded { is_new: true, is_damaged, notices, ..self.as_found(data, index, writer) })
     }
 
     fn rebuild_notice(
         &self,
         old_count: Option<u64>,
-        head: Option<&Head>,
+        is_damaged: bool,
         index: &Index,
         line_count: u64,
     ) -> Notice {
         let name = self.paths.data.display();
         let count = index.state.live_count;
-        let text = match (old_count, head) {
+        let text = match old_count {
             _ if self.rebuild => String::new(),
-            (Some(before), _) => {
+            Some(before) => {
                 let change = match count.cmp(&before) {
                     Ordering::Equal => format!("still {count} documents"),
                     _ => format!("{before} documents before, {count} now"),
@@ -384,11 +391,11 @@ impl Loader<'_> {
                     "{name} was changed since it was indexed ({change}); looked at all {line_count} lines"
                 )
             }
-            (None, Some(_)) => {
+            None if is_damaged => {
                 format!("the index of {name} was damaged; built it again for {count} documents")
             }
-            (None, None) if count == 0 => String::new(),
-            (None, None) => format!("{name} had no index; built one for {count} documents"),
+            None if count == 0 => String::new(),
+            None => format!("{name} had no index; built one for {count} documents"),
         };
         Notice(text)
     }

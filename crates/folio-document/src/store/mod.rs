@@ -108,6 +108,8 @@ struct Writer {
     synced_end: u64,
     /// What was settled is not yet published.
     unpublished: bool,
+    /// The index on disk cannot be used; one in memory serves instead.
+    index_is_damaged: bool,
     /// Counts puts and deletes, for writers that wait for a common sync.
     sequence: u64,
     /// The line being encoded, kept for its memory.
@@ -141,6 +143,7 @@ impl LineStore {
             suspect: 0..0,
             synced_end: 0,
             unpublished: false,
+            index_is_damaged: false,
             sequence: 0,
             line: Vec::new(),
             older: Vec::new(),
