@@ -5,78 +5,25 @@
 // is the native half's.
 'use strict'
 
-const { FolioError, asFolioError, rethrow } = require('./error.js')
-const { ArrayWriter, textOf, refusal, numbered } = require('./encode.js')
+const { OPTIONS, checkId, checkIterable, checkOptions, checkPath, checkText, checkTexts } = require('./argument.js')
+const { Batch } = require('./batch.js')
+const { ArrayWriter, textUnder } = require('./encode.js')
+const { asFolioError, call, rethrow } = require('./error.js')
 const { parseExact } = require('./exact.js')
-const { Scan } = require('./scan.js')
 const { native } = require('./native.js')
+const { split, watched } = require('./progress.js')
+const { Scan } = require('./scan.js')
+
+/** @import { Document } from './document.js' */
+/** @import { ExportOptions, Fields, ImportOptions, PutManyOptions, ReadOptions, ScanOptions, Stored, WorkOptions } from './options.js' */
+/** @import { CheckReport, CompactReport, Counts, ExportReport, ImportReport, Stats } from './report.js' */
 
 const { Document: DOCUMENT, Exact: EXACT, Raw: RAW } = native.Form
 
 /**
- * A JSON object.
- * @typedef {Record<string, any>} Fields
+ * A collection of documents under ids.
+ * @template {object} [T=Fields] what the documents are, for those who write TypeScript
  */
-
-/**
- * @typedef {object} ReadOptions
- * @property {boolean} [bigint] integers beyond 2^53 - 1 as bigints; the database's option when left out
- */
-
-/**
- * @typedef {object} ScanOptions
- * @property {string[]} [fields] dotted paths; `_id` always stays, first
- * @property {number} [limit] how many documents at most
- * @property {boolean} [lazy] documents that are parsed only when looked into
- * @property {boolean} [bigint] integers beyond 2^53 - 1 as bigints
- */
-
-/**
- * @typedef {object} PutManyOptions
- * @property {string} [id] the field that holds the id, as a dotted path; `_id` when left out
- */
-
-/**
- * What a batch did.
- * @typedef {{ inserted: number, replaced: number }} Counts
- */
-
-/**
- * Sizes in bytes, and counts.
- * @typedef {object} Stats
- * @property {number} documentCount live documents
- * @property {number} deadCount lines that are superseded, tombstones, blank or not valid
- * @property {number} liveSize the live lines
- * @property {number} dataSize the data file, or all document files
- * @property {number} indexSize the index files
- */
-
-/**
- * A line that is not a document.
- * @typedef {{ path: string, line: number, offset: number, reason: string }} InvalidLine
- */
-
-/**
- * @typedef {object} CheckReport
- * @property {boolean} isClean whether everything is as it should be
- * @property {number} documentCount live documents, counted line by line
- * @property {number} supersededCount lines whose id has a later line
- * @property {number} tombstoneCount delete markers
- * @property {InvalidLine[]} invalid the first lines that are not documents
- * @property {number} invalidCount how many there are in all
- * @property {string[]} problems damage elsewhere, a sentence each
- */
-
-/**
- * @typedef {object} CompactReport
- * @property {number} documentCount live documents kept
- * @property {number} sizeBefore bytes of the data before
- * @property {number} sizeAfter bytes of the data after
- * @property {number} rejectedCount lines that were not valid and were set aside
- * @property {string} [rejectedPath] where they stand now
- */
-
-/** A collection of documents under ids. */
 class Collection {
   /**
    * @param {any} inner
@@ -102,14 +49,19 @@ class Collection {
     return /** @type {boolean} */ (this.inner.isWritable)
   }
 
+  /** Whether the collection is on disk yet: the first write puts it there. */
+  get isCreated() {
+    return /** @type {boolean} */ (this.inner.isCreated)
+  }
+
   /**
    * The document under an id; undefined when there is none.
    * @param {string} id
    * @param {ReadOptions} [options]
-   * @returns {any}
+   * @returns {Stored<T> | undefined}
    */
   get(id, options) {
-    if (options?.bigint ?? this.bigint) return this.getExact(id)
+    if (options === undefined ? this.bigint : this.isExact(options)) return this.getExact(id)
     let text
     try {
       text = this.lookup(id)
@@ -132,12 +84,34 @@ class Collection {
   /**
    * @param {string} id
    * @param {ReadOptions} [options]
-   * @returns {Promise<any>}
+   * @returns {Promise<Stored<T> | undefined>}
    */
-  async getAsync(id, options) {
-    const exact = options?.bigint ?? this.bigint
+  async getAsync(id, options = {}) {
+    const exact = this.isExact(options)
     const text = await this.inner.getAsync(checkId(id), exact ? EXACT : DOCUMENT).catch(rethrow)
     return text === null ? undefined : exact ? parseExact(text) : JSON.parse(text)
+  }
+
+  /**
+   * The documents under many ids, in their order; undefined where there is none.
+   * Faster than one `get` each.
+   * @param {string[]} ids
+   * @param {ReadOptions} [options]
+   * @returns {(Stored<T> | undefined)[]}
+   */
+  getMany(ids, options = {}) {
+    const exact = this.isExact(options)
+    return opened(call(() => this.inner.getMany(checkTexts(ids, 'ids'), exact)), exact)
+  }
+
+  /**
+   * @param {string[]} ids
+   * @param {ReadOptions} [options]
+   * @returns {Promise<(Stored<T> | undefined)[]>}
+   */
+  async getManyAsync(ids, options = {}) {
+    const exact = this.isExact(options)
+    return opened(await this.inner.getManyAsync(checkTexts(ids, 'ids'), exact).catch(rethrow), exact)
   }
 
   /**
@@ -160,20 +134,20 @@ class Collection {
   /**
    * Stores a document, replacing the one that has the id.
    * @param {string} id
-   * @param {Fields} document
+   * @param {T} document
    * @returns {'inserted' | 'replaced'}
    */
   put(id, document) {
-    return this.putRaw(id, encoded(id, document))
+    return this.putRaw(id, textUnder(id, document))
   }
 
   /**
    * @param {string} id
-   * @param {Fields} document
+   * @param {T} document
    * @returns {Promise<'inserted' | 'replaced'>}
    */
   async putAsync(id, document) {
-    return this.putRawAsync(id, encoded(id, document))
+    return this.putRawAsync(id, textUnder(id, document))
   }
 
   /**
@@ -198,37 +172,48 @@ class Collection {
 
   /**
    * Stores many documents, all or none of them. Each carries its `_id`, or has its
-   * id in the field that `id` names.
-   * @param {Iterable<Fields>} documents
+   * id in the field that `id` names, or comes as a pair of id and document, as a Map
+   * has them.
+   * @param {Iterable<T | [string, T]>} documents
    * @param {PutManyOptions} [options]
    * @returns {Counts}
    */
   putMany(documents, options = {}) {
-    const batch = call(() => this.inner.batch(options.id))
+    const { id } = checkOptions(options, OPTIONS.putMany)
+    const batch = call(() => this.inner.batch(id))
     const writer = new ArrayWriter((json) => call(() => batch.putArray(json)))
     try {
       for (const document of checkIterable(documents)) writer.push(document)
       writer.end()
       return call(() => batch.commit())
     } finally {
-      batch.abort()
+      batch.rollback()
     }
   }
 
   /**
    * The same, written on another thread. The text of the documents is kept until
    * the last has come, then stored as one batch.
-   * @param {Iterable<Fields> | AsyncIterable<Fields>} documents
+   * @param {Iterable<T | [string, T]> | AsyncIterable<T | [string, T]>} documents
    * @param {PutManyOptions} [options]
    * @returns {Promise<Counts>}
    */
   async putManyAsync(documents, options = {}) {
+    const { id } = checkOptions(options, OPTIONS.putMany)
     /** @type {string[]} */
     const arrays = []
     const writer = new ArrayWriter((json) => arrays.push(json))
     for await (const document of checkIterable(documents)) writer.push(document)
     writer.end()
-    return this.inner.putArraysAsync(arrays, options.id).catch(rethrow)
+    return this.inner.putArraysAsync(arrays, id).catch(rethrow)
+  }
+
+  /**
+   * Begins an atomic batch of writes, puts and deletes, that `commit` stores.
+   * @returns {Batch<T>}
+   */
+  batch() {
+    return new /** @type {any} */ (Batch)(this.inner)
   }
 
   /**
@@ -236,20 +221,20 @@ class Collection {
    * anything else replaces. Answers the result; undefined when there is no document.
    * @param {string} id
    * @param {Fields} patch
-   * @returns {any}
+   * @returns {Stored<T> | undefined}
    */
   patch(id, patch) {
-    const text = call(() => this.inner.patch(checkId(id), encoded(id, patch)))
+    const text = call(() => this.inner.patch(checkId(id), textUnder(id, patch)))
     return text === null ? undefined : this.parsed(text)
   }
 
   /**
    * @param {string} id
    * @param {Fields} patch
-   * @returns {Promise<any>}
+   * @returns {Promise<Stored<T> | undefined>}
    */
   async patchAsync(id, patch) {
-    const text = await this.inner.patchAsync(checkId(id), encoded(id, patch)).catch(rethrow)
+    const text = await this.inner.patchAsync(checkId(id), textUnder(id, patch)).catch(rethrow)
     return text === null ? undefined : this.parsed(text)
   }
 
@@ -302,22 +287,22 @@ class Collection {
 
   /**
    * The documents in file order, streaming, for `for` and for `for await`.
+   * To keep some of them only, look at each in the loop.
    * @overload
    * @param {ScanOptions & { lazy: true }} options
-   * @returns {Scan<import('./document.js').Document>}
+   * @returns {Scan<Document>}
    */
   /**
    * @overload
    * @param {ScanOptions} [options]
-   * @returns {Scan<any>}
+   * @returns {Scan<Stored<T>>}
    */
   /**
    * @param {ScanOptions} [options]
    * @returns {Scan<any>}
    */
   scan(options = {}) {
-    const { fields, limit, lazy = false, bigint = this.bigint } = options
-    checkLimit(limit)
+    const { fields, limit, lazy = false, bigint = this.bigint } = checkOptions(options, OPTIONS.scan)
     return new Scan(() => this.inner.scan(fields, limit, bigint), lazy, bigint)
   }
 
@@ -365,9 +350,13 @@ class Collection {
     return call(() => this.inner.compact())
   }
 
-  /** @returns {Promise<CompactReport>} */
-  async compactAsync() {
-    return this.inner.compactAsync().catch(rethrow)
+  /**
+   * @param {WorkOptions} [options]
+   * @returns {Promise<CompactReport>}
+   */
+  async compactAsync(options = {}) {
+    const [, work] = split(options, {})
+    return watched(work, (progress) => this.inner.compactAsync(progress))
   }
 
   /**
@@ -378,9 +367,13 @@ class Collection {
     return call(() => this.inner.check())
   }
 
-  /** @returns {Promise<CheckReport>} */
-  async checkAsync() {
-    return this.inner.checkAsync().catch(rethrow)
+  /**
+   * @param {WorkOptions} [options]
+   * @returns {Promise<CheckReport>}
+   */
+  async checkAsync(options = {}) {
+    const [, work] = split(options, {})
+    return watched(work, (progress) => this.inner.checkAsync(progress))
   }
 
   /** Builds the index again from the data. */
@@ -388,9 +381,55 @@ class Collection {
     call(() => this.inner.reindex())
   }
 
-  /** @returns {Promise<void>} */
-  async reindexAsync() {
-    await this.inner.reindexAsync().catch(rethrow)
+  /**
+   * @param {WorkOptions} [options]
+   * @returns {Promise<void>}
+   */
+  async reindexAsync(options = {}) {
+    const [, work] = split(options, {})
+    await watched(work, (progress) => this.inner.reindexAsync(progress))
+  }
+
+  /**
+   * Imports a file: JSON Lines, JSON or CSV, also compressed with gzip or zstd. An
+   * import that was interrupted goes on where it was when it is run again.
+   * @param {string | URL} path
+   * @param {ImportOptions} [options]
+   * @returns {ImportReport}
+   */
+  import(path, options = {}) {
+    return call(() => this.inner.import(checkPath(path, 'path'), checkOptions(options, OPTIONS.import)))
+  }
+
+  /**
+   * @param {string | URL} path
+   * @param {ImportOptions & WorkOptions} [options]
+   * @returns {Promise<ImportReport>}
+   */
+  async importAsync(path, options = {}) {
+    const [own, work] = split(options, OPTIONS.import)
+    return watched(work, (progress) => this.inner.importAsync(progress, checkPath(path, 'path'), own))
+  }
+
+  /**
+   * Exports the documents to a file, which appears under its name once it is whole,
+   * or to a directory for `zds`.
+   * @param {string | URL} target
+   * @param {ExportOptions} [options]
+   * @returns {ExportReport}
+   */
+  export(target, options = {}) {
+    return call(() => this.inner.export(checkPath(target, 'target'), checkOptions(options, OPTIONS.export)))
+  }
+
+  /**
+   * @param {string | URL} target
+   * @param {ExportOptions & WorkOptions} [options]
+   * @returns {Promise<ExportReport>}
+   */
+  async exportAsync(target, options = {}) {
+    const [own, work] = split(options, OPTIONS.export)
+    return watched(work, (progress) => this.inner.exportAsync(progress, checkPath(target, 'target'), own))
   }
 
   /**
@@ -426,6 +465,15 @@ class Collection {
   }
 
   /**
+   * @param {ReadOptions} options
+   * @returns {boolean}
+   * @private
+   */
+  isExact(options) {
+    return checkOptions(options, OPTIONS.read).bigint ?? this.bigint
+  }
+
+  /**
    * @param {string} text
    * @returns {any}
    * @private
@@ -436,57 +484,14 @@ class Collection {
 }
 
 /**
- * Calls the native half.
- * @template T
- * @param {() => T} job
- * @returns {T}
+ * @param {string} array of documents and nulls
+ * @param {boolean} exact
+ * @returns {any[]}
  */
-function call(job) {
-  try {
-    return job()
-  } catch (error) {
-    throw asFolioError(error)
-  }
-}
-
-/** @param {any} id */
-function checkId(id) {
-  return checkText(id, 'document id')
-}
-
-/**
- * @param {any} text
- * @param {string} name
- * @returns {string}
- */
-function checkText(text, name) {
-  if (typeof text === 'string') return text
-  throw new FolioError('invalid_input', `${name} must be a string, not ${text === null ? 'null' : typeof text}`)
-}
-
-/** @param {any} limit */
-function checkLimit(limit) {
-  if (limit === undefined || (Number.isSafeInteger(limit) && limit >= 0)) return
-  throw new FolioError('invalid_input', `limit ${String(limit)} is no number of documents`)
-}
-
-/**
- * @template T
- * @param {T} documents
- * @returns {T}
- */
-function checkIterable(documents) {
-  const any = /** @type {any} */ (documents)
-  if (any != null && typeof any !== 'string' && (any[Symbol.iterator] || any[Symbol.asyncIterator])) return documents
-  throw new FolioError('invalid_input', 'putMany takes an array or another iterable of documents')
-}
-
-/**
- * @param {any} id
- * @param {any} document
- */
-function encoded(id, document) {
-  return textOf(document, `document ${JSON.stringify(checkId(id))}`)
+function opened(array, exact) {
+  const documents = exact ? parseExact(array) : JSON.parse(array)
+  for (let index = 0; index < documents.length; index++) documents[index] ??= undefined
+  return documents
 }
 
 module.exports = { Collection }

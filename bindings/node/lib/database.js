@@ -2,44 +2,14 @@
 // of one.
 'use strict'
 
-const { asFolioError, rethrow, FolioError } = require('./error.js')
+const { OPTIONS, checkOptions, checkPath, checkText } = require('./argument.js')
 const { Collection } = require('./collection.js')
+const { call, rethrow } = require('./error.js')
 const { native } = require('./native.js')
+const { split, watched } = require('./progress.js')
 
-/**
- * @typedef {object} OpenOptions
- * @property {'r' | 'rw'} [mode] `r` reads only and writes nothing, ever; `rw` is the default
- * @property {'none' | 'on_flush' | 'every_put'} [durability] when a write reaches the device;
- *   `on_flush` (and at close and at the end of a batch) is the default
- * @property {number} [timeoutMs] how long a write waits for another process to finish writing, 5000 by default
- * @property {number} [cacheSize] bytes of recently read data kept in memory per collection
- * @property {boolean} [create] whether a missing database is created at the first write, true by default
- * @property {boolean} [bigint] read integers beyond 2^53 - 1 as bigints instead of rounding them
- */
-
-/**
- * What a collection is, where that is not settled yet.
- * @typedef {object} CollectionOptions
- * @property {'lines' | 'files'} [layout] one file of lines, or a file per document
- * @property {boolean | Record<string, any>} [strict] every document must look like the first (`true`), or
- *   follow this JSON Schema (a subset); remembered with the collection
- */
-
-/**
- * @typedef {object} PackReport
- * @property {number} collectionCount
- * @property {number} documentCount
- * @property {number} size bytes of the archive
- * @property {string[]} notices what was noticed about the collections
- */
-
-/**
- * @typedef {object} UnpackReport
- * @property {number} fileCount
- * @property {number} size bytes written
- * @property {string[]} skipped the first members that are no part of a database and were left out
- * @property {number} skippedCount how many there were in all
- */
+/** @import { CollectionOptions, Fields, OpenOptions, PackOptions, WorkOptions } from './options.js' */
+/** @import { BackupReport, PackReport, UnpackReport } from './report.js' */
 
 /** An open database. */
 class Database {
@@ -66,15 +36,17 @@ class Database {
   /**
    * A collection by name. Through a handle that writes it need not exist yet: the
    * first write creates it.
+   * @template {object} [T=Fields] what the documents are, for those who write TypeScript
    * @param {string} name
    * @param {CollectionOptions} [options]
-   * @returns {Collection}
+   * @returns {Collection<T>}
    */
   collection(name, options = {}) {
     checkText(name, 'collection name')
-    const { layout, strict } = options
+    const { layout, strict } = checkOptions(options, OPTIONS.collection)
     const chosen = { layout, ...(typeof strict === 'object' ? { schema: JSON.stringify(strict) } : { strict }) }
-    return new Collection(call(() => this.inner.collection(name, chosen)), this.bigint)
+    const inner = call(() => this.inner.collection(name, chosen))
+    return new /** @type {any} */ (Collection)(inner, this.bigint)
   }
 
   /**
@@ -103,38 +75,42 @@ class Database {
   /**
    * Copies the whole database to a directory that does not exist yet, while
    * writers go on.
-   * @param {string} target
-   * @returns {{ fileCount: number, size: number }}
+   * @param {string | URL} target
+   * @returns {BackupReport}
    */
   backup(target) {
-    return call(() => this.inner.backup(checkText(target, 'target')))
+    return call(() => this.inner.backup(checkPath(target, 'target')))
   }
 
   /**
-   * @param {string} target
-   * @returns {Promise<{ fileCount: number, size: number }>}
+   * @param {string | URL} target
+   * @param {WorkOptions} [options]
+   * @returns {Promise<BackupReport>}
    */
-  async backupAsync(target) {
-    return this.inner.backupAsync(checkText(target, 'target')).catch(rethrow)
+  async backupAsync(target, options = {}) {
+    const [, work] = split(options, {})
+    return watched(work, (progress) => this.inner.backupAsync(progress, checkPath(target, 'target')))
   }
 
   /**
    * Packs the live documents of all collections into one `.zds` archive.
-   * @param {string} target
-   * @param {{ compress?: boolean }} [options] `compress` makes it smaller, and slower to read in place
+   * @param {string | URL} target
+   * @param {PackOptions} [options]
    * @returns {PackReport}
    */
   pack(target, options = {}) {
-    return call(() => this.inner.pack(checkText(target, 'target'), options.compress ?? false))
+    const { compress = false } = checkOptions(options, OPTIONS.pack)
+    return call(() => this.inner.pack(checkPath(target, 'target'), compress))
   }
 
   /**
-   * @param {string} target
-   * @param {{ compress?: boolean }} [options]
+   * @param {string | URL} target
+   * @param {PackOptions & WorkOptions} [options]
    * @returns {Promise<PackReport>}
    */
   async packAsync(target, options = {}) {
-    return this.inner.packAsync(checkText(target, 'target'), options.compress ?? false).catch(rethrow)
+    const [{ compress = false }, work] = split(options, OPTIONS.pack)
+    return watched(work, (progress) => this.inner.packAsync(progress, checkPath(target, 'target'), compress))
   }
 
   /**
@@ -162,58 +138,39 @@ class Database {
 /**
  * Opens a database: a directory, which is created at the first write, or a `.zds`
  * archive, which is read in place.
- * @param {string} path
+ * @param {string | URL} path
  * @param {OpenOptions} [options]
  * @returns {Database}
  */
 function open(path, options = {}) {
-  const { bigint = false, ...rest } = options
-  return new Database(path, call(() => native.NativeDatabase.open(checkText(path, 'path'), rest)), bigint)
+  const { bigint = false, ...rest } = checkOptions(options, OPTIONS.open)
+  const place = checkPath(path, 'path')
+  const inner = call(() => native.NativeDatabase.open(place, rest))
+  return new /** @type {any} */ (Database)(place, inner, bigint)
 }
 
 /**
  * Turns a `.zds` archive into a database directory.
- * @param {string} archive
- * @param {string} target a directory that holds nothing yet
+ * @param {string | URL} archive
+ * @param {string | URL} target a directory that holds nothing yet
  * @returns {UnpackReport}
  */
 function unpack(archive, target) {
-  return call(() => native.unpack(checkText(archive, 'archive'), checkText(target, 'target')))
+  return call(() => native.unpack(checkPath(archive, 'archive'), checkPath(target, 'target')))
 }
 
 /**
- * @param {string} archive
- * @param {string} target
+ * @param {string | URL} archive
+ * @param {string | URL} target
+ * @param {WorkOptions} [options]
  * @returns {Promise<UnpackReport>}
  */
-async function unpackAsync(archive, target) {
-  return native.unpackAsync(checkText(archive, 'archive'), checkText(target, 'target')).catch(rethrow)
+async function unpackAsync(archive, target, options = {}) {
+  const [, work] = split(options, {})
+  return watched(work, (progress) => native.unpackAsync(progress, checkPath(archive, 'archive'), checkPath(target, 'target')))
 }
 
 /** The version of the library. */
 const version = /** @type {string} */ (native.version())
-
-/**
- * @template T
- * @param {() => T} job
- * @returns {T}
- */
-function call(job) {
-  try {
-    return job()
-  } catch (error) {
-    throw asFolioError(error)
-  }
-}
-
-/**
- * @param {any} text
- * @param {string} name
- * @returns {string}
- */
-function checkText(text, name) {
-  if (typeof text === 'string') return text
-  throw new FolioError('invalid_input', `${name} must be a string, not ${text === null ? 'null' : typeof text}`)
-}
 
 module.exports = { Database, open, unpack, unpackAsync, version }

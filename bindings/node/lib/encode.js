@@ -10,6 +10,7 @@
 // Members that are undefined are left out, as everywhere in JavaScript.
 'use strict'
 
+const { checkId } = require('./argument.js')
 const { FolioError } = require('./error.js')
 
 /** The core's limit: objects and arrays inside one another, the document included. */
@@ -140,10 +141,23 @@ function textOf(document, name) {
   throw refusal(document, name)
 }
 
+/**
+ * The JSON text of a document that is put under an id.
+ * @param {any} id
+ * @param {any} document
+ */
+function textUnder(id, document) {
+  return textOf(document, `document ${JSON.stringify(checkId(id))}`)
+}
+
 /** @param {any} document */
 function surveyDocument(document) {
-  const isObject = document !== null && typeof document === 'object' && !Array.isArray(document)
-  return isObject ? surveyOne(document, 0) : FAULTY
+  return isObject(document) ? surveyOne(document, 0) : FAULTY
+}
+
+/** @param {any} document */
+function isObject(document) {
+  return document !== null && typeof document === 'object' && !Array.isArray(document)
 }
 
 /** @param {any} value */
@@ -183,8 +197,7 @@ function numbered(number) {
  * @param {string} name
  */
 function refusal(document, name) {
-  const isObject = document !== null && typeof document === 'object' && !Array.isArray(document)
-  if (!isObject) {
+  if (!isObject(document)) {
     return new FolioError('invalid_input', `${name} is ${kindOf(document)}, not an object; wrap it in one`)
   }
   const { path, reason } = findFault(document, '', []) ?? { path: '', reason: 'cannot be written as JSON' }
@@ -277,9 +290,28 @@ class ArrayWriter {
     this.countMax = 64
   }
 
-  /** @param {any} document */
-  push(document) {
+  /** @param {any} entry a document with its `_id`, or a pair of id and document */
+  push(entry) {
+    const document = Array.isArray(entry) ? this.joined(entry) : entry
     if (this.pending.push(document) >= this.countMax) this.end()
+  }
+
+  /**
+   * A pair of id and document as one document.
+   * @param {any[]} pair
+   * @private
+   */
+  joined(pair) {
+    const [id, document] = pair
+    const number = this.written + this.pending.length + 1
+    if (pair.length !== 2 || typeof id !== 'string') {
+      throw new FolioError('invalid_input', `${numbered(number)} is an array, but no pair of id and document`)
+    }
+    if (!isObject(document)) throw refusal(document, numbered(number))
+    if (document._id !== undefined && document._id !== id) {
+      throw new FolioError('invalid_input', `${numbered(number)} carries the id ${JSON.stringify(document._id)} but is put under ${JSON.stringify(id)}`)
+    }
+    return { _id: id, ...document }
   }
 
   /** Hands over what is pending. */
@@ -290,7 +322,10 @@ class ArrayWriter {
     this.write(documents)
   }
 
-  /** @param {any[]} documents */
+  /**
+   * @param {any[]} documents
+   * @returns {void}
+   */
   write(documents) {
     let json
     try {
@@ -310,4 +345,4 @@ class ArrayWriter {
   }
 }
 
-module.exports = { ArrayWriter, CHUNK_SIZE, findFault, numbered, refusal, textOf }
+module.exports = { ArrayWriter, textUnder }

@@ -47,4 +47,18 @@ function rethrow(error) {
   throw asFolioError(error)
 }
 
-module.exports = { FolioError, asFolioError, rethrow }
+/**
+ * Calls the native half.
+ * @template T
+ * @param {() => T} job
+ * @returns {T}
+ */
+function call(job) {
+  try {
+    return job()
+  } catch (error) {
+    throw asFolioError(error)
+  }
+}
+
+module.exports = { FolioError, asFolioError, call, rethrow }

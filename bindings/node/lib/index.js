@@ -9,10 +9,33 @@
 // and `document.js` what a scan yields, `encode.js` how objects become text.
 'use strict'
 
+const { Batch } = require('./batch.js')
 const { Collection } = require('./collection.js')
 const { Database, open, unpack, unpackAsync, version } = require('./database.js')
 const { Document } = require('./document.js')
 const { FolioError } = require('./error.js')
 const { Scan } = require('./scan.js')
 
-module.exports = { Collection, Database, Document, FolioError, Scan, open, unpack, unpackAsync, version }
+/** @typedef {import('./error.js').ErrorCode} ErrorCode */
+/** @typedef {import('./options.js').Fields} Fields */
+/** @typedef {import('./options.js').OpenOptions} OpenOptions */
+/** @typedef {import('./options.js').CollectionOptions} CollectionOptions */
+/** @typedef {import('./options.js').ReadOptions} ReadOptions */
+/** @typedef {import('./options.js').ScanOptions} ScanOptions */
+/** @typedef {import('./options.js').PutManyOptions} PutManyOptions */
+/** @typedef {import('./options.js').ImportOptions} ImportOptions */
+/** @typedef {import('./options.js').ExportOptions} ExportOptions */
+/** @typedef {import('./options.js').PackOptions} PackOptions */
+/** @typedef {import('./options.js').WorkOptions} WorkOptions */
+/** @typedef {import('./report.js').Counts} Counts */
+/** @typedef {import('./report.js').Stats} Stats */
+/** @typedef {import('./report.js').InvalidLine} InvalidLine */
+/** @typedef {import('./report.js').CheckReport} CheckReport */
+/** @typedef {import('./report.js').CompactReport} CompactReport */
+/** @typedef {import('./report.js').ImportReport} ImportReport */
+/** @typedef {import('./report.js').ExportReport} ExportReport */
+/** @typedef {import('./report.js').BackupReport} BackupReport */
+/** @typedef {import('./report.js').PackReport} PackReport */
+/** @typedef {import('./report.js').UnpackReport} UnpackReport */
+
+module.exports = { Batch, Collection, Database, Document, FolioError, Scan, open, unpack, unpackAsync, version }

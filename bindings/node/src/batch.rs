@@ -1,9 +1,13 @@
-//! Atomic batches of documents that come as JSON arrays.
+//! Atomic batches: many documents as JSON arrays, or changes that were collected.
 //!
-//! While JavaScript writes the text of the next documents, a thread of the batch
-//! takes those before apart and appends them. The first array is taken on the
-//! caller's thread: most batches have no second, and a thread costs more than
-//! that. An error of an array is told with the next one, or at the commit.
+//! While JavaScript writes the text of the next array, a thread of the batch takes
+//! the one before apart and appends it. The first array is taken on the caller's
+//! thread: most batches have no second, and a thread costs more than that. An error
+//! of an array is told with the next one, or at the commit.
+//!
+//! An open batch makes other writers wait. So it is never left to JavaScript to end
+//! one, which might be awaiting something that waits for the batch: `putMany` opens
+//! and ends it in one call, and `batch()` collects its changes outside of here.
 
 use std::mem;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -19,7 +23,7 @@ use crate::report::NativeCounts;
 /// that memory stays bounded.
 const QUEUE_COUNT: usize = 8;
 
-/// An open batch. It ends by `commit` or `abort`, not by being forgotten: nobody
+/// An open batch. It ends by `commit` or `rollback`, not by being forgotten: nobody
 /// knows when the collector would come, and writers wait until then.
 #[napi]
 pub struct NativeBatch {
@@ -90,7 +94,7 @@ impl NativeBatch {
 
     /// Undoes the batch, if it has not ended.
     #[napi]
-    pub fn abort(&mut self) {
+    pub fn rollback(&mut self) {
         drop(self.take());
     }
 }
@@ -113,4 +117,21 @@ pub(crate) fn put_all(
     id_field: Option<&str>,
 ) -> Result<BatchCounts> {
     put_arrays(collection.batch()?, arrays, id_field)?.commit()
+}
+
+/// Stores collected changes as one batch: an id with a text is put, one without is
+/// deleted.
+pub(crate) fn apply(
+    collection: &Collection,
+    ids: &[String],
+    texts: &[Option<String>],
+) -> Result<BatchCounts> {
+    let mut batch = collection.batch()?;
+    for (id, text) in ids.iter().zip(texts) {
+        match text {
+            Some(text) => batch.put_raw(Some(id), text)?,
+            None => batch.delete(id)?,
+        }
+    }
+    batch.commit()
 }

@@ -1,17 +1,22 @@
 //! A collection: each operation once here and now, once on another thread.
 
-use folio::{Collection, Result, Scan};
+use folio::{Collection, Progress, Result, Scan};
 use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Unknown};
 use napi_derive::napi;
 
-use crate::batch::{NativeBatch, put_all};
+use crate::batch::{NativeBatch, apply, put_all};
 use crate::error::thrown;
 use crate::lookup;
-use crate::report::{NativeCheckReport, NativeCompactReport, NativeCounts, NativeStats};
+use crate::progress::{NativeProgress, goes_on};
+use crate::report::{
+    NativeCheckReport, NativeCompactReport, NativeCounts, NativeExportReport, NativeImportReport,
+    NativeStats,
+};
 use crate::scan::{NativeScan, push_document};
 use crate::task::{Work, promise};
 use crate::text::Text;
+use crate::transfer::{NativeExportOptions, NativeImportOptions, export_file, import_file};
 
 /// How the text of one document is wanted.
 #[napi]
@@ -65,6 +70,12 @@ impl NativeCollection {
         self.collection.is_writable()
     }
 
+    /// Whether the collection is on disk yet.
+    #[napi(getter)]
+    pub fn is_created(&self) -> bool {
+        self.collection.is_created()
+    }
+
     /// Stores JSON text; `true` when the id was new.
     #[napi]
     pub fn put(&self, id: String, json: String) -> napi::Result<bool> {
@@ -94,6 +105,18 @@ impl NativeCollection {
     #[napi]
     pub fn get_async(&self, id: String, form: Form) -> AsyncTask<Work<Option<Text>>> {
         self.promise(move |collection| get(collection, &id, form, &mut Vec::new()))
+    }
+
+    /// Documents as one JSON array in the order of the ids, null where there is none.
+    #[napi]
+    pub fn get_many(&self, ids: Vec<String>, exact: bool) -> napi::Result<Text> {
+        get_many(&self.collection, &ids, exact).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn get_many_async(&self, ids: Vec<String>, exact: bool) -> AsyncTask<Work<Text>> {
+        self.promise(move |collection| get_many(collection, &ids, exact))
     }
 
     /// Merges a patch into a document; the result, or null when there is none.
@@ -170,6 +193,26 @@ impl NativeCollection {
         Ok(NativeBatch::new(batch, id_field))
     }
 
+    /// Stores collected changes as one batch; what has no text is deleted.
+    #[napi]
+    pub fn apply(
+        &self,
+        ids: Vec<String>,
+        texts: Vec<Option<String>>,
+    ) -> napi::Result<NativeCounts> {
+        apply(&self.collection, &ids, &texts).map(Into::into).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn apply_async(
+        &self,
+        ids: Vec<String>,
+        texts: Vec<Option<String>>,
+    ) -> AsyncTask<Work<NativeCounts>> {
+        self.promise(move |collection| apply(collection, &ids, &texts).map(Into::into))
+    }
+
     /// Stores the documents of several arrays as one batch, on another thread.
     #[napi]
     pub fn put_arrays_async(
@@ -209,37 +252,86 @@ impl NativeCollection {
     /// Rewrites the live documents.
     #[napi]
     pub fn compact(&self) -> napi::Result<NativeCompactReport> {
-        compact(&self.collection).map_err(thrown)
+        compact(&self.collection, &mut goes_on).map_err(thrown)
     }
 
     /// The same on another thread.
     #[napi]
-    pub fn compact_async(&self) -> AsyncTask<Work<NativeCompactReport>> {
-        self.promise(compact)
+    pub fn compact_async(&self, progress: &NativeProgress) -> AsyncTask<Work<NativeCompactReport>> {
+        let mut teller = progress.teller();
+        self.promise(move |collection| compact(collection, &mut teller))
     }
 
     /// Reads and compares everything.
     #[napi]
     pub fn check(&self) -> napi::Result<NativeCheckReport> {
-        check(&self.collection).map_err(thrown)
+        check(&self.collection, &mut goes_on).map_err(thrown)
     }
 
     /// The same on another thread.
     #[napi]
-    pub fn check_async(&self) -> AsyncTask<Work<NativeCheckReport>> {
-        self.promise(check)
+    pub fn check_async(&self, progress: &NativeProgress) -> AsyncTask<Work<NativeCheckReport>> {
+        let mut teller = progress.teller();
+        self.promise(move |collection| check(collection, &mut teller))
     }
 
     /// Builds the index again.
     #[napi]
     pub fn reindex(&self) -> napi::Result<()> {
-        reindex(&self.collection).map_err(thrown)
+        reindex(&self.collection, &mut goes_on).map_err(thrown)
     }
 
     /// The same on another thread.
     #[napi]
-    pub fn reindex_async(&self) -> AsyncTask<Work<()>> {
-        self.promise(reindex)
+    pub fn reindex_async(&self, progress: &NativeProgress) -> AsyncTask<Work<()>> {
+        let mut teller = progress.teller();
+        self.promise(move |collection| reindex(collection, &mut teller))
+    }
+
+    /// Imports a file.
+    #[napi(js_name = "import")]
+    pub fn import_file(
+        &self,
+        path: String,
+        options: NativeImportOptions,
+    ) -> napi::Result<NativeImportReport> {
+        let options = options.into_options()?;
+        import_file(&self.collection, &path, &options, &mut goes_on).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi(js_name = "importAsync")]
+    pub fn import_file_async(
+        &self,
+        progress: &NativeProgress,
+        path: String,
+        options: NativeImportOptions,
+    ) -> napi::Result<AsyncTask<Work<NativeImportReport>>> {
+        let (options, mut teller) = (options.into_options()?, progress.teller());
+        Ok(self.promise(move |collection| import_file(collection, &path, &options, &mut teller)))
+    }
+
+    /// Exports to a file or directory.
+    #[napi(js_name = "export")]
+    pub fn export_file(
+        &self,
+        target: String,
+        options: NativeExportOptions,
+    ) -> napi::Result<NativeExportReport> {
+        let options = options.into_options()?;
+        export_file(&self.collection, &target, &options, &mut goes_on).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi(js_name = "exportAsync")]
+    pub fn export_file_async(
+        &self,
+        progress: &NativeProgress,
+        target: String,
+        options: NativeExportOptions,
+    ) -> napi::Result<AsyncTask<Work<NativeExportReport>>> {
+        let (options, mut teller) = (options.into_options()?, progress.teller());
+        Ok(self.promise(move |collection| export_file(collection, &target, &options, &mut teller)))
     }
 
     /// Sizes and counts.
@@ -289,6 +381,22 @@ fn get(collection: &Collection, id: &str, form: Form, line: &mut Vec<u8>) -> Res
     Ok(Some(Text(text)))
 }
 
+fn get_many(collection: &Collection, ids: &[String], exact: bool) -> Result<Text> {
+    let fetched = collection.get_many(ids)?;
+    let mut array = vec![b'['];
+    for line in fetched.lines() {
+        match line {
+            Some(line) => push_document(line, exact, &mut array)?,
+            None => array.extend_from_slice(b"null"),
+        }
+        array.push(b',');
+    }
+    // The last comma makes way for the end.
+    array.pop_if(|last| *last == b',');
+    array.push(b']');
+    Ok(Text(array))
+}
+
 fn patch(collection: &Collection, id: &str, json: &str) -> Result<Option<Text>> {
     let patch = serde_json::from_str(json)
         .map_err(|error| folio::Error::Invalid(format!("the patch is not valid JSON: {error}")))?;
@@ -299,14 +407,14 @@ fn count(collection: &Collection) -> Result<f64> {
     Ok(collection.count()? as f64)
 }
 
-fn compact(collection: &Collection) -> Result<NativeCompactReport> {
-    collection.compact(&mut |_, _| true).map(Into::into)
+fn compact(collection: &Collection, progress: Progress<'_>) -> Result<NativeCompactReport> {
+    collection.compact(progress).map(Into::into)
 }
 
-fn check(collection: &Collection) -> Result<NativeCheckReport> {
-    collection.check(&mut |_, _| true).map(Into::into)
+fn check(collection: &Collection, progress: Progress<'_>) -> Result<NativeCheckReport> {
+    collection.check(progress).map(Into::into)
 }
 
-fn reindex(collection: &Collection) -> Result<()> {
-    collection.reindex(&mut |_, _| true)
+fn reindex(collection: &Collection, progress: Progress<'_>) -> Result<()> {
+    collection.reindex(progress)
 }

@@ -1,12 +1,13 @@
 //! A database, and what concerns the whole of it.
 
-use folio::{Database, PackOptions, Result};
+use folio::{Database, PackOptions, Progress, Result};
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use crate::collection::NativeCollection;
-use crate::error::thrown;
+use crate::error::{invalid, thrown};
 use crate::options::{NativeCollectionOptions, NativeOpenOptions};
+use crate::progress::{NativeProgress, goes_on};
 use crate::report::{NativeBackupReport, NativePackReport, NativeUnpackReport};
 use crate::task::{Work, promise};
 
@@ -72,27 +73,36 @@ impl NativeDatabase {
     /// Copies the database while writers go on.
     #[napi]
     pub fn backup(&self, target: String) -> napi::Result<NativeBackupReport> {
-        backup(&self.database, &target).map_err(thrown)
+        backup(&self.database, &target, &mut goes_on).map_err(thrown)
     }
 
     /// The same on another thread.
     #[napi]
-    pub fn backup_async(&self, target: String) -> AsyncTask<Work<NativeBackupReport>> {
-        let database = self.database.clone();
-        promise(move || backup(&database, &target))
+    pub fn backup_async(
+        &self,
+        progress: &NativeProgress,
+        target: String,
+    ) -> AsyncTask<Work<NativeBackupReport>> {
+        let (database, mut teller) = (self.database.clone(), progress.teller());
+        promise(move || backup(&database, &target, &mut teller))
     }
 
     /// Packs the live documents into one archive.
     #[napi]
     pub fn pack(&self, target: String, compress: bool) -> napi::Result<NativePackReport> {
-        pack(&self.database, &target, compress).map_err(thrown)
+        pack(&self.database, &target, compress, &mut goes_on).map_err(thrown)
     }
 
     /// The same on another thread.
     #[napi]
-    pub fn pack_async(&self, target: String, compress: bool) -> AsyncTask<Work<NativePackReport>> {
-        let database = self.database.clone();
-        promise(move || pack(&database, &target, compress))
+    pub fn pack_async(
+        &self,
+        progress: &NativeProgress,
+        target: String,
+        compress: bool,
+    ) -> AsyncTask<Work<NativePackReport>> {
+        let (database, mut teller) = (self.database.clone(), progress.teller());
+        promise(move || pack(&database, &target, compress, &mut teller))
     }
 
     /// What was noticed on opening.
@@ -118,13 +128,24 @@ impl NativeDatabase {
 /// Turns an archive into a database directory.
 #[napi]
 pub fn unpack(archive: String, target: String) -> napi::Result<NativeUnpackReport> {
-    unpack_archive(&archive, &target).map_err(thrown)
+    unpack_archive(&archive, &target, &mut goes_on).map_err(thrown)
 }
 
 /// The same on another thread.
 #[napi]
-pub fn unpack_async(archive: String, target: String) -> AsyncTask<Work<NativeUnpackReport>> {
-    promise(move || unpack_archive(&archive, &target))
+pub fn unpack_async(
+    progress: &NativeProgress,
+    archive: String,
+    target: String,
+) -> AsyncTask<Work<NativeUnpackReport>> {
+    let mut teller = progress.teller();
+    promise(move || unpack_archive(&archive, &target, &mut teller))
+}
+
+/// Refuses what cannot be a document's id.
+#[napi]
+pub fn check_document_id(id: String) -> napi::Result<()> {
+    folio::check_document_id(&id).map_err(invalid)
 }
 
 /// The version of the library.
@@ -133,15 +154,24 @@ pub fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-fn backup(database: &Database, target: &str) -> Result<NativeBackupReport> {
-    database.backup(target, &mut |_, _| true).map(Into::into)
+fn backup(database: &Database, target: &str, progress: Progress<'_>) -> Result<NativeBackupReport> {
+    database.backup(target, progress).map(Into::into)
 }
 
-fn pack(database: &Database, target: &str, compress: bool) -> Result<NativePackReport> {
+fn pack(
+    database: &Database,
+    target: &str,
+    compress: bool,
+    progress: Progress<'_>,
+) -> Result<NativePackReport> {
     let options = PackOptions { compress };
-    database.pack(target, &options, &mut |_, _| true).map(Into::into)
+    database.pack(target, &options, progress).map(Into::into)
 }
 
-fn unpack_archive(archive: &str, target: &str) -> Result<NativeUnpackReport> {
-    Database::unpack(archive, target, &mut |_, _| true).map(Into::into)
+fn unpack_archive(
+    archive: &str,
+    target: &str,
+    progress: Progress<'_>,
+) -> Result<NativeUnpackReport> {
+    Database::unpack(archive, target, progress).map(Into::into)
 }

@@ -1,5 +1,7 @@
 //! What operations tell about their work, as plain objects.
 
+use folio::export::ExportReport;
+use folio::import::ImportReport;
 use folio::{
     BackupReport, BatchCounts, CheckReport, CompactReport, InvalidLine, PackReport, Stats,
     UnpackReport,
@@ -13,11 +15,17 @@ pub struct NativeCounts {
     pub inserted: f64,
     /// Documents that replaced another.
     pub replaced: f64,
+    /// Documents deleted.
+    pub deleted: f64,
 }
 
 impl From<BatchCounts> for NativeCounts {
     fn from(counts: BatchCounts) -> Self {
-        Self { inserted: counts.inserted as f64, replaced: counts.replaced as f64 }
+        Self {
+            inserted: counts.inserted as f64,
+            replaced: counts.replaced as f64,
+            deleted: counts.deleted as f64,
+        }
     }
 }
 
@@ -192,5 +200,62 @@ impl From<UnpackReport> for NativeUnpackReport {
             skipped: report.skipped,
             skipped_count: report.skipped_count as f64,
         }
+    }
+}
+
+/// What an import did.
+#[napi(object)]
+pub struct NativeImportReport {
+    /// Documents under new ids.
+    pub inserted: f64,
+    /// Documents that replaced another.
+    pub replaced: f64,
+    /// Records that a later one of the same batch replaced or deleted.
+    pub superseded: f64,
+    /// Documents deleted, by tombstones in the source.
+    pub deleted: f64,
+    /// Records passed over because their id had a document.
+    pub skipped: f64,
+    /// Records that could not become documents.
+    pub rejected_count: f64,
+    /// The first of them: file, line and reason.
+    pub rejected: Vec<String>,
+    /// Documents whose id was made from text that is no valid id.
+    pub derived_id_count: f64,
+    /// Where in the source, in bytes, an earlier import had come to.
+    pub resumed_at: Option<f64>,
+    /// Bytes of the source read.
+    pub size: f64,
+}
+
+impl From<ImportReport> for NativeImportReport {
+    fn from(report: ImportReport) -> Self {
+        Self {
+            inserted: report.inserted as f64,
+            replaced: report.replaced as f64,
+            superseded: report.superseded as f64,
+            deleted: report.deleted as f64,
+            skipped: report.skipped as f64,
+            rejected_count: report.rejected_count as f64,
+            rejected: report.rejected.iter().map(ToString::to_string).collect(),
+            derived_id_count: report.derived_id_count as f64,
+            resumed_at: report.resumed_at.map(|offset| offset as f64),
+            size: report.size as f64,
+        }
+    }
+}
+
+/// What was exported.
+#[napi(object)]
+pub struct NativeExportReport {
+    /// Documents written.
+    pub document_count: f64,
+    /// Bytes written.
+    pub size: f64,
+}
+
+impl From<ExportReport> for NativeExportReport {
+    fn from(report: ExportReport) -> Self {
+        Self { document_count: report.document_count as f64, size: report.size as f64 }
     }
 }

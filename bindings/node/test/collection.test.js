@@ -34,7 +34,7 @@ for (const [kind, call] of TWINS) {
     })
     assert.equal(await call(users, 'patch', 'nobody', { a: 1 }), undefined)
     const more = [{ _id: 'alan', born: 1912 }, { born: 1906, _id: 'grace' }]
-    assert.deepEqual(await call(users, 'putMany', more), { inserted: 1, replaced: 1 })
+    assert.deepEqual(await call(users, 'putMany', more), { inserted: 1, replaced: 1, deleted: 0 })
     assert.equal(await call(users, 'count'), 3)
     assert.equal(await call(users, 'delete', 'alan'), true)
     assert.equal(await call(users, 'delete', 'alan'), false)
@@ -100,14 +100,18 @@ test('putMany takes ids from a field, and is all or nothing', (context) => {
   assert.deepEqual([...users.ids()], ['ann-example.com-153a2ebaf4b79d8a', 'bob'])
   users.putMany([{ key: { n: 7 } }], { id: 'key.n' })
   assert.deepEqual(users.get('7'), { _id: '7', key: { n: 7 } })
+  users.putMany(new Map([['carl', { n: 1 }], ['bob', { _id: 'bob', n: 2 }]]))
+  assert.deepEqual(users.getMany(['bob', 'nobody', 'carl']), [{ _id: 'bob', n: 2 }, undefined, { _id: 'carl', n: 1 }])
   function* broken() {
     yield { _id: 'never' }
     throw new Error('broken source')
   }
   assert.throws(() => users.putMany(broken()), /broken source/)
   assert.throws(() => users.putMany([{ _id: 'never' }, {}]), /document 2 of the batch: document has no "_id"/)
-  assert.equal(users.count(), 3)
-  assert.deepEqual(users.putMany([]), { inserted: 0, replaced: 0 })
+  assert.throws(() => users.putMany([['a', { _id: 'b' }]]), /document 1 of the batch carries the id "b" but is put under "a"/)
+  assert.throws(() => users.putMany([['a', {}], ['b']]), /document 2 of the batch is an array, but no pair/)
+  assert.equal(users.count(), 4)
+  assert.deepEqual(users.putMany([]), { inserted: 0, replaced: 0, deleted: 0 })
 })
 
 test('putManyAsync takes asynchronous sources, and other writes go on meanwhile', async (context) => {
@@ -118,7 +122,7 @@ test('putManyAsync takes asynchronous sources, and other writes go on meanwhile'
       yield { _id: `u${n}` }
     }
   }
-  assert.deepEqual(await users.putManyAsync(source()), { inserted: 3000, replaced: 0 })
+  assert.deepEqual(await users.putManyAsync(source()), { inserted: 3000, replaced: 0, deleted: 0 })
   assert.equal(users.count(), 3003)
 })
 

@@ -42,6 +42,9 @@ pub(crate) struct Store {
     options: OpenOptions,
     lock: Arc<WriterLock>,
     has_descriptor: AtomicBool,
+    /// Held while the database is created: the writer's lock keeps out other
+    /// processes, not the threads of this one.
+    creation: Mutex<()>,
     /// Keyed by name and whether the handle writes.
     collections: Mutex<HashMap<(String, bool), OpenCollection>>,
     /// Handles that are not closed. At zero the store is dead and takes no more.
@@ -96,6 +99,7 @@ pub(crate) fn attach(
         options: options.clone(),
         lock,
         has_descriptor: AtomicBool::new(has_descriptor),
+        creation: Mutex::default(),
         collections: Mutex::default(),
         handle_count: AtomicUsize::new(1),
     });
@@ -177,6 +181,7 @@ impl Store {
     /// Writes `folio.json` under the writer's lock, unless another has by now.
     #[cold]
     pub(crate) fn create(&self) -> Result<()> {
+        let _creating = lock(&self.creation);
         create_directory(&*self.files, &self.root)?;
         let _guard =
             self.lock.acquire(self.options.lock_timeout).map_err(Error::lock(&self.root))?;

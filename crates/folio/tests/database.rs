@@ -4,6 +4,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 
 use folio::{
     CollectionOptions, Database, Durability, ErrorCode, FORMAT_VERSION, OpenOptions, Scan, Strict,
@@ -43,6 +44,21 @@ fn nothing_is_created_before_the_first_write() {
     assert!(database.existing_collection("users").is_ok());
     database.flush().unwrap();
     assert!(files.read("/data/collections/users/meta/data.jsonl").is_some());
+}
+
+#[test]
+fn threads_may_make_the_first_write_together() {
+    for _ in 0..20 {
+        let folder = tempfile::tempdir().unwrap();
+        let database = Database::open(folder.path().join("mydata")).unwrap();
+        let docs = database.collection("docs").unwrap();
+        thread::scope(|scope| {
+            let put = |n: u64| docs.put(&n.to_string(), &json!({})).map(drop);
+            let threads: Vec<_> = (0..8).map(|n| scope.spawn(move || put(n))).collect();
+            threads.into_iter().for_each(|thread| thread.join().unwrap().unwrap());
+        });
+        assert_eq!(docs.count().unwrap(), 8);
+    }
 }
 
 #[test]

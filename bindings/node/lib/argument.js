@@ -1,0 +1,120 @@
+// Arguments that JavaScript lets through and the native half would refuse with
+// less to say.
+'use strict'
+
+const { FolioError } = require('./error.js')
+
+/**
+ * @param {any} text
+ * @param {string} name of the argument
+ * @returns {string}
+ */
+function checkText(text, name) {
+  if (typeof text === 'string') return text
+  throw new FolioError('invalid_input', `${name} must be a string, not ${text === null ? 'null' : typeof text}`)
+}
+
+/** @param {any} id */
+function checkId(id) {
+  return checkText(id, 'document id')
+}
+
+/**
+ * A path of the file system, as `node:fs` takes them.
+ * @param {any} path
+ * @param {string} name of the argument
+ * @returns {string}
+ */
+function checkPath(path, name) {
+  if (path instanceof URL && path.protocol === 'file:') return require('node:url').fileURLToPath(path)
+  return checkText(path, name)
+}
+
+/**
+ * @param {any} texts
+ * @param {string} name of the argument
+ * @returns {string[]}
+ */
+function checkTexts(texts, name) {
+  if (Array.isArray(texts) && texts.every((text) => typeof text === 'string')) return texts
+  throw new FolioError('invalid_input', `${name} must be an array of strings`)
+}
+
+/**
+ * @template T
+ * @param {T} documents
+ * @returns {T}
+ */
+function checkIterable(documents) {
+  const any = /** @type {any} */ (documents)
+  if (any != null && typeof any !== 'string' && (any[Symbol.iterator] || any[Symbol.asyncIterator])) return documents
+  throw new FolioError('invalid_input', 'putMany takes an array or another iterable of documents')
+}
+
+/**
+ * What an option may be.
+ * @type {Record<string, (value: any) => boolean>}
+ */
+const KINDS = {
+  'a string': (value) => typeof value === 'string',
+  'a number': (value) => typeof value === 'number',
+  'true or false': (value) => typeof value === 'boolean',
+  'an array of strings': (value) => Array.isArray(value) && value.every((text) => typeof text === 'string'),
+  'a number of documents': (value) => Number.isSafeInteger(value) && value >= 0,
+  'a function': (value) => typeof value === 'function',
+  'an AbortSignal': (value) => value instanceof AbortSignal,
+  'true, false or a JSON Schema': (value) => typeof value === 'boolean' || (typeof value === 'object' && value !== null),
+}
+
+const TEXT = 'a string'
+const NUMBER = 'a number'
+const FLAG = 'true or false'
+const TEXTS = 'an array of strings'
+const COUNT = 'a number of documents'
+
+/** The options of each operation, and what they may be. */
+const OPTIONS = {
+  open: { mode: TEXT, durability: TEXT, timeoutMs: NUMBER, cacheSize: NUMBER, create: FLAG, bigint: FLAG },
+  collection: { layout: TEXT, strict: 'true, false or a JSON Schema' },
+  read: { bigint: FLAG },
+  scan: { fields: TEXTS, limit: COUNT, lazy: FLAG, bigint: FLAG },
+  putMany: { id: TEXT },
+  import: {
+    format: TEXT,
+    id: TEXT,
+    generateIds: FLAG,
+    onConflict: TEXT,
+    delimiter: TEXT,
+    columns: TEXTS,
+    inferTypes: FLAG,
+    rejectedPath: TEXT,
+    restart: FLAG,
+  },
+  export: { format: TEXT, fields: TEXTS, limit: COUNT },
+  pack: { compress: FLAG },
+  work: { progress: 'a function', signal: 'an AbortSignal' },
+}
+
+/**
+ * Refuses options that do not exist, and values that an option cannot have.
+ * @template T
+ * @param {T} options
+ * @param {Record<string, string>} known one entry of `OPTIONS`
+ * @returns {T}
+ */
+function checkOptions(options, known) {
+  if (options === null || typeof options !== 'object') {
+    throw new FolioError('invalid_input', `options must be an object, not ${options === null ? 'null' : typeof options}`)
+  }
+  for (const [name, value] of Object.entries(options)) {
+    if (!Object.hasOwn(known, name)) {
+      throw new FolioError('invalid_input', `there is no option ${JSON.stringify(name)}; there are ${Object.keys(known).join(', ')}`)
+    }
+    if (value !== undefined && !KINDS[known[name]](value)) {
+      throw new FolioError('invalid_input', `option ${name} must be ${known[name]}`)
+    }
+  }
+  return options
+}
+
+module.exports = { OPTIONS, checkId, checkIterable, checkOptions, checkPath, checkText, checkTexts }

@@ -1,0 +1,89 @@
+// What operations can be asked for, as types. For those who write plain JavaScript
+// the same stands in `argument.js`.
+'use strict'
+
+/**
+ * A JSON object.
+ * @typedef {Record<string, any>} Fields
+ */
+
+/**
+ * A document as it is read: `_id` stands first.
+ * @template {object} T
+ * @typedef {T & { _id: string }} Stored
+ */
+
+/**
+ * @typedef {object} OpenOptions
+ * @property {'r' | 'rw'} [mode] `r` reads only and writes nothing, ever; `rw` is the default
+ * @property {'none' | 'on_flush' | 'every_put'} [durability] when a write reaches the device;
+ *   `on_flush` (and at close and at the end of a batch) is the default
+ * @property {number} [timeoutMs] how long a write waits for another process to finish writing, 5000 by default
+ * @property {number} [cacheSize] bytes of recently read data kept in memory per collection
+ * @property {boolean} [create] whether a missing database is created at the first write, true by default
+ * @property {boolean} [bigint] read integers beyond 2^53 - 1 as bigints instead of rounding them
+ */
+
+/**
+ * What a collection is, where that is not settled yet.
+ * @typedef {object} CollectionOptions
+ * @property {'lines' | 'files'} [layout] one file of lines, or a file per document
+ * @property {boolean | Record<string, any>} [strict] every document must look like the first (`true`), or
+ *   follow this JSON Schema (a subset); remembered with the collection
+ */
+
+/**
+ * @typedef {object} ReadOptions
+ * @property {boolean} [bigint] integers beyond 2^53 - 1 as bigints; the database's option when left out
+ */
+
+/**
+ * @typedef {object} ScanOptions
+ * @property {string[]} [fields] dotted paths; `_id` always stays, first
+ * @property {number} [limit] how many documents at most
+ * @property {boolean} [lazy] documents that are parsed only when looked into
+ * @property {boolean} [bigint] integers beyond 2^53 - 1 as bigints; the database's option when left out
+ */
+
+/**
+ * @typedef {object} PutManyOptions
+ * @property {string} [id] the field that holds the id, as a dotted path; `_id` when left out
+ */
+
+/**
+ * How a file becomes documents. JSON Lines, JSON and CSV are told apart by the
+ * file's name and first bytes; gzip and zstd are unpacked on the way.
+ * @typedef {object} ImportOptions
+ * @property {'jsonl' | 'json' | 'csv'} [format]
+ * @property {string} [id] the field that holds the id, as a dotted path; `_id` when left out
+ * @property {boolean} [generateIds] gives ids to records without one (UUID version 7, which sort by time)
+ * @property {'replace' | 'skip' | 'error'} [onConflict] what becomes of a record whose id has a document;
+ *   `replace` is the default
+ * @property {string} [delimiter] CSV: the character between fields
+ * @property {string[]} [columns] CSV: the names of the columns, for a file without a header
+ * @property {boolean} [inferTypes] CSV: numbers, `true` and `false` become such; true by default
+ * @property {string} [rejectedPath] a file that takes the records that cannot become documents
+ * @property {boolean} [restart] begins at the start, also where an interrupted import could go on
+ */
+
+/**
+ * @typedef {object} ExportOptions
+ * @property {'jsonl' | 'json' | 'csv' | 'zds'} [format] `jsonl` is the default; `zds` makes a directory
+ * @property {string[]} [fields] dotted paths; `_id` always stays, first
+ * @property {number} [limit] how many documents at most
+ */
+
+/**
+ * For work on another thread that takes its time.
+ * @typedef {object} WorkOptions
+ * @property {(doneSize: number, totalSize: number) => void} [progress] told now and then how many bytes
+ *   are done, of how many (0 where that is not known)
+ * @property {AbortSignal} [signal] stops the work, which then fails with the code `cancelled`
+ */
+
+/**
+ * @typedef {object} PackOptions
+ * @property {boolean} [compress] makes the archive smaller, and slower to read in place
+ */
+
+module.exports = {}

@@ -1,0 +1,55 @@
+// Watching work on another thread: how far it has come, and making it stop.
+'use strict'
+
+const { OPTIONS, checkOptions } = require('./argument.js')
+const { FolioError, rethrow } = require('./error.js')
+const { native } = require('./native.js')
+
+/** @import { WorkOptions } from './options.js' */
+
+const INTERVAL_MS = 50
+
+/**
+ * Takes apart what the work is asked for and how it is watched.
+ * @template T
+ * @param {T & WorkOptions} options
+ * @param {Record<string, string>} known the options of the work itself
+ * @returns {[T, WorkOptions]}
+ */
+function split(options, known) {
+  const { progress, signal, ...own } = checkOptions(options, { ...known, ...OPTIONS.work })
+  return [/** @type {any} */ (own), { progress, signal }]
+}
+
+/**
+ * Waits for work, looking at it now and then on behalf of the caller.
+ * @template T
+ * @param {WorkOptions} options
+ * @param {(progress: any) => Promise<T>} begin
+ * @returns {Promise<T>}
+ */
+async function watched(options, begin) {
+  const { progress, signal } = options
+  const state = new native.NativeProgress()
+  if (signal?.aborted) throw cancelled(signal)
+  const cancel = () => state.cancel()
+  signal?.addEventListener('abort', cancel, { once: true })
+  const timer = progress && setInterval(() => progress(state.done, state.total), INTERVAL_MS)
+  try {
+    const report = await begin(state)
+    progress?.(state.done, state.total)
+    return report
+  } catch (error) {
+    return rethrow(error)
+  } finally {
+    clearInterval(timer)
+    signal?.removeEventListener('abort', cancel)
+  }
+}
+
+/** @param {AbortSignal} signal */
+function cancelled(signal) {
+  return new FolioError('cancelled', 'the work was cancelled before it began', { cause: signal.reason })
+}
+
+module.exports = { split, watched }

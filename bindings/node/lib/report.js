@@ -1,0 +1,93 @@
+// What operations tell about their work, as types.
+'use strict'
+
+/**
+ * What a batch did.
+ * @typedef {object} Counts
+ * @property {number} inserted documents under new ids
+ * @property {number} replaced documents that replaced another
+ * @property {number} deleted documents deleted
+ */
+
+/**
+ * Sizes in bytes, and counts.
+ * @typedef {object} Stats
+ * @property {number} documentCount live documents
+ * @property {number} deadCount lines that are superseded, tombstones, blank or not valid
+ * @property {number} liveSize the live lines
+ * @property {number} dataSize the data file, or all document files
+ * @property {number} indexSize the index files
+ */
+
+/**
+ * A line that is not a document.
+ * @typedef {object} InvalidLine
+ * @property {string} path the file
+ * @property {number} line its number, from 1
+ * @property {number} offset where it starts, in bytes
+ * @property {string} reason what is wrong with it
+ */
+
+/**
+ * @typedef {object} CheckReport
+ * @property {boolean} isClean whether everything is as it should be
+ * @property {number} documentCount live documents, counted line by line
+ * @property {number} supersededCount lines whose id has a later line
+ * @property {number} tombstoneCount delete markers
+ * @property {InvalidLine[]} invalid the first lines that are not documents
+ * @property {number} invalidCount how many there are in all
+ * @property {string[]} problems damage elsewhere, a sentence each
+ */
+
+/**
+ * @typedef {object} CompactReport
+ * @property {number} documentCount live documents kept
+ * @property {number} sizeBefore bytes of the data before
+ * @property {number} sizeAfter bytes of the data after
+ * @property {number} rejectedCount lines that were not valid and were set aside
+ * @property {string} [rejectedPath] where they stand now
+ */
+
+/**
+ * @typedef {object} ImportReport
+ * @property {number} inserted documents under new ids
+ * @property {number} replaced documents that replaced another
+ * @property {number} superseded records that a later one of the same batch replaced or deleted
+ * @property {number} deleted documents deleted, by tombstones in the source
+ * @property {number} skipped records passed over because their id had a document
+ * @property {number} rejectedCount records that could not become documents
+ * @property {string[]} rejected the first of them: file, line and reason
+ * @property {number} derivedIdCount documents whose id was made from text that is no valid id
+ * @property {number} [resumedAt] where in the source, in bytes, an earlier import had come to
+ * @property {number} size bytes of the source read
+ */
+
+/**
+ * @typedef {object} ExportReport
+ * @property {number} documentCount
+ * @property {number} size bytes written
+ */
+
+/**
+ * @typedef {object} BackupReport
+ * @property {number} fileCount
+ * @property {number} size bytes copied
+ */
+
+/**
+ * @typedef {object} PackReport
+ * @property {number} collectionCount
+ * @property {number} documentCount
+ * @property {number} size bytes of the archive
+ * @property {string[]} notices what was noticed about the collections
+ */
+
+/**
+ * @typedef {object} UnpackReport
+ * @property {number} fileCount
+ * @property {number} size bytes written
+ * @property {string[]} skipped the first members that are no part of a database and were left out
+ * @property {number} skippedCount how many there were in all
+ */
+
+module.exports = {}

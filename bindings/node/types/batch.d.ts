@@ -1,0 +1,68 @@
+// @generated from lib/batch.js by scripts/node types
+/** @import { Counts } from './report.js' */
+/**
+ * A batch of writes that `commit` stores, all or none. What is collected stays in
+ * memory until then; `putMany` is the way for more than that.
+ * @template {object} T
+ */
+export class Batch<T extends object> {
+    /**
+     * @param {any} collection of the native half
+     * @private
+     */
+    private constructor();
+    /** @private */
+    private collection;
+    /** @private @type {string[] | undefined} */
+    private ids;
+    /** @private @type {(string | null)[]} the text to put, or null to delete */
+    private texts;
+    /** @private @type {Map<string, boolean>} whether an id has a document by what was collected */
+    private known;
+    /**
+     * Adds a document.
+     * @param {string} id
+     * @param {T} document
+     * @returns {void}
+     */
+    put(id: string, document: T): void;
+    /**
+     * Adds JSON text: key order and the digits of every number survive.
+     * @param {string} id
+     * @param {string} json one JSON object
+     * @returns {void}
+     */
+    putRaw(id: string, json: string): void;
+    /**
+     * Deletes a document, if there is one.
+     * @param {string} id
+     * @returns {void}
+     */
+    delete(id: string): void;
+    /**
+     * Whether there is a document, by this batch or before it.
+     * @param {string} id
+     * @returns {boolean}
+     */
+    has(id: string): boolean;
+    /**
+     * Makes the writes durable and visible, in their order.
+     * @returns {Counts}
+     */
+    commit(): Counts;
+    /** @returns {Promise<Counts>} */
+    commitAsync(): Promise<Counts>;
+    /** Drops the writes. Does nothing after `commit`. */
+    rollback(): void;
+    /**
+     * @param {string} id
+     * @param {string | null} text
+     * @private
+     */
+    private add;
+    /** @private */
+    private open;
+    /** @private */
+    private end;
+}
+import type { Counts } from './report.js';

@@ -1,0 +1,295 @@
+// @generated from lib/collection.js by scripts/node types
+/**
+ * A collection of documents under ids.
+ * @template {object} [T=Fields] what the documents are, for those who write TypeScript
+ */
+export class Collection<T extends object = Fields> {
+    /**
+     * @param {any} inner
+     * @param {boolean} bigint
+     * @private
+     */
+    private constructor();
+    /** @private */
+    private inner;
+    /** @private */
+    private bigint;
+    /** @private @type {(id: string) => string | undefined} */
+    private lookup;
+    /** The collection's name. */
+    get name(): string;
+    /** Whether the handle takes writes. */
+    get isWritable(): boolean;
+    /** Whether the collection is on disk yet: the first write puts it there. */
+    get isCreated(): boolean;
+    /**
+     * The document under an id; undefined when there is none.
+     * @param {string} id
+     * @param {ReadOptions} [options]
+     * @returns {Stored<T> | undefined}
+     */
+    get(id: string, options?: ReadOptions): Stored<T> | undefined;
+    /**
+     * @param {string} id
+     * @returns {any}
+     * @private
+     */
+    private getExact;
+    /**
+     * @param {string} id
+     * @param {ReadOptions} [options]
+     * @returns {Promise<Stored<T> | undefined>}
+     */
+    getAsync(id: string, options?: ReadOptions): Promise<Stored<T> | undefined>;
+    /**
+     * The documents under many ids, in their order; undefined where there is none.
+     * Faster than one `get` each.
+     * @param {string[]} ids
+     * @param {ReadOptions} [options]
+     * @returns {(Stored<T> | undefined)[]}
+     */
+    getMany(ids: string[], options?: ReadOptions): (Stored<T> | undefined)[];
+    /**
+     * @param {string[]} ids
+     * @param {ReadOptions} [options]
+     * @returns {Promise<(Stored<T> | undefined)[]>}
+     */
+    getManyAsync(ids: string[], options?: ReadOptions): Promise<(Stored<T> | undefined)[]>;
+    /**
+     * The exact line of a document: key order, and the digits of every number.
+     * @param {string} id
+     * @returns {string | undefined}
+     */
+    getRaw(id: string): string | undefined;
+    /**
+     * @param {string} id
+     * @returns {Promise<string | undefined>}
+     */
+    getRawAsync(id: string): Promise<string | undefined>;
+    /**
+     * Stores a document, replacing the one that has the id.
+     * @param {string} id
+     * @param {T} document
+     * @returns {'inserted' | 'replaced'}
+     */
+    put(id: string, document: T): "inserted" | "replaced";
+    /**
+     * @param {string} id
+     * @param {T} document
+     * @returns {Promise<'inserted' | 'replaced'>}
+     */
+    putAsync(id: string, document: T): Promise<"inserted" | "replaced">;
+    /**
+     * Stores JSON text: key order and the digits of every number survive.
+     * @param {string} id
+     * @param {string} json one JSON object
+     * @returns {'inserted' | 'replaced'}
+     */
+    putRaw(id: string, json: string): "inserted" | "replaced";
+    /**
+     * @param {string} id
+     * @param {string} json
+     * @returns {Promise<'inserted' | 'replaced'>}
+     */
+    putRawAsync(id: string, json: string): Promise<"inserted" | "replaced">;
+    /**
+     * Stores many documents, all or none of them. Each carries its `_id`, or has its
+     * id in the field that `id` names, or comes as a pair of id and document, as a Map
+     * has them.
+     * @param {Iterable<T | [string, T]>} documents
+     * @param {PutManyOptions} [options]
+     * @returns {Counts}
+     */
+    putMany(documents: Iterable<T | [string, T]>, options?: PutManyOptions): Counts;
+    /**
+     * The same, written on another thread. The text of the documents is kept until
+     * the last has come, then stored as one batch.
+     * @param {Iterable<T | [string, T]> | AsyncIterable<T | [string, T]>} documents
+     * @param {PutManyOptions} [options]
+     * @returns {Promise<Counts>}
+     */
+    putManyAsync(documents: Iterable<T | [string, T]> | AsyncIterable<T | [string, T]>, options?: PutManyOptions): Promise<Counts>;
+    /**
+     * Begins an atomic batch of writes, puts and deletes, that `commit` stores.
+     * @returns {Batch<T>}
+     */
+    batch(): Batch<T>;
+    /**
+     * Applies a JSON merge patch (RFC 7396): null removes a member, objects merge,
+     * anything else replaces. Answers the result; undefined when there is no document.
+     * @param {string} id
+     * @param {Fields} patch
+     * @returns {Stored<T> | undefined}
+     */
+    patch(id: string, patch: Fields): Stored<T> | undefined;
+    /**
+     * @param {string} id
+     * @param {Fields} patch
+     * @returns {Promise<Stored<T> | undefined>}
+     */
+    patchAsync(id: string, patch: Fields): Promise<Stored<T> | undefined>;
+    /**
+     * Deletes a document and answers whether there was one.
+     * @param {string} id
+     * @returns {boolean}
+     */
+    delete(id: string): boolean;
+    /**
+     * @param {string} id
+     * @returns {Promise<boolean>}
+     */
+    deleteAsync(id: string): Promise<boolean>;
+    /**
+     * Whether there is a document under an id.
+     * @param {string} id
+     * @returns {boolean}
+     */
+    has(id: string): boolean;
+    /**
+     * @param {string} id
+     * @returns {Promise<boolean>}
+     */
+    hasAsync(id: string): Promise<boolean>;
+    /**
+     * How many documents there are.
+     * @returns {number}
+     */
+    count(): number;
+    /** @returns {Promise<number>} */
+    countAsync(): Promise<number>;
+    /**
+     * The documents in file order, streaming, for `for` and for `for await`.
+     * To keep some of them only, look at each in the loop.
+     * @overload
+     * @param {ScanOptions & { lazy: true }} options
+     * @returns {Scan<Document>}
+     */
+    scan(options: ScanOptions & {
+        lazy: true;
+    }): Scan<Document>;
+    /**
+     * @overload
+     * @param {ScanOptions} [options]
+     * @returns {Scan<Stored<T>>}
+     */
+    scan(options?: ScanOptions | undefined): Scan<Stored<T>>;
+    /**
+     * All ids in file order, streaming.
+     * @returns {IterableIterator<string>}
+     */
+    ids(): IterableIterator<string>;
+    /**
+     * All ids in file order, read on another thread.
+     * @returns {AsyncGenerator<string, void, undefined>}
+     */
+    idsAsync(): AsyncGenerator<string, void, undefined>;
+    /** Makes every write so far durable, and lets other processes write. */
+    flush(): void;
+    /** @returns {Promise<void>} */
+    flushAsync(): Promise<void>;
+    /** Takes in what other processes and people have written since. */
+    refresh(): void;
+    /** @returns {Promise<void>} */
+    refreshAsync(): Promise<void>;
+    /**
+     * Rewrites the live documents in order, without superseded and deleted lines.
+     * @returns {CompactReport}
+     */
+    compact(): CompactReport;
+    /**
+     * @param {WorkOptions} [options]
+     * @returns {Promise<CompactReport>}
+     */
+    compactAsync(options?: WorkOptions): Promise<CompactReport>;
+    /**
+     * Reads everything and reports what is not as it should be. Changes nothing.
+     * @returns {CheckReport}
+     */
+    check(): CheckReport;
+    /**
+     * @param {WorkOptions} [options]
+     * @returns {Promise<CheckReport>}
+     */
+    checkAsync(options?: WorkOptions): Promise<CheckReport>;
+    /** Builds the index again from the data. */
+    reindex(): void;
+    /**
+     * @param {WorkOptions} [options]
+     * @returns {Promise<void>}
+     */
+    reindexAsync(options?: WorkOptions): Promise<void>;
+    /**
+     * Imports a file: JSON Lines, JSON or CSV, also compressed with gzip or zstd. An
+     * import that was interrupted goes on where it was when it is run again.
+     * @param {string | URL} path
+     * @param {ImportOptions} [options]
+     * @returns {ImportReport}
+     */
+    import(path: string | URL, options?: ImportOptions): ImportReport;
+    /**
+     * @param {string | URL} path
+     * @param {ImportOptions & WorkOptions} [options]
+     * @returns {Promise<ImportReport>}
+     */
+    importAsync(path: string | URL, options?: ImportOptions & WorkOptions): Promise<ImportReport>;
+    /**
+     * Exports the documents to a file, which appears under its name once it is whole,
+     * or to a directory for `zds`.
+     * @param {string | URL} target
+     * @param {ExportOptions} [options]
+     * @returns {ExportReport}
+     */
+    export(target: string | URL, options?: ExportOptions): ExportReport;
+    /**
+     * @param {string | URL} target
+     * @param {ExportOptions & WorkOptions} [options]
+     * @returns {Promise<ExportReport>}
+     */
+    exportAsync(target: string | URL, options?: ExportOptions & WorkOptions): Promise<ExportReport>;
+    /**
+     * Sizes and counts.
+     * @returns {Stats}
+     */
+    stats(): Stats;
+    /** @returns {Promise<Stats>} */
+    statsAsync(): Promise<Stats>;
+    /**
+     * What was noticed since the last call (hand edits, a lost index, an interrupted
+     * batch), a sentence each; each is told once.
+     * @returns {string[]}
+     */
+    takeNotices(): string[];
+    /** Flushes and closes the collection for every handle of the process. Closing twice is fine. */
+    close(): void;
+    /** @returns {Promise<void>} */
+    closeAsync(): Promise<void>;
+    /**
+     * @param {ReadOptions} options
+     * @returns {boolean}
+     * @private
+     */
+    private isExact;
+    /**
+     * @param {string} text
+     * @returns {any}
+     * @private
+     */
+    private parsed;
+}
+import type { Fields } from './options.js';
+import type { ReadOptions } from './options.js';
+import type { Stored } from './options.js';
+import type { PutManyOptions } from './options.js';
+import type { Counts } from './report.js';
+import { Batch } from "./batch.js";
+import type { ScanOptions } from './options.js';
+import { Scan } from "./scan.js";
+import type { Document } from './document.js';
+import type { CompactReport } from './report.js';
+import type { WorkOptions } from './options.js';
+import type { CheckReport } from './report.js';
+import type { ImportOptions } from './options.js';
+import type { ImportReport } from './report.js';
+import type { ExportOptions } from './options.js';
+import type { ExportReport } from './report.js';
+import type { Stats } from './report.js';

@@ -1,0 +1,43 @@
+// @generated from lib/document.js by scripts/node types
+/** One document of a lazy scan. */
+export class Document {
+    /**
+     * @param {string} lines that came together
+     * @param {number} start of this one
+     * @param {number} end
+     * @param {(line: string) => any} parse
+     */
+    constructor(lines: string, start: number, end: number, parse: (line: string) => any);
+    /** @private */
+    private lines;
+    /** @private */
+    private start;
+    /** @private */
+    private end;
+    /** @private */
+    private parse;
+    /**
+     * The exact line as it stands in the file: key order, and the digits of every number.
+     * @returns {string}
+     */
+    get raw(): string;
+    /**
+     * The document's id.
+     * @returns {string}
+     */
+    get id(): string;
+    /**
+     * The document as an object of its own, `_id` first.
+     * @returns {any}
+     */
+    toValue(): any;
+    /**
+     * The value at a dotted path, in which digits index arrays; undefined where it
+     * leads nowhere.
+     * @param {string} path
+     * @returns {any}
+     */
+    field(path: string): any;
+    /** For JSON.stringify. */
+    toJSON(): any;
+}

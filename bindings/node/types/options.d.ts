@@ -1,0 +1,156 @@
+// @generated from lib/options.js by scripts/node types
+/**
+ * A JSON object.
+ */
+export type Fields = Record<string, any>;
+/**
+ * A document as it is read: `_id` stands first.
+ */
+export type Stored<T extends object> = T & {
+    _id: string;
+};
+export type OpenOptions = {
+    /**
+     * `r` reads only and writes nothing, ever; `rw` is the default
+     */
+    mode?: "r" | "rw" | undefined;
+    /**
+     * when a write reaches the device;
+     * `on_flush` (and at close and at the end of a batch) is the default
+     */
+    durability?: "none" | "on_flush" | "every_put" | undefined;
+    /**
+     * how long a write waits for another process to finish writing, 5000 by default
+     */
+    timeoutMs?: number | undefined;
+    /**
+     * bytes of recently read data kept in memory per collection
+     */
+    cacheSize?: number | undefined;
+    /**
+     * whether a missing database is created at the first write, true by default
+     */
+    create?: boolean | undefined;
+    /**
+     * read integers beyond 2^53 - 1 as bigints instead of rounding them
+     */
+    bigint?: boolean | undefined;
+};
+/**
+ * What a collection is, where that is not settled yet.
+ */
+export type CollectionOptions = {
+    /**
+     * one file of lines, or a file per document
+     */
+    layout?: "lines" | "files" | undefined;
+    /**
+     * every document must look like the first (`true`), or
+     * follow this JSON Schema (a subset); remembered with the collection
+     */
+    strict?: boolean | Record<string, any> | undefined;
+};
+export type ReadOptions = {
+    /**
+     * integers beyond 2^53 - 1 as bigints; the database's option when left out
+     */
+    bigint?: boolean | undefined;
+};
+export type ScanOptions = {
+    /**
+     * dotted paths; `_id` always stays, first
+     */
+    fields?: string[] | undefined;
+    /**
+     * how many documents at most
+     */
+    limit?: number | undefined;
+    /**
+     * documents that are parsed only when looked into
+     */
+    lazy?: boolean | undefined;
+    /**
+     * integers beyond 2^53 - 1 as bigints; the database's option when left out
+     */
+    bigint?: boolean | undefined;
+};
+export type PutManyOptions = {
+    /**
+     * the field that holds the id, as a dotted path; `_id` when left out
+     */
+    id?: string | undefined;
+};
+/**
+ * How a file becomes documents. JSON Lines, JSON and CSV are told apart by the
+ * file's name and first bytes; gzip and zstd are unpacked on the way.
+ */
+export type ImportOptions = {
+    format?: "json" | "jsonl" | "csv" | undefined;
+    /**
+     * the field that holds the id, as a dotted path; `_id` when left out
+     */
+    id?: string | undefined;
+    /**
+     * gives ids to records without one (UUID version 7, which sort by time)
+     */
+    generateIds?: boolean | undefined;
+    /**
+     * what becomes of a record whose id has a document;
+     * `replace` is the default
+     */
+    onConflict?: "replace" | "skip" | "error" | undefined;
+    /**
+     * CSV: the character between fields
+     */
+    delimiter?: string | undefined;
+    /**
+     * CSV: the names of the columns, for a file without a header
+     */
+    columns?: string[] | undefined;
+    /**
+     * CSV: numbers, `true` and `false` become such; true by default
+     */
+    inferTypes?: boolean | undefined;
+    /**
+     * a file that takes the records that cannot become documents
+     */
+    rejectedPath?: string | undefined;
+    /**
+     * begins at the start, also where an interrupted import could go on
+     */
+    restart?: boolean | undefined;
+};
+export type ExportOptions = {
+    /**
+     * `jsonl` is the default; `zds` makes a directory
+     */
+    format?: "json" | "jsonl" | "csv" | "zds" | undefined;
+    /**
+     * dotted paths; `_id` always stays, first
+     */
+    fields?: string[] | undefined;
+    /**
+     * how many documents at most
+     */
+    limit?: number | undefined;
+};
+/**
+ * For work on another thread that takes its time.
+ */
+export type WorkOptions = {
+    /**
+     * told now and then how many bytes
+     * are done, of how many (0 where that is not known)
+     */
+    progress?: ((doneSize: number, totalSize: number) => void) | undefined;
+    /**
+     * stops the work, which then fails with the code `cancelled`
+     */
+    signal?: AbortSignal | undefined;
+};
+export type PackOptions = {
+    /**
+     * makes the archive smaller, and slower to read in place
+     */
+    compress?: boolean | undefined;
+};

@@ -1,0 +1,199 @@
+// @generated from lib/report.js by scripts/node types
+/**
+ * What a batch did.
+ */
+export type Counts = {
+    /**
+     * documents under new ids
+     */
+    inserted: number;
+    /**
+     * documents that replaced another
+     */
+    replaced: number;
+    /**
+     * documents deleted
+     */
+    deleted: number;
+};
+/**
+ * Sizes in bytes, and counts.
+ */
+export type Stats = {
+    /**
+     * live documents
+     */
+    documentCount: number;
+    /**
+     * lines that are superseded, tombstones, blank or not valid
+     */
+    deadCount: number;
+    /**
+     * the live lines
+     */
+    liveSize: number;
+    /**
+     * the data file, or all document files
+     */
+    dataSize: number;
+    /**
+     * the index files
+     */
+    indexSize: number;
+};
+/**
+ * A line that is not a document.
+ */
+export type InvalidLine = {
+    /**
+     * the file
+     */
+    path: string;
+    /**
+     * its number, from 1
+     */
+    line: number;
+    /**
+     * where it starts, in bytes
+     */
+    offset: number;
+    /**
+     * what is wrong with it
+     */
+    reason: string;
+};
+export type CheckReport = {
+    /**
+     * whether everything is as it should be
+     */
+    isClean: boolean;
+    /**
+     * live documents, counted line by line
+     */
+    documentCount: number;
+    /**
+     * lines whose id has a later line
+     */
+    supersededCount: number;
+    /**
+     * delete markers
+     */
+    tombstoneCount: number;
+    /**
+     * the first lines that are not documents
+     */
+    invalid: InvalidLine[];
+    /**
+     * how many there are in all
+     */
+    invalidCount: number;
+    /**
+     * damage elsewhere, a sentence each
+     */
+    problems: string[];
+};
+export type CompactReport = {
+    /**
+     * live documents kept
+     */
+    documentCount: number;
+    /**
+     * bytes of the data before
+     */
+    sizeBefore: number;
+    /**
+     * bytes of the data after
+     */
+    sizeAfter: number;
+    /**
+     * lines that were not valid and were set aside
+     */
+    rejectedCount: number;
+    /**
+     * where they stand now
+     */
+    rejectedPath?: string | undefined;
+};
+export type ImportReport = {
+    /**
+     * documents under new ids
+     */
+    inserted: number;
+    /**
+     * documents that replaced another
+     */
+    replaced: number;
+    /**
+     * records that a later one of the same batch replaced or deleted
+     */
+    superseded: number;
+    /**
+     * documents deleted, by tombstones in the source
+     */
+    deleted: number;
+    /**
+     * records passed over because their id had a document
+     */
+    skipped: number;
+    /**
+     * records that could not become documents
+     */
+    rejectedCount: number;
+    /**
+     * the first of them: file, line and reason
+     */
+    rejected: string[];
+    /**
+     * documents whose id was made from text that is no valid id
+     */
+    derivedIdCount: number;
+    /**
+     * where in the source, in bytes, an earlier import had come to
+     */
+    resumedAt?: number | undefined;
+    /**
+     * bytes of the source read
+     */
+    size: number;
+};
+export type ExportReport = {
+    documentCount: number;
+    /**
+     * bytes written
+     */
+    size: number;
+};
+export type BackupReport = {
+    fileCount: number;
+    /**
+     * bytes copied
+     */
+    size: number;
+};
+export type PackReport = {
+    collectionCount: number;
+    documentCount: number;
+    /**
+     * bytes of the archive
+     */
+    size: number;
+    /**
+     * what was noticed about the collections
+     */
+    notices: string[];
+};
+export type UnpackReport = {
+    fileCount: number;
+    /**
+     * bytes written
+     */
+    size: number;
+    /**
+     * the first members that are no part of a database and were left out
+     */
+    skipped: string[];
+    /**
+     * how many there were in all
+     */
+    skippedCount: number;
+};

@@ -1,0 +1,46 @@
+// @generated from lib/scan.js by scripts/node types
+/**
+ * How batches are taken from the native half and opened here.
+ */
+export type Source<T> = {
+    take: (scan: any, size: number) => any;
+    takeAsync: (scan: any, size: number) => Promise<any>;
+    open: (taken: any) => IterableIterator<T>;
+};
+/**
+ * The documents of a scan, for `for` and for `for await`. Each loop over it begins
+ * a scan of its own.
+ * @template T
+ */
+export class Scan<T> {
+    /**
+     * @param {() => any} begin begins a scan of the native half
+     * @param {boolean} lazy
+     * @param {boolean} exact
+     */
+    constructor(begin: () => any, lazy: boolean, exact: boolean);
+    /** @private */
+    private begin;
+    /** @private */
+    private source;
+    /**
+     * All documents in an array.
+     * @returns {T[]}
+     */
+    toArray(): T[];
+    /**
+     * All documents in an array, read on another thread.
+     * @returns {Promise<T[]>}
+     */
+    toArrayAsync(): Promise<T[]>;
+    /**
+     * The documents now, on this thread.
+     * @returns {IterableIterator<T>}
+     */
+    [Symbol.iterator](): IterableIterator<T>;
+    /**
+     * The documents, read on another thread while the loop works.
+     * @returns {AsyncGenerator<T, void, undefined>}
+     */
+    [Symbol.asyncIterator](): AsyncGenerator<T, void, undefined>;
+}
