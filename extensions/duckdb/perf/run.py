@@ -113,20 +113,20 @@ def copies(connection):
     }
 
 
-def table_of(results):
-    lines = [
-        "| query | threads | json cpu | text cpu | binary cpu | text/json cpu | text/json wall | binary/json cpu | binary/json wall |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for key, taken in results.items():
-        name, threads = key.split("@")
-        json_cpu, json_wall = taken["json"]["cpu_s"], taken["json"]["wall_s"]
-        cells = [f"{taken[system]['cpu_s']:.3f} s" for system in ("json", "text", "binary")]
-        for system in ("text", "binary"):
-            cells.append(f"{taken[system]['cpu_s'] / json_cpu:.3f}")
-            cells.append(f"{taken[system]['wall_s'] / json_wall:.3f}")
-        lines.append(f"| {name} | {threads} | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
+HEAD = """\
+| query | threads | json cpu | text cpu | binary cpu | text/json cpu | text/json wall | binary/json cpu | binary/json wall |
+|---|---|---|---|---|---|---|---|---|
+"""
+
+
+def row_of(key, taken):
+    name, threads = key.split("@")
+    json_cpu, json_wall = taken["json"]["cpu_s"], taken["json"]["wall_s"]
+    cells = [f"{taken[system]['cpu_s']:.3f} s" for system in ("json", "text", "binary")]
+    for system in ("text", "binary"):
+        cells.append(f"{taken[system]['cpu_s'] / json_cpu:.3f}")
+        cells.append(f"{taken[system]['wall_s'] / json_wall:.3f}")
+    return f"| {name} | {threads} | " + " | ".join(cells) + " |\n"
 
 
 def chart_of(results):
@@ -150,13 +150,16 @@ def main():
     OUT_DIR.mkdir(parents=True, exist_ok=True)
     results = {}
     load = os.getloadavg()[0]
+    print(HEAD, end="")
     for threads in THREADS:
         connection = connect(threads)
-        for name in QUERIES:
+        measurements = {name: lambda name=name: run_query(connection, name) for name in QUERIES}
+        measurements["copy"] = lambda: copies(connection)
+        for name, measured in measurements.items():
             if ONLY in name:
-                results[f"{name}@{threads}"] = run_query(connection, name)
-        if ONLY in "copy":
-            results[f"copy@{threads}"] = copies(connection)
+                key = f"{name}@{threads}"
+                results[key] = measured()
+                print(row_of(key, results[key]), end="", flush=True)
     machine = {
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
@@ -164,10 +167,10 @@ def main():
         "load_after": os.getloadavg()[0],
         "repeat": REPEAT,
     }
+    table = HEAD + "".join(row_of(key, taken) for key, taken in results.items())
     (OUT_DIR / "results.json").write_text(json.dumps({"machine": machine, "results": results}, indent=1))
-    (OUT_DIR / "results.md").write_text(table_of(results))
+    (OUT_DIR / "results.md").write_text(table)
     (OUT_DIR / "chart.svg").write_text(chart_of(results))
-    print(table_of(results))
     print(machine)
 
 

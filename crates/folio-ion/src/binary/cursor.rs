@@ -51,6 +51,27 @@ const KINDS: [Kind; 16] = [
     Kind::Reserved,
 ];
 
+/// For each first byte, the length of the content; or that a number behind the byte says it, or
+/// that more is to be known.
+const EXTENT: [u8; 256] = {
+    let mut extent = [ODD; 256];
+    let mut byte = 0;
+    while byte < 0xf0 {
+        let (kind, nibble) = (byte >> 4, byte & 15);
+        extent[byte] = match (kind, nibble) {
+            (0x1, 0 | 1) => 0,
+            (0x1, _) | (0x4, 14) | (0xd, 1) | (0xe, 15) => ODD,
+            (_, 15) => 0,
+            (_, 14) => SAID,
+            _ => nibble as u8,
+        };
+        byte += 1;
+    }
+    extent
+};
+const SAID: u8 = 14;
+const ODD: u8 = 255;
+
 /// What a value's first bytes say.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Header {
@@ -100,10 +121,10 @@ impl<'a> Cursor<'a> {
         let byte = self.next()?;
         let kind = KINDS[usize::from(byte >> 4)];
         let nibble = byte & 15;
-        let length = match nibble {
-            0..=13 if kind != Kind::Bool && byte != 0xd1 => usize::from(nibble),
-            14 if !matches!(kind, Kind::Bool | Kind::Float | Kind::Reserved) => self.var_uint()?,
-            _ => self.long_length(start, kind, nibble)?,
+        let length = match EXTENT[usize::from(byte)] {
+            SAID => self.var_uint()?,
+            ODD => self.odd_length(start, kind, nibble)?,
+            length => usize::from(length),
         };
         let end = self.at.saturating_add(length);
         if end > limit {
@@ -112,7 +133,7 @@ impl<'a> Cursor<'a> {
         Ok(Header { kind, nibble, end })
     }
 
-    fn long_length(&mut self, start: usize, kind: Kind, nibble: u8) -> Result<usize> {
+    fn odd_length(&mut self, start: usize, kind: Kind, nibble: u8) -> Result<usize> {
         match (kind, nibble) {
             (Kind::Float, 14) => {
                 Err(Error::syntax(start, "a float is neither 0, 4 nor 8 bytes long"))
@@ -194,4 +215,30 @@ impl<'a> Cursor<'a> {
         self.at = end;
         bytes
     }
+}
+
+/// The VarUInt at `at`, and where the bytes behind it start; nothing if it is broken.
+#[inline(always)]
+pub(crate) fn var_uint(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
+    let byte = *bytes.get(at)?;
+    if byte >= 0x80 {
+        return Some((usize::from(byte & 0x7f), at + 1));
+    }
+    let mut cursor = Cursor::new(bytes, at + 1, true);
+    let value = cursor.long_var_uint(usize::from(byte)).ok()?;
+    Some((value, cursor.at))
+}
+
+/// Where the value at `at` ends; nothing if that is beyond the bytes.
+#[inline(always)]
+pub(crate) fn value_end(bytes: &[u8], at: usize) -> Option<usize> {
+    let end = match EXTENT[usize::from(*bytes.get(at)?)] {
+        SAID => {
+            let (length, content) = var_uint(bytes, at + 1)?;
+            content.checked_add(length)?
+        }
+        ODD => Cursor::new(bytes, at, true).header(bytes.len()).ok()?.end,
+        length => at + 1 + usize::from(length),
+    };
+    (end <= bytes.len()).then_some(end)
 }

@@ -8,7 +8,7 @@ mod cursor;
 mod timestamp;
 mod value;
 
-pub(crate) use cursor::{Cursor, Header, Kind};
+pub(crate) use cursor::{Cursor, Header, Kind, value_end, var_uint};
 
 /// The bytes that mark Ion 1.0 in binary form.
 pub const VERSION_MARKER: [u8; 4] = [0xe0, 0x01, 0x00, 0xea];

@@ -146,6 +146,12 @@ impl Text {
         self.push(&bytes[start..start + length]);
     }
 
+    /// Appends the text of up to twelve bytes in `content`, first byte lowest, zero behind it.
+    #[inline(always)]
+    pub(super) fn push_inline(&mut self, content: u128, length: usize) {
+        self.views.push(content << 32 | length as u128);
+    }
+
     /// Appends `bytes`, which are at most four gigabytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let mut head = [0; 16];
@@ -171,6 +177,8 @@ pub struct StructColumn {
     pub(super) order: FieldOrder,
     /// Symbol number to field, plus one; zero for none.
     pub(super) numbers: Vec<u32>,
+    /// For each field and row being read, where its value starts.
+    pub(super) places: Vec<u32>,
 }
 
 impl StructColumn {
@@ -185,6 +193,7 @@ impl StructColumn {
             names,
             order: FieldOrder::default(),
             numbers: Vec::new(),
+            places: Vec::new(),
         }
     }
 

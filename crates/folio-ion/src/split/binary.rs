@@ -1,7 +1,7 @@
 //! Where binary values end: their headers say.
 
 use super::{Format, Splitter, Step, Stop};
-use crate::binary::{self, Kind};
+use crate::binary::{self, Kind, value_end};
 use crate::error::{Error, Result};
 use std::io::Read;
 
@@ -9,6 +9,8 @@ impl<R: Read> Splitter<R> {
     pub(super) fn scan_binary(&mut self, bytes: &[u8]) -> Result<(usize, Stop, u64)> {
         let mut cursor = binary::Cursor::new(bytes, 0, self.last);
         let mut count = 0;
+        self.ends.clear();
+        let places_fit = bytes.len() <= u32::MAX as usize;
         // A list's end is known from its header; its elements stay before it.
         let limit = match self.list {
             Some(end) => usize::try_from(end - self.base).unwrap_or(usize::MAX).min(bytes.len()),
@@ -16,15 +18,23 @@ impl<R: Read> Splitter<R> {
         };
         let ends_here = self.list.is_some_and(|end| end - self.base <= bytes.len() as u64);
         while cursor.at < limit {
+            if places_fit && (self.list.is_some() || self.format != Format::List) {
+                (cursor.at, count) = self.stretch_of_structs(&bytes[..limit], cursor.at, count);
+            }
             let start = cursor.at;
-            let byte = bytes[start];
+            let Some(&byte) = bytes[..limit].get(start) else { break };
             let step = match byte {
                 0xe0 if self.list.is_none() => Ok(Step::System),
                 0xb0..=0xbe if self.list.is_none() && self.opens_list(count) => Ok(Step::System),
                 _ => self.step_binary(&mut cursor, limit),
             };
             match step {
-                Ok(Step::Value) => count += 1,
+                Ok(Step::Value) => {
+                    count += 1;
+                    if places_fit {
+                        self.ends.push(cursor.at as u32);
+                    }
+                }
                 // Padding; it stays in the block or is left behind with what follows.
                 Ok(Step::End) => {}
                 Ok(Step::System) => return Ok((0, Stop::System(start), count)),
@@ -41,6 +51,19 @@ impl<R: Read> Splitter<R> {
             (false, false) => Stop::Incomplete(limit),
         };
         Ok((0, stop, count))
+    }
+
+    /// Steps over plain structs from `at` on: where it got to, and the count with them.
+    #[inline(always)]
+    fn stretch_of_structs(&mut self, bytes: &[u8], mut at: usize, mut count: u64) -> (usize, u64) {
+        while let Some(0xd0 | 0xd2..=0xde) = bytes.get(at)
+            && let Some(end) = value_end(bytes, at)
+        {
+            self.ends.push(end as u32);
+            count += 1;
+            at = end;
+        }
+        (at, count)
     }
 
     #[inline(always)]

@@ -54,7 +54,7 @@ pub struct Splitter<R> {
     list: Option<u64>,
     /// Whether the last scan stopped for want of bytes.
     starved: bool,
-    /// Where records end that were found line by line.
+    /// Where the first records of the block end: those of text if they were found line by line.
     ends: Vec<u32>,
     /// Symbols copied for the sake of blocks that hold an older table.
     copied: usize,
@@ -164,7 +164,7 @@ impl<R: Read> Splitter<R> {
                 offset: self.base,
                 first_row: self.rows,
                 row_count: count,
-                ends: std::mem::take(&mut self.ends),
+                ends: self.take_ends(),
                 in_list: self.list.is_some(),
                 symbols: self.symbols.clone(),
             };
@@ -198,6 +198,12 @@ impl<R: Read> Splitter<R> {
             Format::Values => false,
             Format::List => true,
         }
+    }
+
+    /// The ends noted, leaving room for as many of the next block.
+    fn take_ends(&mut self) -> Vec<u32> {
+        let room = self.ends.len() + self.ends.len() / 8;
+        std::mem::replace(&mut self.ends, Vec::with_capacity(room))
     }
 
     /// Takes in what stands at `at` and is not a record: a version marker, a symbol table, the start

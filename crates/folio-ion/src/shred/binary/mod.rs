@@ -1,15 +1,20 @@
 //! Binary Ion straight into columns.
+//!
+//! Records of a block are read a column at a time ([`columnwise`]), and one by one where that does not
+//! do. A field is tried as the short scalar its column expects ([`scalar`]), which takes one load and
+//! no header; containers, nulls and surprises go the longer way of [`Column::read_other`].
+
+mod columnwise;
+mod scalar;
 
 use super::column::{Column, Data, ListEntry, StructColumn};
-use super::element::{fits, fits_signed};
-use super::number::month_is_long;
 use super::schema::Type;
 use super::{Block, Parts, Root};
-use crate::binary::{Cursor, Header, Kind};
+use crate::binary::{Cursor, Kind};
 use crate::error::{Error, ErrorKind, Result};
 use crate::symbol::SymbolTable;
 use crate::text::Context;
-use crate::value::{Element, days_from_civil};
+use crate::value::Element;
 use std::sync::Arc;
 
 /// Reads values of `block` from `at` until the batch has `target` rows.
@@ -28,6 +33,12 @@ pub(super) fn read(
         *parts.symbols = Some(block.symbols.clone());
     }
     let mut cursor = Cursor::new(&block.bytes, *at, true);
+    if let Root::Records(records) = &mut parts.root
+        && parts.annotations.is_none()
+    {
+        records.read_columns(&mut cursor, &block.ends, target, context);
+        *at = cursor.at;
+    }
     while parts.rows() < target && cursor.at < block.bytes.len() {
         row(&mut parts, &mut cursor, context)?;
         *at = cursor.at;
@@ -108,8 +119,7 @@ impl StructColumn {
                 return unknown(cursor, start, end, number);
             };
             if target == 0 {
-                let header = cursor.header(end)?;
-                cursor.at = header.end;
+                cursor.at = cursor.header(end)?.end;
                 continue;
             }
             let index = target as usize - 1;
@@ -150,8 +160,24 @@ impl Column {
     }
 
     /// Reads the value here, which ends before `limit`; false if it is padding.
-    #[inline]
+    #[inline(always)]
     fn read_binary(
+        &mut self,
+        cursor: &mut Cursor<'_>,
+        limit: usize,
+        context: Context<'_>,
+        depth: usize,
+    ) -> Result<bool> {
+        if depth < context.limits.depth
+            && let Some(end) = self.read_scalar(cursor.bytes, cursor.at, limit)
+        {
+            cursor.at = end;
+            return Ok(true);
+        }
+        self.read_other(cursor, limit, context, depth)
+    }
+
+    fn read_other(
         &mut self,
         cursor: &mut Cursor<'_>,
         limit: usize,
@@ -184,12 +210,15 @@ impl Column {
                 self.read_elements(cursor, header.end, context, depth + 1)?;
                 return Ok(true);
             }
+            (Data::Text(text), Kind::String) if matches!(self.column_type, Type::String) => {
+                let content = &cursor.bytes[cursor.at..header.end];
+                if std::str::from_utf8(content).is_ok() {
+                    text.push(content);
+                    cursor.at = header.end;
+                    return Ok(true);
+                }
+            }
             _ => {}
-        }
-        let content = &cursor.bytes[cursor.at..header.end];
-        if self.read_scalar(content, header, cursor.bytes, cursor.at).is_some() {
-            cursor.at = header.end;
-            return Ok(true);
         }
         cursor.at = start;
         let element = cursor.element(limit, context, depth)?;
@@ -214,135 +243,4 @@ impl Column {
         entries.push(ListEntry { offset: offset as u64, length });
         Ok(())
     }
-
-    /// A scalar whose encoded type is the one expected; nothing if it is another.
-    #[inline(always)]
-    fn read_scalar(
-        &mut self,
-        content: &[u8],
-        header: Header,
-        bytes: &[u8],
-        at: usize,
-    ) -> Option<()> {
-        match (&mut self.data, &self.column_type, header.kind) {
-            (Data::Int(values), Type::Int(bits), Kind::PositiveInt | Kind::NegativeInt) => {
-                let value = small_int(content, header.kind, bytes, at)?;
-                if !fits_signed(value, *bits) {
-                    return None;
-                }
-                values.push(value);
-            }
-            (Data::Float(values), _, Kind::Float) => {
-                values.push(f64::from_be_bytes(content.try_into().ok()?));
-            }
-            (Data::Text(text), Type::String, Kind::String) => {
-                if !content.is_ascii() && std::str::from_utf8(content).is_err() {
-                    return None;
-                }
-                text.push_within(bytes, at, content.len());
-            }
-            (Data::Text(text), Type::Blob, Kind::Blob) => {
-                text.push_within(bytes, at, content.len());
-            }
-            (Data::Bool(values), _, Kind::Bool) => values.push(header.nibble),
-            (Data::Decimal(values), Type::Decimal { precision, scale }, Kind::Decimal) => {
-                let units = small_decimal(content, *scale)?;
-                values.push(Some(units).filter(|units| fits(i128::from(*units), *precision))?);
-            }
-            (Data::Timestamp(values), _, Kind::Timestamp) => values.push(small_timestamp(content)?),
-            _ => return None,
-        }
-        Some(())
-    }
-}
-
-/// An integer of up to seven bytes.
-#[inline(always)]
-fn small_int(content: &[u8], kind: Kind, bytes: &[u8], at: usize) -> Option<i64> {
-    let length = content.len();
-    if length == 0 || length > 7 {
-        return (length == 0 && kind == Kind::PositiveInt).then_some(0);
-    }
-    let magnitude = match bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-        Some(word) => (u64::from_be_bytes(*word) >> (64 - 8 * length)) as i64,
-        None => content.iter().fold(0, |value, byte| value << 8 | i64::from(*byte)),
-    };
-    match kind {
-        Kind::PositiveInt => Some(magnitude),
-        // A negative zero is an error, which the general way reports.
-        _ => (magnitude != 0).then_some(-magnitude),
-    }
-}
-
-const POWERS: [i64; 19] = {
-    let mut powers = [1; 19];
-    let mut index = 1;
-    while index < powers.len() {
-        powers[index] = powers[index - 1] * 10;
-        index += 1;
-    }
-    powers
-};
-
-/// A decimal of up to seven bytes with a one-byte exponent, in units of `10^-scale`.
-#[inline(always)]
-fn small_decimal(content: &[u8], scale: u8) -> Option<i64> {
-    let (&exponent, coefficient) = content.split_first()?;
-    if exponent < 0x80 || coefficient.len() > 7 {
-        return None;
-    }
-    let magnitude = i32::from(exponent & 0x3f);
-    let exponent = if exponent & 0x40 == 0 { magnitude } else { -magnitude };
-    let shift = u32::try_from(exponent + i32::from(scale)).ok()?;
-    let mut value = 0i64;
-    for (index, byte) in coefficient.iter().enumerate() {
-        let byte = if index == 0 { byte & 0x7f } else { *byte };
-        value = value << 8 | i64::from(byte);
-    }
-    let negative = coefficient.first().is_some_and(|byte| byte & 0x80 != 0);
-    let units = value.checked_mul(*POWERS.get(shift as usize)?)?;
-    Some(if negative { -units } else { units })
-}
-
-/// A timestamp to the second or to a fraction of up to six digits, in microseconds since the epoch.
-#[inline(always)]
-fn small_timestamp(content: &[u8]) -> Option<i64> {
-    // Offset in one or two bytes, then year in two and five fields of one.
-    let offset = usize::from(*content.first()? < 0x80);
-    let fields = content.get(1 + offset..)?;
-    let head = fields.first_chunk::<7>()?;
-    if head[0] >= 0x80 || head[1..].iter().any(|byte| *byte < 0x80) {
-        return None;
-    }
-    let year = i64::from(head[0]) << 7 | i64::from(head[1] & 0x7f);
-    let [month, day, hour, minute, second] = [2, 3, 4, 5, 6].map(|at| head[at] & 0x7f);
-    // Years at either end may leave the calendar in local time.
-    let plain = (2..=9_998).contains(&year)
-        && (1..=12).contains(&month)
-        && (1..=31).contains(&day)
-        && (day < 29 || (month != 2 && (day < 31 || month_is_long(month))))
-        && hour < 24
-        && minute < 60
-        && second < 60;
-    if !plain || (offset == 1 && (content[1] < 0x80 || content[0] & 0x3f > 10)) {
-        return None;
-    }
-    let fraction = small_fraction(&fields[7..])?;
-    let days = days_from_civil(year, month, day);
-    let seconds = i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second);
-    Some((days * 86_400 + seconds) * 1_000_000 + fraction)
-}
-
-#[inline(always)]
-fn small_fraction(content: &[u8]) -> Option<i64> {
-    let Some((&exponent, coefficient)) = content.split_first() else { return Some(0) };
-    let digits = u32::from(exponent & 0x3f);
-    if exponent & 0xc0 != 0xc0 || !(1..=6).contains(&digits) || coefficient.len() > 4 {
-        return None;
-    }
-    if coefficient.first().is_some_and(|byte| byte & 0x80 != 0) {
-        return None;
-    }
-    let value = coefficient.iter().fold(0, |value, byte| value << 8 | i64::from(*byte));
-    (value < 10i64.pow(digits)).then(|| value * 10i64.pow(6 - digits))
 }
