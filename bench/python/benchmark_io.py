@@ -35,7 +35,7 @@ def main() -> None:
     stores, missing = available()
     for line in missing:
         print(f"not installed: {line}", file=sys.stderr)
-    stores = [store for store in stores if options.filter.lower() in store.name.lower()]
+    stores = [store for store in stores if store.is_asked_for(options.filter)]
     taken = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     machine = describe()
     print(f"{options.n:,} records, {options.r:,} lookups, {options.repeat} repetitions; {machine['cpu']}")
@@ -58,7 +58,7 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     """The seed's options, and a few for the curious."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("filter", nargs="?", default="", help="part of a system's name")
+    parser.add_argument("filter", nargs="?", default="", help="parts of systems' names, between commas")
     parser.add_argument("-n", type=int, default=100_000, help="records (100000)")
     parser.add_argument("-r", type=int, default=1_000, help="random lookups (1000)")
     parser.add_argument("-o", metavar="FILE", help="write the results as JSON")

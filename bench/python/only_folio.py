@@ -16,7 +16,7 @@ from stores.folio import Folio
 
 def extra_rows(folder: Path, options: argparse.Namespace) -> list[Row]:
     """The rows, each with as many repetitions as the others."""
-    if options.filter.lower() not in Folio.name.lower():
+    if not Folio.is_asked_for(options.filter):
         return []
     path = folder / Folio.__name__
     ids = random_ids(options.n, options.r)

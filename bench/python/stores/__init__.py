@@ -40,6 +40,11 @@ class Store(ABC):
         self.folder = folder
 
     @classmethod
+    def is_asked_for(cls, parts: str) -> bool:
+        """Whether the name has one of the parts, which commas separate; without any it has."""
+        return any(part.strip().lower() in cls.name.lower() for part in parts.split(","))
+
+    @classmethod
     @abstractmethod
     def version(cls) -> str:
         """The version of the package."""

@@ -228,7 +228,7 @@ impl Collection {
         lazy: bool,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let found = self.with_line(py, id, |line| match (lazy, decimal) {
-            (true, _) => Ok(Bound::new(py, Document::of_line(line)?)?.into_any()),
+            (true, _) => Document::of_line(line)?.into_object(py),
             (false, true) => Decoder::new(decimal_class(py, true)?).document(py, line),
             (false, false) => self.decode(py, line),
         })?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use folio::ErrorCode;
 use pyo3::exceptions::PyKeyError;
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
 
@@ -36,6 +37,18 @@ impl Document {
         let end =
             u32::try_from(line.len()).map_err(|_| invalid("document is larger than 4 GiB"))?;
         Ok(Self::new(Arc::new(line.to_vec()), 0, end))
+    }
+
+    /// The document as an object of Python's.
+    #[inline]
+    pub(crate) fn into_object(self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+        let object = Bound::new(py, self)?.into_any();
+        // It refers to no other object, so the collector has nothing to find in it,
+        // and need not go through a million of them.
+        // SAFETY: a live object of a class with collector support, as all of pyo3's are;
+        // to untrack one twice, as its destructor will, is allowed.
+        unsafe { ffi::PyObject_GC_UnTrack(object.as_ptr().cast()) };
+        Ok(object)
     }
 
     fn line(&self) -> &[u8] {

@@ -173,9 +173,7 @@ impl State {
         match self.form {
             Form::Dict => self.decoder.document(py, &self.text[line]).map(Some),
             Form::Lazy => {
-                let _paused = PausedCollector::new(py);
-                let document = Document::new(Arc::clone(&self.text), start, end);
-                Ok(Some(Bound::new(py, document)?.into_any()))
+                Document::new(Arc::clone(&self.text), start, end).into_object(py).map(Some)
             }
             Form::Raw => Ok(Some(PyString::new(py, text_of(&self.text[line])?).into_any())),
         }

@@ -10,14 +10,37 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, final
 
-from typing_extensions import CapsuleType, Self
+from typing_extensions import CapsuleType, Self, disjoint_base
 
 _Path = str | os.PathLike[str]
 _Default = Callable[[Any], Any]
 _Progress = Callable[[int, int], object]
 _Put = Literal["inserted", "replaced"]
 
-__all__: list[str]
+__all__ = [
+    "BackupReport",
+    "Batch",
+    "BatchCounts",
+    "CheckReport",
+    "Collection",
+    "CompactReport",
+    "Database",
+    "Document",
+    "ExportReport",
+    "ImportReport",
+    "InvalidLine",
+    "PackReport",
+    "Scan",
+    "Stats",
+    "UnpackReport",
+    "__version__",
+    "_export_file",
+    "_forked",
+    "_import_file",
+    "check_document_id",
+    "derived_id",
+    "unpack",
+]
 __version__: Final[str]
 
 def _forked() -> None: ...
@@ -41,6 +64,7 @@ def unpack(
     archive: _Path, target: _Path, *, progress: _Progress | None = None
 ) -> UnpackReport: ...
 
+@disjoint_base
 class Database:
     def __new__(
         cls,
@@ -70,6 +94,7 @@ class Database:
     ) -> PackReport: ...
     def take_notices(self) -> list[str]: ...
 
+@disjoint_base
 class Collection:
     def __new__(
         cls,
@@ -128,6 +153,7 @@ class Collection:
     def __delitem__(self, id: str, /) -> None: ...
     def __reduce__(self) -> tuple[Any, ...]: ...
 
+@disjoint_base
 class Scan:
     def __new__(
         cls,

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -143,12 +144,35 @@ class StreamingDataset(Iterable[Any]):
             return islice(stream, index, None, shards)
         return islice(stream, argument) if name == "take" else islice(stream, argument, None)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__.copy()
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.__dict__.copy())
+
+    # `DataLoader` asks whether this is one of PyTorch's iterable data sets. It is, once
+    # PyTorch is there; `isinstance` looks here for that (see `object.__class__`).
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return _torch_class(type(self))
 
     def __repr__(self) -> str:
         steps = "".join(f".{name}(…)" for name, _ in self._steps)
         return f"{type(self).__name__}({self._collection!r}){steps}"
+
+
+def _again(kind: type[StreamingDataset], state: dict[str, Any]) -> StreamingDataset:
+    dataset = kind.__new__(kind)
+    dataset.__dict__.update(state)
+    return dataset
+
+
+@cache
+def _subclass(kind: type, base: type) -> type:
+    return type(kind.__name__, (kind, base), {"__module__": kind.__module__})
+
+
+def _torch_class(kind: type) -> type:
+    data = sys.modules.get("torch.utils.data")
+    base = getattr(data, "IterableDataset", None)
+    return kind if base is None else _subclass(kind, base)
 
 
 def _parsed(item: Any) -> Any:

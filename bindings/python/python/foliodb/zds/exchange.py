@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pandas
     import pyarrow
 
+    from .._foliodb import BatchCounts
+
 Path = str | os.PathLike[str]
 
 
@@ -107,5 +109,5 @@ def _bare(table: pyarrow.Table) -> pyarrow.Table:
     return table.drop_columns(["_id"]) if "_id" in table.column_names else table
 
 
-def _written(counts: Any) -> int:
+def _written(counts: BatchCounts) -> int:
     return counts.inserted + counts.replaced

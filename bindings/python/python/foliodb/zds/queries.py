@@ -74,7 +74,8 @@ def aggregate(
 
 def count_where(root: Path, collection: str, where: str) -> int:
     """How many documents meet a condition."""
-    return query_zds(root, collection, f"SELECT COUNT(*) FROM {_VIEW} WHERE {where}")[0][0]
+    rows = query_zds(root, collection, f"SELECT COUNT(*) FROM {_VIEW} WHERE {where}")
+    return int(rows[0][0])
 
 
 def export_query_to_zds(
@@ -103,7 +104,8 @@ class ZDSConnection:
 
     def query(self, sql: str, params: Sequence[Any] | None = None) -> Rows:
         """The rows of a query."""
-        return self.connection.execute(sql, params).fetchall()
+        rows: Rows = self.connection.execute(sql, params).fetchall()
+        return rows
 
     def query_df(self, sql: str, params: Sequence[Any] | None = None) -> pandas.DataFrame:
         """The rows of a query as a pandas frame."""

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import _foliodb
-from ..database import Database, open
+from ..database import Database, Durability, open
 from ..errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class ZDSStore(_Store):
         """Opens a collection; `sync_writes` makes every put durable before it returns."""
         if not create and not (Path(root) / "collections" / collection).exists():
             raise NotFoundError(f"no collection {collection!r} in {str(root)!r}")
-        durability = "every_put" if sync_writes else "on_flush"
+        durability: Durability = "every_put" if sync_writes else "on_flush"
         database = open(root, create=create, durability=durability)
         return cls(database, collection, strict, 1)
 

@@ -1,0 +1,164 @@
+"""Frames, Arrow tables, DuckDB and HuggingFace: values arrive in the rows they belong to."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from pathlib import Path
+from typing import Any
+
+import foliodb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+ROWS = [
+    {"_id": "a", "n": 1, "x": 0.5, "on": True, "tags": ["p", "q"], "at": {"source": "web", "k": 1}},
+    {"_id": "b", "n": 2**62, "x": -1.0, "on": None, "tags": [], "at": {"source": "api", "k": None}},
+    {"_id": "c", "n": -3, "x": None, "on": False, "tags": ["r"], "at": None},
+]
+
+
+@pytest.fixture
+def things(db: foliodb.Database) -> foliodb.Collection:
+    """A collection with most of what a document can hold."""
+    db["things"].put_many(ROWS)
+    return db["things"]
+
+
+def test_arrow(things: foliodb.Collection) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table(things.scan())
+    assert table.to_pylist() == things.scan().arrow().to_pylist() == ROWS
+    names = {field.name: str(field.type) for field in table.schema}
+    assert names["n"] == "int64" and names["x"] == "double" and names["on"] == "bool"
+    assert things.scan(["n", "at.source"], limit=1).arrow().to_pylist() == [
+        {"_id": "a", "n": 1, "at": {"source": "web"}}
+    ]
+    kept = things.scan(filter=lambda document: document["n"] < 2).arrow()
+    assert kept.column("_id").to_pylist() == ["a", "c"]
+    with pytest.raises(ZeroDivisionError):
+        things.scan(filter=lambda _: 1 / 0).arrow()
+
+
+def test_arrow_of_nothing_and_of_mixtures(db: foliodb.Database) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    assert pyarrow.table(db["empty"].scan()).num_rows == 0
+    db["mixed"].put_many([{"_id": "a", "v": 1}, {"_id": "b", "v": "one"}, {"_id": "c"}])
+    column = pyarrow.table(db["mixed"].scan()).column("v")
+    assert column.cast(pyarrow.string()).to_pylist() == ["1", '"one"', None]
+
+
+SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text("aé\n\"\\", max_size=4)
+COLUMNS = st.sampled_from(
+    [st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False)]
+    + [st.text(st.characters(codec="utf-8"), max_size=5), st.lists(st.integers(0, 9), max_size=3)]
+)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Rows of equal types by column, with nulls and gaps anywhere."""
+    columns = draw(st.dictionaries(st.sampled_from("abcdef"), COLUMNS, max_size=4))
+    row = st.fixed_dictionaries({}, optional={k: st.none() | v for k, v in columns.items()})
+    return draw(st.lists(row, max_size=12))
+
+
+@settings(max_examples=60)
+@given(rows=tables())
+def test_no_value_changes_its_row(tmp_path_factory: pytest.TempPathFactory, rows: Any) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    path = tmp_path_factory.mktemp("arrow") / "db"
+    with foliodb.open(path, durability="none") as db:
+        documents = [{"_id": str(number), **row} for number, row in enumerate(rows)]
+        db["rows"].put_many(documents)
+        found = pyarrow.table(db["rows"].scan()).to_pylist()
+    assert len(found) == len(documents)
+    for document, row in zip(documents, found):
+        for key, value in row.items():
+            expected = document.get(key)
+            assert value == expected and (value is None) == (expected is None)
+        assert all(key in row for key, value in document.items() if value is not None)
+
+
+def test_pandas(things: foliodb.Collection, path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = things.scan().df()
+    assert frame["_id"].tolist() == ["a", "b", "c"] and frame["n"].tolist() == [1, 2**62, -3]
+    counts = foliodb.to_folio(frame, things.database, "copy")
+    assert counts.inserted == 3 and things.database["copy"]["a"]["at"]["source"] == "web"
+    assert math.isnan(frame["x"][2]) and things.database["copy"]["c"]["x"] is None
+    frame = pandas.DataFrame(
+        {
+            "name": ["Ann", None],
+            "day": [pandas.Timestamp("2025-01-02"), pandas.NaT],
+            "n": pandas.array([1, None], dtype="Int64"),
+            "f": [1.5, float("nan")],
+        }
+    )
+    foliodb.to_folio(frame, things.database, "typed")
+    assert list(things.database["typed"].scan()) == [
+        {"_id": "00000000", "name": "Ann", "day": "2025-01-02T00:00:00", "n": 1, "f": 1.5},
+        {"_id": "00000001", "name": None, "day": None, "n": None, "f": None},
+    ]
+
+
+def test_polars(things: foliodb.Collection) -> None:
+    polars = pytest.importorskip("polars")
+    frame = things.scan().pl()
+    assert frame.to_dicts() == ROWS == polars.DataFrame(things.scan()).to_dicts()
+    foliodb.to_folio(frame, things.database, "copy")
+    assert list(things.database["copy"].scan()) == ROWS
+    foliodb.to_folio(frame.lazy().select("n"), things.database, "lazy", id="n")
+    assert things.database["lazy"].ids() == ["1", str(2**62), "-3"]
+
+
+def test_arrow_in(db: foliodb.Database) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    day = datetime.date(2025, 1, 2)
+    table = pyarrow.table({"key": ["a", "b"], "day": [day, None], "l": [[1], None]})
+    reader = pyarrow.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    for name, data in (("table", table), ("reader", reader)):
+        foliodb.to_folio(data, db, name, id="key")
+        assert list(db[name].scan()) == [
+            {"_id": "a", "key": "a", "day": "2025-01-02", "l": [1]},
+            {"_id": "b", "key": "b", "day": None, "l": None},
+        ]
+    with pytest.raises(foliodb.InvalidInputError, match="bytes"):
+        foliodb.to_folio(pyarrow.table({"b": [b"x"]}), db, "bytes")
+    assert db["bytes"].count() == 0
+    for data in (5, "text", {"a": 1}):
+        with pytest.raises(foliodb.InvalidInputError, match="no rows"):
+            foliodb.to_folio(data, db, "none")
+
+
+def test_read(things: foliodb.Collection, path: Path) -> None:
+    things.flush()
+    assert list(foliodb.read(path, "things", fields=["n"], limit=1)) == [{"_id": "a", "n": 1}]
+    with pytest.raises(foliodb.NotFoundError, match="things"):
+        foliodb.read(path, "thing")
+
+
+def test_duckdb(things: foliodb.Collection) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    connection = duckdb.connect()
+    things.register(connection)
+    query = 'SELECT _id, things."at".source FROM things WHERE n > 0 ORDER BY n DESC'
+    assert connection.execute(query).fetchall() == [("b", "api"), ("a", "web")]
+    things.put("d", {"n": 7, "at": {"source": "cli"}})
+    assert connection.execute("SELECT sum(n) - 4611686018427387904 FROM things").fetchone() == (5,)
+    scan = things.scan(["n"])
+    assert connection.execute("SELECT count(*) FROM scan").fetchone() == (4,)
+    del scan
+
+
+def test_hugging_face(things: foliodb.Collection, path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    data = foliodb.to_hf(things.scan(["n", "tags"]))
+    assert data[1] == {"_id": "b", "n": 2**62, "tags": []}
+    counts = foliodb.from_hf(datasets.DatasetDict({"train": data, "test": data}), path / "hf")
+    assert set(counts) == {"train", "test"} and counts["train"].inserted == 3
+    with foliodb.open(path / "hf", "r") as db:
+        assert [document["n"] for document in db["test"].scan()] == [1, 2**62, -3]

@@ -1,0 +1,54 @@
+"""What `import foliodb` costs: little time, and no package but itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+IMPORT = """
+import sys, time
+before = set(sys.modules)
+started = time.process_time()
+import foliodb
+elapsed = time.process_time() - started
+foreign = {name.partition(".")[0] for name in set(sys.modules) - before}
+print(elapsed * 1000, *sorted(foreign - sys.stdlib_module_names - {"foliodb"}))
+"""
+
+# Of processor time: the machine may do something else. It is a tenth of that.
+MILLISECONDS_MAX = 100
+
+# The best of so many.
+ATTEMPTS = 5
+
+
+def imported() -> tuple[float, list[str]]:
+    """Milliseconds, and the packages of others that came along, in a fresh process."""
+    output = subprocess.run(
+        [sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True
+    ).stdout.split()
+    return float(output[0]), output[1:]
+
+
+def test_import_is_quick_and_brings_nothing_along() -> None:
+    times, foreign = zip(*(imported() for _ in range(ATTEMPTS)))
+    assert not any(foreign)
+    assert min(times) < MILLISECONDS_MAX
+
+
+def test_work_brings_nothing_along() -> None:
+    """Everything that needs no other library works without importing one."""
+    script = """
+import sys, tempfile, foliodb, foliodb.zds
+with foliodb.open(tempfile.mkdtemp()) as db:
+    users = db["users"]
+    users.put_many([{"_id": "a", "n": 1}, {"_id": "b", "n": 2}])
+    users._repr_html_(), list(users.scan()), users.dataset().shuffle()[0]
+    list(users.dataset(streaming=True).shuffle(2).batch(2))
+    foliodb.to_folio([{"n": 3}], db, "more")
+foreign = {name.partition(".")[0] for name in sys.modules}
+print(*sorted(foreign & {"numpy", "pandas", "polars", "pyarrow", "duckdb", "datasets", "torch"}))
+"""
+    command = [sys.executable, "-c", script]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert result.stdout.split() == []

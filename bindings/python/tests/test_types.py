@@ -1,0 +1,74 @@
+"""Types: the package checks strictly, its stubs say what the native half has."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import foliodb
+import pytest
+
+pytest.importorskip("mypy")
+
+SETTINGS = Path(__file__).parents[1] / "pyproject.toml"
+
+
+def check(*arguments: str, folder: Path) -> None:
+    """Runs a checker outside of the checkout, so that it sees the installed package."""
+    command = [sys.executable, "-m", *arguments]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_stubs(tmp_path: Path) -> None:
+    check("mypy.stubtest", "foliodb._foliodb", "--mypy-config-file", str(SETTINGS), folder=tmp_path)
+
+
+def test_package(tmp_path: Path) -> None:
+    package = str(Path(foliodb.__file__).parent)
+    check("mypy", "--config-file", str(SETTINGS), "--cache-dir", ".cache", package, folder=tmp_path)
+
+
+PROGRAM = """
+import foliodb
+from foliodb.zds import ZDSStore
+
+with foliodb.open("mydata", "rw", durability="every_put") as db:
+    users = db["users"]
+    reveal_type(users)
+    reveal_type(users["a"])
+    reveal_type(users.put("a", {}))
+    reveal_type(users.put_many([{}]).inserted)
+    reveal_type(users.scan(["name"], lazy=True))
+    reveal_type(users.dataset())
+    reveal_type(users.dataset(streaming=True))
+    reveal_type(users.check().invalid[0].line)
+reveal_type(ZDSStore.open("old").count())
+foliodb.open("mydata", "w")
+users.put(5, {})
+"""
+
+SEEN = [
+    'Revealed type is "foliodb.collection.Collection"',
+    'Revealed type is "dict[str, Any]"',
+    "Revealed type is \"Literal['inserted'] | Literal['replaced']\"",
+    'Revealed type is "int"',
+    'Revealed type is "foliodb.collection.Scan"',
+    'Revealed type is "foliodb.dataset.Dataset"',
+    'Revealed type is "foliodb.streaming.StreamingDataset"',
+    'Revealed type is "int"',
+    'Revealed type is "int"',
+    'Argument 2 to "open" has incompatible type',
+    'Argument 1 to "put" of "Collection" has incompatible type',
+]
+
+
+def test_what_a_program_sees(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "program.py"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    lines = [line for line in result.stdout.replace("builtins.", "").splitlines()]
+    assert len(lines) == len(SEEN), result.stdout
+    for line, expected in zip(lines, SEEN):
+        assert expected in line
