@@ -1,7 +1,7 @@
 # The commands of the repository. Each is a script that says what it does;
 # this file only names them.
 
-.PHONY: help setup build demo test test-deep duckdb bench docs clean
+.PHONY: help setup build demo packages test test-deep duckdb bench docs clean
 
 help:             ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -14,6 +14,9 @@ build:            ## build the release artefacts: the command at build/bin/folio
 
 demo:             ## run the main job on real data
 	@scripts/demo
+
+packages:         ## build the wheel and the npm packages, try them where no compiler is
+	@scripts/packages
 
 test:             ## run every suite, with a summary last
 	@scripts/test

@@ -93,8 +93,8 @@ def run_file(path: Path) -> tuple[int, int, int]:
 
 def main(arguments: list[str]) -> int:
     """Runs every file in a folder of its own."""
-    for argument in arguments:
-        path = Path(argument).resolve()
+    back = os.getcwd()
+    for path in [Path(argument).resolve() for argument in arguments]:
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
             try:
@@ -103,7 +103,7 @@ def main(arguments: list[str]) -> int:
                 print(failure, file=sys.stderr)
                 return 1
             finally:
-                os.chdir(path.parent)
+                os.chdir(back)
         print(f"{path.name}: {run} blocks, {claims} claims, {skipped} skipped")
     return 0
 
