@@ -12,9 +12,7 @@
 
 const { checkId } = require('./argument.js')
 const { FolioError } = require('./error.js')
-
-/** The core's limit: objects and arrays inside one another, the document included. */
-const DEPTH_MAX = 127
+const { DEPTH_MAX, faultOf, isObject, isRecord, isWritable, jsonOf, refusal } = require('./fault.js')
 
 /** Text handed to the native half at once, in characters, more or less. */
 const CHUNK_SIZE = 64 * 1024
@@ -76,15 +74,6 @@ function surveyOne(item, depth) {
 }
 
 /**
- * Whether JSON.stringify writes the members of an object and nothing else of it.
- * @param {any} value
- */
-function isRecord(value) {
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === Array.prototype || prototype === null
-}
-
-/**
  * Instances of classes count as what they hold, or as what their `toJSON`
  * says; what is built into the language and holds more than its members does not.
  * @param {any} value
@@ -98,16 +87,6 @@ function surveyForeign(value, depth) {
   return Math.max(SPECIAL, survey({ ...json }, depth + 1))
 }
 
-/** @param {any} value */
-function isWritable(value) {
-  return Array.isArray(value) || Object.prototype.toString.call(value) === '[object Object]'
-}
-
-/** @param {any} value */
-function jsonOf(value) {
-  return typeof value.toJSON === 'function' ? value.toJSON() : value
-}
-
 /**
  * Writes what was surveyed.
  * @param {any} value
@@ -117,7 +96,7 @@ function write(value) {
   if (typeof value === 'bigint') return value.toString()
   if (Object.is(value, -0)) return '-0'
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
-  const json = isRecord(value) ? value : jsonOf(value)
+  const json = jsonOf(value)
   if (json !== value) return write(json)
   if (Array.isArray(value)) return `[${value.map(write).join(',')}]`
   const members = []
@@ -135,10 +114,9 @@ function write(value) {
  * @returns {string}
  */
 function textOf(document, name) {
-  const found = surveyDocument(document)
-  if (found === PLAIN) return stringify(document)
-  if (found === SPECIAL) return /** @type {string} */ (write(document))
-  throw refusal(document, name)
+  const text = surveyDocument(document, name) === PLAIN ? stringify(document) : /** @type {string} */ (write(document))
+  if (mayBeTorn(text)) checkWhole([document], () => name)
+  return text
 }
 
 /**
@@ -150,14 +128,35 @@ function textUnder(id, document) {
   return textOf(document, `document ${JSON.stringify(checkId(id))}`)
 }
 
-/** @param {any} document */
-function surveyDocument(document) {
-  return isObject(document) ? surveyOne(document, 0) : FAULTY
+/**
+ * What the survey found wanting may still be written, where a `toJSON` says how.
+ * @param {any} document
+ * @param {string} name
+ * @returns {number} PLAIN or SPECIAL
+ */
+function surveyDocument(document, name) {
+  const found = isObject(document) ? surveyOne(document, 0) : FAULTY
+  if (found !== FAULTY) return found
+  if (!isObject(document) || faultOf(document)) throw refusal(document, name)
+  return SPECIAL
 }
 
-/** @param {any} document */
-function isObject(document) {
-  return document !== null && typeof document === 'object' && !Array.isArray(document)
+/**
+ * Whether a text may hold half of a surrogate pair: JSON.stringify escapes those,
+ * and no other character, in this way.
+ * @param {string} text
+ */
+function mayBeTorn(text) {
+  return text.includes('\\ud')
+}
+
+/**
+ * @param {any[]} documents
+ * @param {(index: number) => string} name
+ */
+function checkWhole(documents, name) {
+  const index = documents.findIndex((document) => faultOf(document))
+  if (index >= 0) throw refusal(documents[index], name(index))
 }
 
 /** @param {any} value */
@@ -177,104 +176,21 @@ function stringify(value) {
  * @returns {string}
  */
 function arrayOf(documents, before) {
+  const name = (/** @type {number} */ index) => numbered(before + index + 1)
   let found = PLAIN
   for (let index = 0; index < documents.length; index++) {
-    const seen = surveyDocument(documents[index])
-    if (seen > found) found = seen
-    if (seen === FAULTY) throw refusal(documents[index], numbered(before + index + 1))
+    const document = documents[index]
+    const seen = isObject(document) ? surveyOne(document, 0) : FAULTY
+    if (seen > found) found = seen === FAULTY ? surveyDocument(document, name(index)) : seen
   }
-  return found === PLAIN ? stringify(documents) : `[${documents.map(write).join(',')}]`
+  const text = found === PLAIN ? stringify(documents) : `[${documents.map(write).join(',')}]`
+  if (mayBeTorn(text)) checkWhole(documents, name)
+  return text
 }
 
 /** @param {number} number */
 function numbered(number) {
   return `document ${number} of the batch`
-}
-
-/**
- * Why a document is refused, with the path.
- * @param {any} document
- * @param {string} name
- */
-function refusal(document, name) {
-  if (!isObject(document)) {
-    return new FolioError('invalid_input', `${name} is ${kindOf(document)}, not an object; wrap it in one`)
-  }
-  const { path, reason } = findFault(document, '', []) ?? { path: '', reason: 'cannot be written as JSON' }
-  const where = path === '' ? '' : ` at ${JSON.stringify(path)}`
-  return new FolioError('invalid_input', `${name}${where} ${reason}`)
-}
-
-/**
- * The first value that has no JSON.
- * @param {any} value
- * @param {string} path
- * @param {any[]} around what holds it, outermost first
- * @returns {{ path: string, reason: string } | undefined}
- */
-function findFault(value, path, around) {
-  const reason = ownFault(value, around)
-  if (reason) return { path, reason }
-  if (value === null || typeof value !== 'object') return undefined
-  const json = jsonOf(value)
-  if (json !== value) return around.length > DEPTH_MAX ? undefined : findFault(json, path, [...around, value])
-  for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
-    const item = value[key]
-    if (item === undefined && !Array.isArray(value)) continue
-    const step = Array.isArray(value) ? `[${key}]` : path === '' ? String(key) : `.${String(key)}`
-    const fault = findFault(item, path + step, [...around, value])
-    if (fault) return fault
-  }
-  return undefined
-}
-
-/**
- * @param {any} value
- * @param {any[]} around
- * @returns {string | undefined}
- */
-function ownFault(value, around) {
-  switch (typeof value) {
-    case 'number':
-      return Number.isFinite(value) ? undefined : `is ${value}, which JSON does not have; store null or a string`
-    case 'string':
-      return isWellFormed(value) ? undefined : 'has half of a surrogate pair, which is no text'
-    case 'undefined':
-      return 'is undefined, which JSON does not have; store null'
-    case 'function':
-    case 'symbol':
-      return `is ${kindOf(value)}, which JSON does not have; leave it out`
-    case 'object':
-      if (value === null) return undefined
-      if (around.includes(value)) return 'refers to an object that contains it; store an id instead'
-      if (around.length >= DEPTH_MAX) return `is nested deeper than ${DEPTH_MAX} levels; flatten it`
-      if (!isRecord(value) && !isWritable(value)) return `is ${kindOf(value)}; ${adviceFor(value)}`
-  }
-  return undefined
-}
-
-/** @param {string} text */
-function isWellFormed(text) {
-  return !/\p{Surrogate}/u.test(text)
-}
-
-/** @param {any} value */
-function kindOf(value) {
-  if (value === null) return 'null'
-  if (value === undefined) return 'undefined'
-  if (Array.isArray(value)) return 'an array'
-  if (typeof value !== 'object') return `a ${typeof value}`
-  const name = Buffer.isBuffer(value) ? 'Buffer' : Object.prototype.toString.call(value).slice(8, -1)
-  return `${/^[AEIOU]/.test(name) ? 'an' : 'a'} ${name}`
-}
-
-/** @param {any} value */
-function adviceFor(value) {
-  if (value instanceof Date) return 'store its toISOString() or getTime()'
-  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return "store text, such as toString('base64')"
-  if (value instanceof Map) return 'store Object.fromEntries(map)'
-  if (value instanceof Set) return 'store an array, [...set]'
-  return 'store a plain object, an array or text'
 }
 
 /**

@@ -1,0 +1,141 @@
+// Why a document cannot be written as JSON, and where.
+//
+// Slow and exact: this runs once the survey of `encode.js` has found something, or
+// the text shows that it may be torn.
+'use strict'
+
+const { FolioError } = require('./error.js')
+
+/** The core's limit: objects and arrays inside one another, the document included. */
+const DEPTH_MAX = 127
+
+/** Characters of a path that an error shows. */
+const PATH_SIZE = 80
+
+const TORN = 'has half of a surrogate pair, which is no text'
+
+/**
+ * Why a document is refused, with the path.
+ * @param {any} document
+ * @param {string} name
+ */
+function refusal(document, name) {
+  if (!isObject(document)) {
+    return new FolioError('invalid_input', `${name} is ${kindOf(document)}, not an object; wrap it in one`)
+  }
+  const { path, reason } = faultOf(document) ?? { path: '', reason: 'cannot be written as JSON' }
+  const where = path === '' ? '' : ` at ${JSON.stringify(shortened(path))}`
+  return new FolioError('invalid_input', `${name}${where} ${reason}`)
+}
+
+/**
+ * The first value of a document that has no JSON.
+ * @param {any} document
+ */
+function faultOf(document) {
+  return findFault(document, '', [])
+}
+
+/** @param {string} path */
+function shortened(path) {
+  return path.length <= PATH_SIZE ? path : `${path.slice(0, PATH_SIZE / 2)}…${path.slice(-PATH_SIZE / 2)}`
+}
+
+/**
+ * The first value that has no JSON.
+ * @param {any} value
+ * @param {string} path
+ * @param {any[]} around what holds it, outermost first
+ * @returns {{ path: string, reason: string } | undefined}
+ */
+function findFault(value, path, around) {
+  const reason = ownFault(value, around)
+  if (reason) return { path, reason }
+  if (value === null || typeof value !== 'object') return undefined
+  const json = jsonOf(value)
+  if (json !== value) return around.length > DEPTH_MAX ? undefined : findFault(json, path, [...around, value])
+  for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
+    const item = value[key]
+    if (item === undefined && !Array.isArray(value)) continue
+    const step = Array.isArray(value) ? `[${key}]` : path === '' ? String(key) : `.${String(key)}`
+    if (!isWellFormed(String(key))) return { path: path + step, reason: TORN }
+    const fault = findFault(item, path + step, [...around, value])
+    if (fault) return fault
+  }
+  return undefined
+}
+
+/**
+ * @param {any} value
+ * @param {any[]} around
+ * @returns {string | undefined}
+ */
+function ownFault(value, around) {
+  switch (typeof value) {
+    case 'number':
+      return Number.isFinite(value) ? undefined : `is ${value}, which JSON does not have; store null or a string`
+    case 'string':
+      return isWellFormed(value) ? undefined : TORN
+    case 'undefined':
+      return 'is undefined, which JSON does not have; store null'
+    case 'function':
+    case 'symbol':
+      return `is ${kindOf(value)}, which JSON does not have; leave it out`
+    case 'object':
+      if (value === null) return undefined
+      if (around.includes(value)) return 'refers to an object that contains it; store an id instead'
+      if (around.length >= DEPTH_MAX) return `is nested deeper than ${DEPTH_MAX} levels; flatten it`
+      if (!isRecord(value) && !isWritable(value)) return `is ${kindOf(value)}; ${adviceFor(value)}`
+  }
+  return undefined
+}
+
+/** @param {string} text */
+function isWellFormed(text) {
+  return !/\p{Surrogate}/u.test(text)
+}
+
+/** @param {any} value */
+function kindOf(value) {
+  if (value === null) return 'null'
+  if (value === undefined) return 'undefined'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value !== 'object') return `a ${typeof value}`
+  const name = Buffer.isBuffer(value) ? 'Buffer' : Object.prototype.toString.call(value).slice(8, -1)
+  return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`
+}
+
+/** @param {any} value */
+function adviceFor(value) {
+  if (value instanceof Date) return 'store its toISOString() or getTime()'
+  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return "store text, such as toString('base64')"
+  if (value instanceof Map) return 'store Object.fromEntries(map)'
+  if (value instanceof Set) return 'store an array, [...set]'
+  return 'store a plain object, an array or text'
+}
+
+/** @param {any} document */
+function isObject(document) {
+  return document !== null && typeof document === 'object' && !Array.isArray(document)
+}
+
+/**
+ * Whether JSON.stringify writes the members of an object and nothing else of it.
+ * @param {any} value
+ */
+function isRecord(value) {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === Array.prototype || prototype === null
+}
+
+/** @param {any} value */
+function isWritable(value) {
+  return Array.isArray(value) || Object.prototype.toString.call(value) === '[object Object]'
+}
+
+/** @param {any} value */
+function jsonOf(value) {
+  return typeof value.toJSON === 'function' ? value.toJSON() : value
+}
+
+module.exports = { DEPTH_MAX, faultOf, isObject, isRecord, isWritable, jsonOf, refusal }

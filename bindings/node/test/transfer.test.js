@@ -1,0 +1,60 @@
+// Whole files in and out.
+'use strict'
+
+const assert = require('node:assert/strict')
+const fs = require('node:fs')
+const { pathToFileURL } = require('node:url')
+const { test } = require('node:test')
+const zlib = require('node:zlib')
+const foliodb = require('foliodb')
+const { scratch } = require('./scratch.js')
+
+test('files become documents', async (context) => {
+  const path = scratch(context)
+  const users = foliodb.open(path).collection('users')
+  fs.writeFileSync(`${path}.csv`, 'mail;age\nann@example.com;34\nbob;x\n')
+  const counts = users.import(`${path}.csv`, { id: 'mail', delimiter: ';' })
+  assert.deepEqual([counts.inserted, counts.derivedIdCount, counts.rejectedCount], [2, 1, 0])
+  assert.deepEqual(users.get('bob'), { _id: 'bob', mail: 'bob', age: 'x' })
+  const lines = '{"_id":"bob","n":1.10}\nnot json\n{"n":2}\n{"_id":"carl"}\n'
+  fs.writeFileSync(`${path}.jsonl.gz`, zlib.gzipSync(lines))
+  const rejectedPath = `${path}.rejected`
+  const report = await users.importAsync(pathToFileURL(`${path}.jsonl.gz`), { rejectedPath })
+  assert.deepEqual([report.inserted, report.replaced, report.rejectedCount], [1, 1, 2])
+  assert.match(report.rejected[0], /data\.jsonl\.gz:2: /)
+  assert.equal(fs.readFileSync(rejectedPath, 'utf8'), 'not json\n{"n":2}\n')
+  assert.equal(users.getRaw('bob'), '{"_id":"bob","n":1.10}')
+  assert.throws(() => users.import(`${path}.jsonl.gz`, { onConflict: 'error', restart: true }), { code: 'conflict' })
+  assert.equal((await users.importAsync(`${path}.jsonl.gz`, { onConflict: 'skip', generateIds: true })).skipped, 2)
+  await assert.rejects(users.importAsync(`${path}.missing`), { code: 'not_found' })
+})
+
+test('documents become files', async (context) => {
+  const path = scratch(context)
+  const users = foliodb.open(path).collection('users')
+  users.putMany([['ann', { age: 34, city: 'Oslo' }], ['bob', { age: 51 }]])
+  const { documentCount, size } = users.export(`${path}.jsonl`)
+  assert.deepEqual([documentCount, size], [2, fs.statSync(`${path}.jsonl`).size])
+  assert.equal(fs.readFileSync(`${path}.jsonl`, 'utf8'), '{"_id":"ann","age":34,"city":"Oslo"}\n{"_id":"bob","age":51}\n')
+  await users.exportAsync(`${path}.csv`, { format: 'csv', fields: ['age'], limit: 1 })
+  assert.equal(fs.readFileSync(`${path}.csv`, 'utf8'), '_id,age\nann,34\n')
+  users.export(`${path}.zds`, { format: 'zds' })
+  assert.equal(foliodb.open(`${path}.zds`, { mode: 'r' }).collection('users').count(), 2)
+})
+
+test('a database becomes an archive, and a copy', async (context) => {
+  const path = scratch(context)
+  const db = foliodb.open(path)
+  db.collection('users').put('ann', { age: 34 })
+  assert.equal((await db.packAsync(`${path}.zds`, { compress: true })).documentCount, 1)
+  const archive = foliodb.open(`${path}.zds`)
+  assert.deepEqual(archive.collection('users').get('ann'), { _id: 'ann', age: 34 })
+  assert.equal(archive.isWritable, false)
+  foliodb.unpack(`${path}.zds`, `${path}-unpacked`)
+  await foliodb.unpackAsync(`${path}.zds`, `${path}-unpacked-later`)
+  assert.ok(db.backup(`${path}-copy`).fileCount > 0)
+  await db.backupAsync(`${path}-copy-later`)
+  for (const end of ['unpacked', 'unpacked-later', 'copy', 'copy-later']) {
+    assert.deepEqual([...foliodb.open(`${path}-${end}`).collection('users').scan()], [{ _id: 'ann', age: 34 }])
+  }
+})
