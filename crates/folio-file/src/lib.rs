@@ -14,6 +14,7 @@
 //! people edit: [`File::map`] is for index files, which are only ever replaced
 //! by rename.
 
+mod anonymous;
 mod disk;
 mod lock;
 mod map;
@@ -22,6 +23,7 @@ mod prefetch;
 mod stat;
 mod traits;
 
+pub use anonymous::AnonymousMemory;
 pub use disk::DiskFileSystem;
 pub use lock::{LockError, WriterGuard, WriterLock};
 pub use map::Map;
@@ -29,6 +31,6 @@ pub use memory::{
     CrashPlan, CrashPoint, DataLoss, Fault, FaultKind, MemoryFileSystem, NameLoss, Operation,
     Recording,
 };
-pub use prefetch::prefetch;
+pub use prefetch::{prefetch, prefetch_line};
 pub use stat::{DirectoryEntry, FileKind, Stat};
 pub use traits::{File, FileSystem, OpenMode};

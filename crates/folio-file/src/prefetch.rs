@@ -12,23 +12,30 @@ const LINES_MAX: usize = 8;
 #[inline]
 pub fn prefetch(bytes: &[u8]) {
     for line in bytes.chunks(LINE_SIZE).take(LINES_MAX) {
-        hint(line);
+        hint(line.as_ptr());
     }
     if let Some(last) = bytes.last_chunk::<1>() {
-        hint(last); // a slice seldom begins with a cache line
+        hint(last.as_ptr()); // a slice seldom begins with a cache line
     }
+}
+
+/// The same for the one line at an address, which may be any: one that cannot be
+/// read is passed over.
+#[inline]
+pub fn prefetch_line(address: usize) {
+    hint(std::ptr::without_provenance(address));
 }
 
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[allow(unsafe_code)]
-fn hint(bytes: &[u8]) {
+fn hint(address: *const u8) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: the pointer comes from a slice, and a prefetch does not even read
-    // through it; every x86-64 processor has the instruction.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(bytes.as_ptr().cast()) }
+    // SAFETY: a prefetch reads nothing and faults at no address; every x86-64
+    // processor has the instruction.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline]
-fn hint(_: &[u8]) {}
+fn hint(_: *const u8) {}

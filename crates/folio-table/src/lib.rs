@@ -65,7 +65,7 @@
 //! | read by key, one or many | [`Reader::get`], [`Reader::lookup`] |
 //! | walk rows in the order of a key or an index | [`Reader::scan`], [`Reader::begin_scan`] |
 //! | walk on several threads | [`Reader::begin_parts`] |
-//! | filter first, fetch the other columns late | [`Scan::columns`] |
+//! | filter where rows stand; filter first, fetch the other columns late | [`Condition`]; [`Scan::columns`] |
 //! | plan | [`Reader::row_count`], [`Reader::estimate`], [`Reader::estimate_distinct`] |
 //! | change rows | [`Transaction::insert`], [`Transaction::update`], [`Transaction::delete`] |
 //! | bring in many | [`Transaction::load`] |
@@ -137,7 +137,7 @@ pub use options::{Options, Synchronous};
 pub use page::PAGE_SIZES;
 pub use reader::{Batches, Reader};
 pub use row::Row;
-pub use scan::{Bound, Lookup, ROW_NUMBER, Scan, ScanOptions};
+pub use scan::{Bound, Comparison, Condition, Lookup, ROW_NUMBER, Scan, ScanOptions};
 pub use snapshot::Snapshot;
 pub use store::TableStore;
 pub use transaction::{ColumnSource, IndexDefinition, Load, Savepoint, Transaction};

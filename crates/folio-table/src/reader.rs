@@ -243,6 +243,13 @@ impl<'v> Pages<'v> for Reader<'v> {
         }
     }
 
+    fn address(&self, page: PageId) -> Option<usize> {
+        match &self.source {
+            Source::Snapshot(pages) => pages.address(page),
+            Source::Transaction(pages, _) => pages.address(page),
+        }
+    }
+
     fn page_count(&self) -> u32 {
         self.state().page_count
     }

@@ -71,6 +71,10 @@ impl<'s> Pages<'s> for SnapshotPages<'s> {
         self.still_valid(self.shared.pool.pin_for_scan(block))
     }
 
+    fn address(&self, page: PageId) -> Option<usize> {
+        self.shared.pool.address(self.shared.block(page, self.commit.end))
+    }
+
     fn page_count(&self) -> u32 {
         self.commit.state.page_count
     }

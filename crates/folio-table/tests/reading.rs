@@ -1,13 +1,15 @@
 //! What readers offer: lookups, scans through indexes, in parts, late columns,
 //! estimates; beside a model of sorted rows.
 
+use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{Array, Int64Array, RecordBatch, StringArray};
 use folio_file::{FileSystem, MemoryFileSystem};
 use folio_table::{
-    Bound, IndexDefinition, Options, ROW_NUMBER, ScanOptions, Table, TableStore, Transaction,
+    Bound, Comparison, Condition, Error, IndexDefinition, Options, ROW_NUMBER, Reader, ScanOptions,
+    Table, TableStore, Transaction,
 };
 use folio_types::{Column, ColumnType, TableSchema, Value, ValueRef, borrowed};
 
@@ -253,4 +255,68 @@ fn hidden_row_numbers_are_a_column() {
     assert_eq!(ids(&batches, 1), [1, 2, 3]);
     assert_eq!(batches[0].schema().field(1).name(), "_row");
     assert!(transaction.delete(&table, &[ValueRef::Integer(2)]).expect("the delete succeeds"));
+}
+
+/// The ids of rows that fulfil conditions, and the notes fetched late for some.
+fn ids_where(reader: Reader<'_>, table: &Arc<Table>, options: ScanOptions<'_>) -> Vec<i64> {
+    let mut scan = reader.begin_scan(table, &options).expect("the scan begins");
+    let mut found = Vec::new();
+    while let Some(batch) = scan.next_batch(&reader).expect("a batch") {
+        let all = ids(&[batch], 0);
+        let rows: Vec<u32> = (0..all.len() as u32).step_by(3).collect();
+        let late = scan.columns(&reader, &[2], &rows).expect("the columns come");
+        let expected = rows.iter().map(|&row| Some(format!("note {}", all[row as usize])));
+        assert_eq!(texts(&late, 0), expected.collect::<Vec<_>>());
+        found.extend(all);
+    }
+    found
+}
+
+#[test]
+fn conditions_leave_the_rows_that_fulfil_them() {
+    let store = store();
+    let table = fill(&store);
+    let snapshot = store.snapshot();
+    let reader = snapshot.reader();
+    let all = [
+        (Comparison::Equal, Ordering::is_eq as fn(Ordering) -> bool),
+        (Comparison::NotEqual, Ordering::is_ne),
+        (Comparison::Less, Ordering::is_lt),
+        (Comparison::LessOrEqual, Ordering::is_le),
+        (Comparison::Greater, Ordering::is_gt),
+        (Comparison::GreaterOrEqual, Ordering::is_ge),
+    ];
+    for (comparison, holds) in all {
+        for index in [None, table.index("by_city")] {
+            let conditions = [
+                Condition { column: 1, comparison, value: ValueRef::Text("city 3") },
+                Condition {
+                    column: 0,
+                    comparison: Comparison::GreaterOrEqual,
+                    value: ValueRef::Integer(400),
+                },
+            ];
+            let options = ScanOptions {
+                projection: Some(&[0]),
+                index,
+                batch_size: 700,
+                conditions: &conditions,
+                ..ScanOptions::default()
+            };
+            let mut found = ids_where(reader, &table, options);
+            found.sort_unstable();
+            let fulfils = |id: &i64| {
+                id % 11 != 0 && holds(format!("city {}", id % 50).as_str().cmp("city 3"))
+            };
+            let expected: Vec<i64> = (400..ROWS).filter(fulfils).collect();
+            assert_eq!(found, expected, "{comparison:?}");
+            let limited = ids_where(reader, &table, ScanOptions { limit: Some(7), ..options });
+            assert_eq!(limited.len(), 7);
+        }
+    }
+    for value in [ValueRef::Null, ValueRef::Integer(1)] {
+        let conditions = [Condition { column: 1, comparison: Comparison::Equal, value }];
+        let options = ScanOptions { conditions: &conditions, ..ScanOptions::default() };
+        assert!(matches!(snapshot.scan(&table, &options), Err(Error::TypeMismatch { .. })));
+    }
 }

@@ -178,6 +178,7 @@ impl Builder {
         if self.levels.len() > 1 {
             editor.shared.sync_data()?;
         }
+        editor.edit.finger.lift();
         let top = self.levels.pop().expect("there is a leaf at least");
         let mut root = editor.pin_mut(self.tree.root)?;
         root.copy_from_slice(&top);

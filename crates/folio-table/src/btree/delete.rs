@@ -15,15 +15,16 @@ impl Tree {
     /// # Errors
     /// What the pages say; the transaction must then return to where it was.
     pub(crate) fn delete(self, editor: &mut Editor<'_, '_>, key: &[u8]) -> Result<bool> {
-        let path = self.seek(editor, key)?;
-        let leaf = self.node(editor, path.leaf, Some(0))?;
+        let page = self.locate(editor, key)?;
+        let leaf = self.node(editor, page, Some(0))?;
         let Ok(index) = Node::new(&leaf).search(key) else { return Ok(false) };
         drop(leaf);
-        let mut leaf = editor.pin_mut(path.leaf)?;
+        let mut leaf = editor.pin_mut(page)?;
         NodeMut::new(&mut leaf).remove(index);
         let is_small = is_small(&leaf);
         drop(leaf);
         if is_small {
+            let path = self.located(editor);
             self.merge_up(editor, path)?;
         }
         Ok(true)

@@ -26,11 +26,11 @@ impl Tree {
         value: &[u8],
     ) -> Result<bool> {
         self.check_size(editor, key, value)?;
-        let path = self.seek(editor, key)?;
-        let leaf = self.node(editor, path.leaf, Some(0))?;
+        let page = self.locate(editor, key)?;
+        let leaf = self.node(editor, page, Some(0))?;
         let Err(index) = Node::new(&leaf).search(key) else { return Ok(false) };
         drop(leaf);
-        self.place(editor, path, index, key, value)?;
+        self.place(editor, page, index, key, value)?;
         Ok(true)
     }
 
@@ -45,16 +45,16 @@ impl Tree {
         value: &[u8],
     ) -> Result<bool> {
         self.check_size(editor, key, value)?;
-        let path = self.seek(editor, key)?;
-        let leaf = self.node(editor, path.leaf, Some(0))?;
+        let page = self.locate(editor, key)?;
+        let leaf = self.node(editor, page, Some(0))?;
         let Ok(index) = Node::new(&leaf).search(key) else { return Ok(false) };
         drop(leaf);
-        let mut leaf = editor.pin_mut(path.leaf)?;
+        let mut leaf = editor.pin_mut(page)?;
         let mut node = NodeMut::new(&mut leaf);
         if !node.replace(index, value) {
             node.remove(index);
             drop(leaf);
-            self.place(editor, path, index, key, value)?;
+            self.place(editor, page, index, key, value)?;
         }
         Ok(true)
     }
@@ -69,21 +69,22 @@ impl Tree {
         Ok(())
     }
 
-    /// Puts a cell into a leaf whose place is known, splitting it if it is full.
+    /// Puts a cell into the leaf located last, splitting it if it is full.
     fn place(
         self,
         editor: &mut Editor<'_, '_>,
-        path: Path,
+        page: PageId,
         index: usize,
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
-        let mut leaf = editor.pin_mut(path.leaf)?;
+        let mut leaf = editor.pin_mut(page)?;
         if NodeMut::new(&mut leaf).insert(index, key, value) {
             return Ok(());
         }
         drop(leaf);
-        self.split(editor, path.steps, path.leaf, index, key, value)
+        let Path { steps, leaf } = self.located(editor);
+        self.split(editor, steps, leaf, index, key, value)
     }
 
     /// Splits a full page around a cell it has no room for.

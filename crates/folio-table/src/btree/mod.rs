@@ -17,10 +17,12 @@
 mod bulk;
 mod cursor;
 mod delete;
+mod finger;
 mod insert;
 
 pub(crate) use bulk::Builder;
 pub(crate) use cursor::{Cursor, Direction};
+pub(crate) use finger::Finger;
 
 use std::ops::Range;
 

@@ -10,6 +10,9 @@
 //! in an inner node it is the child (u32) with keys from this one on, and the
 //! header's link is the child with the keys before the first.
 
+use std::cmp::Ordering;
+use std::ops::Range;
+
 use super::{HEADER_SIZE, count, get_u16, get_u32, link, put_u16, put_u32};
 use crate::ids::PageId;
 
@@ -63,6 +66,25 @@ impl<'p> Node<'p> {
         cell[KEY_SIZE_SIZE..].split_at(key_size)
     }
 
+    /// Keys and values of a range of cells.
+    #[inline]
+    pub(crate) fn entries(
+        self,
+        range: Range<usize>,
+    ) -> impl DoubleEndedIterator<Item = (&'p [u8], &'p [u8])> + ExactSizeIterator {
+        let page = self.page;
+        let slots = HEADER_SIZE + SLOT_SIZE * range.start..HEADER_SIZE + SLOT_SIZE * range.end;
+        let (slots, _) = page[slots].as_chunks::<SLOT_SIZE>();
+        slots.iter().map(move |&[a, b, c, d]| {
+            let offset = usize::from(u16::from_le_bytes([a, b]));
+            let size = usize::from(u16::from_le_bytes([c, d]));
+            let cell = &page[offset..offset + size];
+            let (key_size, rest) =
+                cell.split_first_chunk::<KEY_SIZE_SIZE>().unwrap_or((&[0; 2], &[]));
+            rest.split_at(usize::from(u16::from_le_bytes(*key_size)))
+        })
+    }
+
     #[inline]
     pub(crate) fn key(self, index: usize) -> &'p [u8] {
         self.entry(index).0
@@ -79,10 +101,10 @@ impl<'p> Node<'p> {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low.midpoint(high);
-            match self.key(middle).cmp(key) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Ok(middle),
+            match compare(self.key(middle), key) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Ok(middle),
             }
         }
         Err(low)
@@ -124,12 +146,25 @@ impl<'p> Node<'p> {
 
     /// Offset of a cell's value in the page, with its size: for whoever keeps the
     /// page and not the borrow.
-    pub(crate) fn value_range(self, index: usize) -> std::ops::Range<usize> {
+    pub(crate) fn value_range(self, index: usize) -> Range<usize> {
         let slot = HEADER_SIZE + SLOT_SIZE * index;
         let offset = usize::from(get_u16(self.page, slot));
         let size = usize::from(get_u16(self.page, slot + 2));
         let key_size = usize::from(get_u16(self.page, offset));
         offset + KEY_SIZE_SIZE + key_size..offset + size
+    }
+}
+
+/// Compares keys. Most differ within eight bytes, or are no longer.
+#[inline]
+fn compare(left: &[u8], right: &[u8]) -> Ordering {
+    let (Some(first), Some(second)) = (left.first_chunk::<8>(), right.first_chunk::<8>()) else {
+        return left.cmp(right);
+    };
+    match u64::from_be_bytes(*first).cmp(&u64::from_be_bytes(*second)) {
+        Ordering::Equal if left.len() == 8 && right.len() == 8 => Ordering::Equal,
+        Ordering::Equal => left[8..].cmp(&right[8..]),
+        other => other,
     }
 }
 

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, make_array};
-use arrow_buffer::{BooleanBufferBuilder, Buffer, MutableBuffer, NullBuffer};
-use arrow_data::ArrayData;
-use arrow_schema::{DataType, SchemaRef};
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::SchemaRef;
+use folio_types::ColumnType;
 use folio_types::key::KeyColumn;
-use folio_types::{ColumnType, Value};
 
-use super::view::{decode_segment, is_null, variable};
-use super::{Place, encode, fixed_size, nested};
+use super::Place;
+use super::column_buffer::ColumnBuffer;
+use super::view::decode_segment;
 use crate::catalog::{Index, Table};
 use crate::error::{Error, Result};
 use crate::scan::ROW_NUMBER;
@@ -116,8 +115,12 @@ impl BatchBuilder {
     /// # Errors
     /// [`Error::Corrupted`] when a row is not what the table says.
     pub(crate) fn append(&mut self, rows: &[(&[u8], &[u8])]) -> Result<()> {
-        if rows.iter().any(|(_, value)| value.len() < self.value_size_min) {
-            return Err(self.table.misfit(0));
+        let mut byte_count = 0;
+        for (key, value) in rows {
+            byte_count += key.len() + value.len();
+            if value.len() < self.value_size_min {
+                return Err(self.table.misfit(0));
+            }
         }
         let layout = &self.table.layout;
         for ColumnBuilder { index, place, is_plain_key, buffer } in &mut self.columns {
@@ -132,20 +135,16 @@ impl BatchBuilder {
                 Place::Fixed { offset, size, null_bit } => {
                     buffer.append_fixed(rows, offset, size, null_bit)
                 }
-                Place::Variable { index, null_bit } => rows.iter().all(|(_, value)| {
-                    if is_null(value, null_bit) {
-                        return buffer.push(&Value::Null);
-                    }
-                    let bytes = variable(layout, value, index);
-                    bytes.is_some_and(|bytes| buffer.push_variable(bytes))
-                }),
+                Place::Variable { index, null_bit } => {
+                    buffer.append_variable(rows, layout, index, null_bit)
+                }
             };
             if !is_whole {
                 return Err(self.table.misfit(*index));
             }
         }
         self.row_count += rows.len();
-        self.byte_count += rows.iter().map(|(key, value)| key.len() + value.len()).sum::<usize>();
+        self.byte_count += byte_count;
         Ok(())
     }
 
@@ -158,7 +157,7 @@ impl BatchBuilder {
         self.byte_count = 0;
         let mut arrays = Vec::with_capacity(self.columns.len());
         for ColumnBuilder { index, buffer, .. } in &mut self.columns {
-            let empty = ColumnBuffer::new(column_type(&self.table, *index));
+            let empty = buffer.empty_as_large(column_type(&self.table, *index));
             let full = std::mem::replace(buffer, empty);
             let array = full.finish().ok_or_else(|| self.table.misfit(*index))?;
             arrays.push(array);
@@ -171,157 +170,4 @@ impl BatchBuilder {
 
 fn column_type(table: &Table, index: usize) -> &ColumnType {
     table.schema.columns.get(index).map_or(&ColumnType::Int64, |column| &column.column_type)
-}
-
-/// One column on its way to an array.
-#[derive(Debug)]
-struct ColumnBuffer {
-    column_type: ColumnType,
-    kind: Kind,
-    /// A bit per row, set for a value; only once there is a null.
-    valid: Option<BooleanBufferBuilder>,
-    len: usize,
-}
-
-#[derive(Debug)]
-enum Kind {
-    Boolean(BooleanBufferBuilder),
-    Fixed(MutableBuffer, usize),
-    Variable(Vec<i32>, MutableBuffer),
-    List(Vec<i32>, Box<ColumnBuffer>),
-    Struct(Vec<ColumnBuffer>),
-}
-
-impl ColumnBuffer {
-    fn new(column_type: &ColumnType) -> Self {
-        let kind = match column_type {
-            ColumnType::Boolean => Kind::Boolean(BooleanBufferBuilder::new(0)),
-            ColumnType::List(element) => Kind::List(vec![0], Box::new(Self::new(element))),
-            ColumnType::Struct(fields) => {
-                Kind::Struct(fields.iter().map(|(_, field)| Self::new(field)).collect())
-            }
-            other => match fixed_size(other) {
-                Some(size) => Kind::Fixed(MutableBuffer::new(0), size),
-                None => Kind::Variable(vec![0], MutableBuffer::new(0)),
-            },
-        };
-        Self { column_type: column_type.clone(), kind, valid: None, len: 0 }
-    }
-
-    /// A key that is one bigint is the common case, and its encoding is simple.
-    fn push_bigint_key(&mut self, key: &[u8]) -> bool {
-        let (Some(bytes), Kind::Fixed(buffer, _)) = (key.first_chunk::<8>(), &mut self.kind) else {
-            return false;
-        };
-        buffer.push(i64::from_be_bytes(*bytes) ^ i64::MIN);
-        self.len += 1;
-        true
-    }
-
-    fn mark(&mut self, is_valid: bool) {
-        if let Some(valid) = &mut self.valid {
-            valid.append(is_valid);
-        } else if !is_valid {
-            let mut valid = BooleanBufferBuilder::new(self.len + 1);
-            valid.append_n(self.len, true);
-            valid.append(false);
-            self.valid = Some(valid);
-        }
-        self.len += 1;
-    }
-
-    /// Appends a column of constant size from all rows.
-    fn append_fixed(
-        &mut self,
-        rows: &[(&[u8], &[u8])],
-        offset: usize,
-        size: usize,
-        null_bit: Option<usize>,
-    ) -> bool {
-        for (_, value) in rows {
-            self.mark(!is_null(value, null_bit));
-            let bytes = &value[offset..offset + size];
-            match &mut self.kind {
-                Kind::Boolean(bits) if bytes[0] <= 1 => bits.append(bytes[0] == 1),
-                Kind::Fixed(buffer, _) => buffer.extend_from_slice(bytes),
-                _ => return false,
-            }
-        }
-        true
-    }
-
-    fn push_variable(&mut self, bytes: &[u8]) -> bool {
-        if let Kind::Variable(ends, data) = &mut self.kind {
-            data.extend_from_slice(bytes);
-            let Ok(end) = i32::try_from(data.len()) else { return false };
-            ends.push(end);
-            self.mark(true);
-            return true;
-        }
-        let value = nested::read_variable(&self.column_type, bytes);
-        value.is_some_and(|value| self.push(&value))
-    }
-
-    /// Appends any value of the column's type.
-    fn push(&mut self, value: &Value) -> bool {
-        self.mark(*value != Value::Null);
-        match (&mut self.kind, value) {
-            (Kind::Boolean(bits), value) => bits.append(*value == Value::Boolean(true)),
-            (Kind::Fixed(buffer, size), value) => {
-                let mut bytes = [0; 16];
-                encode::write_fixed(&self.column_type, value.as_ref(), &mut bytes[..*size]);
-                buffer.extend_from_slice(&bytes[..*size]);
-            }
-            (Kind::Variable(ends, data), value) => {
-                match value {
-                    Value::Text(text) => data.extend_from_slice(text.as_bytes()),
-                    Value::Bytes(bytes) => data.extend_from_slice(bytes),
-                    _ => {}
-                }
-                let Ok(end) = i32::try_from(data.len()) else { return false };
-                ends.push(end);
-            }
-            (Kind::List(ends, child), value) => {
-                let elements = if let Value::List(values) = value { &values[..] } else { &[] };
-                let all = elements.iter().all(|element| child.push(element));
-                let Ok(end) = i32::try_from(child.len) else { return false };
-                ends.push(end);
-                return all;
-            }
-            (Kind::Struct(children), Value::Struct(values)) => {
-                return children.iter_mut().zip(values).all(|(child, value)| child.push(value));
-            }
-            (Kind::Struct(children), _) => {
-                return children.iter_mut().all(|child| child.push(&Value::Null));
-            }
-        }
-        true
-    }
-
-    /// The array; `None` when text is not UTF-8.
-    fn finish(self) -> Option<ArrayRef> {
-        self.finish_data().map(make_array)
-    }
-
-    fn finish_data(self) -> Option<ArrayData> {
-        let data_type: DataType = self.column_type.to_arrow();
-        let nulls = self.valid.map(|mut valid| NullBuffer::new(valid.finish()));
-        let builder = ArrayData::builder(data_type).len(self.len).nulls(nulls);
-        let builder = match self.kind {
-            Kind::Boolean(mut bits) => builder.add_buffer(bits.finish().into_inner()),
-            Kind::Fixed(buffer, _) => builder.add_buffer(buffer.into()),
-            Kind::Variable(ends, data) => {
-                builder.add_buffer(Buffer::from_vec(ends)).add_buffer(data.into())
-            }
-            Kind::List(ends, child) => {
-                builder.add_buffer(Buffer::from_vec(ends)).add_child_data(child.finish_data()?)
-            }
-            Kind::Struct(children) => {
-                let children =
-                    children.into_iter().map(Self::finish_data).collect::<Option<_>>()?;
-                builder.child_data(children)
-            }
-        };
-        builder.build().ok()
-    }
 }

@@ -20,6 +20,7 @@
 
 mod arrow;
 pub(crate) mod chained;
+mod column_buffer;
 mod encode;
 mod nested;
 mod view;
@@ -27,9 +28,10 @@ mod view;
 pub(crate) use arrow::BatchBuilder;
 pub(crate) use encode::RowEncoder;
 pub(crate) use encode::mismatch;
+pub(crate) use nested::read_fixed as fixed_value;
 pub use view::Row;
 pub(crate) use view::decode_column;
-pub(crate) use view::{RowBytes, row_number};
+pub(crate) use view::{RowBytes, decode_segment, is_null, row_number, variable};
 
 use folio_types::key::KeyColumn;
 use folio_types::{ColumnType, TableSchema};

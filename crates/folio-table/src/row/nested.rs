@@ -53,7 +53,7 @@ fn write_elements<'v>(
 }
 
 /// Reads a value of constant size; `None` when the bytes are no such value.
-pub(super) fn read_fixed(column_type: &ColumnType, bytes: &[u8]) -> Option<Value> {
+pub(crate) fn read_fixed(column_type: &ColumnType, bytes: &[u8]) -> Option<Value> {
     Some(match column_type {
         ColumnType::Boolean => match bytes {
             [0] => Value::Boolean(false),

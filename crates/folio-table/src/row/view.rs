@@ -122,7 +122,7 @@ fn decode(table: &Table, place: Place, column: usize, key: &[u8], value: &[u8]) 
 }
 
 /// The n-th column of a key.
-pub(super) fn decode_segment(
+pub(crate) fn decode_segment(
     columns: &[KeyColumn],
     position: usize,
     mut key: &[u8],
@@ -135,35 +135,40 @@ pub(super) fn decode_segment(
 
 /// Whether a column of this row is null. The row has its fixed part.
 #[inline]
-pub(super) fn is_null(value: &[u8], null_bit: Option<usize>) -> bool {
+pub(crate) fn is_null(value: &[u8], null_bit: Option<usize>) -> bool {
     null_bit.is_some_and(|bit| value[1 + bit / 8] >> (bit % 8) & 1 == 1)
 }
 
 /// The bytes of a column without constant size.
 #[inline]
-pub(super) fn variable<'v>(layout: &RowLayout, value: &'v [u8], index: usize) -> Option<&'v [u8]> {
-    let (fixed_end, count) = (layout.fixed_end, layout.variable_count);
-    let (data, start, end);
+pub(crate) fn variable<'v>(layout: &RowLayout, value: &'v [u8], index: usize) -> Option<&'v [u8]> {
+    value.get(variable_range(layout, value, index)?)
+}
+
+/// Where in the row they stand.
+#[inline]
+pub(super) fn variable_range(
+    layout: &RowLayout,
+    value: &[u8],
+    index: usize,
+) -> Option<Range<usize>> {
     match *value.first()? {
-        NARROW => {
-            let end_at = |index: usize| {
-                let bytes = value.get(fixed_end + 2 * index..)?.first_chunk::<2>()?;
-                Some(usize::from(u16::from_le_bytes(*bytes)))
-            };
-            data = value.get(fixed_end + 2 * count..)?;
-            start = if index == 0 { 0 } else { end_at(index - 1)? };
-            end = end_at(index)?;
-        }
-        WIDE => {
-            let end_at = |index: usize| {
-                let bytes = value.get(fixed_end + 4 * index..)?.first_chunk::<4>()?;
-                Some(u32::from_le_bytes(*bytes) as usize)
-            };
-            data = value.get(fixed_end + 4 * count..)?;
-            start = if index == 0 { 0 } else { end_at(index - 1)? };
-            end = end_at(index)?;
-        }
-        _ => return None,
+        NARROW => range_of_ends::<2>(layout, value, index, |end| u16::from_le_bytes(*end).into()),
+        WIDE => range_of_ends::<4>(layout, value, index, |end| u32::from_le_bytes(*end) as usize),
+        _ => None,
     }
-    data.get(start..end)
+}
+
+#[inline]
+fn range_of_ends<const N: usize>(
+    layout: &RowLayout,
+    value: &[u8],
+    index: usize,
+    decode: impl Fn(&[u8; N]) -> usize,
+) -> Option<Range<usize>> {
+    let data = layout.fixed_end + N * layout.variable_count;
+    let (ends, _) = value.get(layout.fixed_end..data)?.as_chunks::<N>();
+    let start = if index == 0 { 0 } else { decode(&ends[index - 1]) };
+    let end = decode(&ends[index]);
+    (start <= end).then_some(data + start..data + end)
 }

@@ -8,6 +8,7 @@
 //! [`Scan::columns`] fetches more columns of the batch that came last, for some of
 //! its rows; only pages with such rows are looked at again.
 
+mod condition;
 mod entries;
 mod lookup;
 mod parts;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
+use folio_file::prefetch_line;
 
 use crate::btree::{Cursor, Direction};
 use crate::catalog::{Index, Table};
@@ -26,6 +28,8 @@ use crate::page::node::Node;
 use crate::reader::Reader;
 use crate::row::{BatchBuilder, chained};
 use crate::shared::Pages;
+pub use condition::{Comparison, Condition};
+use condition::{RowTest, all_hold};
 use entries::EntryReader;
 pub use lookup::Lookup;
 pub(crate) use lookup::lookup;
@@ -54,6 +58,9 @@ pub struct ScanOptions<'v> {
     pub limit: Option<usize>,
     /// Whether the greatest key comes first.
     pub reverse: bool,
+    /// What rows must fulfil, all of it, to come at all: cheaper than a filter on
+    /// batches, because rows that fail are not decoded.
+    pub conditions: &'v [Condition<'v>],
 }
 
 impl Default for ScanOptions<'_> {
@@ -66,6 +73,7 @@ impl Default for ScanOptions<'_> {
             batch_size: 4096,
             limit: None,
             reverse: false,
+            conditions: &[],
         }
     }
 }
@@ -80,6 +88,7 @@ pub struct Scan {
     builder: BatchBuilder,
     /// `None` when the rows themselves are walked.
     entries: Option<EntryReader>,
+    tests: Vec<RowTest>,
     cursor: Cursor,
     range: KeyRange,
     direction: Direction,
@@ -131,6 +140,8 @@ impl Scan {
         let schema = project(table, projection)?;
         let entries =
             options.index.map(|index| EntryReader::new(table, index, projection)).transpose()?;
+        let tests = options.conditions.iter().map(|condition| RowTest::new(table, condition));
+        let tests = tests.collect::<Result<_>>()?;
         let builder = match &entries {
             Some(entries) if entries.is_covering => {
                 BatchBuilder::of_entries(Arc::clone(table), &entries.index, projection, schema)
@@ -147,6 +158,7 @@ impl Scan {
             table: Arc::clone(table),
             builder,
             entries,
+            tests,
             cursor,
             direction,
             batch_size: options.batch_size.max(1),
@@ -282,14 +294,27 @@ impl Scan {
             Direction::Forward => first + done,
             Direction::Backward => node.len() - last + done,
         };
-        let cells: Vec<_> = (start..start + taken).map(|at| self.cell(node, at)).collect();
+        let mut ahead = Ahead::of(reader, &self.cursor, leaf.len(), taken);
+        let mut cells = Vec::with_capacity(taken);
+        match self.direction {
+            Direction::Forward => {
+                cells.extend(node.entries(start..start + taken).inspect(|_| ahead.step()));
+            }
+            Direction::Backward => {
+                let end = node.len() - start;
+                cells.extend(node.entries(end - taken..end).rev().inspect(|_| ahead.step()));
+            }
+        }
         if let Some((key, _)) = cells.last() {
             self.last.clear();
             self.last.extend_from_slice(key);
             self.batch.push(Piece { leaf: page, first: start, count: taken });
         }
+        if !self.tests.is_empty() {
+            cells = self.fulfilling(reader, &cells)?;
+        }
         append(&self.entries, reader, &self.table, &mut self.builder, &cells)?;
-        self.left -= taken;
+        self.left -= cells.len();
         if done + taken < count {
             self.rest = Some((page, done + taken));
         } else if is_last_leaf {
@@ -298,11 +323,72 @@ impl Scan {
         Ok(())
     }
 
+    /// Those of the cells just read whose rows fulfil the conditions, and notes
+    /// where they stand.
+    fn fulfilling<'c>(
+        &mut self,
+        reader: &Reader<'_>,
+        cells: &[(&'c [u8], &'c [u8])],
+    ) -> Result<Vec<(&'c [u8], &'c [u8])>> {
+        let Some(Piece { leaf, first, .. }) = self.batch.pop() else { return Ok(Vec::new()) };
+        let mut kept = Vec::new();
+        for (position, &(key, value)) in cells.iter().enumerate() {
+            let holds = match &self.entries {
+                None if !chained::is_reference(value) => {
+                    all_hold(&self.tests, &self.table, key, value)?
+                }
+                None => self.row_fulfils(reader, key)?,
+                Some(entries) => self.row_fulfils(reader, entries.row_key(key)?)?,
+            };
+            if holds {
+                kept.push((key, value));
+                self.batch.push(Piece { leaf, first: first + position, count: 1 });
+            }
+        }
+        Ok(kept)
+    }
+
+    /// Whether the row with this key does.
+    fn row_fulfils(&self, reader: &Reader<'_>, key: &[u8]) -> Result<bool> {
+        let tree = self.table.tree();
+        let Some((page, range)) = tree.get(reader, key)? else { return Ok(false) };
+        let whole = chained::load(reader, tree, &page[range.clone()])?;
+        all_hold(&self.tests, &self.table, key, whole.as_deref().unwrap_or(&page[range]))
+    }
+
     /// The cell at a position in the order of the walk.
     fn cell<'p>(&self, node: Node<'p>, position: usize) -> (&'p [u8], &'p [u8]) {
         match self.direction {
             Direction::Forward => node.entry(position),
             Direction::Backward => node.entry(node.len() - 1 - position),
+        }
+    }
+}
+
+/// The leaf that comes next, on its way into the processor's cache while the one
+/// before it is read.
+struct Ahead {
+    address: usize,
+    end: usize,
+    step: usize,
+}
+
+impl Ahead {
+    const LINE_SIZE: usize = 64;
+
+    fn of(reader: &Reader<'_>, cursor: &Cursor, page_size: usize, steps: usize) -> Self {
+        let address = cursor.upcoming().and_then(|page| reader.address(page)).unwrap_or(0);
+        let end = if address == 0 { 0 } else { address + page_size };
+        let step = (page_size / steps.max(1)).next_multiple_of(Self::LINE_SIZE);
+        Self { address, end, step }
+    }
+
+    #[inline]
+    fn step(&mut self) {
+        let to = (self.address + self.step).min(self.end);
+        while self.address < to {
+            prefetch_line(self.address);
+            self.address += Self::LINE_SIZE;
         }
     }
 }

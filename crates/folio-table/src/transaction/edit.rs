@@ -13,6 +13,7 @@ use std::collections::HashMap;
 
 use foldhash::fast::RandomState;
 
+use crate::btree::Finger;
 use crate::buffer::{PageGuard, PageGuardMut};
 use crate::error::{Error, Result};
 use crate::ids::{BlockId, PageId, TreeId};
@@ -42,6 +43,8 @@ pub(crate) struct Edit {
     pub(crate) row_counts: HashMap<TreeId, i64, RandomState>,
     /// Grows with every operation: scans look whether their place still is one.
     pub(crate) changes: u64,
+    /// Where the last change was.
+    pub(crate) finger: Finger,
 }
 
 /// A page's version in this transaction.
@@ -83,6 +86,7 @@ impl Edit {
             level_max: 0,
             row_counts: HashMap::default(),
             changes: 0,
+            finger: Finger::default(),
         }
     }
 
@@ -111,6 +115,7 @@ impl Edit {
             }
         }
         self.changes += 1;
+        self.finger.lift();
         self.state = mark.state;
         self.row_counts.clone_from(&mark.row_counts);
     }
@@ -218,6 +223,7 @@ impl<'s> Editor<'s, '_> {
         level: u8,
         tree: TreeId,
     ) -> Result<(PageId, PageGuardMut<'s>)> {
+        self.edit.finger.lift();
         let page = match self.take_free()? {
             Some(page) => page,
             None => self.extend()?,
@@ -259,6 +265,7 @@ impl<'s> Editor<'s, '_> {
 
     /// Gives a page to the free list.
     pub(crate) fn free(&mut self, page: PageId) -> Result<()> {
+        self.edit.finger.lift();
         self.edit.state.free_count += 1;
         self.forget(page);
         let list = self.edit.state.free_list;
@@ -294,6 +301,10 @@ impl<'s> Pages<'s> for Editor<'s, '_> {
         self.seen().pin_for_scan(page)
     }
 
+    fn address(&self, page: PageId) -> Option<usize> {
+        self.seen().address(page)
+    }
+
     fn page_count(&self) -> u32 {
         self.edit.state.page_count
     }
@@ -326,6 +337,10 @@ impl<'s> Pages<'s> for Seen<'s, '_> {
 
     fn pin_for_scan(&self, page: PageId) -> Result<PageGuard<'s>> {
         self.shared.pool.pin_for_scan(self.block(page))
+    }
+
+    fn address(&self, page: PageId) -> Option<usize> {
+        self.shared.pool.address(self.block(page))
     }
 
     fn page_count(&self) -> u32 {

@@ -133,10 +133,21 @@ impl Transaction {
         })
     }
 
-    /// A row's value as it stands in its leaf.
-    fn stored(&self, table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        let found = table.tree().get(&self.seen(), key)?;
-        Ok(found.map(|(page, range)| page[range].to_vec()))
+    /// What is needed of a row before it goes: its value as it stands in the leaf,
+    /// when an index has entries for it or a chain holds it, else nothing.
+    fn stored(&mut self, table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        if self.has_failed {
+            return Err(Error::TransactionFailed);
+        }
+        let edit = self.edit.as_mut().expect("only ending the transaction takes it");
+        let mut editor = Editor { shared: &self.shared, edit };
+        let leaf = table.tree().locate(&mut editor, key)?;
+        let guard = table.tree().node(&editor, leaf, Some(0))?;
+        let node = Node::new(&guard);
+        let Ok(index) = node.search(key) else { return Ok(None) };
+        let value = node.value(index);
+        let is_needed = !table.indexes.is_empty() || chained::is_reference(value);
+        Ok(Some(if is_needed { value.to_vec() } else { Vec::new() }))
     }
 
     fn refuse_conflict(

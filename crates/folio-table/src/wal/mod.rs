@@ -27,8 +27,9 @@ use crate::ids::{Lsn, PageId};
 use crate::options::Switches;
 use crate::recovery::draw;
 
-/// The least and most the file grows by at once. Space that is there already
-/// spares the sync a change of metadata.
+/// The least and most the file grows by at once, ahead of small commits: space
+/// that is there already spares their sync a change of metadata. What is larger
+/// than the least is written where the file ends.
 const GROWTH_MIN: u64 = 64 << 10;
 const GROWTH_MAX: u64 = 8 << 20;
 
@@ -115,10 +116,13 @@ impl Wal {
         }
         let offset = LOG_START + batch.start().0 - generation.header.base.0;
         let end = offset + batch.bytes().len() as u64;
-        if end > generation.size {
+        let is_large = batch.bytes().len() as u64 >= GROWTH_MIN;
+        if end > generation.size && !is_large {
             generation.size = self.grow(generation.size, end)?;
         }
-        self.file.write_at(batch.bytes(), offset).map_err(Error::io("write", &self.name))
+        self.file.write_at(batch.bytes(), offset).map_err(Error::io("write", &self.name))?;
+        generation.size = generation.size.max(end);
+        Ok(())
     }
 
     /// Makes sure of a header that was found: its maker may have died before its

@@ -1,7 +1,7 @@
 //! The frames: memory for pages, and the only `unsafe` code of this crate.
 //!
-//! All frames lie in one allocation, which the system fills with pages only as
-//! they are touched. Beside it stands a header per frame, on a cache line of its
+//! All frames lie in one piece of memory, which the system gives only as it is
+//! touched. Beside it stands a header per frame, on a cache line of its
 //! own: the [`State`] word, the block the frame holds, and the mark that
 //! eviction policies read. What makes handing out slices sound is the state
 //! word alone:
@@ -22,6 +22,8 @@ mod sync {
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use folio_file::AnonymousMemory;
 
 use crate::ids::BlockId;
 use state::State;
@@ -46,7 +48,10 @@ struct Header {
 #[derive(Debug)]
 pub(crate) struct Frames {
     headers: Box<[Header]>,
-    memory: NonNull<u8>,
+    /// Where `memory` begins.
+    start: NonNull<u8>,
+    /// Touched through `start` only.
+    _memory: AnonymousMemory,
     page_size: usize,
 }
 
@@ -68,14 +73,14 @@ pub(crate) enum Unpinned {
 impl Frames {
     /// So many frames, all owned: [`Frames::owned`] gives each out once.
     pub(crate) fn new(frame_count: usize, page_size: usize) -> Self {
-        let memory = vec![0u8; frame_count * page_size].into_boxed_slice();
-        let memory = NonNull::from(Box::leak(memory)).cast();
+        let mut memory = AnonymousMemory::new(frame_count * page_size);
+        let start = memory.start();
         let headers = (0..frame_count).map(|_| Header {
             state: State::busy(),
             block: AtomicU32::new(NO_BLOCK),
             mark: AtomicU64::new(0),
         });
-        Self { headers: headers.collect(), memory, page_size }
+        Self { headers: headers.collect(), start, _memory: memory, page_size }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -88,8 +93,13 @@ impl Frames {
 
     fn page(&self, frame: FrameId) -> *mut u8 {
         assert!((frame as usize) < self.headers.len(), "frames have numbers below their count");
-        // SAFETY: the allocation has `page_size` bytes for each number below the count.
-        unsafe { self.memory.as_ptr().add(frame as usize * self.page_size) }
+        // SAFETY: the memory has `page_size` bytes for each number below the count.
+        unsafe { self.start.as_ptr().add(frame as usize * self.page_size) }
+    }
+
+    /// Where a frame's bytes are in memory: for a hint to the processor.
+    pub(crate) fn address(&self, frame: FrameId) -> usize {
+        self.page(frame).addr()
     }
 
     /// Pins a frame that should hold `block`.
@@ -144,16 +154,6 @@ impl Frames {
     #[inline]
     pub(crate) fn mark(&self, frame: FrameId) -> &AtomicU64 {
         &self.header(frame).mark
-    }
-}
-
-impl Drop for Frames {
-    fn drop(&mut self) {
-        let size = self.headers.len() * self.page_size;
-        let memory = std::ptr::slice_from_raw_parts_mut(self.memory.as_ptr(), size);
-        // SAFETY: `new` leaked exactly this slice, and guards borrow the frames,
-        // so none is left.
-        drop(unsafe { Box::from_raw(memory) });
     }
 }
 

@@ -1,0 +1,76 @@
+//! Memory straight from the system: zeros, given only as it is touched.
+//!
+//! An allocator may clear what it hands out, byte by byte; for a buffer pool of
+//! gigabytes that would make opening a database cost what using it does. Memory
+//! mapped from nowhere is cleared by the system page by page, at the first touch.
+
+use std::fmt;
+use std::ptr::NonNull;
+
+/// So many bytes, zero until written, at an address that does not change.
+pub struct AnonymousMemory {
+    backing: Backing,
+    size: usize,
+}
+
+enum Backing {
+    Mapped(memmap2::MmapMut),
+    /// Where the system maps nothing.
+    Owned(Vec<u8>),
+}
+
+impl AnonymousMemory {
+    /// Reserves memory.
+    #[must_use]
+    pub fn new(size: usize) -> Self {
+        let backing = match memmap2::MmapOptions::new().len(size).map_anon() {
+            Ok(map) => {
+                // Fewer and greater pages make a look-up of addresses cheaper. A wish only.
+                #[cfg(target_os = "linux")]
+                let _ = map.advise(memmap2::Advice::HugePage);
+                Backing::Mapped(map)
+            }
+            Err(_) => Backing::Owned(vec![0; size]),
+        };
+        Self { backing, size }
+    }
+
+    /// The first byte's address.
+    #[must_use]
+    pub fn start(&mut self) -> NonNull<u8> {
+        let bytes: &mut [u8] = match &mut self.backing {
+            Backing::Mapped(map) => map,
+            Backing::Owned(bytes) => bytes,
+        };
+        NonNull::from(bytes).cast()
+    }
+
+    /// How many bytes there are.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size
+    }
+}
+
+impl fmt::Debug for AnonymousMemory {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let backing = match &self.backing {
+            Backing::Mapped(_) => "mapped",
+            Backing::Owned(_) => "owned",
+        };
+        let mut debug = formatter.debug_struct("AnonymousMemory");
+        debug.field("backing", &backing).field("size", &self.size).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_there_and_far_more_than_is_touched() {
+        let mut memory = AnonymousMemory::new(1 << 36);
+        assert_eq!(memory.size(), 1 << 36);
+        assert_eq!(memory.start(), memory.start(), "it stays where it is");
+    }
+}

@@ -1,0 +1,275 @@
+//! One column of many rows on its way to an Arrow array.
+
+use std::ops::Range;
+
+use arrow_array::{ArrayRef, make_array};
+use arrow_buffer::{BooleanBufferBuilder, Buffer, MutableBuffer, NullBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::DataType;
+use folio_types::{ColumnType, Value};
+
+use super::view::{is_null, variable_range};
+use super::{RowLayout, encode, fixed_size, nested};
+
+/// One column on its way to an array.
+#[derive(Debug)]
+pub(super) struct ColumnBuffer {
+    column_type: ColumnType,
+    kind: Kind,
+    /// A bit per row, set for a value; only once there is a null.
+    valid: Option<BooleanBufferBuilder>,
+    len: usize,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Boolean(BooleanBufferBuilder),
+    Fixed(MutableBuffer, usize),
+    Variable(TextBuffer),
+    List(Vec<i32>, Box<ColumnBuffer>),
+    Struct(Vec<ColumnBuffer>),
+}
+
+impl ColumnBuffer {
+    pub(super) fn new(column_type: &ColumnType) -> Self {
+        let kind = match column_type {
+            ColumnType::Boolean => Kind::Boolean(BooleanBufferBuilder::new(0)),
+            ColumnType::List(element) => Kind::List(vec![0], Box::new(Self::new(element))),
+            ColumnType::Struct(fields) => {
+                Kind::Struct(fields.iter().map(|(_, field)| Self::new(field)).collect())
+            }
+            other => match fixed_size(other) {
+                Some(size) => Kind::Fixed(MutableBuffer::new(0), size),
+                None => Kind::Variable(TextBuffer::default()),
+            },
+        };
+        Self { column_type: column_type.clone(), kind, valid: None, len: 0 }
+    }
+
+    /// An empty one, with room for as much as this one has.
+    pub(super) fn empty_as_large(&self, column_type: &ColumnType) -> Self {
+        let mut empty = Self::new(column_type);
+        match (&self.kind, &mut empty.kind) {
+            (Kind::Fixed(full, _), Kind::Fixed(buffer, _)) => buffer.reserve(full.len()),
+            (Kind::Variable(full), Kind::Variable(text)) => text.reserve(full),
+            _ => {}
+        }
+        empty
+    }
+
+    /// A key that is one bigint is the common case, and its encoding is simple.
+    #[inline]
+    pub(super) fn push_bigint_key(&mut self, key: &[u8]) -> bool {
+        let (Some(bytes), Kind::Fixed(buffer, _)) = (key.first_chunk::<8>(), &mut self.kind) else {
+            return false;
+        };
+        buffer.push(i64::from_be_bytes(*bytes) ^ i64::MIN);
+        self.len += 1;
+        true
+    }
+
+    fn mark(&mut self, is_valid: bool) {
+        if let Some(valid) = &mut self.valid {
+            valid.append(is_valid);
+        } else if !is_valid {
+            let mut valid = BooleanBufferBuilder::new(self.len + 1);
+            valid.append_n(self.len, true);
+            valid.append(false);
+            self.valid = Some(valid);
+        }
+        self.len += 1;
+    }
+
+    /// Appends a column of constant size from all rows.
+    pub(super) fn append_fixed(
+        &mut self,
+        rows: &[(&[u8], &[u8])],
+        offset: usize,
+        size: usize,
+        null_bit: Option<usize>,
+    ) -> bool {
+        match &mut self.kind {
+            Kind::Boolean(bits) => {
+                if rows.iter().any(|(_, value)| value[offset] > 1) {
+                    return false;
+                }
+                rows.iter().for_each(|(_, value)| bits.append(value[offset] == 1));
+            }
+            Kind::Fixed(buffer, _) => match size {
+                16 => copy_column::<16>(rows, offset, buffer),
+                8 => copy_column::<8>(rows, offset, buffer),
+                4 => copy_column::<4>(rows, offset, buffer),
+                2 => copy_column::<2>(rows, offset, buffer),
+                _ => return false,
+            },
+            _ => return false,
+        }
+        self.mark_all(rows, null_bit);
+        true
+    }
+
+    /// Notes which rows have a value.
+    fn mark_all(&mut self, rows: &[(&[u8], &[u8])], null_bit: Option<usize>) {
+        if null_bit.is_some() {
+            rows.iter().for_each(|(_, value)| self.mark(!is_null(value, null_bit)));
+            return;
+        }
+        if let Some(valid) = &mut self.valid {
+            valid.append_n(rows.len(), true);
+        }
+        self.len += rows.len();
+    }
+
+    /// Appends the `index`-th of the columns without constant size from all rows.
+    pub(super) fn append_variable(
+        &mut self,
+        rows: &[(&[u8], &[u8])],
+        layout: &RowLayout,
+        index: usize,
+        null_bit: Option<usize>,
+    ) -> bool {
+        if let Kind::Variable(text) = &mut self.kind {
+            let is_whole = rows.iter().all(|(_, value)| match is_null(value, null_bit) {
+                true => text.push(&[], 0..0),
+                false => variable_range(layout, value, index)
+                    .is_some_and(|range| text.push(value, range)),
+            });
+            self.mark_all(rows, null_bit);
+            return is_whole;
+        }
+        rows.iter().all(|(_, value)| {
+            if is_null(value, null_bit) {
+                return self.push(&Value::Null);
+            }
+            let bytes = variable_range(layout, value, index).and_then(|range| value.get(range));
+            let value = bytes.and_then(|bytes| nested::read_variable(&self.column_type, bytes));
+            value.is_some_and(|value| self.push(&value))
+        })
+    }
+
+    /// Appends any value of the column's type.
+    pub(super) fn push(&mut self, value: &Value) -> bool {
+        self.mark(*value != Value::Null);
+        match (&mut self.kind, value) {
+            (Kind::Boolean(bits), value) => bits.append(*value == Value::Boolean(true)),
+            (Kind::Fixed(buffer, size), value) => {
+                let mut bytes = [0; 16];
+                encode::write_fixed(&self.column_type, value.as_ref(), &mut bytes[..*size]);
+                buffer.extend_from_slice(&bytes[..*size]);
+            }
+            (Kind::Variable(text), value) => {
+                let bytes = match value {
+                    Value::Text(text) => text.as_bytes(),
+                    Value::Bytes(bytes) => bytes,
+                    _ => &[],
+                };
+                return text.push(bytes, 0..bytes.len());
+            }
+            (Kind::List(ends, child), value) => {
+                let elements = if let Value::List(values) = value { &values[..] } else { &[] };
+                let all = elements.iter().all(|element| child.push(element));
+                let Ok(end) = i32::try_from(child.len) else { return false };
+                ends.push(end);
+                return all;
+            }
+            (Kind::Struct(children), Value::Struct(values)) => {
+                return children.iter_mut().zip(values).all(|(child, value)| child.push(value));
+            }
+            (Kind::Struct(children), _) => {
+                return children.iter_mut().all(|child| child.push(&Value::Null));
+            }
+        }
+        true
+    }
+
+    /// The array; `None` when text is not UTF-8.
+    pub(super) fn finish(self) -> Option<ArrayRef> {
+        self.finish_data().map(make_array)
+    }
+
+    fn finish_data(self) -> Option<ArrayData> {
+        let data_type: DataType = self.column_type.to_arrow();
+        let nulls = self.valid.map(|mut valid| NullBuffer::new(valid.finish()));
+        let builder = ArrayData::builder(data_type).len(self.len).nulls(nulls);
+        let builder = match self.kind {
+            Kind::Boolean(mut bits) => builder.add_buffer(bits.finish().into_inner()),
+            Kind::Fixed(buffer, _) => builder.add_buffer(buffer.into()),
+            Kind::Variable(text) => {
+                let (ends, data) = text.finish();
+                builder.add_buffer(ends).add_buffer(data)
+            }
+            Kind::List(ends, child) => {
+                builder.add_buffer(Buffer::from_vec(ends)).add_child_data(child.finish_data()?)
+            }
+            Kind::Struct(children) => {
+                let children =
+                    children.into_iter().map(Self::finish_data).collect::<Option<_>>()?;
+                builder.child_data(children)
+            }
+        };
+        builder.build().ok()
+    }
+}
+
+/// Copies the bytes of one column, `N` per row.
+fn copy_column<const N: usize>(rows: &[(&[u8], &[u8])], offset: usize, out: &mut MutableBuffer) {
+    let start = out.len();
+    out.resize(start + N * rows.len(), 0);
+    let (targets, _) = out.as_slice_mut()[start..].as_chunks_mut::<N>();
+    for (target, (_, value)) in targets.iter_mut().zip(rows) {
+        target.copy_from_slice(&value[offset..offset + N]);
+    }
+}
+
+/// Texts one behind the other, and where each ends.
+#[derive(Debug)]
+struct TextBuffer {
+    ends: Vec<i32>,
+    /// Bytes up to `size` count, those behind are room.
+    data: Vec<u8>,
+    size: usize,
+}
+
+/// Short texts are copied as so many bytes, whatever their length: that is two
+/// instructions where a copy of unknown length is a call.
+const SHORT: usize = 16;
+
+impl Default for TextBuffer {
+    fn default() -> Self {
+        Self { ends: vec![0], data: Vec::new(), size: 0 }
+    }
+}
+
+impl TextBuffer {
+    fn reserve(&mut self, as_much: &Self) {
+        self.ends.reserve(as_much.ends.len());
+        self.data.resize(as_much.size + 2 * SHORT, 0);
+    }
+
+    /// Appends the bytes of a range; `false` when they are not there, or too many.
+    #[inline]
+    fn push(&mut self, bytes: &[u8], range: Range<usize>) -> bool {
+        let size = range.len();
+        if size <= SHORT
+            && let Some(source) = bytes.get(range.start..range.start + SHORT)
+            && let Some(target) = self.data.get_mut(self.size..self.size + SHORT)
+        {
+            target.copy_from_slice(source);
+        } else {
+            let Some(source) = bytes.get(range) else { return false };
+            if self.data.len() < self.size + size {
+                self.data.resize((self.size + size + SHORT).next_power_of_two(), 0);
+            }
+            self.data[self.size..self.size + size].copy_from_slice(source);
+        }
+        self.size += size;
+        let Ok(end) = i32::try_from(self.size) else { return false };
+        self.ends.push(end);
+        true
+    }
+
+    fn finish(mut self) -> (Buffer, Buffer) {
+        self.data.truncate(self.size);
+        (Buffer::from_vec(self.ends), Buffer::from_vec(self.data))
+    }
+}

@@ -1,0 +1,186 @@
+//! Conditions that rows are held to before anything of them is decoded.
+//!
+//! A comparison of one column with one value needs a few bytes of the row where it
+//! stands. Rows that fail cost nothing else; those that pass are decoded. What a
+//! condition cannot say is the caller's business, on the batch.
+
+use std::cmp::Ordering;
+
+use folio_types::key::{self, KeyColumn};
+use folio_types::{ColumnType, Value, ValueRef};
+
+use crate::catalog::Table;
+use crate::error::{Error, Result};
+use crate::row::{Place, decode_segment, fixed_value, is_null, mismatch, variable};
+
+/// How a column compares with a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// It is the value.
+    Equal,
+    /// It is another.
+    NotEqual,
+    /// It comes before.
+    Less,
+    /// It comes before, or is the value.
+    LessOrEqual,
+    /// It comes behind.
+    Greater,
+    /// It comes behind, or is the value.
+    GreaterOrEqual,
+}
+
+/// A condition on one column. Null fulfils none. Values are in the order of keys:
+/// text by its bytes, NaN behind all other numbers and equal to itself.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Condition<'v> {
+    /// The column.
+    pub column: usize,
+    /// How it compares
+    pub comparison: Comparison,
+    /// with this value, of the column's type and not null.
+    pub value: ValueRef<'v>,
+}
+
+impl Comparison {
+    #[inline]
+    fn holds(self, ordering: Ordering) -> bool {
+        match self {
+            Self::Equal => ordering.is_eq(),
+            Self::NotEqual => ordering.is_ne(),
+            Self::Less => ordering.is_lt(),
+            Self::LessOrEqual => ordering.is_le(),
+            Self::Greater => ordering.is_gt(),
+            Self::GreaterOrEqual => ordering.is_ge(),
+        }
+    }
+}
+
+/// A condition made ready for the rows of a table.
+#[derive(Debug, Clone)]
+pub(super) struct RowTest {
+    column: KeyColumn,
+    place: Place,
+    comparison: Comparison,
+    value: Value,
+    /// Bytes of a text to be equal to; else the value in the encoding that sorts.
+    bytes: Vec<u8>,
+    is_text: bool,
+}
+
+impl RowTest {
+    /// # Errors
+    /// [`Error::InvalidInput`] for columns that do not exist or have no order,
+    /// [`Error::TypeMismatch`].
+    pub(super) fn new(table: &Table, condition: &Condition<'_>) -> Result<Self> {
+        let Condition { column: index, comparison, value } = *condition;
+        let column =
+            table.schema.columns.get(index).filter(|column| column.column_type.is_ordered());
+        let Some(column) = column else {
+            let what =
+                format!("table {:?} has no column {index} that can be compared", table.schema.name);
+            return Err(Error::InvalidInput { what });
+        };
+        if value.is_null() || !column.column_type.accepts(value) {
+            return Err(mismatch(&column.name, &column.column_type, value));
+        }
+        let is_text = matches!(column.column_type, ColumnType::Text | ColumnType::Binary);
+        let column = KeyColumn {
+            column_type: column.column_type.clone(),
+            nullable: false,
+            descending: false,
+        };
+        let mut bytes = Vec::new();
+        match value {
+            ValueRef::Text(text) => bytes.extend_from_slice(text.as_bytes()),
+            ValueRef::Bytes(value) => bytes.extend_from_slice(value),
+            value => key::encode(&column, value, &mut bytes),
+        }
+        let place = table.layout.places[index];
+        Ok(Self { column, place, comparison, value: value.to_value(), bytes, is_text })
+    }
+
+    /// Whether a row fulfils the condition; `None` when it is no row.
+    #[inline]
+    pub(super) fn holds(&self, table: &Table, key: &[u8], value: &[u8]) -> Option<bool> {
+        let layout = &table.layout;
+        match self.place {
+            Place::Variable { index, null_bit } if self.is_text => {
+                if value.len() < layout.fixed_end {
+                    return None;
+                }
+                if is_null(value, null_bit) {
+                    return Some(false);
+                }
+                let found = variable(layout, value, index)?;
+                Some(match self.comparison {
+                    Comparison::Equal => found == self.bytes,
+                    comparison => comparison.holds(found.cmp(&self.bytes)),
+                })
+            }
+            Place::Fixed { offset, size, null_bit } => {
+                let found = value.get(offset..offset + size)?;
+                if is_null(value, null_bit) {
+                    return Some(false);
+                }
+                self.compare_fixed(found)
+            }
+            Place::Key(position) => {
+                let found = decode_segment(&layout.key, position, key)?;
+                self.compare_encoded(found.as_ref())
+            }
+            Place::Variable { .. } => None,
+        }
+    }
+
+    #[inline]
+    fn compare_fixed(&self, found: &[u8]) -> Option<bool> {
+        let number = match (&self.value, found.len()) {
+            (Value::Integer(_) | Value::Time(_) | Value::Timestamp(_), 8) => {
+                i64::from_le_bytes(found.try_into().ok()?)
+            }
+            (Value::Integer(_) | Value::Date(_), 4) => {
+                i32::from_le_bytes(found.try_into().ok()?).into()
+            }
+            _ => {
+                let value = fixed_value(&self.column.column_type, found)?;
+                return self.compare_encoded(value.as_ref());
+            }
+        };
+        let wanted = match self.value {
+            Value::Integer(value) | Value::Time(value) | Value::Timestamp(value) => value,
+            Value::Date(value) => value.into(),
+            _ => return None,
+        };
+        Some(self.comparison.holds(number.cmp(&wanted)))
+    }
+
+    fn compare_encoded(&self, found: ValueRef<'_>) -> Option<bool> {
+        let ordering = match found {
+            ValueRef::Text(text) => text.as_bytes().cmp(&self.bytes),
+            ValueRef::Bytes(bytes) => bytes.cmp(&self.bytes),
+            found => {
+                let mut bytes = Vec::with_capacity(16);
+                key::encode(&self.column, found, &mut bytes);
+                bytes.cmp(&self.bytes)
+            }
+        };
+        Some(self.comparison.holds(ordering))
+    }
+}
+
+/// Whether a row fulfils all conditions.
+///
+/// # Errors
+/// [`Error::CorruptedPage`] for what is no row.
+#[inline]
+pub(super) fn all_hold(tests: &[RowTest], table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
+    for test in tests {
+        match test.holds(table, key, value) {
+            Some(true) => {}
+            Some(false) => return Ok(false),
+            None => return Err(table.misfit(0)),
+        }
+    }
+    Ok(true)
+}
