@@ -5,8 +5,6 @@
 const PLATFORMS = [
   'linux-x64-gnu',
   'linux-arm64-gnu',
-  'linux-x64-musl',
-  'linux-arm64-musl',
   'darwin-x64',
   'darwin-arm64',
   'win32-x64-msvc',
