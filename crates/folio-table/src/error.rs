@@ -76,8 +76,12 @@ pub enum Error {
         page: PageId,
     },
 
-    /// A sync failed earlier: what of it reached the disk cannot be known.
-    #[error("a sync of {file} failed earlier; writes are refused until the database is reopened")]
+    /// A sync failed earlier, or a write that could not be taken back: what of it
+    /// reached the disk cannot be known.
+    #[error(
+        "an earlier failure leaves open what {file} has on the disk; \
+         writes are refused until the database is reopened"
+    )]
     Poisoned {
         /// The file.
         file: String,

@@ -1,15 +1,15 @@
 //! Which frame serves the next miss: a free one, one of the scan's, or the
 //! policy's victim.
 //!
-//! A scan of a table greater than the pool would flush everything else. So once
-//! no frame is free, blocks loaded for scans go round in a few frames of their
-//! own, which the policy does not see. A block that others use meanwhile moves
-//! over to the policy.
+//! A scan of a table greater than the pool would flush everything else. So blocks
+//! loaded for scans stand in a queue of their own, which the policy does not see.
+//! It grows into free frames; once there are none, scans go round in it, and other
+//! misses take from it until few of its frames are left. A block that others use
+//! meanwhile moves over to the policy.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::eviction::{Eviction, Policy};
+use super::eviction::{Eviction, Policy, Queue};
 use super::frame::{FrameId, Frames, Owned};
 use super::pool::Access;
 use crate::ids::BlockId;
@@ -20,8 +20,9 @@ pub(super) struct Replacement {
     /// Frames without a block, each left owned.
     free: Vec<FrameId>,
     policy: Box<dyn Eviction>,
-    /// Frames of scans, oldest first.
-    scanned: VecDeque<FrameId>,
+    /// Frames of scans.
+    scanned: Queue,
+    /// How many of them other misses leave alone.
     scanned_max: usize,
 }
 
@@ -30,7 +31,7 @@ impl Replacement {
         Self {
             free: (0..frame_count as FrameId).rev().collect(),
             policy: policy.build(frame_count),
-            scanned: VecDeque::new(),
+            scanned: Queue::new(frame_count),
             scanned_max: (frame_count / 8).max(1),
         }
     }
@@ -45,8 +46,8 @@ impl Replacement {
         if let Some(frame) = self.free.pop() {
             return Some(frames.owned(frame));
         }
-        let scan_is_full = self.scanned.len() >= self.scanned_max;
-        if access == Access::Scan && scan_is_full {
+        let kept = self.scanned_max - usize::from(access == Access::Scan);
+        if self.scanned.len() > kept {
             return self.scan_victim(frames, time).or_else(|| self.policy.victim(frames));
         }
         self.policy.victim(frames).or_else(|| self.scan_victim(frames, time))
@@ -54,9 +55,10 @@ impl Replacement {
 
     fn scan_victim<'f>(&mut self, frames: &'f Frames, time: &AtomicU64) -> Option<Owned<'f>> {
         for _ in 0..self.scanned.len() {
-            let frame = self.scanned.pop_front()?;
+            let frame = self.scanned.tail()?;
+            self.scanned.remove(frame);
             let Some(owned) = frames.own(frame) else {
-                self.scanned.push_back(frame);
+                self.scanned.push_head(frame);
                 continue;
             };
             // Marked while it was here: somebody else wants it.
@@ -79,9 +81,9 @@ impl Replacement {
         access: Access,
         time: &AtomicU64,
     ) {
-        if access == Access::Scan && self.free.is_empty() {
+        if access == Access::Scan {
             frames.mark(frame).store(0, Ordering::Relaxed);
-            self.scanned.push_back(frame);
+            self.scanned.push_head(frame);
         } else {
             self.policy.insert(frames, frame, block, time);
         }
@@ -90,9 +92,8 @@ impl Replacement {
     /// The frame's block was dropped.
     pub(super) fn remove(&mut self, owned: Owned<'_>) {
         let frame = owned.frame();
-        match self.scanned.iter().position(|&other| other == frame) {
-            Some(position) => drop(self.scanned.remove(position)),
-            None => self.policy.remove(frame),
+        if !self.scanned.remove(frame) {
+            self.policy.remove(frame);
         }
         self.give_back(owned);
     }

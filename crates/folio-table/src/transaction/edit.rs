@@ -247,20 +247,28 @@ impl<'s> Editor<'s, '_> {
         if !list.is_some() {
             return Ok(None);
         }
-        let mut guard = self.pin_mut(list)?;
-        let free = match (PageKind::of(&guard), free_list::pop(&mut guard)) {
-            (Some(PageKind::FreeList), Some(free)) => free,
-            (Some(PageKind::FreeList), None) => {
-                self.edit.state.free_list = page::link(&guard);
-                list
-            }
-            _ => return Err(Error::page(list, "it should be a page of the free list")),
-        };
+        let mut guard = self.list_page(list)?;
+        let free = free_list::pop(&mut guard).unwrap_or_else(|| {
+            self.edit.state.free_list = page::link(&guard);
+            list
+        });
         if !free.is_some() || free.0 > self.edit.state.page_count {
             return Err(Error::page(list, format!("it lists page {free}, which does not exist")));
         }
         self.edit.state.free_count = self.edit.state.free_count.saturating_sub(1);
         Ok(Some(free))
+    }
+
+    /// A page of the free list, to change.
+    fn list_page(&mut self, list: PageId) -> Result<PageGuardMut<'s>> {
+        if list.0 > self.edit.state.page_count {
+            return Err(Error::page(list, "the free list leads to it, but it does not exist"));
+        }
+        let guard = self.pin_mut(list)?;
+        if PageKind::of(&guard) != Some(PageKind::FreeList) {
+            return Err(Error::page(list, "it should be a page of the free list"));
+        }
+        Ok(guard)
     }
 
     /// Gives a page to the free list.
@@ -269,7 +277,7 @@ impl<'s> Editor<'s, '_> {
         self.edit.state.free_count += 1;
         self.forget(page);
         let list = self.edit.state.free_list;
-        if list.is_some() && free_list::push(&mut self.pin_mut(list)?, page) {
+        if list.is_some() && free_list::push(&mut self.list_page(list)?, page) {
             return Ok(());
         }
         free_list::start(&mut self.replace(page)?, page, list);

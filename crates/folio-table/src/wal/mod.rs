@@ -120,9 +120,24 @@ impl Wal {
         if end > generation.size && !is_large {
             generation.size = self.grow(generation.size, end)?;
         }
-        self.file.write_at(batch.bytes(), offset).map_err(Error::io("write", &self.name))?;
+        self.file.write_at(batch.bytes(), offset).map_err(|error| {
+            self.take_back(offset);
+            Error::io("write", &self.name)(error)
+        })?;
         generation.size = generation.size.max(end);
         Ok(())
+    }
+
+    /// Makes sure that nothing of a refused batch counts, should all of it have
+    /// arrived. If that fails too, what there is will be known after reopening.
+    fn take_back(&self, offset: u64) {
+        let taken_back = self.file.stat().and_then(|stat| {
+            let arrived = stat.size.saturating_sub(offset).min(RECORD_HEADER_SIZE as u64);
+            self.file.write_at(&[0; RECORD_HEADER_SIZE][..arrived as usize], offset)
+        });
+        if taken_back.is_err() {
+            self.poison();
+        }
     }
 
     /// Makes sure of a header that was found: its maker may have died before its
@@ -219,7 +234,7 @@ impl Wal {
             match result {
                 Ok(()) => state.durable = state.durable.max(written),
                 Err(error) => {
-                    state.is_poisoned = true;
+                    state.is_poisoned = !self.switches.forgive_failed_sync();
                     return Err(error);
                 }
             }
@@ -235,13 +250,13 @@ impl Wal {
 
     /// Refuses every write from now on: what is on the device is not known.
     pub(crate) fn poison(&self) {
-        self.durability().is_poisoned = true;
+        self.durability().is_poisoned = !self.switches.forgive_failed_sync();
     }
 
     /// # Errors
     /// [`Error::Poisoned`] after a failed sync.
     pub(crate) fn refuse_if_poisoned(&self) -> Result<()> {
-        if self.durability().is_poisoned && !self.switches.forgive_failed_sync() {
+        if self.durability().is_poisoned {
             return Err(Error::Poisoned { file: self.name.clone() });
         }
         Ok(())

@@ -21,6 +21,7 @@ use crate::buffer::frame::{FrameId, Frames, Owned};
 use crate::ids::BlockId;
 use clock::Clock;
 use lru::Lru;
+pub(super) use queue::Queue;
 use s3_fifo::S3Fifo;
 use sieve::Sieve;
 

@@ -6,7 +6,7 @@ const NONE: FrameId = FrameId::MAX;
 
 /// A frame is in at most one place of one queue.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(in crate::buffer) struct Queue {
     /// Towards the head, where frames enter.
     newer: Vec<FrameId>,
     /// Towards the tail, the oldest.
@@ -18,7 +18,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    pub(super) fn new(frame_count: usize) -> Self {
+    pub(in crate::buffer) fn new(frame_count: usize) -> Self {
         Self {
             newer: vec![NONE; frame_count],
             older: vec![NONE; frame_count],
@@ -29,20 +29,20 @@ impl Queue {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::buffer) fn len(&self) -> usize {
         self.len
     }
 
-    pub(super) fn tail(&self) -> Option<FrameId> {
+    pub(in crate::buffer) fn tail(&self) -> Option<FrameId> {
         some(self.tail)
     }
 
     /// The frame that came next after this one.
-    pub(super) fn newer(&self, frame: FrameId) -> Option<FrameId> {
+    pub(in crate::buffer) fn newer(&self, frame: FrameId) -> Option<FrameId> {
         some(self.newer[frame as usize])
     }
 
-    pub(super) fn push_head(&mut self, frame: FrameId) {
+    pub(in crate::buffer) fn push_head(&mut self, frame: FrameId) {
         assert!(!self.is_in[frame as usize], "a frame enters a queue once");
         self.newer[frame as usize] = NONE;
         self.older[frame as usize] = self.head;
@@ -56,7 +56,7 @@ impl Queue {
     }
 
     /// Takes a frame out; `false` when it is not in here.
-    pub(super) fn remove(&mut self, frame: FrameId) -> bool {
+    pub(in crate::buffer) fn remove(&mut self, frame: FrameId) -> bool {
         if !self.is_in[frame as usize] {
             return false;
         }
