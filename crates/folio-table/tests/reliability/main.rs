@@ -12,7 +12,12 @@
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
 mod crash;
+mod damage;
+mod failure;
+mod files;
 mod model;
+#[cfg(feature = "planted-bugs")]
+mod planted;
 mod random;
 mod regressions;
 mod store;
