@@ -30,8 +30,8 @@ pub(crate) struct Subject {
 
 impl Subject {
     /// Checkpoints only by hand; commits synced one by one.
-    pub(crate) fn new(seed: u64, options: Options) -> Self {
-        let options = Options { checkpoint_size: 1 << 30, ..options };
+    pub(crate) fn new(seed: u64, options: &Options) -> Self {
+        let options = Options { checkpoint_size: 1 << 30, ..options.clone() };
         let disk = new_disk(seed);
         let mut random = Random::new(seed);
         let mut tables = Tables::new();
@@ -167,7 +167,7 @@ fn positions(count: usize, sample: usize, random: &mut Random) -> Vec<usize> {
 
 fn for_subjects(count: u64, run: impl Fn(&Subject, &mut Random) -> Result<u64, String> + Sync) {
     let total = run_seeds(seeds(count), |seed| {
-        run(&Subject::new(seed, small_options()), &mut Random::new(!seed))
+        run(&Subject::new(seed, &small_options()), &mut Random::new(!seed))
     })
     .unwrap_or_else(|text| panic!("{text}"));
     println!("{total} damaged stores");
@@ -240,7 +240,7 @@ fn pages_in_the_wrong_place_are_noticed() {
 #[test]
 fn files_that_are_gone_empty_or_exchanged_are_refused() {
     for_subjects(6, |subject, _| {
-        let other = Subject::new(1000, small_options());
+        let other = Subject::new(1000, &small_options());
         let disk = |damage: &dyn Fn(&mut Files)| {
             let mut files = subject.files.clone();
             damage(&mut files);

@@ -33,7 +33,7 @@ fn run_suite(bug: PlantedBug, seed: u64) -> Result<u64, String> {
             fail_calls(seed, &options, Operation::Sync, 0, 1)
         }
         PlantedBug::SkipPageChecksum | PlantedBug::CutSilently => {
-            let subject = Subject::new(seed, Options { planted, ..small_options() });
+            let subject = Subject::new(seed, &Options { planted, ..small_options() });
             flip(&subject, bug, &mut Random::new(seed))
         }
         PlantedBug::IgnoreRunningChecksum => {
