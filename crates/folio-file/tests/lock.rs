@@ -20,7 +20,7 @@ use folio_file::{
 
 const PATH: &str = "FOLIO_TEST_LOCK";
 const NO_WAIT: Duration = Duration::ZERO;
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(300);
 
 fn disk_lock(path: &Path) -> Arc<WriterLock> {
     Arc::new(WriterLock::new(Arc::new(DiskFileSystem), path.into()))

@@ -1,6 +1,6 @@
 //! Amazon Ion 1.0, text and binary.
 //!
-//! [`Reader`] yields the values of a stream as trees; [`write`] turns trees back into text, binary
+//! [`Reader`] yields the values of a stream as trees; [`mod@write`] turns trees back into text, binary
 //! or JSON; [`shred`] is the fast way from a file to columns and never builds a tree. Nothing here
 //! knows of databases.
 //!

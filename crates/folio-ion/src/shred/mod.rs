@@ -5,9 +5,9 @@
 //! nobody asked for are stepped over. Nothing is allocated per row.
 //!
 //! Files repeat themselves, so a struct remembers the order in which its fields came
-//! ([`order::FieldOrder`]) and looks there first. Whatever the direct readers do not expect
+//! (`order::FieldOrder`) and looks there first. Whatever the direct readers do not expect
 //! (annotations, typed nulls, exotic spellings, a value of another type) is read as a tree and
-//! converted in [`element`], the one place that knows all conversions; so the direct readers may
+//! converted in `element`, the one place that knows all conversions; so the direct readers may
 //! give up early, and must agree with it where they do not.
 //!
 //! The columns are laid out so that a consumer copies them whole: integers at their native size,
