@@ -45,6 +45,7 @@ pub(crate) enum Command {
     Stats(command::stats::Arguments),
     Import(command::import::Arguments),
     Export(command::export::Arguments),
+    Ion(command::ion::Arguments),
     Validate(command::validate::Arguments),
     Reindex(command::reindex::Arguments),
     Compact(command::compact::Arguments),

@@ -42,6 +42,7 @@ fn run(command: Command, console: &Console) -> Result<ExitCode, Failure> {
         Command::Stats(arguments) => command::stats::run(&arguments, console),
         Command::Import(arguments) => command::import::run(&arguments, console),
         Command::Export(arguments) => command::export::run(&arguments, console),
+        Command::Ion(arguments) => command::ion::run(&arguments, console),
         Command::Validate(arguments) => command::validate::run(&arguments, console),
         Command::Reindex(arguments) => command::reindex::run(&arguments, console),
         Command::Compact(arguments) => command::compact::run(&arguments, console),

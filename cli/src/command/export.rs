@@ -51,6 +51,10 @@ enum FormatName {
     Json,
     /// Comma-separated values
     Csv,
+    /// Amazon Ion text, a struct per line
+    Ion,
+    /// Binary Amazon Ion
+    IonBinary,
     /// A directory in the layout of ZDS, compacted
     Zds,
 }
@@ -59,6 +63,7 @@ const EXAMPLES: &str = "\
 Examples:
   $ folio export ./data -c train --format jsonl -o train.jsonl
   $ folio export ./data -c train -o train.csv
+  $ folio export ./data -c train -o train.ion
   $ folio export ./data -c users --format csv --fields name,address.city -o users.csv
   $ folio export ./data -c users --format zds -o ./users
   $ folio export ./data -c train | gzip > train.jsonl.gz";
@@ -69,6 +74,8 @@ impl Arguments {
         self.format.unwrap_or(match extension {
             Some("csv") => FormatName::Csv,
             Some("json") => FormatName::Json,
+            Some("ion") => FormatName::Ion,
+            Some("10n") => FormatName::IonBinary,
             _ => FormatName::Jsonl,
         })
     }
@@ -80,6 +87,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             FormatName::Jsonl => Format::JsonLines,
             FormatName::Json => Format::Json,
             FormatName::Csv => Format::Csv,
+            FormatName::Ion => Format::Ion,
+            FormatName::IonBinary => Format::IonBinary,
             FormatName::Zds => Format::Zds,
         },
         fields: arguments.fields.clone(),

@@ -21,8 +21,8 @@ const REJECTED_SHOWN: usize = 10;
 
 /// Store the documents of files, or of standard input
 ///
-/// Reads JSON Lines, a JSON array, or CSV under a header, plain or compressed
-/// with gzip or zstd; the format is told by the name and the first bytes.
+/// Reads JSON Lines, a JSON array, CSV under a header, or Amazon Ion, plain or
+/// compressed with gzip or zstd; the format is told by the name and the first bytes.
 ///
 /// Documents are committed in batches. An import that was interrupted goes on
 /// where it stood when the same command is run again.
@@ -32,6 +32,8 @@ const REJECTED_SHOWN: usize = 10;
 ///
 /// In CSV, numbers, true and false become such, unless another cell of the
 /// column is text (so 01234 keeps its zero); an empty cell is null.
+///
+/// Of Ion, numbers keep their digits; timestamps, symbols and blobs become text.
 ///
 /// Records that cannot be documents are reported with file and line, and make
 /// the exit code 1 unless --rejected keeps them in a file.
@@ -108,6 +110,8 @@ enum FormatName {
     Json,
     /// Comma-separated values
     Csv,
+    /// Amazon Ion, text or binary
+    Ion,
 }
 
 const EXAMPLES: &str = "\
@@ -157,7 +161,7 @@ fn import_file(
 }
 
 /// A regular file can be resumed; pipes and standard input are read as they come.
-fn open_source(file: &Path) -> Result<Source, Failure> {
+pub(super) fn open_source(file: &Path) -> Result<Source, Failure> {
     if file == Path::new("-") {
         return Ok(Source::reader("standard input", io::stdin()));
     }
@@ -178,6 +182,7 @@ fn options(arguments: &Arguments) -> ImportOptions {
             FormatName::Jsonl => Format::JsonLines,
             FormatName::Json => Format::Json,
             FormatName::Csv => Format::Csv,
+            FormatName::Ion => Format::Ion,
         }),
         id_field: arguments.id_field.clone(),
         generate_ids: arguments.generate_ids,

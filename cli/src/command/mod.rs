@@ -8,6 +8,7 @@ pub(crate) mod export;
 pub(crate) mod get;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod ion;
 pub(crate) mod list;
 pub(crate) mod pack;
 pub(crate) mod patch;

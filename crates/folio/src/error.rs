@@ -96,6 +96,17 @@ pub enum Error {
         reason: String,
     },
 
+    /// A file is not Ion from some place on.
+    #[error("{source_name}: value {value}: {reason}")]
+    Ion {
+        /// The file, or `standard input`.
+        source_name: String,
+        /// The number of the top-level value, from 1.
+        value: u64,
+        /// What is wrong, and at which byte.
+        reason: String,
+    },
+
     /// Not one record of many could be taken.
     #[error(
         "the first {count} records were all rejected and nothing was imported; the first of them: {first}"
@@ -168,7 +179,7 @@ impl Error {
             Self::Closed { .. } => ErrorCode::Closed,
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,
             Self::Name(_) | Self::NotADatabase { .. } | Self::Invalid(_) => ErrorCode::InvalidInput,
-            Self::Source { .. } | Self::AllRejected { .. } => ErrorCode::Syntax,
+            Self::Source { .. } | Self::Ion { .. } | Self::AllRejected { .. } => ErrorCode::Syntax,
             Self::InBatch { cause, .. } | Self::Interrupted { cause, .. } => cause.code(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 ErrorCode::NotFound

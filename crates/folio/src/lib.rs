@@ -32,7 +32,7 @@
 //!
 //! [`Database`] is a directory (or a `.zds` archive of one), [`Collection`] a
 //! folder of documents in it. [`import`] and [`export`] bring documents in and
-//! out as JSON Lines, JSON and CSV; [`backup`] copies a database while writers
+//! out as JSON Lines, JSON, CSV and Amazon Ion, which [`ion`] also looks at without a database; [`backup`] copies a database while writers
 //! go on; [`json`] looks into documents without parsing their numbers. Every
 //! error has a stable [`Error::code`].
 //!
@@ -73,6 +73,7 @@ mod error;
 pub mod export;
 mod handle;
 pub mod import;
+pub mod ion;
 pub mod json;
 mod location;
 mod near;

@@ -74,6 +74,20 @@ impl Block {
         element.map_err(|error| error.shifted(self.offset))
     }
 
+    /// Where the value at or after byte `at` starts: behind white space, comments and a comma.
+    ///
+    /// # Errors
+    ///
+    /// A comment that does not end.
+    pub fn seek(&self, at: usize) -> Result<usize> {
+        if self.encoding == Encoding::Binary {
+            return Ok(at);
+        }
+        let mut cursor = crate::text::Cursor::new(&self.bytes, at, true);
+        let sought = text::seek(&mut cursor, self.in_list);
+        sought.map(|_| cursor.at).map_err(|error| error.shifted(self.offset))
+    }
+
     /// Where the value after the one at byte `at` starts.
     ///
     /// # Errors

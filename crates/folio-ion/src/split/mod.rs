@@ -99,6 +99,16 @@ impl<R: Read> Splitter<R> {
         }
     }
 
+    /// The source.
+    pub fn get_ref(&self) -> &R {
+        &self.source
+    }
+
+    /// The source, from which nothing must be read here.
+    pub fn get_mut(&mut self) -> &mut R {
+        &mut self.source
+    }
+
     /// Bytes of the stream in the blocks handed out.
     pub fn offset(&self) -> u64 {
         self.base

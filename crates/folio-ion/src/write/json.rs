@@ -21,6 +21,11 @@ impl JsonWriter {
         JsonWriter::default()
     }
 
+    /// What was written since the last [`JsonWriter::take_text`].
+    pub fn bytes(&self) -> &[u8] {
+        &self.out
+    }
+
     /// What was written since the last call.
     pub fn take_text(&mut self) -> String {
         String::from_utf8(std::mem::take(&mut self.out)).expect("a json writer writes utf-8")

@@ -1,4 +1,4 @@
-//! Documents to files: JSON Lines, a JSON array, CSV, or a compacted ZDS tree.
+//! Documents to files: JSON Lines, a JSON array, CSV, Amazon Ion, or a compacted ZDS tree.
 //!
 //! Documents stream from the scan to the output, so memory does not grow with
 //! the collection. Text is passed on, not parsed and written anew: key order
@@ -7,6 +7,7 @@
 
 mod columns;
 mod csv;
+mod ion;
 mod tree;
 mod write;
 
@@ -31,6 +32,10 @@ pub enum Format {
     Json,
     /// A header and a row per document (RFC 4180, with line feeds); see [`Columns`].
     Csv,
+    /// Amazon Ion text, one struct per line.
+    Ion,
+    /// Binary Amazon Ion.
+    IonBinary,
     /// A directory that holds the collection in the layout of ZDS, compacted.
     Zds,
 }

@@ -8,6 +8,7 @@ use folio_document::Progress;
 
 use super::columns::{Columns, tell};
 use super::csv::{push_csv_row, push_name};
+use super::ion::IonLines;
 use super::{ExportOptions, ExportReport, Format};
 use crate::collection::Collection;
 use crate::error::{Error, Result};
@@ -33,6 +34,7 @@ pub fn write(
         Format::JsonLines => write_lines(collection, &mut output, options, progress)?,
         Format::Json => write_array(collection, &mut output, options, progress)?,
         Format::Csv => write_csv(collection, &mut output, options, progress)?,
+        Format::Ion | Format::IonBinary => write_ion(collection, &mut output, options, progress)?,
         Format::Zds => {
             let text = "the zds format is a directory; name one to export to";
             return Err(Error::Invalid(text.to_owned()));
@@ -96,6 +98,33 @@ fn write_array(
         }
     }
     output.buffer.extend_from_slice(if count == 0 { b"[]\n" } else { b"\n]\n" });
+    Ok(count)
+}
+
+fn write_ion(
+    collection: &Collection,
+    output: &mut Output<'_>,
+    options: &ExportOptions,
+    progress: Progress<'_>,
+) -> Result<u64> {
+    let mut documents = collection.scan(options.scan(true))?;
+    let mut lines = IonLines::new(options.format == Format::IonBinary);
+    let mut count = 0;
+    while let Some(line) = documents.next_line()? {
+        lines.push(line)?;
+        count += 1;
+        if lines.size() >= BUFFER_SIZE {
+            output.buffer.append(&mut lines.take());
+            output.flush()?;
+            let (done, total) = documents.progress();
+            tell(progress, done, total)?;
+        }
+    }
+    output.buffer.append(&mut lines.take());
+    // The writer separates lines; the last one gets a line feed too.
+    if options.format == Format::Ion && count > 0 {
+        output.buffer.push(b'\n');
+    }
     Ok(count)
 }
 

@@ -25,7 +25,7 @@ type Reader = Box<dyn Read + Send>;
 ///
 /// # Errors
 /// What the reader says.
-pub(super) fn decompress(mut reader: Reader) -> io::Result<Reader> {
+pub(crate) fn decompress(mut reader: Reader) -> io::Result<Reader> {
     let mut head = Vec::new();
     (&mut reader).take(4).read_to_end(&mut head)?;
     let is_gzip = head.starts_with(GZIP_MAGIC);

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::input::Input;
 use super::options::Format;
 use crate::error::Result;
+use folio_ion::VERSION_MARKER as ION_MARKER;
 
 /// Extensions that say how a file is packed, not what is in it.
 const COMPRESSED: [&str; 4] = ["gz", "gzip", "zst", "zstd"];
@@ -18,13 +19,16 @@ pub(super) fn guess_format(input: &Input) -> Result<Format> {
     let first = head.trim_ascii_start().first().copied();
     match (extension(input.name()).as_str(), first) {
         ("csv" | "tsv", _) => Ok(Format::Csv),
+        ("ion" | "10n", _) => Ok(Format::Ion),
+        _ if head.starts_with(&ION_MARKER) => Ok(Format::Ion),
         (_, Some(b'[')) => Ok(Format::Json),
         ("jsonl" | "ndjson", _) | (_, None) => Ok(Format::JsonLines),
         (_, Some(b'{')) if first_line_is_whole(head) => Ok(Format::JsonLines),
         (_, Some(b'{')) => Ok(Format::Json),
         _ if looks_like_csv(head) => Ok(Format::Csv),
-        _ => Err(input
-            .fault("it is neither JSON Lines, JSON nor CSV; name the format if it is one of them")),
+        _ => Err(input.fault(
+            "it is neither JSON Lines, JSON, CSV nor Ion; name the format if it is one of them",
+        )),
     }
 }
 
@@ -72,6 +76,8 @@ mod tests {
             ("a.csv", &b"a"[..], Format::Csv),
             ("A.TSV.gz", b"a", Format::Csv),
             ("a.jsonl", b"x", Format::JsonLines),
+            ("a.ion.gz", b"{a: 1}", Format::Ion),
+            ("-", b"\xe0\x01\x00\xea", Format::Ion),
             ("a.jsonl", b"\n [{}]", Format::Json),
             ("a.json", b"{\"a\":1}\n{\"a\":2}\n", Format::JsonLines),
             ("a.json", b"{\"a\":\"{\"}\n{\"a\":2}\n", Format::JsonLines),

@@ -1,7 +1,7 @@
-//! Documents from files: JSON Lines, JSON, CSV, plain or compressed.
+//! Documents from files: JSON Lines, JSON, CSV, Amazon Ion, plain or compressed.
 //!
 //! ```text
-//! Source ── decompress ── Input ── lines | values | csv ── identity ── Batch ── commit
+//! Source ── decompress ── Input ── lines | values | csv | ion ── identity ── Batch ── commit
 //!  bytes    gzip, zstd    buffer   one record at a time     its id     bounded   + position
 //! ```
 //!
@@ -27,6 +27,7 @@ mod format;
 mod identity;
 mod infer;
 mod input;
+mod ion;
 mod lines;
 mod options;
 mod records;
@@ -36,6 +37,7 @@ mod run;
 mod source;
 mod values;
 
+pub(crate) use decompress::decompress;
 pub use identity::derived_id;
 pub(crate) use identity::identify_document;
 pub(crate) use infer::is_bare_value;

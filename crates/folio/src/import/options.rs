@@ -11,6 +11,8 @@ pub enum Format {
     Json,
     /// Rows of fields (RFC 4180) under a header.
     Csv,
+    /// Amazon Ion 1.0, text or binary: structs one after another, or one list of them.
+    Ion,
 }
 
 /// What happens to a record whose id has a document already.

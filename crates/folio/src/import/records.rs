@@ -3,6 +3,7 @@
 use super::csv::Csv;
 use super::format::guess_format;
 use super::input::Input;
+use super::ion::IonValues;
 use super::lines::Lines;
 use super::options::{Format, ImportOptions};
 use super::source::Source;
@@ -14,7 +15,7 @@ use crate::error::Result;
 pub(super) struct Record<'a> {
     /// The record as it stands in the source.
     pub(super) raw: &'a [u8],
-    /// The line it starts on, from 1.
+    /// The line it starts on, from 1; its number where there are no lines.
     pub(super) line: u64,
     /// JSON text on one line, not validated, or why there is none.
     pub(super) json: std::result::Result<&'a [u8], String>,
@@ -25,6 +26,7 @@ pub(super) enum Records {
     Lines(Lines),
     Values(Values),
     Csv(Csv),
+    Ion(Box<IonValues>),
 }
 
 impl Records {
@@ -42,6 +44,7 @@ impl Records {
             Format::JsonLines => Self::Lines(Lines::new(input)),
             Format::Json => Self::Values(Values::new(input)?),
             Format::Csv => Self::Csv(Csv::new(input, options)?),
+            Format::Ion => Self::Ion(Box::new(IonValues::new(input))),
         })
     }
 
@@ -55,16 +58,18 @@ impl Records {
             Self::Lines(lines) => lines.next(),
             Self::Values(values) => values.next(),
             Self::Csv(csv) => csv.next(),
+            Self::Ion(values) => values.next(),
         }
     }
 
-    /// Where the next record begins, in decompressed bytes.
+    /// Where the next record begins: in decompressed bytes, for Ion in records.
     #[inline]
     pub(super) fn position(&self) -> u64 {
         match self {
             Self::Lines(lines) => lines.position(),
             Self::Values(values) => values.position(),
             Self::Csv(csv) => csv.position(),
+            Self::Ion(values) => values.position(),
         }
     }
 
@@ -77,6 +82,7 @@ impl Records {
             Self::Lines(lines) => lines.input.skip_to(position),
             Self::Values(values) => values.resume_at(position),
             Self::Csv(csv) => csv.input.skip_to(position),
+            Self::Ion(values) => values.resume_at(position),
         }
     }
 
@@ -85,6 +91,7 @@ impl Records {
             Self::Lines(lines) => &lines.input,
             Self::Values(values) => &values.input,
             Self::Csv(csv) => &csv.input,
+            Self::Ion(values) => values.input(),
         }
     }
 }

@@ -1,0 +1,138 @@
+//! `folio ion`: Amazon Ion files, without a database.
+
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use folio::ion::{Form, check, convert};
+
+use super::import::open_source;
+use crate::console::Console;
+use crate::failure::{EXIT_DAMAGE, Failure};
+use crate::output::raw_stdout;
+use crate::words::plural;
+
+/// Look at Amazon Ion files, check them, turn them into JSON and back
+///
+/// Reads text and binary, plain or compressed with gzip or zstd; "-" is standard input.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Print the values as Ion text, one per line
+    Cat {
+        file: PathBuf,
+        /// Indent
+        #[arg(long)]
+        pretty: bool,
+    },
+    /// Print the values as JSON Lines
+    ///
+    /// Numbers keep their digits. Symbols, timestamps and blobs (base64) become
+    /// text, "nan" and infinities null; annotations are left out.
+    ToJson { file: PathBuf },
+    /// Write JSON as Ion
+    ///
+    /// Integers become int, numbers with a point decimal, with an exponent float.
+    FromJson {
+        file: PathBuf,
+        /// Write binary Ion
+        #[arg(long)]
+        binary: bool,
+        /// The file to write; without it, standard output
+        #[arg(short, long, value_name = "PATH")]
+        output: Option<PathBuf>,
+    },
+    /// Read every value, and say where a file stops being Ion
+    ///
+    /// The exit code is 3 when one does.
+    Check {
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ folio ion from-json flights.json --binary -o flights.10n
+  $ folio ion cat flights.10n
+  $ folio ion cat --pretty flights.10n
+  $ folio ion to-json flights.10n > flights.jsonl
+  $ folio ion check flights.10n flights.jsonl
+  $ folio export ./data -c users -f ion | folio ion cat --pretty -";
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    match &arguments.action {
+        Action::Cat { file, pretty } => {
+            print(file, if *pretty { Form::Pretty } else { Form::Text })?;
+        }
+        Action::ToJson { file } => print(file, Form::Json)?,
+        Action::FromJson { file, binary, output } => {
+            let form = if *binary { Form::Binary } else { Form::Text };
+            match output {
+                None => print(file, form)?,
+                Some(output) => write(file, output, form, console)?,
+            }
+        }
+        Action::Check { files } => return check_all(files, console),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(file: &Path, form: Form) -> Result<(), Failure> {
+    convert(open_source(file)?, &mut raw_stdout(), form)?;
+    Ok(())
+}
+
+/// Writes beside the target, so that a file that turns out to be broken replaces nothing.
+fn write(file: &Path, output: &Path, form: Form, console: &Console) -> Result<(), Failure> {
+    let source = open_source(file)?;
+    let mut partial = output.as_os_str().to_owned();
+    partial.push(format!(".partial-{}", std::process::id()));
+    let partial = PathBuf::from(partial);
+    let written = fs::File::create(&partial)
+        .map_err(|source| failed("create", output, source))
+        .and_then(|target| {
+            let mut target = BufWriter::new(target);
+            let report = convert(source, &mut target, form)?;
+            target.flush()?;
+            fs::rename(&partial, output).map_err(|source| failed("write", output, source))?;
+            Ok(report)
+        });
+    if written.is_err() {
+        // The error that brought us here matters more than this one.
+        let _ = fs::remove_file(&partial);
+    }
+    let count = plural(written?.value_count, "value");
+    Ok(console.confirm(&format!("wrote {count} to {}", output.display()))?)
+}
+
+fn failed(action: &'static str, path: &Path, source: io::Error) -> Failure {
+    Failure::Database(folio::Error::Io { action, path: path.to_owned(), source })
+}
+
+fn check_all(files: &[PathBuf], console: &Console) -> Result<ExitCode, Failure> {
+    let mut code = ExitCode::SUCCESS;
+    for file in files {
+        match check(open_source(file)?) {
+            Ok(report) => {
+                let form = if report.is_binary { "binary" } else { "text" };
+                let count = plural(report.value_count, "value");
+                console.confirm(&format!("{}: ok, {count}, {form}", file.display()))?;
+            }
+            Err(error @ folio::Error::Ion { .. }) => {
+                console.print(&error.to_string())?;
+                code = ExitCode::from(EXIT_DAMAGE);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(code)
+}

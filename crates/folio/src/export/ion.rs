@@ -1,0 +1,73 @@
+//! Documents as Amazon Ion.
+//!
+//! JSON is a part of Ion's text form, so a stored line is read as Ion: integers become int, numbers
+//! with a point become decimal, digit by digit; those with an exponent become float, as Ion has it.
+
+use folio_document::Error as CollectionError;
+use folio_ion::shred::Block;
+use folio_ion::write::{BinaryWriter, Layout, TextWriter, write_element};
+use folio_ion::{Encoding, Limits, SymbolTable};
+
+use crate::error::{Error, Result};
+
+/// Turns lines into one stream.
+pub(super) enum IonLines {
+    Text(TextWriter),
+    Binary(BinaryWriter),
+}
+
+impl IonLines {
+    pub(super) fn new(is_binary: bool) -> Self {
+        match is_binary {
+            true => Self::Binary(BinaryWriter::new()),
+            false => Self::Text(TextWriter::new(Layout::Compact)),
+        }
+    }
+
+    /// Adds a line.
+    ///
+    /// # Errors
+    /// `syntax` when it is no JSON, as after an edit by hand.
+    pub(super) fn push(&mut self, line: &[u8]) -> Result<()> {
+        let block = Block {
+            encoding: Encoding::Text,
+            bytes: line.to_vec(),
+            start: 0,
+            offset: 0,
+            first_row: 0,
+            row_count: 1,
+            ends: Vec::new(),
+            in_list: false,
+            symbols: SymbolTable::system(),
+        };
+        let limits = Limits { value_size: usize::MAX, ..Limits::default() };
+        let element = block.element(0, &limits).map_err(|error| not_json(error.offset()))?;
+        let (element, _) = element.ok_or_else(|| not_json(0))?;
+        match self {
+            Self::Text(writer) => write_element(writer, &element),
+            Self::Binary(writer) => write_element(writer, &element),
+        }
+        Ok(())
+    }
+
+    /// Bytes that wait to be taken.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Self::Text(writer) => writer.bytes().len(),
+            Self::Binary(writer) => writer.size(),
+        }
+    }
+
+    /// The next bytes of the stream.
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        match self {
+            Self::Text(writer) => writer.take(),
+            Self::Binary(writer) => writer.take(),
+        }
+    }
+}
+
+fn not_json(offset: u64) -> Error {
+    let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+    CollectionError::Json { offset, reason: "not a JSON object" }.into()
+}

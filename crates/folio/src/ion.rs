@@ -1,0 +1,137 @@
+//! Amazon Ion files on their own, without a database: look at them, check them, turn them into
+//! JSON and back.
+//!
+//! A value at a time passes through, whatever the size of the file; gzip and zstd are undone. Symbol
+//! tables are used and not passed on: what is written has its own.
+
+use std::io::Write;
+
+use folio_ion::write::{BinaryWriter, JsonWriter, Layout, TextWriter, write_element};
+use folio_ion::{Encoding, Reader};
+
+use crate::error::{Error, Result};
+use crate::import::{Source, decompress};
+
+/// How values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Form {
+    /// Ion text, a value per line.
+    #[default]
+    Text,
+    /// Ion text, indented.
+    Pretty,
+    /// Binary Ion.
+    Binary,
+    /// JSON, a value per line. What JSON lacks is approximated: annotations are left out; symbols,
+    /// timestamps, clobs and blobs (base64) become text; `nan` and infinities become null.
+    Json,
+}
+
+/// What was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IonReport {
+    /// Top-level values.
+    pub value_count: u64,
+    /// Whether the stream was binary.
+    pub is_binary: bool,
+}
+
+/// Bytes gathered before they go to the output.
+const BUFFER_SIZE: usize = 256 << 10;
+
+/// Reads every value of `source` and drops it.
+///
+/// # Errors
+/// `syntax` with the number of the value and the byte where the stream stops being Ion.
+pub fn check(source: Source) -> Result<IonReport> {
+    each_value(source, |_| Ok(()))
+}
+
+/// Writes the values of `source`, which may be text (of which JSON is a part) or binary, in `form`.
+///
+/// # Errors
+/// As [`check`]; what the output says, as `io`. Values before the error were written.
+pub fn convert(source: Source, out: &mut dyn Write, form: Form) -> Result<IonReport> {
+    let mut writer = Writer::new(form);
+    let read = each_value(source, |element| {
+        match &mut writer {
+            Writer::Text(writer) => write_element(writer, element),
+            Writer::Binary(writer) => write_element(writer, element),
+            Writer::Json(writer) => write_element(writer, element),
+        }
+        if writer.size() >= BUFFER_SIZE {
+            out.write_all(&writer.take()).map_err(Error::Output)?;
+        }
+        Ok(())
+    });
+    let mut rest = writer.take();
+    // Lines are separated by line feeds; the last one gets one too.
+    if form != Form::Binary && read.as_ref().map_or(!rest.is_empty(), |read| read.value_count > 0) {
+        rest.push(b'\n');
+    }
+    out.write_all(&rest).and_then(|()| out.flush()).map_err(Error::Output)?;
+    read
+}
+
+fn each_value(
+    source: Source,
+    mut take: impl FnMut(&folio_ion::Element) -> Result<()>,
+) -> Result<IonReport> {
+    let name = source.name;
+    let bytes = decompress(source.reader).map_err(Error::io("read", name.as_ref()))?;
+    let mut reader = Reader::new(bytes);
+    let mut report = IonReport::default();
+    loop {
+        match reader.read() {
+            Ok(Some(element)) => {
+                take(&element)?;
+                report.value_count += 1;
+            }
+            Ok(None) => {
+                report.is_binary = reader.encoding() == Some(Encoding::Binary);
+                return Ok(report);
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                return Err(Error::Ion {
+                    source_name: name,
+                    value: report.value_count + 1,
+                    reason,
+                });
+            }
+        }
+    }
+}
+
+enum Writer {
+    Text(TextWriter),
+    Binary(BinaryWriter),
+    Json(JsonWriter),
+}
+
+impl Writer {
+    fn new(form: Form) -> Self {
+        match form {
+            Form::Text => Self::Text(TextWriter::new(Layout::Compact)),
+            Form::Pretty => Self::Text(TextWriter::new(Layout::Pretty)),
+            Form::Binary => Self::Binary(BinaryWriter::new()),
+            Form::Json => Self::Json(JsonWriter::new()),
+        }
+    }
+
+    fn size(&self) -> usize {
+        match self {
+            Self::Text(writer) => writer.bytes().len(),
+            Self::Binary(writer) => writer.size(),
+            Self::Json(writer) => writer.bytes().len(),
+        }
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        match self {
+            Self::Text(writer) => writer.take(),
+            Self::Binary(writer) => writer.take(),
+            Self::Json(writer) => writer.take_text().into_bytes(),
+        }
+    }
+}
