@@ -33,7 +33,7 @@ function write({ data, place }) {
     await store.close()
     return watch.stop({ size: sizeOf(target) })
   }
-  return workload('write', '', data.length, run)
+  return { ...workload('write', '', data.length, run), fills: true }
 }
 
 function readAll(name) {

@@ -18,6 +18,7 @@ use napi_derive::napi;
 
 use crate::error::{closed, thrown};
 use crate::report::NativeCounts;
+use crate::task::Filling;
 
 /// Arrays on their way to the thread: enough that neither side waits, few enough
 /// that memory stays bounded.
@@ -29,6 +30,7 @@ const QUEUE_COUNT: usize = 8;
 pub struct NativeBatch {
     state: State,
     id_field: Option<String>,
+    filling: Option<Filling>,
 }
 
 enum State {
@@ -39,8 +41,11 @@ enum State {
 }
 
 impl NativeBatch {
-    pub(crate) fn new(batch: Batch, id_field: Option<String>) -> Self {
-        Self { state: State::Here(Box::new(batch)), id_field }
+    /// Opens a batch, once the writes of this thread are done.
+    pub(crate) fn begin(collection: &Collection, id_field: Option<String>) -> Result<Self> {
+        let filling = Some(Filling::begin(collection.name()));
+        let state = State::Here(Box::new(collection.batch()?));
+        Ok(Self { state, id_field, filling })
     }
 
     /// Waits for the thread, if there is one; the batch, and its end as one.
@@ -89,13 +94,16 @@ impl NativeBatch {
     /// Stores the batch.
     #[napi]
     pub fn commit(&mut self) -> napi::Result<NativeCounts> {
-        self.take()?.commit().map(Into::into).map_err(thrown)
+        let batch = self.take();
+        self.filling = None;
+        batch?.commit().map(Into::into).map_err(thrown)
     }
 
     /// Undoes the batch, if it has not ended.
     #[napi]
     pub fn rollback(&mut self) {
         drop(self.take());
+        self.filling = None;
     }
 }
 

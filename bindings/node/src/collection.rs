@@ -14,7 +14,7 @@ use crate::report::{
     NativeStats,
 };
 use crate::scan::{NativeScan, push_document};
-use crate::task::{Work, promise};
+use crate::task::{Work, promise, promise_write};
 use crate::text::Text;
 use crate::transfer::{NativeExportOptions, NativeImportOptions, export_file, import_file};
 
@@ -54,6 +54,18 @@ impl NativeCollection {
         let collection = self.collection.clone();
         promise(move || job(&collection))
     }
+
+    /// The same of a job that writes.
+    fn promise_write<T>(
+        &self,
+        job: impl FnOnce(&Collection) -> Result<T> + Send + 'static,
+    ) -> AsyncTask<Work<T>>
+    where
+        T: napi::bindgen_prelude::ToNapiValue + napi::bindgen_prelude::TypeName + Send + 'static,
+    {
+        let collection = self.collection.clone();
+        promise_write(self.collection.name(), move || job(&collection))
+    }
 }
 
 #[napi]
@@ -85,7 +97,7 @@ impl NativeCollection {
     /// The same on another thread.
     #[napi]
     pub fn put_async(&self, id: String, json: String) -> AsyncTask<Work<bool>> {
-        self.promise(move |collection| put(collection, &id, &json))
+        self.promise_write(move |collection| put(collection, &id, &json))
     }
 
     /// The fastest way to the text of a document, `_id` first: a function of the id
@@ -128,7 +140,7 @@ impl NativeCollection {
     /// The same on another thread.
     #[napi]
     pub fn patch_async(&self, id: String, json: String) -> AsyncTask<Work<Option<Text>>> {
-        self.promise(move |collection| patch(collection, &id, &json))
+        self.promise_write(move |collection| patch(collection, &id, &json))
     }
 
     /// Deletes a document; whether there was one.
@@ -140,7 +152,7 @@ impl NativeCollection {
     /// The same on another thread.
     #[napi]
     pub fn delete_async(&self, id: String) -> AsyncTask<Work<bool>> {
-        self.promise(move |collection| collection.delete(&id))
+        self.promise_write(move |collection| collection.delete(&id))
     }
 
     /// Whether there is a document.
@@ -189,8 +201,7 @@ impl NativeCollection {
     /// Begins an atomic batch.
     #[napi]
     pub fn batch(&self, id_field: Option<String>) -> napi::Result<NativeBatch> {
-        let batch = self.collection.batch().map_err(thrown)?;
-        Ok(NativeBatch::new(batch, id_field))
+        NativeBatch::begin(&self.collection, id_field).map_err(thrown)
     }
 
     /// Stores collected changes as one batch; what has no text is deleted.
@@ -210,7 +221,7 @@ impl NativeCollection {
         ids: Vec<String>,
         texts: Vec<Option<String>>,
     ) -> AsyncTask<Work<NativeCounts>> {
-        self.promise(move |collection| apply(collection, &ids, &texts).map(Into::into))
+        self.promise_write(move |collection| apply(collection, &ids, &texts).map(Into::into))
     }
 
     /// Stores the documents of several arrays as one batch, on another thread.
@@ -220,7 +231,7 @@ impl NativeCollection {
         arrays: Vec<String>,
         id_field: Option<String>,
     ) -> AsyncTask<Work<NativeCounts>> {
-        self.promise(move |collection| {
+        self.promise_write(move |collection| {
             put_all(collection, arrays, id_field.as_deref()).map(Into::into)
         })
     }
@@ -234,7 +245,7 @@ impl NativeCollection {
     /// The same on another thread.
     #[napi]
     pub fn flush_async(&self) -> AsyncTask<Work<()>> {
-        self.promise(Collection::flush)
+        self.promise_write(Collection::flush)
     }
 
     /// Takes in what others have written.
@@ -246,7 +257,7 @@ impl NativeCollection {
     /// The same on another thread.
     #[napi]
     pub fn refresh_async(&self) -> AsyncTask<Work<()>> {
-        self.promise(Collection::refresh)
+        self.promise_write(Collection::refresh)
     }
 
     /// Rewrites the live documents.
@@ -259,7 +270,7 @@ impl NativeCollection {
     #[napi]
     pub fn compact_async(&self, progress: &NativeProgress) -> AsyncTask<Work<NativeCompactReport>> {
         let mut teller = progress.teller();
-        self.promise(move |collection| compact(collection, &mut teller))
+        self.promise_write(move |collection| compact(collection, &mut teller))
     }
 
     /// Reads and compares everything.
@@ -285,7 +296,7 @@ impl NativeCollection {
     #[napi]
     pub fn reindex_async(&self, progress: &NativeProgress) -> AsyncTask<Work<()>> {
         let mut teller = progress.teller();
-        self.promise(move |collection| reindex(collection, &mut teller))
+        self.promise_write(move |collection| reindex(collection, &mut teller))
     }
 
     /// Imports a file.
@@ -308,7 +319,8 @@ impl NativeCollection {
         options: NativeImportOptions,
     ) -> napi::Result<AsyncTask<Work<NativeImportReport>>> {
         let (options, mut teller) = (options.into_options()?, progress.teller());
-        Ok(self.promise(move |collection| import_file(collection, &path, &options, &mut teller)))
+        Ok(self
+            .promise_write(move |collection| import_file(collection, &path, &options, &mut teller)))
     }
 
     /// Exports to a file or directory.
@@ -361,7 +373,7 @@ impl NativeCollection {
     /// The same on another thread.
     #[napi]
     pub fn close_async(&self) -> AsyncTask<Work<()>> {
-        self.promise(Collection::close)
+        self.promise_write(Collection::close)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::error::{invalid, thrown};
 use crate::options::{NativeCollectionOptions, NativeOpenOptions};
 use crate::progress::{NativeProgress, goes_on};
 use crate::report::{NativeBackupReport, NativePackReport, NativeUnpackReport};
-use crate::task::{Work, promise};
+use crate::task::{Work, promise, promise_write};
 
 /// An open database.
 #[napi]
@@ -67,7 +67,7 @@ impl NativeDatabase {
     #[napi]
     pub fn flush_async(&self) -> AsyncTask<Work<()>> {
         let database = self.database.clone();
-        promise(move || database.flush())
+        promise_write("", move || database.flush())
     }
 
     /// Copies the database while writers go on.
@@ -121,7 +121,7 @@ impl NativeDatabase {
     #[napi]
     pub fn close_async(&self) -> AsyncTask<Work<()>> {
         let database = self.database.clone();
-        promise(move || database.close())
+        promise_write("", move || database.close())
     }
 }
 

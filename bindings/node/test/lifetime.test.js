@@ -141,6 +141,7 @@ test('a worker thread may be ended at any time', async (context) => {
     function* forever() {
       for (let n = 0; ; n++) yield { _id: 'n' + n, text: 'x'.repeat(200) }
     }
+    for (let n = 0; n < 8; n++) docs.putAsync('beside' + n, {})
     docs.scan().toArrayAsync()
     docs.putMany(forever())
   `
@@ -153,6 +154,21 @@ test('a worker thread may be ended at any time', async (context) => {
   docs.put('last', {}) // the batch of the worker is gone, and its lock with it
   assert.equal(docs.has('n0'), false)
   assert.equal(docs.get('last')._id, 'last')
+})
+
+test('promised writes come before a batch, and none begins inside it', async (context) => {
+  const docs = foliodb.open(scratch(context)).collection('docs')
+  const before = Array.from({ length: 20 }, (_, n) => docs.putAsync(`before${n}`, {}))
+  let inside
+  function* source() {
+    if (docs.count() !== 20) throw new Error('the promised writes are not done')
+    inside = docs.putAsync('inside', {})
+    yield { _id: 'a' }
+  }
+  docs.putMany(source())
+  await assert.rejects(inside, { code: 'invalid_input', message: /a batch is being stored by putMany in this thread/ })
+  assert.deepEqual(await Promise.all(before), Array(20).fill('inserted'))
+  assert.equal(await docs.putAsync('after', {}), 'inserted')
 })
 
 test('one process writes, others wait and are told', (context) => {
