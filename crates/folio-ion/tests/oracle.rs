@@ -15,7 +15,8 @@ fn setting(name: &str, default: u64) -> u64 {
 }
 
 fn run(check: impl Fn(&mut Generator, u64)) {
-    let cases = setting("ION_ORACLE_CASES", 10_000);
+    let deep = std::env::var_os("FOLIO_DEEP").is_some();
+    let cases = setting("ION_ORACLE_CASES", if deep { 1_000_000 } else { 10_000 });
     let first = setting("ION_ORACLE_SEED", 1);
     for seed in first..first + cases {
         check(&mut Generator::new(seed), seed);

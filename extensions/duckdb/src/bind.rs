@@ -1,11 +1,12 @@
-//! From a call of `read_ion` to files and columns.
+//! From a call of `read_ion` or `read_folio` to bytes and columns.
 
-use crate::files::{FileSystem, decompressed};
+use crate::files::FileSystem;
 use crate::glob;
 use crate::host::HostValue;
-use crate::options::Options;
-use folio_ion::Splitter;
+use crate::options::{FOLIO_NAMES, NAMES, Options};
+use crate::origin::Origin;
 use folio_ion::shred::{Field, Inference, Layout, Type};
+use folio_ion::{Format, Splitter};
 use libduckdb_sys as duckdb;
 
 const SAMPLE_BLOCK: usize = 256 << 10;
@@ -13,7 +14,7 @@ const SAMPLE_BLOCK: usize = 256 << 10;
 /// What a scan reads and what it returns.
 pub(crate) struct Bound {
     pub(crate) options: Options,
-    pub(crate) file_system: FileSystem,
+    pub(crate) origin: Origin,
     pub(crate) files: Vec<String>,
     /// Columns from the values, all of them.
     pub(crate) layout: Layout,
@@ -35,7 +36,7 @@ pub(crate) enum Output {
 }
 
 impl Bound {
-    /// Binds a call.
+    /// Binds a call of `read_ion`.
     ///
     /// # Safety
     ///
@@ -44,7 +45,7 @@ impl Bound {
         // SAFETY: the caller's promise; the context lives until it is released here, the file
         // system it gives lives as long as the statement.
         let (options, file_system, path) = unsafe {
-            let options = Options::of(info)?;
+            let options = Options::of(info, &NAMES)?;
             let mut context = std::ptr::null_mut();
             duckdb::duckdb_table_function_get_client_context(info, &mut context);
             let file_system = FileSystem::of(context);
@@ -53,12 +54,48 @@ impl Bound {
         };
         let path = path.ok_or("read_ion needs a path")?;
         let files = paths(&path)?;
+        Bound::new(options, Origin::Files(file_system), files)
+    }
+
+    /// Binds a call of `read_folio`.
+    ///
+    /// # Safety
+    ///
+    /// `info` is the bind information of a call of `read_folio`.
+    pub(crate) unsafe fn of_collection(info: duckdb::duckdb_bind_info) -> Result<Bound, String> {
+        // SAFETY: the caller's promise; the values are ours to release.
+        let (mut options, given) = unsafe {
+            let options = Options::of(info, &FOLIO_NAMES)?;
+            let parameter = |index| HostValue::new(duckdb::duckdb_bind_get_parameter(info, index));
+            (options, [parameter(0), parameter(1)])
+        };
+        let texts = given.map(|value| value.filter(|value| !value.is_null())?.text());
+        let [Some(database), Some(name)] = texts else {
+            return Err(
+                "read_folio takes a database and a collection, which are not NULL".to_owned()
+            );
+        };
+        options.format = Format::Values;
+        let origin = Origin::collection(&database, &name)?;
+        let exact = options.rules.decimal.is_some() || options.columns.is_some();
+        let mut bound = Bound::new(options, origin, vec![format!("{database}/{name}")])?;
+        if !exact {
+            // A number with a point is whatever its writer had, mostly a double.
+            bound.layout = with_types(bound.layout, &|found| match found {
+                Type::Decimal { .. } => Type::Float(64),
+                other => other,
+            });
+        }
+        Ok(bound)
+    }
+
+    fn new(options: Options, origin: Origin, files: Vec<String>) -> Result<Bound, String> {
         let layout = match &options.columns {
             Some(fields) => Layout::Records(fields.clone()),
-            None => infer(&files, &file_system, &options)?,
+            None => infer(&files, &origin, &options)?,
         };
         let outputs = outputs(&layout, &files, &options)?;
-        Ok(Bound { options, file_system, files, layout, outputs })
+        Ok(Bound { options, origin, files, layout, outputs })
     }
 
     /// The type of a result column.
@@ -100,30 +137,33 @@ fn paths(value: &HostValue) -> Result<Vec<String>, String> {
 }
 
 /// Looks at the first values of the first files.
-fn infer(files: &[String], system: &FileSystem, options: &Options) -> Result<Layout, String> {
+fn infer(files: &[String], origin: &Origin, options: &Options) -> Result<Layout, String> {
     let mut inference = Inference::new();
     let mut left = options.sample_size.unwrap_or(u64::MAX);
     for path in files.iter().take(options.sample_files) {
         if left == 0 {
             break;
         }
-        sample(path, system, options, &mut inference, &mut left)?;
+        sample(path, origin, options, &mut inference, &mut left)?;
     }
     let layout = inference.layout(&options.rules);
     Ok(match &options.timestamp_type {
-        Some(wanted) => with_timestamps(layout, wanted),
+        Some(wanted) => with_types(layout, &|found| match found {
+            Type::Timestamp => wanted.clone(),
+            other => other,
+        }),
         None => layout,
     })
 }
 
 fn sample(
     path: &str,
-    system: &FileSystem,
+    origin: &Origin,
     options: &Options,
     inference: &mut Inference,
     left: &mut u64,
 ) -> Result<(), String> {
-    let source = decompressed(system.open(path)?, path, options.compression)?;
+    let source = origin.open(path, options.compression)?;
     let mut splitter = Splitter::new(source, SAMPLE_BLOCK, options.format, options.limits);
     let mut bytes = Vec::new();
     while *left > 0 {
@@ -206,25 +246,24 @@ pub(crate) fn partitions(path: &str) -> impl Iterator<Item = (&str, &str)> {
     folders.split('/').filter_map(|folder| folder.split_once('='))
 }
 
-/// The layout with `wanted` for every timestamp.
-fn with_timestamps(layout: Layout, wanted: &Type) -> Layout {
+/// The layout with what `change` makes of every type that holds no others.
+fn with_types(layout: Layout, change: &impl Fn(Type) -> Type) -> Layout {
     match layout {
-        Layout::Records(fields) => Layout::Records(retimed_fields(fields, wanted)),
-        Layout::Values(value_type) => Layout::Values(retimed(value_type, wanted)),
+        Layout::Records(fields) => Layout::Records(changed_fields(fields, change)),
+        Layout::Values(value_type) => Layout::Values(changed(value_type, change)),
     }
 }
 
-fn retimed_fields(fields: Vec<Field>, wanted: &Type) -> Vec<Field> {
-    let retime = |field: Field| Field { field_type: retimed(field.field_type, wanted), ..field };
-    fields.into_iter().map(retime).collect()
+fn changed_fields(fields: Vec<Field>, change: &impl Fn(Type) -> Type) -> Vec<Field> {
+    let one = |field: Field| Field { field_type: changed(field.field_type, change), ..field };
+    fields.into_iter().map(one).collect()
 }
 
-fn retimed(found: Type, wanted: &Type) -> Type {
+fn changed(found: Type, change: &impl Fn(Type) -> Type) -> Type {
     match found {
-        Type::Timestamp => wanted.clone(),
-        Type::List(child) => Type::List(Box::new(retimed(*child, wanted))),
-        Type::Map(value) => Type::Map(Box::new(retimed(*value, wanted))),
-        Type::Struct(fields) => Type::Struct(retimed_fields(fields, wanted)),
-        other => other,
+        Type::List(child) => Type::List(Box::new(changed(*child, change))),
+        Type::Map(value) => Type::Map(Box::new(changed(*value, change))),
+        Type::Struct(fields) => Type::Struct(changed_fields(fields, change)),
+        other => change(other),
     }
 }

@@ -20,6 +20,7 @@ mod glob;
 mod guard;
 mod host;
 mod options;
+mod origin;
 mod path;
 mod profile;
 mod replacement;

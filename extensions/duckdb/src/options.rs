@@ -1,4 +1,4 @@
-//! The named parameters of `read_ion`.
+//! The named parameters of `read_ion` and `read_folio`.
 
 use crate::files::Compression;
 use crate::host::{HostValue, c_string};
@@ -74,15 +74,32 @@ pub(crate) const NAMES: [(&str, duckdb::DUCKDB_TYPE); 19] = [
     ("maximum_object_size", BIGINT),
 ];
 
+/// Those of them that `read_folio` has too.
+pub(crate) const FOLIO_NAMES: [(&str, duckdb::DUCKDB_TYPE); 10] = [
+    ("columns", ANY),
+    ("maximum_depth", BIGINT),
+    ("field_appearance_threshold", DOUBLE),
+    ("map_inference_threshold", BIGINT),
+    ("sample_size", BIGINT),
+    ("conflict_mode", VARCHAR),
+    ("profile", BOOLEAN),
+    ("ignore_errors", BOOLEAN),
+    ("decimal_as", VARCHAR),
+    ("maximum_object_size", BIGINT),
+];
+
 impl Options {
     /// The options given in a call.
     ///
     /// # Safety
     ///
-    /// `info` is the bind information of a call of a function with [`NAMES`].
-    pub(crate) unsafe fn of(info: duckdb::duckdb_bind_info) -> Result<Options, String> {
+    /// `info` is the bind information of a call of a function with the parameters `names`.
+    pub(crate) unsafe fn of(
+        info: duckdb::duckdb_bind_info,
+        names: &[(&str, duckdb::DUCKDB_TYPE)],
+    ) -> Result<Options, String> {
         let mut options = Options::default();
-        for (name, _) in NAMES {
+        for (name, _) in names {
             let key = c_string(name);
             // SAFETY: the caller's promise; the value is ours to release.
             let value = HostValue::new(unsafe {

@@ -1,4 +1,4 @@
-//! The table function `read_ion`.
+//! The table functions `read_ion` and `read_folio`.
 //!
 //! One thread at a time cuts the next block off the current file, under a lock; reading blocks into
 //! columns and copying them into vectors happens in all threads at once. A query that wants no
@@ -7,14 +7,14 @@
 use crate::bind::{Bound, Output, locate, partitions};
 use crate::catalog_type::logical_type;
 use crate::emit::emit;
-use crate::files::decompressed;
 use crate::guard::guard;
 use crate::host::{LogicalType, c_string, drop_box, into_host};
-use crate::options::NAMES;
+use crate::options::{FOLIO_NAMES, NAMES};
 use crate::profile::{Phase, Profile};
 use folio_ion::Splitter;
 use folio_ion::shred::{Batch, Block, Field, Layout};
 use libduckdb_sys as duckdb;
+use std::ffi::CStr;
 use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
@@ -49,20 +49,42 @@ struct Worker {
     recycled: Vec<u8>,
 }
 
-/// Registers the function.
+/// Registers the functions.
 ///
 /// # Safety
 ///
 /// `connection` is valid.
 pub(crate) unsafe fn register(connection: duckdb::duckdb_connection) -> Result<(), String> {
+    let any = LogicalType::simple(duckdb::DUCKDB_TYPE_DUCKDB_TYPE_ANY);
+    let text = LogicalType::simple(duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR);
+    // SAFETY: the caller's promise; the types live until both are registered.
+    unsafe {
+        register_function(connection, c"read_ion", &[&any], &NAMES, bind)?;
+        register_function(connection, c"read_folio", &[&text, &text], &FOLIO_NAMES, bind_folio)
+    }
+}
+
+type Bind = unsafe extern "C" fn(duckdb::duckdb_bind_info);
+
+/// # Safety
+///
+/// `connection` is valid, and `bind` sets a [`Bound`].
+unsafe fn register_function(
+    connection: duckdb::duckdb_connection,
+    name: &CStr,
+    parameters: &[&LogicalType],
+    options: &[(&str, duckdb::DUCKDB_TYPE)],
+    bind: Bind,
+) -> Result<(), String> {
     // SAFETY: the connection is valid; DuckDB copies what it is given; the function is released.
     unsafe {
         let mut function = duckdb::duckdb_create_table_function();
-        duckdb::duckdb_table_function_set_name(function, c"read_ion".as_ptr());
-        let any = LogicalType::simple(duckdb::DUCKDB_TYPE_DUCKDB_TYPE_ANY);
-        duckdb::duckdb_table_function_add_parameter(function, any.0);
-        for (name, id) in NAMES {
-            let value_type = LogicalType::simple(id);
+        duckdb::duckdb_table_function_set_name(function, name.as_ptr());
+        for parameter in parameters {
+            duckdb::duckdb_table_function_add_parameter(function, parameter.0);
+        }
+        for (name, id) in options {
+            let value_type = LogicalType::simple(*id);
             duckdb::duckdb_table_function_add_named_parameter(
                 function,
                 c_string(name).as_ptr(),
@@ -78,16 +100,29 @@ pub(crate) unsafe fn register(connection: duckdb::duckdb_connection) -> Result<(
         duckdb::duckdb_destroy_table_function(&mut function);
         match state == duckdb::duckdb_state_DuckDBSuccess {
             true => Ok(()),
-            false => Err("cannot register read_ion".to_owned()),
+            false => Err(format!("cannot register {}", name.to_string_lossy())),
         }
     }
 }
 
 unsafe extern "C" fn bind(info: duckdb::duckdb_bind_info) {
+    // SAFETY: DuckDB calls this for a call of `read_ion`.
+    unsafe { bind_as(info, || Bound::of(info)) }
+}
+
+unsafe extern "C" fn bind_folio(info: duckdb::duckdb_bind_info) {
+    // SAFETY: DuckDB calls this for a call of `read_folio`.
+    unsafe { bind_as(info, || Bound::of_collection(info)) }
+}
+
+/// # Safety
+///
+/// `info` is the bind information of the call that `bound` binds.
+unsafe fn bind_as(info: duckdb::duckdb_bind_info, bound: impl FnOnce() -> Result<Bound, String>) {
     let bound = guard(|| {
-        // SAFETY: DuckDB calls this for a call of `read_ion`; it copies names and types.
+        let bound = bound()?;
+        // SAFETY: the caller's promise; DuckDB copies names and types.
         unsafe {
-            let bound = Bound::of(info)?;
             for (name, output) in &bound.outputs {
                 let column_type = logical_type(&bound.output_type(output));
                 duckdb::duckdb_bind_add_result_column(info, c_string(name).as_ptr(), column_type.0);
@@ -123,8 +158,8 @@ unsafe extern "C" fn init(info: duckdb::duckdb_init_info) {
 
 /// As many threads as there are blocks, by the files' sizes.
 fn threads(bound: &Bound) -> u64 {
-    let size = |path: &String| bound.file_system.open(path).ok().and_then(|file| file.size());
-    let bytes: u64 = bound.files.iter().take(64).filter_map(size).sum();
+    let sizes = bound.files.iter().take(64).filter_map(|path| bound.origin.size(path));
+    let bytes: u64 = sizes.sum();
     bytes / BLOCK_SIZE as u64 + 1
 }
 
@@ -310,8 +345,7 @@ impl Cutter {
         loop {
             if self.current.is_none() {
                 let Some(path) = bound.files.get(self.next_file) else { return Ok(None) };
-                let file = bound.file_system.open(path)?;
-                let source = decompressed(file, path, bound.options.compression)?;
+                let source = bound.origin.open(path, bound.options.compression)?;
                 let options = &bound.options;
                 let splitter = Splitter::new(source, BLOCK_SIZE, options.format, options.limits);
                 self.current = Some((self.next_file, splitter));

@@ -1,8 +1,13 @@
-"""Run the guide's Python and SQL, in order, as a newcomer would: every block must succeed."""
+"""Run the guide's Python and SQL, in order, as a newcomer would: every block must succeed.
+
+The SQL runs in the DuckDB shell as well, if there is one of the version being tested.
+"""
 
 import os
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -29,7 +34,20 @@ def main():
     answer = scope["connection"].execute("SELECT sum(id) FROM 'users.10n'").fetchall()
     assert answer == [(499500,)], answer
     assert len(blocks) >= 5, "the guide has lost its examples"
+    run_in_shell([code for language, code in blocks if language == "sql"])
     print(f"test result: {len(blocks)} passed, 0 failed (blocks of the guide)")
+
+
+def run_in_shell(blocks):
+    import duckdb
+
+    shell = shutil.which("duckdb")
+    version = shell and subprocess.run([shell, "--version"], capture_output=True, text=True).stdout
+    if not version or f"v{duckdb.__version__} " not in version:
+        print(f"no DuckDB shell {duckdb.__version__} here: the guide's SQL ran in Python only")
+        return
+    script = "\n".join([f"LOAD '{EXTENSION}';", *blocks])
+    subprocess.run([shell, "-unsigned", "-bail", ":memory:"], input=script, text=True, check=True, stdout=subprocess.DEVNULL)
 
 
 if __name__ == "__main__":

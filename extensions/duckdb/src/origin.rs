@@ -1,0 +1,74 @@
+//! Where a scan's bytes come from.
+
+use crate::files::{Compression, FileSystem, decompressed};
+use folio::{Collection, Database, Documents, OpenOptions, Scan};
+use std::io::{self, Read};
+
+/// Files that DuckDB opens, or a collection that FolioDB does.
+pub(crate) enum Origin {
+    Files(FileSystem),
+    /// Documents are JSON, which is a part of Ion's text form.
+    Collection(Collection),
+}
+
+impl Origin {
+    /// The collection `name` of the database at `path`, to read from.
+    pub(crate) fn collection(path: &str, name: &str) -> Result<Origin, String> {
+        let database = Database::open_with(path, &OpenOptions::read_only());
+        let collection = database.and_then(|database| database.existing_collection(name));
+        Ok(Origin::Collection(collection.map_err(|error| error.to_string())?))
+    }
+
+    /// The bytes called `path`, decompressed.
+    pub(crate) fn open(
+        &self,
+        path: &str,
+        compression: Compression,
+    ) -> Result<Box<dyn Read + Send>, String> {
+        match self {
+            Origin::Files(system) => decompressed(system.open(path)?, path, compression),
+            Origin::Collection(collection) => {
+                let documents = collection.scan(Scan::new()).map_err(|error| error.to_string())?;
+                Ok(Box::new(Lines { documents, rest: Vec::new(), at: 0 }))
+            }
+        }
+    }
+
+    /// How many bytes `path` has, as far as it is known.
+    pub(crate) fn size(&self, path: &str) -> Option<u64> {
+        match self {
+            Origin::Files(system) => system.open(path).ok().and_then(|file| file.size()),
+            Origin::Collection(collection) => collection.stats().ok().map(|stats| stats.data_size),
+        }
+    }
+}
+
+/// A scan as a stream of lines.
+struct Lines {
+    documents: Documents,
+    /// A line that did not fit the last buffer, and how much of it was handed out.
+    rest: Vec<u8>,
+    at: usize,
+}
+
+impl Read for Lines {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            if self.at == self.rest.len() {
+                self.at = 0;
+                self.rest.clear();
+                let Some(line) = self.documents.next_line().map_err(io::Error::other)? else {
+                    break;
+                };
+                self.rest.extend_from_slice(line);
+                self.rest.push(b'\n');
+            }
+            let size = (self.rest.len() - self.at).min(buffer.len() - filled);
+            buffer[filled..filled + size].copy_from_slice(&self.rest[self.at..self.at + size]);
+            self.at += size;
+            filled += size;
+        }
+        Ok(filled)
+    }
+}
