@@ -44,8 +44,11 @@ QUERIES = {
     "wide_all_49": ("data_wide", counted(WIDE)),
 }
 
-# What text and binary may cost relative to read_json: CPU, latency.
-BARS = {"text": (0.5, 0.6), "binary": (0.15, None), "binary_all": (0.35, None)}
+def bars(name):
+    """What text and binary may cost relative to read_json: CPU, latency."""
+    if name == "copy":
+        return {"text": (1.0, None), "binary": (1.0, None)}
+    return {"text": (0.5, 0.6), "binary": (0.35 if "all" in name else 0.15, None)}
 
 
 def sources(table):
@@ -114,8 +117,8 @@ def copies(connection):
 
 
 HEAD = """\
-| query | threads | json cpu | text cpu | binary cpu | text/json cpu | text/json wall | binary/json cpu | binary/json wall |
-|---|---|---|---|---|---|---|---|---|
+| query | threads | json cpu | text cpu | binary cpu | text/json cpu | text/json wall | binary/json cpu | binary/json wall | bars |
+|---|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -123,10 +126,29 @@ def row_of(key, taken):
     name, threads = key.split("@")
     json_cpu, json_wall = taken["json"]["cpu_s"], taken["json"]["wall_s"]
     cells = [f"{taken[system]['cpu_s']:.3f} s" for system in ("json", "text", "binary")]
-    for system in ("text", "binary"):
-        cells.append(f"{taken[system]['cpu_s'] / json_cpu:.3f}")
-        cells.append(f"{taken[system]['wall_s'] / json_wall:.3f}")
-    return f"| {name} | {threads} | " + " | ".join(cells) + " |\n"
+    missed = []
+    for system, (cpu_bar, wall_bar) in bars(name).items():
+        cpu, wall = taken[system]["cpu_s"] / json_cpu, taken[system]["wall_s"] / json_wall
+        cells += [f"{cpu:.3f}", f"{wall:.3f}"]
+        if cpu > cpu_bar or (wall_bar and wall > wall_bar):
+            missed.append(system)
+    verdict = f"missed: {', '.join(missed)}" if missed else "met"
+    return f"| {name} | {threads} | " + " | ".join(cells) + f" | {verdict} |\n"
+
+
+def speedups_of(results):
+    """Latency at one thread over latency at several, of every system."""
+    lines = []
+    for key, taken in results.items():
+        name, threads = key.split("@")
+        alone = results.get(f"{name}@1")
+        if threads != "1" and alone:
+            ratios = [alone[system]["wall_s"] / taken[system]["wall_s"] for system in ("json", "text", "binary")]
+            lines.append(f"| {name} | {threads} | " + " | ".join(f"{ratio:.2f}" for ratio in ratios) + " |\n")
+    if not lines:
+        return ""
+    head = "\nLatency at one thread over latency at several:\n\n| query | threads | json | text | binary |\n|---|---|---|---|---|\n"
+    return head + "".join(lines)
 
 
 def chart_of(results):
@@ -167,10 +189,11 @@ def main():
         "load_after": os.getloadavg()[0],
         "repeat": REPEAT,
     }
-    table = HEAD + "".join(row_of(key, taken) for key, taken in results.items())
+    table = HEAD + "".join(row_of(key, taken) for key, taken in results.items()) + speedups_of(results)
     (OUT_DIR / "results.json").write_text(json.dumps({"machine": machine, "results": results}, indent=1))
     (OUT_DIR / "results.md").write_text(table)
     (OUT_DIR / "chart.svg").write_text(chart_of(results))
+    print(speedups_of(results))
     print(machine)
 
 
