@@ -3,8 +3,9 @@
 //! - `import`: a file of JSON Lines into an empty store, in batches of 8 MiB.
 //! - `scan`: every document's bytes from a fresh open.
 //!
-//! The peak counts mapped files, which the system may drop; the anonymous part
-//! is what the process itself allocated. Neither may grow with the collection.
+//! The anonymous part is what the process itself allocated, which may not grow with
+//! the collection. The peak counts mapped files as well: pages of the system's cache,
+//! which it takes back when it needs them.
 
 use std::fs::File;
 use std::path::Path;
