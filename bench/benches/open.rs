@@ -8,7 +8,8 @@
 //! Each sample asks for another document. A good index makes the columns for
 //! 10k, 1M and 10M documents equal.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use folio_bench::contest::{Entrant, Stopwatch};
@@ -42,6 +43,9 @@ fn opens(suite: &mut Suite, documents: u64) -> Result<()> {
         .filter(|system| documents <= LARGE || LARGE_SYSTEMS.contains(&system.name));
     let stores = suite.fill_wanted(systems, documents, &["open_get_1", "process_get_1"])?;
     let ids = random_ids(documents, suite.arguments.repetitions as u64 + 1);
+    for (_, directory) in &stores {
+        read_through(directory)?;
+    }
 
     let entrants = stores.iter().map(|store| in_process(store, &ids)).collect();
     let workload = |name| Workload { name, mode: "cold", documents, operations: 1 };
@@ -52,6 +56,20 @@ fn opens(suite: &mut Suite, documents: u64) -> Result<()> {
 
     for (_, directory) in stores {
         std::fs::remove_dir_all(directory)?;
+    }
+    Ok(())
+}
+
+/// Brings every file of a store into the page cache. While the later systems are filled
+/// with gigabytes, the system may have dropped what it holds of the first.
+fn read_through(directory: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            read_through(&entry.path())?;
+        } else {
+            std::io::copy(&mut File::open(entry.path())?, &mut std::io::sink())?;
+        }
     }
     Ok(())
 }

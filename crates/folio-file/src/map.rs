@@ -25,16 +25,18 @@ impl Map {
     /// The system's refusal.
     pub(crate) fn of_file(file: &fs::File) -> io::Result<Self> {
         // An empty file cannot be mapped, so it never reaches the system.
-        if file.metadata()?.len() == 0 {
+        let size = file.metadata()?.len();
+        if size == 0 {
             return Ok(Self(Backing::Owned(Vec::new())));
         }
+        let size = usize::try_from(size).map_err(|_| io::ErrorKind::FileTooLarge)?;
         // SAFETY: the map is read-only, and it is unmapped only when `Map` is
         // dropped, which the borrow checker orders after the last use of the slice.
         // What it cannot order is another process: the contract of `File::map` is
         // that nobody writes to or shortens the file in place while it is mapped
         // (index files are written under another name, then renamed).
         #[allow(unsafe_code)]
-        let map = unsafe { memmap2::MmapOptions::new().map(file)? };
+        let map = unsafe { memmap2::MmapOptions::new().len(size).map(file)? };
         Ok(Self(Backing::Mapped(map)))
     }
 }
