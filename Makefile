@@ -1,10 +1,10 @@
 # The commands of the repository. Each is a script that says what it does;
 # this file only names them.
 
-.PHONY: help setup build demo packages test test-deep duckdb bench docs clean
+.PHONY: help setup build demo packages test test-deep duckdb ion-conformance bench docs clean
 
 help:             ## list the commands
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 setup:            ## install what is missing, build, and run the main job on real data
 	@scripts/setup
@@ -26,6 +26,9 @@ test-deep:        ## run the long tests: more seeds, more crash states, minutes 
 
 duckdb:           ## build the DuckDB extension and test it in each DuckDB it is made for
 	@scripts/duckdb test
+
+ion-conformance:  ## run the official Ion test files: make ion-conformance DIR=…/ion-tests/iontestdata
+	@ION_TESTS_DIR=$(abspath $(DIR)) cargo test --release --locked -p folio-ion --test conformance
 
 bench:            ## measure against the peers, side by side in one run
 	@scripts/bench

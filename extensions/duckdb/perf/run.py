@@ -19,6 +19,8 @@ DATA_DIR = pathlib.Path(os.environ.get("DATA_DIR", "perf/data"))
 OUT_DIR = pathlib.Path(os.environ.get("OUT_DIR", "perf/results"))
 REPEAT = int(os.environ.get("REPEAT", 5))
 THREADS = [int(count) for count in os.environ.get("THREADS", f"1,{os.cpu_count()}").split(",")]
+# Keep what an interrupted run has measured.
+CONTINUE = os.environ.get("CONTINUE") == "1"
 PROFILE = os.environ.get("ION_PROFILE") == "1"
 ONLY = sys.argv[1] if len(sys.argv) > 1 else ""
 
@@ -168,24 +170,11 @@ def chart_of(results):
     return "\n".join(parts) + "\n</svg>\n"
 
 
-def main():
-    OUT_DIR.mkdir(parents=True, exist_ok=True)
-    results = {}
-    load = os.getloadavg()[0]
-    print(HEAD, end="")
-    for threads in THREADS:
-        connection = connect(threads)
-        measurements = {name: lambda name=name: run_query(connection, name) for name in QUERIES}
-        measurements["copy"] = lambda: copies(connection)
-        for name, measured in measurements.items():
-            if ONLY in name:
-                key = f"{name}@{threads}"
-                results[key] = measured()
-                print(row_of(key, results[key]), end="", flush=True)
+def save(results, load_before):
     machine = {
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
-        "load_before": load,
+        "load_before": load_before,
         "load_after": os.getloadavg()[0],
         "repeat": REPEAT,
     }
@@ -193,8 +182,27 @@ def main():
     (OUT_DIR / "results.json").write_text(json.dumps({"machine": machine, "results": results}, indent=1))
     (OUT_DIR / "results.md").write_text(table)
     (OUT_DIR / "chart.svg").write_text(chart_of(results))
+
+
+def main():
+    OUT_DIR.mkdir(parents=True, exist_ok=True)
+    results = {}
+    if CONTINUE and (OUT_DIR / "results.json").exists():
+        results = json.loads((OUT_DIR / "results.json").read_text())["results"]
+    load_before = os.getloadavg()[0]
+    print(HEAD, end="")
+    for threads in THREADS:
+        connection = connect(threads)
+        measurements = {name: lambda name=name: run_query(connection, name) for name in QUERIES}
+        measurements["copy"] = lambda: copies(connection)
+        for name, measured in measurements.items():
+            key = f"{name}@{threads}"
+            if ONLY in name and key not in results:
+                results[key] = measured()
+                save(results, load_before)
+            if key in results:
+                print(row_of(key, results[key]), end="", flush=True)
     print(speedups_of(results))
-    print(machine)
 
 
 if __name__ == "__main__":
