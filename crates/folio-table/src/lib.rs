@@ -94,7 +94,7 @@
 //! get      version of the page as of the snapshot (versions) → its frame (buffer) →
 //!          search down to the leaf (btree) → the row, in place (row)
 //! open     headers → every whole transaction of the log into the version table
-//!          (recovery) → ready; nothing is written
+//!          (recovery) → ready; nothing is changed
 //! ```
 //!
 //! `docs/formats/table-store.md` gives both files to the byte, with the argument
@@ -108,6 +108,8 @@ mod check;
 mod checkpoint;
 mod data_header;
 mod error;
+#[cfg(test)]
+mod golden;
 mod growing;
 mod ids;
 mod options;

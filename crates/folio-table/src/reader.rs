@@ -244,6 +244,10 @@ impl<'v> Pages<'v> for Reader<'v> {
     }
 
     fn address(&self, page: PageId) -> Option<usize> {
+        // A damaged node may lead anywhere.
+        if page.0 > self.page_count() {
+            return None;
+        }
         match &self.source {
             Source::Snapshot(pages) => pages.address(page),
             Source::Transaction(pages, _) => pages.address(page),

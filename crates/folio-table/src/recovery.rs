@@ -1,9 +1,12 @@
 //! Opening: the files that are there, or new ones, and what the log adds to them.
 //!
-//! Recovery writes nothing. It reads the log from its base, and enters every page
+//! Recovery changes nothing. It reads the log from its base, and enters every page
 //! of every whole transaction into the version table; from then on the pages are
 //! found there. So a crash during recovery changes nothing, and doing it twice is
-//! the same as doing it once. The argument in full stands in
+//! the same as doing it once. A writer makes durable what it found before it goes
+//! on: names that their maker may not have synced, and records that no later one
+//! says were, which are written again as they stand, for a system whose sync has
+//! failed shows bytes that it will not write. The argument in full stands in
 //! `docs/formats/table-store.md`.
 
 use std::hash::{BuildHasher, Hasher, RandomState};

@@ -332,6 +332,12 @@ impl BufferPool {
         }
     }
 
+    /// Whether a frame holds the block.
+    #[must_use]
+    pub fn is_resident(&self, block: BlockId) -> bool {
+        self.translation.get(block).is_some()
+    }
+
     /// The policy in force.
     #[must_use]
     pub fn policy(&self) -> Policy {

@@ -15,9 +15,13 @@ mod crash;
 mod damage;
 mod failure;
 mod files;
+mod histories;
+mod isolation;
+mod kill;
 mod model;
 #[cfg(feature = "planted-bugs")]
 mod planted;
+mod promises;
 mod random;
 mod regressions;
 mod store;

@@ -4,10 +4,11 @@ use folio_file::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation, Recor
 use folio_table::{Error, Options, Synchronous};
 use folio_types::{Value, ValueRef, borrowed};
 
+use crate::files::{Files, START};
 use crate::model::{EVENTS, THINGS};
 use crate::store::{
-    LOG, create_things, events_schema, name_of, new_disk, open, put, read_all, small_options,
-    small_row,
+    LOG, PAGE_SIZE, create_things, events_schema, name_of, new_disk, open, put, read_all,
+    read_rows, small_options, small_row,
 };
 
 /// After the release of a savepoint the next one has the same depth, but pages
@@ -180,6 +181,32 @@ pub(crate) fn rows_after_doing_one_again(options: &Options) -> usize {
     drop(store);
     let store = open(&files, &options).unwrap();
     read_all(&store).unwrap()[THINGS].len()
+}
+
+/// A node leads to a page that cannot be: no hint goes out for it before the error.
+#[test]
+fn a_child_that_does_not_exist_is_not_fetched_ahead() {
+    let disk = new_disk(0);
+    let store = open(&disk, &small_options()).unwrap();
+    (0..200).for_each(|key| put(&store, key, &"name ".repeat(40)).unwrap());
+    assert!(store.checkpoint().unwrap());
+    drop(store);
+    let mut files = Files::of(&disk);
+    let is_inner = |page: &usize| {
+        let start = START + (page - 1) * PAGE_SIZE;
+        files.data[start + 20..start + 22] == [1, 1]
+    };
+    let inner = (1..=files.page_count()).find(is_inner).expect("the tree has two levels");
+    let slot = START + (inner - 1) * PAGE_SIZE + 40;
+    let cell = u16::from_le_bytes([files.data[slot], files.data[slot + 1]]);
+    let size = u16::from_le_bytes([files.data[slot + 2], files.data[slot + 3]]);
+    let end = START + (inner - 1) * PAGE_SIZE + usize::from(cell + size);
+    files.data[end - 4..end].fill(0xff);
+    files.seal_page(inner);
+    let forged = new_disk(1);
+    files.write_to(&forged);
+    let store = open(&forged, &small_options()).unwrap();
+    assert!(matches!(read_rows(&store.snapshot()), Err(Error::CorruptedPage { .. })));
 }
 
 fn log_of(files: &MemoryFileSystem) -> Vec<u8> {
