@@ -391,7 +391,7 @@ class Collection {
   }
 
   /**
-   * Imports a file: JSON Lines, JSON or CSV, also compressed with gzip or zstd. An
+   * Imports a file: JSON Lines, JSON, CSV or Ion, also compressed with gzip or zstd. An
    * import that was interrupted goes on where it was when it is run again.
    * @param {string | URL} path
    * @param {ImportOptions} [options]

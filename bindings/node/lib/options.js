@@ -51,10 +51,10 @@
  */
 
 /**
- * How a file becomes documents. JSON Lines, JSON and CSV are told apart by the
- * file's name and first bytes; gzip and zstd are unpacked on the way.
+ * How a file becomes documents. JSON Lines, JSON, CSV and Amazon Ion are told apart by
+ * the file's name and first bytes; gzip and zstd are unpacked on the way.
  * @typedef {object} ImportOptions
- * @property {'jsonl' | 'json' | 'csv'} [format]
+ * @property {'jsonl' | 'json' | 'csv' | 'ion'} [format]
  * @property {string} [id] the field that holds the id, as a dotted path; `_id` when left out
  * @property {boolean} [generateIds] gives ids to records without one (UUID version 7, which sort by time)
  * @property {'replace' | 'skip' | 'error'} [onConflict] what becomes of a record whose id has a document;
@@ -68,7 +68,8 @@
 
 /**
  * @typedef {object} ExportOptions
- * @property {'jsonl' | 'json' | 'csv' | 'zds'} [format] `jsonl` is the default; `zds` makes a directory
+ * @property {'jsonl' | 'json' | 'csv' | 'ion' | 'ion-binary' | 'zds'} [format] `jsonl` is the default; `ion` is text;
+ *   `zds` makes a directory
  * @property {string[]} [fields] dotted paths; `_id` always stays, first
  * @property {number} [limit] how many documents at most
  */

@@ -11,7 +11,7 @@ use crate::report::{NativeExportReport, NativeImportReport};
 /// How a file is imported; see `ImportOptions` in `../lib/options.js`.
 #[napi(object)]
 pub struct NativeImportOptions {
-    /// `jsonl`, `json` or `csv`; told by the file when left out.
+    /// `jsonl`, `json`, `csv` or `ion`; told by the file when left out.
     pub format: Option<String>,
     /// The field that holds the id.
     pub id: Option<String>,
@@ -55,7 +55,7 @@ impl NativeImportOptions {
 /// What is exported; see `ExportOptions` in `../lib/options.js`.
 #[napi(object)]
 pub struct NativeExportOptions {
-    /// `jsonl`, `json`, `csv` or `zds`.
+    /// `jsonl`, `json`, `csv`, `ion`, `ion-binary` or `zds`.
     pub format: Option<String>,
     /// Dotted paths.
     pub fields: Option<Vec<String>>,
@@ -98,7 +98,10 @@ fn import_format(name: &str) -> napi::Result<import::Format> {
         "jsonl" => Ok(import::Format::JsonLines),
         "json" => Ok(import::Format::Json),
         "csv" => Ok(import::Format::Csv),
-        _ => Err(invalid(format!("format {name:?} is none of \"jsonl\", \"json\" or \"csv\""))),
+        "ion" => Ok(import::Format::Ion),
+        _ => Err(invalid(format!(
+            "format {name:?} is none of \"jsonl\", \"json\", \"csv\" or \"ion\""
+        ))),
     }
 }
 
@@ -107,9 +110,11 @@ fn export_format(name: &str) -> napi::Result<export::Format> {
         "jsonl" => Ok(export::Format::JsonLines),
         "json" => Ok(export::Format::Json),
         "csv" => Ok(export::Format::Csv),
+        "ion" => Ok(export::Format::Ion),
+        "ion-binary" => Ok(export::Format::IonBinary),
         "zds" => Ok(export::Format::Zds),
         _ => Err(invalid(format!(
-            "format {name:?} is none of \"jsonl\", \"json\", \"csv\" or \"zds\""
+            "format {name:?} is none of \"jsonl\", \"json\", \"csv\", \"ion\", \"ion-binary\" or \"zds\""
         ))),
     }
 }

@@ -38,6 +38,12 @@ test('documents become files', async (context) => {
   assert.equal(fs.readFileSync(`${path}.jsonl`, 'utf8'), '{"_id":"ann","age":34,"city":"Oslo"}\n{"_id":"bob","age":51}\n')
   await users.exportAsync(`${path}.csv`, { format: 'csv', fields: ['age'], limit: 1 })
   assert.equal(fs.readFileSync(`${path}.csv`, 'utf8'), '_id,age\nann,34\n')
+  for (const format of ['ion', 'ion-binary']) {
+    users.export(`${path}.${format}`, { format })
+    const copy = foliodb.open(path).collection(format)
+    copy.import(`${path}.${format}`, { format: 'ion' })
+    assert.deepEqual([...copy.scan()], [...users.scan()])
+  }
   users.export(`${path}.zds`, { format: 'zds' })
   assert.equal(foliodb.open(`${path}.zds`, { mode: 'r' }).collection('users').count(), 2)
 })

@@ -81,11 +81,11 @@ export type PutManyOptions = {
     id?: string | undefined;
 };
 /**
- * How a file becomes documents. JSON Lines, JSON and CSV are told apart by the
- * file's name and first bytes; gzip and zstd are unpacked on the way.
+ * How a file becomes documents. JSON Lines, JSON, CSV and Amazon Ion are told apart by
+ * the file's name and first bytes; gzip and zstd are unpacked on the way.
  */
 export type ImportOptions = {
-    format?: "json" | "jsonl" | "csv" | undefined;
+    format?: "json" | "jsonl" | "csv" | "ion" | undefined;
     /**
      * the field that holds the id, as a dotted path; `_id` when left out
      */
@@ -122,9 +122,10 @@ export type ImportOptions = {
 };
 export type ExportOptions = {
     /**
-     * `jsonl` is the default; `zds` makes a directory
+     * `jsonl` is the default; `ion` is text;
+     * `zds` makes a directory
      */
-    format?: "json" | "jsonl" | "csv" | "zds" | undefined;
+    format?: "json" | "jsonl" | "csv" | "ion" | "ion-binary" | "zds" | undefined;
     /**
      * dotted paths; `_id` always stays, first
      */
