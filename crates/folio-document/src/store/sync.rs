@@ -6,6 +6,8 @@
 //! on the device is written again by the next writer, before it promises anything.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use folio_file::OpenMode;
 
@@ -27,6 +29,33 @@ pub(super) struct GroupCommit {
 struct CommitState {
     synced: u64,
     is_syncing: bool,
+    /// Threads that came to have their write synced since the last sync began.
+    joined: usize,
+    /// How many the last sync served, and how long it took.
+    last_group: usize,
+    last_duration: Duration,
+}
+
+/// The share of a sync's time that the next one waits for those the last one served: they
+/// are about to write again, and together they cost one sync.
+const PATIENCE: u32 = 4;
+
+impl GroupCommit {
+    /// Lets as many join as the last sync served, unless they take too long. A writer
+    /// that is alone never waits.
+    fn wait_for_company(&self) {
+        let start = Instant::now();
+        loop {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_late = start.elapsed() >= state.last_duration / PATIENCE;
+            if state.joined >= state.last_group || is_late {
+                state.last_group = std::mem::take(&mut state.joined);
+                return;
+            }
+            drop(state);
+            thread::yield_now();
+        }
+    }
 }
 
 impl LineStore {
@@ -88,6 +117,7 @@ impl LineStore {
     /// threads syncs for all that have written by then.
     pub(super) fn sync_up_to(&self, sequence: u64) -> Result<()> {
         let mut state = self.commit.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.joined += 1;
         loop {
             if state.synced >= sequence {
                 return Ok(());
@@ -100,9 +130,12 @@ impl LineStore {
         }
         state.is_syncing = true;
         drop(state);
+        self.commit.wait_for_company();
+        let start = Instant::now();
         let synced = self.sync_for_all();
         let mut state = self.commit.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.is_syncing = false;
+        state.last_duration = start.elapsed();
         if let Ok(synced) = synced {
             state.synced = state.synced.max(synced);
         }
