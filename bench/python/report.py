@@ -34,23 +34,37 @@ class Row:
         """Nanoseconds of each repetition."""
         return [sum(time for _, time in sample) for sample in self.samples]
 
+    def middle(self) -> float:
+        """The median repetition, in nanoseconds."""
+        return median(self.totals())
+
+    def spread(self) -> float:
+        """Half of what lies between the quickest and the slowest, in percent of the median."""
+        totals = self.totals()
+        return (max(totals) - min(totals)) / 2 / self.middle() * 100
+
     def rate(self) -> float:
         """Operations per second, by the median repetition."""
-        return self.operations / (median(self.totals()) / 1e9)
+        return self.operations / (self.middle() / 1e9)
 
     def line(self) -> str:
         """`read_all:    870k rec/s  (115ms) [open:45, scan:70] (cold)  ±3%`."""
-        totals = self.totals()
-        middle = median(totals)
+        middle = self.middle()
         typical = min(self.samples, key=lambda sample: abs(sum(t for _, t in sample) - middle))
         phases = ", ".join(f"{name}:{milliseconds(time)}" for name, time in typical)
-        spread = (max(totals) - min(totals)) / 2 / middle * 100
         mode = f" ({self.mode})" if self.mode else f" ({self.durability})"
         rate = f"{short(self.rate())} rec/s"
         return (
             f"  {self.system:24}{self.workload + ':':12}{rate:>12} "
-            f"({milliseconds(middle)}ms) [{phases}]{mode} ±{spread:.0f}%"
+            f"({milliseconds(middle)}ms) [{phases}]{mode} ±{self.spread():.0f}%"
         )
+
+    @classmethod
+    def from_json(cls, timing: dict) -> Row:
+        """A row of a results file."""
+        names = ("workload", "system", "mode", "documents", "operations", "durability")
+        samples = [[tuple(phase) for phase in sample["phases"]] for sample in timing["samples"]]
+        return cls(*(timing[name] for name in names), phases=[], samples=samples)
 
     def as_json(self) -> dict:
         """The row as the results file holds it."""

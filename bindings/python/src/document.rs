@@ -20,7 +20,7 @@ pub(crate) type Text = Arc<Vec<u8>>;
 /// `document.raw` is the exact line; `document.to_dict()` the whole. Keeping a
 /// few documents of a long scan keeps the text around them, some tens of
 /// kilobytes each; `copy.copy(document)` lets go of it.
-#[pyclass(frozen, mapping, module = "foliodb._foliodb", freelist = 256)]
+#[pyclass(frozen, mapping, module = "foliodb._foliodb")]
 pub(crate) struct Document {
     text: Text,
     start: u32,

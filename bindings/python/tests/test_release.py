@@ -87,3 +87,9 @@ def test_a_release_is_for_every_platform() -> None:
     for name in ("wheels", "prebuilds"):
         rows = jobs[name]["strategy"]["matrix"]["include"]
         assert {row["platform"] for row in rows} == PLATFORMS, name
+
+
+def test_the_page_of_benchmarks_is_what_the_results_give() -> None:
+    command = [sys.executable, str(ROOT / "bench/python/page.py"), "--check"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr

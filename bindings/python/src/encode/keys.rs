@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 const SLOTS: usize = 256;
 
 /// Longer keys are written each time.
-const KEY_SIZE_MAX: usize = 64;
+const KEY_SIZE_MAX: usize = 32;
 
 pub(super) struct Keys {
     slots: Vec<Option<Entry>>,
@@ -19,7 +19,9 @@ pub(super) struct Keys {
 
 struct Entry {
     key: Py<PyAny>,
-    text: Box<[u8]>,
+    /// Copied whole, which is quicker than to copy just as much as there is.
+    text: [u8; KEY_SIZE_MAX],
+    size: usize,
 }
 
 impl Keys {
@@ -27,12 +29,17 @@ impl Keys {
         Self { slots: Vec::new() }
     }
 
-    /// `,"name":` for a key seen before.
+    /// Appends `,"name":` for a key seen before; answers whether it was.
     #[inline(always)]
-    pub(super) fn find(&self, key: *mut ffi::PyObject) -> Option<&[u8]> {
+    pub(super) fn push(&self, key: *mut ffi::PyObject, line: &mut Vec<u8>) -> bool {
         match self.slots.get(slot(key)) {
-            Some(Some(entry)) if entry.key.as_ptr() == key => Some(&entry.text),
-            _ => None,
+            Some(Some(entry)) if entry.key.as_ptr() == key => {
+                let end = line.len() + entry.size;
+                line.extend_from_slice(&entry.text);
+                line.truncate(end);
+                true
+            }
+            _ => false,
         }
     }
 
@@ -45,7 +52,9 @@ impl Keys {
         if slot.is_none() && text.len() <= KEY_SIZE_MAX {
             // SAFETY: a live object, whose reference count is taken up by one.
             let key = unsafe { Bound::from_borrowed_ptr(py, key) }.unbind();
-            *slot = Some(Entry { key, text: text.into() });
+            let mut padded = [0; KEY_SIZE_MAX];
+            padded[..text.len()].copy_from_slice(text);
+            *slot = Some(Entry { key, text: padded, size: text.len() });
         }
     }
 }

@@ -103,12 +103,11 @@ impl Encoder {
             != 0
         {
             place.step.set(Step::Key(key));
-            if let Some(text) = self.keys.find(key) {
-                line.extend_from_slice(text);
-            } else if let Some(id) = id.filter(|_| is_id_key(py, key)) {
-                check_carried_id(py, value, id)?;
-                continue;
-            } else {
+            if !self.keys.push(key, line) {
+                if let Some(id) = id.filter(|_| is_id_key(py, key)) {
+                    check_carried_id(py, value, id)?;
+                    continue;
+                }
                 self.key(py, key, place, line)?;
             }
             self.any(py, value, place, line)?;
@@ -252,22 +251,41 @@ fn is_dict(object: Object) -> bool {
     unsafe { ffi::PyDict_Check(object) != 0 }
 }
 
+#[inline]
 fn is_id_key(py: Python<'_>, key: Object) -> bool {
-    // SAFETY: a live object.
-    let key = unsafe { Bound::from_borrowed_ptr(py, key) };
-    key.eq("_id").unwrap_or(false)
+    key == pyo3::intern!(py, "_id").as_ptr() || plain_text(key) == Some(b"_id")
 }
 
+#[inline]
 fn check_carried_id(py: Python<'_>, value: Object, id: &str) -> PyResult<()> {
-    // SAFETY: a live object.
-    let value = unsafe { Bound::from_borrowed_ptr(py, value) };
-    if value.extract::<std::borrow::Cow<'_, str>>().is_ok_and(|found| found == id) {
+    if plain_text(value) == Some(id.as_bytes()) {
         return Ok(());
     }
-    let found = value.repr()?;
+    // SAFETY: a live object.
+    let found = unsafe { Bound::from_borrowed_ptr(py, value) }.repr()?;
     Err(invalid(format!(
         "document carries \"_id\" {found} but is put under {id:?}; make them equal or leave \"_id\" out"
     )))
+}
+
+/// The text of a `str`, or of a subclass; `None` for everything else.
+#[inline]
+fn plain_text<'a>(object: Object) -> Option<&'a [u8]> {
+    let mut size: ffi::Py_ssize_t = 0;
+    // SAFETY: a live object, whose type is looked at first. Its UTF-8 form lives as long
+    // as it does, and both callers compare it at once.
+    unsafe {
+        if ffi::PyUnicode_Check(object) == 0 {
+            return None;
+        }
+        let data = ffi::PyUnicode_AsUTF8AndSize(object, &raw mut size);
+        if data.is_null() {
+            // Half of a surrogate pair.
+            ffi::PyErr_Clear();
+            return None;
+        }
+        Some(std::slice::from_raw_parts(data.cast(), size as usize))
+    }
 }
 
 /// The text of a `str`, as long as the object lives unchanged.

@@ -1,9 +1,9 @@
 //! A bounded cache of 64-KiB blocks of the data file, for point reads.
 //!
 //! The first reads of a block go to the file for just the line, which is best
-//! for a few lookups in a large file. A block that is asked for again and again
-//! is read whole and kept. Slots are found by block number, without a search;
-//! two blocks of one slot displace each other.
+//! for a few lookups in a large file, and leave the line behind (`lines`). A block
+//! of which more and more lines are asked for is read whole and kept. Slots are
+//! found by block number, without a search; two blocks of one slot displace each other.
 
 use std::io;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
@@ -11,11 +11,15 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 
 use folio_file::{File, prefetch};
 
+use super::lines::Lines;
 use crate::index::BLOCK_SIZE;
 
 /// A block is kept from this many reads on: about where they have cost half as much
 /// as reading the block whole.
 const WARM: u8 = 8;
+
+/// Single lines take this part of the cache.
+const LINES_SHARE: usize = 8;
 
 /// So many reads of the file come before the slots are made: a process that
 /// looks up one document should not pay for them.
@@ -34,16 +38,17 @@ pub(crate) struct BlockCache {
     slots: OnceLock<Slots>,
 }
 
-#[derive(Debug)]
 struct Slots {
     blocks: Vec<RwLock<Option<Block>>>,
     /// Reads of blocks that are not kept, by block number modulo the length.
     reads: Vec<AtomicU8>,
+    lines: Lines,
 }
 
 impl Slots {
     fn new(count: usize) -> Self {
         Self {
+            lines: Lines::new(count * BLOCK_SIZE as usize / LINES_SHARE),
             blocks: std::iter::repeat_with(RwLock::default).take(count).collect(),
             reads: std::iter::repeat_with(AtomicU8::default).take(count * 4).collect(),
         }
@@ -57,7 +62,8 @@ impl BlockCache {
         Self { slot_count, first_reads: AtomicU32::new(0), slots: OnceLock::new() }
     }
 
-    /// Reads a line into the empty `text` if its block is, or now becomes, cached.
+    /// Reads a line into the empty `text` if it is cached. If not, whoever reads it from
+    /// the file passes it to [`BlockCache::keep_line`].
     #[inline]
     pub(crate) fn read(
         &self,
@@ -86,6 +92,9 @@ impl BlockCache {
             return Ok(true);
         }
         drop(block);
+        if slots.lines.read(offset, size, text) {
+            return Ok(true);
+        }
         let reads = &slots.reads[(number % slots.reads.len() as u64) as usize];
         if reads.fetch_add(1, Ordering::Relaxed) < WARM {
             return Ok(false);
@@ -93,6 +102,14 @@ impl BlockCache {
         reads.store(0, Ordering::Relaxed);
         self.keep(file, number, slot)?;
         Ok(false)
+    }
+
+    /// Takes note of a line that was read from the file.
+    #[inline]
+    pub(crate) fn keep_line(&self, offset: u64, line: &[u8]) {
+        if let Some(slots) = self.slots.get() {
+            slots.lines.keep(offset, line);
+        }
     }
 
     /// Brings a line near if its block is cached.
@@ -109,6 +126,7 @@ impl BlockCache {
     /// Forgets what the file had from an offset on, where it was cut off.
     pub(crate) fn forget_from(&self, offset: u64) {
         let Some(slots) = self.slots.get() else { return };
+        slots.lines.clear();
         for slot in &slots.blocks {
             let mut block = slot.write().unwrap_or_else(PoisonError::into_inner);
             if block.as_ref().is_some_and(|block| block.number >= offset / BLOCK_SIZE) {

@@ -4,6 +4,7 @@
 //! file that somebody shortens kills the process.
 
 mod cache;
+mod lines;
 
 use std::io;
 use std::sync::Arc;
@@ -44,7 +45,11 @@ impl LineSource for Segment {
         }
         text.resize(size, 0);
         let read = self.file.read_at(text, offset)?;
-        Ok(read == size)
+        if read < size {
+            return Ok(false);
+        }
+        self.cache.keep_line(offset, text);
+        Ok(true)
     }
 
     #[inline]

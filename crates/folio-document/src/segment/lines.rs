@@ -1,0 +1,189 @@
+//! Lines read one by one, kept for the second time they are asked for.
+//!
+//! Between them the first read of a block, which goes to the file for one line,
+//! and the block that is kept whole lies the usual case: a few thousand documents,
+//! spread over a large file, asked for again and again. Their lines are copied
+//! here. The place of a line picks its shard and, there, one of four slots side by
+//! side; a fifth line displaces one of them, and a shard that is full begins anew.
+//!
+//! What is kept is what the file had; whoever reads it checks its checksum, as of
+//! everything that is read.
+
+use std::ops::Range;
+use std::sync::{PoisonError, RwLock};
+
+/// Threads that read different lines seldom meet.
+const SHARD_COUNT: usize = 16;
+
+/// A shard has at most a slot for so many bytes of text, about half of a short line.
+const BYTES_PER_SLOT: usize = 64;
+
+/// Slots of a shard that has its first line; they double as it fills, so that a few
+/// lookups do not pay for many slots.
+const FIRST_SLOTS: usize = 128;
+
+/// Slots that a place may have: those of one line of the processor's cache.
+const WAYS: usize = 4;
+
+/// Longer lines cost more to keep than to read again.
+const LINE_SIZE_MAX: usize = 4 << 10;
+
+pub(super) struct Lines {
+    shards: Vec<RwLock<Shard>>,
+    /// Bytes of text of each shard, at most.
+    shard_size: usize,
+}
+
+#[derive(Default)]
+struct Shard {
+    text: Vec<u8>,
+    slots: Vec<Slot>,
+    /// Lines kept since the shard began anew.
+    count: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    /// Where the line stands in the file.
+    offset: u64,
+    /// Where it stands in the shard's text.
+    start: u32,
+    /// 0 in an empty slot.
+    size: u32,
+}
+
+const EMPTY: Slot = Slot { offset: 0, start: 0, size: 0 };
+
+impl Lines {
+    /// At most `size` bytes of text; their slots take a quarter of that again.
+    pub(super) fn new(size: usize) -> Self {
+        let shard_size = (size / SHARD_COUNT).min(u32::MAX as usize / 2);
+        let shards = std::iter::repeat_with(RwLock::default).take(SHARD_COUNT).collect();
+        Self { shards, shard_size }
+    }
+
+    /// Appends the line at a place of the file, if it is here.
+    #[inline]
+    pub(super) fn read(&self, offset: u64, size: usize, text: &mut Vec<u8>) -> bool {
+        let hash = spread(offset);
+        let shard = self.shards[shard_of(hash)].read().unwrap_or_else(PoisonError::into_inner);
+        let ways = shard.slots.get(ways_of(hash, shard.slots.len())).unwrap_or_default();
+        let is_it = |slot: &&Slot| slot.offset == offset && slot.size as usize == size;
+        let Some(slot) = ways.iter().find(is_it) else { return false };
+        let start = slot.start as usize;
+        text.extend_from_slice(&shard.text[start..start + size]);
+        true
+    }
+
+    /// Keeps a line, as the file had it.
+    pub(super) fn keep(&self, offset: u64, line: &[u8]) {
+        if line.is_empty() || line.len() > LINE_SIZE_MAX.min(self.shard_size) {
+            return;
+        }
+        let shard = self.shards[shard_of(spread(offset))].write();
+        let mut shard = shard.unwrap_or_else(PoisonError::into_inner);
+        if shard.text.len() + line.len() > self.shard_size {
+            shard.begin_anew();
+        }
+        if shard.count * WAYS >= shard.slots.len() {
+            shard.grow((self.shard_size / BYTES_PER_SLOT).next_multiple_of(WAYS));
+        }
+        let slot = Slot { offset, start: shard.text.len() as u32, size: line.len() as u32 };
+        shard.put(slot);
+        shard.count += 1;
+        shard.text.extend_from_slice(line);
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&self) {
+        for shard in &self.shards {
+            *shard.write().unwrap_or_else(PoisonError::into_inner) = Shard::default();
+        }
+    }
+}
+
+impl Shard {
+    fn begin_anew(&mut self) {
+        self.text.clear();
+        self.slots.fill(EMPTY);
+        self.count = 0;
+    }
+
+    fn put(&mut self, slot: Slot) {
+        let ways = ways_of(spread(slot.offset), self.slots.len());
+        let ways = &mut self.slots[ways];
+        let empty = ways.iter().position(|way| way.size == 0);
+        ways[empty.unwrap_or(slot.start as usize / WAYS % WAYS)] = slot;
+    }
+
+    #[cold]
+    fn grow(&mut self, slots_max: usize) {
+        let slot_count = (self.slots.len() * 2).clamp(FIRST_SLOTS, slots_max.max(FIRST_SLOTS));
+        if slot_count > self.slots.len() {
+            let slots = std::mem::replace(&mut self.slots, vec![EMPTY; slot_count]);
+            slots.into_iter().filter(|slot| slot.size > 0).for_each(|slot| self.put(slot));
+        }
+    }
+}
+
+/// Offsets of lines are close to each other; their product with an odd constant is not
+/// (multiplicative hashing, Knuth, volume 3, 6.4).
+#[inline]
+fn spread(offset: u64) -> u64 {
+    offset.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+#[inline]
+fn shard_of(hash: u64) -> usize {
+    (hash >> 60) as usize % SHARD_COUNT
+}
+
+#[inline]
+fn ways_of(hash: u64, slot_count: usize) -> Range<usize> {
+    let first = ((u128::from(hash << 4) * (slot_count / WAYS) as u128) >> 64) as usize * WAYS;
+    first..first + WAYS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(lines: &Lines, offset: u64, size: usize) -> Option<Vec<u8>> {
+        let mut text = Vec::new();
+        lines.read(offset, size, &mut text).then_some(text)
+    }
+
+    #[test]
+    fn gives_back_what_was_kept() {
+        let lines = Lines::new(1 << 20);
+        assert_eq!(read(&lines, 0, 5), None);
+        for number in 0..1000u64 {
+            lines.keep(number * 7, format!("line {number}").as_bytes());
+        }
+        let found = (0..1000u64).filter(|number| {
+            let line = format!("line {number}").into_bytes();
+            let found = read(&lines, number * 7, line.len());
+            assert!(found.is_none() || found.as_deref() == Some(&line[..]));
+            found.is_some()
+        });
+        // Lines displace each other seldom while there is room.
+        assert!(found.count() > 990);
+        assert_eq!(read(&lines, 7, 5), None, "another size is another line");
+        lines.clear();
+        assert_eq!(read(&lines, 0, 6), None);
+    }
+
+    #[test]
+    fn stays_within_its_size() {
+        let lines = Lines::new(16 << 10);
+        for number in 0..10_000u64 {
+            lines.keep(number * 100, &[b'x'; 100]);
+            assert_eq!(read(&lines, number * 100, 100), Some(vec![b'x'; 100]));
+        }
+        for shard in &lines.shards {
+            assert!(shard.read().unwrap().text.len() <= 1 << 10);
+        }
+        lines.keep(1, &[b'y'; 1025]);
+        assert_eq!(read(&lines, 1, 1025), None, "a line that no shard can hold");
+    }
+}
