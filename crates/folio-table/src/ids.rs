@@ -86,6 +86,15 @@ impl BlockId {
         Self(slot | VERSION_BIT)
     }
 
+    /// The page of the data file, if that is what it is.
+    #[must_use]
+    pub fn as_page(self) -> Option<PageId> {
+        match self.place() {
+            BlockPlace::Page(page) => Some(page),
+            BlockPlace::Version(_) => None,
+        }
+    }
+
     /// Which of the two it is, with its number there.
     pub(crate) fn place(self) -> BlockPlace {
         if self.0 & VERSION_BIT == 0 {

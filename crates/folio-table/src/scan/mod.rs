@@ -294,25 +294,18 @@ impl Scan {
             Direction::Forward => first + done,
             Direction::Backward => node.len() - last + done,
         };
-        let mut ahead = Ahead::of(reader, &self.cursor, leaf.len(), taken);
-        let mut cells = Vec::with_capacity(taken);
-        match self.direction {
+        let ahead = Ahead::of(reader, &self.cursor, leaf.len(), taken);
+        let cells = match self.direction {
             Direction::Forward => {
-                cells.extend(node.entries(start..start + taken).inspect(|_| ahead.step()));
+                let entries = node.entries(start..start + taken);
+                self.gather(reader, page, start, entries, ahead)?
             }
             Direction::Backward => {
                 let end = node.len() - start;
-                cells.extend(node.entries(end - taken..end).rev().inspect(|_| ahead.step()));
+                let entries = node.entries(end - taken..end).rev();
+                self.gather(reader, page, start, entries, ahead)?
             }
-        }
-        if let Some((key, _)) = cells.last() {
-            self.last.clear();
-            self.last.extend_from_slice(key);
-            self.batch.push(Piece { leaf: page, first: start, count: taken });
-        }
-        if !self.tests.is_empty() {
-            cells = self.fulfilling(reader, &cells)?;
-        }
+        };
         append(&self.entries, reader, &self.table, &mut self.builder, &cells)?;
         self.left -= cells.len();
         if done + taken < count {
@@ -323,29 +316,49 @@ impl Scan {
         Ok(())
     }
 
-    /// Those of the cells just read whose rows fulfil the conditions, and notes
-    /// where they stand.
-    fn fulfilling<'c>(
+    /// Those of a leaf's cells whose rows fulfil the conditions; notes where they
+    /// stand.
+    #[inline]
+    fn gather<'c>(
         &mut self,
         reader: &Reader<'_>,
-        cells: &[(&'c [u8], &'c [u8])],
+        leaf: PageId,
+        first: usize,
+        cells: impl ExactSizeIterator<Item = (&'c [u8], &'c [u8])>,
+        mut ahead: Ahead,
     ) -> Result<Vec<(&'c [u8], &'c [u8])>> {
-        let Some(Piece { leaf, first, .. }) = self.batch.pop() else { return Ok(Vec::new()) };
-        let mut kept = Vec::new();
-        for (position, &(key, value)) in cells.iter().enumerate() {
-            let holds = match &self.entries {
-                None if !chained::is_reference(value) => {
-                    all_hold(&self.tests, &self.table, key, value)?
-                }
-                None => self.row_fulfils(reader, key)?,
-                Some(entries) => self.row_fulfils(reader, entries.row_key(key)?)?,
-            };
-            if holds {
+        let is_every = self.tests.is_empty();
+        let count = cells.len();
+        let mut kept = Vec::with_capacity(if is_every { count } else { 0 });
+        let mut last: &[u8] = &[];
+        for (position, (key, value)) in cells.enumerate() {
+            ahead.step();
+            last = key;
+            if is_every {
+                kept.push((key, value));
+            } else if self.fulfils(reader, key, value)? {
                 kept.push((key, value));
                 self.batch.push(Piece { leaf, first: first + position, count: 1 });
             }
         }
+        if count > 0 {
+            self.last.clear();
+            self.last.extend_from_slice(last);
+        }
+        if is_every && count > 0 {
+            self.batch.push(Piece { leaf, first, count });
+        }
         Ok(kept)
+    }
+
+    /// Whether the row that a cell is, or leads to, fulfils the conditions.
+    #[inline]
+    fn fulfils(&self, reader: &Reader<'_>, key: &[u8], value: &[u8]) -> Result<bool> {
+        match &self.entries {
+            None if !chained::is_reference(value) => all_hold(&self.tests, &self.table, key, value),
+            None => self.row_fulfils(reader, key),
+            Some(entries) => self.row_fulfils(reader, entries.row_key(key)?),
+        }
     }
 
     /// Whether the row with this key does.
