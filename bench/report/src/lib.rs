@@ -10,15 +10,19 @@ mod html;
 mod markdown;
 #[cfg(feature = "command")]
 mod picture;
+mod pool;
 mod readme;
 pub mod results;
+mod table_page;
 mod tables;
 
 pub use html::page;
 pub use markdown::document;
 #[cfg(feature = "command")]
 pub use picture::png;
+pub use pool::{PolicyRun, PoolCase, pool_chart, pool_page};
 pub use readme::insert;
+pub use table_page::table_page;
 
 pub use chart::overview;
 

@@ -3,6 +3,8 @@
 //! ```text
 //! report merge <out.json> <part.json>...
 //! report render <results.json> <docs directory> [README.md]
+//! report pool <directory of a JSON per policy> <docs directory>
+//! report tables <results.json> <docs directory>
 //! ```
 //!
 //! Beside `NAME.json`, `NAME.notes.md` holds what people have to say about the run.
@@ -12,10 +14,14 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use folio_bench_report::results::Results;
-use folio_bench_report::{Result, document, insert, overview, page, png};
+use folio_bench_report::{
+    PolicyRun, Result, document, insert, overview, page, png, pool_chart, pool_page, table_page,
+};
 
 const USAGE: &str = "usage: report merge <out.json> <part.json>...\n       \
-                     report render <results.json> <docs directory> [README.md]";
+                     report render <results.json> <docs directory> [README.md]\n       \
+                     report pool <directory of a JSON per policy> <docs directory>\n       \
+                     report tables <results.json> <docs directory>";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -25,6 +31,8 @@ fn main() -> ExitCode {
         ["render", results, docs] => render(Path::new(results), Path::new(docs)),
         ["render", results, docs, readme] => render(Path::new(results), Path::new(docs))
             .and_then(|()| claim(Path::new(results), Path::new(readme))),
+        ["pool", results, docs] => pool(Path::new(results), Path::new(docs)),
+        ["tables", results, docs] => tables(Path::new(results), Path::new(docs)),
         _ => Err(USAGE.into()),
     };
     match done {
@@ -53,6 +61,32 @@ fn render(results_path: &Path, docs: &Path) -> Result<()> {
     fs::write(docs.join("documents.md"), document(&results, name, &notes))?;
     fs::write(docs.join("documents.html"), page(&results))?;
     fs::write(docs.join("documents.png"), png(&overview(&results))?)?;
+    println!("rendered {} into {}", results_path.display(), docs.display());
+    Ok(())
+}
+
+/// Writes the page and the chart of the buffer pool.
+fn pool(directory: &Path, docs: &Path) -> Result<()> {
+    let mut runs = Vec::new();
+    for policy in ["lru", "clock", "sieve", "s3_fifo"] {
+        let json = fs::read_to_string(directory.join(policy).with_extension("json"))?;
+        runs.push(PolicyRun::parse(policy, &json)?);
+    }
+    let machine = fs::read_to_string(directory.join("machine.txt")).unwrap_or_default();
+    fs::create_dir_all(docs)?;
+    fs::write(docs.join("buffer_pool.md"), pool_page(&runs, machine.trim()))?;
+    fs::write(docs.join("buffer_pool.png"), png(&pool_chart(&runs))?)?;
+    println!("rendered {} into {}", directory.display(), docs.display());
+    Ok(())
+}
+
+/// Writes the page of the tables.
+fn tables(results_path: &Path, docs: &Path) -> Result<()> {
+    let results = Results::read(results_path)?;
+    let name = results_path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("results");
+    let notes = fs::read_to_string(results_path.with_extension("notes.md")).unwrap_or_default();
+    fs::create_dir_all(docs)?;
+    fs::write(docs.join("tables.md"), table_page(&results, name, &notes))?;
     println!("rendered {} into {}", results_path.display(), docs.display());
     Ok(())
 }

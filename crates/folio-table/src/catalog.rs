@@ -187,7 +187,7 @@ impl Catalog {
     }
 
     /// Enters a definition; `false` when it is none.
-    fn enter(&mut self, key: &[u8], text: &[u8], page_count: u32) -> bool {
+    pub(crate) fn enter(&mut self, key: &[u8], text: &[u8], page_count: u32) -> bool {
         let Ok(id) = key.try_into().map(u32::from_be_bytes).map(TreeId) else { return false };
         if let Some(view) = json::parse_view(id, text) {
             self.views.insert(view.name.to_lowercase(), Arc::new(view));

@@ -246,7 +246,7 @@ fn sync_names(files: &dyn FileSystem, directory: &Path, options: &Options) -> Re
 }
 
 /// The 8 KiB before the first page or record, with one header in it.
-fn zeros_around(header: &[u8], offset: u64) -> Vec<u8> {
+pub(crate) fn zeros_around(header: &[u8], offset: u64) -> Vec<u8> {
     let mut bytes = vec![0; LOG_START as usize];
     bytes[offset as usize..offset as usize + header.len()].copy_from_slice(header);
     bytes

@@ -94,6 +94,10 @@ pub(crate) fn page_id(page: &[u8]) -> PageId {
     PageId(get_u32(page, 16))
 }
 
+pub(crate) fn lsn(page: &[u8]) -> Lsn {
+    Lsn(get_u64(page, 8))
+}
+
 pub(crate) fn set_lsn(page: &mut [u8], lsn: Lsn) {
     put_u64(page, 8, lsn.0);
 }

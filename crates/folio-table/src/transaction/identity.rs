@@ -11,6 +11,8 @@ use crate::btree::Tree;
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::ids::TreeId;
+use crate::shared::Pages;
+use crate::state::State;
 use crate::transaction::edit::Editor;
 
 impl Transaction {
@@ -66,15 +68,44 @@ fn key(table: TreeId, column: u16) -> [u8; 6] {
     key
 }
 
-fn next(editor: &Editor<'_, '_>, key: &[u8]) -> Result<i64> {
-    let root = editor.edit.state.statistics_root;
+/// The table and the column of a counter's key; `None` for other keys.
+pub(crate) fn identity_of_key(key: &[u8]) -> Option<(TreeId, usize)> {
+    let (table, column) = key.split_first_chunk::<4>()?;
+    let column = u16::from_be_bytes(column.try_into().ok()?);
+    Some((TreeId(u32::from_be_bytes(*table)), column.into()))
+}
+
+/// The counters of a table: columns, and the numbers they give out next.
+///
+/// # Errors
+/// What the pages say.
+pub(crate) fn identities<'s>(
+    pages: &impl Pages<'s>,
+    state: &State,
+    table: &Table,
+) -> Result<Vec<(usize, i64)>> {
+    let mut found = Vec::new();
+    for column in 0..table.schema.columns.len() {
+        let Ok(position) = u16::try_from(column) else { break };
+        let next = counter(pages, state, &key(table.id, position))?;
+        found.extend(next.map(|next| (column, next)));
+    }
+    Ok(found)
+}
+
+fn counter<'s>(pages: &impl Pages<'s>, state: &State, key: &[u8]) -> Result<Option<i64>> {
+    let root = state.statistics_root;
     if !root.is_some() {
-        return Ok(1);
+        return Ok(None);
     }
     let tree = Tree { id: TreeId::STATISTICS, root };
-    let found = tree.get(editor, key)?;
+    let found = tree.get(pages, key)?;
     let read = |value: &[u8]| Some(i64::from_le_bytes(value.get(1..9)?.try_into().ok()?));
-    Ok(found.and_then(|(page, range)| read(&page[range])).unwrap_or(1))
+    Ok(found.and_then(|(page, range)| read(&page[range])))
+}
+
+fn next(editor: &Editor<'_, '_>, key: &[u8]) -> Result<i64> {
+    Ok(counter(editor, &editor.edit.state, key)?.unwrap_or(1))
 }
 
 fn set(editor: &mut Editor<'_, '_>, key: &[u8], next: i64) -> Result<()> {

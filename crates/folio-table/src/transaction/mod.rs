@@ -40,6 +40,7 @@ use crate::wal::record::{Batch, Commit, LogPosition};
 use edit::{Edit, Editor, Mark, Seen};
 
 pub use definition::IndexDefinition;
+pub(crate) use identity::{identities, identity_of_key};
 pub use load::Load;
 pub use rebuild::ColumnSource;
 pub(crate) use statistics::row_count;

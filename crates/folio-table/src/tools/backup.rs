@@ -1,0 +1,131 @@
+//! A copy of everything as of one snapshot, while writers go on.
+//!
+//! The pages are copied as they are, log and data file together, into a data file
+//! of its own with an empty log. So the copy is a store of the same age, and as
+//! large as the original's data file. Free pages are left as holes.
+
+use std::path::Path;
+
+use folio_file::{File, FileSystem, OpenMode};
+
+use crate::data_header::{DataHeader, data_size, page_offset};
+use crate::error::{Error, Result};
+use crate::ids::PageId;
+use crate::page::{self, PageKind, free_list};
+use crate::recovery::{draw, zeros_around};
+use crate::shared::Pages;
+use crate::snapshot::{Snapshot, SnapshotPages};
+use crate::store::{DATA_NAME, LOG_NAME};
+use crate::wal::LogHeader;
+
+/// Pages are gathered up to this size before they are written.
+const RUN_SIZE: usize = 1 << 20;
+
+impl Snapshot {
+    /// Copies what this snapshot sees into a directory that has no tables yet.
+    /// `progress` is told pages done and pages in all.
+    ///
+    /// # Errors
+    /// [`Error::Exists`] when there are tables; damage, which a copy must not carry
+    /// on; [`Error::SnapshotTooOld`]; the system's refusals.
+    pub fn backup(
+        &self,
+        files: &dyn FileSystem,
+        target: &Path,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<()> {
+        if files.stat(&target.join(DATA_NAME)).is_ok() {
+            let name = target.join(DATA_NAME).display().to_string();
+            return Err(Error::Exists { kind: "file", name });
+        }
+        let page_size = self.shared.page_size as u32;
+        let (end, state) = (self.commit.end, self.commit.state);
+        let database = self.shared.blocks.database;
+        let log = LogHeader { page_size, database, generation: 1, salt: draw(), base: end };
+        let header = DataHeader { page_size, database, sequence: 1, checkpoint: end, state };
+        write_log(files, target, log)?;
+        let new_path = target.join("tables.folio.new");
+        let data =
+            files.open(&new_path, OpenMode::Write).map_err(Error::io("create", DATA_NAME))?;
+        data.truncate(0).map_err(Error::io("write", DATA_NAME))?;
+        data.write_at(&zeros_around(&header.to_bytes(), header.offset()), 0)
+            .map_err(Error::io("write", DATA_NAME))?;
+        copy_pages(&self.pages(), &*data, database, progress)?;
+        publish(files, &*data, &new_path, target)
+    }
+}
+
+/// Makes a log without records, durable.
+pub(super) fn write_log(files: &dyn FileSystem, target: &Path, header: LogHeader) -> Result<()> {
+    let log = files
+        .open(&target.join(LOG_NAME), OpenMode::Write)
+        .map_err(Error::io("create", LOG_NAME))?;
+    log.truncate(0).map_err(Error::io("write", LOG_NAME))?;
+    log.write_at(&zeros_around(&header.to_bytes(), header.offset()), 0)
+        .map_err(Error::io("write", LOG_NAME))?;
+    log.sync_data().map_err(Error::io("sync", LOG_NAME))?;
+    files.sync_directory(target).map_err(Error::io("sync", "the directory of the tables"))
+}
+
+/// Makes a data file durable and gives it its name.
+pub(super) fn publish(
+    files: &dyn FileSystem,
+    data: &dyn File,
+    new_path: &Path,
+    target: &Path,
+) -> Result<()> {
+    data.sync_data().map_err(Error::io("sync", DATA_NAME))?;
+    files.rename(new_path, &target.join(DATA_NAME)).map_err(Error::io("create", DATA_NAME))?;
+    files.sync_directory(target).map_err(Error::io("sync", "the directory of the tables"))
+}
+
+/// Copies all pages but the free ones.
+fn copy_pages(
+    pages: &SnapshotPages<'_>,
+    data: &dyn File,
+    database: u64,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<()> {
+    let count = pages.page_count();
+    let page_size = pages.shared.page_size;
+    let free = free_pages(pages)?;
+    data.truncate(data_size(count, page_size)).map_err(Error::io("extend", DATA_NAME))?;
+    let mut run: Vec<u8> = Vec::new();
+    let mut first = PageId(1);
+    for page in (1..=count).map(PageId) {
+        let is_free = free[page.0 as usize / 64] >> (page.0 % 64) & 1 == 1;
+        if !is_free {
+            let start = run.len();
+            run.extend_from_slice(&pages.pin_for_scan(page)?);
+            page::seal(&mut run[start..], database);
+        }
+        if is_free || run.len() >= RUN_SIZE || page.0 == count {
+            data.write_at(&run, page_offset(first, page_size))
+                .map_err(Error::io("write", DATA_NAME))?;
+            run.clear();
+            first = PageId(page.0 + 1);
+            progress(u64::from(page.0), u64::from(count));
+        }
+    }
+    Ok(())
+}
+
+/// A bit for each page that the free list names. Its own pages are not among them.
+fn free_pages(pages: &SnapshotPages<'_>) -> Result<Vec<u64>> {
+    let count = pages.page_count();
+    let mut free = vec![0u64; count as usize / 64 + 1];
+    let mut list = pages.commit.state.free_list;
+    let mut lists = 0;
+    while list.is_some() {
+        lists += 1;
+        let guard = pages.pin_for_scan(list)?;
+        if PageKind::of(&guard) != Some(PageKind::FreeList) || lists > count {
+            return Err(Error::page(list, "it should be a page of the free list"));
+        }
+        for page in free_list::entries(&guard).filter(|page| page.0 <= count) {
+            free[page.0 as usize / 64] |= 1 << (page.0 % 64);
+        }
+        list = page::link(&guard);
+    }
+    Ok(free)
+}

@@ -1,0 +1,192 @@
+//! Gives the space of free pages back: the data file is written anew, without them.
+//!
+//! 1. A checkpoint empties the log.
+//! 2. The tables are loaded, in the order of their keys, into a store of their own
+//!    beside the old one: pages are full, and indexes built anew.
+//! 3. Its pages become a data file with the old database's number, which says that
+//!    it has everything up to where the log begins.
+//! 4. The new file replaces the old one by rename.
+//!
+//! Before the rename the old file is what counts, after it the new one; with an
+//! empty log either is a whole database. What a crash leaves beside them is removed
+//! by the next vacuum.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_file::{FileSystem, OpenMode};
+use folio_types::borrowed;
+
+use super::backup::publish;
+use crate::btree::Cursor;
+use crate::catalog::Table;
+use crate::data_header::{DataHeader, data_size, page_offset};
+use crate::error::{Error, Result};
+use crate::ids::PageId;
+use crate::options::{Options, Synchronous};
+use crate::page::node::Node;
+use crate::page::{self};
+use crate::read;
+use crate::recovery::zeros_around;
+use crate::row::chained;
+use crate::snapshot::Snapshot;
+use crate::store::{DATA_NAME, LOCK_NAME, LOG_NAME, TableStore};
+use crate::transaction::{IndexDefinition, Transaction, identities};
+
+/// Where the tables are loaded anew.
+const WORK_NAME: &str = "tables.folio-vacuum";
+
+/// Bytes copied at once.
+const RUN_SIZE: usize = 1 << 20;
+
+/// What a vacuum gave back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VacuumReport {
+    /// Bytes of the data file before.
+    pub size_before: u64,
+    /// And after.
+    pub size_after: u64,
+}
+
+/// Writes the data file of a directory anew, without its free pages. Nobody else may
+/// have the tables open; the row numbers of tables without a key begin again at 1.
+///
+/// # Errors
+/// As [`TableStore::open`]; [`Error::Busy`] when somebody reads; damage, the system's
+/// refusals: the old file is still there then.
+pub fn vacuum(
+    files: &Arc<dyn FileSystem>,
+    directory: &Path,
+    options: &Options,
+) -> Result<VacuumReport> {
+    let store = TableStore::open(files, directory, options.clone())?;
+    if !store.checkpoint()? {
+        return Err(Error::Busy { waited_ms: 0 });
+    }
+    let work = directory.join(WORK_NAME);
+    remove_work(&**files, &work)?;
+    files.create_directory(&work).map_err(Error::io("create", WORK_NAME))?;
+    let page_size = store.page_size();
+    let loaded = TableStore::open(
+        files,
+        &work,
+        Options { page_size, synchronous: Synchronous::Off, ..options.clone() },
+    )?;
+    load_all(&store, &loaded)?;
+    if !loaded.checkpoint()? {
+        return Err(Error::Busy { waited_ms: 0 });
+    }
+    let size_before = data_size(store.snapshot().commit.state.page_count, page_size);
+    let size_after = replace(&**files, directory, &store, &loaded.snapshot())?;
+    drop(loaded);
+    remove_work(&**files, &work)?;
+    Ok(VacuumReport { size_before, size_after })
+}
+
+fn remove_work(files: &dyn FileSystem, work: &Path) -> Result<()> {
+    if files.stat(work).is_err() {
+        return Ok(());
+    }
+    for name in [DATA_NAME, LOG_NAME, LOCK_NAME, "tables.folio.new"] {
+        if files.stat(&work.join(name)).is_ok() {
+            files.remove_file(&work.join(name)).map_err(Error::io("remove", WORK_NAME))?;
+        }
+    }
+    files.remove_directory(work).map_err(Error::io("remove", WORK_NAME))
+}
+
+fn load_all(from: &TableStore, to: &TableStore) -> Result<()> {
+    let snapshot = from.snapshot();
+    for table in snapshot.tables()? {
+        let mut transaction = to.begin()?;
+        load_table(&snapshot, &table, &mut transaction)?;
+        transaction.commit()?;
+    }
+    let mut transaction = to.begin()?;
+    for view in snapshot.reader().views()? {
+        transaction.create_view(&view.name, &view.text, false)?;
+    }
+    transaction.commit()
+}
+
+fn load_table(snapshot: &Snapshot, old: &Arc<Table>, transaction: &mut Transaction) -> Result<()> {
+    let pages = snapshot.pages();
+    let table = transaction.create_table(&old.schema)?;
+    let mut load = transaction.load(&table)?;
+    let mut cursor = Cursor::forward(old.tree(), &pages, None)?;
+    while let Some(leaf) = cursor.next_leaf(&pages)? {
+        let bytes = leaf.to_vec();
+        drop(leaf);
+        let node = Node::new(&bytes);
+        for (key, stored) in (0..node.len()).map(|index| node.entry(index)) {
+            let whole = chained::load(&pages, old.tree(), stored)?;
+            let row = read::decode_row(old, key, whole.as_deref().unwrap_or(stored))?;
+            load.push(&borrowed(&row))?;
+        }
+    }
+    load.finish()?;
+    for index in &old.indexes {
+        let (name, columns) = (index.name.clone(), index.columns.clone());
+        let definition = IndexDefinition { name, columns, unique: index.unique };
+        transaction.create_index(&old.schema.name, &definition)?;
+    }
+    for (column, next) in identities(&pages, &snapshot.commit.state, old)? {
+        transaction.set_identity(&table, column, next)?;
+    }
+    Ok(())
+}
+
+/// Puts the pages of the loaded store in the place of the old data file.
+fn replace(
+    files: &dyn FileSystem,
+    directory: &Path,
+    store: &TableStore,
+    loaded: &Snapshot,
+) -> Result<u64> {
+    let (shared, page_size) = (&store.shared, store.page_size());
+    let old = store.snapshot().commit;
+    let mut state = loaded.commit.state;
+    // Whoever remembers a definition of the old file must not take it for one of these.
+    state.catalog_version += old.state.catalog_version;
+    state.transaction = old.state.transaction + 1;
+    let header = DataHeader {
+        page_size: page_size as u32,
+        database: shared.blocks.database,
+        sequence: *shared.header_sequence() + 1,
+        checkpoint: old.end,
+        state,
+    };
+    let new_path = directory.join("tables.folio.new");
+    let data = files.open(&new_path, OpenMode::Write).map_err(Error::io("create", DATA_NAME))?;
+    data.truncate(0).map_err(Error::io("write", DATA_NAME))?;
+    data.write_at(&zeros_around(&header.to_bytes(), header.offset()), 0)
+        .map_err(Error::io("write", DATA_NAME))?;
+    let mut run: Vec<u8> = Vec::new();
+    let mut first = PageId(1);
+    let mut page_bytes = vec![0; page_size];
+    for page in (1..=state.page_count).map(PageId) {
+        let start = run.len();
+        read_sealed(loaded, page, &mut page_bytes)?;
+        run.extend_from_slice(&page_bytes);
+        // Log positions of the loaded store mean nothing here.
+        page::set_lsn(&mut run[start..], old.end);
+        page::seal(&mut run[start..], shared.blocks.database);
+        if run.len() >= RUN_SIZE || page.0 == state.page_count {
+            data.write_at(&run, page_offset(first, page_size))
+                .map_err(Error::io("write", DATA_NAME))?;
+            run.clear();
+            first = PageId(page.0 + 1);
+        }
+    }
+    let size = data_size(state.page_count, page_size);
+    publish(files, &*data, &new_path, directory)?;
+    Ok(size)
+}
+
+/// A page of the loaded store, or zeros for a free one that was never written.
+fn read_sealed(loaded: &Snapshot, page: PageId, bytes: &mut [u8]) -> Result<()> {
+    match loaded.shared.blocks.read_page(page, bytes) {
+        Err(Error::Corrupted { .. }) if bytes.iter().all(|byte| *byte == 0) => Ok(()),
+        other => other,
+    }
+}

@@ -1,0 +1,232 @@
+//! Files that may be damaged anywhere, read without trust.
+//!
+//! A page is the newest whole image the log has of it, up to where the log is
+//! whole, or else what the data file has if that is sound. What is neither is an
+//! error for that page alone.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_file::{File, FileSystem, OpenMode};
+
+use crate::buffer::{BlockStorage, BufferPool, PageGuard, Policy};
+use crate::data_header::{
+    DATA_HEADER_SIZE, DATA_SLOT_SPACING, DATA_START, DataHeader, DataSlot, page_offset,
+};
+use crate::error::{Error, Result};
+use crate::ids::{BlockId, Lsn, PageId};
+use crate::options::Switches;
+use crate::page;
+use crate::shared::Pages;
+use crate::state::{PAGE_COUNT_MAX, State};
+use crate::store::{DATA_NAME, LOG_NAME};
+use crate::wal::record::Record;
+use crate::wal::{self, LOG_HEADER_SIZE, LOG_START, LogHeader, SLOT_SPACING, Slot};
+
+/// Frames for reading the wreck: it is read once, mostly in order.
+const FRAMES: usize = 256;
+
+/// What either file's header tells.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Identity {
+    pub(super) page_size: usize,
+    pub(super) database: u64,
+}
+
+/// Everything that is known before the first page is read.
+#[derive(Debug)]
+pub(super) struct Wreck {
+    pool: BufferPool,
+    /// Of the last whole transaction; `None` when no header is left and the log has none.
+    pub(super) state: Option<State>,
+    pub(super) page_count: u32,
+    /// What was found wrong so far.
+    pub(super) problems: Vec<String>,
+}
+
+/// Page size and number of the database, from any header that is left.
+///
+/// # Errors
+/// [`Error::Corrupted`] when none is.
+pub(super) fn identify(files: &dyn FileSystem, directory: &Path) -> Result<Identity> {
+    let data = data_header(files, directory);
+    let log = log_header(files, directory);
+    let of_data = data.map(|header| (header.page_size, header.database));
+    let of_log = log.map(|header| (header.page_size, header.database));
+    let (page_size, database) = of_data.or(of_log).ok_or_else(|| Error::Corrupted {
+        file: DATA_NAME.to_owned(),
+        offset: 0,
+        problem: "no copy of its header is whole, nor of the log's".to_owned(),
+    })?;
+    Ok(Identity { page_size: page_size as usize, database })
+}
+
+fn data_header(files: &dyn FileSystem, directory: &Path) -> Option<DataHeader> {
+    let data = files.open(&directory.join(DATA_NAME), OpenMode::Read).ok()?;
+    let slot = |slot: u64| {
+        let mut bytes = [0; DATA_HEADER_SIZE];
+        let count = data.read_at(&mut bytes, slot * DATA_SLOT_SPACING).ok()?;
+        match DataHeader::from_bytes(&bytes[..count]) {
+            DataSlot::Valid(header) => Some(header),
+            _ => None,
+        }
+    };
+    [slot(0), slot(1)].into_iter().flatten().max_by_key(|header| header.sequence)
+}
+
+fn log_header(files: &dyn FileSystem, directory: &Path) -> Option<LogHeader> {
+    let log = files.open(&directory.join(LOG_NAME), OpenMode::Read).ok()?;
+    let slot = |slot: u64| {
+        let mut bytes = [0; LOG_HEADER_SIZE];
+        let count = log.read_at(&mut bytes, slot * SLOT_SPACING).ok()?;
+        match LogHeader::from_bytes(&bytes[..count]) {
+            Slot::Valid(header) => Some(header),
+            _ => None,
+        }
+    };
+    [slot(0), slot(1)].into_iter().flatten().max_by_key(|header| header.generation)
+}
+
+/// The bytes of a page as the data file has them.
+///
+/// # Errors
+/// [`Error::InvalidInput`] when there is no such page; the system's refusal.
+pub(super) fn raw_page(
+    files: &dyn FileSystem,
+    directory: &Path,
+    page: PageId,
+    page_size: usize,
+) -> Result<Vec<u8>> {
+    let data = files
+        .open(&directory.join(DATA_NAME), OpenMode::Read)
+        .map_err(Error::io("open", DATA_NAME))?;
+    let mut bytes = vec![0; page_size];
+    let is_number = page.is_some() && page.0 <= PAGE_COUNT_MAX;
+    let count = match is_number {
+        true => data
+            .read_at(&mut bytes, page_offset(page, page_size))
+            .map_err(Error::io("read", DATA_NAME))?,
+        false => 0,
+    };
+    if count < page_size {
+        let size = data.stat().map_err(Error::io("read", DATA_NAME))?.size;
+        let last = size.saturating_sub(DATA_START) / page_size as u64;
+        let what = format!("page {page} does not exist; {DATA_NAME} has pages 1 to {last}");
+        return Err(Error::InvalidInput { what });
+    }
+    Ok(bytes)
+}
+
+impl Wreck {
+    /// Looks at both files.
+    ///
+    /// # Errors
+    /// [`Error::Corrupted`] when no header is left at all; the system's refusals.
+    pub(super) fn open(files: &dyn FileSystem, directory: &Path) -> Result<Self> {
+        let Identity { page_size, database } = identify(files, directory)?;
+        let data = files.open(&directory.join(DATA_NAME), OpenMode::Read).ok();
+        let log = files.open(&directory.join(LOG_NAME), OpenMode::Read).ok();
+        let header = data_header(files, directory);
+        let mut problems = Vec::new();
+        let mut state = header.map(|header| header.state);
+        if header.is_none() {
+            problems.push(format!("{DATA_NAME} has no whole header"));
+        }
+        let mut images = HashMap::new();
+        let generation = log_header(files, directory).filter(|log| log.database == database);
+        match (&log, generation) {
+            (Some(log), Some(generation)) => {
+                let scanned = wal::scan::scan(
+                    &**log,
+                    LOG_NAME,
+                    generation,
+                    Switches::default(),
+                    |pages, commit, _| {
+                        images.extend(pages.iter().copied());
+                        state = Some(commit.state);
+                        Ok(())
+                    },
+                );
+                problems.extend(scanned.err().map(|error| error.to_string()));
+            }
+            _ => problems.push(format!("{LOG_NAME} has no whole header of this database")),
+        }
+        let size = data.as_ref().and_then(|data| data.stat().ok()).map_or(0, |stat| stat.size);
+        let in_file = u32::try_from(size.saturating_sub(DATA_START) / page_size as u64);
+        let in_file = in_file.unwrap_or(PAGE_COUNT_MAX).min(PAGE_COUNT_MAX);
+        let page_count = state.map_or(0, |state| state.page_count).max(in_file);
+        let storage = Storage { data, log, generation, images, database };
+        let pool = BufferPool::new(FRAMES, page_size, Policy::default(), Arc::new(storage));
+        Ok(Self { pool, state, page_count, problems })
+    }
+}
+
+/// Where the wreck's pages come from.
+#[derive(Debug)]
+struct Storage {
+    data: Option<Arc<dyn File>>,
+    log: Option<Arc<dyn File>>,
+    generation: Option<LogHeader>,
+    /// The newest image of each page in the log.
+    images: HashMap<PageId, Lsn>,
+    database: u64,
+}
+
+impl BlockStorage for Storage {
+    fn read(&self, block: BlockId, page: &mut [u8]) -> Result<()> {
+        let id = block.as_page().unwrap_or(PageId::NONE);
+        if let (Some(&lsn), Some(log), Some(generation)) =
+            (self.images.get(&id), &self.log, self.generation)
+        {
+            return read_image(&**log, generation, lsn, id, page);
+        }
+        let damaged = |problem: String| Error::page(id, problem);
+        let Some(data) = &self.data else { return Err(damaged(format!("{DATA_NAME} is gone"))) };
+        let count = data
+            .read_at(page, page_offset(id, page.len()))
+            .map_err(Error::io("read", DATA_NAME))?;
+        if count < page.len() {
+            return Err(damaged("the file ends before it does".to_owned()));
+        }
+        page::verify(page, id, self.database).map_err(damaged)
+    }
+
+    fn write(&self, _: BlockId, _: &mut [u8]) -> Result<()> {
+        unreachable!("nothing of a wreck is changed")
+    }
+}
+
+fn read_image(
+    log: &dyn File,
+    generation: LogHeader,
+    lsn: Lsn,
+    id: PageId,
+    page: &mut [u8],
+) -> Result<()> {
+    let mut bytes = vec![0; wal::record::RECORD_HEADER_SIZE + page.len()];
+    let offset = LOG_START + lsn.0.saturating_sub(generation.base.0);
+    let count = log.read_at(&mut bytes, offset).map_err(Error::io("read", LOG_NAME))?;
+    let damaged = |problem: String| Error::page(id, problem);
+    let record = Record::parse(&bytes[..count], lsn, generation.salt)
+        .ok_or_else(|| damaged("its image in the log is not whole".to_owned()))?;
+    record.unpack(id, page).map_err(damaged)
+}
+
+impl<'w> Pages<'w> for &'w Wreck {
+    fn pin(&self, page: PageId) -> Result<PageGuard<'w>> {
+        self.pool.pin(BlockId::page(page))
+    }
+
+    fn pin_for_scan(&self, page: PageId) -> Result<PageGuard<'w>> {
+        self.pool.pin(BlockId::page(page))
+    }
+
+    fn address(&self, _: PageId) -> Option<usize> {
+        None
+    }
+
+    fn page_count(&self) -> u32 {
+        self.page_count
+    }
+}
