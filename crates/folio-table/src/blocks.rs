@@ -1,16 +1,23 @@
 //! Where the buffer pool's blocks come from: the data file or the log.
 //!
+//! A process that only reads is not told when another makes a checkpoint. It notices:
+//! a page of the data file that is newer than what it reads says so by its position,
+//! and an image that is gone from the log was there in another generation. Then its
+//! snapshots have become too old; it never sees a page of another time.
+//!
 //! Only versions of a transaction under way are ever written out, to the log,
 //! when the pool needs their frames. Everything committed is there already.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use folio_file::File;
 
 use crate::buffer::BlockStorage;
 use crate::data_header::page_offset;
 use crate::error::{Error, Result};
-use crate::ids::{BlockId, BlockPlace, PageId};
+use crate::ids::{BlockId, BlockPlace, Lsn, PageId};
 use crate::options::Switches;
 use crate::page;
 use crate::versions::{VersionPlace, Versions};
@@ -28,7 +35,13 @@ pub(crate) struct Blocks {
     /// Where the transaction under way writes next.
     position: Mutex<LogPosition>,
     pub(crate) switches: Switches,
+    /// Set for whoever only reads: pages from this position on are newer than
+    /// what it reads, because another process has made a checkpoint.
+    newer_from: Option<Lsn>,
 }
+
+/// How often a reader looks again at a page that another process may just be writing.
+const LOOKS: u32 = 20;
 
 impl Blocks {
     pub(crate) fn new(
@@ -41,7 +54,13 @@ impl Blocks {
         switches: Switches,
     ) -> Self {
         let position = Mutex::new(position);
-        Self { data, data_name, database, wal, versions, position, switches }
+        let newer_from = None;
+        Self { data, data_name, database, wal, versions, position, switches, newer_from }
+    }
+
+    /// The same for a process that only reads, as of a position, while another may write.
+    pub(crate) fn reading_as_of(self, end: Lsn) -> Self {
+        Self { newer_from: Some(end), ..self }
     }
 
     /// Where the log ends for the transaction under way.
@@ -51,6 +70,21 @@ impl Blocks {
 
     /// Reads a page of the data file.
     pub(crate) fn read_page(&self, id: PageId, page: &mut [u8]) -> Result<()> {
+        let Some(newer_from) = self.newer_from else { return self.read_page_once(id, page) };
+        let mut looks = 1;
+        loop {
+            match self.read_page_once(id, page) {
+                Ok(()) if page::lsn(page) >= newer_from => return Err(Error::SnapshotTooOld),
+                Err(Error::Corrupted { .. }) if looks < LOOKS => {
+                    looks += 1;
+                    thread::sleep(Duration::from_millis(1));
+                }
+                result => return result,
+            }
+        }
+    }
+
+    fn read_page_once(&self, id: PageId, page: &mut [u8]) -> Result<()> {
         let offset = page_offset(id, page.len());
         let damaged = |problem| Error::Corrupted { file: self.data_name.clone(), offset, problem };
         let count = self.data.read_at(page, offset).map_err(Error::io("read", &self.data_name))?;
@@ -64,6 +98,7 @@ impl Blocks {
     }
 
     fn read_version(&self, slot: u32, page: &mut [u8]) -> Result<()> {
+        let mut looks = 1;
         loop {
             let place = self.versions.place(slot);
             let result = match place {
@@ -72,7 +107,15 @@ impl Blocks {
             };
             // A checkpoint may have moved the page while it was being read.
             if result.is_ok() || self.versions.place(slot) == place {
-                return result;
+                let is_reader = self.newer_from.is_some();
+                if result.is_err() && is_reader && self.wal.has_begun_again() {
+                    return Err(Error::SnapshotTooOld);
+                }
+                if result.is_ok() || !is_reader || looks == LOOKS {
+                    return result;
+                }
+                looks += 1;
+                thread::sleep(Duration::from_millis(1));
             }
         }
     }

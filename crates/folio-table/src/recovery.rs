@@ -13,6 +13,8 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use folio_file::{File, FileSystem, OpenMode, WriterGuard, WriterLock};
 
@@ -46,17 +48,34 @@ struct Opened {
     log_header: LogHeader,
 }
 
+/// How often a reader tries to open files that another process is writing.
+const TRIES: u32 = 20;
+
 pub(crate) fn open(
     files: &Arc<dyn FileSystem>,
     directory: &Path,
-    options: Options,
+    options: &Options,
 ) -> Result<Shared> {
-    let switches = options.switches();
-    let process_lock = lock(files, directory, &options)?;
-    if !options.read_only {
-        create_if_missing(&**files, directory, &options)?;
+    let mut tries = 1;
+    loop {
+        match open_once(files, directory, options) {
+            // Headers read before and after a checkpoint do not fit together.
+            Err(Error::Corrupted { .. }) if options.read_only && tries < TRIES => {
+                tries += 1;
+                thread::sleep(Duration::from_millis(5));
+            }
+            result => return result,
+        }
     }
-    let opened = open_files(&**files, directory, &options)?;
+}
+
+fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -> Result<Shared> {
+    let switches = options.switches();
+    let process_lock = lock(files, directory, options)?;
+    if !options.read_only {
+        create_if_missing(&**files, directory, options)?;
+    }
+    let opened = open_files(&**files, directory, options)?;
     let versions = Versions::new();
     let mut replay = Replay {
         writer: Writer::new(
@@ -90,7 +109,7 @@ pub(crate) fn open(
     if !options.read_only && options.synchronous != Synchronous::Off {
         wal.keep(scanned.durable.min(scanned.position.end), scanned.position.end)?;
         if writer.state.transaction == 0 {
-            sync_names(&**files, directory, &options)?;
+            sync_names(&**files, directory, options)?;
         }
     }
     let commit = CommitPoint { end: scanned.position.end, state: writer.state };
@@ -105,8 +124,9 @@ pub(crate) fn open(
         scanned.position,
         switches,
     );
+    let blocks = if options.read_only { blocks.reading_as_of(commit.end) } else { blocks };
     Ok(Shared::new(
-        options,
+        options.clone(),
         page_size,
         Arc::new(blocks),
         Snapshots::new(commit),

@@ -35,8 +35,9 @@ impl TableStore {
     /// damaged, [`Error::Locked`](crate::Error::Locked) when another process
     /// writes, [`Error::Unsupported`](crate::Error::Unsupported), and the
     /// system's refusals.
+    #[allow(clippy::needless_pass_by_value, reason = "options are made where they are given")]
     pub fn open(files: &Arc<dyn FileSystem>, directory: &Path, options: Options) -> Result<Self> {
-        let shared = recovery::open(files, directory, options)?;
+        let shared = recovery::open(files, directory, &options)?;
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -69,6 +70,20 @@ impl TableStore {
     /// The device's failure.
     pub fn checkpoint(&self) -> Result<bool> {
         self.shared.checkpoint()
+    }
+
+    /// Whether another process has committed something since a store was opened for
+    /// reading: opening it again shows it. A store that writes is never stale.
+    ///
+    /// # Errors
+    /// The device's failure.
+    pub fn is_stale(&self) -> Result<bool> {
+        let shared = &self.shared;
+        if !shared.options.read_only {
+            return Ok(false);
+        }
+        let wal = &shared.blocks.wal;
+        Ok(wal.has_begun_again() || wal.has_grown(*shared.blocks.position())?)
     }
 
     /// What the buffer pool has been doing.

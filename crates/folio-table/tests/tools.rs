@@ -152,7 +152,8 @@ fn a_vacuum_gives_the_space_of_dropped_rows_back() {
 fn a_page_can_be_looked_at_whole_or_broken() {
     let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
     let path = directory(&files, "db");
-    let pages = fill(&files, &path).snapshot().check().expect("the check runs").pages;
+    drop(fill(&files, &path));
+    let pages = pages_in_file(&files, &path);
     let mut kinds = BTreeMap::new();
     for page in (1..=pages).map(PageId) {
         let seen = tools::inspect(&*files, &path, page).expect("the page is there");
@@ -168,6 +169,12 @@ fn a_page_can_be_looked_at_whole_or_broken() {
         let refused = tools::inspect(&*files, &path, PageId(page)).expect_err("there is none");
         assert!(refused.to_string().contains("does not exist"), "{refused}");
     }
+}
+
+/// Pages of the data file: the newest may stand in the log only.
+fn pages_in_file(files: &Arc<dyn FileSystem>, path: &Path) -> u32 {
+    let size = files.stat(&path.join("tables.folio")).expect("the file").size;
+    ((size - 8192) / PAGE_SIZE as u64) as u32
 }
 
 /// Turns a byte in the middle of a page.
@@ -203,7 +210,8 @@ fn salvage_of_sound_files_saves_everything() {
 fn salvage_loses_no_more_than_the_damaged_page() {
     let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
     let path = directory(&files, "db");
-    let pages = fill(&files, &path).snapshot().check().expect("the check runs").pages;
+    drop(fill(&files, &path));
+    let pages = pages_in_file(&files, &path);
     for page in 1..=pages {
         damage(&files, &path, page);
         let kind = tools::inspect(&*files, &path, PageId(page)).expect("the page is there").kind;

@@ -302,6 +302,31 @@ impl Wal {
         record.unpack(id, page).map_err(damaged)
     }
 
+    /// Whether another process has begun the log again since it was opened here.
+    pub(crate) fn has_begun_again(&self) -> bool {
+        let known = self.header();
+        [0, SLOT_SPACING].into_iter().any(|offset| {
+            let mut bytes = [0; LOG_HEADER_SIZE];
+            let count = self.file.read_at(&mut bytes, offset).unwrap_or(0);
+            match LogHeader::from_bytes(&bytes[..count]) {
+                Slot::Valid(header) => header.generation > known.generation,
+                _ => false,
+            }
+        })
+    }
+
+    /// Whether another process has committed something behind what was read here.
+    ///
+    /// # Errors
+    /// The device's failure.
+    pub(crate) fn has_grown(&self, position: LogPosition) -> Result<bool> {
+        let header = self.header();
+        let mut bytes = [0; RECORD_HEADER_SIZE];
+        let offset = LOG_START + position.end.0 - header.base.0;
+        let count = self.file.read_at(&mut bytes, offset).map_err(Error::io("read", &self.name))?;
+        Ok(count == bytes.len() && Record::follows(&bytes, position))
+    }
+
     /// Bytes between the base and the end.
     pub(crate) fn size(&self, end: Lsn) -> u64 {
         end.0 - self.header().base.0

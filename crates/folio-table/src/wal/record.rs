@@ -171,6 +171,12 @@ impl<'b> Record<'b> {
         (xxh3_64_with_seed(&bytes[8..], salt) == get_u64(bytes, 0)).then_some(Self { bytes })
     }
 
+    /// Whether these first bytes are those of a record that follows a position; not
+    /// verified.
+    pub(crate) fn follows(header: &[u8], position: LogPosition) -> bool {
+        get_u64(header, 8) == position.end.0 && get_u64(header, 16) == position.chain
+    }
+
     /// The size the header claims, for reading the rest; not verified.
     pub(crate) fn claimed_size(header: &[u8]) -> usize {
         get_u32(header, 32) as usize
