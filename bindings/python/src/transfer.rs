@@ -142,9 +142,10 @@ fn import_format(name: &str) -> PyResult<import::Format> {
         "jsonl" => Ok(import::Format::JsonLines),
         "json" => Ok(import::Format::Json),
         "csv" => Ok(import::Format::Csv),
-        _ => {
-            Err(invalid(format!("format {name:?} is unknown; use \"jsonl\", \"json\" or \"csv\"")))
-        }
+        "ion" => Ok(import::Format::Ion),
+        _ => Err(invalid(format!(
+            "format {name:?} is unknown; use \"jsonl\", \"json\", \"csv\" or \"ion\""
+        ))),
     }
 }
 
@@ -153,9 +154,11 @@ fn export_format(name: &str) -> PyResult<export::Format> {
         "jsonl" => Ok(export::Format::JsonLines),
         "json" => Ok(export::Format::Json),
         "csv" => Ok(export::Format::Csv),
+        "ion" => Ok(export::Format::Ion),
+        "ion-binary" => Ok(export::Format::IonBinary),
         "zds" => Ok(export::Format::Zds),
         _ => Err(invalid(format!(
-            "format {name:?} is unknown; use \"jsonl\", \"json\", \"csv\" or \"zds\""
+            "format {name:?} is unknown; use \"jsonl\", \"json\", \"csv\", \"ion\", \"ion-binary\" or \"zds\""
         ))),
     }
 }

@@ -162,3 +162,14 @@ def test_hugging_face(things: foliodb.Collection, path: Path) -> None:
     assert set(counts) == {"train", "test"} and counts["train"].inserted == 3
     with foliodb.open(path / "hf", "r") as db:
         assert [document["n"] for document in db["test"].scan()] == [1, 2**62, -3]
+
+
+@pytest.mark.parametrize("format", ["ion", "ion-binary", "jsonl", "json"])
+def test_files(things: foliodb.Collection, path: Path, format: Any) -> None:
+    target = path.with_name(f"things.{format.partition('-')[0]}")
+    assert things.export_file(target, format=format).document_count == len(ROWS)
+    copy = things.database["copy"]
+    assert copy.import_file(target).inserted == len(ROWS)
+    assert list(copy.scan()) == ROWS
+    with pytest.raises(foliodb.InvalidInputError, match='use "jsonl"'):
+        things.export_file(target, format="xml")  # type: ignore[arg-type]
