@@ -4,6 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use folio::ErrorCode;
+use folio::import::OptionNames;
 
 use crate::console::Console;
 
@@ -13,6 +14,13 @@ const EXIT_USAGE: u8 = 2;
 pub(crate) const EXIT_DAMAGE: u8 = 3;
 /// 128 and the number of SIGINT, as shells have it.
 const EXIT_INTERRUPTED: u8 = 130;
+
+/// What the library calls options are flags here.
+pub(crate) const FLAGS: OptionNames = OptionNames {
+    id_field: "--id-field",
+    generate_ids: "--generate-ids",
+    on_conflict: "--on-conflict",
+};
 
 /// Why a command failed.
 #[derive(Debug)]
@@ -36,7 +44,7 @@ impl Failure {
             return ExitCode::SUCCESS; // `| head` has seen enough
         }
         match self {
-            Self::Database(error) => console.error(&error.to_string()),
+            Self::Database(error) => console.error(&error.told(&FLAGS)),
             Self::Missing(text) | Self::Usage(text) | Self::Incomplete(text) => console.error(text),
             Self::Output(error) => console.error(&format!("cannot write the output: {error}")),
         }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::arguments::{NewCollection, Target};
 use crate::console::Console;
-use crate::failure::Failure;
+use crate::failure::{FLAGS, Failure};
 use crate::progress::Progress;
 use crate::words::plural;
 
@@ -222,7 +222,7 @@ fn tell(report: &ImportReport, file: &Path, console: &Console) {
         ));
     }
     for rejected in report.rejected.iter().take(REJECTED_SHOWN) {
-        console.note(&format!("rejected {rejected}"));
+        console.note(&format!("rejected {}", rejected.told(&FLAGS)));
     }
     let more = report.rejected_count.saturating_sub(REJECTED_SHOWN as u64);
     if more > 0 {
@@ -248,7 +248,7 @@ fn print_counts(total: &ImportReport, as_json: bool, console: &Console) -> Resul
             "replaced": replaced,
             "deleted": deleted,
             "superseded": superseded,
-        "skipped": skipped,
+            "skipped": skipped,
             "rejected": rejected_count,
         });
         return Ok(console.print(&object.to_string())?);

@@ -88,7 +88,7 @@ impl Batch {
             }
             _ => {
                 let found = identify_document(record.text(), field);
-                let (id, text) = found.map_err(Error::Invalid)?;
+                let (id, text) = found.map_err(|reason| Error::Invalid(reason.to_string()))?;
                 self.put_raw(Some(&id), &text)
             }
         }

@@ -7,7 +7,7 @@ use folio_file::LockError;
 use folio_types::{ErrorCode, NameError};
 use thiserror::Error;
 
-use crate::import::{ImportReport, Rejected};
+use crate::import::{ImportReport, OptionNames, Rejected};
 
 /// The result of every fallible operation of the facade.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -108,9 +108,7 @@ pub enum Error {
     },
 
     /// Not one record of many could be taken.
-    #[error(
-        "the first {count} records were all rejected and nothing was imported; the first of them: {first}"
-    )]
+    #[error("{}", self.told(&OptionNames::default()))]
     AllRejected {
         /// How many were looked at.
         count: u64,
@@ -119,10 +117,7 @@ pub enum Error {
     },
 
     /// A record's id has a document, and the import was asked to stop there.
-    #[error(
-        "line {line} carries the id {id:?}, which collection {collection:?} has already; \
-         let the import replace or skip such documents (on_conflict), or take the line out"
-    )]
+    #[error("{}", self.told(&OptionNames::default()))]
     ImportConflict {
         /// The collection.
         collection: String,
@@ -142,7 +137,7 @@ pub enum Error {
     },
 
     /// An import stopped after a part of it was committed.
-    #[error("{cause}; {} documents were committed before; {}", report.written(), report.next_step())]
+    #[error("{}", self.told(&OptionNames::default()))]
     Interrupted {
         /// What had been done.
         report: Box<ImportReport>,
@@ -185,6 +180,28 @@ impl Error {
                 ErrorCode::NotFound
             }
             Self::Io { .. } | Self::Output(_) => ErrorCode::Io,
+        }
+    }
+
+    /// The text, with the names that a surface gives to the options it speaks of.
+    #[must_use]
+    pub fn told(&self, names: &OptionNames) -> String {
+        match self {
+            Self::AllRejected { count, first } => format!(
+                "the first {count} records were all rejected and nothing was imported; the \
+                 first of them: {}",
+                first.told(names)
+            ),
+            Self::ImportConflict { collection, id, line } => format!(
+                "line {line} carries the id {id:?}, which collection {collection:?} has already; \
+                 let the import replace or skip such documents ({}), or take the line out",
+                names.on_conflict
+            ),
+            Self::Interrupted { report, cause } => {
+                let (cause, count) = (cause.told(names), report.written());
+                format!("{cause}; {count} documents were committed before; {}", report.next_step())
+            }
+            other => other.to_string(),
         }
     }
 

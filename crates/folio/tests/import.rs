@@ -98,7 +98,11 @@ fn a_strict_collection_rejects_what_does_not_fit() {
     let text = b"{\"_id\":\"a\",\"n\":1}\n{\"_id\":\"b\",\"n\":\"x\"}\n{\"_id\":\"c\",\"n\":3}\n";
     let report = run(&t, text, &ImportOptions::default()).unwrap();
     assert_eq!((report.inserted, report.rejected_count), (2, 1));
-    assert!(report.rejected[0].reason.contains("Schema mismatch"), "{}", report.rejected[0]);
+    assert!(
+        report.rejected[0].reason.to_string().contains("Schema mismatch"),
+        "{}",
+        report.rejected[0]
+    );
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

@@ -12,6 +12,7 @@ use folio_types::check_document_id;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::options::ImportOptions;
+use super::reason::Reason;
 use crate::json::{find, members, unquote};
 
 /// How a line begins that has its id where it belongs.
@@ -49,14 +50,14 @@ impl Identity<'_> {
 ///
 /// # Errors
 /// Why it has none, for the list of rejected records.
-pub(super) fn identify<'a>(json: &'a str, options: &ImportOptions) -> Result<Identity<'a>, String> {
+pub(super) fn identify<'a>(json: &'a str, options: &ImportOptions) -> Result<Identity<'a>, Reason> {
     match options.id_field.as_deref().filter(|&field| field != "_id") {
         Some(field) => from_field(json, field),
         None => from_record(json, options.generate_ids),
     }
 }
 
-fn from_record(json: &str, generate_ids: bool) -> Result<Identity<'_>, String> {
+fn from_record(json: &str, generate_ids: bool) -> Result<Identity<'_>, Reason> {
     if let Some(id) = leading_id(json) {
         return carried(id);
     }
@@ -72,32 +73,30 @@ fn from_record(json: &str, generate_ids: bool) -> Result<Identity<'_>, String> {
         Some((value, None)) if is_number(value) => {
             Ok(Identity::Given(value.to_owned(), Cow::Owned(without_id(json)?)))
         }
-        Some((value, None)) => Err(format!(
-            "\"_id\" is {}, not text; name the field that holds the id (id_field)",
-            kind_of(value)
-        )),
+        Some((value, None)) => Err(Reason::IdOfKind(kind_of(value))),
         None if generate_ids => Ok(Identity::Given(generated_id(), Cow::Borrowed(json))),
-        None => {
-            Err("no \"_id\"; name the field that holds the id (id_field), or have ids made (generate_ids)".to_owned())
-        }
+        None => Err(Reason::NoId),
     }
 }
 
-fn carried(id: Cow<'_, str>) -> Result<Identity<'_>, String> {
+fn carried(id: Cow<'_, str>) -> Result<Identity<'_>, Reason> {
     check_document_id(&id).map_err(|error| error.to_string())?;
     Ok(Identity::Carried(id))
 }
 
-fn from_field<'a>(json: &'a str, field: &str) -> Result<Identity<'a>, String> {
+fn from_field<'a>(json: &'a str, field: &str) -> Result<Identity<'a>, Reason> {
     let value = find(json, field).map_err(|error| reason(&error))?;
     let Some(value) = value else {
-        return Err(format!("no field {field:?} to take the id from"));
+        return Err(format!("no field {field:?} to take the id from").into());
     };
     let text = match unquote(value) {
-        Some(text) if text.is_empty() => return Err(format!("field {field:?} is empty")),
+        Some(text) if text.is_empty() => return Err(format!("field {field:?} is empty").into()),
         Some(text) => text,
         None if is_number(value) => Cow::Borrowed(value),
-        None => return Err(format!("field {field:?} is {}, not text or a number", kind_of(value))),
+        None => {
+            let kind = kind_of(value);
+            return Err(format!("field {field:?} is {kind}, not text or a number").into());
+        }
     };
     // An `_id` that is no string, as other databases export it, gives way to the field.
     let found = match mentions_id(json) {
@@ -197,12 +196,12 @@ pub fn derived_id(text: &str) -> Cow<'_, str> {
 pub(crate) fn identify_document<'a>(
     json: &'a str,
     id_field: Option<&str>,
-) -> Result<(String, Cow<'a, str>), String> {
+) -> Result<(String, Cow<'a, str>), Reason> {
     let options = ImportOptions { id_field: id_field.map(str::to_owned), ..Default::default() };
     match identify(json, &options)? {
         Identity::Carried(id) => Ok((id.into_owned(), Cow::Borrowed(json))),
         Identity::Given(id, text) | Identity::Derived { id, text, .. } => Ok((id, text)),
-        Identity::Tombstone(id) => Err(format!("it is a tombstone; delete {id:?} instead")),
+        Identity::Tombstone(id) => Err(format!("it is a tombstone; delete {id:?} instead").into()),
     }
 }
 
@@ -265,8 +264,8 @@ mod tests {
             identify(r#"{"_tombstone":"x"}"#, &options),
             Ok(Identity::Tombstone("x".into()))
         );
-        assert!(identify(r#"{"_id":null}"#, &options).unwrap_err().contains("is null"));
-        assert!(identify("{}", &options).unwrap_err().contains("no \"_id\""));
+        assert!(identify(r#"{"_id":null}"#, &options).unwrap_err().to_string().contains("is null"));
+        assert!(identify("{}", &options).unwrap_err().to_string().contains("no \"_id\""));
     }
 
     #[test]

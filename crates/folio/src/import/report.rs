@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::reason::{OptionNames, Reason};
+
 /// One record that could not become a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
@@ -10,12 +12,20 @@ pub struct Rejected {
     /// The line it starts on, from 1.
     pub line: u64,
     /// What is wrong with it.
-    pub reason: String,
+    pub reason: Reason,
+}
+
+impl Rejected {
+    /// File, line and reason, in the words of a surface.
+    #[must_use]
+    pub fn told(&self, names: &OptionNames) -> String {
+        format!("{}:{}: {}", self.source, self.line, self.reason.told(names))
+    }
 }
 
 impl fmt::Display for Rejected {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}:{}: {}", self.source, self.line, self.reason)
+        out.write_str(&self.told(&OptionNames::default()))
     }
 }
 

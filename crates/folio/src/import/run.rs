@@ -6,6 +6,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::identity::{Identity, identify};
 use super::options::{ImportOptions, OnConflict};
+use super::reason::Reason;
 use super::records::{Record, Records};
 use super::report::{ImportReport, Rejected};
 use super::source::Source;
@@ -154,11 +155,11 @@ impl Run<'_> {
         &mut self,
         batch: &mut Option<Batch>,
         record: &Record<'_>,
-    ) -> Result<std::result::Result<(), String>> {
+    ) -> Result<std::result::Result<(), Reason>> {
         let json = match record.json.as_ref().map(|json| std::str::from_utf8(json)) {
             Ok(Ok(json)) => json,
-            Ok(Err(_)) => return Ok(Err("not UTF-8".to_owned())),
-            Err(reason) => return Ok(Err(reason.clone())),
+            Ok(Err(_)) => return Ok(Err("not UTF-8".into())),
+            Err(reason) => return Ok(Err(reason.clone().into())),
         };
         let identity = match identify(json, self.options) {
             Ok(identity) => identity,
@@ -175,7 +176,7 @@ impl Run<'_> {
                 Ok(Ok(()))
             }
             Err(Error::Collection(fault)) if is_fault_of_record(&fault) => {
-                Ok(Err(fault.to_string()))
+                Ok(Err(fault.to_string().into()))
             }
             Err(error) => Err(error),
         }
@@ -234,7 +235,7 @@ impl Run<'_> {
         batch.put_line(self.scratch.as_bytes())
     }
 
-    fn reject(&mut self, source: &str, record: &Record<'_>, reason: String) -> Result<()> {
+    fn reject(&mut self, source: &str, record: &Record<'_>, reason: Reason) -> Result<()> {
         self.report.rejected_count += 1;
         if self.report.rejected.len() < ImportReport::REJECTED_LIMIT {
             let rejected = Rejected { source: source.to_owned(), line: record.line, reason };
