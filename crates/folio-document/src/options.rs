@@ -87,6 +87,57 @@ impl Default for CollectionOptions {
     }
 }
 
+impl CollectionOptions {
+    pub(crate) fn switches(&self) -> Switches {
+        Switches {
+            #[cfg(feature = "planted-bugs")]
+            planted: self.planted,
+        }
+    }
+}
+
+/// The planted bug, if there can be any: in a build for use all answers are `false`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Switches {
+    #[cfg(feature = "planted-bugs")]
+    planted: Option<crate::planted::PlantedBug>,
+}
+
+macro_rules! switches {
+    ($($name:ident: $bug:ident,)*) => {
+        impl Switches {
+            $(
+                #[cfg(feature = "planted-bugs")]
+                pub(crate) fn $name(self) -> bool {
+                    self.planted == Some(crate::planted::PlantedBug::$bug)
+                }
+
+                #[cfg(not(feature = "planted-bugs"))]
+                #[inline]
+                #[allow(clippy::unused_self, reason = "the twin needs it")]
+                pub(crate) fn $name(self) -> bool {
+                    false
+                }
+            )*
+        }
+    };
+}
+
+switches! {
+    skip_data_sync: SkipDataSync,
+    acknowledge_before_sync: AcknowledgeBeforeSync,
+    forget_directory_sync: ForgetDirectorySync,
+    skip_batch_record_sync: SkipBatchRecordSync,
+    close_batch_first: CloseBatchFirst,
+    replace_before_sync: ReplaceBeforeSync,
+    forgive_failed_sync: ForgiveFailedSync,
+    ignore_short_write: IgnoreShortWrite,
+    skip_block_checksums: SkipBlockChecksums,
+    trust_index: TrustIndex,
+    serve_open_batch: ServeOpenBatch,
+    ignore_edits: IgnoreEdits,
+}
+
 /// What a scan yields: all documents in file order unless narrowed.
 #[derive(Clone, Default)]
 pub struct Scan {

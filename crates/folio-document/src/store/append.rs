@@ -67,15 +67,15 @@ impl Appender {
     /// Announces a piece in the record, then appends it; answers where it starts.
     pub(super) fn append(&mut self, piece: &Piece) -> Result<u64, AppendError> {
         self.record.announce(&piece.sums).map_err(AppendError::Record)?;
-        self.look();
+        self.look().map_err(AppendError::Data)?;
         let size = piece.text.len() as u64;
         let appended = self.data.append(&piece.text);
-        let before = self.known;
-        self.known = self.data.stat().ok();
         // More than we can have written is somebody else's.
-        let most = before.map_or(0, |before| before.size) + size;
-        self.is_disturbed |= self.known.is_none_or(|known| known.size > most);
+        let most = self.known.map_or(0, |before| before.size) + size;
+        let found = self.data.stat();
+        self.known = found.as_ref().ok().copied();
         let end = appended.map_err(AppendError::Data)?;
+        self.is_disturbed |= found.map_err(AppendError::Data)?.size > most;
         let start = end - size;
         self.data.start_writeback(start, end - start);
         self.sums.update(&piece.text, &mut self.blocks);
@@ -83,10 +83,19 @@ impl Appender {
     }
 
     /// Notes whether the file still is as we left it.
-    pub(super) fn look(&mut self) {
-        let found = self.data.stat().ok();
-        self.is_disturbed |= found.is_none() || found != self.known;
-        self.known = found;
+    ///
+    /// # Errors
+    /// When that cannot be told, from now on.
+    pub(super) fn look(&mut self) -> io::Result<()> {
+        let Some(known) = self.known else {
+            return Err(io::Error::other(
+                "a write has failed, and so did the look at what it left",
+            ));
+        };
+        let found = self.data.stat()?;
+        self.is_disturbed |= found != known;
+        self.known = Some(found);
+        Ok(())
     }
 }
 

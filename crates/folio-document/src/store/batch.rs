@@ -22,8 +22,7 @@ use super::publish::fault_error;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
 use crate::index::{DELTA_LIMIT, Delta, Entry, IndexFault, Resolved, id_hash, line_sum, resolve};
-use crate::line;
-use crate::line::LineReader;
+use crate::line::{self, LineReader};
 use crate::options::Durability;
 use crate::report::{BatchCounts, Notice};
 use crate::segment::Segment;
@@ -241,8 +240,8 @@ impl LineBatch {
     fn check_disturbance(&mut self) -> Result<()> {
         let path = &self.store.paths.data;
         let appender = self.appender.as_mut().expect("no piece is on its way");
-        appender.look();
-        let named = self.store.files.stat(path).ok();
+        appender.look().map_err(Error::io("read", path))?;
+        let named = self.store.stat_data()?;
         self.is_mixed |= appender.is_disturbed || named != appender.known;
         if !self.is_mixed {
             return Ok(());
@@ -307,6 +306,9 @@ impl LineBatch {
         self.write_rest()?;
         self.check_disturbance()?;
         let store = Arc::clone(&self.store);
+        if store.options.switches().close_batch_first() {
+            self.close_record(self.sent, self.import)?;
+        }
         let (resolved, segment) = self.sync_and_resolve(&store)?;
         let mut writer = store.any_writer();
         self.close_record(self.sent, self.import)?;
@@ -429,7 +431,8 @@ impl LineBatch {
     /// behind a record that says the batch has ended.
     fn abort(&mut self, writer: &mut Writer) -> Result<()> {
         let appender = self.appender.as_mut().expect("no piece is on its way");
-        appender.look();
+        // When it cannot be told whose lines stand there, the record stays open.
+        appender.look().map_err(Error::io("read", &self.store.paths.data))?;
         let size = appender.known.map_or(0, |known| known.size);
         if size > self.start && !appender.is_disturbed && !self.is_mixed {
             self.store.cut_off(&*self.data, self.start, size)?;
@@ -443,15 +446,14 @@ impl LineBatch {
 /// Says in the record that a batch begins, durably.
 fn begin_record(store: &LineStore, writer: &mut Writer, start: u64) -> Result<BatchRecord> {
     let record = try_begin_record(store, writer, start);
-    if record.is_err() {
-        writer.known = None; // the record may say that a batch is open: the next write looks
-    }
+    writer.has_open_record = record.is_err();
     record
 }
 
 fn try_begin_record(store: &LineStore, writer: &mut Writer, start: u64) -> Result<BatchRecord> {
     let path = &store.paths.batch;
-    let is_synced = store.options.durability != Durability::None;
+    let is_synced = store.options.durability != Durability::None
+        && !store.options.switches().skip_batch_record_sync();
     let mut record = match writer.batch_record.take() {
         Some(record) => record,
         None => {
@@ -483,8 +485,9 @@ impl Drop for LineBatch {
         let _ = self.wait();
         let store = Arc::clone(&self.store);
         let mut writer = store.any_writer();
-        if self.stage == Stage::Open && store.poison.get().is_none() {
-            let _ = self.abort(&mut writer);
+        if self.stage == Stage::Open {
+            let is_undone = store.poison.get().is_none() && self.abort(&mut writer).is_ok();
+            writer.has_open_record = !is_undone;
         }
         writer.known = None; // look before the next write
         writer.data = None;

@@ -67,8 +67,10 @@ impl LineStore {
             true => None,
             false => Some(self.write_rejected(&copied.rejected)?),
         };
-        copied.file.sync_data().map_err(|error| self.poison(&staged, error))?;
-        if self.files.stat(&self.paths.data).ok() != Some(before) {
+        if !self.options.switches().replace_before_sync() {
+            copied.file.sync_data().map_err(|error| self.poison(&staged, error))?;
+        }
+        if self.stat_data()? != Some(before) {
             let _ = self.files.remove_file(&staged);
             return Err(Error::Invalid(format!(
                 "{} was changed during the compaction; nothing was replaced, run it again",

@@ -206,7 +206,8 @@ impl LineStore {
     /// Before each append, path and handle are compared: one call when nothing happened.
     fn follow_others_quickly(&self, writer: &mut Writer) -> Result<()> {
         let stat = self.files.stat(&self.paths.data).ok();
-        if stat == writer.known && !writer.index.is_in_memory() {
+        let is_ours = stat == writer.known || self.options.switches().ignore_edits();
+        if is_ours && !writer.index.is_in_memory() && !writer.has_open_record {
             return Ok(());
         }
         self.follow_others(writer)

@@ -112,6 +112,7 @@ impl LineStore {
             may_write: held,
             take_lock: if may_take { Some(&take_lock) } else { None },
             rebuild,
+            switches: self.options.switches(),
         };
         let loaded = loader.load(progress)?;
         self.install(writer, loaded)?;

@@ -52,13 +52,11 @@ impl LineStore {
     /// A batch that was cut off by a crash is taken back as a whole.
     pub(super) fn recover_batch(&self, writer: &mut Writer) -> Result<()> {
         let io = |action| Error::io(action, &self.paths.batch);
-        let Some(slot) = BatchSlot::read(&*self.files, &self.paths.batch).map_err(io("read"))?
-        else {
-            return Ok(());
+        let slot = BatchSlot::read(&*self.files, &self.paths.batch).map_err(io("read"))?;
+        let Some(slot) = slot.filter(BatchSlot::is_open) else {
+            writer.has_open_record = false;
+            return slot.map_or(Ok(()), |slot| self.close_again(writer, slot));
         };
-        if !slot.is_open() {
-            return self.close_again(writer, slot);
-        }
         let data = self.open_data(writer)?;
         let stat = data.stat().map_err(Error::io("read", &self.paths.data))?;
         let covered = self.read_view().index.state.data_end;
@@ -70,6 +68,7 @@ impl LineStore {
         // Whatever the durability: the batch may have been begun with more of it.
         record.file.sync_data().map_err(|error| self.poison(&self.paths.batch, error))?;
         writer.batch_record = Some(record);
+        writer.has_open_record = false;
         writer.known = Some(data.stat().map_err(Error::io("read", &self.paths.data))?);
         Ok(())
     }

@@ -4,7 +4,9 @@
 //! makes it longer. Looking and appending are two calls, so what happens between
 //! them is looked for afterwards, before anything is acknowledged.
 
-use folio_file::File;
+use std::io;
+
+use folio_file::{File, Stat};
 
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
@@ -27,8 +29,10 @@ impl LineStore {
             writer.known = Some(data.stat().map_err(io)?);
             writer.data_unsynced = true;
             writer.unpublished = true;
-            if !self.is_named(writer) {
-                writer.known = None; // our lines went to a file that has no name any more
+            let is_named = self.is_named(writer);
+            if !matches!(is_named, Ok(true)) {
+                writer.known = None; // our lines may have gone to a file without a name
+                is_named?;
                 continue;
             }
             let pending = std::mem::take(&mut self.write_view().pending);
@@ -52,10 +56,19 @@ impl LineStore {
     }
 
     /// Whether the file we have written to is still the one behind the path.
-    pub(super) fn is_named(&self, writer: &Writer) -> bool {
-        let named = self.files.stat(&self.paths.data).ok();
-        let inode_of = |stat: Option<folio_file::Stat>| stat.map(|stat| (stat.device, stat.inode));
-        inode_of(named) == inode_of(writer.known)
+    pub(super) fn is_named(&self, writer: &Writer) -> Result<bool> {
+        let named = self.stat_data()?;
+        let inode_of = |stat: Option<Stat>| stat.map(|stat| (stat.device, stat.inode));
+        Ok(inode_of(named) == inode_of(writer.known))
+    }
+
+    /// What stands behind the path of the data file; `None` when that is gone.
+    pub(super) fn stat_data(&self) -> Result<Option<Stat>> {
+        match self.files.stat(&self.paths.data) {
+            Ok(stat) => Ok(Some(stat)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("read", &self.paths.data)(error)),
+        }
     }
 
     /// Somebody wrote between our look and our write: what stands in the file by now
@@ -92,6 +105,9 @@ impl LineStore {
             Ok(end) => {
                 data.start_writeback(before, end - before);
                 Ok(end)
+            }
+            Err(_) if self.options.switches().ignore_short_write() => {
+                Ok(before + view.pending.bytes.len() as u64)
             }
             Err(error) => {
                 let wrote = view.pending.bytes.len() as u64;

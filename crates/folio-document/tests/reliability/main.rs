@@ -12,8 +12,12 @@
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
 mod crash;
+mod damage;
+mod fault;
 mod history;
 mod operation;
+#[cfg(feature = "planted-bugs")]
+mod planted;
 mod random;
 mod survival;
 mod text;

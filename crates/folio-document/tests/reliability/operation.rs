@@ -99,8 +99,8 @@ fn delete(world: &mut World) -> Result<(), String> {
     let existed = world.history.latest().iter().any(|(known, _)| *known == id);
     if existed {
         return change(world, &format!("delete {id}"), (id.clone(), None), |collection| {
-            assert!(collection.delete(&id)?, "{id} was there");
-            Ok(())
+            let text = || Error::Invalid(format!("{id} was there, and delete found nothing"));
+            if collection.delete(&id)? { Ok(()) } else { Err(text()) }
         });
     }
     note(world, format!("delete {id}, which is not there"));
@@ -200,7 +200,8 @@ fn reindex(world: &mut World) -> Result<(), String> {
 }
 
 fn reopen(world: &mut World) -> Result<(), String> {
-    let is_closed = world.random.once_in(2);
+    // Who drops a handle does not hear of a failure.
+    let is_closed = world.has_faults || world.random.once_in(2);
     note(world, if is_closed { "close" } else { "drop" }.to_owned());
     let collection = world.collection.take().expect("it was open");
     if is_closed {

@@ -30,7 +30,16 @@ fn change(line: &[u8]) -> Option<Change> {
         return Some((id.clone(), None));
     }
     let id = object.get("_id")?.as_str()?;
-    Some((id.to_owned(), Some(text.to_owned())))
+    is_id(id).then(|| (id.to_owned(), Some(text.to_owned())))
+}
+
+/// Other lines are no documents.
+fn is_id(id: &str) -> bool {
+    let is_allowed = |char: char| char.is_alphanumeric() || "_-.".contains(char);
+    (1..=255).contains(&id.len())
+        && id.chars().all(is_allowed)
+        && !id.starts_with('.')
+        && !id.contains("..")
 }
 
 /// An update moves a document to the end.

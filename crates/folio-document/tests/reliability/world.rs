@@ -152,6 +152,8 @@ pub(crate) struct World {
     pub(crate) history: History,
     /// The handle has written since its last flush, so a flush promises something.
     pub(crate) has_written: bool,
+    /// The device may fail.
+    pub(crate) has_faults: bool,
     pub(crate) step: usize,
     /// What was done, for a failure's text.
     pub(crate) log: Vec<String>,
@@ -173,6 +175,7 @@ impl World {
             reader: None,
             history,
             has_written: false,
+            has_faults: false,
             step: 0,
             log: Vec::new(),
             recording,

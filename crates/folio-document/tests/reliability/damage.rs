@@ -1,0 +1,308 @@
+//! Files cut, flipped, emptied, exchanged and removed behind the store's back.
+//!
+//! Files of the index are worth nothing but time: whatever happens to them, the
+//! documents stay what they are. Whatever the data file holds is the truth, so the
+//! collection must say what a naive reading of it says. Anything else is an error that
+//! names the file. Each damaged collection is asked by a reader and then by a writer.
+
+use std::path::{Path, PathBuf};
+
+use folio_document::{Access, Error};
+use folio_file::{FileSystem, MemoryFileSystem};
+
+use crate::random::{Random, run_seeds, seeds};
+use crate::text::{self, Content, told};
+use crate::world::{DATABASE, IDS, Setup, data_path, new_disk, observe};
+
+/// A closed collection: two runs, records in the head, a batch, tombstones, updates.
+fn prepare(setup: &Setup) -> (MemoryFileSystem, Content) {
+    let files = new_disk(7);
+    let collection = setup.open(&files, Access::ReadWrite).unwrap();
+    for round in 0..2 {
+        // Too many for the head, so they become a run.
+        let mut batch = collection.batch().unwrap();
+        for number in 0..1100 {
+            batch.put_raw(None, &format!("{{\"_id\":\"n{number}\",\"r\":{round}}}")).unwrap();
+        }
+        batch.delete("n7").unwrap();
+        batch.commit().unwrap();
+    }
+    for (number, id) in IDS.iter().enumerate() {
+        collection.put_raw(id, &format!("{{\"_id\":\"{id}\",\"n\":{number}}}")).unwrap();
+        collection.flush().unwrap();
+    }
+    collection.delete(IDS[2]).unwrap();
+    collection.close().unwrap();
+    drop(collection);
+    files.settle();
+    let content = text::parse(&files.read(data_path()).unwrap());
+    (files, content)
+}
+
+/// What the damage is allowed to lead to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Allowed {
+    /// Nothing but the content.
+    Content,
+    /// An error that names the file, too.
+    LocatedError,
+}
+
+/// Holds a damaged collection against what it should say; a reader asks, then a writer.
+fn hold(
+    setup: &Setup,
+    files: &MemoryFileSystem,
+    path: &Path,
+    expected: &Content,
+    allowed: Allowed,
+    random: &mut Random,
+) -> Result<(), String> {
+    for access in [Access::Read, Access::ReadWrite] {
+        let collection = match setup.open(files, access) {
+            Ok(collection) => collection,
+            Err(error) if allowed == Allowed::LocatedError => return located(&error, path),
+            Err(error) => return Err(format!("{access:?}: it does not open: {error}")),
+        };
+        let found =
+            observe(&collection, random.below(3)).map_err(|text| format!("{access:?}: {text}"))?;
+        if found != *expected {
+            let text = difference(&found, expected);
+            return Err(format!("{access:?}: {text}"));
+        }
+    }
+    Ok(())
+}
+
+fn located(error: &Error, path: &Path) -> Result<(), String> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if error.to_string().contains(&name) {
+        return Ok(());
+    }
+    Err(format!("the error does not name {name}: {error}"))
+}
+
+fn difference(found: &Content, expected: &Content) -> String {
+    let only = |one: &Content, other: &Content| -> Content {
+        one.iter().filter(|document| !other.contains(document)).take(3).cloned().collect()
+    };
+    format!(
+        "found {} documents in place of {}; of them {} should not be there, {} are missing",
+        found.len(),
+        expected.len(),
+        told(&only(found, expected)),
+        told(&only(expected, found)),
+    )
+}
+
+/// The files of the index, the record of batches, and the manifest.
+fn beside_the_data(files: &MemoryFileSystem) -> Vec<PathBuf> {
+    let mut paths = files.paths();
+    paths.retain(|path| *path != data_path());
+    assert!(paths.len() >= 4, "an index with runs, a record, a manifest: {paths:?}");
+    paths
+}
+
+fn allowed_for(path: &Path) -> Allowed {
+    match path.ends_with("manifest.json") {
+        true => Allowed::LocatedError,
+        false => Allowed::Content,
+    }
+}
+
+/// One place in `step`, so that a seed sees another part of all places than the next.
+fn places(size: usize, seed: u64, step: usize) -> impl Iterator<Item = u64> {
+    (0..size as u64).skip(seed as usize % step).step_by(step)
+}
+
+/// Runs a check for all places of a file, shared out to `count` seeds.
+fn everywhere(
+    count: usize,
+    check: impl Fn(&MemoryFileSystem, &Content, &Path, usize, u64, &mut Random) -> Result<(), String>
+    + Sync,
+) {
+    let (files, content) = prepare(&setup());
+    let paths = beside_the_data(&files);
+    let run = |seed: u64| -> Result<u64, String> {
+        let mut states = 0;
+        let mut random = Random::new(seed);
+        for path in &paths {
+            let size = files.read(path).unwrap_or_default().len();
+            for place in places(size, seed, count) {
+                check(&files, &content, path, size, place, &mut random)
+                    .map_err(|text| format!("{}, {place} of {size}: {text}", path.display()))?;
+                states += 1;
+            }
+        }
+        Ok(states)
+    };
+    let states = run_seeds(seeds(parts(count)), run).unwrap_or_else(|text| panic!("{text}"));
+    println!("{states} damaged states");
+    assert!(states > 100, "{states} damaged states are too few");
+}
+
+/// How many of `count` parts are run: all of them in a long run, else one in sixteen.
+fn parts(count: usize) -> u64 {
+    let is_deep = std::env::var_os("FOLIO_DEEP").is_some();
+    if is_deep { count as u64 } else { (count as u64).div_ceil(16) }
+}
+
+fn setup() -> Setup {
+    Setup::of_seed(0)
+}
+
+#[test]
+fn a_cut_anywhere_beside_the_data_changes_no_document() {
+    everywhere(64, |files, content, path, _, place, random| {
+        let damaged = files.kill();
+        damaged.truncate_silently(path, place).map_err(|error| error.to_string())?;
+        hold(&setup(), &damaged, path, content, allowed_for(path), random)
+    });
+}
+
+#[test]
+fn a_flipped_bit_anywhere_beside_the_data_changes_no_document() {
+    everywhere(64, |files, content, path, _, place, random| {
+        let damaged = files.kill();
+        let bit = place * 8 + random.draw() % 8;
+        damaged.flip_bit(path, bit).map_err(|error| error.to_string())?;
+        hold(&setup(), &damaged, path, content, allowed_for(path), random)
+    });
+}
+
+#[test]
+fn a_file_beside_the_data_may_be_gone_empty_or_another() {
+    let (files, content) = prepare(&setup());
+    let mut random = Random::new(1);
+    let paths = beside_the_data(&files);
+    for path in &paths {
+        let damaged = files.kill();
+        FileSystem::remove_file(&damaged, path).unwrap();
+        let held = hold(&setup(), &damaged, path, &content, Allowed::Content, &mut random);
+        held.unwrap_or_else(|text| panic!("{} removed: {text}", path.display()));
+        for other in paths.iter().chain([&data_path()]) {
+            let damaged = files.kill();
+            let bytes = files.read(other).unwrap();
+            damaged.write(path, if other == path { b"" } else { &bytes }).unwrap();
+            hold(&setup(), &damaged, path, &content, allowed_for(path), &mut random)
+                .unwrap_or_else(|text| {
+                    panic!("{} in place of {}: {text}", other.display(), path.display())
+                });
+        }
+    }
+}
+
+#[test]
+fn a_data_file_that_is_gone_is_an_error_that_names_it() {
+    let (files, _) = prepare(&setup());
+    FileSystem::remove_file(&files, &data_path()).unwrap();
+    for access in [Access::Read, Access::ReadWrite] {
+        let error = setup().open(&files, access).unwrap_err();
+        assert!(matches!(error, Error::Corrupted { .. }), "{error}");
+        located(&error, &data_path()).unwrap();
+    }
+}
+
+/// Edits of the data file, the times changing: what it says then is the truth.
+fn edited(seed: u64, damage: impl Fn(&[u8], u64, &mut Random) -> Vec<u8>) -> Result<u64, String> {
+    let setup = setup();
+    let (files, _) = small();
+    let bytes = files.read(data_path()).unwrap_or_default();
+    let mut random = Random::new(seed);
+    let mut states = 0;
+    for place in places(bytes.len(), seed, 16) {
+        let damaged = files.kill();
+        let new = damage(&bytes, place, &mut random);
+        let expected = text::parse(&new);
+        damaged.write(data_path(), &new).map_err(|error| error.to_string())?;
+        hold(&setup, &damaged, &data_path(), &expected, Allowed::Content, &mut random)
+            .map_err(|text| format!("place {place}: {text}"))?;
+        states += 1;
+    }
+    Ok(states)
+}
+
+/// A few documents, flushed one by one.
+fn small() -> (MemoryFileSystem, Content) {
+    let setup = setup();
+    let files = new_disk(3);
+    let collection = setup.open(&files, Access::ReadWrite).unwrap();
+    for round in 0..3 {
+        for id in IDS {
+            let pad = "x".repeat(20 * round);
+            collection
+                .put_raw(id, &format!("{{\"_id\":\"{id}\",\"r\":{round},\"pad\":\"{pad}\"}}"))
+                .unwrap();
+            collection.flush().unwrap();
+        }
+        collection.delete(IDS[round]).unwrap();
+    }
+    collection.close().unwrap();
+    drop(collection);
+    files.settle();
+    let content = text::parse(&files.read(data_path()).unwrap());
+    (files, content)
+}
+
+#[test]
+fn a_data_file_cut_anywhere_says_what_is_left() {
+    let cut = |bytes: &[u8], place: u64, _: &mut Random| bytes[..place as usize].to_vec();
+    run_seeds(seeds(16), |seed| edited(seed, cut)).unwrap_or_else(|text| panic!("{text}"));
+}
+
+#[test]
+fn a_data_file_with_any_bit_flipped_says_what_it_says_now() {
+    for bit in 0..8 {
+        let flip = |bytes: &[u8], place: u64, _: &mut Random| {
+            let mut new = bytes.to_vec();
+            new[place as usize] ^= 1 << bit;
+            new
+        };
+        run_seeds(seeds(16), |seed| edited(seed, flip)).unwrap_or_else(|text| panic!("{text}"));
+    }
+}
+
+/// The medium decays, and no time tells: a document is what it was, or what the file
+/// says now, or the loss is told; the others are untouched.
+#[test]
+fn decay_of_the_data_file_is_served_as_no_other_document() {
+    let (files, content) = small();
+    let bits = files.read(data_path()).unwrap().len() as u64 * 8;
+    let check = |bit: u64| -> Result<(), String> {
+        let damaged = files.kill();
+        damaged.flip_bit(data_path(), bit).map_err(|error| error.to_string())?;
+        let now = text::parse(&damaged.read(data_path()).unwrap_or_default());
+        let failed = |error: Error| format!("bit {bit}: {error}");
+        let reader = setup().open(&damaged, Access::Read).map_err(failed)?;
+        for id in IDS {
+            let find = |content: &Content| content.iter().find(|(known, _)| known == id).cloned();
+            let found = reader.get(id).map_err(failed)?.map(|one| (id.to_owned(), one.into_raw()));
+            if found != find(&content) && found != find(&now) {
+                return Err(format!("bit {bit}: {id} is {found:?}"));
+            }
+        }
+        let report = reader.check(&mut |_, _| true).map_err(failed)?;
+        let is_told = !report.is_clean() || !reader.take_notices().is_empty();
+        if now != content && !is_told {
+            return Err(format!("bit {bit}: nothing is told of the change"));
+        }
+        Ok(())
+    };
+    let run = |seed: u64| -> Result<u64, String> {
+        (seed..bits).step_by(16).try_for_each(check)?;
+        Ok(bits / 16)
+    };
+    run_seeds(seeds(16), run).unwrap_or_else(|text| panic!("{text}"));
+}
+
+#[test]
+fn an_index_from_another_collection_is_not_believed() {
+    let (files, content) = small();
+    let (others, _) = prepare(&setup());
+    for path in beside_the_data(&others).iter().filter(|path| !path.ends_with("manifest.json")) {
+        let bytes = others.read(path).unwrap();
+        files.write(path, &bytes).unwrap();
+    }
+    let path = Path::new(DATABASE);
+    hold(&setup(), &files, path, &content, Allowed::Content, &mut Random::new(1))
+        .unwrap_or_else(|text| panic!("{text}"));
+}

@@ -1,0 +1,40 @@
+//! The suites of this folder, with one promise broken at a time: each must be noticed.
+
+use folio_document::Layout;
+use folio_document::planted::PlantedBug;
+use folio_file::Recording;
+
+use crate::crash::{self, Effort};
+use crate::fault;
+use crate::random::run_seeds;
+use crate::world::Setup;
+
+/// Seeds that each suite tries before a bug counts as not noticed: faults are many and
+/// quick, crashes few and thorough.
+const FAULT_SEEDS: u64 = 600;
+const CRASH_SEEDS: u64 = 40;
+
+fn setup(seed: u64, bug: Option<PlantedBug>) -> Setup {
+    let mut setup = Setup::of_seed(seed);
+    setup.layout = Layout::Lines;
+    setup.options.layout = Layout::Lines;
+    setup.options.planted = bug;
+    setup
+}
+
+/// What the first suite to notice a bug says of it.
+fn noticed(bug: Option<PlantedBug>) -> Option<String> {
+    let effort = Effort { recording: Recording::Changes, plans: 1 };
+    let faults = || run_seeds(0..FAULT_SEEDS, |seed| fault::run(seed, setup(seed, bug)));
+    let crashes = || run_seeds(0..CRASH_SEEDS, |seed| crash::run(seed, setup(seed, bug), effort));
+    faults().and_then(|_| crashes()).err()
+}
+
+#[test]
+fn every_planted_bug_is_noticed() {
+    assert_eq!(noticed(None), None, "and where there is none, none is");
+    for bug in PlantedBug::ALL {
+        let text = noticed(Some(bug)).unwrap_or_else(|| panic!("{bug:?} is not noticed"));
+        println!("{bug:?}: {}", text.lines().take(2).collect::<Vec<_>>().join(" "));
+    }
+}
