@@ -226,7 +226,7 @@ fn small() -> (MemoryFileSystem, Content) {
     let setup = setup();
     let files = new_disk(3);
     let collection = setup.open(&files, Access::ReadWrite).unwrap();
-    for round in 0..3 {
+    for (round, deleted) in IDS.iter().enumerate().take(3) {
         for id in IDS {
             let pad = "x".repeat(20 * round);
             collection
@@ -234,7 +234,7 @@ fn small() -> (MemoryFileSystem, Content) {
                 .unwrap();
             collection.flush().unwrap();
         }
-        collection.delete(IDS[round]).unwrap();
+        collection.delete(deleted).unwrap();
     }
     collection.close().unwrap();
     drop(collection);

@@ -228,7 +228,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn by_field(json: &str, field: &str) -> Result<String, String> {
+    fn by_field(json: &str, field: &str) -> Result<String, Reason> {
         let options =
             ImportOptions { id_field: Some(field.to_owned()), ..ImportOptions::default() };
         identify(json, &options).map(|identity| match identity {
