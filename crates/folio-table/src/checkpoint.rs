@@ -77,8 +77,9 @@ impl Shared {
         }
         self.copy_pages(writer)?;
         self.write_header(writer)?;
-        self.restart_log(writer)?;
+        // Before the log begins again: nobody must look there for what was in it.
         writer.retire_all(self);
+        self.restart_log(writer)?;
         writer.checkpoint_at = self.options.checkpoint_size;
         Ok(true)
     }

@@ -122,19 +122,22 @@ impl Writer {
     ///
     /// A snapshot that reads as of the checkpoint may just have found a slot and
     /// not yet its bytes. Such a slot leads to the data file, whose page is the
-    /// same, and is used again only after that snapshot has ended.
+    /// same, and is used again only after that snapshot has ended; and it may have
+    /// begun while this was going on, so the snapshots are counted at the end.
     pub(crate) fn retire_all(&mut self, shared: &Shared) {
-        let number = shared.snapshots.next_number();
         for old in std::mem::take(&mut self.superseded) {
             self.drop_private(shared, old.slot);
         }
+        let mut retired = Vec::with_capacity(self.logged.len());
         for page in std::mem::take(&mut self.logged) {
             shared.pool.detach(BlockId::page(page));
             let slot = shared.blocks.versions.move_to_data_file(page);
             if slot != NO_SLOT {
                 shared.pool.rename(BlockId::version(slot), BlockId::page(page));
-                self.retired.push_back((number, slot));
+                retired.push(slot);
             }
         }
+        let number = shared.snapshots.next_number();
+        self.retired.extend(retired.into_iter().map(|slot| (number, slot)));
     }
 }

@@ -180,27 +180,29 @@ fn order(records: &[Record], lists: &Lists) -> Result<Vec<Vec<usize>>, String> {
     Ok(after)
 }
 
-/// Takes away whatever nothing comes before; what is left over has a cycle.
+/// Takes away whatever nothing comes before, or after; what is left over has a cycle.
 fn refuse_cycles(records: &[Record], after: &[Vec<usize>]) -> Result<(), String> {
-    let mut before = vec![0; after.len()];
-    after.iter().flatten().for_each(|&follower| before[follower] += 1);
-    let mut free: Vec<usize> = (0..after.len()).filter(|&index| before[index] == 0).collect();
-    let mut taken = 0;
-    while let Some(index) = free.pop() {
-        taken += 1;
-        for &follower in &after[index] {
-            before[follower] -= 1;
-            if before[follower] == 0 {
-                free.push(follower);
-            }
+    let mut is_left = vec![true; after.len()];
+    loop {
+        let leads_on = |index: usize| after[index].iter().any(|&follower| is_left[follower]);
+        let mut is_led_to = vec![false; after.len()];
+        for index in (0..after.len()).filter(|&index| is_left[index]) {
+            after[index].iter().for_each(|&follower| is_led_to[follower] = true);
         }
+        let stays: Vec<bool> = (0..after.len())
+            .map(|index| is_left[index] && is_led_to[index] && leads_on(index))
+            .collect();
+        if stays == is_left {
+            break;
+        }
+        is_left = stays;
     }
-    if taken == after.len() {
+    let left: Vec<_> = (0..after.len()).filter(|&index| is_left[index]).collect();
+    if left.is_empty() {
         return Ok(());
     }
-    let left: Vec<_> =
-        (0..after.len()).filter(|&index| before[index] > 0).map(|i| &records[i]).collect();
-    Err(format!("{} transactions have no order: {left:?}", left.len()))
+    let told: Vec<_> = left.iter().map(|&index| format!("{:?}", records[index])).collect();
+    Err(format!("{} transactions have no order:\n{}", left.len(), told.join("\n")))
 }
 
 fn explains(seed: u64) -> Result<u64, String> {
