@@ -134,6 +134,15 @@ impl BatchSlot {
         data: &dyn File,
         end: u64,
     ) -> io::Result<bool> {
+        // A batch begins where a line does. Else the file was written anew and has one across
+        // that place; zeros are what a power cut leaves of a line that was not synced.
+        let mut before = [b'\n'];
+        if self.start > 0 {
+            data.read_at(&mut before, self.start - 1)?;
+        }
+        if !matches!(before[0], b'\n' | 0) {
+            return Ok(false);
+        }
         let mut list = vec![0; (self.list_count.min(1 << 32) * 4) as usize];
         let read = record.read_at(&mut list, LIST_OFFSET)?;
         if read < list.len() || xxh3_64(&list) != self.list_sum {

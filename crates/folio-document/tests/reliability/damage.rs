@@ -306,3 +306,21 @@ fn an_index_from_another_collection_is_not_believed() {
     hold(&setup(), &files, path, &content, Allowed::Content, &mut Random::new(1))
         .unwrap_or_else(|text| panic!("{text}"));
 }
+
+/// The record of a killed batch says where it began. A file that has been written anew
+/// since may have a document across that place.
+#[test]
+fn an_edit_after_a_killed_batch_that_wrote_nothing_is_kept() {
+    let (files, _) = small();
+    let collection = setup().open(&files, Access::ReadWrite).unwrap();
+    let batch = collection.batch().unwrap();
+    let killed = files.kill();
+    drop(batch);
+    let text = String::from_utf8(killed.read(data_path()).unwrap()).unwrap();
+    let edited = text.replace('\n', "\r\n");
+    killed.write(data_path(), edited.as_bytes()).unwrap();
+    let expected = text::parse(edited.as_bytes());
+    let mut random = Random::new(1);
+    hold(&setup(), &killed, &data_path(), &expected, Allowed::Content, &mut random)
+        .unwrap_or_else(|text| panic!("{text}"));
+}
