@@ -11,7 +11,9 @@ const path = require('node:path')
  */
 function scratch(context, name = 'data') {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'foliodb-'))
-  context.after(() => fs.rmSync(folder, { recursive: true, force: true }))
+  // A worker that was ended may still be finishing a write.
+  const patience = { maxRetries: 20, retryDelay: 50 }
+  context.after(() => fs.rmSync(folder, { recursive: true, force: true, ...patience }))
   return path.join(folder, name)
 }
 
