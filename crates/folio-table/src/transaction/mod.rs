@@ -189,8 +189,10 @@ impl Transaction {
         self.write_statistics()?;
         let Some(edit) = self.edit.take() else { return Ok(()) };
         if edit.changed.is_empty() && edit.state == edit.writer.state {
+            // What it has seen may be another's commit that is not durable yet.
+            let seen = CommitPoint { end: edit.start.end, state: edit.state };
             self.shared.give_writer_back(edit.discard(&self.shared));
-            return Ok(());
+            return self.make_durable(seen);
         }
         let commit = self.log_and_publish(edit)?;
         self.make_durable(commit)?;

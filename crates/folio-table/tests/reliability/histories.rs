@@ -215,7 +215,7 @@ fn explains(seed: u64) -> Result<u64, String> {
 
 #[test]
 fn histories_of_list_appends_have_an_order() {
-    let count = if std::env::var_os("FOLIO_DEEP").is_some() { 2000 } else { 12 };
+    let count = if std::env::var_os("FOLIO_DEEP").is_some() { 2000 } else { 200 };
     let total = run_seeds(seeds(count), explains).unwrap_or_else(|text| panic!("{text}"));
     println!("{total} transactions in order");
 }

@@ -15,7 +15,7 @@ use folio_file::{DiskFileSystem, FileSystem};
 use folio_table::{Error, Options, Result, TableStore};
 use folio_types::{Column, ColumnType, TableSchema, ValueRef};
 
-use crate::random::Random;
+use crate::random::{Random, seeds};
 use crate::store::small_options;
 
 const DIRECTORY_VARIABLE: &str = "FOLIO_KILLED_WORKER_DIRECTORY";
@@ -126,7 +126,7 @@ fn killed_processes_lose_nothing_they_have_committed() {
 #[test]
 #[ignore = "minutes"]
 fn a_thousand_killed_processes_lose_nothing_they_have_committed() {
-    survives(1000);
+    survives(seeds(1000).end);
 }
 
 /// A second writer is refused with the first one's number; when that one is gone,

@@ -9,7 +9,7 @@ use folio_table::{Error, Options, Result, Snapshot, Synchronous, TableStore};
 use folio_types::{Value, ValueRef, borrowed};
 
 use crate::model::THINGS;
-use crate::random::Random;
+use crate::random::{Random, seeds};
 use crate::store::{PAGE_SIZE, new_disk, open, read_all, small_options, things_schema};
 
 /// Accounts between which a constant sum is moved about.
@@ -137,7 +137,7 @@ fn readers_and_writers_share_six_pages() {
 #[test]
 #[ignore = "minutes"]
 fn readers_and_writers_share_six_pages_for_long() {
-    for seed in 0..200 {
+    for seed in seeds(200) {
         run(seed, Policy::ALL[(seed % 4) as usize], 200);
     }
 }
