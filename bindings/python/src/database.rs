@@ -45,7 +45,7 @@ impl Database {
             lock_timeout,
             cache_size,
             create,
-            file_system: None,
+            ..OpenOptions::default()
         };
         let database = py.detach(|| folio::Database::open_with(&path, &options)).or_raise()?;
         Ok(Self {

@@ -15,6 +15,7 @@ use crate::handle::Handle;
 use crate::location::{self, Location};
 use crate::near::near_match;
 use crate::options::{CollectionOptions, OpenOptions};
+use crate::session::Session;
 use crate::{descriptor, store};
 
 /// An open database. Cheap to clone; dropping the last clone and all that came
@@ -120,6 +121,16 @@ impl Database {
             names.dedup();
         }
         Ok(names)
+    }
+
+    /// A session that runs SQL over tables, collections and files. Each has its own
+    /// transaction; any number may be open.
+    ///
+    /// # Errors
+    /// `closed`.
+    pub fn session(&self) -> Result<Session> {
+        self.handle.check_open()?;
+        Ok(Session::new(Arc::clone(&self.handle)))
     }
 
     /// Puts an empty database on disk, which the first write does by itself.

@@ -20,6 +20,14 @@ pub enum Error {
     #[error(transparent)]
     Collection(#[from] folio_document::Error),
 
+    /// From the tables.
+    #[error(transparent)]
+    Table(#[from] folio_table::Error),
+
+    /// From a statement.
+    #[error(transparent)]
+    Query(#[from] folio_query::Error),
+
     /// An id or a collection name breaks a rule.
     #[error(transparent)]
     Name(#[from] NameError),
@@ -167,6 +175,8 @@ impl Error {
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Collection(error) => error.code(),
+            Self::Table(error) => error.code(),
+            Self::Query(error) => error.code(),
             Self::NoDatabase { .. } | Self::NoArchive { .. } | Self::NoCollection { .. } => {
                 ErrorCode::NotFound
             }

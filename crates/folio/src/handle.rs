@@ -25,6 +25,11 @@ impl Handle {
         Self { store, access, path, is_archive, closed: AtomicBool::new(false) }
     }
 
+    /// Whether the handle takes writes.
+    pub(crate) fn is_writable(&self) -> bool {
+        self.access == Access::ReadWrite
+    }
+
     /// Refuses what comes after `close`.
     #[inline]
     pub(crate) fn check_open(&self) -> Result<()> {

@@ -78,6 +78,8 @@ pub mod json;
 mod location;
 mod near;
 mod options;
+mod session;
+mod source;
 mod store;
 mod write;
 
@@ -94,5 +96,12 @@ pub use folio_document::{
     Error as CollectionError, Fetched, Filter, InvalidLine, Layout, Notice, Progress, Put, Scan,
     Stats, Strict,
 };
+pub use folio_query::{
+    Batch as ColumnBatch, Interrupt, Level, Rows, format_value, type_name, value_at, write_json,
+    write_json_string,
+};
+pub use folio_table::Synchronous;
+pub use folio_types::{ColumnType, Interval, Value};
 pub use folio_types::{ErrorCode, check_collection_name, check_document_id};
 pub use options::{CollectionOptions, OpenOptions};
+pub use session::{Answer, Prepared, Session};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use folio_document::{Access, Durability, Layout, Strict};
 use folio_file::FileSystem;
+use folio_table::Synchronous;
 
 /// Options of a database. The defaults are what most people want.
 #[derive(Clone)]
@@ -15,6 +16,8 @@ pub struct OpenOptions {
     /// When a write reaches the device. Handles that share a database in one
     /// process must agree on it.
     pub durability: Durability,
+    /// When a commit to the tables is durable.
+    pub synchronous: Synchronous,
     /// How long a write waits for another process to give the writer's lock back.
     pub lock_timeout: Duration,
     /// Bytes of recently read data kept in memory per collection.
@@ -32,6 +35,7 @@ impl Default for OpenOptions {
         Self {
             access: collection.access,
             durability: collection.durability,
+            synchronous: Synchronous::default(),
             lock_timeout: collection.lock_timeout,
             cache_size: collection.cache_size,
             create: true,
@@ -53,6 +57,7 @@ impl fmt::Debug for OpenOptions {
         out.debug_struct("OpenOptions")
             .field("access", &self.access)
             .field("durability", &self.durability)
+            .field("synchronous", &self.synchronous)
             .field("lock_timeout", &self.lock_timeout)
             .field("cache_size", &self.cache_size)
             .field("create", &self.create)

@@ -21,11 +21,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use folio_document::Access;
 use folio_file::{FileSystem, WriterLock};
+use folio_table::{Options, TableStore};
 
 use crate::descriptor;
 use crate::error::{Error, Result};
 use crate::location::Found;
 use crate::options::{CollectionOptions, OpenOptions};
+use crate::source::{KnownCollections, KnownTables};
 use crate::write::create_directory;
 
 /// The file whose lock is the writer's lock.
@@ -47,8 +49,20 @@ pub(crate) struct Store {
     creation: Mutex<()>,
     /// Keyed by name and whether the handle writes.
     collections: Mutex<HashMap<(String, bool), OpenCollection>>,
+    /// The tables, once somebody asked for them: to write, and to read.
+    table_stores: Mutex<TableStores>,
+    /// Relations of tables and of collections, as SQL sees them.
+    pub(crate) tables_known: KnownTables,
+    pub(crate) collections_known: KnownCollections,
     /// Handles that are not closed. At zero the store is dead and takes no more.
     handle_count: AtomicUsize,
+}
+
+/// The tables of a database, opened at the first statement that needs them.
+#[derive(Debug, Default)]
+struct TableStores {
+    writing: Option<TableStore>,
+    reading: Option<TableStore>,
 }
 
 #[derive(Debug)]
@@ -101,6 +115,9 @@ pub(crate) fn attach(
         has_descriptor: AtomicBool::new(has_descriptor),
         creation: Mutex::default(),
         collections: Mutex::default(),
+        table_stores: Mutex::default(),
+        tables_known: KnownTables::default(),
+        collections_known: KnownCollections::default(),
         handle_count: AtomicUsize::new(1),
     });
     stores.retain(|(other, _)| *other != key);
@@ -223,6 +240,42 @@ impl Store {
         open.map_or(Ok(()), |open| Ok(open.collection.close()?))
     }
 
+    /// The tables to read; `None` where there are none yet.
+    pub(crate) fn tables(&self, access: Access) -> Result<Option<TableStore>> {
+        let mut stores = lock(&self.table_stores);
+        if let Some(store) = &stores.writing {
+            return Ok(Some(store.clone()));
+        }
+        if let (Some(store), Access::Read) = (&stores.reading, access) {
+            return Ok(Some(store.clone()));
+        }
+        if !TableStore::exists(&*self.files, &self.root) {
+            return Ok(None);
+        }
+        if access == Access::ReadWrite {
+            return self.open_tables(&mut stores, false).map(Some);
+        }
+        self.open_tables(&mut stores, true).map(Some)
+    }
+
+    /// The tables to write; made where there are none.
+    pub(crate) fn tables_to_write(&self) -> Result<TableStore> {
+        let mut stores = lock(&self.table_stores);
+        match &stores.writing {
+            Some(store) => Ok(store.clone()),
+            None => self.open_tables(&mut stores, false),
+        }
+    }
+
+    fn open_tables(&self, stores: &mut TableStores, read_only: bool) -> Result<TableStore> {
+        let (synchronous, timeout) = (self.options.synchronous, self.options.lock_timeout);
+        let options = Options { synchronous, timeout, read_only, ..Options::default() };
+        let store = TableStore::open(&self.files, &self.root, options)?;
+        let place = if read_only { &mut stores.reading } else { &mut stores.writing };
+        *place = Some(store.clone());
+        Ok(store)
+    }
+
     /// Takes one handle away; the last one closes every collection.
     pub(crate) fn detach(&self) -> Result<()> {
         let is_last = {
@@ -232,6 +285,7 @@ impl Store {
         if !is_last {
             return self.flush();
         }
+        *lock(&self.table_stores) = TableStores::default();
         let open: Vec<_> =
             lock(&self.collections).drain().map(|(_, open)| open.collection).collect();
         // Every one is closed, also behind one that fails; the first failure is told.

@@ -15,7 +15,7 @@ use crate::error::Result;
 const SAMPLE_ROW_LIMIT: usize = 1_000;
 
 /// The rows of an input.
-pub(super) struct Csv {
+pub(crate) struct Csv {
     pub(super) input: Input,
     delimiter: u8,
     /// `"name":` for each column.

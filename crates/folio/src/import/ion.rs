@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 const BLOCK_SIZE: usize = 256 << 10;
 
 /// The values of an input.
-pub(super) struct IonValues {
+pub(crate) struct IonValues {
     splitter: Splitter<Numbered>,
     block: Option<Block>,
     /// Where the next value starts in the block.

@@ -5,7 +5,7 @@ use super::records::Record;
 use crate::error::Result;
 
 /// The lines of an input that are not blank.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     pub(super) input: Input,
     /// Bytes of the last record and its line end, not consumed while it is lent.
     lent: usize,

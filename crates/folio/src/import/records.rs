@@ -12,17 +12,17 @@ use crate::error::Result;
 
 /// One record, lent until the next is asked for.
 #[derive(Debug)]
-pub(super) struct Record<'a> {
+pub(crate) struct Record<'a> {
     /// The record as it stands in the source.
-    pub(super) raw: &'a [u8],
+    pub(crate) raw: &'a [u8],
     /// The line it starts on, from 1; its number where there are no lines.
-    pub(super) line: u64,
+    pub(crate) line: u64,
     /// JSON text on one line, not validated, or why there is none.
-    pub(super) json: std::result::Result<&'a [u8], String>,
+    pub(crate) json: std::result::Result<&'a [u8], String>,
 }
 
 /// A source being read.
-pub(super) enum Records {
+pub(crate) enum Records {
     Lines(Lines),
     Values(Values),
     Csv(Csv),
@@ -34,7 +34,7 @@ impl Records {
     ///
     /// # Errors
     /// What the source says; `syntax` when its start fits no format.
-    pub(super) fn open(source: Source, options: &ImportOptions) -> Result<Self> {
+    pub(crate) fn open(source: Source, options: &ImportOptions) -> Result<Self> {
         let input = Input::open(source)?;
         let format = match options.format {
             Some(format) => format,
@@ -53,7 +53,7 @@ impl Records {
     /// # Errors
     /// What the source says; `syntax` where the rest cannot be understood.
     #[inline]
-    pub(super) fn next(&mut self) -> Result<Option<Record<'_>>> {
+    pub(crate) fn next(&mut self) -> Result<Option<Record<'_>>> {
         match self {
             Self::Lines(lines) => lines.next(),
             Self::Values(values) => values.next(),

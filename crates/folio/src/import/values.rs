@@ -10,7 +10,7 @@ use super::records::Record;
 use crate::error::Result;
 
 /// The elements of an input.
-pub(super) struct Values {
+pub(crate) struct Values {
     pub(super) input: Input,
     is_array: bool,
     place: Place,

@@ -1,0 +1,82 @@
+//! A few thousand rows as columns: what operators hand to each other.
+//!
+//! Arrow's record batch checks names and nullability whenever one is made.
+//! Between operators neither exists: a column is known by its position.
+
+use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
+
+use crate::error::Result;
+
+/// Rows of a batch that operators aim at.
+pub const BATCH_SIZE: usize = 4096;
+
+/// Columns of equal length.
+#[derive(Debug, Clone)]
+pub struct Batch {
+    /// The columns.
+    pub columns: Vec<ArrayRef>,
+    /// How many rows each has; with no columns, rows all the same.
+    pub row_count: usize,
+}
+
+impl Batch {
+    /// A batch of these columns.
+    #[must_use]
+    pub fn new(columns: Vec<ArrayRef>, row_count: usize) -> Self {
+        debug_assert!(columns.iter().all(|column| column.len() == row_count));
+        Self { columns, row_count }
+    }
+
+    /// Rows `offset` to `offset + count`, without copying.
+    #[must_use]
+    pub fn slice(&self, offset: usize, count: usize) -> Self {
+        let columns = self.columns.iter().map(|column| column.slice(offset, count)).collect();
+        Self { columns, row_count: count }
+    }
+
+    /// The rows whose bit is set; null counts as unset.
+    pub(crate) fn filter(&self, mask: &BooleanArray) -> Result<Self> {
+        let kept = mask.true_count();
+        if kept == self.row_count {
+            return Ok(self.clone());
+        }
+        let predicate = arrow_select::filter::FilterBuilder::new(mask).optimize().build();
+        let columns: Result<Vec<_>> =
+            self.columns.iter().map(|column| Ok(predicate.filter(column)?)).collect();
+        Ok(Self { columns: columns?, row_count: kept })
+    }
+
+    /// The rows at these positions, in their order; null gives a row of nulls.
+    pub(crate) fn take(&self, rows: &UInt32Array) -> Result<Self> {
+        let columns: Result<Vec<_>> = self
+            .columns
+            .iter()
+            .map(|column| Ok(arrow_select::take::take(column, rows, None)?))
+            .collect();
+        Ok(Self { columns: columns?, row_count: rows.len() })
+    }
+
+    /// Several batches as one. There is at least one.
+    pub(crate) fn concat(batches: &[Self]) -> Result<Self> {
+        if let [only] = batches {
+            return Ok(only.clone());
+        }
+        let width = batches.first().map_or(0, |batch| batch.columns.len());
+        let columns: Result<Vec<_>> = (0..width)
+            .map(|index| {
+                let parts: Vec<&dyn Array> =
+                    batches.iter().map(|batch| &*batch.columns[index]).collect();
+                Ok(arrow_select::concat::concat(&parts)?)
+            })
+            .collect();
+        let row_count = batches.iter().map(|batch| batch.row_count).sum();
+        Ok(Self { columns: columns?, row_count })
+    }
+
+    /// Columns of both, side by side.
+    pub(crate) fn beside(mut self, right: Self) -> Self {
+        debug_assert_eq!(self.row_count, right.row_count);
+        self.columns.extend(right.columns);
+        self
+    }
+}

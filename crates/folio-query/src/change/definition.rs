@@ -1,0 +1,199 @@
+//! Making, changing and dropping tables, views and indexes.
+
+use std::sync::Arc;
+
+use folio_types::{TableSchema, Value, borrowed};
+
+use super::row::values_of;
+use super::{Done, Run, references};
+use crate::batch::Batch;
+use crate::error::{Error, Result};
+use crate::execute::build;
+use crate::expression::Expr;
+use crate::expression::evaluate::evaluate;
+use crate::expression::value::value_at;
+use crate::optimize::{self, Level};
+use crate::plan::lower::lower;
+use crate::source::{Relation, RelationKind, ScanRequest};
+use crate::sql::statement::{Create, Statement};
+
+/// Runs a definition.
+///
+/// # Errors
+/// `conflict` for names that are taken or objects that are needed; `not_found`.
+pub(crate) fn define(statement: &Statement, run: &Run<'_>) -> Result<Done> {
+    match statement {
+        Statement::Create(create) => create_relation(create, run),
+        Statement::CreateIndex { table, index, if_not_exists } => {
+            let found = run.changes.relation(table)?;
+            let is_there = found.is_some_and(|table| {
+                table.indexes.iter().any(|other| other.name.eq_ignore_ascii_case(&index.name))
+            });
+            if !(is_there && *if_not_exists) {
+                run.changes.create_index(table, index)?;
+            }
+            Ok(Done::default())
+        }
+        Statement::Drop { names, if_exists, cascade } => {
+            for name in names {
+                drop_relation(name, *if_exists, *cascade, run)?;
+            }
+            Ok(Done::default())
+        }
+        Statement::DropIndex { names, if_exists } => {
+            for name in names {
+                match run.changes.drop_index(name) {
+                    Err(error)
+                        if *if_exists && error.code() == folio_types::ErrorCode::NotFound => {}
+                    other => other?,
+                }
+            }
+            Ok(Done::default())
+        }
+        Statement::Alter { table, schema, columns } => {
+            alter(table, schema, columns.as_deref(), run)
+        }
+        _ => Err(Error::unsupported("this statement does not define anything")),
+    }
+}
+
+fn create_relation(create: &Create, run: &Run<'_>) -> Result<Done> {
+    let name = &create.schema.name;
+    if let Some(other) = run.changes.relation(name)? {
+        if create.if_not_exists {
+            return Ok(Done::default());
+        }
+        let is_view = other.kind == RelationKind::View;
+        if !(create.or_replace && is_view) {
+            let kind = if is_view { "view" } else { "table" };
+            return Err(Error::conflict(format!("{kind} {name:?} exists already"))
+                .help("choose another name, or drop it first"));
+        }
+        run.changes.drop(name)?;
+    }
+    run.changes.create(&create.schema)?;
+    for index in &create.indexes {
+        run.changes.create_index(name, index)?;
+    }
+    let Some(rows) = &create.rows else { return Ok(Done::default()) };
+    let mut plan = rows.clone();
+    optimize::optimize(&mut plan, run.changes, Level::Full);
+    let mut running = build(&lower(&plan), run.context)?;
+    let table = made(name, run)?;
+    let mut count = 0;
+    while let Some(batch) = running.next(run.context)? {
+        for row in 0..batch.row_count {
+            let values = values_of(&batch, row, &table);
+            super::check_row(&table, &values)?;
+            run.changes.insert(&table, &borrowed(&values))?;
+            count += 1;
+        }
+    }
+    Ok(Done { count, returned: None })
+}
+
+/// A table that was just made.
+fn made(name: &str, run: &Run<'_>) -> Result<Arc<Relation>> {
+    run.changes
+        .relation(name)?
+        .ok_or_else(|| Error::not_found(format!("table {name:?} does not exist")))
+}
+
+fn drop_relation(name: &str, if_exists: bool, cascade: bool, run: &Run<'_>) -> Result<()> {
+    let Some(relation) = run.changes.relation(name)? else {
+        if if_exists {
+            return Ok(());
+        }
+        let names = run.changes.names()?;
+        let error = Error::not_found(format!("table {name:?} does not exist"));
+        return Err(error.near(name, names.iter().map(String::as_str)).help("or write IF EXISTS"));
+    };
+    match relation.kind {
+        RelationKind::Table => {
+            let pointing = references::pointing_tables(&relation, run)?;
+            if let (Some(other), false) = (pointing.first(), cascade) {
+                return Err(Error::conflict(format!("table {other:?} points at table {name:?}"))
+                    .help("drop that first, or write CASCADE"));
+            }
+            for other in pointing {
+                drop_references(&other, name, run)?;
+            }
+        }
+        RelationKind::View => {}
+        RelationKind::Collection | RelationKind::File => {
+            return Err(Error::unsupported(format!(
+                "{name:?} is a collection, which SQL does not drop"
+            )));
+        }
+    }
+    run.changes.drop(&relation.schema.name)
+}
+
+/// Takes the references to a table out of another.
+fn drop_references(other: &str, name: &str, run: &Run<'_>) -> Result<()> {
+    let other = made(other, run)?;
+    let mut constraints = other.constraints.clone();
+    constraints.references.retain(|reference| !reference.table.eq_ignore_ascii_case(name));
+    let schema = TableSchema { properties: constraints.to_properties(), ..other.schema.clone() };
+    run.changes.alter(&other.schema.name, &schema)
+}
+
+/// Renames, or makes the table anew where its columns change.
+fn alter(
+    table: &Relation,
+    schema: &TableSchema,
+    columns: Option<&[Expr]>,
+    run: &Run<'_>,
+) -> Result<Done> {
+    let Some(columns) = columns else {
+        run.changes.alter(&table.schema.name, schema)?;
+        return Ok(Done::default());
+    };
+    let request = ScanRequest {
+        columns: (0..table.schema.columns.len()).collect(),
+        with_row_number: table.schema.primary_key.is_empty(),
+        ..ScanRequest::default()
+    };
+    let mut rows = run.changes.scan(table, &request)?;
+    let mut batches: Vec<Batch> = Vec::new();
+    while let Some(batch) = rows.next()? {
+        run.context.check()?;
+        let values = columns
+            .iter()
+            .map(|column| evaluate(column, &batch, run.context)?.to_array(batch.row_count));
+        batches.push(Batch::new(values.collect::<Result<_>>()?, batch.row_count));
+    }
+    drop(rows);
+    run.changes.drop(&table.schema.name)?;
+    run.changes.create(schema)?;
+    let anew = made(&schema.name, run)?;
+    for batch in &batches {
+        for row in 0..batch.row_count {
+            let values: Vec<Value> = batch
+                .columns
+                .iter()
+                .zip(&schema.columns)
+                .map(|(array, column)| value_at(array, row, &column.column_type))
+                .collect();
+            super::check_row(&anew, &values)?;
+            run.changes.insert(&anew, &borrowed(&values))?;
+        }
+    }
+    remake_indexes(table, schema, run)?;
+    Ok(Done::default())
+}
+
+/// The indexes of the old table on the new: their columns are found by name.
+fn remake_indexes(table: &Relation, schema: &TableSchema, run: &Run<'_>) -> Result<()> {
+    for index in &table.indexes {
+        let columns = index.columns.iter().map(|(column, descending)| {
+            let name = &table.schema.columns[*column].name;
+            schema.column_index(name).map(|column| (column, *descending))
+        });
+        if let Some(columns) = columns.collect() {
+            let anew = crate::source::IndexInfo { columns, ..index.clone() };
+            run.changes.create_index(&schema.name, &anew)?;
+        }
+    }
+    Ok(())
+}

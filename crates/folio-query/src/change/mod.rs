@@ -1,0 +1,127 @@
+//! Running the statements that change tables.
+//!
+//! The rows to be changed are gathered first, through the same operators as any
+//! query, and changed then: a statement never meets its own changes. What rows must
+//! keep is checked batch by batch; what they point at, when all of them are there.
+//! The caller marks the transaction before and returns to the mark on failure.
+
+mod definition;
+mod insert;
+mod references;
+mod row;
+mod update;
+
+use std::sync::Arc;
+
+use folio_types::{ColumnType, Value};
+
+use crate::batch::Batch;
+use crate::error::{Error, Result};
+use crate::execute::collect;
+use crate::execute::context::Context;
+use crate::expression::evaluate::evaluate;
+use crate::plan::physical::Physical;
+use crate::source::{Changes, Relation};
+use crate::sql::statement::{OnConflict, Returning, Rules};
+pub(crate) use definition::define;
+pub(crate) use insert::insert;
+pub(crate) use update::{delete, truncate, update};
+
+/// A transaction and what its statement knows.
+pub(crate) struct Run<'r> {
+    pub(crate) changes: &'r dyn Changes,
+    pub(crate) context: &'r Context,
+}
+
+/// An INSERT ready to run.
+pub(crate) struct InsertPlan {
+    pub(crate) table: Arc<Relation>,
+    pub(crate) input: Physical,
+    pub(crate) numbered: Vec<usize>,
+    pub(crate) on_conflict: OnConflict,
+    pub(crate) rules: Rules,
+    pub(crate) returning: Option<Returning>,
+}
+
+/// An UPDATE or DELETE ready to run.
+pub(crate) struct ChangePlan {
+    pub(crate) table: Arc<Relation>,
+    pub(crate) input: Physical,
+    pub(crate) changed: Vec<usize>,
+    pub(crate) rules: Rules,
+    pub(crate) returning: Option<Returning>,
+}
+
+/// What a statement did.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    /// Rows inserted, changed or deleted.
+    pub(crate) count: u64,
+    /// The columns of RETURNING.
+    pub(crate) returned: Option<Batch>,
+}
+
+/// The types of a table's columns.
+pub(crate) fn types_of(table: &Relation) -> Vec<ColumnType> {
+    table.schema.columns.iter().map(|column| column.column_type.clone()).collect()
+}
+
+/// The columns of RETURNING over the rows a statement touched.
+fn returned(returning: Option<&Returning>, rows: &Batch, run: &Run<'_>) -> Result<Option<Batch>> {
+    let Some(returning) = returning else { return Ok(None) };
+    let columns = returning
+        .outputs
+        .iter()
+        .map(|(_, output)| evaluate(output, rows, run.context)?.to_array(rows.row_count));
+    Ok(Some(Batch::new(columns.collect::<Result<_>>()?, rows.row_count)))
+}
+
+/// All rows a statement is to change.
+fn gather(input: &Physical, run: &Run<'_>) -> Result<Batch> {
+    collect(input, run.context, usize::MAX)
+}
+
+/// Refuses rows that break a NOT NULL, a length or a CHECK of their table.
+fn check_row(table: &Relation, row: &[Value]) -> Result<()> {
+    for (column, value) in table.schema.columns.iter().zip(row) {
+        let name = &column.name;
+        match value {
+            Value::Null if !column.nullable => {
+                let table = &table.schema.name;
+                return Err(Error::new(
+                    folio_types::ErrorCode::Conflict,
+                    format!("column {name:?} of table {table:?} must not be null"),
+                )
+                .help("give it a value"));
+            }
+            Value::Text(text) => {
+                if let Some(length) = table.constraints.lengths.get(name)
+                    && text.len() > *length as usize
+                    && text.chars().count() > *length as usize
+                {
+                    let given = text.chars().count();
+                    return Err(Error::invalid(format!(
+                        "column {name:?} takes at most {length} characters, not {given}"
+                    )));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Refuses rows for which a CHECK is false; null passes, as SQL has it.
+fn check_rules(table: &Relation, rules: &Rules, rows: &Batch, run: &Run<'_>) -> Result<()> {
+    for (name, condition) in &rules.checks {
+        let verdicts = evaluate(condition, rows, run.context)?.to_array(rows.row_count)?;
+        let verdicts = arrow_array::cast::as_boolean_array(&verdicts);
+        if verdicts.iter().any(|verdict| verdict == Some(false)) {
+            let table = &table.schema.name;
+            return Err(Error::conflict(format!(
+                "a row of table {table:?} fails constraint {name:?}: {condition}"
+            )));
+        }
+    }
+    Ok(())
+}

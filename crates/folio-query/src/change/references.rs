@@ -1,0 +1,209 @@
+//! Rows that point at rows of other tables: the rows pointed at must be there, and
+//! what happens when they go.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, UInt32Array};
+use folio_types::{Value, borrowed};
+
+use super::row::{find, key_of, values_of};
+use super::{Run, types_of};
+use crate::batch::Batch;
+use crate::constraint::{OnDelete, Reference};
+use crate::error::{Error, Result};
+use crate::expression::value::value_at;
+use crate::source::{Relation, RelationKind, ScanRequest};
+
+/// Cascades within cascades, at most.
+const DEPTH_MAX: usize = 64;
+
+/// Refuses rows that point at nothing.
+///
+/// # Errors
+/// `conflict`, with the name of the reference.
+pub(super) fn check_targets(table: &Relation, rows: &Batch, run: &Run<'_>) -> Result<()> {
+    for reference in &table.constraints.references {
+        let Some(target) = run.changes.relation(&reference.table)? else { continue };
+        let own = positions(table, &reference.columns);
+        let key = target_key(&target, reference);
+        for row in 0..rows.row_count {
+            let values: Vec<Value> = own
+                .iter()
+                .map(|index| value_at(&rows.columns[*index], row, table.column_type(*index)))
+                .collect();
+            let has_null = values.iter().any(|value| matches!(value, Value::Null));
+            if !has_null && find(run, &target, &key, &values)?.is_none() {
+                let (name, target) = (&reference.name, &reference.table);
+                return Err(Error::conflict(format!(
+                    "a row points at no row of table {target:?}, against constraint {name:?}"
+                ))
+                .help(format!("insert the row of {target:?} first")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn positions(table: &Relation, names: &[String]) -> Vec<usize> {
+    names.iter().filter_map(|name| table.column_index(name)).collect()
+}
+
+fn target_key(target: &Relation, reference: &Reference) -> Vec<usize> {
+    match &reference.target[..] {
+        [] => target.schema.primary_key.clone(),
+        names => positions(target, names),
+    }
+}
+
+/// The tables that point at one, with how they do.
+fn referrers(table: &Relation, run: &Run<'_>) -> Result<Vec<(Arc<Relation>, Reference)>> {
+    let mut found = Vec::new();
+    for name in run.changes.names()? {
+        let Some(other) = run.changes.relation(&name)? else { continue };
+        if other.kind != RelationKind::Table {
+            continue;
+        }
+        let pointing = other.constraints.references.iter();
+        let pointing =
+            pointing.filter(|reference| reference.table.eq_ignore_ascii_case(&table.schema.name));
+        found.extend(pointing.map(|reference| (Arc::clone(&other), reference.clone())));
+    }
+    Ok(found)
+}
+
+/// The names of the tables that point at one, itself aside.
+///
+/// # Errors
+/// What the store says.
+pub(super) fn pointing_tables(table: &Relation, run: &Run<'_>) -> Result<Vec<String>> {
+    let all = referrers(table, run)?;
+    let others = all.iter().map(|(other, _)| other.schema.name.clone());
+    Ok(others.filter(|name| !name.eq_ignore_ascii_case(&table.schema.name)).collect())
+}
+
+/// Does what references say about rows that are gone.
+///
+/// # Errors
+/// `conflict` where a reference restricts.
+pub(super) fn follow_deletion(
+    table: &Relation,
+    gone: &Batch,
+    run: &Run<'_>,
+    depth: usize,
+) -> Result<()> {
+    if depth > DEPTH_MAX {
+        return Err(Error::unsupported("deletions cascade through more than 64 tables"));
+    }
+    if gone.row_count == 0 {
+        return Ok(());
+    }
+    for (other, reference) in referrers(table, run)? {
+        let pointing = pointing_rows(&other, &reference, table, gone, run)?;
+        if pointing.row_count == 0 {
+            continue;
+        }
+        match reference.on_delete {
+            OnDelete::Restrict => return Err(restricted(&other, &reference)),
+            OnDelete::Cascade => {
+                for row in 0..pointing.row_count {
+                    run.changes.delete(&other, &borrowed(&key_of(&pointing, row, &other)))?;
+                }
+                follow_deletion(&other, &pointing, run, depth + 1)?;
+            }
+            OnDelete::SetNull => {
+                let own = positions(&other, &reference.columns);
+                for row in 0..pointing.row_count {
+                    let mut values = values_of(&pointing, row, &other);
+                    own.iter().for_each(|index| values[*index] = Value::Null);
+                    super::check_row(&other, &values)?;
+                    let key = key_of(&pointing, row, &other);
+                    run.changes.update(&other, &borrowed(&key), &borrowed(&values))?;
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a change of keys that are pointed at.
+///
+/// # Errors
+/// `conflict`.
+pub(super) fn check_moved(
+    table: &Relation,
+    changed: &[usize],
+    old: &Batch,
+    run: &Run<'_>,
+) -> Result<()> {
+    for (other, reference) in referrers(table, run)? {
+        let key = target_key(table, &reference);
+        if !key.iter().any(|index| changed.contains(index)) {
+            continue;
+        }
+        // Rows whose old key is still there did not move.
+        let mut moved = Vec::new();
+        for row in 0..old.row_count {
+            let values: Vec<Value> = key
+                .iter()
+                .map(|index| value_at(&old.columns[*index], row, table.column_type(*index)))
+                .collect();
+            if find(run, table, &key, &values)?.is_none() {
+                moved.push(u32::try_from(row).unwrap_or(u32::MAX));
+            }
+        }
+        let moved = old.take(&UInt32Array::from(moved))?;
+        if pointing_rows(&other, &reference, table, &moved, run)?.row_count > 0 {
+            return Err(restricted(&other, &reference));
+        }
+    }
+    Ok(())
+}
+
+fn restricted(other: &Relation, reference: &Reference) -> Error {
+    let (table, name) = (&other.schema.name, &reference.name);
+    Error::conflict(format!("rows of table {table:?} point at the row, by constraint {name:?}"))
+        .help("delete them first, or declare ON DELETE CASCADE")
+}
+
+/// The rows of a table that point at any of these.
+fn pointing_rows(
+    other: &Relation,
+    reference: &Reference,
+    table: &Relation,
+    targets: &Batch,
+    run: &Run<'_>,
+) -> Result<Batch> {
+    let own = positions(other, &reference.columns);
+    let key = target_key(table, reference);
+    let key_types: Vec<_> = key.iter().map(|index| table.column_type(*index).clone()).collect();
+    let mut keys = crate::execute::keys::KeyTable::new(&key_types)?;
+    let columns: Vec<ArrayRef> =
+        key.iter().map(|index| ArrayRef::clone(&targets.columns[*index])).collect();
+    keys.intern(&columns, targets.row_count, &mut Vec::new())?;
+    let request = ScanRequest {
+        columns: (0..other.schema.columns.len()).collect(),
+        with_row_number: other.schema.primary_key.is_empty(),
+        ..ScanRequest::default()
+    };
+    let mut rows = run.changes.scan(other, &request)?;
+    let mut found = Vec::new();
+    while let Some(batch) = rows.next()? {
+        run.context.check()?;
+        let columns: Vec<ArrayRef> =
+            own.iter().map(|index| ArrayRef::clone(&batch.columns[*index])).collect();
+        let numbers = keys.find(&columns, batch.row_count)?;
+        let hits = numbers.into_iter().zip(0u32..).filter(|(number, row)| {
+            number.is_some() && !crate::execute::keys::has_null(&columns, *row as usize)
+        });
+        let hits: Vec<u32> = hits.map(|(_, row)| row).collect();
+        if !hits.is_empty() {
+            found.push(batch.take(&UInt32Array::from(hits))?);
+        }
+    }
+    if found.is_empty() {
+        let mut types = types_of(other);
+        types.push(folio_types::ColumnType::Int64);
+        return Ok(crate::execute::pairs::empty(&types));
+    }
+    Batch::concat(&found)
+}

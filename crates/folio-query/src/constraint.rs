@@ -1,0 +1,195 @@
+//! What SQL keeps with a table beyond names and types.
+//!
+//! The store below knows columns, keys and indexes. Defaults, checks, references
+//! and lengths travel as one JSON object in the schema's properties, expressions
+//! as their SQL text, so that whoever reads the catalog can read them:
+//!
+//! ```json
+//! {"defaults":{"at":"now()"},"lengths":{"name":40},"identity":{"id":"always"},
+//!  "checks":[{"name":"t_age_check","text":"age >= 0"}],
+//!  "references":[{"name":"t_owner_fkey","columns":["owner"],"table":"users",
+//!                 "target":["id"],"on_delete":"cascade"}]}
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json, json};
+
+/// What happens to rows that point at a row that is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnDelete {
+    /// The deletion is refused.
+    #[default]
+    Restrict,
+    /// They are deleted too.
+    Cascade,
+    /// Their pointing columns become null.
+    SetNull,
+}
+
+/// A condition that every row keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Check {
+    /// Its name, for messages.
+    pub name: String,
+    /// The expression, as SQL.
+    pub text: String,
+}
+
+/// Columns that hold the key of a row of another table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// Its name, for messages.
+    pub name: String,
+    /// The pointing columns.
+    pub columns: Vec<String>,
+    /// The table pointed at.
+    pub table: String,
+    /// Its columns.
+    pub target: Vec<String>,
+    /// What a deletion there does.
+    pub on_delete: OnDelete,
+}
+
+/// All that SQL keeps with a table.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Constraints {
+    /// Expressions for columns that an insert leaves out, by column name.
+    pub defaults: BTreeMap<String, String>,
+    /// Greatest length of text, in characters, by column name.
+    pub lengths: BTreeMap<String, u32>,
+    /// Columns that number rows by themselves; `true` where a value given is refused.
+    pub identity: BTreeMap<String, bool>,
+    /// Conditions.
+    pub checks: Vec<Check>,
+    /// References.
+    pub references: Vec<Reference>,
+    /// The query of a view.
+    pub view: Option<String>,
+    /// The names of a view's columns.
+    pub view_columns: Vec<String>,
+}
+
+impl Constraints {
+    /// Whether there is nothing to keep.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The text kept in a schema's properties.
+    #[must_use]
+    pub fn to_properties(&self) -> String {
+        if self.is_empty() {
+            return String::new();
+        }
+        let checks: Vec<Json> = self
+            .checks
+            .iter()
+            .map(|check| json!({"name": check.name, "text": check.text}))
+            .collect();
+        let references: Vec<Json> = self.references.iter().map(reference_to_json).collect();
+        let identity: Map<String, Json> = self
+            .identity
+            .iter()
+            .map(|(name, always)| (name.clone(), if *always { "always" } else { "default" }.into()))
+            .collect();
+        let mut object = json!({
+            "defaults": self.defaults, "lengths": self.lengths, "identity": identity,
+            "checks": checks, "references": references,
+        });
+        if let (Some(view), Some(object)) = (&self.view, object.as_object_mut()) {
+            object.insert("view".to_owned(), view.as_str().into());
+            object.insert("view_columns".to_owned(), self.view_columns.clone().into());
+        }
+        object.to_string()
+    }
+
+    /// Reads a schema's properties; `None` when they are not ours.
+    #[must_use]
+    pub fn from_properties(text: &str) -> Option<Self> {
+        if text.is_empty() {
+            return Some(Self::default());
+        }
+        let object: Json = serde_json::from_str(text).ok()?;
+        let entries = |name: &str| object[name].as_object().into_iter().flatten();
+        let strings = |value: &Json| value.as_str().map(str::to_owned);
+        Some(Self {
+            defaults: entries("defaults")
+                .filter_map(|(name, text)| Some((name.clone(), strings(text)?)))
+                .collect(),
+            lengths: entries("lengths")
+                .filter_map(|(name, size)| {
+                    Some((name.clone(), u32::try_from(size.as_u64()?).ok()?))
+                })
+                .collect(),
+            identity: entries("identity")
+                .map(|(name, kind)| (name.clone(), kind == "always"))
+                .collect(),
+            checks: list(&object["checks"])
+                .filter_map(|check| {
+                    Some(Check { name: strings(&check["name"])?, text: strings(&check["text"])? })
+                })
+                .collect(),
+            references: list(&object["references"]).filter_map(reference_from_json).collect(),
+            view: strings(&object["view"]),
+            view_columns: list(&object["view_columns"]).filter_map(strings).collect(),
+        })
+    }
+}
+
+fn list(value: &Json) -> impl Iterator<Item = &Json> {
+    value.as_array().into_iter().flatten()
+}
+
+fn reference_to_json(reference: &Reference) -> Json {
+    let on_delete = match reference.on_delete {
+        OnDelete::Restrict => "restrict",
+        OnDelete::Cascade => "cascade",
+        OnDelete::SetNull => "set null",
+    };
+    json!({
+        "name": reference.name, "columns": reference.columns, "table": reference.table,
+        "target": reference.target, "on_delete": on_delete,
+    })
+}
+
+fn reference_from_json(value: &Json) -> Option<Reference> {
+    let names =
+        |value: &Json| list(value).filter_map(|name| Some(name.as_str()?.to_owned())).collect();
+    Some(Reference {
+        name: value["name"].as_str()?.to_owned(),
+        columns: names(&value["columns"]),
+        table: value["table"].as_str()?.to_owned(),
+        target: names(&value["target"]),
+        on_delete: match value["on_delete"].as_str()? {
+            "cascade" => OnDelete::Cascade,
+            "set null" => OnDelete::SetNull,
+            _ => OnDelete::Restrict,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn properties_come_back() {
+        let mut constraints = Constraints::default();
+        assert_eq!(constraints.to_properties(), "");
+        constraints.defaults.insert("at".to_owned(), "now()".to_owned());
+        constraints.lengths.insert("name".to_owned(), 40);
+        constraints.identity.insert("id".to_owned(), true);
+        constraints.checks.push(Check { name: "c".to_owned(), text: "age >= 0".to_owned() });
+        constraints.references.push(Reference {
+            name: "f".to_owned(),
+            columns: vec!["owner".to_owned()],
+            table: "users".to_owned(),
+            target: vec!["id".to_owned()],
+            on_delete: OnDelete::Cascade,
+        });
+        let text = constraints.to_properties();
+        assert_eq!(Constraints::from_properties(&text), Some(constraints));
+    }
+}

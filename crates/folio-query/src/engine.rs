@@ -1,0 +1,424 @@
+//! From text to answer: what a session asks of the engine.
+//!
+//! ```text
+//! Script::parse      text → syntax of each statement
+//! Script::compile    bind → optimize → lower: a Statement to keep and run again
+//! Statement::query   operators → Rows, which are pulled
+//! Statement::execute the same for statements that change: checks → store
+//! ```
+
+use std::sync::Arc;
+
+use folio_types::{ColumnType, Value};
+use sqlparser::ast;
+
+use crate::batch::Batch;
+use crate::change::{self, ChangePlan, Done, InsertPlan, Run};
+use crate::error::{Error, Result};
+use crate::execute::build;
+use crate::execute::context::Context;
+use crate::execute::scan::{look_up, row_count};
+use crate::expression::Expr;
+use crate::optimize::{Level, optimize};
+use crate::plan::display::display;
+use crate::plan::logical::Plan;
+use crate::plan::lower::lower;
+use crate::plan::physical::Physical;
+use crate::rows::{Rows, State};
+use crate::source::{Changes, Source};
+use crate::sql::bind::{Binder, Reads, bind};
+use crate::sql::parse;
+use crate::sql::statement::{self, Returning};
+
+/// A text read as statements.
+pub struct Script {
+    text: Arc<str>,
+    statements: Vec<ast::Statement>,
+}
+
+impl Script {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// `syntax`, with the place.
+    pub fn parse(text: &str) -> Result<Self> {
+        let parsed = parse::parse(text).map_err(|error| error.in_text(text))?;
+        Ok(Self { text: text.into(), statements: parsed.statements })
+    }
+
+    /// How deep a text may nest: beyond [`EASY_DEPTH`] it wants a large stack.
+    ///
+    /// # Errors
+    /// `unsupported` for what no stack could hold.
+    pub fn depth(text: &str) -> Result<usize> {
+        parse::depth(text)
+    }
+
+    /// How many statements there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.statements.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.statements.is_empty()
+    }
+
+    /// Makes a statement ready to run.
+    ///
+    /// # Errors
+    /// Everything that can be said about it without running it.
+    pub fn compile(
+        &self,
+        index: usize,
+        source: &dyn Source,
+        parameters: &[Option<ColumnType>],
+        level: Level,
+    ) -> Result<Statement> {
+        let mut binder = Binder::new(source, parameters);
+        let in_text = |error: Error| error.in_text(&self.text);
+        let bound = bind(&mut binder, &self.statements[index]).map_err(in_text)?;
+        let parameter_names = binder.parameter_names().to_vec();
+        let reads = binder.reads().clone();
+        let body = Body::of(bound, source, level);
+        Ok(Statement {
+            text: Arc::clone(&self.text),
+            body,
+            version: source.version(),
+            parameter_names,
+            reads,
+        })
+    }
+}
+
+/// A depth that any thread's stack has room for.
+pub const EASY_DEPTH: usize = parse::DEPTH_EASY;
+
+/// What a session has to do about a statement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// Read.
+    Query,
+    /// Write, in a transaction.
+    Change,
+    /// Begin a transaction.
+    Begin {
+        /// Whether it only reads.
+        read_only: bool,
+    },
+    /// End it.
+    Commit,
+    /// End it with nothing done, or return to a savepoint.
+    Rollback {
+        /// Which.
+        savepoint: Option<String>,
+    },
+    /// Make a savepoint.
+    Savepoint(String),
+    /// Give one up.
+    Release(String),
+}
+
+/// A statement ready to run, any number of times, by any number of threads.
+pub struct Statement {
+    text: Arc<str>,
+    body: Body,
+    version: u64,
+    parameter_names: Vec<String>,
+    reads: Reads,
+}
+
+enum Body {
+    Query(Query),
+    Explain { analyze: bool, plan: Physical },
+    Insert(Box<InsertPlan>),
+    Update(Box<ChangePlan>),
+    Delete(Box<ChangePlan>),
+    Define(Box<statement::Statement>),
+    Control(Kind),
+}
+
+/// A query ready to run.
+struct Query {
+    physical: Physical,
+    names: Arc<[String]>,
+    types: Arc<[ColumnType]>,
+    short: Option<Short>,
+}
+
+/// A query whose answer is one row that needs no operators.
+enum Short {
+    /// The row of a key; columns of the answer by position in the look-up.
+    Lookup(Arc<crate::plan::physical::Lookup>, Option<Vec<usize>>),
+    /// How many rows there are.
+    RowCount(Arc<crate::source::Relation>),
+}
+
+impl Short {
+    fn of(plan: &Physical) -> Option<Self> {
+        match plan {
+            Physical::Lookup(lookup) if lookup.filters.is_empty() => {
+                Some(Self::Lookup(Arc::clone(lookup), None))
+            }
+            Physical::RowCount(relation) => Some(Self::RowCount(Arc::clone(relation))),
+            Physical::Project(project) => {
+                let position = |expression: &Expr| match expression {
+                    Expr::Column(column) => Some(column.id.0 as usize),
+                    _ => None,
+                };
+                let order: Option<Vec<usize>> = project.expressions.iter().map(position).collect();
+                match (Self::of(&project.input)?, order?) {
+                    (Self::Lookup(lookup, None), order) => {
+                        let is_plain = order.iter().copied().eq(0..lookup.columns.len());
+                        Some(Self::Lookup(lookup, (!is_plain).then_some(order)))
+                    }
+                    (short @ Self::RowCount(_), order) if order == [0] => Some(short),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn run(&self, context: &Context) -> Result<Option<Vec<Value>>> {
+        match self {
+            Self::RowCount(relation) => {
+                Ok(Some(vec![Value::Integer(row_count(relation, context)?)]))
+            }
+            Self::Lookup(lookup, order) => {
+                let mut row = Vec::with_capacity(lookup.columns.len());
+                if !look_up(lookup, context, &mut row)? {
+                    return Ok(None);
+                }
+                Ok(Some(match order {
+                    None => row,
+                    Some(order) => order.iter().map(|position| row[*position].clone()).collect(),
+                }))
+            }
+        }
+    }
+}
+
+impl Body {
+    fn of(bound: statement::Statement, source: &dyn Source, level: Level) -> Self {
+        use statement::Statement as Bound;
+        let physical = |mut plan: Plan| {
+            optimize(&mut plan, source, level);
+            lower(&plan)
+        };
+        match bound {
+            Bound::Query(query) => {
+                let types = query.plan.types().into();
+                let physical = physical(query.plan);
+                let short = Short::of(&physical);
+                Self::Query(Query { physical, names: query.names.into(), types, short })
+            }
+            Bound::Explain { analyze, statement } => {
+                let plan = match *statement {
+                    Bound::Query(query) => query.plan,
+                    Bound::Insert(insert) => insert.input,
+                    Bound::Update(change) | Bound::Delete(change) => change.input,
+                    _ => Plan::OneRow,
+                };
+                Self::Explain { analyze, plan: physical(plan) }
+            }
+            Bound::Insert(insert) => Self::Insert(Box::new(InsertPlan {
+                table: insert.table,
+                input: physical(insert.input),
+                numbered: insert.numbered,
+                on_conflict: insert.on_conflict,
+                rules: insert.rules,
+                returning: insert.returning,
+            })),
+            Bound::Update(change) => Self::Update(Box::new(change_plan(change, physical))),
+            Bound::Delete(change) => Self::Delete(Box::new(change_plan(change, physical))),
+            Bound::Begin { read_only } => Self::Control(Kind::Begin { read_only }),
+            Bound::Commit => Self::Control(Kind::Commit),
+            Bound::Rollback { savepoint } => Self::Control(Kind::Rollback { savepoint }),
+            Bound::Savepoint(name) => Self::Control(Kind::Savepoint(name)),
+            Bound::Release(name) => Self::Control(Kind::Release(name)),
+            other => Self::Define(Box::new(other)),
+        }
+    }
+}
+
+fn change_plan(change: statement::Change, physical: impl Fn(Plan) -> Physical) -> ChangePlan {
+    ChangePlan {
+        table: change.table,
+        input: physical(change.input),
+        changed: change.changed,
+        rules: change.rules,
+        returning: change.returning,
+    }
+}
+
+/// What a statement that changes did.
+#[derive(Default)]
+pub struct Outcome {
+    /// Rows inserted, changed or deleted.
+    pub count: u64,
+    /// The rows of RETURNING.
+    pub rows: Option<Rows>,
+}
+
+impl Statement {
+    /// What is to be done about it.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match &self.body {
+            Body::Query(_) | Body::Explain { .. } => Kind::Query,
+            Body::Control(kind) => kind.clone(),
+            _ => Kind::Change,
+        }
+    }
+
+    /// Its text, and that of the statements it came with.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether what it changes is a collection.
+    #[must_use]
+    pub fn is_for_collection(&self) -> bool {
+        let table = match &self.body {
+            Body::Insert(plan) => &plan.table,
+            Body::Update(plan) | Body::Delete(plan) => &plan.table,
+            _ => return false,
+        };
+        table.kind == crate::source::RelationKind::Collection
+    }
+
+    /// Whether it only reads.
+    #[must_use]
+    pub fn is_query(&self) -> bool {
+        matches!(self.body, Body::Query(_) | Body::Explain { .. })
+    }
+
+    /// Whether it still fits what a source shows now.
+    ///
+    /// # Errors
+    /// What the source says.
+    pub fn is_current(&self, source: &dyn Source) -> Result<bool> {
+        // Asking for a collection looks at it again; its version tells.
+        for name in &self.reads.collections {
+            source.relation(name)?;
+        }
+        Ok(!self.reads.files && self.version == source.version())
+    }
+
+    /// The names of `:name` parameters, by position.
+    #[must_use]
+    pub fn parameter_names(&self) -> &[String] {
+        &self.parameter_names
+    }
+
+    /// Whether a failure could leave part of it done: a row or none is whole anyway.
+    #[must_use]
+    pub fn needs_mark(&self) -> bool {
+        match &self.body {
+            Body::Insert(insert) => {
+                let is_one =
+                    matches!(&insert.input, Physical::Values(values) if values.rows.len() == 1);
+                !is_one || !insert.table.constraints.references.is_empty()
+            }
+            _ => true,
+        }
+    }
+
+    /// Runs a query.
+    ///
+    /// # Errors
+    /// What the source says.
+    pub fn query(&self, context: Context) -> Result<Rows> {
+        let in_text = |error: Error| error.in_text(&self.text);
+        match &self.body {
+            Body::Query(query) => query.run(context, &self.text).map_err(in_text),
+            Body::Explain { analyze, plan } => explain(*analyze, plan, context).map_err(in_text),
+            _ => Err(Error::invalid("the statement is not a query")),
+        }
+    }
+
+    /// Runs a statement that changes.
+    ///
+    /// # Errors
+    /// Constraints that would be broken; what the store says. Part of it may be done:
+    /// the caller returns to where the transaction was.
+    pub fn execute(&self, changes: &dyn Changes, context: &Context) -> Result<Outcome> {
+        let run = Run { changes, context };
+        let (done, returning) = match &self.body {
+            Body::Insert(plan) => (change::insert(plan, &run), plan.returning.as_ref()),
+            Body::Update(plan) => (change::update(plan, &run), plan.returning.as_ref()),
+            Body::Delete(plan) => (change::delete(plan, &run), plan.returning.as_ref()),
+            Body::Define(statement) => match &**statement {
+                statement::Statement::Truncate(tables) => {
+                    let done = tables.iter().try_fold(Done::default(), |all, table| {
+                        let done = change::truncate(table, &run)?;
+                        Ok(Done { count: all.count + done.count, returned: None })
+                    });
+                    (done, None)
+                }
+                statement => (change::define(statement, &run), None),
+            },
+            _ => return Err(Error::invalid("the statement changes nothing")),
+        };
+        let done = done.map_err(|error| error.in_text(&self.text))?;
+        let rows = returning
+            .zip(done.returned)
+            .map(|(returning, batch)| answered(returning, batch, context));
+        Ok(Outcome { count: done.count, rows })
+    }
+}
+
+/// The rows of RETURNING.
+fn answered(returning: &Returning, batch: Batch, context: &Context) -> Rows {
+    let types = returning.outputs.iter().map(|(column, _)| column.ty.clone()).collect();
+    Rows {
+        names: returning.names.clone().into(),
+        types,
+        state: State::Batch(Some(batch)),
+        context: context.clone(),
+        text: "".into(),
+    }
+}
+
+impl Query {
+    fn run(&self, context: Context, text: &Arc<str>) -> Result<Rows> {
+        let state = match &self.short {
+            Some(short) => State::Row(short.run(&context)?),
+            None => State::Running(build(&self.physical, &context)?),
+        };
+        Ok(Rows {
+            names: Arc::clone(&self.names),
+            types: Arc::clone(&self.types),
+            state,
+            context,
+            text: Arc::clone(text),
+        })
+    }
+}
+
+fn explain(analyze: bool, plan: &Physical, context: Context) -> Result<Rows> {
+    let mut lines: Vec<String> = display(plan).lines().map(str::to_owned).collect();
+    if analyze {
+        let started = std::time::Instant::now();
+        let mut running = build(plan, &context)?;
+        let mut count = 0;
+        while let Some(batch) = running.next(&context)? {
+            count += batch.row_count;
+        }
+        lines.push(format!("{count} rows in {:.3} ms", started.elapsed().as_secs_f64() * 1000.0));
+    }
+    let values: Vec<Value> = lines.into_iter().map(Value::Text).collect();
+    let column = crate::expression::value::to_array(values.iter(), &ColumnType::Text)?;
+    let batch = Batch::new(vec![column], values.len());
+    Ok(Rows {
+        names: vec!["plan".to_owned()].into(),
+        types: vec![ColumnType::Text].into(),
+        state: State::Batch(Some(batch)),
+        context,
+        text: "".into(),
+    })
+}

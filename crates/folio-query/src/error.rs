@@ -1,0 +1,281 @@
+//! What can be wrong with a statement, said so that it can be put right.
+//!
+//! An error has a stable code, one sentence, the place it is about and, where
+//! there is one, a hint. Once the text of the statement is known
+//! ([`Error::in_text`]) it prints with the line and a caret:
+//!
+//! ```text
+//! column "nam" does not exist
+//!   select nam from users
+//!          ^^^  help: did you mean "name"?
+//! ```
+
+use std::fmt;
+
+use arrow_schema::ArrowError;
+use folio_types::ErrorCode;
+
+use crate::span::Span;
+
+/// The result of every fallible operation in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of a statement.
+#[derive(Debug)]
+pub struct Error {
+    inner: Box<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    code: ErrorCode,
+    message: String,
+    span: Span,
+    help: Option<String>,
+    /// The line, columns before the mark, columns marked.
+    excerpt: Option<(String, usize, usize)>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Error {
+    /// An error with its code and sentence.
+    #[must_use]
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            inner: Box::new(Inner {
+                code,
+                message: message.into(),
+                span: Span::NONE,
+                help: None,
+                excerpt: None,
+                source: None,
+            }),
+        }
+    }
+
+    /// Text that does not follow the grammar.
+    pub(crate) fn syntax(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Syntax, message)
+    }
+
+    /// A type that does not fit.
+    pub(crate) fn mismatch(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::TypeMismatch, message)
+    }
+
+    /// A value that breaks a rule.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::InvalidInput, message)
+    }
+
+    /// Something this release does not do.
+    pub(crate) fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Unsupported, message)
+    }
+
+    /// A name that means nothing.
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::NotFound, message)
+    }
+
+    /// A constraint that would be broken, or a name that is taken.
+    pub(crate) fn conflict(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Conflict, message)
+    }
+
+    /// The caller asked for the work to stop.
+    pub(crate) fn cancelled() -> Self {
+        Self::new(ErrorCode::Cancelled, "the statement was cancelled")
+    }
+
+    /// An error of the layer below, which keeps its code and words.
+    pub fn from_source(
+        code: ErrorCode,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        let mut error = Self::new(code, source.to_string());
+        error.inner.source = Some(Box::new(source));
+        error
+    }
+
+    /// The same error about a place, unless it is about one already.
+    #[must_use]
+    pub fn at(mut self, span: Span) -> Self {
+        if !self.inner.span.is_known() {
+            self.inner.span = span;
+        }
+        self
+    }
+
+    /// The same error with a hint.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.inner.help = Some(help.into());
+        self
+    }
+
+    /// The same error with a hint where a similar name exists.
+    pub(crate) fn near<'n>(self, name: &str, names: impl IntoIterator<Item = &'n str>) -> Self {
+        match nearest(name, names) {
+            Some(near) => self.help(format!("did you mean {near:?}?")),
+            None => self,
+        }
+    }
+
+    /// The same error with the line of the statement it is about.
+    #[must_use]
+    pub fn in_text(mut self, text: &str) -> Self {
+        if self.inner.excerpt.is_none() {
+            self.inner.excerpt = self.inner.span.excerpt(text);
+        }
+        self
+    }
+
+    /// The stable kind of this error.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        self.inner.code
+    }
+
+    /// The sentence alone.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.inner.message
+    }
+
+    /// The hint.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.inner.help.as_deref()
+    }
+
+    /// The place it is about.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.inner.span
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { message, help, excerpt, .. } = &*self.inner;
+        out.write_str(message)?;
+        match (excerpt, help) {
+            (None, None) => Ok(()),
+            (None, Some(help)) => write!(out, "; {help}"),
+            (Some((line, before, marked)), help) => {
+                let (line, before) = window(line, *before);
+                let marked = (*marked).min(line.chars().count().saturating_sub(before).max(1));
+                write!(out, "\n  {line}\n  {:before$}{}", "", "^".repeat(marked))?;
+                match help {
+                    Some(help) => write!(out, "  help: {help}"),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+/// The part of a long line around the mark, and the columns before the mark in it.
+fn window(line: &str, before: usize) -> (String, usize) {
+    const WIDTH: usize = 100;
+    let length = line.chars().count();
+    if length <= WIDTH {
+        return (line.replace('\t', " "), before);
+    }
+    let start = before.saturating_sub(WIDTH / 2).min(length - WIDTH.min(length));
+    let shown: String = line.chars().skip(start).take(WIDTH).collect();
+    (shown.replace('\t', " "), before - start)
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.inner.source.as_ref().map(|source| &**source as _)
+    }
+}
+
+impl From<ArrowError> for Error {
+    fn from(error: ArrowError) -> Self {
+        match error {
+            ArrowError::DivideByZero => {
+                Self::invalid("division by zero").help("guard it: nullif(divisor, 0)")
+            }
+            ArrowError::ArithmeticOverflow(_) => {
+                Self::invalid("the result is out of range for its type")
+                    .help("cast an operand to a wider type first")
+            }
+            ArrowError::ExternalError(source) => match source.downcast::<Self>() {
+                Ok(error) => *error,
+                Err(source) => Self::invalid(source.to_string()),
+            },
+            ArrowError::CastError(text)
+            | ArrowError::ParseError(text)
+            | ArrowError::InvalidArgumentError(text)
+            | ArrowError::ComputeError(text) => Self::invalid(lower_first(&text)),
+            other => Self::invalid(lower_first(&other.to_string())),
+        }
+    }
+}
+
+impl From<Error> for ArrowError {
+    fn from(error: Error) -> Self {
+        Self::ExternalError(Box::new(error))
+    }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut characters = text.chars();
+    characters
+        .next()
+        .map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
+}
+
+/// The name most like the one given, if any is like it.
+pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let limit = (name.chars().count() / 3).max(1);
+    names
+        .into_iter()
+        .map(|other| (distance(&name.to_lowercase(), &other.to_lowercase()), other))
+        .filter(|(distance, _)| *distance <= limit)
+        .min()
+        .map(|(_, other)| other)
+}
+
+/// Levenshtein's distance.
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (at, character) in left.chars().enumerate() {
+        let mut corner = row[0];
+        row[0] = at + 1;
+        for (column, other) in right.iter().enumerate() {
+            let replaced = corner + usize::from(character != *other);
+            corner = row[column + 1];
+            row[column + 1] = replaced.min(row[column] + 1).min(corner + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_points_at_its_place() {
+        let span = Span { line: 1, column: 8, end_line: 1, end_column: 11 };
+        let error = Error::not_found("column \"nam\" does not exist")
+            .near("nam", ["id", "name"])
+            .at(span)
+            .in_text("select nam from users");
+        let expected = "column \"nam\" does not exist\n  select nam from users\n         \
+                        ^^^  help: did you mean \"name\"?";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn near_names_are_near() {
+        assert_eq!(nearest("usr", ["users", "user", "orders"]), Some("user"));
+        assert_eq!(nearest("xyz", ["users"]), None);
+    }
+}

@@ -1,0 +1,320 @@
+//! One row per group: rows are numbered by their key, and each aggregate keeps one
+//! state per number.
+
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, UInt32Array};
+use folio_types::ColumnType;
+
+use super::accumulator::{self, Accumulator};
+use super::context::Context;
+use super::keys::KeyTable;
+use super::pairs::empty;
+use super::{Operator, Pieces, Running};
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::expression::evaluate::{evaluate, types};
+use crate::expression::value::nulls;
+use crate::expression::{Expr, type_name};
+use crate::plan::logical::SortKey;
+use crate::plan::physical;
+
+/// What is computed of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AggregateFunction {
+    /// Rows.
+    CountAll,
+    /// Values.
+    Count,
+    /// Their sum.
+    Sum,
+    /// Their mean.
+    Avg,
+    /// The least.
+    Min,
+    /// The greatest.
+    Max,
+    /// Whether all are true.
+    BoolAnd,
+    /// Whether any is.
+    BoolOr,
+    /// The variance; of a sample, or of all there is.
+    Variance {
+        /// Whether the values are a sample.
+        sample: bool,
+    },
+    /// Its root.
+    StdDev {
+        /// Whether the values are a sample.
+        sample: bool,
+    },
+    /// The texts, joined.
+    StringAgg,
+    /// The values, nulls too, as an array.
+    ArrayAgg,
+    /// The same as a JSON array.
+    JsonAgg,
+    /// Names and values as a JSON object.
+    JsonObjectAgg,
+    /// The value in the middle, between two where there are two.
+    Median,
+    /// How many different values.
+    DistinctCount,
+    /// Any of them: the first.
+    First,
+    /// The bits all have.
+    BitAnd,
+    /// The bits any has.
+    BitOr,
+    /// Their product.
+    Product,
+}
+
+/// An aggregate as it stands in a statement.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Aggregate {
+    /// What is computed.
+    pub function: AggregateFunction,
+    /// Its name in the statement.
+    pub name: Arc<str>,
+    /// What of.
+    pub arguments: Vec<Expr>,
+    /// Whether each value counts once.
+    pub distinct: bool,
+    /// Which rows count.
+    pub filter: Option<Expr>,
+    /// In which order values are taken.
+    pub order: Vec<SortKey>,
+    /// The type of the answer.
+    pub ty: ColumnType,
+}
+
+impl Aggregate {
+    /// Every expression of the aggregate.
+    pub(crate) fn expressions_mut(&mut self) -> Vec<&mut Expr> {
+        let keys = self.order.iter_mut().map(|key| &mut key.expression);
+        self.arguments.iter_mut().chain(&mut self.filter).chain(keys).collect()
+    }
+
+    /// Whether it counts rows and nothing else.
+    pub(crate) fn is_plain_count(&self) -> bool {
+        self.function == AggregateFunction::CountAll && self.filter.is_none()
+    }
+}
+
+impl fmt::Display for Aggregate {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let arguments: Vec<String> = self.arguments.iter().map(Expr::to_string).collect();
+        let arguments = if arguments.is_empty() { "*".to_owned() } else { arguments.join(", ") };
+        let distinct = if self.distinct { "distinct " } else { "" };
+        write!(out, "{}({distinct}{arguments})", self.name)?;
+        match &self.filter {
+            Some(filter) => write!(out, " filter (where {filter})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// One aggregate while it runs.
+pub(super) struct State {
+    aggregate: Aggregate,
+    accumulator: Box<dyn Accumulator>,
+    /// Values that came already, by group.
+    seen: Option<KeyTable>,
+}
+
+impl State {
+    pub(super) fn new(aggregate: &Aggregate) -> Result<Self> {
+        let is_distinct = aggregate.distinct && !aggregate.arguments.is_empty();
+        let seen = is_distinct.then(|| {
+            let mut keys = vec![ColumnType::Int64];
+            keys.extend(types(&aggregate.arguments));
+            KeyTable::new(&keys)
+        });
+        let accumulator = accumulator::new(aggregate);
+        Ok(Self { aggregate: aggregate.clone(), accumulator, seen: seen.transpose()? })
+    }
+
+    /// Takes the rows of a batch, whose groups are given.
+    pub(super) fn take(
+        &mut self,
+        batch: &Batch,
+        groups: &[u32],
+        group_count: usize,
+        context: &Context,
+    ) -> Result<()> {
+        let Some(filter) = &self.aggregate.filter else {
+            return self.take_all(batch, groups, group_count, context);
+        };
+        let mask = evaluate(filter, batch, context)?.to_array(batch.row_count)?;
+        let mask = arrow_array::cast::as_boolean_array(&mask);
+        let groups = groups.iter().zip(mask.iter()).filter(|(_, is_in)| *is_in == Some(true));
+        let groups: Vec<u32> = groups.map(|(group, _)| *group).collect();
+        self.take_all(&batch.filter(mask)?, &groups, group_count, context)
+    }
+
+    fn take_all(
+        &mut self,
+        batch: &Batch,
+        groups: &[u32],
+        group_count: usize,
+        context: &Context,
+    ) -> Result<()> {
+        let arguments = self
+            .aggregate
+            .arguments
+            .iter()
+            .map(|argument| evaluate(argument, batch, context)?.to_array(batch.row_count));
+        let mut arguments: Vec<ArrayRef> = arguments.collect::<Result<_>>()?;
+        if let Some(seen) = &mut self.seen {
+            let numbers = arrow_array::Int64Array::from_iter_values(
+                groups.iter().map(|group| i64::from(*group)),
+            );
+            let mut keys: Vec<ArrayRef> = vec![Arc::new(numbers)];
+            keys.extend(arguments.iter().cloned());
+            let mut fresh = Vec::new();
+            seen.intern(&keys, batch.row_count, &mut fresh)?;
+            let groups: Vec<u32> = fresh.iter().map(|row| groups[*row as usize]).collect();
+            let rows = UInt32Array::from(fresh);
+            for argument in &mut arguments {
+                *argument = arrow_select::take::take(argument, &rows, None)?;
+            }
+            return self.accumulator.take(&arguments, &groups, group_count);
+        }
+        self.accumulator.take(&arguments, groups, group_count)
+    }
+
+    /// The answers of all groups.
+    pub(super) fn finish(&mut self, group_count: usize) -> Result<ArrayRef> {
+        self.accumulator.finish(group_count)
+    }
+}
+
+/// Groups and their aggregates.
+pub(super) struct Grouping {
+    node: Arc<physical::Grouping>,
+    input: Running,
+    rows: Option<Pieces>,
+}
+
+impl Grouping {
+    pub(super) fn new(node: &Arc<physical::Grouping>, input: Running) -> Self {
+        Self { node: Arc::clone(node), input, rows: None }
+    }
+
+    fn run(&mut self, context: &Context) -> Result<Batch> {
+        let node = Arc::clone(&self.node);
+        let all: Vec<usize> = (0..node.groups.len()).collect();
+        let sets = node.sets.clone().unwrap_or_else(|| vec![all]);
+        let sets = sets.iter().map(|set| GroupSet::new(&node, set));
+        let mut sets: Vec<GroupSet> = sets.collect::<Result<_>>()?;
+        let needs_order = node.aggregates.iter().any(|aggregate| !aggregate.order.is_empty());
+        let mut gathered = Vec::new();
+        while let Some(batch) = self.input.next(context)? {
+            context.check()?;
+            if needs_order {
+                gathered.push(batch);
+            } else {
+                for set in &mut sets {
+                    set.take(&node, &batch, None, context)?;
+                }
+            }
+        }
+        if !gathered.is_empty() {
+            let batch = Batch::concat(&gathered)?;
+            for set in &mut sets {
+                for (index, aggregate) in node.aggregates.iter().enumerate() {
+                    let sorted = super::sort::in_order(&batch, &aggregate.order, None, context)?;
+                    set.take(&node, &sorted, Some(index), context)?;
+                }
+            }
+        }
+        let parts = sets.into_iter().map(|set| set.finish(&node));
+        Batch::concat(&parts.collect::<Result<Vec<_>>>()?)
+    }
+}
+
+impl Operator for Grouping {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        if self.rows.is_none() {
+            self.rows = Some(Pieces::of(self.run(context)?));
+        }
+        Ok(self.rows.as_mut().and_then(Pieces::next))
+    }
+}
+
+/// One grouping set.
+struct GroupSet {
+    set: Vec<usize>,
+    keys: KeyTable,
+    /// The keys' values, a batch for every batch that brought new ones.
+    values: Vec<Batch>,
+    states: Vec<State>,
+}
+
+impl GroupSet {
+    fn new(node: &physical::Grouping, set: &[usize]) -> Result<Self> {
+        let key_types: Vec<ColumnType> = set.iter().map(|index| node.groups[*index].ty()).collect();
+        let states = node.aggregates.iter().map(State::new).collect::<Result<_>>()?;
+        Ok(Self { set: set.to_vec(), keys: KeyTable::new(&key_types)?, values: Vec::new(), states })
+    }
+
+    /// Takes a batch for all aggregates, or for one.
+    fn take(
+        &mut self,
+        node: &physical::Grouping,
+        batch: &Batch,
+        only: Option<usize>,
+        context: &Context,
+    ) -> Result<()> {
+        let keys = self
+            .set
+            .iter()
+            .map(|index| evaluate(&node.groups[*index], batch, context)?.to_array(batch.row_count));
+        let keys: Vec<ArrayRef> = keys.collect::<Result<_>>()?;
+        let mut fresh = Vec::new();
+        let groups = self.keys.intern(&keys, batch.row_count, &mut fresh)?;
+        if !fresh.is_empty() {
+            let count = fresh.len();
+            let rows = Batch::new(keys, batch.row_count).take(&UInt32Array::from(fresh))?;
+            debug_assert_eq!(rows.row_count, count);
+            self.values.push(rows);
+        }
+        let count = self.keys.len();
+        for (index, state) in self.states.iter_mut().enumerate() {
+            if only.is_none_or(|only| only == index) {
+                state.take(batch, &groups, count, context)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The groups. Without keys there is one, even of no rows.
+    fn finish(mut self, node: &physical::Grouping) -> Result<Batch> {
+        let count = if self.set.is_empty() { 1 } else { self.keys.len() };
+        let key_types: Vec<ColumnType> =
+            self.set.iter().map(|index| node.groups[*index].ty()).collect();
+        let keys = match self.values.is_empty() {
+            true => empty(&key_types),
+            false => Batch::concat(&self.values)?,
+        };
+        let mut columns = Vec::with_capacity(node.groups.len() + self.states.len());
+        for (index, group) in node.groups.iter().enumerate() {
+            columns.push(match self.set.iter().position(|of_set| *of_set == index) {
+                Some(position) => ArrayRef::clone(&keys.columns[position]),
+                None => nulls(&group.ty(), count),
+            });
+        }
+        for state in &mut self.states {
+            columns.push(state.finish(count)?);
+        }
+        Ok(Batch::new(columns, count))
+    }
+}
+
+/// The name and types of an aggregate's arguments, for messages.
+pub(crate) fn signature(name: &str, arguments: &[Expr]) -> String {
+    let given: Vec<String> = arguments.iter().map(|argument| type_name(&argument.ty())).collect();
+    format!("{name}({})", given.join(", "))
+}

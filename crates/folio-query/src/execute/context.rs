@@ -1,0 +1,147 @@
+//! What every operator of one run shares: the source, the parameters, the time.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use arrow_array::builder::FixedSizeBinaryBuilder;
+use arrow_array::{ArrayRef, Float64Array};
+use folio_types::Value;
+
+use crate::batch::Batch;
+use crate::error::{Error, Result};
+use crate::source::Source;
+
+/// Set from another thread, it ends the statement at its next batch.
+pub type Interrupt = Arc<AtomicBool>;
+
+/// What a run needs to know. Cheap to clone: all but the outer values is shared.
+#[derive(Clone)]
+pub struct Context {
+    pub(crate) shared: Arc<Shared>,
+    /// Values of the query around, by slot.
+    pub(crate) outer: Vec<ArrayRef>,
+}
+
+/// What is the same for all parts of a run.
+pub(crate) struct Shared {
+    source: Option<Arc<dyn Source>>,
+    parameters: Vec<Value>,
+    /// Answers of subqueries.
+    pub(crate) answers: Answers,
+    /// Rows of recursive queries, by number.
+    pub(crate) work_tables: Mutex<HashMap<usize, Vec<Batch>>>,
+    interrupt: Option<Interrupt>,
+    /// Microseconds since 1970, the same for the whole statement.
+    pub(crate) now: i64,
+    random: AtomicU64,
+}
+
+impl Context {
+    /// A run over a source.
+    #[must_use]
+    pub fn new(source: Arc<dyn Source>, parameters: &[Value], interrupt: Interrupt) -> Self {
+        Self::of(Some(source), parameters.to_vec(), Some(interrupt))
+    }
+
+    /// No source, no parameters: for what is constant.
+    pub(crate) fn detached() -> Self {
+        Self::of(None, Vec::new(), None)
+    }
+
+    fn of(
+        source: Option<Arc<dyn Source>>,
+        parameters: Vec<Value>,
+        interrupt: Option<Interrupt>,
+    ) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
+        let shared = Shared {
+            source,
+            parameters,
+            answers: Answers::default(),
+            work_tables: Mutex::default(),
+            interrupt,
+            now,
+            random: AtomicU64::new(now.cast_unsigned() ^ 0x9E37_79B9_7F4A_7C15),
+        };
+        Self { shared: Arc::new(shared), outer: Vec::new() }
+    }
+
+    /// The same run inside a subquery.
+    pub(crate) fn with_outer(&self, outer: Vec<ArrayRef>) -> Self {
+        Self { shared: Arc::clone(&self.shared), outer }
+    }
+
+    pub(crate) fn source(&self) -> Result<&Arc<dyn Source>> {
+        self.shared.source.as_ref().ok_or_else(|| Error::invalid("there is no source to read from"))
+    }
+
+    pub(crate) fn parameter(&self, index: usize) -> Result<&Value> {
+        self.shared.parameters.get(index).ok_or_else(|| {
+            let (wanted, given) = (index + 1, self.shared.parameters.len());
+            Error::invalid(format!("parameter {wanted} has no value: {given} were given"))
+        })
+    }
+
+    /// Ends the statement if it is to end.
+    pub(crate) fn check(&self) -> Result<()> {
+        let is_set = |interrupt: &Interrupt| interrupt.load(Ordering::Relaxed);
+        if self.shared.interrupt.as_ref().is_some_and(is_set) {
+            Err(Error::cancelled())
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Numbers from 0 to 1.
+    #[allow(clippy::cast_precision_loss, reason = "53 bits are what a float holds")]
+    pub(crate) fn random(&self, count: usize) -> Result<ArrayRef> {
+        let numbers = (0..count).map(|_| (self.next_random() >> 11) as f64 / (1u64 << 53) as f64);
+        Ok(Arc::new(Float64Array::from_iter_values(numbers)))
+    }
+
+    /// UUIDs of version 4.
+    pub(crate) fn random_uuids(&self, count: usize) -> Result<ArrayRef> {
+        let mut builder = FixedSizeBinaryBuilder::with_capacity(count, 16);
+        for _ in 0..count {
+            let high = self.next_random() & !0xF000 | 0x4000;
+            let low = self.next_random() & !(0b11 << 62) | 1 << 63;
+            let bytes = (u128::from(high) << 64 | u128::from(low)).to_be_bytes();
+            builder.append_value(bytes)?;
+        }
+        Ok(Arc::new(builder.finish()))
+    }
+
+    /// SplitMix64 (Steele, Lea, Flood 2014).
+    fn next_random(&self) -> u64 {
+        const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+        let mut state = self.shared.random.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
+        state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        state ^ (state >> 31)
+    }
+}
+
+/// Answers of subqueries, by their number and the outer values they were asked for.
+#[derive(Default)]
+pub(crate) struct Answers {
+    known: Mutex<HashMap<(usize, String), Arc<Batch>>>,
+}
+
+/// Answers kept at most.
+const ANSWERS_MAX: usize = 100_000;
+
+impl Answers {
+    pub(crate) fn get(&self, key: &(usize, String)) -> Option<Arc<Batch>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    pub(crate) fn put(&self, key: (usize, String), rows: Arc<Batch>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < ANSWERS_MAX {
+            known.insert(key, rows);
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Rows told apart by the values of some columns: what grouping, joining and
+//! removing duplicates have in common.
+//!
+//! A [`KeyTable`] gives every distinct key a number, from 0 in order of first
+//! appearance. A key of one integer is hashed as it is; all others are turned
+//! into bytes that are equal when the values are (Arrow's row format).
+
+use std::hash::BuildHasher;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::{Array, ArrayRef};
+use arrow_row::{RowConverter, Rows, SortField};
+use foldhash::fast::FixedState;
+use folio_types::ColumnType;
+use hashbrown::HashTable;
+
+use crate::error::Result;
+
+/// Keys and their numbers.
+pub(crate) struct KeyTable {
+    form: Form,
+    table: HashTable<u32>,
+    hasher: FixedState,
+}
+
+enum Form {
+    /// One integer.
+    Integer(IntegerKeys),
+    /// Anything else, as bytes.
+    Bytes { converter: RowConverter, bytes: ByteKeys },
+    /// No columns: one key.
+    Unit { seen: bool },
+}
+
+/// The keys of a batch.
+enum Keys {
+    Integer(Vec<Option<i64>>),
+    Bytes(Rows),
+    Unit(usize),
+}
+
+/// Keys of one integer.
+#[derive(Default)]
+struct IntegerKeys {
+    keys: Vec<i64>,
+    /// The number of each.
+    numbers: Vec<u32>,
+    /// The number of null, if it came.
+    null: Option<u32>,
+    count: u32,
+}
+
+impl IntegerKeys {
+    fn intern(
+        &mut self,
+        keys: &[Option<i64>],
+        table: &mut HashTable<u32>,
+        hasher: &FixedState,
+        first_rows: &mut Vec<u32>,
+    ) -> Vec<u32> {
+        let mut numbers = Vec::with_capacity(keys.len());
+        for (row, key) in keys.iter().enumerate() {
+            let known = match key {
+                None => self.null,
+                Some(key) => table
+                    .find(hasher.hash_one(key), |slot| self.keys[*slot as usize] == *key)
+                    .map(|slot| self.numbers[*slot as usize]),
+            };
+            numbers.push(known.unwrap_or_else(|| {
+                first_rows.push(row as u32);
+                self.enter(*key, table, hasher)
+            }));
+        }
+        numbers
+    }
+
+    /// Gives a new key its number.
+    fn enter(&mut self, key: Option<i64>, table: &mut HashTable<u32>, hasher: &FixedState) -> u32 {
+        let number = self.count;
+        self.count += 1;
+        match key {
+            None => self.null = Some(number),
+            Some(key) => {
+                self.keys.push(key);
+                self.numbers.push(number);
+                let keys = &self.keys;
+                table.insert_unique(hasher.hash_one(key), (keys.len() - 1) as u32, |slot| {
+                    hasher.hash_one(keys[*slot as usize])
+                });
+            }
+        }
+        number
+    }
+}
+
+/// Keys as bytes, one behind the other.
+struct ByteKeys {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl ByteKeys {
+    fn key(&self, number: u32) -> &[u8] {
+        let number = number as usize;
+        &self.bytes[self.ends[number]..self.ends[number + 1]]
+    }
+
+    fn intern(
+        &mut self,
+        rows: &Rows,
+        table: &mut HashTable<u32>,
+        hasher: &FixedState,
+        first_rows: &mut Vec<u32>,
+    ) -> Vec<u32> {
+        let mut numbers = Vec::with_capacity(rows.num_rows());
+        for (row, key) in rows.iter().enumerate() {
+            let key: &[u8] = key.as_ref();
+            let hash = hasher.hash_one(key);
+            let known = table.find(hash, |number| self.key(*number) == key).copied();
+            numbers.push(known.unwrap_or_else(|| {
+                let number = (self.ends.len() - 1) as u32;
+                self.bytes.extend_from_slice(key);
+                self.ends.push(self.bytes.len());
+                first_rows.push(row as u32);
+                table.insert_unique(hash, number, |number| hasher.hash_one(self.key(*number)));
+                number
+            }));
+        }
+        numbers
+    }
+}
+
+impl KeyTable {
+    /// An empty table for keys of these types.
+    pub(crate) fn new(types: &[ColumnType]) -> Result<Self> {
+        let form = match types {
+            [] => Form::Unit { seen: false },
+            [ColumnType::Int16 | ColumnType::Int32 | ColumnType::Int64 | ColumnType::Date]
+            | [ColumnType::Timestamp { .. }] => Form::Integer(IntegerKeys::default()),
+            types => {
+                let fields = types.iter().map(|ty| SortField::new(ty.to_arrow())).collect();
+                let converter = RowConverter::new(fields)?;
+                Form::Bytes { converter, bytes: ByteKeys { bytes: Vec::new(), ends: vec![0] } }
+            }
+        };
+        Ok(Self { form, table: HashTable::new(), hasher: FixedState::default() })
+    }
+
+    /// How many distinct keys there are.
+    pub(crate) fn len(&self) -> usize {
+        match &self.form {
+            Form::Integer(integers) => integers.count as usize,
+            Form::Bytes { bytes, .. } => bytes.ends.len() - 1,
+            Form::Unit { seen } => usize::from(*seen),
+        }
+    }
+
+    /// The number of the key of every row; new keys get new numbers, and their rows
+    /// are appended to `first_rows`.
+    pub(crate) fn intern(
+        &mut self,
+        columns: &[ArrayRef],
+        row_count: usize,
+        first_rows: &mut Vec<u32>,
+    ) -> Result<Vec<u32>> {
+        let keys = self.encode(columns, row_count)?;
+        let Self { form, table, hasher } = self;
+        match (form, keys) {
+            (Form::Unit { seen }, _) => {
+                if !*seen && row_count > 0 {
+                    *seen = true;
+                    first_rows.push(0);
+                }
+                Ok(vec![0; row_count])
+            }
+            (Form::Integer(integers), Keys::Integer(keys)) => {
+                Ok(integers.intern(&keys, table, hasher, first_rows))
+            }
+            (Form::Bytes { bytes, .. }, Keys::Bytes(rows)) => {
+                Ok(bytes.intern(&rows, table, hasher, first_rows))
+            }
+            _ => unreachable!("keys are encoded in the table's form"),
+        }
+    }
+
+    /// The number of the key of every row, where it is known.
+    pub(crate) fn find(&self, columns: &[ArrayRef], row_count: usize) -> Result<Vec<Option<u32>>> {
+        let keys = self.encode(columns, row_count)?;
+        Ok(match (&self.form, keys) {
+            (Form::Integer(known), Keys::Integer(keys)) => keys
+                .into_iter()
+                .map(|key| match key {
+                    None => known.null,
+                    Some(key) => self
+                        .table
+                        .find(self.hasher.hash_one(key), |slot| known.keys[*slot as usize] == key)
+                        .map(|slot| known.numbers[*slot as usize]),
+                })
+                .collect(),
+            (Form::Bytes { bytes, .. }, Keys::Bytes(rows)) => rows
+                .iter()
+                .map(|key| {
+                    let key: &[u8] = key.as_ref();
+                    let is_key = |number: &u32| bytes.key(*number) == key;
+                    self.table.find(self.hasher.hash_one(key), is_key).copied()
+                })
+                .collect(),
+            (Form::Unit { seen }, Keys::Unit(count)) => vec![seen.then_some(0); count],
+            _ => unreachable!("keys are encoded in the table's form"),
+        })
+    }
+
+    fn encode(&self, columns: &[ArrayRef], row_count: usize) -> Result<Keys> {
+        Ok(match &self.form {
+            Form::Unit { .. } => Keys::Unit(row_count),
+            Form::Integer(_) => Keys::Integer(integers(&columns[0])),
+            Form::Bytes { converter, .. } => {
+                let columns: Vec<ArrayRef> = columns.iter().map(canonical).collect();
+                Keys::Bytes(converter.convert_columns(&columns)?)
+            }
+        })
+    }
+}
+
+/// Zero has two signs in a float, and they are equal.
+fn canonical(column: &ArrayRef) -> ArrayRef {
+    use arrow_array::types::{Float32Type, Float64Type};
+    use arrow_schema::DataType;
+    match column.data_type() {
+        DataType::Float64 => {
+            let array = column.as_primitive::<Float64Type>();
+            std::sync::Arc::new(array.unary::<_, Float64Type>(|value| value + 0.0))
+        }
+        DataType::Float32 => {
+            let array = column.as_primitive::<Float32Type>();
+            std::sync::Arc::new(array.unary::<_, Float32Type>(|value| value + 0.0))
+        }
+        _ => ArrayRef::clone(column),
+    }
+}
+
+fn integers(column: &ArrayRef) -> Vec<Option<i64>> {
+    use arrow_schema::DataType;
+    match column.data_type() {
+        DataType::Int16 => widen(column.as_primitive::<Int16Type>().iter()),
+        DataType::Int32 => widen(column.as_primitive::<Int32Type>().iter()),
+        DataType::Date32 => widen(column.as_primitive::<Date32Type>().iter()),
+        DataType::Timestamp(..) => {
+            column.as_primitive::<TimestampMicrosecondType>().iter().collect()
+        }
+        _ => column.as_primitive::<Int64Type>().iter().collect(),
+    }
+}
+
+fn widen<T: Into<i64>>(values: impl Iterator<Item = Option<T>>) -> Vec<Option<i64>> {
+    values.map(|value| value.map(Into::into)).collect()
+}
+
+/// Whether any of a row's keys is null, for every row.
+pub(crate) fn has_null(columns: &[ArrayRef], row: usize) -> bool {
+    columns.iter().any(|column| column.is_null(row))
+}

@@ -1,0 +1,155 @@
+//! Operators: each a file, each handing on batches when asked for the next.
+//!
+//! [`build`] makes the operators of a physical plan; pulling at the topmost runs
+//! the query. An operator looks at the interrupt whenever it begins a batch, so a
+//! statement can be ended from another thread at any time.
+
+pub(crate) mod accumulator;
+pub(crate) mod aggregate;
+mod apply;
+pub(crate) mod context;
+mod distinct;
+mod filter;
+mod hash_join;
+pub(crate) mod keys;
+mod limit;
+mod loop_join;
+pub(crate) mod pairs;
+mod recursive;
+pub(crate) mod scan;
+mod set_operation;
+mod sort;
+mod table_function;
+mod values;
+pub(crate) mod window;
+
+use crate::batch::{BATCH_SIZE, Batch};
+use crate::error::Result;
+use crate::plan::physical::Physical;
+use context::Context;
+
+/// Part of a running query.
+pub(crate) trait Operator: Send {
+    /// The next rows; `None` after the last. Batches may be empty.
+    ///
+    /// # Errors
+    /// What the source and the expressions say.
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>>;
+}
+
+/// A running query, or part of one.
+pub(crate) type Running = Box<dyn Operator>;
+
+/// The operators of a plan.
+///
+/// # Errors
+/// What the source says when a scan begins.
+pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
+    Ok(match plan {
+        Physical::OneRow => Box::new(values::OneRow::default()),
+        Physical::Scan(scan) => Box::new(scan::Scan::begin(scan, context)?),
+        Physical::Lookup(lookup) => Box::new(scan::Lookup::new(lookup)),
+        Physical::RowCount(relation) => Box::new(scan::RowCount::new(relation)),
+        Physical::Values(values) => Box::new(values::Values::new(values)),
+        Physical::Project(project) => {
+            Box::new(values::Project::new(project, build(&project.input, context)?))
+        }
+        Physical::Filter(filter) => {
+            Box::new(filter::Filter::new(filter, build(&filter.input, context)?))
+        }
+        Physical::HashJoin(join) => Box::new(hash_join::HashJoin::new(
+            join,
+            build(&join.left, context)?,
+            build(&join.right, context)?,
+        )),
+        Physical::LoopJoin(join) => Box::new(loop_join::LoopJoin::new(
+            join,
+            build(&join.left, context)?,
+            build(&join.right, context)?,
+        )),
+        Physical::LookupJoin(join) => {
+            Box::new(scan::LookupJoin::new(join, build(&join.left, context)?))
+        }
+        Physical::Apply(apply) => Box::new(apply::Apply::new(apply, build(&apply.left, context)?)),
+        Physical::Aggregate(grouping) => {
+            Box::new(aggregate::Grouping::new(grouping, build(&grouping.input, context)?))
+        }
+        Physical::Window(window) => {
+            Box::new(window::Window::new(window, build(&window.input, context)?))
+        }
+        Physical::Sort(sort) => Box::new(sort::Sort::new(sort, build(&sort.input, context)?)),
+        Physical::Limit(limit) => Box::new(limit::Limit::new(limit, build(&limit.input, context)?)),
+        Physical::Distinct(distinct) => {
+            Box::new(distinct::Distinct::new(distinct, build(&distinct.input, context)?))
+        }
+        Physical::SetOperation(operation) => Box::new(set_operation::SetOperation::new(
+            operation,
+            build(&operation.left, context)?,
+            build(&operation.right, context)?,
+        )),
+        Physical::TableFunction(call) => Box::new(table_function::TableFunction::new(call)),
+        Physical::Recursive(recursive) => {
+            Box::new(recursive::Recursive::new(recursive, build(&recursive.base, context)?))
+        }
+        Physical::WorkTable(number) => Box::new(recursive::WorkTable::new(*number)),
+    })
+}
+
+/// All rows of a plan as one batch, or as many as are wanted.
+///
+/// # Errors
+/// As [`build`] and [`Operator::next`].
+pub(crate) fn collect(plan: &Physical, context: &Context, limit: usize) -> Result<Batch> {
+    let mut running = build(plan, context)?;
+    let mut batches = Vec::new();
+    let mut count = 0;
+    while count < limit
+        && let Some(batch) = running.next(context)?
+    {
+        count += batch.row_count;
+        if batch.row_count > 0 || batches.is_empty() {
+            batches.push(batch);
+        }
+    }
+    if batches.is_empty() {
+        return Ok(Batch::new(Vec::new(), 0));
+    }
+    Batch::concat(&batches)
+}
+
+/// All batches of an operator.
+pub(crate) fn drain(running: &mut Running, context: &Context) -> Result<Vec<Batch>> {
+    let mut batches = Vec::new();
+    while let Some(batch) = running.next(context)? {
+        context.check()?;
+        if batch.row_count > 0 {
+            batches.push(batch);
+        }
+    }
+    Ok(batches)
+}
+
+/// A batch handed on in pieces that fit.
+#[derive(Default)]
+pub(crate) struct Pieces {
+    whole: Option<Batch>,
+    done: usize,
+}
+
+impl Pieces {
+    pub(crate) fn of(whole: Batch) -> Self {
+        Self { whole: Some(whole), done: 0 }
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Batch> {
+        let whole = self.whole.as_ref()?;
+        let count = BATCH_SIZE.min(whole.row_count - self.done);
+        if count == 0 {
+            self.whole = None;
+            return None;
+        }
+        let piece = whole.slice(self.done, count);
+        self.done += count;
+        Some(piece)
+    }
+}

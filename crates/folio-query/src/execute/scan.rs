@@ -1,0 +1,288 @@
+//! Reading relations: scans, look-ups by key, counts.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array};
+use folio_types::{ColumnType, Value, borrowed};
+
+use super::context::Context;
+use super::pairs::Pairs;
+use super::{Operator, Running};
+use crate::batch::Batch;
+use crate::error::{Error, Result};
+use crate::expression::evaluate::{self, constant, evaluate};
+use crate::expression::value::{to_array, value_at};
+use crate::expression::{Expr, cast};
+use crate::plan::logical::Path;
+use crate::plan::physical;
+use crate::source::{Bound, Relation, RowStream, ScanRequest};
+
+/// Rows of a relation that pass the filters.
+pub(super) struct Scan {
+    node: Arc<physical::Scan>,
+    /// `None` where nothing can match.
+    rows: Option<Box<dyn RowStream>>,
+    left: u64,
+}
+
+impl Scan {
+    pub(super) fn begin(node: &Arc<physical::Scan>, context: &Context) -> Result<Self> {
+        let rows = match request(node, context)? {
+            Some(request) => Some(context.source()?.scan(&node.relation, &request)?),
+            None => None,
+        };
+        Ok(Self { node: Arc::clone(node), rows, left: node.limit.unwrap_or(u64::MAX) })
+    }
+}
+
+impl Operator for Scan {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        let Some(rows) = &mut self.rows else { return Ok(None) };
+        while self.left > 0
+            && let Some(batch) = rows.next()?
+        {
+            context.check()?;
+            let mut passed = evaluate::filter(&self.node.filters, batch, context)?;
+            if passed.row_count as u64 > self.left {
+                passed = passed.slice(0, usize::try_from(self.left).unwrap_or(usize::MAX));
+            }
+            self.left -= passed.row_count as u64;
+            if passed.row_count > 0 {
+                return Ok(Some(passed));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What is asked of the source; `None` where a bound is null or out of range, so
+/// that no row can match.
+fn request(node: &physical::Scan, context: &Context) -> Result<Option<ScanRequest>> {
+    let mut request = ScanRequest {
+        columns: node.columns.clone(),
+        reverse: node.reverse,
+        limit: if node.filters.is_empty() { node.limit } else { None },
+        with_row_number: node.with_row_number,
+        ..ScanRequest::default()
+    };
+    let Path::Range { index, equal, from, to } = &node.path else { return Ok(Some(request)) };
+    request.index = *index;
+    let key = key_columns(&node.relation, *index);
+    let Some(prefix) = key_values(equal, &node.relation, &key, context)? else { return Ok(None) };
+    let next = key.get(prefix.len()).copied();
+    let bound = |end: &Option<(Expr, bool)>, slot: &mut Bound, is_from: bool| -> Result<bool> {
+        let Some((end, is_in)) = end else {
+            if !prefix.is_empty() {
+                *slot = Bound::Included(prefix.clone());
+            }
+            return Ok(true);
+        };
+        let value = constant(end, context)?;
+        let wanted =
+            next.map_or(ColumnType::Int64, |column| node.relation.column_type(column).clone());
+        let value = match fit(value, &end.ty(), &wanted) {
+            Fit::Value(value) => value,
+            Fit::Null => return Ok(false),
+            // Beyond what the column can hold: all of it, or nothing.
+            Fit::Above => return Ok(!is_from),
+            Fit::Below => return Ok(is_from),
+        };
+        let mut values = prefix.clone();
+        values.push(value);
+        *slot = if *is_in { Bound::Included(values) } else { Bound::Excluded(values) };
+        Ok(true)
+    };
+    let is_possible = bound(from, &mut request.from, true)? && bound(to, &mut request.to, false)?;
+    Ok(is_possible.then_some(request))
+}
+
+/// Positions of the columns of a key.
+fn key_columns(relation: &Relation, index: Option<usize>) -> Vec<usize> {
+    match index {
+        Some(index) => relation.indexes[index].columns.iter().map(|(column, _)| *column).collect(),
+        None => relation.schema.primary_key.clone(),
+    }
+}
+
+/// Values that a key is to equal; `None` where none can.
+pub(crate) fn key_values(
+    expressions: &[Expr],
+    relation: &Relation,
+    key: &[usize],
+    context: &Context,
+) -> Result<Option<Vec<Value>>> {
+    let mut values = Vec::with_capacity(expressions.len());
+    for (expression, column) in expressions.iter().zip(key) {
+        match fit(constant(expression, context)?, &expression.ty(), relation.column_type(*column)) {
+            Fit::Value(value) => values.push(value),
+            _ => return Ok(None),
+        }
+    }
+    // The hidden row number of a relation without a key.
+    if key.is_empty() && !expressions.is_empty() {
+        values.push(constant(&expressions[0], context)?);
+    }
+    Ok(Some(values))
+}
+
+enum Fit {
+    Value(Value),
+    Null,
+    Above,
+    Below,
+}
+
+/// A value as the type of a key column. The planner has seen to it that the cast
+/// loses nothing, if it is possible at all.
+fn fit(value: Value, from: &ColumnType, to: &ColumnType) -> Fit {
+    if matches!(value, Value::Null) {
+        return Fit::Null;
+    }
+    if from == to {
+        return Fit::Value(value);
+    }
+    match (cast::cast_value(&value, from, to), &value) {
+        (Ok(value), _) => Fit::Value(value),
+        (Err(_), Value::Integer(value)) if *value < 0 => Fit::Below,
+        (Err(_), _) => Fit::Above,
+    }
+}
+
+/// The row with a primary key.
+pub(super) struct Lookup {
+    node: Arc<physical::Lookup>,
+    is_done: bool,
+}
+
+impl Lookup {
+    pub(super) fn new(node: &Arc<physical::Lookup>) -> Self {
+        Self { node: Arc::clone(node), is_done: false }
+    }
+}
+
+impl Operator for Lookup {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        if std::mem::replace(&mut self.is_done, true) {
+            return Ok(None);
+        }
+        let node = &self.node;
+        let mut row = Vec::with_capacity(node.columns.len());
+        if !look_up(node, context, &mut row)? {
+            return Ok(None);
+        }
+        let columns = row.iter().zip(&node.columns).map(|(value, column)| {
+            to_array(std::iter::once(value), node.relation.column_type(*column))
+        });
+        let batch = Batch::new(columns.collect::<Result<_>>()?, 1);
+        evaluate::filter(&node.filters, batch, context).map(Some)
+    }
+}
+
+/// The row with a primary key, its filters not looked at.
+pub(crate) fn look_up(
+    node: &physical::Lookup,
+    context: &Context,
+    row: &mut Vec<Value>,
+) -> Result<bool> {
+    let relation = &node.relation;
+    let key = key_values(&node.key, relation, &relation.schema.primary_key, context)?;
+    let Some(key) = key else { return Ok(false) };
+    context.source()?.get(relation, &borrowed(&key), &node.columns, row)
+}
+
+/// How many rows a relation has, without looking at them where that is known.
+pub(super) struct RowCount {
+    relation: Arc<Relation>,
+    is_done: bool,
+}
+
+impl RowCount {
+    pub(super) fn new(relation: &Arc<Relation>) -> Self {
+        Self { relation: Arc::clone(relation), is_done: false }
+    }
+}
+
+/// How many rows a relation has.
+pub(crate) fn row_count(relation: &Relation, context: &Context) -> Result<i64> {
+    let source = context.source()?;
+    let count = match source.row_count(relation)? {
+        Some(count) => count,
+        None => {
+            let mut rows = source.scan(relation, &ScanRequest::default())?;
+            let mut count = 0;
+            while let Some(batch) = rows.next()? {
+                context.check()?;
+                count += batch.row_count as u64;
+            }
+            count
+        }
+    };
+    i64::try_from(count).map_err(|_| Error::invalid("there are too many rows to count"))
+}
+
+impl Operator for RowCount {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        if std::mem::replace(&mut self.is_done, true) {
+            return Ok(None);
+        }
+        let count = row_count(&self.relation, context)?;
+        let column: ArrayRef = Arc::new(Int64Array::from(vec![count]));
+        Ok(Some(Batch::new(vec![column], 1)))
+    }
+}
+
+/// Pairs by looking the left's keys up in a relation.
+pub(super) struct LookupJoin {
+    node: Arc<physical::LookupJoin>,
+    left: Running,
+}
+
+impl LookupJoin {
+    pub(super) fn new(node: &Arc<physical::LookupJoin>, left: Running) -> Self {
+        Self { node: Arc::clone(node), left }
+    }
+}
+
+impl Operator for LookupJoin {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        let node = Arc::clone(&self.node);
+        while let Some(left) = self.left.next(context)? {
+            context.check()?;
+            let keys = node.key.iter().map(|key| {
+                Ok((evaluate(key, &left, context)?.to_array(left.row_count)?, key.ty()))
+            });
+            let keys: Vec<_> = keys.collect::<Result<_>>()?;
+            let (mut rows, mut found): (Vec<u32>, Vec<Value>) = (Vec::new(), Vec::new());
+            for row in 0..left.row_count {
+                let key = keys.iter().zip(&node.relation.schema.primary_key).map(
+                    |((array, ty), column)| match fit(
+                        value_at(array, row, ty),
+                        ty,
+                        node.relation.column_type(*column),
+                    ) {
+                        Fit::Value(value) => Some(value),
+                        _ => None,
+                    },
+                );
+                let Some(key) = key.collect::<Option<Vec<Value>>>() else { continue };
+                let source = context.source()?;
+                if source.get(&node.relation, &borrowed(&key), &node.columns, &mut found)? {
+                    rows.push(row as u32);
+                }
+            }
+            let width = node.columns.len();
+            let columns = node.right_types.iter().enumerate().map(|(index, ty)| {
+                to_array((0..rows.len()).map(|row| &found[row * width + index]), ty)
+            });
+            let right = Batch::new(columns.collect::<Result<_>>()?, rows.len());
+            let positions = (0..rows.len() as u32).collect();
+            let pairs = Pairs { left: rows, right: positions };
+            let pairs = pairs.filtered(&left, &right, &node.residual, context)?;
+            let answer = pairs.finish(node.kind, &left, &right, &node.right_types)?;
+            if answer.row_count > 0 {
+                return Ok(Some(answer));
+            }
+        }
+        Ok(None)
+    }
+}

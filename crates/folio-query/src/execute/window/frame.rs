@@ -1,0 +1,237 @@
+//! The rows that a row of a window sees.
+
+use arrow_array::ArrayRef;
+use folio_types::Value;
+
+use super::{Ordered, WindowCall};
+use crate::error::{Error, Result};
+use crate::execute::context::Context;
+use crate::expression::Expr;
+use crate::expression::evaluate::{constant, evaluate};
+use crate::expression::value::value_at;
+
+/// What a frame's bounds count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FrameUnits {
+    /// Rows.
+    Rows,
+    /// Distance of the key.
+    Range,
+    /// Rows equal in the keys, together.
+    Groups,
+}
+
+/// One end of a frame.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum FrameBound {
+    /// The partition's end on that side.
+    Unbounded,
+    /// The row itself, or those equal to it.
+    Current,
+    /// So many before.
+    Preceding(Expr),
+    /// So many after.
+    Following(Expr),
+}
+
+/// Which rows around a row a function sees.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Frame {
+    /// What the bounds count.
+    pub units: FrameUnits,
+    /// Where it begins.
+    pub start: FrameBound,
+    /// Where it ends.
+    pub end: FrameBound,
+}
+
+impl Default for Frame {
+    fn default() -> Self {
+        Self { units: FrameUnits::Range, start: FrameBound::Unbounded, end: FrameBound::Current }
+    }
+}
+
+impl Frame {
+    pub(super) fn expressions_mut(&mut self) -> Vec<&mut Expr> {
+        let bounds = [&mut self.start, &mut self.end].into_iter();
+        let expressions = bounds.filter_map(|bound| match bound {
+            FrameBound::Preceding(bound) | FrameBound::Following(bound) => Some(bound),
+            _ => None,
+        });
+        expressions.collect()
+    }
+}
+
+/// The frame of each place: where it begins and ends.
+pub(super) fn frames(
+    call: &WindowCall,
+    ordered: &Ordered,
+    partitions: &[usize],
+    context: &Context,
+) -> Result<Vec<(usize, usize)>> {
+    let key = match (&call.frame.units, call.order.first()) {
+        (FrameUnits::Range, Some(key)) => Some(RangeKey::new(key, ordered, context)?),
+        _ => None,
+    };
+    let start = Steps::of(&call.frame.start, context)?;
+    let end = Steps::of(&call.frame.end, context)?;
+    let mut frames = Vec::with_capacity(ordered.peers.len());
+    for bounds in partitions.windows(2) {
+        let partition = (bounds[0], bounds[1]);
+        for place in bounds[0]..bounds[1] {
+            let from = start.place(call.frame.units, place, ordered, partition, true, key.as_ref());
+            let to = end.place(call.frame.units, place, ordered, partition, false, key.as_ref());
+            frames.push((from.min(to.max(bounds[0])), to.max(from.min(to.max(bounds[0])))));
+        }
+    }
+    Ok(frames)
+}
+
+/// A bound with its distance computed.
+enum Steps {
+    Unbounded,
+    Current,
+    /// Rows, groups or distance, negative for before.
+    By(f64),
+}
+
+impl Steps {
+    #[allow(clippy::cast_precision_loss, reason = "frames are not that long")]
+    fn of(bound: &FrameBound, context: &Context) -> Result<Self> {
+        let (distance, sign) = match bound {
+            FrameBound::Unbounded => return Ok(Self::Unbounded),
+            FrameBound::Current => return Ok(Self::Current),
+            FrameBound::Preceding(distance) => (distance, -1.0),
+            FrameBound::Following(distance) => (distance, 1.0),
+        };
+        let number = match constant(distance, context)? {
+            Value::Integer(number) => number as f64,
+            Value::Float(number) => number,
+            value @ Value::Decimal(_) => {
+                let text = crate::expression::cast::format(&value, &distance.ty());
+                text.parse().unwrap_or(-1.0)
+            }
+            Value::Interval(interval) => {
+                let days = f64::from(interval.months) * 30.0 + f64::from(interval.days);
+                days * 86_400e6 + interval.nanoseconds as f64 / 1000.0
+            }
+            _ => -1.0,
+        };
+        if number < 0.0 {
+            return Err(Error::invalid("a frame's distance must not be null or negative"));
+        }
+        Ok(Self::By(sign * number))
+    }
+
+    /// Where the frame of a place begins or ends.
+    #[allow(clippy::cast_possible_truncation, reason = "clamped to the partition")]
+    fn place(
+        &self,
+        units: FrameUnits,
+        place: usize,
+        ordered: &Ordered,
+        (first, last): (usize, usize),
+        is_start: bool,
+        key: Option<&RangeKey>,
+    ) -> usize {
+        let peers = ordered.peers[place];
+        match (self, units) {
+            (Self::Unbounded, _) => {
+                if is_start {
+                    first
+                } else {
+                    last
+                }
+            }
+            (Self::Current, FrameUnits::Rows) => place + usize::from(!is_start),
+            (Self::Current, _) => {
+                if is_start {
+                    peers.0
+                } else {
+                    peers.1
+                }
+            }
+            (Self::By(steps), FrameUnits::Rows) => {
+                let target = place as i64 + *steps as i64 + i64::from(!is_start);
+                target.clamp(first as i64, last as i64) as usize
+            }
+            (Self::By(steps), FrameUnits::Groups) => {
+                let mut peers = peers;
+                for _ in 0..steps.abs() as usize {
+                    if *steps < 0.0 {
+                        if peers.0 == first {
+                            return first;
+                        }
+                        peers = ordered.peers[peers.0 - 1];
+                    } else {
+                        if peers.1 == last {
+                            return last;
+                        }
+                        peers = ordered.peers[peers.1];
+                    }
+                }
+                if is_start { peers.0 } else { peers.1 }
+            }
+            (Self::By(steps), FrameUnits::Range) => match key {
+                Some(key) => key.place(place, *steps, (first, last), is_start, peers),
+                None => {
+                    if is_start {
+                        first
+                    } else {
+                        last
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// The first key of the order as numbers.
+struct RangeKey {
+    values: Vec<Option<f64>>,
+    descending: bool,
+}
+
+impl RangeKey {
+    #[allow(clippy::cast_precision_loss, reason = "distances of keys")]
+    fn new(
+        key: &crate::plan::logical::SortKey,
+        ordered: &Ordered,
+        context: &Context,
+    ) -> Result<Self> {
+        let ty = key.expression.ty();
+        let array: ArrayRef =
+            evaluate(&key.expression, &ordered.rows, context)?.to_array(ordered.rows.row_count)?;
+        let values = (0..ordered.rows.row_count).map(|row| match value_at(&array, row, &ty) {
+            Value::Integer(value) | Value::Timestamp(value) | Value::Time(value) => {
+                Some(value as f64)
+            }
+            Value::Float(value) => Some(value),
+            value @ Value::Decimal(_) => crate::expression::cast::format(&value, &ty).parse().ok(),
+            Value::Date(day) => Some(f64::from(day) * 86_400e6),
+            _ => None,
+        });
+        Ok(Self { values: values.collect(), descending: key.descending })
+    }
+
+    fn place(
+        &self,
+        place: usize,
+        steps: f64,
+        (first, last): (usize, usize),
+        is_start: bool,
+        peers: (usize, usize),
+    ) -> usize {
+        let Some(own) = self.values[place] else {
+            return if is_start { peers.0 } else { peers.1 };
+        };
+        let signed = |value: f64| if self.descending { -value } else { value };
+        let limit = signed(own) + steps;
+        let rows = (first..last).filter(|row| {
+            self.values[*row].is_some_and(|value| {
+                if is_start { signed(value) >= limit } else { signed(value) <= limit }
+            })
+        });
+        if is_start { rows.min().unwrap_or(last) } else { rows.max().map_or(first, |row| row + 1) }
+    }
+}

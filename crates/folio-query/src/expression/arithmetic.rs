@@ -1,0 +1,383 @@
+//! Sums, differences and the rest, checked: what does not fit its type is an
+//! error, and so is division by zero, for floats too.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Decimal128Type, Float32Type, Float64Type, Int64Type,
+    IntervalMonthDayNanoType,
+};
+use arrow_array::{Array, ArrayRef, Datum, PrimitiveArray};
+use arrow_schema::ArrowError;
+use folio_types::{ColumnType, Interval, Value};
+
+use super::coerce::{COMPUTED_PRECISION, decimal, is_integer, is_numeric, scale_of, unify};
+use super::evaluate::Evaluated;
+use super::{Arithmetic, cast, temporal, type_name, value};
+use crate::error::{Error, Result};
+
+/// Digits after the point that a product or quotient of decimals has at most, if
+/// its operands do not have more.
+const PRODUCT_SCALE: i8 = 12;
+const QUOTIENT_SCALE: i8 = 9;
+
+impl Arithmetic {
+    /// As SQL writes it.
+    pub(crate) fn symbol(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+            Self::BitAnd => "&",
+            Self::BitOr => "|",
+            Self::BitXor => "#",
+            Self::ShiftLeft => "<<",
+            Self::ShiftRight => ">>",
+        }
+    }
+}
+
+/// The types of operands and result: left, right, result.
+///
+/// # Errors
+/// `type_mismatch` where there is no such operation.
+pub(crate) fn signature(
+    op: Arithmetic,
+    left: &ColumnType,
+    right: &ColumnType,
+) -> Result<(ColumnType, ColumnType, ColumnType)> {
+    use Arithmetic::{Add, Divide, Multiply, Remainder, Subtract};
+    use ColumnType as Type;
+    let none = || {
+        let (left, right) = (type_name(left), type_name(right));
+        Error::mismatch(format!("there is no {left} {} {right}", op.symbol()))
+    };
+    if let Some(found) = temporal_signature(op, left, right) {
+        return Ok(found);
+    }
+    if !is_numeric(left) || !is_numeric(right) {
+        return Err(none());
+    }
+    let common = unify(left, right).ok_or_else(none)?;
+    if !matches!(op, Add | Subtract | Multiply | Divide | Remainder) && !is_integer(&common) {
+        return Err(none());
+    }
+    if !matches!(common, Type::Decimal { .. }) {
+        return Ok((common.clone(), common.clone(), common));
+    }
+    // Decimals keep their own scales; integers become decimals without one.
+    let own = |ty: &Type| match ty {
+        Type::Decimal { scale, .. } => decimal(*scale),
+        _ => decimal(0),
+    };
+    let (left_scale, right_scale) = (scale_of(left), scale_of(right));
+    let widest = left_scale.max(right_scale);
+    let scale = match op {
+        Multiply => (left_scale + right_scale).min(widest.max(PRODUCT_SCALE)),
+        Divide => widest.max(QUOTIENT_SCALE),
+        _ => widest,
+    };
+    Ok((own(left), own(right), decimal(scale)))
+}
+
+fn temporal_signature(
+    op: Arithmetic,
+    left: &ColumnType,
+    right: &ColumnType,
+) -> Option<(ColumnType, ColumnType, ColumnType)> {
+    use Arithmetic::{Add, Divide, Multiply, Subtract};
+    use ColumnType as Type;
+    let plain = Type::Timestamp { utc: false };
+    Some(match (op, left, right) {
+        (Add | Subtract, Type::Date, ty) if is_integer(ty) => (Type::Date, Type::Int32, Type::Date),
+        (Add, ty, Type::Date) if is_integer(ty) => (Type::Int32, Type::Date, Type::Date),
+        (Subtract, Type::Date, Type::Date) => (Type::Date, Type::Date, Type::Int32),
+        (Add | Subtract, Type::Date, Type::Interval) => (plain.clone(), Type::Interval, plain),
+        (Add, Type::Interval, Type::Date) => (Type::Interval, plain.clone(), plain),
+        (Add | Subtract, Type::Timestamp { .. }, Type::Interval) => {
+            (left.clone(), Type::Interval, left.clone())
+        }
+        (Add, Type::Interval, Type::Timestamp { .. }) => {
+            (Type::Interval, right.clone(), right.clone())
+        }
+        (Subtract, Type::Timestamp { .. } | Type::Date, Type::Timestamp { .. } | Type::Date) => {
+            let common = unify(left, right)?;
+            (common.clone(), common, Type::Interval)
+        }
+        (Add | Subtract, Type::Interval, Type::Interval) => {
+            (Type::Interval, Type::Interval, Type::Interval)
+        }
+        (Multiply | Divide, Type::Interval, ty) if is_numeric(ty) => {
+            (Type::Interval, Type::Float64, Type::Interval)
+        }
+        (Multiply, ty, Type::Interval) if is_numeric(ty) => {
+            (Type::Float64, Type::Interval, Type::Interval)
+        }
+        (Add | Subtract, Type::Time, Type::Interval) => (Type::Time, Type::Interval, Type::Time),
+        _ => return None,
+    })
+}
+
+/// Does it, for operands of the types that [`signature`] says.
+///
+/// # Errors
+/// `invalid_input` for overflow and division by zero.
+pub(crate) fn evaluate(
+    op: Arithmetic,
+    (left, left_type): (&Evaluated, &ColumnType),
+    (right, right_type): (&Evaluated, &ColumnType),
+    result: &ColumnType,
+) -> Result<Evaluated> {
+    use ColumnType as Type;
+    let both_scalar = left.is_scalar() && right.is_scalar();
+    let array = match (left_type, right_type) {
+        (Type::Decimal { .. }, _) => {
+            let scales = (scale_of(left_type), scale_of(right_type), scale_of(result));
+            decimals(op, left, right, scales)?
+        }
+        (left_type, right_type) if is_numeric(left_type) && is_numeric(right_type) => {
+            numbers(op, left, right, left_type)?
+        }
+        _ => by_value(op, (left, left_type), (right, right_type), result)?,
+    };
+    Ok(if both_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
+}
+
+fn numbers(
+    op: Arithmetic,
+    left: &Evaluated,
+    right: &Evaluated,
+    ty: &ColumnType,
+) -> Result<ArrayRef> {
+    use arrow_arith::{bitwise, numeric};
+    match op {
+        Arithmetic::Add => Ok(numeric::add(left, right)?),
+        Arithmetic::Subtract => Ok(numeric::sub(left, right)?),
+        Arithmetic::Multiply => Ok(numeric::mul(left, right)?),
+        Arithmetic::Divide | Arithmetic::Remainder => {
+            match ty {
+                ColumnType::Float64 => refuse_zero::<Float64Type>(right)?,
+                ColumnType::Float32 => refuse_zero::<Float32Type>(right)?,
+                _ => {}
+            }
+            Ok(match op {
+                Arithmetic::Divide => numeric::div(left, right)?,
+                _ => numeric::rem(left, right)?,
+            })
+        }
+        _ => {
+            let count = left.len().max(right.len());
+            let wide = |operand: &Evaluated| -> Result<ArrayRef> {
+                let array =
+                    operand.to_array(if operand.is_scalar() { count } else { operand.len() })?;
+                cast::cast_array(&array, ty, &ColumnType::Int64, false)
+            };
+            let (left, right) = (wide(left)?, wide(right)?);
+            let (left, right) =
+                (left.as_primitive::<Int64Type>(), right.as_primitive::<Int64Type>());
+            let array: ArrayRef = Arc::new(match op {
+                Arithmetic::BitAnd => bitwise::bitwise_and(left, right)?,
+                Arithmetic::BitOr => bitwise::bitwise_or(left, right)?,
+                Arithmetic::BitXor => bitwise::bitwise_xor(left, right)?,
+                Arithmetic::ShiftLeft => bitwise::bitwise_shift_left(left, right)?,
+                _ => bitwise::bitwise_shift_right(left, right)?,
+            });
+            cast::cast_array(&array, &ColumnType::Int64, ty, false)
+        }
+    }
+}
+
+fn refuse_zero<T: ArrowPrimitiveType>(divisor: &Evaluated) -> Result<()>
+where
+    T::Native: Default + PartialEq,
+{
+    let array = divisor.get().0.as_primitive::<T>();
+    match array.iter().flatten().any(|value| value == T::Native::default()) {
+        true => Err(ArrowError::DivideByZero.into()),
+        false => Ok(()),
+    }
+}
+
+/// Decimal arithmetic on the digits, rounding half away from zero.
+fn decimals(
+    op: Arithmetic,
+    left: &Evaluated,
+    right: &Evaluated,
+    (left_scale, right_scale, scale): (i8, i8, i8),
+) -> Result<ArrayRef> {
+    let overflow = || ArrowError::ArithmeticOverflow(String::new());
+    let limit = 10i128.pow(u32::from(COMPUTED_PRECISION));
+    let apply = |left: i128, right: i128| -> Result<i128, ArrowError> {
+        if right == 0 && matches!(op, Arithmetic::Divide | Arithmetic::Remainder) {
+            return Err(ArrowError::DivideByZero);
+        }
+        let aligned = || {
+            Some((
+                cast::rescale(left, left_scale, left_scale.max(right_scale))?,
+                cast::rescale(right, right_scale, left_scale.max(right_scale))?,
+            ))
+        };
+        let digits = match op {
+            Arithmetic::Add => aligned().and_then(|(left, right)| left.checked_add(right)),
+            Arithmetic::Subtract => aligned().and_then(|(left, right)| left.checked_sub(right)),
+            Arithmetic::Remainder => aligned().map(|(left, right)| left % right),
+            Arithmetic::Multiply => left
+                .checked_mul(right)
+                .and_then(|digits| cast::rescale(digits, left_scale + right_scale, scale)),
+            _ => divide(left, right, scale + right_scale - left_scale),
+        };
+        digits.filter(|digits| digits.abs() < limit).ok_or_else(overflow)
+    };
+    let array = binary::<Decimal128Type>(left, right, apply)?;
+    Ok(Arc::new(array.with_precision_and_scale(COMPUTED_PRECISION, scale)?))
+}
+
+/// A quotient with so many more digits, rounded half away from zero.
+fn divide(left: i128, right: i128, steps: i8) -> Option<i128> {
+    let factor = 10i128.checked_pow(u32::from(steps.unsigned_abs()))?;
+    let (left, right) = if steps >= 0 {
+        (left.checked_mul(factor)?, right)
+    } else {
+        (left, right.checked_mul(factor)?)
+    };
+    let (whole, rest) = (left.checked_div(right)?, left % right);
+    let up = rest.unsigned_abs() >= right.unsigned_abs() - rest.unsigned_abs();
+    let sign = if (left < 0) == (right < 0) { 1 } else { -1 };
+    Some(whole + if up && rest != 0 { sign } else { 0 })
+}
+
+/// Applies an operation to pairs, null where either is null.
+fn binary<T: ArrowPrimitiveType>(
+    left: &Evaluated,
+    right: &Evaluated,
+    apply: impl Fn(T::Native, T::Native) -> Result<T::Native, ArrowError>,
+) -> Result<PrimitiveArray<T>> {
+    let (left_array, right_array) =
+        (left.get().0.as_primitive::<T>(), right.get().0.as_primitive::<T>());
+    let scalar = |array: &PrimitiveArray<T>| (!array.is_null(0)).then(|| array.value(0));
+    Ok(match (left.is_scalar(), right.is_scalar()) {
+        (false, true) => match scalar(right_array) {
+            Some(right) => left_array.try_unary(|left| apply(left, right))?,
+            None => PrimitiveArray::new_null(left_array.len()),
+        },
+        (true, false) => match scalar(left_array) {
+            Some(left) => right_array.try_unary(|right| apply(left, right))?,
+            None => PrimitiveArray::new_null(right_array.len()),
+        },
+        _ => arrow_arith::arity::try_binary(left_array, right_array, apply)?,
+    })
+}
+
+/// Dates, times and intervals, which nobody adds by the million.
+fn by_value(
+    op: Arithmetic,
+    (left, left_type): (&Evaluated, &ColumnType),
+    (right, right_type): (&Evaluated, &ColumnType),
+    result: &ColumnType,
+) -> Result<ArrayRef> {
+    let count = match (left.is_scalar(), right.is_scalar()) {
+        (true, true) => 1,
+        (false, _) => left.len(),
+        _ => right.len(),
+    };
+    let at = |operand: &Evaluated, row: usize, ty: &ColumnType| {
+        value::value_at(operand.get().0, if operand.is_scalar() { 0 } else { row }, ty)
+    };
+    let overflow = || Error::from(ArrowError::ArithmeticOverflow(String::new()));
+    let mut values = Vec::with_capacity(count);
+    for row in 0..count {
+        let (left, right) = (at(left, row, left_type), at(right, row, right_type));
+        values.push(match (left, right) {
+            (Value::Null, _) | (_, Value::Null) => Value::Null,
+            (left, right) => temporal_value(op, &left, &right).ok_or_else(overflow)?,
+        });
+    }
+    value::to_array(values.iter(), result)
+}
+
+fn temporal_value(op: Arithmetic, left: &Value, right: &Value) -> Option<Value> {
+    let is_minus = op == Arithmetic::Subtract;
+    let signed = |interval: Interval| {
+        if is_minus { temporal::negate(interval) } else { Some(interval) }
+    };
+    Some(match (left, right) {
+        (Value::Date(day), Value::Integer(count)) | (Value::Integer(count), Value::Date(day)) => {
+            let count = if is_minus { -count } else { *count };
+            Value::Date(i32::try_from(i64::from(*day).checked_add(count)?).ok()?)
+        }
+        (Value::Date(left), Value::Date(right)) => {
+            Value::Integer(i64::from(*left) - i64::from(*right))
+        }
+        (Value::Timestamp(time), Value::Interval(interval))
+        | (Value::Interval(interval), Value::Timestamp(time)) => {
+            Value::Timestamp(temporal::add(*time, signed(*interval)?)?)
+        }
+        (Value::Time(time), Value::Interval(interval)) => {
+            let sum = time + signed(*interval)?.nanoseconds / 1000;
+            Value::Time(sum.rem_euclid(temporal::DAY))
+        }
+        (Value::Timestamp(left), Value::Timestamp(right)) => {
+            let micros = left.checked_sub(*right)?;
+            Value::Interval(Interval {
+                months: 0,
+                days: i32::try_from(micros / temporal::DAY).ok()?,
+                nanoseconds: micros % temporal::DAY * 1000,
+            })
+        }
+        (Value::Interval(left), Value::Interval(right)) => {
+            let right = signed(*right)?;
+            Value::Interval(Interval {
+                months: left.months.checked_add(right.months)?,
+                days: left.days.checked_add(right.days)?,
+                nanoseconds: left.nanoseconds.checked_add(right.nanoseconds)?,
+            })
+        }
+        (Value::Interval(interval), Value::Float(factor))
+        | (Value::Float(factor), Value::Interval(interval)) => {
+            let factor = if op == Arithmetic::Divide { 1.0 / factor } else { *factor };
+            scale_interval(*interval, factor)?
+        }
+        _ => return None,
+    })
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "ranges are checked")]
+#[allow(clippy::cast_precision_loss, reason = "a fraction of an interval is a float's work")]
+fn scale_interval(interval: Interval, factor: f64) -> Option<Value> {
+    let months = f64::from(interval.months) * factor;
+    let days = f64::from(interval.days) * factor + months.fract() * 30.0;
+    let nanoseconds = interval.nanoseconds as f64 * factor + days.fract() * 86_400e9;
+    if !(months.abs() < 2e9 && days.abs() < 2e9 && nanoseconds.abs() < 9e18) {
+        return None;
+    }
+    Some(Value::Interval(Interval {
+        months: months.trunc() as i32,
+        days: days.trunc() as i32,
+        nanoseconds: nanoseconds.round() as i64,
+    }))
+}
+
+/// The number with the other sign.
+///
+/// # Errors
+/// `invalid_input` for overflow.
+pub(crate) fn negate(operand: &ArrayRef, ty: &ColumnType) -> Result<ArrayRef> {
+    match ty {
+        ColumnType::Interval => {
+            let array = operand.as_primitive::<IntervalMonthDayNanoType>();
+            let values: Vec<Value> = (0..array.len())
+                .map(|row| match value::value_at(array, row, ty) {
+                    Value::Interval(interval) => temporal::negate(interval)
+                        .map(Value::Interval)
+                        .ok_or_else(|| ArrowError::ArithmeticOverflow(String::new()).into()),
+                    other => Ok(other),
+                })
+                .collect::<Result<_>>()?;
+            value::to_array(values.iter(), ty)
+        }
+        _ => Ok(arrow_arith::numeric::neg(operand)?),
+    }
+}

@@ -1,0 +1,88 @@
+//! Comparisons, null where either side is null, unless null counts as a value.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray, Datum};
+use arrow_ord::ord::make_comparator;
+use arrow_schema::{DataType, SortOptions};
+
+use super::Comparison;
+use super::evaluate::Evaluated;
+use crate::error::Result;
+
+impl Comparison {
+    /// As SQL writes it.
+    pub(crate) fn symbol(self) -> &'static str {
+        match self {
+            Self::Equal => "=",
+            Self::NotEqual => "<>",
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::Distinct => "is distinct from",
+            Self::NotDistinct => "is not distinct from",
+        }
+    }
+
+    fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Equal | Self::NotDistinct => order.is_eq(),
+            Self::NotEqual | Self::Distinct => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
+        }
+    }
+}
+
+/// Compares two sides of one type.
+///
+/// # Errors
+/// None for types that have an order.
+pub(crate) fn compare(op: Comparison, left: &Evaluated, right: &Evaluated) -> Result<Evaluated> {
+    use arrow_ord::cmp;
+    let both_scalar = left.is_scalar() && right.is_scalar();
+    let array = if is_nested(left.get().0.data_type()) {
+        compare_nested(op, left, right)?
+    } else {
+        match op {
+            Comparison::Equal => cmp::eq(left, right)?,
+            Comparison::NotEqual => cmp::neq(left, right)?,
+            Comparison::Less => cmp::lt(left, right)?,
+            Comparison::LessOrEqual => cmp::lt_eq(left, right)?,
+            Comparison::Greater => cmp::gt(left, right)?,
+            Comparison::GreaterOrEqual => cmp::gt_eq(left, right)?,
+            Comparison::Distinct => cmp::distinct(left, right)?,
+            Comparison::NotDistinct => cmp::not_distinct(left, right)?,
+        }
+    };
+    let array: ArrayRef = Arc::new(array);
+    Ok(if both_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
+}
+
+fn is_nested(ty: &DataType) -> bool {
+    matches!(ty, DataType::List(_) | DataType::Struct(_) | DataType::Interval(_))
+}
+
+/// Lists and structs compare element by element.
+fn compare_nested(op: Comparison, left: &Evaluated, right: &Evaluated) -> Result<BooleanArray> {
+    let (left_array, right_array) = (left.get().0, right.get().0);
+    let count = match (left.is_scalar(), right.is_scalar()) {
+        (true, true) => 1,
+        (true, false) => right_array.len(),
+        _ => left_array.len(),
+    };
+    let order = make_comparator(left_array, right_array, SortOptions::default())?;
+    let position = |operand: &Evaluated, row| if operand.is_scalar() { 0 } else { row };
+    let null_is_a_value = matches!(op, Comparison::Distinct | Comparison::NotDistinct);
+    Ok((0..count)
+        .map(|row| {
+            let (at, other) = (position(left, row), position(right, row));
+            let is_null = left_array.is_null(at) || right_array.is_null(other);
+            (!is_null || null_is_a_value).then(|| op.holds(order(at, other)))
+        })
+        .collect())
+}

@@ -1,0 +1,295 @@
+//! Evaluating a lowered expression over a batch.
+//!
+//! The answer is an array with a value per row, or one value for all rows: a
+//! constant is computed once and the kernels take it as it is.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, Datum};
+use folio_types::{ColumnType, Value};
+
+use super::{Expr, arithmetic, case, cast, compare, pattern, subquery, value};
+use crate::batch::Batch;
+use crate::error::{Error, Result};
+use crate::execute::context::Context;
+
+/// Values of an expression.
+#[derive(Debug, Clone)]
+pub(crate) enum Evaluated {
+    /// One per row.
+    Array(ArrayRef),
+    /// One for all rows: an array of length 1.
+    Scalar(ArrayRef),
+}
+
+impl Datum for Evaluated {
+    fn get(&self) -> (&dyn Array, bool) {
+        match self {
+            Self::Array(array) => (&**array, false),
+            Self::Scalar(array) => (&**array, true),
+        }
+    }
+}
+
+impl Evaluated {
+    pub(crate) fn is_scalar(&self) -> bool {
+        matches!(self, Self::Scalar(_))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.get().0.len()
+    }
+
+    /// One value per row.
+    pub(crate) fn to_array(&self, row_count: usize) -> Result<ArrayRef> {
+        match self {
+            Self::Array(array) => Ok(ArrayRef::clone(array)),
+            Self::Scalar(array) if row_count == 1 => Ok(ArrayRef::clone(array)),
+            Self::Scalar(array) => {
+                let rows = arrow_array::UInt32Array::from_value(0, row_count);
+                Ok(arrow_select::take::take(array, &rows, None)?)
+            }
+        }
+    }
+
+    /// The array inside, whatever its length means.
+    pub(crate) fn inner(&self) -> &ArrayRef {
+        match self {
+            Self::Array(array) | Self::Scalar(array) => array,
+        }
+    }
+
+    /// The same kind of answer with another array.
+    pub(crate) fn with(&self, array: ArrayRef) -> Self {
+        match self {
+            Self::Array(_) => Self::Array(array),
+            Self::Scalar(_) => Self::Scalar(array),
+        }
+    }
+
+    fn boolean(value: Option<bool>) -> Self {
+        Self::Scalar(Arc::new(BooleanArray::from(vec![value])))
+    }
+}
+
+/// Evaluates an expression whose columns are positions in the batch.
+///
+/// # Errors
+/// Overflow, division by zero, values that cannot be cast: with the place in the
+/// statement.
+pub(crate) fn evaluate(expression: &Expr, batch: &Batch, context: &Context) -> Result<Evaluated> {
+    match expression {
+        Expr::Column(column) => {
+            Ok(Evaluated::Array(ArrayRef::clone(&batch.columns[column.id.0 as usize])))
+        }
+        Expr::Outer(slot, _) => match context.outer.get(*slot) {
+            Some(value) => Ok(Evaluated::Scalar(ArrayRef::clone(value))),
+            None => {
+                Err(Error::unsupported("a column of the query around cannot be reached from here")
+                    .help("write the query as a join, and tell us about it"))
+            }
+        },
+        Expr::Literal { value, ty, .. } => Ok(Evaluated::Scalar(value::repeat(value, ty, 1)?)),
+        Expr::Parameter { index, ty, .. } => {
+            Ok(Evaluated::Scalar(value::repeat(context.parameter(*index)?, ty, 1)?))
+        }
+        Expr::Cast { input, to, is_try, span } => {
+            let operand = evaluate(input, batch, context)?;
+            let array = cast::cast_array(operand.inner(), &input.ty(), to, *is_try)
+                .map_err(|error| error.at(*span))?;
+            Ok(operand.with(array))
+        }
+        Expr::Arithmetic { op, left, right, ty, span } => {
+            let operands = (evaluate(left, batch, context)?, evaluate(right, batch, context)?);
+            arithmetic::evaluate(*op, (&operands.0, &left.ty()), (&operands.1, &right.ty()), ty)
+                .map_err(|error| error.at(*span))
+        }
+        Expr::Compare { op, left, right } => compare::compare(
+            *op,
+            &evaluate(left, batch, context)?,
+            &evaluate(right, batch, context)?,
+        ),
+        Expr::And(terms) => connect(terms, true, batch, context),
+        Expr::Or(terms) => connect(terms, false, batch, context),
+        Expr::Not(input) => unary(input, batch, context, |array| {
+            Ok(Arc::new(arrow_arith::boolean::not(array.as_boolean())?))
+        }),
+        Expr::IsNull(input) => unary(input, batch, context, |array| {
+            Ok(Arc::new(arrow_arith::boolean::is_null(array)?))
+        }),
+        Expr::IsTrue(input) => unary(input, batch, context, |array| {
+            let array = array.as_boolean();
+            Ok(match array.nulls() {
+                Some(nulls) => Arc::new(BooleanArray::new(array.values() & nulls.inner(), None)),
+                None => Arc::new(array.clone()),
+            })
+        }),
+        Expr::Case { branches, otherwise, ty } => {
+            case::case(branches, otherwise.as_deref(), ty, batch, context)
+        }
+        Expr::Coalesce(terms, ty) => case::coalesce(terms, ty, batch, context),
+        Expr::InList { input, list } => in_list(input, list, batch, context),
+        Expr::Match { kind, input, pattern, escape } => {
+            let operands = (evaluate(input, batch, context)?, evaluate(pattern, batch, context)?);
+            pattern::matches(*kind, &operands.0, &operands.1, *escape)
+        }
+        Expr::Function { function, arguments, span } => {
+            call(function, arguments, batch, context).map_err(|error| error.at(*span))
+        }
+        Expr::Subquery(subquery) => {
+            subquery::evaluate(subquery, batch, context).map_err(|error| error.at(subquery.span))
+        }
+    }
+}
+
+/// The rows for which a condition is true, evaluated term by term: a term sees
+/// only the rows that passed those before it.
+///
+/// # Errors
+/// As [`evaluate`].
+pub(crate) fn filter(terms: &[Expr], mut batch: Batch, context: &Context) -> Result<Batch> {
+    for term in terms {
+        if batch.row_count == 0 {
+            break;
+        }
+        match evaluate(term, &batch, context)? {
+            Evaluated::Array(mask) => batch = batch.filter(mask.as_boolean())?,
+            Evaluated::Scalar(truth) => {
+                let truth = truth.as_boolean();
+                if truth.is_null(0) || !truth.value(0) {
+                    batch = batch.slice(0, 0);
+                }
+            }
+        }
+    }
+    Ok(batch)
+}
+
+/// The one value of an expression that reads no columns.
+///
+/// # Errors
+/// As [`evaluate`].
+pub(crate) fn constant(expression: &Expr, context: &Context) -> Result<Value> {
+    match expression {
+        Expr::Literal { value, .. } => Ok(value.clone()),
+        Expr::Parameter { index, .. } => context.parameter(*index).cloned(),
+        // The commonest of all: a parameter as the type of a column.
+        Expr::Cast { input, to, is_try: false, span }
+            if matches!(**input, Expr::Parameter { .. }) =>
+        {
+            let value = constant(input, context)?;
+            cast::cast_value(&value, &input.ty(), to).map_err(|error| error.at(*span))
+        }
+        other => {
+            let values = evaluate(other, &Batch::new(Vec::new(), 1), context)?;
+            Ok(value::value_at(values.get().0, 0, &other.ty()))
+        }
+    }
+}
+
+fn unary(
+    input: &Expr,
+    batch: &Batch,
+    context: &Context,
+    apply: impl Fn(&dyn Array) -> Result<ArrayRef>,
+) -> Result<Evaluated> {
+    let operand = evaluate(input, batch, context)?;
+    let array = apply(operand.get().0)?;
+    Ok(operand.with(array))
+}
+
+/// AND (`stop` is false) or OR in Kleene's logic.
+fn connect(terms: &[Expr], is_and: bool, batch: &Batch, context: &Context) -> Result<Evaluated> {
+    let mut known: Option<Evaluated> = None;
+    for term in terms {
+        let next = evaluate(term, batch, context)?;
+        let joined = match known {
+            None => next,
+            Some(before) => {
+                let is_scalar = before.is_scalar() && next.is_scalar();
+                let count = if is_scalar { 1 } else { batch.row_count };
+                let (left, right) = (before.to_array(count)?, next.to_array(count)?);
+                let (left, right) = (left.as_boolean(), right.as_boolean());
+                let array: ArrayRef = Arc::new(if is_and {
+                    arrow_arith::boolean::and_kleene(left, right)?
+                } else {
+                    arrow_arith::boolean::or_kleene(left, right)?
+                });
+                if is_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) }
+            }
+        };
+        if is_decided(&joined, is_and) {
+            return Ok(Evaluated::boolean(Some(!is_and)));
+        }
+        known = Some(joined);
+    }
+    Ok(known.unwrap_or_else(|| Evaluated::boolean(Some(is_and))))
+}
+
+/// Whether no further term can change anything: all are false (or true).
+fn is_decided(known: &Evaluated, is_and: bool) -> bool {
+    let array = known.inner().as_boolean();
+    if array.null_count() > 0 || array.is_empty() {
+        return false;
+    }
+    if is_and { array.true_count() == 0 } else { array.true_count() == array.len() }
+}
+
+/// `x in (a, b, …)` as a chain of comparisons; long lists of constants have been
+/// made a set by then.
+fn in_list(input: &Expr, list: &[Expr], batch: &Batch, context: &Context) -> Result<Evaluated> {
+    let operand = evaluate(input, batch, context)?;
+    let mut known: Option<BooleanArray> = None;
+    for term in list {
+        let other = evaluate(term, batch, context)?;
+        let count = if operand.is_scalar() && other.is_scalar() { 1 } else { batch.row_count };
+        let equal =
+            compare::compare(super::Comparison::Equal, &operand, &other)?.to_array(count)?;
+        let equal = equal.as_boolean();
+        known = Some(match known {
+            None => equal.clone(),
+            Some(before) if before.len() == equal.len() => {
+                arrow_arith::boolean::or_kleene(&before, equal)?
+            }
+            Some(before) => {
+                let before = Evaluated::Scalar(Arc::new(before)).to_array(batch.row_count)?;
+                let equal = Evaluated::Array(Arc::new(equal.clone())).to_array(batch.row_count)?;
+                arrow_arith::boolean::or_kleene(before.as_boolean(), equal.as_boolean())?
+            }
+        });
+    }
+    match known {
+        None => Ok(Evaluated::boolean(Some(false))),
+        Some(known) if known.len() == batch.row_count && !operand.is_scalar() => {
+            Ok(Evaluated::Array(Arc::new(known)))
+        }
+        Some(known) if known.len() == 1 => Ok(Evaluated::Scalar(Arc::new(known))),
+        Some(known) => Ok(Evaluated::Array(Arc::new(known))),
+    }
+}
+
+/// Calls a function with whole arrays; once, where nothing depends on the row.
+fn call(
+    function: &super::Function,
+    arguments: &[Expr],
+    batch: &Batch,
+    context: &Context,
+) -> Result<Evaluated> {
+    let operands: Vec<Evaluated> = arguments
+        .iter()
+        .map(|argument| evaluate(argument, batch, context))
+        .collect::<Result<_>>()?;
+    let once = operands.iter().all(Evaluated::is_scalar) && !function.is_volatile;
+    let count = if once { 1 } else { batch.row_count };
+    let arrays: Vec<ArrayRef> =
+        operands.iter().map(|operand| operand.to_array(count)).collect::<Result<_>>()?;
+    let call = super::function::Call { arrays: &arrays, count, context, function };
+    let array = (function.kernel)(&call)?;
+    Ok(if once { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
+}
+
+/// The types of several expressions.
+pub(crate) fn types(expressions: &[Expr]) -> Vec<ColumnType> {
+    expressions.iter().map(Expr::ty).collect()
+}

@@ -1,0 +1,207 @@
+//! Functions on JSON.
+
+use folio_types::{ColumnType, Value};
+
+use super::Body::{Lenient, Strict, Typed};
+use super::Takes::{Any, Integer, Json, Text};
+use super::{Overload, Returns, function, integer_of, text_of, variadic};
+use crate::error::{Error, Result};
+use crate::expression::json::{Step, at_path, to_json, unquote, write_string};
+
+pub(super) const OVERLOADS: &[Overload] = &[
+    function("json_get", &[Json, Text], Returns::Json, Strict(|a| get(a, member(&a[1]), false))),
+    function(
+        "json_get",
+        &[Json, Integer],
+        Returns::Json,
+        Strict(|a| get(a, element(&a[1]), false)),
+    ),
+    function(
+        "json_get_text",
+        &[Json, Text],
+        Returns::Text,
+        Strict(|a| get(a, member(&a[1]), true)),
+    ),
+    function(
+        "json_get_text",
+        &[Json, Integer],
+        Returns::Text,
+        Strict(|a| get(a, element(&a[1]), true)),
+    ),
+    function(
+        "json_path",
+        &[Json, super::Takes::List],
+        Returns::Json,
+        Strict(|a| get(a, path(&a[1]), false)),
+    ),
+    function(
+        "json_path_text",
+        &[Json, super::Takes::List],
+        Returns::Text,
+        Strict(|a| get(a, path(&a[1]), true)),
+    ),
+    function(
+        "json_extract",
+        &[Json, Text],
+        Returns::Json,
+        Strict(|a| get(a, dollar_path(&a[1])?, false)),
+    ),
+    variadic(
+        "json_extract_path",
+        &[Json, Text],
+        Returns::Json,
+        Strict(|a| get(a, steps(&a[1..]), false)),
+    ),
+    variadic(
+        "json_extract_path_text",
+        &[Json, Text],
+        Returns::Text,
+        Strict(|a| get(a, steps(&a[1..]), true)),
+    ),
+    function("json_array_length", &[Json], Returns::Integer, Strict(array_length)),
+    function("json_typeof", &[Json], Returns::Text, Strict(type_of)),
+    function(
+        "json_valid",
+        &[Text],
+        Returns::Boolean,
+        Strict(|a| {
+            Ok(Value::Boolean(
+                serde_json::from_str::<&serde_json::value::RawValue>(text_of(&a[0])).is_ok(),
+            ))
+        }),
+    ),
+    function("json_keys", &[Json], Returns::TextList, Strict(keys)),
+    function(
+        "json_contains_key",
+        &[Json, Text],
+        Returns::Boolean,
+        Strict(|a| Ok(Value::Boolean(at_path(text_of(&a[0]), &member(&a[1])).is_some()))),
+    ),
+    function(
+        "to_json",
+        &[Any],
+        Returns::Json,
+        Lenient(|a, types| Ok(Value::Text(to_json(&a[0], &types[0])))),
+    ),
+    variadic("json_build_object", &[Any], Returns::Json, Lenient(build_object)),
+    variadic("json_object", &[Any], Returns::Json, Lenient(build_object)),
+    variadic("json_build_array", &[Any], Returns::Json, Lenient(build_array)),
+    variadic("json_array", &[Any], Returns::Json, Lenient(build_array)),
+    function("json_array", &[], Returns::Json, Lenient(build_array)),
+    function("json_object", &[], Returns::Json, Lenient(build_object)),
+    function(
+        "row_to_json",
+        &[Any],
+        Returns::Json,
+        Typed(|a, types| Ok(Value::Text(to_json(&a[0], &types[0])))),
+    ),
+];
+
+fn member(name: &Value) -> Vec<Step> {
+    vec![Step::Member(text_of(name).to_owned())]
+}
+
+fn element(index: &Value) -> Vec<Step> {
+    vec![Step::Element(integer_of(index))]
+}
+
+fn step(value: &Value) -> Step {
+    let text = match value {
+        Value::Integer(index) => return Step::Element(*index),
+        value => text_of(value),
+    };
+    text.parse().map_or_else(|_| Step::Member(text.to_owned()), Step::Element)
+}
+
+fn steps(values: &[Value]) -> Vec<Step> {
+    values.iter().map(step).collect()
+}
+
+fn path(list: &Value) -> Vec<Step> {
+    match list {
+        Value::List(values) => steps(values),
+        _ => Vec::new(),
+    }
+}
+
+/// `$.a.b[0]`
+fn dollar_path(text: &Value) -> Result<Vec<Step>> {
+    let text = text_of(text);
+    let bad =
+        || Error::invalid(format!("{text:?} is not a path")).help("write it as '$.member[0]'");
+    let mut rest = text.strip_prefix('$').ok_or_else(bad)?;
+    let mut steps = Vec::new();
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix('[') {
+            let end = after.find(']').ok_or_else(bad)?;
+            let inside = after[..end].trim_matches(['"', '\'']);
+            steps.push(step(&Value::Text(inside.to_owned())));
+            rest = &after[end + 1..];
+        } else {
+            let after = rest.strip_prefix('.').ok_or_else(bad)?;
+            let end = after.find(['.', '[']).unwrap_or(after.len());
+            steps.push(Step::Member(after[..end].to_owned()));
+            rest = &after[end..];
+        }
+    }
+    Ok(steps)
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "it is made for the call")]
+fn get(arguments: &[Value], steps: Vec<Step>, as_text: bool) -> Result<Value> {
+    // An element by number and a member by that name are told apart by what is there.
+    let found = at_path(text_of(&arguments[0]), &steps);
+    let found = if as_text { found.as_deref().and_then(unquote) } else { found };
+    Ok(found.map_or(Value::Null, Value::Text))
+}
+
+fn array_length(arguments: &[Value]) -> Result<Value> {
+    let items: Vec<&serde_json::value::RawValue> = serde_json::from_str(text_of(&arguments[0]))
+        .map_err(|_| Error::invalid("the JSON value is not an array"))?;
+    Ok(Value::Integer(i64::try_from(items.len()).unwrap_or(i64::MAX)))
+}
+
+fn type_of(arguments: &[Value]) -> Result<Value> {
+    let kind = match text_of(&arguments[0]).trim_start().as_bytes().first() {
+        Some(b'{') => "object",
+        Some(b'[') => "array",
+        Some(b'"') => "string",
+        Some(b't' | b'f') => "boolean",
+        Some(b'n') => "null",
+        _ => "number",
+    };
+    Ok(Value::Text(kind.to_owned()))
+}
+
+fn keys(arguments: &[Value]) -> Result<Value> {
+    let members: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(text_of(&arguments[0]))
+            .map_err(|_| Error::invalid("the JSON value is not an object"))?;
+    Ok(Value::List(members.into_iter().map(|(name, _)| Value::Text(name)).collect()))
+}
+
+fn build_object(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    if arguments.len() % 2 == 1 {
+        return Err(Error::invalid("json_object takes names and values in pairs"));
+    }
+    let mut out = String::from("{");
+    for (index, (pair, types)) in arguments.chunks(2).zip(types.chunks(2)).enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        if matches!(pair[0], Value::Null) {
+            return Err(Error::invalid("a name in json_object is null"));
+        }
+        write_string(&crate::expression::cast::format(&pair[0], &types[0]), &mut out);
+        out.push(':');
+        out.push_str(&to_json(&pair[1], &types[1]));
+    }
+    out.push('}');
+    Ok(Value::Text(out))
+}
+
+fn build_array(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    let items: Vec<String> =
+        arguments.iter().zip(types).map(|(value, ty)| to_json(value, ty)).collect();
+    Ok(Value::Text(format!("[{}]", items.join(","))))
+}

@@ -1,0 +1,148 @@
+//! Functions on arrays. Positions count from 1.
+
+use folio_types::{ColumnType, Value};
+
+use super::Body::{Lenient, Strict, Typed};
+use super::Takes::{Any, Element, Integer, List, Same, Text};
+use super::{Overload, Returns, function, integer_of, text_of, variadic};
+use crate::error::Result;
+use crate::expression::cast;
+
+pub(super) const OVERLOADS: &[Overload] = &[
+    variadic("array", &[Same], Returns::ListOf(0), Lenient(|a, _| Ok(Value::List(a.to_vec())))),
+    function("array_length", &[List], Returns::Integer, Strict(length)),
+    function("array_length", &[List, Integer], Returns::Integer, Strict(length)),
+    function("cardinality", &[List], Returns::Integer, Strict(length)),
+    function("len", &[List], Returns::Integer, Strict(length)),
+    function("array_get", &[List, Integer], Returns::ElementOf(0), Strict(get)),
+    function("array_slice", &[List, Integer, Integer], Returns::As(0), Strict(slice)),
+    function(
+        "array_append",
+        &[List, Element],
+        Returns::As(0),
+        Lenient(|a, _| joined(&a[0], Some(&a[1]), true)),
+    ),
+    function(
+        "array_prepend",
+        &[Element, List],
+        Returns::As(1),
+        Lenient(|a, _| joined(&a[1], Some(&a[0]), false)),
+    ),
+    function("array_cat", &[Same, Same], Returns::As(0), Lenient(cat)),
+    function(
+        "array_contains",
+        &[List, Element],
+        Returns::Boolean,
+        Strict(|a| Ok(Value::Boolean(items(&a[0]).contains(&a[1])))),
+    ),
+    function(
+        "array_has",
+        &[List, Element],
+        Returns::Boolean,
+        Strict(|a| Ok(Value::Boolean(items(&a[0]).contains(&a[1])))),
+    ),
+    function("array_position", &[List, Element], Returns::Integer, Strict(position)),
+    function(
+        "array_remove",
+        &[List, Element],
+        Returns::As(0),
+        Lenient(|a, _| {
+            Ok(Value::List(items(&a[0]).iter().filter(|item| **item != a[1]).cloned().collect()))
+        }),
+    ),
+    function(
+        "array_reverse",
+        &[List],
+        Returns::As(0),
+        Strict(|a| Ok(Value::List(items(&a[0]).iter().rev().cloned().collect()))),
+    ),
+    function("array_to_string", &[List, Text], Returns::Text, Typed(to_string)),
+    function(
+        "array_overlap",
+        &[Same, Same],
+        Returns::Boolean,
+        Strict(|a| Ok(Value::Boolean(items(&a[0]).iter().any(|item| items(&a[1]).contains(item))))),
+    ),
+    function(
+        "array_contains_all",
+        &[Same, Same],
+        Returns::Boolean,
+        Strict(|a| Ok(Value::Boolean(items(&a[1]).iter().all(|item| items(&a[0]).contains(item))))),
+    ),
+    function("array_distinct", &[List], Returns::As(0), Strict(distinct)),
+    function(
+        "typeof",
+        &[Any],
+        Returns::Text,
+        Lenient(|_, types| Ok(Value::Text(crate::expression::type_name(&types[0])))),
+    ),
+    function(
+        "pg_typeof",
+        &[Any],
+        Returns::Text,
+        Lenient(|_, types| Ok(Value::Text(crate::expression::type_name(&types[0])))),
+    ),
+];
+
+fn items(value: &Value) -> &[Value] {
+    match value {
+        Value::List(items) => items,
+        _ => &[],
+    }
+}
+
+fn length(arguments: &[Value]) -> Result<Value> {
+    Ok(Value::Integer(i64::try_from(items(&arguments[0]).len()).unwrap_or(i64::MAX)))
+}
+
+fn get(arguments: &[Value]) -> Result<Value> {
+    let index = usize::try_from(integer_of(&arguments[1]) - 1).ok();
+    Ok(index.and_then(|index| items(&arguments[0]).get(index)).cloned().unwrap_or_default())
+}
+
+fn slice(arguments: &[Value]) -> Result<Value> {
+    let items = items(&arguments[0]);
+    let from = usize::try_from(integer_of(&arguments[1]) - 1).unwrap_or(0);
+    let to = usize::try_from(integer_of(&arguments[2])).unwrap_or(0).min(items.len());
+    Ok(Value::List(items.get(from..to).unwrap_or_default().to_vec()))
+}
+
+fn joined(list: &Value, item: Option<&Value>, at_end: bool) -> Result<Value> {
+    let mut all = items(list).to_vec();
+    if let Some(item) = item {
+        all.insert(if at_end { all.len() } else { 0 }, item.clone());
+    }
+    Ok(Value::List(all))
+}
+
+fn cat(arguments: &[Value], _: &[ColumnType]) -> Result<Value> {
+    match (&arguments[0], &arguments[1]) {
+        (Value::Null, other) | (other, Value::Null) => Ok(other.clone()),
+        (left, right) => Ok(Value::List([items(left), items(right)].concat())),
+    }
+}
+
+fn position(arguments: &[Value]) -> Result<Value> {
+    let found = items(&arguments[0]).iter().position(|item| *item == arguments[1]);
+    Ok(found.map_or(Value::Null, |at| Value::Integer(i64::try_from(at + 1).unwrap_or(i64::MAX))))
+}
+
+fn to_string(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    let ColumnType::List(element) = &types[0] else { return Ok(Value::Null) };
+    let shown: Vec<String> = items(&arguments[0])
+        .iter()
+        .filter(|item| !matches!(item, Value::Null))
+        .map(|item| cast::format(item, element))
+        .collect();
+    Ok(Value::Text(shown.join(text_of(&arguments[1]))))
+}
+
+fn distinct(arguments: &[Value]) -> Result<Value> {
+    let mut seen: Vec<Value> = Vec::new();
+    for item in items(&arguments[0]) {
+        if !seen.contains(item) {
+            seen.push(item.clone());
+        }
+    }
+    Ok(Value::List(seen))
+}

@@ -1,0 +1,412 @@
+//! The library of scalar functions, and how a call finds its function.
+//!
+//! A function is a line in a table: name, what its parameters take, what it
+//! returns, and what it does with one row's values. Unless it says otherwise it is
+//! strict: null in, null out. A call takes the first overload whose parameters
+//! its arguments fit without a cast, or else the first they fit with one.
+
+mod conditional;
+mod json;
+mod list;
+mod number;
+mod text;
+mod time;
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef};
+use folio_types::{ColumnType, Value};
+
+use super::coerce::{self, is_integer, is_numeric, unify};
+use super::{Expr, type_name, value};
+use crate::error::{Error, Result};
+use crate::execute::context::Context;
+use crate::span::Span;
+
+/// One call for a batch.
+pub(crate) struct Call<'c> {
+    /// The arguments, as long as the batch.
+    pub(crate) arrays: &'c [ArrayRef],
+    /// Rows.
+    pub(crate) count: usize,
+    pub(crate) context: &'c Context,
+    pub(crate) function: &'c Function,
+}
+
+/// What a function does with whole arrays.
+pub(crate) type Kernel = fn(&Call<'_>) -> Result<ArrayRef>;
+
+/// A function with its types settled.
+#[derive(Debug, Clone)]
+pub(crate) struct Function {
+    pub(crate) name: &'static str,
+    pub(crate) parameters: Vec<ColumnType>,
+    pub(crate) returns: ColumnType,
+    pub(crate) kernel: Kernel,
+    body: Body,
+    /// Which field, of those of a struct.
+    field_index: usize,
+    /// Another value at every call.
+    pub(crate) is_volatile: bool,
+    /// Another value in every statement.
+    pub(crate) is_stable: bool,
+}
+
+impl Function {
+    /// The n-th field of a struct.
+    pub(crate) fn field(ty: ColumnType, index: usize, returns: ColumnType) -> Self {
+        let kernel: Kernel = |call| {
+            let row = arrow_array::cast::AsArray::as_struct(&call.arrays[0]);
+            let column = row.column(call.function.field_index);
+            // A field of no struct is no value, whatever its slot holds.
+            match row.nulls() {
+                None => Ok(ArrayRef::clone(column)),
+                Some(nulls) => {
+                    let missing = arrow_array::BooleanArray::new(!nulls.inner(), None);
+                    Ok(arrow_select::nullif::nullif(column, &missing)?)
+                }
+            }
+        };
+        Self {
+            name: "field",
+            parameters: vec![ty],
+            returns,
+            kernel,
+            body: Body::Whole(kernel),
+            field_index: index,
+            is_volatile: false,
+            is_stable: false,
+        }
+    }
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.parameters == other.parameters
+            && self.field_index == other.field_index
+    }
+}
+
+/// What a parameter takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Takes {
+    Text,
+    Integer,
+    Float,
+    /// Any number as it is.
+    Number,
+    Date,
+    Time,
+    Timestamp,
+    Interval,
+    Bytes,
+    Json,
+    List,
+    /// Anything as it is.
+    Any,
+    /// Anything, the same for all such parameters.
+    Same,
+    /// The element of the list among the parameters.
+    Element,
+}
+
+/// What a function returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Returns {
+    Text,
+    Integer,
+    Float,
+    Boolean,
+    Date,
+    Time,
+    Timestamp,
+    Interval,
+    Bytes,
+    Json,
+    Uuid,
+    TextList,
+    /// The type of a parameter.
+    As(usize),
+    /// A list of what a parameter is.
+    ListOf(usize),
+    /// An element of the list that a parameter is.
+    ElementOf(usize),
+    /// The instant with its zone.
+    Instant,
+    /// Float for floats, numeric for everything else.
+    Rounded,
+}
+
+/// What a function does with one row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Body {
+    /// Never sees a null.
+    Strict(fn(&[Value]) -> Result<Value>),
+    /// The same, told the types of its arguments.
+    Typed(fn(&[Value], &[ColumnType]) -> Result<Value>),
+    /// Sees nulls.
+    Lenient(fn(&[Value], &[ColumnType]) -> Result<Value>),
+    /// Works on whole arrays.
+    Whole(Kernel),
+}
+
+/// A line of the table.
+pub(crate) struct Overload {
+    pub(crate) name: &'static str,
+    pub(crate) takes: &'static [Takes],
+    /// Whether the last parameter may be given any number of times.
+    pub(crate) variadic: bool,
+    pub(crate) returns: Returns,
+    pub(crate) body: Body,
+}
+
+/// A function with a fixed number of parameters.
+pub(crate) const fn function(
+    name: &'static str,
+    takes: &'static [Takes],
+    returns: Returns,
+    body: Body,
+) -> Overload {
+    Overload { name, takes, variadic: false, returns, body }
+}
+
+/// A function whose last parameter repeats.
+pub(crate) const fn variadic(
+    name: &'static str,
+    takes: &'static [Takes],
+    returns: Returns,
+    body: Body,
+) -> Overload {
+    Overload { name, takes, variadic: true, returns, body }
+}
+
+fn overloads() -> impl Iterator<Item = &'static Overload> {
+    [
+        text::OVERLOADS,
+        number::OVERLOADS,
+        time::OVERLOADS,
+        json::OVERLOADS,
+        list::OVERLOADS,
+        conditional::OVERLOADS,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The names of all functions.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    overloads().map(|overload| overload.name)
+}
+
+/// The call of a function by name, its arguments cast to what it takes.
+///
+/// # Errors
+/// `not_found` for a name that is none; `type_mismatch` when no overload fits.
+pub(crate) fn resolve(name: &str, arguments: Vec<Expr>, span: Span) -> Result<Expr> {
+    let candidates: Vec<&Overload> =
+        overloads().filter(|overload| overload.name.eq_ignore_ascii_case(name)).collect();
+    if candidates.is_empty() {
+        return Err(Error::not_found(format!("function {name:?} does not exist"))
+            .near(name, names())
+            .at(span));
+    }
+    let exact = candidates.iter().find_map(|overload| fit(overload, &arguments, true));
+    let fitted = exact.map(|parameters| (parameters, true)).or_else(|| {
+        candidates
+            .iter()
+            .find_map(|overload| fit(overload, &arguments, false))
+            .map(|found| (found, false))
+    });
+    let Some((parameters, is_exact)) = fitted else {
+        return Err(no_fit(name, &candidates, &arguments, span));
+    };
+    let overload = candidates
+        .iter()
+        .find(|overload| fit(overload, &arguments, is_exact).as_ref() == Some(&parameters))
+        .expect("it has just been found");
+    let place = format!("function {}", overload.name);
+    let arguments = arguments
+        .into_iter()
+        .zip(&parameters)
+        .map(|(argument, ty)| coerce::coerce(argument, ty, &place).map_err(|error| error.at(span)))
+        .collect::<Result<Vec<_>>>()?;
+    let returns = returned(overload.returns, &parameters);
+    let function = settled(overload, parameters, returns);
+    Ok(Expr::Function { function: Arc::new(function), arguments, span })
+}
+
+fn settled(
+    overload: &'static Overload,
+    parameters: Vec<ColumnType>,
+    returns: ColumnType,
+) -> Function {
+    let is_volatile = matches!(overload.name, "random" | "gen_random_uuid" | "uuid_v7");
+    let is_stable = matches!(
+        overload.name,
+        "now" | "current_timestamp" | "current_date" | "current_time" | "localtimestamp" | "age"
+    );
+    let kernel = match overload.body {
+        Body::Whole(kernel) => kernel,
+        _ => by_value,
+    };
+    Function {
+        name: overload.name,
+        parameters,
+        returns,
+        kernel,
+        body: overload.body,
+        field_index: 0,
+        is_volatile,
+        is_stable,
+    }
+}
+
+/// The types an overload would give its parameters; `None` if the arguments do not fit.
+fn fit(overload: &Overload, arguments: &[Expr], exactly: bool) -> Option<Vec<ColumnType>> {
+    let count = overload.takes.len();
+    let fits_count =
+        arguments.len() == count || (overload.variadic && arguments.len() + 1 >= count);
+    if !fits_count {
+        return None;
+    }
+    let takes = |index: usize| overload.takes[index.min(count.saturating_sub(1))];
+    let typed = |wanted: Takes| {
+        let all = arguments.iter().enumerate().filter(move |(index, _)| takes(*index) == wanted);
+        all.map(|(_, argument)| argument).filter(|argument| !argument.is_untyped()).map(Expr::ty)
+    };
+    let mut same = typed(Takes::Same);
+    let same = same.next().map(|first| same.try_fold(first, |left, right| unify(&left, &right)));
+    let element = typed(Takes::List).find_map(|list| match list {
+        ColumnType::List(element) => Some(*element),
+        _ => None,
+    });
+    let mut parameters = Vec::with_capacity(arguments.len());
+    for (index, argument) in arguments.iter().enumerate() {
+        let ty = argument.ty();
+        parameters.push(match takes(index) {
+            Takes::Any => ty,
+            Takes::Same => same.clone().unwrap_or(Some(ColumnType::Text))?,
+            Takes::Element => element.clone()?,
+            Takes::Number if is_numeric(&ty) => ty,
+            Takes::Number if argument.is_untyped() && !exactly => ColumnType::Float64,
+            Takes::List if matches!(ty, ColumnType::List(_)) => ty,
+            Takes::Number | Takes::List => return None,
+            fixed => fit_fixed(fixed, argument, &ty, exactly)?,
+        });
+    }
+    Some(parameters)
+}
+
+fn fit_fixed(takes: Takes, argument: &Expr, ty: &ColumnType, exactly: bool) -> Option<ColumnType> {
+    let wanted = match takes {
+        Takes::Text => ColumnType::Text,
+        Takes::Integer => ColumnType::Int64,
+        Takes::Float => ColumnType::Float64,
+        Takes::Date => ColumnType::Date,
+        Takes::Time => ColumnType::Time,
+        Takes::Timestamp => match ty {
+            ColumnType::Timestamp { .. } => ty.clone(),
+            _ => ColumnType::Timestamp { utc: false },
+        },
+        Takes::Interval => ColumnType::Interval,
+        Takes::Bytes => ColumnType::Binary,
+        _ => ColumnType::Json,
+    };
+    let is_exact = *ty == wanted
+        || (takes == Takes::Integer && is_integer(ty))
+        || (takes == Takes::Text && argument.is_untyped());
+    let is_near = argument.is_untyped() || unify(ty, &wanted).is_some_and(|wider| wider == wanted);
+    (is_exact || (!exactly && is_near)).then_some(wanted)
+}
+
+fn returned(returns: Returns, parameters: &[ColumnType]) -> ColumnType {
+    match returns {
+        Returns::Text => ColumnType::Text,
+        Returns::Integer => ColumnType::Int64,
+        Returns::Float => ColumnType::Float64,
+        Returns::Boolean => ColumnType::Boolean,
+        Returns::Date => ColumnType::Date,
+        Returns::Time => ColumnType::Time,
+        Returns::Timestamp => ColumnType::Timestamp { utc: false },
+        Returns::Instant => ColumnType::Timestamp { utc: true },
+        Returns::Interval => ColumnType::Interval,
+        Returns::Bytes => ColumnType::Binary,
+        Returns::Json => ColumnType::Json,
+        Returns::Uuid => ColumnType::Uuid,
+        Returns::TextList => ColumnType::List(Box::new(ColumnType::Text)),
+        Returns::As(index) => parameters.get(index).cloned().unwrap_or(ColumnType::Text),
+        Returns::ListOf(index) => {
+            ColumnType::List(Box::new(parameters.get(index).cloned().unwrap_or(ColumnType::Text)))
+        }
+        Returns::ElementOf(index) => match &parameters[index] {
+            ColumnType::List(element) => (**element).clone(),
+            other => other.clone(),
+        },
+        Returns::Rounded => match &parameters[0] {
+            ty @ (ColumnType::Float32 | ColumnType::Float64) => ty.clone(),
+            ty => coerce::decimal(coerce::scale_of(ty)),
+        },
+    }
+}
+
+fn no_fit(name: &str, candidates: &[&Overload], arguments: &[Expr], span: Span) -> Error {
+    let given: Vec<String> = arguments.iter().map(|argument| type_name(&argument.ty())).collect();
+    let forms: Vec<String> = candidates
+        .iter()
+        .map(|overload| {
+            let takes: Vec<String> =
+                overload.takes.iter().map(|takes| format!("{takes:?}").to_lowercase()).collect();
+            let more = if overload.variadic { ", …" } else { "" };
+            format!("{}({}{more})", overload.name, takes.join(", "))
+        })
+        .collect();
+    Error::mismatch(format!("function {name} does not take ({})", given.join(", ")))
+        .at(span)
+        .help(format!("there is {}", forms.join(", ")))
+}
+
+/// Runs a function that knows single values over a batch.
+fn by_value(call: &Call<'_>) -> Result<ArrayRef> {
+    let types = &call.function.parameters;
+    let mut results = Vec::with_capacity(call.count);
+    let mut row_values = Vec::with_capacity(types.len());
+    for row in 0..call.count {
+        row_values.clear();
+        row_values.extend(
+            call.arrays.iter().zip(types).map(|(array, ty)| value::value_at(array, row, ty)),
+        );
+        let has_null = row_values.iter().any(|value| matches!(value, Value::Null));
+        results.push(match call.function.body {
+            Body::Strict(_) | Body::Typed(_) if has_null => Value::Null,
+            Body::Strict(body) => body(&row_values)?,
+            Body::Typed(body) | Body::Lenient(body) => body(&row_values, types)?,
+            Body::Whole(kernel) => return kernel(call),
+        });
+    }
+    value::to_array(results.iter(), &call.function.returns)
+}
+
+/// The text of an argument that is text by its parameter.
+pub(crate) fn text_of(value: &Value) -> &str {
+    match value {
+        Value::Text(text) => text,
+        _ => "",
+    }
+}
+
+/// The integer of an argument that is one by its parameter.
+pub(crate) fn integer_of(value: &Value) -> i64 {
+    match value {
+        Value::Integer(value) => *value,
+        _ => 0,
+    }
+}
+
+/// The float of an argument that is one by its parameter.
+pub(crate) fn float_of(value: &Value) -> f64 {
+    match value {
+        Value::Float(value) => *value,
+        _ => 0.0,
+    }
+}

@@ -1,0 +1,46 @@
+//! The query engine: SQL to plans, plans to rows.
+//!
+//! It reads and writes through the traits of [`source`] only; it knows no file, no
+//! page and no offset. One statement, step by step:
+//!
+//! 1. [`Script::parse`]: text to syntax (`sql::parse`), errors with their place.
+//! 2. [`Script::compile`]: names and types settled (`sql::bind`), a logical plan
+//!    over columns with unique numbers (`plan::logical`);
+//! 3. rewritten by rules, a file each (`optimize`);
+//! 4. lowered to operators over positions (`plan::lower`, `plan::physical`): a
+//!    [`Statement`], to be kept and run again with other parameters.
+//! 5. [`Statement::query`]: operators, a file each (`execute`), hand batches of
+//!    Arrow arrays to each other (`batch`), expressions are evaluated by Arrow's
+//!    kernels (`expression`); [`Rows`] are pulled from the topmost.
+//! 6. [`Statement::execute`]: statements that change gather their rows the same
+//!    way, check them and write them through [`source::Changes`] (`change`).
+//!
+//! A query by key that needs no expression takes the short path: no operator, no
+//! array, one row of values.
+
+mod batch;
+mod change;
+mod constraint;
+mod engine;
+mod error;
+mod execute;
+mod expression;
+mod optimize;
+mod plan;
+mod rows;
+pub mod source;
+mod span;
+mod sql;
+
+pub use batch::{BATCH_SIZE, Batch};
+pub use constraint::{Check, Constraints, OnDelete, Reference};
+pub use engine::{EASY_DEPTH, Kind, Outcome, Script, Statement};
+pub use error::{Error, Result};
+pub use execute::context::{Context, Interrupt};
+pub use expression::cast::format as format_value;
+pub use expression::json::{write_json, write_string as write_json_string};
+pub use expression::type_name;
+pub use expression::value::value_at;
+pub use optimize::Level;
+pub use rows::Rows;
+pub use span::Span;

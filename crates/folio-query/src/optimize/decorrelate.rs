@@ -1,0 +1,109 @@
+//! Turns subqueries into joins: EXISTS and IN among the conditions of a filter into
+//! semi and anti joins, scalars over a grouped equality into outer joins.
+//!
+//! What reads the query around it in any other way stays a subquery and is run for
+//! every combination of outer values.
+
+use crate::expression::{Comparison, Expr, Subquery, SubqueryBody, SubqueryKind};
+use crate::plan::logical::{JoinKind, Plan};
+
+pub(super) fn apply(plan: &mut Plan) {
+    plan.transform(&mut |part| {
+        let Plan::Filter { input, terms } = part else { return };
+        let mut whole = input.take();
+        let mut rest = Vec::new();
+        for term in std::mem::take(terms).into_iter().flat_map(Expr::into_conjuncts) {
+            match semi_join(&whole, term) {
+                Ok((kind, right, on)) => {
+                    let (left, right) = (Box::new(whole), Box::new(right));
+                    whole = Plan::Join { kind, left, right, terms: on, lateral: false };
+                }
+                Err(term) => rest.push(term),
+            }
+        }
+        *part = whole.filtered(rest);
+    });
+}
+
+/// The join a condition stands for; the condition again where it stands for none.
+#[allow(clippy::result_large_err, reason = "the condition goes back where it came from")]
+fn semi_join(left: &Plan, term: Expr) -> Result<(JoinKind, Plan, Vec<Expr>), Expr> {
+    let (negated, inner) = match &term {
+        Expr::Not(inner) => (true, &**inner),
+        inner => (false, inner),
+    };
+    let Expr::Subquery(subquery) = inner else { return Err(term) };
+    match joined(left, subquery, negated) {
+        Some(found) => Ok(found),
+        None => Err(term),
+    }
+}
+
+fn joined(left: &Plan, subquery: &Subquery, negated: bool) -> Option<(JoinKind, Plan, Vec<Expr>)> {
+    let SubqueryBody::Logical(body) = &subquery.body else { return None };
+    let mut body = (**body).clone();
+    let mut on = Vec::new();
+    let own = left.column_ids();
+    let free = body.free_columns();
+    if !free.is_empty() {
+        if !free.iter().all(|column| own.contains(&column.id)) {
+            return None;
+        }
+        on = pull_up(&mut body)?;
+    }
+    let kind = match (subquery.kind, negated) {
+        (SubqueryKind::Exists, false) => JoinKind::Semi,
+        (SubqueryKind::Exists, true) => JoinKind::Anti,
+        (SubqueryKind::Any(Comparison::Equal), false) => JoinKind::Semi,
+        (SubqueryKind::Any(Comparison::Equal), true) if on.is_empty() => JoinKind::NullAnti,
+        _ => return None,
+    };
+    if let Some(operand) = &subquery.operand {
+        if operand.has_subquery() || operand.columns().is_empty() || !operand.reads_only(&own) {
+            return None;
+        }
+        let value = Expr::Column(subquery.output.clone());
+        on.push(Expr::compare(Comparison::Equal, operand.clone(), value));
+    }
+    Some((kind, body, on))
+}
+
+/// Takes the conditions that read outside out of a plan of projections and filters,
+/// whose columns they need are then answered too. `None` where something else reads
+/// outside, or where rows are counted, cut or ordered in between.
+fn pull_up(body: &mut Plan) -> Option<Vec<Expr>> {
+    match body {
+        Plan::Project { input, outputs } => {
+            let pulled = pull_up(input)?;
+            if outputs.iter().any(|(_, output)| output.has_subquery()) {
+                return None;
+            }
+            let inside = input.columns();
+            for term in &pulled {
+                for id in term.columns() {
+                    if let Some(column) = inside.iter().find(|column| column.id == id)
+                        && !outputs.iter().any(|(own, _)| own.id == id)
+                    {
+                        outputs.push((column.clone(), Expr::Column(column.clone())));
+                    }
+                }
+            }
+            if body.free_columns().is_empty() { Some(pulled) } else { None }
+        }
+        Plan::Filter { input, terms } => {
+            let mut pulled =
+                if input.free_columns().is_empty() { Vec::new() } else { pull_up(input)? };
+            let inside = input.column_ids();
+            let terms = std::mem::take(terms).into_iter().flat_map(Expr::into_conjuncts);
+            let (kept, outer): (Vec<Expr>, Vec<Expr>) =
+                terms.partition(|term| term.reads_only(&inside));
+            if outer.iter().any(Expr::has_subquery) {
+                return None;
+            }
+            pulled.extend(outer);
+            *body = input.take().filtered(kept);
+            Some(pulled)
+        }
+        other => other.free_columns().is_empty().then(Vec::new),
+    }
+}

@@ -1,0 +1,75 @@
+//! Rewriting a plan into a cheaper one with the same answer: a rule per file.
+//!
+//! | rule | what it does |
+//! |---|---|
+//! | [`fold_constants`] | computes what does not change from row to row |
+//! | [`decorrelate`] | turns EXISTS, IN and grouped scalars into joins |
+//! | [`push_filters`] | moves conditions to where rows come from |
+//! | [`order_joins`] | joins in the order that keeps results small |
+//! | [`choose_path`] | finds keys and indexes that a scan can follow |
+//! | [`probe_keys`] | joins a small input with a large relation by looking its keys up |
+//! | [`prune_columns`] | reads no column that nobody looks at |
+//! | [`push_limits`] | tells a scan how many rows are wanted, and drops sorts its order makes needless |
+
+mod choose_path;
+mod decorrelate;
+mod estimate;
+mod fold_constants;
+mod order_joins;
+pub(crate) mod probe_keys;
+mod prune_columns;
+mod push_filters;
+mod push_limits;
+
+use crate::expression::{Expr, SubqueryBody};
+use crate::plan::logical::Plan;
+use crate::source::Source;
+
+/// Whether a plan is rewritten beyond what running it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Level {
+    /// All rules.
+    #[default]
+    Full,
+    /// None: for tests that compare answers with and without.
+    None,
+}
+
+/// Applies the rules, to subqueries too.
+pub(crate) fn optimize(plan: &mut Plan, source: &dyn Source, level: Level) {
+    if level == Level::None {
+        return;
+    }
+    rewrite(plan, source);
+    prune_columns::apply(plan);
+    push_limits::apply(plan);
+}
+
+fn rewrite(plan: &mut Plan, source: &dyn Source) {
+    fold_constants::apply(plan);
+    decorrelate::apply(plan);
+    push_filters::apply(plan);
+    within_subqueries(plan, &mut |inner| rewrite(inner, source));
+    order_joins::apply(plan, source);
+    choose_path::apply(plan);
+    probe_keys::apply(plan, source);
+    within_subqueries(plan, &mut |inner| {
+        prune_columns::apply(inner);
+        push_limits::apply(inner);
+    });
+}
+
+/// Calls `change` with the plan of every subquery, and keeps the list of what it
+/// reads from outside true.
+fn within_subqueries(plan: &mut Plan, change: &mut dyn FnMut(&mut Plan)) {
+    plan.for_each_expression_mut(&mut |expression| {
+        expression.transform(&mut |part| {
+            if let Expr::Subquery(subquery) = part
+                && let SubqueryBody::Logical(inner) = &mut subquery.body
+            {
+                change(inner);
+                subquery.outer = inner.free_columns().into_iter().map(Expr::Column).collect();
+            }
+        });
+    });
+}

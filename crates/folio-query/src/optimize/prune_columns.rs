@@ -1,0 +1,94 @@
+//! Reads and computes no column that nobody looks at.
+
+use std::collections::HashSet;
+
+use crate::expression::{ColumnId, Expr};
+use crate::plan::logical::Plan;
+
+pub(super) fn apply(plan: &mut Plan) {
+    let wanted = plan.column_ids().into_iter().collect();
+    prune(plan, &wanted, true);
+}
+
+type Wanted = HashSet<ColumnId>;
+
+/// Keeps of a plan what is wanted. Where `whole`, its columns count by position.
+fn prune(plan: &mut Plan, wanted: &Wanted, whole: bool) {
+    match plan {
+        Plan::Scan(scan) => {
+            let read: Vec<ColumnId> = scan.filters.iter().flat_map(Expr::columns).collect();
+            let is_kept = |id: &ColumnId| whole || wanted.contains(id) || read.contains(id);
+            scan.columns.retain(|(_, column)| is_kept(&column.id));
+        }
+        Plan::Project { input, outputs } => {
+            if !whole {
+                outputs.retain(|(column, _)| wanted.contains(&column.id));
+            }
+            let below = read_by(outputs.iter().map(|(_, output)| output));
+            prune(input, &below, false);
+        }
+        Plan::Filter { input, terms } => {
+            let below = with(wanted, terms.iter());
+            prune(input, &below, whole);
+        }
+        Plan::Sort { input, keys } => {
+            let below = with(wanted, keys.iter().map(|key| &key.expression));
+            prune(input, &below, whole);
+        }
+        Plan::Limit { input, .. } => prune(input, wanted, whole),
+        Plan::Distinct { input, on } => match on {
+            None => prune(input, &input.column_ids().into_iter().collect(), true),
+            Some(on) => {
+                let below = with(wanted, on.iter());
+                prune(input, &below, whole);
+            }
+        },
+        Plan::Join { kind, left, right, terms, .. } => {
+            let mut below = with(wanted, terms.iter());
+            below.extend(right.free_columns().iter().map(|column| column.id));
+            prune(left, &below, whole);
+            prune(right, &below, whole && kind.has_right());
+        }
+        Plan::Aggregate { input, groups, aggregates, .. } => {
+            if !whole {
+                aggregates.retain(|(column, _)| wanted.contains(&column.id));
+            }
+            let mut below = read_by(groups.iter().map(|(_, group)| group));
+            for (_, aggregate) in aggregates {
+                for expression in aggregate.expressions_mut() {
+                    below.extend(expression.columns());
+                }
+            }
+            prune(input, &below, false);
+        }
+        Plan::Window { input, calls } => {
+            let mut below = wanted.clone();
+            for (_, call) in calls {
+                for expression in call.expressions_mut() {
+                    below.extend(expression.columns());
+                }
+            }
+            prune(input, &below, whole);
+        }
+        // Their inputs count by position.
+        Plan::SetOperation { .. } | Plan::Recursive { .. } => {
+            for input in plan.inputs_mut() {
+                apply(input);
+            }
+        }
+        Plan::OneRow
+        | Plan::Values { .. }
+        | Plan::TableFunction { .. }
+        | Plan::WorkTable { .. } => {}
+    }
+}
+
+fn read_by<'e>(expressions: impl Iterator<Item = &'e Expr>) -> Wanted {
+    expressions.flat_map(Expr::columns).collect()
+}
+
+fn with<'e>(wanted: &Wanted, expressions: impl Iterator<Item = &'e Expr>) -> Wanted {
+    let mut all = wanted.clone();
+    all.extend(expressions.flat_map(Expr::columns));
+    all
+}

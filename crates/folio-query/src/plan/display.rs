@@ -1,0 +1,198 @@
+//! Plans as text: what EXPLAIN prints, one operator per line, inputs below.
+
+use std::fmt::Write;
+
+use super::logical::{JoinKind, Path, SetKind, SortKey};
+use super::physical::Physical;
+use crate::expression::{Expr, type_name};
+
+/// The lines of a plan.
+#[must_use]
+pub(crate) fn display(plan: &Physical) -> String {
+    let mut out = String::new();
+    write_plan(plan, 0, &mut out);
+    out
+}
+
+fn write_plan(plan: &Physical, depth: usize, out: &mut String) {
+    let (line, inputs) = describe(plan);
+    // Writing to a string does not fail.
+    let _ = writeln!(out, "{:indent$}{line}", "", indent = depth * 2);
+    inputs.into_iter().for_each(|input| write_plan(input, depth + 1, out));
+}
+
+fn describe(plan: &Physical) -> (String, Vec<&Physical>) {
+    match plan {
+        Physical::OneRow => ("one row".to_owned(), vec![]),
+        Physical::Scan(scan) => {
+            let name = &scan.relation.schema.name;
+            let path = path(&scan.path, &scan.relation.indexes);
+            let columns: Vec<&str> = scan
+                .columns
+                .iter()
+                .map(|index| &*scan.relation.schema.columns[*index].name)
+                .collect();
+            let reverse = if scan.reverse { " backward" } else { "" };
+            let limit = scan.limit.map_or_else(String::new, |limit| format!(" limit {limit}"));
+            let filters = condition(&scan.filters);
+            (format!("scan {name}{path}{reverse} ({}){filters}{limit}", columns.join(", ")), vec![])
+        }
+        Physical::Lookup(lookup) => {
+            let name = &lookup.relation.schema.name;
+            (
+                format!(
+                    "short path: {name} by key ({}){}",
+                    list(&lookup.key),
+                    condition(&lookup.filters)
+                ),
+                vec![],
+            )
+        }
+        Physical::RowCount(relation) => (format!("row count of {}", relation.schema.name), vec![]),
+        Physical::Values(values) => (format!("values ({} rows)", values.rows.len()), vec![]),
+        Physical::Project(project) => {
+            (format!("project {}", list(&project.expressions)), vec![&project.input])
+        }
+        Physical::Filter(filter) => {
+            (format!("filter{}", condition(&filter.terms)), vec![&filter.input])
+        }
+        Physical::HashJoin(join) => {
+            let pairs: Vec<String> = join
+                .left_keys
+                .iter()
+                .zip(&join.right_keys)
+                .map(|(left, right)| format!("{left} = {right}"))
+                .collect();
+            let line = format!(
+                "hash {} join on {}{}",
+                kind(join.kind),
+                pairs.join(" and "),
+                condition(&join.residual)
+            );
+            (line, vec![&join.left, &join.right])
+        }
+        Physical::LoopJoin(join) => {
+            let line = format!("loop {} join{}", kind(join.kind), condition(&join.terms));
+            (line, vec![&join.left, &join.right])
+        }
+        other => describe_rest(other),
+    }
+}
+
+fn describe_rest(plan: &Physical) -> (String, Vec<&Physical>) {
+    match plan {
+        Physical::LookupJoin(join) => {
+            let name = &join.relation.schema.name;
+            let line = format!(
+                "look-up {} join with {name} by ({}){}",
+                kind(join.kind),
+                list(&join.key),
+                condition(&join.residual)
+            );
+            (line, vec![&join.left])
+        }
+        Physical::Apply(apply) => {
+            let line = format!("apply {} for ({})", kind(apply.kind), list(&apply.outer));
+            (line, vec![&apply.left, &apply.right])
+        }
+        Physical::Aggregate(grouping) => {
+            let aggregates: Vec<String> =
+                grouping.aggregates.iter().map(ToString::to_string).collect();
+            let by = match &grouping.groups[..] {
+                [] => String::new(),
+                groups => format!(" by {}", list(groups)),
+            };
+            (format!("aggregate {}{by}", aggregates.join(", ")), vec![&grouping.input])
+        }
+        Physical::Window(window) => {
+            let calls: Vec<String> = window.calls.iter().map(ToString::to_string).collect();
+            (format!("window {}", calls.join(", ")), vec![&window.input])
+        }
+        Physical::Sort(sort) => {
+            let top = sort.limit.as_ref().map_or_else(String::new, |limit| format!(" top {limit}"));
+            (format!("sort{top} by {}", order(&sort.keys)), vec![&sort.input])
+        }
+        Physical::Limit(limit) => {
+            let bound = |name: &str, bound: &Option<Expr>| {
+                bound.as_ref().map_or_else(String::new, |bound| format!(" {name} {bound}"))
+            };
+            let line =
+                format!("rows{}{}", bound("limit", &limit.limit), bound("offset", &limit.offset));
+            (line, vec![&limit.input])
+        }
+        Physical::Distinct(distinct) => {
+            (format!("distinct {}", list(&distinct.keys)), vec![&distinct.input])
+        }
+        Physical::SetOperation(operation) => {
+            let name = match operation.kind {
+                SetKind::Union => "union",
+                SetKind::Intersect => "intersect",
+                SetKind::Except => "except",
+            };
+            let all = if operation.all { " all" } else { "" };
+            (format!("{name}{all}"), vec![&operation.left, &operation.right])
+        }
+        Physical::TableFunction(call) => {
+            let types: Vec<String> = call.types.iter().map(type_name).collect();
+            let line =
+                format!("{:?}({}) → {}", call.function, list(&call.arguments), types.join(", "));
+            (line, vec![])
+        }
+        Physical::Recursive(recursive) => {
+            (format!("recursive {}", recursive.number), vec![&recursive.base, &recursive.step])
+        }
+        Physical::WorkTable(number) => (format!("rows of recursive {number}"), vec![]),
+        _ => (String::new(), vec![]),
+    }
+}
+
+fn kind(kind: JoinKind) -> &'static str {
+    match kind {
+        JoinKind::Inner => "inner",
+        JoinKind::Left => "left",
+        JoinKind::Right => "right",
+        JoinKind::Full => "full",
+        JoinKind::Semi => "semi",
+        JoinKind::Anti => "anti",
+        JoinKind::NullAnti => "not-in",
+    }
+}
+
+fn path(path: &Path, indexes: &[crate::source::IndexInfo]) -> String {
+    let Path::Range { index, equal, from, to } = path else { return String::new() };
+    let name = match index {
+        Some(index) => format!("index {}", indexes[*index].name),
+        None => "key".to_owned(),
+    };
+    let mut parts: Vec<String> = equal.iter().map(|value| format!("= {value}")).collect();
+    parts.extend(
+        from.iter().map(|(bound, is_in)| format!("{} {bound}", if *is_in { ">=" } else { ">" })),
+    );
+    parts.extend(
+        to.iter().map(|(bound, is_in)| format!("{} {bound}", if *is_in { "<=" } else { "<" })),
+    );
+    format!(" by {name} {}", parts.join(", "))
+}
+
+fn list(expressions: &[Expr]) -> String {
+    let shown: Vec<String> = expressions.iter().map(Expr::to_string).collect();
+    shown.join(", ")
+}
+
+fn condition(terms: &[Expr]) -> String {
+    match terms {
+        [] => String::new(),
+        terms => {
+            let shown: Vec<String> = terms.iter().map(Expr::to_string).collect();
+            format!(" where {}", shown.join(" and "))
+        }
+    }
+}
+
+fn order(keys: &[SortKey]) -> String {
+    let shown: Vec<String> = keys
+        .iter()
+        .map(|key| format!("{}{}", key.expression, if key.descending { " desc" } else { "" }))
+        .collect();
+    shown.join(", ")
+}

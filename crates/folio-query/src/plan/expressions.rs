@@ -1,0 +1,105 @@
+//! Walking the expressions of a plan.
+
+use super::logical::{Path, Plan};
+use crate::expression::{Column, ColumnId, Expr, SubqueryBody};
+
+impl Path {
+    fn expressions_mut(&mut self) -> Vec<&mut Expr> {
+        match self {
+            Self::Full | Self::Probe => Vec::new(),
+            Self::Key(key) => key.iter_mut().collect(),
+            Self::Range { equal, from, to, .. } => {
+                let ends = from.iter_mut().chain(to).map(|(bound, _)| bound);
+                equal.iter_mut().chain(ends).collect()
+            }
+        }
+    }
+}
+
+impl Plan {
+    /// Calls `change` with every expression of this plan alone.
+    pub(crate) fn for_each_own_expression_mut(&mut self, change: &mut dyn FnMut(&mut Expr)) {
+        match self {
+            Self::OneRow | Self::SetOperation { .. } | Self::Recursive { .. } => {}
+            Self::WorkTable { .. } => {}
+            Self::Scan(scan) => {
+                scan.filters.iter_mut().for_each(&mut *change);
+                scan.path.expressions_mut().into_iter().for_each(change);
+            }
+            Self::Values { rows, .. } => rows.iter_mut().flatten().for_each(change),
+            Self::Project { outputs, .. } => {
+                outputs.iter_mut().for_each(|(_, output)| change(output));
+            }
+            Self::Filter { terms, .. } | Self::Join { terms, .. } => {
+                terms.iter_mut().for_each(change);
+            }
+            Self::Aggregate { groups, aggregates, .. } => {
+                groups.iter_mut().for_each(|(_, group)| change(group));
+                for (_, aggregate) in aggregates {
+                    aggregate.expressions_mut().into_iter().for_each(&mut *change);
+                }
+            }
+            Self::Window { calls, .. } => {
+                for (_, call) in calls {
+                    call.expressions_mut().into_iter().for_each(&mut *change);
+                }
+            }
+            Self::Sort { keys, .. } => keys.iter_mut().for_each(|key| change(&mut key.expression)),
+            Self::Limit { limit, offset, .. } => limit.iter_mut().chain(offset).for_each(change),
+            Self::Distinct { on, .. } => on.iter_mut().flatten().for_each(change),
+            Self::TableFunction { arguments, .. } => arguments.iter_mut().for_each(change),
+        }
+    }
+
+    /// Calls `change` with every expression of the tree.
+    pub(crate) fn for_each_expression_mut(&mut self, change: &mut dyn FnMut(&mut Expr)) {
+        self.for_each_own_expression_mut(change);
+        self.inputs_mut().into_iter().for_each(|input| input.for_each_expression_mut(change));
+    }
+
+    /// The columns that are read somewhere in the tree, subqueries included.
+    pub(crate) fn columns_read(&self) -> Vec<Column> {
+        let mut read = Vec::new();
+        // Walking needs no change; one walker for both saves a second copy of it.
+        self.clone().for_each_expression_mut(&mut |expression| collect(expression, &mut read));
+        read
+    }
+
+    /// The columns that the tree reads and does not make itself.
+    pub(crate) fn free_columns(&self) -> Vec<Column> {
+        let mut read = self.columns_read();
+        if !read.is_empty() {
+            let mut made = Vec::new();
+            self.clone().collect_made(&mut made);
+            read.retain(|column| !made.contains(&column.id));
+        }
+        read
+    }
+
+    /// The columns made anywhere in the tree.
+    pub(crate) fn collect_made(&mut self, made: &mut Vec<ColumnId>) {
+        made.extend(self.column_ids());
+        self.for_each_own_expression_mut(&mut |expression| {
+            expression.transform(&mut |part| {
+                if let Expr::Subquery(subquery) = part
+                    && let SubqueryBody::Logical(plan) = &mut subquery.body
+                {
+                    plan.collect_made(made);
+                }
+            });
+        });
+        self.inputs_mut().into_iter().for_each(|input| input.collect_made(made));
+    }
+}
+
+fn collect(expression: &mut Expr, read: &mut Vec<Column>) {
+    expression.transform(&mut |part| match part {
+        Expr::Column(column) if !read.contains(column) => read.push(column.clone()),
+        Expr::Subquery(subquery) => {
+            if let SubqueryBody::Logical(plan) = &mut subquery.body {
+                plan.for_each_expression_mut(&mut |inner| collect(inner, read));
+            }
+        }
+        _ => {}
+    });
+}

@@ -1,0 +1,342 @@
+//! The logical plan: relational algebra over columns with unique numbers.
+//!
+//! Since a column keeps its number wherever it travels, rules move filters and
+//! joins without renaming anything.
+
+use std::sync::Arc;
+
+use folio_types::ColumnType;
+
+use crate::execute::aggregate::Aggregate;
+use crate::execute::window::WindowCall;
+use crate::expression::{Column, ColumnId, Expr};
+use crate::source::Relation;
+
+/// How a join treats rows without a partner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum JoinKind {
+    /// They are left out.
+    Inner,
+    /// Those of the left stay, with nulls.
+    Left,
+    /// Those of the right stay, with nulls.
+    Right,
+    /// All stay.
+    Full,
+    /// Rows of the left that have a partner, once, alone.
+    Semi,
+    /// Rows of the left that have none, alone.
+    Anti,
+    /// As `Anti`, by NOT IN's reading of null: a null anywhere decides nothing.
+    NullAnti,
+}
+
+impl JoinKind {
+    /// Whether the answer has the columns of the right.
+    #[must_use]
+    pub(crate) fn has_right(self) -> bool {
+        !matches!(self, Self::Semi | Self::Anti | Self::NullAnti)
+    }
+}
+
+/// Which rows a set operation keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SetKind {
+    /// Those of either side.
+    Union,
+    /// Those of both.
+    Intersect,
+    /// Those of the left that are not of the right.
+    Except,
+}
+
+/// One key of an order.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct SortKey {
+    /// What is compared.
+    pub expression: Expr,
+    /// Whether the greatest comes first.
+    pub descending: bool,
+    /// Whether nulls come first.
+    pub nulls_first: bool,
+}
+
+/// Which rows of a relation a scan has to look at.
+#[allow(clippy::large_enum_variant, reason = "a plan has few scans")]
+#[derive(Debug, Clone, Default)]
+pub(crate) enum Path {
+    /// All.
+    #[default]
+    Full,
+    /// The one with this primary key.
+    Key(Vec<Expr>),
+    /// Those whose primary key the left side of the join above asks for.
+    Probe,
+    /// Those in a range of a key: the primary one, or that of an index.
+    Range {
+        /// The index followed.
+        index: Option<usize>,
+        /// Values of the first key columns.
+        equal: Vec<Expr>,
+        /// Least value of the next, and whether it is in the range itself.
+        from: Option<(Expr, bool)>,
+        /// Greatest value of the next.
+        to: Option<(Expr, bool)>,
+    },
+}
+
+/// Rows of a relation.
+#[derive(Debug, Clone)]
+pub(crate) struct Scan {
+    /// The relation.
+    pub relation: Arc<Relation>,
+    /// Its columns wanted: position in the relation, and the column they are here.
+    pub columns: Vec<(usize, Column)>,
+    /// The hidden row number, where it is wanted.
+    pub row_number: Option<Column>,
+    /// What every row must pass.
+    pub filters: Vec<Expr>,
+    /// Which rows are looked at.
+    pub path: Path,
+    /// Whether the greatest key comes first.
+    pub reverse: bool,
+    /// No more rows are asked for.
+    pub limit: Option<u64>,
+}
+
+/// A plan.
+#[derive(Debug, Clone)]
+pub(crate) enum Plan {
+    /// One row without columns.
+    OneRow,
+    /// Rows of a relation.
+    Scan(Scan),
+    /// Rows given in the statement.
+    Values {
+        /// The columns.
+        columns: Vec<Column>,
+        /// The rows.
+        rows: Vec<Vec<Expr>>,
+    },
+    /// Other columns out of the input's.
+    Project {
+        /// The input.
+        input: Box<Plan>,
+        /// The new columns.
+        outputs: Vec<(Column, Expr)>,
+    },
+    /// The rows for which all terms are true.
+    Filter {
+        /// The input.
+        input: Box<Plan>,
+        /// The terms.
+        terms: Vec<Expr>,
+    },
+    /// Pairs of rows.
+    Join {
+        /// How.
+        kind: JoinKind,
+        /// Left input.
+        left: Box<Plan>,
+        /// Right input; it may read the columns of the left where `lateral`.
+        right: Box<Plan>,
+        /// What a pair must pass.
+        terms: Vec<Expr>,
+        /// Whether the right is to be run for every row of the left.
+        lateral: bool,
+    },
+    /// One row per group.
+    Aggregate {
+        /// The input.
+        input: Box<Plan>,
+        /// What rows are grouped by.
+        groups: Vec<(Column, Expr)>,
+        /// What is computed of each group.
+        aggregates: Vec<(Column, Aggregate)>,
+        /// Grouping sets, as positions in `groups`; one set of all where absent.
+        sets: Option<Vec<Vec<usize>>>,
+    },
+    /// The input with window functions beside.
+    Window {
+        /// The input.
+        input: Box<Plan>,
+        /// The functions.
+        calls: Vec<(Column, WindowCall)>,
+    },
+    /// The input in order.
+    Sort {
+        /// The input.
+        input: Box<Plan>,
+        /// The order.
+        keys: Vec<SortKey>,
+    },
+    /// Part of the input.
+    Limit {
+        /// The input.
+        input: Box<Plan>,
+        /// Rows at most.
+        limit: Option<Expr>,
+        /// Rows skipped first.
+        offset: Option<Expr>,
+    },
+    /// The input without duplicates.
+    Distinct {
+        /// The input.
+        input: Box<Plan>,
+        /// What tells rows apart, if not all of them.
+        on: Option<Vec<Expr>>,
+    },
+    /// Two inputs by position.
+    SetOperation {
+        /// Which.
+        kind: SetKind,
+        /// Whether duplicates count.
+        all: bool,
+        /// Left input.
+        left: Box<Plan>,
+        /// Right input.
+        right: Box<Plan>,
+        /// The columns of the answer.
+        columns: Vec<Column>,
+    },
+    /// The rows a table function makes.
+    TableFunction {
+        /// Which.
+        function: TableFunction,
+        /// Its arguments.
+        arguments: Vec<Expr>,
+        /// Its columns.
+        columns: Vec<Column>,
+    },
+    /// A query that refers to its own answer.
+    Recursive {
+        /// Which working table the step reads.
+        number: usize,
+        /// The columns.
+        columns: Vec<Column>,
+        /// What it begins with.
+        base: Box<Plan>,
+        /// What is made of the rows of the round before.
+        step: Box<Plan>,
+        /// Whether rows that came before are left out.
+        distinct: bool,
+    },
+    /// The rows of the round before.
+    WorkTable {
+        /// Which.
+        number: usize,
+        /// The columns.
+        columns: Vec<Column>,
+    },
+}
+
+/// A function that makes rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TableFunction {
+    /// The elements of arrays, side by side.
+    Unnest {
+        /// Whether a column numbers them.
+        ordinality: bool,
+    },
+    /// From one number or instant to another, by steps.
+    GenerateSeries {
+        /// Whether a column numbers them.
+        ordinality: bool,
+    },
+    /// The elements of a JSON array.
+    JsonElements,
+    /// The members of a JSON object.
+    JsonEach,
+}
+
+impl Plan {
+    /// The columns of the answer, in order.
+    #[must_use]
+    pub(crate) fn columns(&self) -> Vec<Column> {
+        match self {
+            Self::OneRow => Vec::new(),
+            Self::Scan(scan) => {
+                let columns = scan.columns.iter().map(|(_, column)| column.clone());
+                columns.chain(scan.row_number.clone()).collect()
+            }
+            Self::Values { columns, .. }
+            | Self::SetOperation { columns, .. }
+            | Self::TableFunction { columns, .. }
+            | Self::Recursive { columns, .. }
+            | Self::WorkTable { columns, .. } => columns.clone(),
+            Self::Project { outputs, .. } => {
+                outputs.iter().map(|(column, _)| column.clone()).collect()
+            }
+            Self::Filter { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Limit { input, .. }
+            | Self::Distinct { input, .. } => input.columns(),
+            Self::Join { kind, left, right, .. } => {
+                let mut columns = left.columns();
+                if kind.has_right() {
+                    columns.extend(right.columns());
+                }
+                columns
+            }
+            Self::Aggregate { groups, aggregates, .. } => {
+                let groups = groups.iter().map(|(column, _)| column.clone());
+                groups.chain(aggregates.iter().map(|(column, _)| column.clone())).collect()
+            }
+            Self::Window { input, calls } => {
+                let mut columns = input.columns();
+                columns.extend(calls.iter().map(|(column, _)| column.clone()));
+                columns
+            }
+        }
+    }
+
+    /// The numbers of the columns of the answer.
+    #[must_use]
+    pub(crate) fn column_ids(&self) -> Vec<ColumnId> {
+        self.columns().into_iter().map(|column| column.id).collect()
+    }
+
+    /// The types of the columns of the answer.
+    #[must_use]
+    pub(crate) fn types(&self) -> Vec<ColumnType> {
+        self.columns().into_iter().map(|column| column.ty).collect()
+    }
+
+    /// The plans this one reads.
+    pub(crate) fn inputs_mut(&mut self) -> Vec<&mut Plan> {
+        match self {
+            Self::OneRow
+            | Self::Scan(_)
+            | Self::Values { .. }
+            | Self::TableFunction { .. }
+            | Self::WorkTable { .. } => Vec::new(),
+            Self::Project { input, .. }
+            | Self::Filter { input, .. }
+            | Self::Aggregate { input, .. }
+            | Self::Window { input, .. }
+            | Self::Sort { input, .. }
+            | Self::Limit { input, .. }
+            | Self::Distinct { input, .. } => vec![input],
+            Self::Join { left, right, .. } | Self::SetOperation { left, right, .. } => {
+                vec![left, right]
+            }
+            Self::Recursive { base, step, .. } => vec![base, step],
+        }
+    }
+
+    /// Rewrites every plan of the tree, the inputs before what reads them.
+    pub(crate) fn transform(&mut self, change: &mut dyn FnMut(&mut Plan)) {
+        self.inputs_mut().into_iter().for_each(|input| input.transform(change));
+        change(self);
+    }
+
+    /// Takes the plan out of its place.
+    pub(crate) fn take(&mut self) -> Self {
+        std::mem::replace(self, Self::OneRow)
+    }
+
+    /// A filter over this plan, or this plan where there is nothing to filter.
+    pub(crate) fn filtered(self, terms: Vec<Expr>) -> Self {
+        if terms.is_empty() { self } else { Self::Filter { input: Box::new(self), terms } }
+    }
+}

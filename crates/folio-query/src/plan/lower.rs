@@ -1,0 +1,380 @@
+//! From logical to physical: columns become positions, and each part of the
+//! algebra the operator that does it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::logical::{Path, Plan, SortKey};
+use super::physical::{self, Physical};
+use crate::expression::{Column, ColumnId, Comparison, Expr, SubqueryBody};
+use crate::optimize::probe_keys::probe_keys;
+
+/// Where the columns of an input are, and which of the query around are known.
+#[derive(Default, Clone)]
+struct Places {
+    positions: HashMap<ColumnId, u32>,
+    /// Columns of the query around this one, by their slot.
+    outer: Arc<Vec<ColumnId>>,
+}
+
+impl Places {
+    fn of(columns: &[Column], outer: &Arc<Vec<ColumnId>>) -> Self {
+        let positions = columns.iter().zip(0..).map(|(column, position)| (column.id, position));
+        Self { positions: positions.collect(), outer: Arc::clone(outer) }
+    }
+
+    /// Turns column numbers into positions, and lowers the subqueries.
+    fn resolve(&self, expression: &Expr) -> Expr {
+        let mut resolved = expression.clone();
+        resolved.transform(&mut feed_subquery);
+        resolved.transform(&mut |part| match part {
+            Expr::Column(column) => match self.positions.get(&column.id) {
+                Some(position) => column.id = ColumnId(*position),
+                None => {
+                    let slot = self.outer.iter().position(|outer| *outer == column.id);
+                    // One that is nowhere is a mistake of ours, told when it is reached.
+                    let slot = slot.unwrap_or(usize::MAX);
+                    *part = Expr::Outer(slot, column.ty.clone());
+                }
+            },
+            Expr::Subquery(subquery) => {
+                if let SubqueryBody::Logical(plan) = &subquery.body {
+                    let free = plan.free_columns().iter().map(|column| column.id).collect();
+                    let free = Arc::new(free);
+                    subquery.body = SubqueryBody::Physical(Arc::new(lower_within(plan, &free)));
+                }
+            }
+            _ => {}
+        });
+        resolved
+    }
+
+    fn resolve_all(&self, expressions: &[Expr]) -> Vec<Expr> {
+        expressions.iter().map(|expression| self.resolve(expression)).collect()
+    }
+
+    fn keys(&self, keys: &[SortKey]) -> Vec<SortKey> {
+        let resolve =
+            |key: &SortKey| SortKey { expression: self.resolve(&key.expression), ..key.clone() };
+        keys.iter().map(resolve).collect()
+    }
+}
+
+/// Lists what a subquery reads from around it, slot by slot: rules may have
+/// changed it since it was bound.
+fn feed_subquery(part: &mut Expr) {
+    if let Expr::Subquery(subquery) = part
+        && let SubqueryBody::Logical(plan) = &subquery.body
+    {
+        subquery.outer = plan.free_columns().into_iter().map(Expr::Column).collect();
+    }
+}
+
+/// Lowers a whole statement's plan.
+#[must_use]
+pub(crate) fn lower(plan: &Plan) -> Physical {
+    lower_within(plan, &Arc::default())
+}
+
+fn lower_within(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+    let over = |input: &Plan| (lower_within(input, outer), Places::of(&input.columns(), outer));
+    match plan {
+        Plan::OneRow => Physical::OneRow,
+        Plan::Scan(scan) => lower_scan(scan, plan, outer),
+        Plan::Values { columns, rows } => {
+            let places = Places::of(&[], outer);
+            Physical::Values(Arc::new(physical::Values {
+                types: columns.iter().map(|column| column.ty.clone()).collect(),
+                rows: rows.iter().map(|row| places.resolve_all(row)).collect(),
+            }))
+        }
+        Plan::Project { input, outputs } => {
+            let (input, places) = over(input);
+            let expressions = outputs.iter().map(|(_, output)| places.resolve(output)).collect();
+            Physical::Project(Arc::new(physical::Project { input, expressions }))
+        }
+        Plan::Filter { input, terms } => {
+            let (input, places) = over(input);
+            let terms = places.resolve_all(terms);
+            Physical::Filter(Arc::new(physical::Filter { input, terms }))
+        }
+        Plan::Join { .. } => lower_join(plan, outer),
+        Plan::Aggregate { .. } => lower_aggregate(plan, outer),
+        Plan::Window { input, calls } => {
+            let types = input.types();
+            let (input, places) = over(input);
+            let mut calls: Vec<_> = calls.iter().map(|(_, call)| call.clone()).collect();
+            for call in &mut calls {
+                for expression in call.expressions_mut() {
+                    *expression = places.resolve(expression);
+                }
+            }
+            Physical::Window(Arc::new(physical::Window { input, types, calls }))
+        }
+        Plan::Sort { input, keys } => lower_sort(input, keys, None, None, outer),
+        Plan::Limit { input, limit, offset } => match &**input {
+            Plan::Sort { input, keys } => {
+                lower_sort(input, keys, limit.as_ref(), offset.as_ref(), outer)
+            }
+            _ => {
+                let places = Places::of(&[], outer);
+                let resolve =
+                    |bound: &Option<Expr>| bound.as_ref().map(|bound| places.resolve(bound));
+                let (limit, offset) = (resolve(limit), resolve(offset));
+                let input = lower_within(input, outer);
+                Physical::Limit(Arc::new(physical::Limit { input, limit, offset }))
+            }
+        },
+        other => lower_rest(other, outer),
+    }
+}
+
+fn lower_rest(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+    match plan {
+        Plan::Distinct { input, on } => {
+            let columns = input.columns();
+            let places = Places::of(&columns, outer);
+            let input = lower_within(input, outer);
+            let keys = match on {
+                Some(on) => places.resolve_all(on),
+                None => {
+                    places.resolve_all(&columns.into_iter().map(Expr::Column).collect::<Vec<_>>())
+                }
+            };
+            Physical::Distinct(Arc::new(physical::Distinct { input, keys }))
+        }
+        Plan::SetOperation { kind, all, left, right, .. } => {
+            Physical::SetOperation(Arc::new(physical::SetOperation {
+                kind: *kind,
+                all: *all,
+                left: lower_within(left, outer),
+                right: lower_within(right, outer),
+                types: plan.types(),
+            }))
+        }
+        Plan::TableFunction { function, arguments, columns } => {
+            let places = Places::of(&[], outer);
+            Physical::TableFunction(Arc::new(physical::TableFunctionCall {
+                function: *function,
+                arguments: places.resolve_all(arguments),
+                types: columns.iter().map(|column| column.ty.clone()).collect(),
+            }))
+        }
+        Plan::Recursive { number, base, step, distinct, .. } => {
+            Physical::Recursive(Arc::new(physical::Recursive {
+                number: *number,
+                base: lower_within(base, outer),
+                step: lower_within(step, outer),
+                distinct: *distinct,
+                types: plan.types(),
+            }))
+        }
+        Plan::WorkTable { number, .. } => Physical::WorkTable(*number),
+        _ => Physical::OneRow,
+    }
+}
+
+fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+    let places = Places::of(&plan.columns(), outer);
+    let columns: Vec<usize> = scan.columns.iter().map(|(position, _)| *position).collect();
+    let filters = places.resolve_all(&scan.filters);
+    let relation = Arc::clone(&scan.relation);
+    let bound = |bound: &Option<(Expr, bool)>| {
+        bound.as_ref().map(|(bound, is_in)| (places.resolve(bound), *is_in))
+    };
+    let path = match &scan.path {
+        Path::Full | Path::Probe => Path::Full,
+        Path::Key(key) if scan.row_number.is_none() => {
+            let key = places.resolve_all(key);
+            return Physical::Lookup(Arc::new(physical::Lookup {
+                relation,
+                key,
+                columns,
+                filters,
+            }));
+        }
+        Path::Key(key) => {
+            Path::Range { index: None, equal: places.resolve_all(key), from: None, to: None }
+        }
+        Path::Range { index, equal, from, to } => Path::Range {
+            index: *index,
+            equal: places.resolve_all(equal),
+            from: bound(from),
+            to: bound(to),
+        },
+    };
+    let with_row_number = scan.row_number.is_some();
+    let (reverse, limit) = (scan.reverse, scan.limit);
+    Physical::Scan(Arc::new(physical::Scan {
+        relation,
+        columns,
+        with_row_number,
+        filters,
+        path,
+        reverse,
+        limit,
+    }))
+}
+
+fn lower_sort(
+    input: &Plan,
+    keys: &[SortKey],
+    limit: Option<&Expr>,
+    offset: Option<&Expr>,
+    outer: &Arc<Vec<ColumnId>>,
+) -> Physical {
+    let places = Places::of(&input.columns(), outer);
+    Physical::Sort(Arc::new(physical::Sort {
+        input: lower_within(input, outer),
+        keys: places.keys(keys),
+        limit: limit.map(|limit| places.resolve(limit)),
+        offset: offset.map(|offset| places.resolve(offset)),
+    }))
+}
+
+fn lower_aggregate(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+    let Plan::Aggregate { input, groups, aggregates, sets } = plan else {
+        unreachable!("the caller has looked");
+    };
+    if let (Plan::Scan(scan), [], [(_, only)]) = (&**input, &groups[..], &aggregates[..])
+        && only.is_plain_count()
+        && scan.filters.is_empty()
+        && matches!(scan.path, Path::Full)
+    {
+        return Physical::RowCount(Arc::clone(&scan.relation));
+    }
+    let places = Places::of(&input.columns(), outer);
+    let mut aggregates: Vec<_> =
+        aggregates.iter().map(|(_, aggregate)| aggregate.clone()).collect();
+    for aggregate in &mut aggregates {
+        for expression in aggregate.expressions_mut() {
+            *expression = places.resolve(expression);
+        }
+    }
+    Physical::Aggregate(Arc::new(physical::Grouping {
+        input: lower_within(input, outer),
+        groups: groups.iter().map(|(_, group)| places.resolve(group)).collect(),
+        aggregates,
+        sets: sets.clone(),
+    }))
+}
+
+fn lower_join(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+    let Plan::Join { kind, left, right, terms, lateral } = plan else {
+        unreachable!("the caller has looked");
+    };
+    let (left_columns, right_columns) = (left.columns(), right.columns());
+    let both: Vec<Column> = left_columns.iter().chain(&right_columns).cloned().collect();
+    let places = Places::of(&both, outer);
+    let (left_types, right_types) = (left.types(), right.types());
+    let lowered_left = lower_within(left, outer);
+    if *lateral {
+        return lower_apply(plan, lowered_left, &places, outer);
+    }
+    if let Plan::Scan(scan) = &**right
+        && matches!(scan.path, Path::Probe)
+        && let Some(key) = probe_keys(scan, terms, &left.column_ids(), &right.column_ids())
+    {
+        // What the key does not say is looked at with the pair.
+        let residual: Vec<Expr> = terms.iter().chain(&scan.filters).cloned().collect();
+        return Physical::LookupJoin(Arc::new(physical::LookupJoin {
+            kind: *kind,
+            left: lowered_left,
+            relation: Arc::clone(&scan.relation),
+            columns: scan.columns.iter().map(|(position, _)| *position).collect(),
+            key: Places::of(&left_columns, outer).resolve_all(&key),
+            residual: places.resolve_all(&residual),
+            right_types,
+        }));
+    }
+    let split = split_keys(terms, &left.column_ids(), &right.column_ids());
+    let right = lower_within(right, outer);
+    if split.pairs.is_empty() {
+        let terms = places.resolve_all(terms);
+        let kind = *kind;
+        return Physical::LoopJoin(Arc::new(physical::LoopJoin {
+            kind,
+            left: lowered_left,
+            right,
+            terms,
+            left_types,
+            right_types,
+        }));
+    }
+    let (left_places, right_places) =
+        (Places::of(&left_columns, outer), Places::of(&right_columns, outer));
+    let left_keys = split.pairs.iter().map(|(key, _)| left_places.resolve(key)).collect();
+    let right_keys = split.pairs.iter().map(|(_, key)| right_places.resolve(key)).collect();
+    Physical::HashJoin(Arc::new(physical::HashJoin {
+        kind: *kind,
+        left: lowered_left,
+        right,
+        left_keys,
+        right_keys,
+        null_equal: split.null_equal,
+        residual: places.resolve_all(&split.residual),
+        left_types,
+        right_types,
+    }))
+}
+
+fn lower_apply(
+    plan: &Plan,
+    left: Physical,
+    places: &Places,
+    outer: &Arc<Vec<ColumnId>>,
+) -> Physical {
+    let Plan::Join { kind, left: left_plan, right, terms, .. } = plan else {
+        unreachable!("the caller has looked");
+    };
+    let left_places = Places::of(&left_plan.columns(), outer);
+    let feed: Vec<Expr> = right.free_columns().into_iter().map(Expr::Column).collect();
+    let free = Arc::new(right.free_columns().iter().map(|column| column.id).collect());
+    Physical::Apply(Arc::new(physical::Apply {
+        kind: *kind,
+        left,
+        right: lower_within(right, &free),
+        outer: left_places.resolve_all(&feed),
+        terms: places.resolve_all(terms),
+        right_types: right.types(),
+    }))
+}
+
+/// The terms of a join told apart.
+pub(crate) struct SplitTerms {
+    /// Equal keys: of the left, of the right.
+    pub(crate) pairs: Vec<(Expr, Expr)>,
+    /// Whether null equals null in them.
+    pub(crate) null_equal: bool,
+    /// All else.
+    pub(crate) residual: Vec<Expr>,
+}
+
+/// Finds the terms that say that something of the left equals something of the right.
+pub(crate) fn split_keys(terms: &[Expr], left: &[ColumnId], right: &[ColumnId]) -> SplitTerms {
+    let null_equal = terms.iter().any(is_null_equality);
+    let wanted = if null_equal { Comparison::NotDistinct } else { Comparison::Equal };
+    let mut split = SplitTerms { pairs: Vec::new(), null_equal, residual: Vec::new() };
+    for term in terms {
+        match term {
+            Expr::Compare { op, left: one, right: other } if *op == wanted => {
+                let side = |key: &Expr, columns: &[ColumnId]| {
+                    !key.columns().is_empty() && key.reads_only(columns) && !key.has_subquery()
+                };
+                if side(one, left) && side(other, right) {
+                    split.pairs.push(((**one).clone(), (**other).clone()));
+                } else if side(one, right) && side(other, left) {
+                    split.pairs.push(((**other).clone(), (**one).clone()));
+                } else {
+                    split.residual.push(term.clone());
+                }
+            }
+            other => split.residual.push(other.clone()),
+        }
+    }
+    split
+}
+
+fn is_null_equality(term: &Expr) -> bool {
+    matches!(term, Expr::Compare { op: Comparison::NotDistinct, .. })
+}

@@ -1,0 +1,11 @@
+//! Plans: what is to be done ([`logical`]), and how ([`physical`]).
+//!
+//! Both languages end in the logical plan, the optimizer's rules rewrite it, and
+//! [`lower`] turns it into the physical one, operator by operator, where columns
+//! are positions.
+
+pub(crate) mod display;
+mod expressions;
+pub(crate) mod logical;
+pub(crate) mod lower;
+pub(crate) mod physical;

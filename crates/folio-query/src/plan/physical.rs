@@ -1,0 +1,292 @@
+//! The physical plan: operators with their inputs, columns as positions.
+//!
+//! Every node stands behind an `Arc`, so that a cached plan is shared by all the
+//! runs of its statement: an operator keeps its node, and nothing is copied.
+
+use std::sync::Arc;
+
+use folio_types::ColumnType;
+
+use super::logical::{JoinKind, Path, SetKind, SortKey, TableFunction};
+use crate::execute::aggregate::Aggregate;
+use crate::execute::window::WindowCall;
+use crate::expression::Expr;
+use crate::source::Relation;
+
+/// An operator and its inputs.
+#[derive(Debug, Clone)]
+pub(crate) enum Physical {
+    /// One row without columns.
+    OneRow,
+    /// Rows of a relation.
+    Scan(Arc<Scan>),
+    /// The row with a primary key.
+    Lookup(Arc<Lookup>),
+    /// How many rows a relation has.
+    RowCount(Arc<Relation>),
+    /// Rows given in the statement.
+    Values(Arc<Values>),
+    /// Other columns.
+    Project(Arc<Project>),
+    /// Some rows.
+    Filter(Arc<Filter>),
+    /// Pairs by equal keys.
+    HashJoin(Arc<HashJoin>),
+    /// Pairs by any condition.
+    LoopJoin(Arc<LoopJoin>),
+    /// Pairs by looking keys up in a relation.
+    LookupJoin(Arc<LookupJoin>),
+    /// The right side run for every row of the left.
+    Apply(Arc<Apply>),
+    /// One row per group.
+    Aggregate(Arc<Grouping>),
+    /// Window functions beside the input.
+    Window(Arc<Window>),
+    /// The input in order.
+    Sort(Arc<Sort>),
+    /// Part of the input.
+    Limit(Arc<Limit>),
+    /// No duplicates.
+    Distinct(Arc<Distinct>),
+    /// Two inputs by position.
+    SetOperation(Arc<SetOperation>),
+    /// Rows out of a function.
+    TableFunction(Arc<TableFunctionCall>),
+    /// A query over its own answer.
+    Recursive(Arc<Recursive>),
+    /// The rows of the round before.
+    WorkTable(usize),
+}
+
+/// Rows of a relation.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    /// The relation.
+    pub relation: Arc<Relation>,
+    /// Positions of the columns wanted.
+    pub columns: Vec<usize>,
+    /// Whether the hidden row number comes last.
+    pub with_row_number: bool,
+    /// What every row must pass.
+    pub filters: Vec<Expr>,
+    /// Which rows are looked at.
+    pub path: Path,
+    /// Whether the greatest key comes first.
+    pub reverse: bool,
+    /// No more rows are asked for.
+    pub limit: Option<u64>,
+}
+
+/// The row with a primary key.
+#[derive(Debug)]
+pub(crate) struct Lookup {
+    /// The relation.
+    pub relation: Arc<Relation>,
+    /// The key.
+    pub key: Vec<Expr>,
+    /// Positions of the columns wanted.
+    pub columns: Vec<usize>,
+    /// What the row must pass besides.
+    pub filters: Vec<Expr>,
+}
+
+/// Rows given in the statement.
+#[derive(Debug)]
+pub(crate) struct Values {
+    /// The types of the columns.
+    pub types: Vec<ColumnType>,
+    /// The rows.
+    pub rows: Vec<Vec<Expr>>,
+}
+
+/// Other columns.
+#[derive(Debug)]
+pub(crate) struct Project {
+    /// The input.
+    pub input: Physical,
+    /// One per column.
+    pub expressions: Vec<Expr>,
+}
+
+/// Some rows.
+#[derive(Debug)]
+pub(crate) struct Filter {
+    /// The input.
+    pub input: Physical,
+    /// What they must pass.
+    pub terms: Vec<Expr>,
+}
+
+/// Pairs by equal keys. The right side is kept in memory.
+#[derive(Debug)]
+pub(crate) struct HashJoin {
+    /// How rows without a partner are treated.
+    pub kind: JoinKind,
+    /// Left input.
+    pub left: Physical,
+    /// Right input.
+    pub right: Physical,
+    /// The keys of the left, over its columns.
+    pub left_keys: Vec<Expr>,
+    /// The keys of the right, over its columns.
+    pub right_keys: Vec<Expr>,
+    /// Whether null equals null, key by key.
+    pub null_equal: bool,
+    /// What a pair must pass besides, over the columns of both.
+    pub residual: Vec<Expr>,
+    /// The types of the left's columns.
+    pub left_types: Vec<ColumnType>,
+    /// The types of the right's columns.
+    pub right_types: Vec<ColumnType>,
+}
+
+/// Pairs by any condition. The right side is kept in memory.
+#[derive(Debug)]
+pub(crate) struct LoopJoin {
+    /// How rows without a partner are treated.
+    pub kind: JoinKind,
+    /// Left input.
+    pub left: Physical,
+    /// Right input.
+    pub right: Physical,
+    /// What a pair must pass, over the columns of both.
+    pub terms: Vec<Expr>,
+    /// The types of the left's columns.
+    pub left_types: Vec<ColumnType>,
+    /// The types of the right's columns.
+    pub right_types: Vec<ColumnType>,
+}
+
+/// Pairs by looking the left's keys up in a relation.
+#[derive(Debug)]
+pub(crate) struct LookupJoin {
+    /// Inner, left, semi or anti.
+    pub kind: JoinKind,
+    /// Left input.
+    pub left: Physical,
+    /// The relation.
+    pub relation: Arc<Relation>,
+    /// Positions of its columns wanted.
+    pub columns: Vec<usize>,
+    /// The key, over the left's columns.
+    pub key: Vec<Expr>,
+    /// What a pair must pass besides, over the columns of both.
+    pub residual: Vec<Expr>,
+    /// The types of the right's columns.
+    pub right_types: Vec<ColumnType>,
+}
+
+/// The right side run for every row of the left.
+#[derive(Debug)]
+pub(crate) struct Apply {
+    /// How rows without a partner are treated.
+    pub kind: JoinKind,
+    /// Left input.
+    pub left: Physical,
+    /// What is run; it reads the values of `outer`.
+    pub right: Physical,
+    /// Values of the left's row, over the left's columns.
+    pub outer: Vec<Expr>,
+    /// What a pair must pass, over the columns of both.
+    pub terms: Vec<Expr>,
+    /// The types of the right's columns.
+    pub right_types: Vec<ColumnType>,
+}
+
+/// One row per group.
+#[derive(Debug)]
+pub(crate) struct Grouping {
+    /// The input.
+    pub input: Physical,
+    /// What rows are grouped by.
+    pub groups: Vec<Expr>,
+    /// What is computed of each group.
+    pub aggregates: Vec<Aggregate>,
+    /// Grouping sets, as positions in `groups`.
+    pub sets: Option<Vec<Vec<usize>>>,
+}
+
+/// Window functions beside the input.
+#[derive(Debug)]
+pub(crate) struct Window {
+    /// The input.
+    pub input: Physical,
+    /// The types of its columns.
+    pub types: Vec<ColumnType>,
+    /// The functions.
+    pub calls: Vec<WindowCall>,
+}
+
+/// The input in order.
+#[derive(Debug)]
+pub(crate) struct Sort {
+    /// The input.
+    pub input: Physical,
+    /// The order.
+    pub keys: Vec<SortKey>,
+    /// No more rows are asked for: those skipped and those taken.
+    pub limit: Option<Expr>,
+    /// Rows skipped, part of the limit.
+    pub offset: Option<Expr>,
+}
+
+/// Part of the input.
+#[derive(Debug)]
+pub(crate) struct Limit {
+    /// The input.
+    pub input: Physical,
+    /// Rows at most.
+    pub limit: Option<Expr>,
+    /// Rows skipped first.
+    pub offset: Option<Expr>,
+}
+
+/// No duplicates.
+#[derive(Debug)]
+pub(crate) struct Distinct {
+    /// The input.
+    pub input: Physical,
+    /// What tells rows apart.
+    pub keys: Vec<Expr>,
+}
+
+/// Two inputs by position.
+#[derive(Debug)]
+pub(crate) struct SetOperation {
+    /// Which.
+    pub kind: SetKind,
+    /// Whether duplicates count.
+    pub all: bool,
+    /// Left input.
+    pub left: Physical,
+    /// Right input.
+    pub right: Physical,
+    /// The types of the columns.
+    pub types: Vec<ColumnType>,
+}
+
+/// Rows out of a function.
+#[derive(Debug)]
+pub(crate) struct TableFunctionCall {
+    /// Which.
+    pub function: TableFunction,
+    /// Its arguments.
+    pub arguments: Vec<Expr>,
+    /// The types of its columns.
+    pub types: Vec<ColumnType>,
+}
+
+/// A query over its own answer.
+#[derive(Debug)]
+pub(crate) struct Recursive {
+    /// The working table.
+    pub number: usize,
+    /// What it begins with.
+    pub base: Physical,
+    /// What is made of the round before.
+    pub step: Physical,
+    /// Whether rows that came before are left out.
+    pub distinct: bool,
+    /// The types of the columns.
+    pub types: Vec<ColumnType>,
+}

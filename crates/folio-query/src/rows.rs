@@ -1,0 +1,111 @@
+//! The answer of a query: rows that are pulled.
+
+use std::sync::Arc;
+
+use folio_types::{ColumnType, Value};
+
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::execute::Running;
+use crate::execute::context::Context;
+use crate::expression::value::{to_array, value_at};
+
+/// The answer of a query, pulled batch by batch.
+pub struct Rows {
+    pub(crate) names: Arc<[String]>,
+    pub(crate) types: Arc<[ColumnType]>,
+    pub(crate) state: State,
+    pub(crate) context: Context,
+    pub(crate) text: Arc<str>,
+}
+
+/// Where the rows come from.
+pub(crate) enum State {
+    /// Operators.
+    Running(Running),
+    /// One batch.
+    Batch(Option<Batch>),
+    /// Several.
+    Batches(std::vec::IntoIter<Batch>),
+    /// One row that needs no arrays; none where there is no row.
+    Row(Option<Vec<Value>>),
+}
+
+impl Rows {
+    /// The names of the columns.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The types of the columns.
+    #[must_use]
+    pub fn types(&self) -> &[ColumnType] {
+        &self.types
+    }
+
+    /// The next rows as columns; `None` after the last.
+    ///
+    /// # Errors
+    /// What the query says; `cancelled`.
+    pub fn next_batch(&mut self) -> Result<Option<Batch>> {
+        match &mut self.state {
+            State::Running(running) => {
+                self.context.check()?;
+                running.next(&self.context).map_err(|error| error.in_text(&self.text))
+            }
+            State::Batch(batch) => Ok(batch.take()),
+            State::Batches(batches) => Ok(batches.next()),
+            State::Row(row) => match row.take() {
+                None => Ok(None),
+                Some(row) => {
+                    let columns = row
+                        .iter()
+                        .zip(&*self.types)
+                        .map(|(value, ty)| to_array(std::iter::once(value), ty));
+                    Ok(Some(Batch::new(columns.collect::<Result<_>>()?, 1)))
+                }
+            },
+        }
+    }
+
+    /// The only row of a short query, without arrays in between; `None` for all
+    /// other queries, and when it has been taken.
+    pub fn take_row(&mut self) -> Option<Vec<Value>> {
+        match &mut self.state {
+            State::Row(row) => row.take(),
+            _ => None,
+        }
+    }
+
+    /// Runs the query to its end and keeps the rows.
+    ///
+    /// # Errors
+    /// As [`Rows::next_batch`].
+    pub fn gather(&mut self) -> Result<()> {
+        let mut batches = Vec::new();
+        while let Some(batch) = self.next_batch()? {
+            batches.push(batch);
+        }
+        self.state = State::Batches(batches.into_iter());
+        Ok(())
+    }
+
+    /// All rows that are left.
+    ///
+    /// # Errors
+    /// As [`Rows::next_batch`].
+    pub fn collect_rows(&mut self) -> Result<Vec<Vec<Value>>> {
+        if let Some(row) = self.take_row() {
+            return Ok(vec![row]);
+        }
+        let mut rows = Vec::new();
+        while let Some(batch) = self.next_batch()? {
+            for row in 0..batch.row_count {
+                let values = batch.columns.iter().zip(&*self.types);
+                rows.push(values.map(|(array, ty)| value_at(array, row, ty)).collect());
+            }
+        }
+        Ok(rows)
+    }
+}

@@ -1,0 +1,224 @@
+//! The traits through which the engine reads and writes: the only way it does.
+//!
+//! A [`Source`] is one consistent view of named relations: a snapshot, or a
+//! transaction with its own changes. [`Changes`] is what a transaction offers on
+//! top. Neither says what a relation is kept in; nothing above asks.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use folio_types::{ColumnType, TableSchema, Value, ValueRef};
+
+use crate::batch::Batch;
+use crate::constraint::Constraints;
+use crate::error::Result;
+
+/// What a relation is kept as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RelationKind {
+    /// A typed table.
+    Table,
+    /// A collection of documents, its columns inferred.
+    Collection,
+    /// A file.
+    File,
+    /// A query under a name; its text is the schema's properties.
+    View,
+}
+
+/// An index of a relation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexInfo {
+    /// Its name.
+    pub name: String,
+    /// Positions of its columns, and whether greater values come first.
+    pub columns: Vec<(usize, bool)>,
+    /// Whether no two rows may be equal in all of its columns.
+    pub unique: bool,
+}
+
+/// A named set of rows, as a source knows it.
+pub struct Relation {
+    /// What it is kept as.
+    pub kind: RelationKind,
+    /// Name, columns and key.
+    pub schema: TableSchema,
+    /// Defaults, checks, references and the like.
+    pub constraints: Constraints,
+    /// The indexes a scan can follow.
+    pub indexes: Vec<IndexInfo>,
+    /// What the source finds it by. Nobody else looks into it.
+    pub handle: Arc<dyn Any + Send + Sync>,
+}
+
+impl Relation {
+    /// The position of a column; letters match in either case.
+    #[must_use]
+    pub fn column_index(&self, name: &str) -> Option<usize> {
+        self.schema.column_index(name)
+    }
+
+    /// The type of the column at a position.
+    #[must_use]
+    pub fn column_type(&self, index: usize) -> &ColumnType {
+        &self.schema.columns[index].column_type
+    }
+}
+
+impl fmt::Debug for Relation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:?} {:?}", self.kind, self.schema.name)
+    }
+}
+
+/// One end of a range of keys: values of the first key columns, as many as are known.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Bound {
+    /// No end.
+    #[default]
+    Unbounded,
+    /// Keys that begin with these values are in the range.
+    Included(Vec<Value>),
+    /// Keys that begin with these values are not.
+    Excluded(Vec<Value>),
+}
+
+/// What of a relation is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct ScanRequest {
+    /// The columns, in the order wanted.
+    pub columns: Vec<usize>,
+    /// The index to follow; the primary key otherwise.
+    pub index: Option<usize>,
+    /// Where keys begin.
+    pub from: Bound,
+    /// Where they end.
+    pub to: Bound,
+    /// Whether the greatest key comes first.
+    pub reverse: bool,
+    /// No more rows than this will be asked for.
+    pub limit: Option<u64>,
+    /// Whether the hidden row number comes as one more column, of type bigint.
+    pub with_row_number: bool,
+}
+
+/// Rows under way.
+pub trait RowStream: Send {
+    /// The next rows; `None` after the last.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn next(&mut self) -> Result<Option<Batch>>;
+}
+
+/// One consistent view of named relations.
+pub trait Source: Send + Sync {
+    /// Changes whenever a definition does: plans made under another version are void.
+    fn version(&self) -> u64;
+
+    /// The relation of a name; letters match in either case.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn relation(&self, name: &str) -> Result<Option<Arc<Relation>>>;
+
+    /// The relation a file holds, told by its path.
+    ///
+    /// # Errors
+    /// `unsupported` where the source opens no files.
+    fn file(&self, path: &str) -> Result<Arc<Relation>>;
+
+    /// All names there are.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn names(&self) -> Result<Vec<String>>;
+
+    /// How many rows, where that is known without reading them.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn row_count(&self, relation: &Relation) -> Result<Option<u64>>;
+
+    /// The row with a primary key: the values of `columns` are pushed to `row`.
+    /// `false` when there is none.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn get(
+        &self,
+        relation: &Relation,
+        key: &[ValueRef<'_>],
+        columns: &[usize],
+        row: &mut Vec<Value>,
+    ) -> Result<bool>;
+
+    /// Rows in the order of a key.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn scan(&self, relation: &Relation, request: &ScanRequest) -> Result<Box<dyn RowStream>>;
+}
+
+/// What a transaction can do to what a [`Source`] shows.
+pub trait Changes: Source {
+    /// Inserts a row given in the order of the columns.
+    ///
+    /// # Errors
+    /// `conflict` when a unique key is taken; what the store says.
+    fn insert(&self, relation: &Relation, row: &[ValueRef<'_>]) -> Result<()>;
+
+    /// Replaces the row with a key. The key of a relation without one is its row number.
+    ///
+    /// # Errors
+    /// As [`Changes::insert`].
+    fn update(
+        &self,
+        relation: &Relation,
+        key: &[ValueRef<'_>],
+        row: &[ValueRef<'_>],
+    ) -> Result<bool>;
+
+    /// Deletes the row with a key.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn delete(&self, relation: &Relation, key: &[ValueRef<'_>]) -> Result<bool>;
+
+    /// The next number of a column that numbers rows by itself: never one twice.
+    ///
+    /// # Errors
+    /// `unsupported` for relations that number nothing; what the store says.
+    fn next_identity(&self, relation: &Relation, column: usize) -> Result<i64>;
+
+    /// Makes a table, or a view, of this schema.
+    ///
+    /// # Errors
+    /// `conflict` when the name is taken; `invalid_input`.
+    fn create(&self, schema: &TableSchema) -> Result<()>;
+
+    /// Drops a table or view with its indexes.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn drop(&self, name: &str) -> Result<()>;
+
+    /// Gives a table another name, other column names or other properties.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn alter(&self, name: &str, schema: &TableSchema) -> Result<()>;
+
+    /// Makes an index and enters the rows there are.
+    ///
+    /// # Errors
+    /// `conflict` when the name is taken or rows are equal in a unique index.
+    fn create_index(&self, table: &str, index: &IndexInfo) -> Result<()>;
+
+    /// Drops an index.
+    ///
+    /// # Errors
+    /// `not_found`.
+    fn drop_index(&self, name: &str) -> Result<()>;
+}

@@ -1,0 +1,321 @@
+//! Calls: of aggregates, of window functions, of all others.
+
+use std::sync::Arc;
+
+use folio_types::{ColumnType, Value};
+use sqlparser::ast;
+
+use super::Binder;
+use super::expression::place;
+use super::operator::condition;
+use super::scope::{Allowed, Scope};
+use crate::error::{Error, Result};
+use crate::execute::aggregate::{Aggregate, AggregateFunction, signature};
+use crate::expression::coerce::{self, coerce, is_integer, is_numeric, unify_all};
+use crate::expression::{Expr, function};
+use crate::plan::logical::SortKey;
+use crate::span::Span;
+
+/// The aggregate a name stands for.
+fn aggregate_function(name: &str) -> Option<AggregateFunction> {
+    use AggregateFunction as Kind;
+    Some(match name {
+        "count" => Kind::Count,
+        "sum" | "total" => Kind::Sum,
+        "avg" | "mean" => Kind::Avg,
+        "min" => Kind::Min,
+        "max" => Kind::Max,
+        "bool_and" | "every" => Kind::BoolAnd,
+        "bool_or" | "some" => Kind::BoolOr,
+        "variance" | "var_samp" => Kind::Variance { sample: true },
+        "var_pop" => Kind::Variance { sample: false },
+        "stddev" | "stddev_samp" => Kind::StdDev { sample: true },
+        "stddev_pop" => Kind::StdDev { sample: false },
+        "string_agg" | "group_concat" | "listagg" => Kind::StringAgg,
+        "array_agg" | "list" => Kind::ArrayAgg,
+        "json_agg" | "jsonb_agg" | "json_group_array" => Kind::JsonAgg,
+        "json_object_agg" | "jsonb_object_agg" | "json_group_object" => Kind::JsonObjectAgg,
+        "median" => Kind::Median,
+        "approx_distinct" | "approx_count_distinct" => Kind::DistinctCount,
+        "any_value" | "first" => Kind::First,
+        "bit_and" => Kind::BitAnd,
+        "bit_or" => Kind::BitOr,
+        "product" => Kind::Product,
+        _ => return None,
+    })
+}
+
+/// What stands between the brackets of a call.
+pub(super) struct CallArguments {
+    pub(super) arguments: Vec<Expr>,
+    pub(super) is_star: bool,
+    pub(super) is_distinct: bool,
+    pub(super) order: Vec<SortKey>,
+}
+
+impl Binder<'_> {
+    /// Binds a call.
+    pub(super) fn call(
+        &mut self,
+        call: &ast::Function,
+        syntax: &ast::Expr,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let (name, name_span) = super::last_name(&call.name)?;
+        let name = name.to_lowercase();
+        let span = if name_span.is_known() { name_span } else { place(syntax) };
+        if let (ast::FunctionArguments::Subquery(query), "array") = (&call.args, &*name) {
+            return self.array_subquery(query, span, scope);
+        }
+        if call.over.is_some() {
+            return self.window_call(call, &name, span, scope);
+        }
+        if let Some(function) = aggregate_function(&name) {
+            return self.aggregate_call(call, function, &name, span, scope);
+        }
+        let given = self.call_arguments(call, span, scope)?;
+        if given.is_distinct || call.filter.is_some() || given.is_star {
+            return Err(Error::invalid(format!("function {name} is not an aggregate")).at(span));
+        }
+        match &*name {
+            "coalesce" | "ifnull" => coalesce(given.arguments, span),
+            "if" | "iif" => conditional(given.arguments, span),
+            _ => function::resolve(&name, given.arguments, span),
+        }
+    }
+
+    /// The arguments of a call.
+    pub(super) fn call_arguments(
+        &mut self,
+        call: &ast::Function,
+        span: Span,
+        scope: &Scope<'_>,
+    ) -> Result<CallArguments> {
+        let mut given = CallArguments {
+            arguments: Vec::new(),
+            is_star: false,
+            is_distinct: false,
+            order: Vec::new(),
+        };
+        let list = match &call.args {
+            ast::FunctionArguments::None => return Ok(given),
+            ast::FunctionArguments::Subquery(query) => {
+                given.arguments.push(self.scalar_subquery(query, span, scope)?);
+                return Ok(given);
+            }
+            ast::FunctionArguments::List(list) => list,
+        };
+        given.is_distinct =
+            matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct));
+        for argument in &list.args {
+            match argument {
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) => {
+                    given.arguments.push(self.expression(argument, scope)?);
+                }
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard) => given.is_star = true,
+                other => {
+                    return Err(Error::unsupported(format!(
+                        "the argument {other} is not supported"
+                    ))
+                    .at(span));
+                }
+            }
+        }
+        for clause in &list.clauses {
+            match clause {
+                ast::FunctionArgumentClause::OrderBy(keys) => {
+                    for key in keys {
+                        given.order.push(self.sort_key(key, scope)?);
+                    }
+                }
+                ast::FunctionArgumentClause::Separator(separator) => {
+                    given.arguments.push(self.literal(separator)?);
+                }
+                ast::FunctionArgumentClause::IgnoreOrRespectNulls(_) => {}
+                other => {
+                    return Err(
+                        Error::unsupported(format!("{other} is not supported here")).at(span)
+                    );
+                }
+            }
+        }
+        Ok(given)
+    }
+
+    /// A key of an order.
+    pub(super) fn sort_key(
+        &mut self,
+        key: &ast::OrderByExpr,
+        scope: &Scope<'_>,
+    ) -> Result<SortKey> {
+        let expression = coerce::settle(self.expression(&key.expr, scope)?);
+        Ok(sort_key(expression, &key.options))
+    }
+
+    fn aggregate_call(
+        &mut self,
+        call: &ast::Function,
+        function: AggregateFunction,
+        name: &str,
+        span: Span,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        if scope.allowed.get() == Allowed::Columns {
+            let clause = scope.clause.get();
+            let error = Error::invalid(format!("aggregate {name} cannot stand in {clause}"));
+            return Err(error.at(span).help("use HAVING, or a subquery"));
+        }
+        // An aggregate's arguments are rows of the input: no aggregate within.
+        let outside = scope.allowed.replace(Allowed::Columns);
+        let clause = scope.clause.replace("an aggregate");
+        let bound = self.aggregate(call, function, name, span, scope);
+        scope.allowed.set(outside);
+        scope.clause.set(clause);
+        let aggregate = bound?;
+        let mut known = scope.aggregates.borrow_mut();
+        if let Some((column, _)) = known.iter().find(|(_, other)| *other == aggregate) {
+            return Ok(Expr::Column(column.clone()));
+        }
+        let column = self.column(&aggregate.to_string(), aggregate.ty.clone());
+        known.push((column.clone(), aggregate));
+        Ok(Expr::Column(column))
+    }
+
+    /// An aggregate with its arguments in the types it takes.
+    pub(super) fn aggregate(
+        &mut self,
+        call: &ast::Function,
+        function: AggregateFunction,
+        name: &str,
+        span: Span,
+        scope: &Scope<'_>,
+    ) -> Result<Aggregate> {
+        let mut given = self.call_arguments(call, span, scope)?;
+        for key in &call.within_group {
+            given.order.push(self.sort_key(key, scope)?);
+        }
+        let filter = match &call.filter {
+            Some(filter) => Some(condition(self.expression(filter, scope)?, "filter")?),
+            None => None,
+        };
+        let is_count_all =
+            function == AggregateFunction::Count && (given.is_star || given.arguments.is_empty());
+        let function = if is_count_all { AggregateFunction::CountAll } else { function };
+        if name == "group_concat" && given.arguments.len() == 1 {
+            given.arguments.push(Expr::literal(Value::Text(",".to_owned()), ColumnType::Text));
+        }
+        let (arguments, ty) = aggregate_types(function, name, given.arguments, span)?;
+        Ok(Aggregate {
+            function,
+            name: Arc::from(name),
+            arguments,
+            distinct: given.is_distinct,
+            filter,
+            order: given.order,
+            ty,
+        })
+    }
+
+    /// The aggregate of a name, for windows.
+    pub(super) fn aggregate_named(name: &str) -> Option<AggregateFunction> {
+        aggregate_function(name)
+    }
+}
+
+/// Arguments cast to what the aggregate takes, and the type of its answer.
+fn aggregate_types(
+    function: AggregateFunction,
+    name: &str,
+    arguments: Vec<Expr>,
+    span: Span,
+) -> Result<(Vec<Expr>, ColumnType)> {
+    use AggregateFunction as Kind;
+    let wanted = match function {
+        Kind::CountAll => 0,
+        Kind::StringAgg | Kind::JsonObjectAgg => 2,
+        _ => 1,
+    };
+    if arguments.len() != wanted {
+        let given = arguments.len();
+        let error =
+            Error::invalid(format!("aggregate {name} takes {wanted} arguments, not {given}"));
+        return Err(error.at(span));
+    }
+    let wrong = || {
+        let signature = signature(name, &arguments);
+        Error::mismatch(format!("there is no {signature}")).at(span)
+    };
+    let first = arguments.first().map_or(ColumnType::Int64, Expr::ty);
+    let is_untyped = arguments.first().is_some_and(Expr::is_untyped);
+    let ty = match function {
+        Kind::CountAll | Kind::Count | Kind::DistinctCount => ColumnType::Int64,
+        Kind::Sum | Kind::Avg if is_untyped => ColumnType::Float64,
+        Kind::Sum => match first {
+            ColumnType::Int16 | ColumnType::Int32 => ColumnType::Int64,
+            ColumnType::Int64 => coerce::decimal(0),
+            ColumnType::Decimal { scale, .. } => coerce::decimal(scale),
+            ColumnType::Float32 | ColumnType::Float64 => first,
+            _ => return Err(wrong()),
+        },
+        Kind::Avg => match first {
+            ColumnType::Decimal { scale, .. } => coerce::decimal(scale.max(9)),
+            ref ty if is_numeric(ty) => ColumnType::Float64,
+            _ => return Err(wrong()),
+        },
+        Kind::BoolAnd | Kind::BoolOr => ColumnType::Boolean,
+        Kind::Variance { .. } | Kind::StdDev { .. } | Kind::Median | Kind::Product => {
+            ColumnType::Float64
+        }
+        Kind::StringAgg => ColumnType::Text,
+        Kind::ArrayAgg => ColumnType::List(Box::new(first)),
+        Kind::JsonAgg | Kind::JsonObjectAgg => ColumnType::Json,
+        Kind::BitAnd | Kind::BitOr if is_integer(&first) => first,
+        Kind::BitAnd | Kind::BitOr => return Err(wrong()),
+        Kind::Min | Kind::Max | Kind::First => first,
+    };
+    let target = match function {
+        Kind::BoolAnd | Kind::BoolOr => Some(ColumnType::Boolean),
+        Kind::Variance { .. } | Kind::StdDev { .. } | Kind::Median | Kind::Product => {
+            Some(ColumnType::Float64)
+        }
+        Kind::Sum | Kind::Avg if is_untyped => Some(ColumnType::Float64),
+        _ => None,
+    };
+    let cast = |argument: Expr| match (&target, function) {
+        (Some(target), _) => coerce(argument, target, name).map_err(|error| error.at(span)),
+        (None, Kind::StringAgg) => {
+            Ok(coerce::cast_to_if(coerce::settle(argument), &ColumnType::Text))
+        }
+        _ => Ok(coerce::settle(argument)),
+    };
+    Ok((arguments.into_iter().map(cast).collect::<Result<_>>()?, ty))
+}
+
+/// The order of one expression, with PostgreSQL's place for nulls: they count as
+/// the greatest.
+pub(super) fn sort_key(expression: Expr, options: &ast::OrderByOptions) -> SortKey {
+    let descending = matches!(options.sort, Some(ast::OrderBySort::Desc));
+    SortKey { expression, descending, nulls_first: options.nulls_first.unwrap_or(descending) }
+}
+
+fn coalesce(arguments: Vec<Expr>, span: Span) -> Result<Expr> {
+    if arguments.is_empty() {
+        return Err(Error::invalid("coalesce takes at least one value").at(span));
+    }
+    let ty =
+        unify_all(arguments.iter(), "the values of coalesce").map_err(|error| error.at(span))?;
+    let terms = arguments.into_iter().map(|argument| coerce(argument, &ty, "coalesce"));
+    Ok(Expr::Coalesce(terms.collect::<Result<_>>()?, ty))
+}
+
+/// `if(condition, then, else)`
+fn conditional(arguments: Vec<Expr>, span: Span) -> Result<Expr> {
+    let [test, then, otherwise] = <[Expr; 3]>::try_from(arguments)
+        .map_err(|_| Error::invalid("if takes a condition and two values").at(span))?;
+    let ty = unify_all([&then, &otherwise].into_iter(), "the values of if")?;
+    Ok(Expr::Case {
+        branches: vec![(condition(test, "if")?, coerce(then, &ty, "if")?)],
+        otherwise: Some(Box::new(coerce(otherwise, &ty, "if")?)),
+        ty,
+    })
+}

@@ -1,0 +1,181 @@
+//! ALTER TABLE: other names, more columns, fewer columns.
+
+use folio_types::TableSchema;
+use sqlparser::ast;
+
+use super::change::{column_of, row_columns};
+use super::definition::Draft;
+use super::scope::{Scope, same};
+use super::{Binder, last_name, refuse};
+use crate::constraint::Constraints;
+use crate::error::{Error, Result};
+use crate::expression::Expr;
+use crate::expression::coerce::assign;
+use crate::source::Relation;
+use crate::sql::statement::Statement;
+
+impl Binder<'_> {
+    /// Binds ALTER TABLE.
+    pub(super) fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<Statement> {
+        use ast::AlterTableOperation as Sql;
+        let table = self.table(&alter.name)?;
+        let [operation] = &alter.operations[..] else {
+            return Err(Error::unsupported("ALTER TABLE does one thing at a time"));
+        };
+        let mut schema = table.schema.clone();
+        let mut constraints = table.constraints.clone();
+        let row = row_columns(&table, None, 0);
+        let mut columns = None;
+        match operation {
+            Sql::RenameTable { table_name } => {
+                let (ast::RenameTableNameKind::To(name) | ast::RenameTableNameKind::As(name)) =
+                    table_name;
+                schema.name = last_name(name)?.0;
+            }
+            Sql::RenameColumn { old_column_name, new_column_name } => {
+                let index = column_of(&table, &old_column_name.value, old_column_name.span.into())?;
+                let (old, new) =
+                    (schema.columns[index].name.clone(), new_column_name.value.clone());
+                rename_in(&mut constraints, &old, &new)?;
+                schema.columns[index].name = new;
+            }
+            Sql::AddColumn { column_def, .. } => {
+                columns =
+                    Some(self.add_column(column_def, &table, &mut schema, &mut constraints)?);
+            }
+            Sql::DropColumn { column_names, if_exists, .. } => {
+                let dropped = dropped(&table, column_names, *if_exists)?;
+                drop_columns(&mut schema, &mut constraints, &table, &dropped)?;
+                let kept =
+                    row.into_iter().enumerate().filter(|(index, _)| !dropped.contains(index));
+                columns = Some(kept.map(|(_, column)| Expr::Column(column.column)).collect());
+            }
+            other => {
+                return Err(Error::unsupported(format!("ALTER TABLE … {other} is not supported"))
+                    .help("there is ADD COLUMN, DROP COLUMN, RENAME COLUMN and RENAME TO"));
+            }
+        }
+        schema.properties = constraints.to_properties();
+        schema.check().map_err(|error| Error::invalid(error.to_string()))?;
+        Ok(Statement::Alter { table, schema, columns })
+    }
+
+    /// The columns of the table with one more, and what each is made of.
+    fn add_column(
+        &mut self,
+        column: &ast::ColumnDef,
+        table: &Relation,
+        schema: &mut TableSchema,
+        constraints: &mut Constraints,
+    ) -> Result<Vec<Expr>> {
+        let mut draft = Draft::default();
+        draft.add_column(column, &schema.name)?;
+        refuse(!draft.key.is_empty() || !draft.unique.is_empty(), "a new column as a key")?;
+        let added = draft.columns.remove(0);
+        if table.column_index(&added.name).is_some() {
+            return Err(Error::conflict(format!("column {:?} exists already", added.name))
+                .at(column.name.span.into()));
+        }
+        let value = match draft.constraints.defaults.get(&added.name) {
+            Some(text) => {
+                let scope = Scope::new(Vec::new(), None);
+                assign(self.stored_expression(text, &scope)?, &added.column_type, &added.name)?
+            }
+            None => Expr::null(added.column_type.clone()),
+        };
+        let row = row_columns(table, None, 0).into_iter();
+        let mut values: Vec<Expr> = row.map(|column| Expr::Column(column.column)).collect();
+        values.push(value);
+        schema.columns.push(added);
+        merge(constraints, draft.constraints);
+        Ok(values)
+    }
+}
+
+/// The positions of the columns to be dropped.
+fn dropped(table: &Relation, names: &[ast::Ident], if_exists: bool) -> Result<Vec<usize>> {
+    let mut dropped = Vec::new();
+    for name in names {
+        match table.column_index(&name.value) {
+            None if if_exists => {}
+            _ => dropped.push(column_of(table, &name.value, name.span.into())?),
+        }
+    }
+    Ok(dropped)
+}
+
+fn merge(constraints: &mut Constraints, more: Constraints) {
+    constraints.defaults.extend(more.defaults);
+    constraints.lengths.extend(more.lengths);
+    constraints.identity.extend(more.identity);
+    constraints.checks.extend(more.checks);
+    constraints.references.extend(more.references);
+}
+
+/// Gives a column another name wherever the constraints know it.
+fn rename_in(constraints: &mut Constraints, old: &str, new: &str) -> Result<()> {
+    let in_check = constraints.checks.iter().find(|check| mentions(&check.text, old));
+    if let Some(check) = in_check {
+        let name = &check.name;
+        return Err(Error::conflict(format!("column {old:?} stands in constraint {name:?}"))
+            .help("make the table anew without it"));
+    }
+    if let Some(default) = constraints.defaults.remove(old) {
+        constraints.defaults.insert(new.to_owned(), default);
+    }
+    if let Some(length) = constraints.lengths.remove(old) {
+        constraints.lengths.insert(new.to_owned(), length);
+    }
+    if let Some(always) = constraints.identity.remove(old) {
+        constraints.identity.insert(new.to_owned(), always);
+    }
+    let columns = constraints.references.iter_mut().flat_map(|reference| &mut reference.columns);
+    columns.filter(|column| same(column, old)).for_each(|column| new.clone_into(column));
+    Ok(())
+}
+
+/// Whether an expression's text has a word.
+fn mentions(text: &str, word: &str) -> bool {
+    text.split(|character: char| !character.is_alphanumeric() && character != '_')
+        .any(|part| same(part, word))
+}
+
+fn drop_columns(
+    schema: &mut TableSchema,
+    constraints: &mut Constraints,
+    table: &Relation,
+    dropped: &[usize],
+) -> Result<()> {
+    for index in dropped {
+        let name = &table.schema.columns[*index].name;
+        let in_key = table.schema.primary_key.contains(index);
+        let in_index = table
+            .indexes
+            .iter()
+            .any(|other| other.columns.iter().any(|(column, _)| column == index));
+        let in_check = constraints.checks.iter().any(|check| mentions(&check.text, name));
+        let in_reference =
+            constraints.references.iter().any(|reference| reference.columns.contains(name));
+        if in_key || in_index || in_check || in_reference {
+            return Err(Error::conflict(format!(
+                "column {name:?} is part of a key, an index or a constraint"
+            ))
+            .help("drop that first"));
+        }
+        constraints.defaults.remove(name);
+        constraints.lengths.remove(name);
+        constraints.identity.remove(name);
+    }
+    let key = table.schema.primary_key.iter();
+    schema.primary_key =
+        key.map(|index| index - dropped.iter().filter(|gone| *gone < index).count()).collect();
+    let mut index = 0;
+    schema.columns.retain(|_| {
+        index += 1;
+        !dropped.contains(&(index - 1))
+    });
+    if schema.columns.is_empty() {
+        return Err(Error::invalid("a table keeps at least one column").help("drop the table"));
+    }
+    Ok(())
+}

@@ -1,0 +1,253 @@
+//! UPDATE and DELETE, and what all changes have in common: the checks of a table,
+//! RETURNING.
+
+use std::sync::Arc;
+
+use folio_types::ColumnType;
+use sqlparser::ast;
+
+use super::expression::place;
+use super::operator::condition;
+use super::scope::{Allowed, Scope, ScopeColumn};
+use super::{Binder, refuse};
+use crate::error::{Error, Result};
+use crate::expression::coerce::settle;
+use crate::expression::{Column, ColumnId, Expr};
+use crate::plan::logical::{JoinKind, Plan};
+use crate::source::Relation;
+use crate::span::Span;
+use crate::sql::statement::{Change, Returning, Rules, Statement};
+
+impl Binder<'_> {
+    /// Binds UPDATE.
+    pub(super) fn update(&mut self, update: &ast::Update) -> Result<Statement> {
+        refuse(update.limit.is_some() || !update.order_by.is_empty(), "UPDATE … LIMIT")?;
+        refuse(!update.table.joins.is_empty(), "a join as the target of UPDATE")?;
+        let others: &[ast::TableWithJoins] = match &update.from {
+            None => &[],
+            Some(
+                ast::UpdateTableFromKind::AfterSet(tables)
+                | ast::UpdateTableFromKind::BeforeSet(tables),
+            ) => tables,
+        };
+        let target = self.target(&update.table.relation, others)?;
+        let scope = Scope::new(target.columns, None);
+        scope.enter("WHERE", Allowed::Columns);
+        let plan = self.target_rows(target.plan, update.selection.as_ref(), &scope)?;
+        scope.enter("SET", Allowed::Columns);
+        let changes = self.assignments(&update.assignments, &target.table, &scope)?;
+        let changed = changes.iter().map(|(index, _)| *index).collect();
+        let values = changes.into_iter().map(|(_, value)| value).collect();
+        let input =
+            self.target_outputs(plan, target.row, values, !others.is_empty(), &target.table);
+        let rules = self.rules(&target.table)?;
+        let returning = match &update.returning {
+            Some(items) => {
+                Some(self.returning(items, &target.table, target.alias.as_deref(), 0)?)
+            }
+            None => None,
+        };
+        Ok(Statement::Update(Change { table: target.table, input, changed, rules, returning }))
+    }
+
+    /// Binds DELETE.
+    pub(super) fn delete(&mut self, delete: &ast::Delete) -> Result<Statement> {
+        refuse(delete.limit.is_some() || !delete.order_by.is_empty(), "DELETE … LIMIT")?;
+        let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) =
+            &delete.from;
+        let [only] = &from[..] else { return Err(Error::unsupported("DELETE takes one table")) };
+        refuse(!only.joins.is_empty(), "a join as the target of DELETE")?;
+        let others = delete.using.as_deref().unwrap_or_default();
+        let target = self.target(&only.relation, others)?;
+        let scope = Scope::new(target.columns, None);
+        scope.enter("WHERE", Allowed::Columns);
+        let plan = self.target_rows(target.plan, delete.selection.as_ref(), &scope)?;
+        let input =
+            self.target_outputs(plan, target.row, Vec::new(), !others.is_empty(), &target.table);
+        let returning = match &delete.returning {
+            Some(items) => {
+                Some(self.returning(items, &target.table, target.alias.as_deref(), 0)?)
+            }
+            None => None,
+        };
+        let (changed, rules) = (Vec::new(), Rules::default());
+        Ok(Statement::Delete(Change { table: target.table, input, changed, rules, returning }))
+    }
+
+    /// The table an UPDATE or DELETE changes, with what else it reads.
+    fn target(
+        &mut self,
+        factor: &ast::TableFactor,
+        others: &[ast::TableWithJoins],
+    ) -> Result<Target> {
+        let ast::TableFactor::Table { name, alias, .. } = factor else {
+            return Err(Error::unsupported("only a table can be changed"));
+        };
+        let table = self.table(name)?;
+        let named = self.scan(&table);
+        let alias = alias.as_ref().map(|alias| alias.name.value.clone());
+        let known_as: Arc<str> = alias.as_deref().unwrap_or(&table.schema.name).into();
+        let mut plan = named.plan;
+        let mut row: Vec<Column> = named.columns.iter().map(|(_, column)| column.clone()).collect();
+        if table.schema.primary_key.is_empty() {
+            let number = self.column("row_number", ColumnType::Int64);
+            if let Plan::Scan(scan) = &mut plan {
+                scan.row_number = Some(number.clone());
+            }
+            row.push(number);
+        }
+        let mut columns: Vec<ScopeColumn> = named
+            .columns
+            .into_iter()
+            .map(|(name, column)| ScopeColumn {
+                table: Some(Arc::clone(&known_as)),
+                name: name.into(),
+                column,
+                hidden: false,
+            })
+            .collect();
+        if !others.is_empty() {
+            let from = self.from(others, None)?;
+            let (left, right) = (Box::new(plan), Box::new(from.plan));
+            plan = Plan::Join {
+                kind: JoinKind::Inner,
+                left,
+                right,
+                terms: Vec::new(),
+                lateral: false,
+            };
+            columns.extend(from.columns);
+        }
+        Ok(Target { table, alias, plan, columns, row })
+    }
+
+    fn target_rows(
+        &mut self,
+        plan: Plan,
+        selection: Option<&ast::Expr>,
+        scope: &Scope<'_>,
+    ) -> Result<Plan> {
+        let Some(selection) = selection else { return Ok(plan) };
+        let bound = self.expression(selection, scope)?;
+        let term = condition(bound, "WHERE").map_err(|error| error.at(place(selection)))?;
+        Ok(plan.filtered(term.into_conjuncts()))
+    }
+
+    /// The old row, then the new values; each row of the table once.
+    fn target_outputs(
+        &mut self,
+        plan: Plan,
+        row: Vec<Column>,
+        values: Vec<Expr>,
+        may_repeat: bool,
+        table: &Relation,
+    ) -> Plan {
+        let key: Vec<Expr> = match &table.schema.primary_key[..] {
+            [] => row.last().cloned().map(Expr::Column).into_iter().collect(),
+            key => key.iter().map(|index| Expr::Column(row[*index].clone())).collect(),
+        };
+        let mut outputs: Vec<(Column, Expr)> =
+            row.into_iter().map(|column| (column.clone(), Expr::Column(column))).collect();
+        for value in values {
+            outputs.push((self.column("new", value.ty()), value));
+        }
+        let plan = Plan::Project { input: Box::new(plan), outputs };
+        if may_repeat { Plan::Distinct { input: Box::new(plan), on: Some(key) } } else { plan }
+    }
+
+    /// The checks of a table, over a row of it.
+    pub(super) fn rules(&mut self, table: &Relation) -> Result<Rules> {
+        let columns = row_columns(table, None, 0);
+        if table.constraints.checks.is_empty() {
+            return Ok(Rules::default());
+        }
+        let scope = Scope::new(columns, None);
+        scope.enter("CHECK", Allowed::Columns);
+        let checks = table.constraints.checks.iter().map(|check| {
+            let bound = self.stored_expression(&check.text, &scope)?;
+            Ok((check.name.clone(), condition(bound, "CHECK")?))
+        });
+        Ok(Rules { checks: checks.collect::<Result<_>>()? })
+    }
+
+    /// RETURNING, over the row that was written or deleted.
+    pub(super) fn returning(
+        &mut self,
+        items: &[ast::SelectItem],
+        table: &Relation,
+        alias: Option<&str>,
+        first: usize,
+    ) -> Result<Returning> {
+        let columns = row_columns(table, Some(alias.unwrap_or(&table.schema.name)), first);
+        let scope = Scope::new(columns.clone(), None);
+        scope.enter("RETURNING", Allowed::Columns);
+        let (mut outputs, mut names) = (Vec::new(), Vec::new());
+        for item in items {
+            match item {
+                ast::SelectItem::UnnamedExpr(syntax) => {
+                    let expression = settle(self.expression(syntax, &scope)?);
+                    names.push(super::select::name_of(syntax));
+                    outputs.push((self.column("returning", expression.ty()), expression));
+                }
+                ast::SelectItem::ExprWithAlias { expr, alias } => {
+                    let expression = settle(self.expression(expr, &scope)?);
+                    names.push(alias.value.clone());
+                    outputs.push((self.column(&alias.value, expression.ty()), expression));
+                }
+                ast::SelectItem::Wildcard(_) | ast::SelectItem::QualifiedWildcard(..) => {
+                    for column in &columns {
+                        names.push(column.name.to_string());
+                        outputs.push((column.column.clone(), Expr::Column(column.column.clone())));
+                    }
+                }
+                other @ ast::SelectItem::ExprWithAliases { .. } => {
+                    return Err(Error::unsupported(format!("{other} is not supported")));
+                }
+            }
+        }
+        if outputs.iter().any(|(_, output)| output.has_subquery()) {
+            return Err(Error::unsupported("a subquery in RETURNING is not supported"));
+        }
+        Ok(Returning { outputs, names })
+    }
+}
+
+/// What an UPDATE or DELETE is about.
+struct Target {
+    table: Arc<Relation>,
+    alias: Option<String>,
+    plan: Plan,
+    columns: Vec<ScopeColumn>,
+    /// The table's columns, and the row number where it has no key.
+    row: Vec<Column>,
+}
+
+/// The columns of a row whose numbers are positions already: for expressions that
+/// are run over single rows and never planned.
+pub(super) fn row_columns(
+    table: &Relation,
+    known_as: Option<&str>,
+    first: usize,
+) -> Vec<ScopeColumn> {
+    let known_as: Option<Arc<str>> = known_as.map(Into::into);
+    let columns = table.schema.columns.iter().enumerate().map(|(index, column)| ScopeColumn {
+        table: known_as.clone(),
+        name: (&*column.name).into(),
+        column: Column {
+            id: ColumnId(u32::try_from(first + index).unwrap_or(u32::MAX)),
+            ty: column.column_type.clone(),
+            name: (&*column.name).into(),
+        },
+        hidden: false,
+    });
+    columns.collect()
+}
+
+/// The position of a column.
+pub(super) fn column_of(table: &Relation, name: &str, span: Span) -> Result<usize> {
+    table.column_index(name).ok_or_else(|| {
+        let names = table.schema.columns.iter().map(|column| &*column.name);
+        let own = &table.schema.name;
+        Error::not_found(format!("table {own:?} has no column {name:?}")).near(name, names).at(span)
+    })
+}

@@ -1,0 +1,362 @@
+//! CREATE: tables, views, indexes.
+
+use std::sync::Arc;
+
+use folio_types::{Column as TableColumn, ColumnType, TableSchema};
+use sqlparser::ast;
+
+use super::change::{column_of, row_columns};
+use super::operator::condition;
+use super::scope::{Allowed, Scope, same};
+use super::types::column_type;
+use super::{Binder, ident_name, last_name, refuse};
+use crate::constraint::{Check, Constraints, OnDelete, Reference};
+use crate::error::{Error, Result};
+use crate::expression::coerce::assign;
+use crate::source::{IndexInfo, Relation, RelationKind};
+use crate::span::Span;
+use crate::sql::statement::{Create, Statement};
+
+/// A table while its definition is read.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub(super) columns: Vec<TableColumn>,
+    pub(super) key: Vec<String>,
+    pub(super) constraints: Constraints,
+    /// Names, columns.
+    pub(super) unique: Vec<(Option<String>, Vec<String>)>,
+}
+
+impl Binder<'_> {
+    /// Binds CREATE TABLE.
+    pub(super) fn create_table(&mut self, create: &ast::CreateTable) -> Result<Statement> {
+        refuse(create.temporary, "CREATE TEMPORARY TABLE")?;
+        refuse(create.like.is_some() || create.clone.is_some(), "CREATE TABLE … LIKE")?;
+        let (name, _) = last_name(&create.name)?;
+        let mut draft = Draft::default();
+        for column in &create.columns {
+            draft.add_column(column, &name)?;
+        }
+        for constraint in &create.constraints {
+            draft.add_constraint(constraint, &name)?;
+        }
+        let mut rows = None;
+        if let Some(query) = &create.query {
+            let named = self.query(query, None)?;
+            let given = draft.columns.len();
+            if given > 0 && given != named.columns.len() {
+                let there = named.columns.len();
+                return Err(Error::invalid(format!("{given} columns for a query of {there}")));
+            }
+            if given == 0 {
+                let columns = named.columns.iter();
+                draft.columns = columns
+                    .map(|(name, column)| TableColumn::optional(name.clone(), column.ty.clone()))
+                    .collect();
+            }
+            let types: Vec<ColumnType> =
+                draft.columns.iter().map(|column| column.column_type.clone()).collect();
+            rows = Some(self.converted(named, &types).plan);
+        }
+        let (schema, indexes) = draft.finish(&name)?;
+        self.check_definition(&schema)?;
+        Ok(Statement::Create(Create {
+            schema,
+            indexes,
+            rows,
+            if_not_exists: create.if_not_exists,
+            or_replace: create.or_replace,
+        }))
+    }
+
+    /// Binds what the definition keeps as text, so that it is wrong now or never.
+    fn check_definition(&mut self, schema: &TableSchema) -> Result<()> {
+        schema.check().map_err(|error| Error::invalid(error.to_string()))?;
+        let constraints = Constraints::from_properties(&schema.properties).unwrap_or_default();
+        let table = Relation {
+            kind: RelationKind::Table,
+            schema: schema.clone(),
+            constraints,
+            indexes: Vec::new(),
+            handle: Arc::new(()),
+        };
+        let scope = Scope::new(row_columns(&table, Some(&schema.name), 0), None);
+        scope.enter("CHECK", Allowed::Columns);
+        for check in &table.constraints.checks {
+            condition(self.stored_expression(&check.text, &scope)?, "CHECK")?;
+        }
+        let nothing = Scope::new(Vec::new(), None);
+        nothing.enter("DEFAULT", Allowed::Columns);
+        for (name, text) in &table.constraints.defaults {
+            let column = &schema.columns[column_of(&table, name, Span::NONE)?];
+            assign(self.stored_expression(text, &nothing)?, &column.column_type, name)?;
+        }
+        table
+            .constraints
+            .references
+            .iter()
+            .try_for_each(|reference| self.check_reference(&table, reference))
+    }
+
+    /// A reference points at a key of the same types.
+    fn check_reference(&mut self, table: &Relation, reference: &Reference) -> Result<()> {
+        let is_own = same(&reference.table, &table.schema.name);
+        let found = if is_own { None } else { Some(self.relation(&reference.table, Span::NONE)?) };
+        let target = found.as_deref().unwrap_or(table);
+        let names: Vec<String> = match &reference.target[..] {
+            [] => {
+                let key = target.schema.primary_key.iter();
+                key.map(|index| target.schema.columns[*index].name.clone()).collect()
+            }
+            names => names.to_vec(),
+        };
+        if names.len() != reference.columns.len() || names.is_empty() {
+            let name = &reference.table;
+            return Err(Error::invalid(format!(
+                "the reference does not fit the key of table {name:?}"
+            ))
+            .help("name as many columns as its key has"));
+        }
+        let key = names.iter().map(|name| column_of(target, name, Span::NONE));
+        let key: Vec<usize> = key.collect::<Result<_>>()?;
+        let is_unique = target.schema.primary_key == key
+            || target.indexes.iter().any(|index| {
+                index.unique
+                    && index.columns.iter().map(|(column, _)| *column).eq(key.iter().copied())
+            });
+        if !is_unique && !is_own {
+            let name = &reference.table;
+            return Err(Error::invalid(format!(
+                "the columns pointed at are not a key of table {name:?}"
+            ))
+            .help("make them PRIMARY KEY or UNIQUE"));
+        }
+        for (own, other) in reference.columns.iter().zip(&key) {
+            let own = &table.schema.columns[column_of(table, own, Span::NONE)?];
+            let other = &target.schema.columns[*other];
+            if own.column_type != other.column_type {
+                let (one, two) = (&own.name, &other.name);
+                return Err(Error::mismatch(format!(
+                    "column {one:?} and {two:?}, which it points at, differ in type"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Binds CREATE VIEW.
+    pub(super) fn create_view(&mut self, create: &ast::CreateView) -> Result<Statement> {
+        refuse(create.materialized, "CREATE MATERIALIZED VIEW")?;
+        refuse(create.temporary, "CREATE TEMPORARY VIEW")?;
+        let (name, _) = last_name(&create.name)?;
+        let named = self.query(&create.query, None)?;
+        if create.columns.len() > named.columns.len() {
+            let (given, there) = (create.columns.len(), named.columns.len());
+            return Err(Error::invalid(format!("{given} column names for a query of {there}")));
+        }
+        let columns = named.columns.iter().enumerate().map(|(index, (own, column))| {
+            let name =
+                create.columns.get(index).map_or(own.clone(), |column| ident_name(&column.name));
+            TableColumn::optional(name, column.ty.clone())
+        });
+        let mut schema = TableSchema::new(name, columns.collect(), Vec::new());
+        let view = Some(create.query.to_string());
+        schema.properties = Constraints { view, ..Constraints::default() }.to_properties();
+        schema.check().map_err(|error| {
+            Error::invalid(error.to_string()).help("name the columns: CREATE VIEW v (a, b) AS …")
+        })?;
+        Ok(Statement::Create(Create {
+            schema,
+            indexes: Vec::new(),
+            rows: None,
+            if_not_exists: create.if_not_exists,
+            or_replace: create.or_replace,
+        }))
+    }
+
+    /// Binds CREATE INDEX.
+    pub(super) fn create_index(&mut self, create: &ast::CreateIndex) -> Result<Statement> {
+        refuse(create.predicate.is_some(), "a partial index")?;
+        refuse(!create.include.is_empty(), "INCLUDE")?;
+        let table = self.table(&create.table_name)?;
+        let columns = create.columns.iter().map(|column| {
+            let ast::Expr::Identifier(name) = &column.column.expr else {
+                return Err(Error::unsupported("an index of an expression is not supported"));
+            };
+            let index = column_of(&table, &name.value, name.span.into())?;
+            let descending = matches!(column.column.options.sort, Some(ast::OrderBySort::Desc));
+            Ok((index, descending))
+        });
+        let columns: Vec<(usize, bool)> = columns.collect::<Result<_>>()?;
+        let name = match &create.name {
+            Some(name) => last_name(name)?.0,
+            None => {
+                let positions: Vec<usize> = columns.iter().map(|(column, _)| *column).collect();
+                default_name(&table.schema.name, &names_of(&table.schema, &positions), "idx")
+            }
+        };
+        let index = IndexInfo { name, columns, unique: create.unique };
+        let if_not_exists = create.if_not_exists;
+        Ok(Statement::CreateIndex { table: table.schema.name.clone(), index, if_not_exists })
+    }
+}
+
+impl Draft {
+    pub(super) fn add_column(&mut self, column: &ast::ColumnDef, table: &str) -> Result<()> {
+        let name = ident_name(&column.name);
+        let at = |error: Error| error.at(column.name.span.into());
+        let (ty, length) = column_type(&column.data_type).map_err(at)?;
+        if let Some(length) = length {
+            self.constraints.lengths.insert(name.clone(), length);
+        }
+        let is_serial = column.data_type.to_string().to_lowercase().contains("serial");
+        if is_serial {
+            self.constraints.identity.insert(name.clone(), false);
+        }
+        let mut nullable = !is_serial;
+        for option in &column.options {
+            use ast::ColumnOption as Sql;
+            match &option.option {
+                Sql::Null => nullable = true,
+                Sql::NotNull => nullable = false,
+                Sql::Default(default) => {
+                    self.constraints.defaults.insert(name.clone(), default.to_string());
+                }
+                Sql::PrimaryKey(_) => {
+                    if !self.key.is_empty() {
+                        return Err(at(Error::invalid(format!(
+                            "table {table:?} has two primary keys"
+                        ))
+                        .help("write PRIMARY KEY (a, b) behind the columns")));
+                    }
+                    nullable = false;
+                    self.key = vec![name.clone()];
+                }
+                Sql::Unique(_) => self.unique.push((None, vec![name.clone()])),
+                Sql::Check(check) => self.add_check(option.name.as_ref(), &check.expr, table),
+                Sql::ForeignKey(key) => self.add_reference(key, vec![name.clone()], table)?,
+                Sql::Generated { generated_as, generation_expr: None, .. } => {
+                    let always = matches!(generated_as, ast::GeneratedAs::Always);
+                    self.constraints.identity.insert(name.clone(), always);
+                    nullable = false;
+                }
+                Sql::Collation(_) | Sql::Comment(_) => {}
+                other => {
+                    return Err(at(Error::unsupported(format!(
+                        "the column option {other} is not supported"
+                    ))));
+                }
+            }
+        }
+        self.columns.push(TableColumn { name, column_type: ty, nullable });
+        Ok(())
+    }
+
+    fn add_constraint(&mut self, constraint: &ast::TableConstraint, table: &str) -> Result<()> {
+        use ast::TableConstraint as Sql;
+        match constraint {
+            Sql::PrimaryKey(key) => {
+                if !self.key.is_empty() {
+                    return Err(Error::invalid(format!("table {table:?} has two primary keys")));
+                }
+                self.key = index_names(&key.columns)?;
+            }
+            Sql::Unique(unique) => {
+                let name = unique.name.as_ref().map(ident_name);
+                self.unique.push((name, index_names(&unique.columns)?));
+            }
+            Sql::Check(check) => self.add_check(check.name.as_ref(), &check.expr, table),
+            Sql::ForeignKey(key) => {
+                let columns = key.columns.iter().map(ident_name).collect();
+                self.add_reference(key, columns, table)?;
+            }
+            other => {
+                return Err(Error::unsupported(format!("the constraint {other} is not supported")));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_check(&mut self, name: Option<&ast::Ident>, check: &ast::Expr, table: &str) {
+        let number = self.constraints.checks.len() + 1;
+        let name = name.map_or_else(|| format!("{table}_check_{number}"), ident_name);
+        self.constraints.checks.push(Check { name, text: check.to_string() });
+    }
+
+    fn add_reference(
+        &mut self,
+        key: &ast::ForeignKeyConstraint,
+        columns: Vec<String>,
+        table: &str,
+    ) -> Result<()> {
+        let on_delete = match key.on_delete {
+            None | Some(ast::ReferentialAction::Restrict | ast::ReferentialAction::NoAction) => {
+                OnDelete::Restrict
+            }
+            Some(ast::ReferentialAction::Cascade) => OnDelete::Cascade,
+            Some(ast::ReferentialAction::SetNull) => OnDelete::SetNull,
+            Some(other) => {
+                return Err(Error::unsupported(format!("ON DELETE {other} is not supported")));
+            }
+        };
+        let is_plain = matches!(
+            key.on_update,
+            None | Some(ast::ReferentialAction::Restrict | ast::ReferentialAction::NoAction)
+        );
+        refuse(!is_plain, "ON UPDATE with an action")?;
+        let default = default_name(table, &columns, "fkey");
+        self.constraints.references.push(Reference {
+            name: key.name.as_ref().map_or(default, ident_name),
+            columns,
+            table: last_name(&key.foreign_table)?.0,
+            target: key.referred_columns.iter().map(ident_name).collect(),
+            on_delete,
+        });
+        Ok(())
+    }
+
+    /// The schema, and the indexes that keep unique what must be.
+    fn finish(mut self, table: &str) -> Result<(TableSchema, Vec<IndexInfo>)> {
+        let position = |columns: &[TableColumn], name: &str| {
+            columns.iter().position(|column| same(&column.name, name)).ok_or_else(|| {
+                let names = columns.iter().map(|column| &*column.name);
+                Error::not_found(format!("table {table:?} has no column {name:?}"))
+                    .near(name, names)
+            })
+        };
+        let key = self.key.iter().map(|name| position(&self.columns, name));
+        let key: Vec<usize> = key.collect::<Result<_>>()?;
+        key.iter().for_each(|index| self.columns[*index].nullable = false);
+        let mut indexes = Vec::new();
+        for (name, columns) in &self.unique {
+            let positions = columns.iter().map(|name| Ok((position(&self.columns, name)?, false)));
+            let name = name.clone().unwrap_or_else(|| default_name(table, columns, "key"));
+            indexes.push(IndexInfo {
+                name,
+                columns: positions.collect::<Result<_>>()?,
+                unique: true,
+            });
+        }
+        let mut schema = TableSchema::new(table, self.columns, key);
+        schema.properties = self.constraints.to_properties();
+        Ok((schema, indexes))
+    }
+}
+
+fn index_names(columns: &[ast::IndexColumn]) -> Result<Vec<String>> {
+    let names = columns.iter().map(|column| match &column.column.expr {
+        ast::Expr::Identifier(name) => Ok(name.value.clone()),
+        other => {
+            Err(Error::unsupported(format!("a key of the expression {other} is not supported")))
+        }
+    });
+    names.collect()
+}
+
+fn names_of(schema: &TableSchema, positions: &[usize]) -> Vec<String> {
+    positions.iter().map(|index| schema.columns[*index].name.clone()).collect()
+}
+
+fn default_name(table: &str, columns: &[String], suffix: &str) -> String {
+    format!("{table}_{}_{suffix}", columns.join("_"))
+}

@@ -1,0 +1,433 @@
+//! Expressions: a form of syntax each.
+
+use std::sync::Arc;
+
+use folio_types::{ColumnType, Value};
+use sqlparser::ast::{self, Spanned};
+
+use super::Binder;
+use super::operator::{self, condition, not};
+use super::scope::Scope;
+use super::types::column_type;
+use crate::error::{Error, Result};
+use crate::expression::coerce::{self, coerce, unify_all};
+use crate::expression::pattern::MatchKind;
+use crate::expression::{Comparison, Expr, Function, cast, function, type_name};
+use crate::span::Span;
+
+impl Binder<'_> {
+    /// Binds an expression.
+    ///
+    /// # Errors
+    /// Unknown names, types that do not fit, forms that are not supported; each with
+    /// its place.
+    pub(super) fn expression(&mut self, syntax: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
+        use ast::Expr as Sql;
+        match syntax {
+            Sql::Identifier(name) => self.name(std::slice::from_ref(name), scope),
+            Sql::CompoundIdentifier(names) => self.name(names, scope),
+            Sql::Nested(inner) => self.expression(inner, scope),
+            Sql::Value(value) => self.literal(value),
+            Sql::BinaryOp { left, op, right } => self.binary(left, op, right, syntax, scope),
+            Sql::UnaryOp { op, expr } => {
+                let operand = self.expression(expr, scope)?;
+                operator::unary(*op, operand, place(syntax))
+            }
+            Sql::IsNull(inner) => Ok(Expr::IsNull(Box::new(self.expression(inner, scope)?))),
+            Sql::IsNotNull(inner) => {
+                Ok(not(Expr::IsNull(Box::new(self.expression(inner, scope)?))))
+            }
+            Sql::IsTrue(inner) => self.truth(inner, false, false, scope),
+            Sql::IsNotTrue(inner) => self.truth(inner, false, true, scope),
+            Sql::IsFalse(inner) => self.truth(inner, true, false, scope),
+            Sql::IsNotFalse(inner) => self.truth(inner, true, true, scope),
+            Sql::IsUnknown(inner) => {
+                Ok(Expr::IsNull(Box::new(condition(self.expression(inner, scope)?, "is unknown")?)))
+            }
+            Sql::IsNotUnknown(inner) => {
+                let inner = condition(self.expression(inner, scope)?, "is not unknown")?;
+                Ok(not(Expr::IsNull(Box::new(inner))))
+            }
+            Sql::IsDistinctFrom(left, right) => {
+                self.comparison(Comparison::Distinct, left, right, syntax, scope)
+            }
+            Sql::IsNotDistinctFrom(left, right) => {
+                self.comparison(Comparison::NotDistinct, left, right, syntax, scope)
+            }
+            Sql::Between { expr, negated, low, high } => {
+                let between = self.between(expr, low, high, syntax, scope)?;
+                Ok(negate_if(*negated, between))
+            }
+            Sql::InList { expr, list, negated } => {
+                let found = self.in_list(expr, list, scope)?;
+                Ok(negate_if(*negated, found))
+            }
+            Sql::Case { operand, conditions, else_result, .. } => {
+                self.case(operand.as_deref(), conditions, else_result.as_deref(), scope)
+            }
+            Sql::Cast { kind, expr, data_type, .. } => {
+                let is_try = matches!(kind, ast::CastKind::TryCast | ast::CastKind::SafeCast);
+                let operand = self.expression(expr, scope)?;
+                explicit_cast(operand, data_type, is_try, place(syntax))
+            }
+            Sql::TypedString(typed) => {
+                let text = self.literal(&typed.value)?;
+                explicit_cast(text, &typed.data_type, false, typed.value.span.into())
+            }
+            other => self.more(other, scope),
+        }
+    }
+
+    /// The rarer forms.
+    fn more(&mut self, syntax: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
+        use ast::Expr as Sql;
+        match syntax {
+            Sql::Like { negated, any: false, expr, pattern, escape_char } => {
+                self.like(MatchKind::Like, *negated, expr, pattern, escape_char.as_deref(), scope)
+            }
+            Sql::ILike { negated, any: false, expr, pattern, escape_char } => {
+                self.like(MatchKind::ILike, *negated, expr, pattern, escape_char.as_deref(), scope)
+            }
+            Sql::SimilarTo { negated, expr, pattern, escape_char } => self.like(
+                MatchKind::Similar,
+                *negated,
+                expr,
+                pattern,
+                escape_char.as_deref(),
+                scope,
+            ),
+            Sql::RLike { negated, expr, pattern, .. } => {
+                self.like(MatchKind::Regex, *negated, expr, pattern, None, scope)
+            }
+            Sql::Function(call) => self.call(call, syntax, scope),
+            Sql::Exists { subquery, negated } => {
+                let exists = self.exists(subquery, scope)?;
+                Ok(negate_if(*negated, exists))
+            }
+            Sql::Subquery(query) => self.scalar_subquery(query, place(syntax), scope),
+            Sql::InSubquery { expr, subquery, negated } => {
+                let found = self.in_subquery(expr, subquery, place(syntax), scope)?;
+                Ok(negate_if(*negated, found))
+            }
+            Sql::AnyOp { left, compare_op, right, .. } => {
+                self.quantified(left, compare_op, right, true, place(syntax), scope)
+            }
+            Sql::AllOp { left, compare_op, right } => {
+                self.quantified(left, compare_op, right, false, place(syntax), scope)
+            }
+            Sql::Interval(interval) => self.interval(interval),
+            Sql::Array(array) => {
+                let items: Result<Vec<Expr>> =
+                    array.elem.iter().map(|item| self.expression(item, scope)).collect();
+                function::resolve("array", items?, place(syntax))
+            }
+            Sql::CompoundFieldAccess { root, access_chain } => {
+                self.access(root, access_chain, place(syntax), scope)
+            }
+            Sql::Collate { expr, .. } => self.expression(expr, scope),
+            other => self.spelled(other, scope),
+        }
+    }
+
+    /// A column, or a field of one.
+    fn name(&mut self, names: &[ast::Ident], scope: &Scope<'_>) -> Result<Expr> {
+        let span = names.iter().fold(Span::NONE, |span, name| join(span, name.span.into()));
+        let plain = |index: usize| &*names[index].value;
+        if let [only] = names {
+            let lower = only.value.to_lowercase();
+            let is_keyword = matches!(
+                &*lower,
+                "current_date" | "current_time" | "current_timestamp" | "localtimestamp"
+            );
+            if is_keyword && only.quote_style.is_none() {
+                return function::resolve(&lower, Vec::new(), span);
+            }
+            return scope.resolve(None, plain(0), span);
+        }
+        // schema.table.column, table.column, column.field: whichever there is.
+        let start = if names.len() > 2 && !scope.has_table(plain(0)) && scope.has_table(plain(1)) {
+            1
+        } else {
+            0
+        };
+        let rest = &names[start..];
+        let (mut found, used) = if scope.has_table(&rest[0].value) {
+            (scope.resolve(Some(&rest[0].value), &rest[1].value, span)?, 2)
+        } else {
+            match scope.resolve(None, &rest[0].value, span) {
+                Ok(found) => (found, 1),
+                Err(_) => (scope.resolve(Some(&rest[0].value), &rest[1].value, span)?, 2),
+            }
+        };
+        for field in &rest[used..] {
+            found = member(found, &field.value, field.span.into())?;
+        }
+        Ok(found)
+    }
+
+    fn binary(
+        &mut self,
+        left: &ast::Expr,
+        op: &ast::BinaryOperator,
+        right: &ast::Expr,
+        syntax: &ast::Expr,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        // Long chains of one connective nest to the left: gathered, not nested again.
+        if matches!(op, ast::BinaryOperator::And | ast::BinaryOperator::Or) {
+            return self.connective(left, op, right, scope);
+        }
+        if let (ast::Expr::Tuple(left), ast::Expr::Tuple(right)) = (left, right) {
+            return self.tuples(left, op, right, syntax, scope);
+        }
+        let (left, right) = (self.expression(left, scope)?, self.expression(right, scope)?);
+        operator::binary(op, left, right, place(syntax))
+    }
+
+    fn connective(
+        &mut self,
+        left: &ast::Expr,
+        op: &ast::BinaryOperator,
+        right: &ast::Expr,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let mut terms = vec![right];
+        let mut rest = left;
+        while let ast::Expr::BinaryOp { left, op: inner, right } = rest
+            && inner == op
+        {
+            terms.push(right);
+            rest = left;
+        }
+        terms.push(rest);
+        let is_and = matches!(op, ast::BinaryOperator::And);
+        let name = if is_and { "and" } else { "or" };
+        let terms = terms.into_iter().rev().map(|term| {
+            let bound = self.expression(term, scope)?;
+            condition(bound, name).map_err(|error| error.at(place(term)))
+        });
+        let terms = terms.collect::<Result<_>>()?;
+        Ok(if is_and { Expr::And(terms) } else { Expr::Or(terms) })
+    }
+
+    /// `(a, b) = (c, d)`
+    fn tuples(
+        &mut self,
+        left: &[ast::Expr],
+        op: &ast::BinaryOperator,
+        right: &[ast::Expr],
+        syntax: &ast::Expr,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let span = place(syntax);
+        if left.len() != right.len() {
+            return Err(Error::invalid("the sides of the comparison differ in length").at(span));
+        }
+        let equal = left.iter().zip(right).map(|(left, right)| {
+            let (left, right) = (self.expression(left, scope)?, self.expression(right, scope)?);
+            operator::compare(Comparison::Equal, left, right, span)
+        });
+        let all = Expr::And(equal.collect::<Result<_>>()?);
+        match op {
+            ast::BinaryOperator::Eq => Ok(all),
+            ast::BinaryOperator::NotEq => Ok(not(all)),
+            other => Err(Error::unsupported(format!("rows do not compare with {other}")).at(span)),
+        }
+    }
+
+    fn comparison(
+        &mut self,
+        op: Comparison,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        syntax: &ast::Expr,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let (left, right) = (self.expression(left, scope)?, self.expression(right, scope)?);
+        operator::compare(op, left, right, place(syntax))
+    }
+
+    fn truth(
+        &mut self,
+        inner: &ast::Expr,
+        of_not: bool,
+        negated: bool,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let inner = condition(self.expression(inner, scope)?, "is true")?;
+        let inner = negate_if(of_not, inner);
+        Ok(negate_if(negated, Expr::IsTrue(Box::new(inner))))
+    }
+
+    fn between(
+        &mut self,
+        input: &ast::Expr,
+        low: &ast::Expr,
+        high: &ast::Expr,
+        syntax: &ast::Expr,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let span = place(syntax);
+        let (input, low, high) = (
+            self.expression(input, scope)?,
+            self.expression(low, scope)?,
+            self.expression(high, scope)?,
+        );
+        let from = operator::compare(Comparison::GreaterOrEqual, input.clone(), low, span)?;
+        let to = operator::compare(Comparison::LessOrEqual, input, high, span)?;
+        Ok(Expr::And(vec![from, to]))
+    }
+
+    fn in_list(
+        &mut self,
+        input: &ast::Expr,
+        list: &[ast::Expr],
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let bound = self.expression(input, scope)?;
+        let mut terms = Vec::with_capacity(list.len());
+        for term in list {
+            terms.push(self.expression(term, scope)?);
+        }
+        let all = std::iter::once(&bound).chain(&terms).collect::<Vec<_>>();
+        let ty = unify_all(all.into_iter(), "the values of IN")
+            .map_err(|error| error.at(place(input)))?;
+        let terms = terms.into_iter().map(|term| coerce(term, &ty, "in")).collect::<Result<_>>()?;
+        Ok(Expr::InList { input: Box::new(coerce(bound, &ty, "in")?), list: terms })
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<&ast::Expr>,
+        conditions: &[ast::CaseWhen],
+        otherwise: Option<&ast::Expr>,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let operand = operand.map(|operand| self.expression(operand, scope)).transpose()?;
+        let mut branches = Vec::with_capacity(conditions.len());
+        for when in conditions {
+            let test = self.expression(&when.condition, scope)?;
+            let test = match &operand {
+                Some(operand) => operator::compare(
+                    Comparison::Equal,
+                    operand.clone(),
+                    test,
+                    place(&when.condition),
+                )?,
+                None => {
+                    condition(test, "when").map_err(|error| error.at(place(&when.condition)))?
+                }
+            };
+            branches.push((test, self.expression(&when.result, scope)?));
+        }
+        let otherwise = otherwise.map(|otherwise| self.expression(otherwise, scope)).transpose()?;
+        let results: Vec<&Expr> =
+            branches.iter().map(|(_, result)| result).chain(&otherwise).collect();
+        let ty = unify_all(results.into_iter(), "the results of CASE")?;
+        let branches = branches
+            .into_iter()
+            .map(|(test, result)| Ok((test, coerce(result, &ty, "case")?)))
+            .collect::<Result<_>>()?;
+        let otherwise = otherwise.map(|result| coerce(result, &ty, "case")).transpose()?;
+        Ok(Expr::Case { branches, otherwise: otherwise.map(Box::new), ty })
+    }
+
+    fn like(
+        &mut self,
+        kind: MatchKind,
+        negated: bool,
+        input: &ast::Expr,
+        pattern: &ast::Expr,
+        escape: Option<&ast::Expr>,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let escape = match escape.map(|escape| self.expression(escape, scope)).transpose()? {
+            None => None,
+            Some(escape) => match escape.as_literal() {
+                Some(Value::Text(text)) if text.chars().count() == 1 => text.chars().next(),
+                _ => return Err(Error::invalid("ESCAPE takes one character").at(place(input))),
+            },
+        };
+        let (bound, pattern) = (self.expression(input, scope)?, self.expression(pattern, scope)?);
+        let found = operator::matches(kind, bound, pattern, escape)
+            .map_err(|error| error.at(place(input)))?;
+        Ok(negate_if(negated, found))
+    }
+}
+
+/// A field of a struct, or a member of JSON.
+pub(super) fn member(root: Expr, name: &str, span: Span) -> Result<Expr> {
+    match root.ty() {
+        ColumnType::Struct(fields) => {
+            let found = fields.iter().position(|(field, _)| super::scope::same(field, name));
+            let Some(index) = found else {
+                let names = fields.iter().map(|(field, _)| &**field);
+                let error = Error::not_found(format!("there is no field {name:?}"));
+                return Err(error.near(name, names).at(span));
+            };
+            let returns = fields[index].1.clone();
+            let function = Function::field(root.ty(), index, returns);
+            Ok(Expr::Function { function: Arc::new(function), arguments: vec![root], span })
+        }
+        ColumnType::Json => {
+            let name = Expr::literal(Value::Text(name.to_owned()), ColumnType::Text);
+            function::resolve("json_get", vec![root, name], span)
+        }
+        other => {
+            let ty = type_name(&other);
+            Err(Error::mismatch(format!("a value of type {ty} has no field {name:?}")).at(span))
+        }
+    }
+}
+
+fn explicit_cast(
+    operand: Expr,
+    data_type: &ast::DataType,
+    is_try: bool,
+    span: Span,
+) -> Result<Expr> {
+    let (to, length) = column_type(data_type).map_err(|error| error.at(span))?;
+    let from = operand.ty();
+    if !operand.is_untyped() && !cast::can_cast(&from, &to) {
+        return Err(cast::no_cast(&from, &to).at(span));
+    }
+    let is_parameter = matches!(operand, Expr::Parameter { .. });
+    let bound = if from == to && !is_parameter {
+        coerce::settle(operand)
+    } else if is_try {
+        Expr::Cast { input: Box::new(coerce::settle(operand)), to, is_try, span }
+    } else if operand.is_untyped() {
+        coerce(operand, &to, "cast").map_err(|error| error.at(span))?
+    } else {
+        match coerce::cast_to(operand, &to) {
+            Expr::Cast { input, to, is_try, .. } => Expr::Cast { input, to, is_try, span },
+            other => other,
+        }
+    };
+    // A cast to varchar(n) cuts, as PostgreSQL has it.
+    match length {
+        None => Ok(bound),
+        Some(length) => {
+            let length = Expr::literal(Value::Integer(length.into()), ColumnType::Int64);
+            function::resolve("left", vec![bound, length], span)
+        }
+    }
+}
+
+fn negate_if(negated: bool, expression: Expr) -> Expr {
+    if negated { not(expression) } else { expression }
+}
+
+/// Where a piece of syntax stands.
+pub(super) fn place(syntax: &ast::Expr) -> Span {
+    syntax.span().into()
+}
+
+/// From the beginning of one to the end of the other.
+fn join(left: Span, right: Span) -> Span {
+    match (left.is_known(), right.is_known()) {
+        (false, _) => right,
+        (_, false) => left,
+        _ => Span { end_line: right.end_line, end_column: right.end_column, ..left },
+    }
+}

@@ -1,0 +1,475 @@
+//! The FROM clause: tables, views, named queries, files, functions, joins.
+
+use std::sync::Arc;
+
+use folio_types::{ColumnType, Value};
+use sqlparser::ast;
+
+use super::expression::place;
+use super::operator::{compare, condition};
+use super::scope::{Allowed, Scope, ScopeColumn, same};
+use super::{Binder, Named, VIEW_DEPTH_MAX, refuse};
+use crate::error::{Error, Result};
+use crate::expression::coerce::{coerce, settle, unify};
+use crate::expression::{Comparison, Expr, type_name};
+use crate::plan::logical::{JoinKind, Path, Plan, Scan, TableFunction};
+use crate::source::{Relation, RelationKind};
+use crate::span::Span;
+
+/// A plan with the columns that names can mean.
+pub(super) struct From {
+    pub(super) plan: Plan,
+    pub(super) columns: Vec<ScopeColumn>,
+}
+
+impl Binder<'_> {
+    /// Binds a FROM clause; without one there is one row.
+    pub(super) fn from(
+        &mut self,
+        tables: &[ast::TableWithJoins],
+        parent: Option<&Scope<'_>>,
+    ) -> Result<From> {
+        let mut whole: Option<From> = None;
+        for table in tables {
+            let next =
+                self.joined(table, whole.as_ref().map_or(&[], |whole| &whole.columns), parent)?;
+            whole = Some(match whole {
+                None => next,
+                Some(left) => join(left, next, JoinKind::Inner, Vec::new()),
+            });
+        }
+        Ok(whole.unwrap_or(From { plan: Plan::OneRow, columns: Vec::new() }))
+    }
+
+    /// A table and what is joined to it; LATERAL sees `before` too.
+    fn joined(
+        &mut self,
+        table: &ast::TableWithJoins,
+        before: &[ScopeColumn],
+        parent: Option<&Scope<'_>>,
+    ) -> Result<From> {
+        let mut left = self.factor(&table.relation, before, parent)?;
+        for step in &table.joins {
+            let visible: Vec<ScopeColumn> = before.iter().chain(&left.columns).cloned().collect();
+            let right = self.factor(&step.relation, &visible, parent)?;
+            left = self.join_step(left, right, &step.join_operator, parent)?;
+        }
+        Ok(left)
+    }
+
+    fn join_step(
+        &mut self,
+        left: From,
+        right: From,
+        operator: &ast::JoinOperator,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<From> {
+        use ast::JoinOperator as Sql;
+        let (kind, constraint) = match operator {
+            Sql::Join(constraint) | Sql::Inner(constraint) | Sql::CrossJoin(constraint) => {
+                (JoinKind::Inner, constraint)
+            }
+            Sql::Left(constraint) | Sql::LeftOuter(constraint) => (JoinKind::Left, constraint),
+            Sql::Right(constraint) | Sql::RightOuter(constraint) => (JoinKind::Right, constraint),
+            Sql::FullOuter(constraint) => (JoinKind::Full, constraint),
+            Sql::Semi(constraint) | Sql::LeftSemi(constraint) => (JoinKind::Semi, constraint),
+            Sql::Anti(constraint) | Sql::LeftAnti(constraint) => (JoinKind::Anti, constraint),
+            other => return Err(Error::unsupported(format!("{other:?} is not supported"))),
+        };
+        match constraint {
+            ast::JoinConstraint::None => {
+                let is_cross = matches!(operator, Sql::CrossJoin(_) | Sql::Join(_) | Sql::Inner(_));
+                if !is_cross {
+                    return Err(
+                        Error::syntax("an outer join needs a condition").help("add ON or USING")
+                    );
+                }
+                Ok(join(left, right, kind, Vec::new()))
+            }
+            ast::JoinConstraint::On(on) => {
+                let columns = left.columns.iter().chain(&right.columns).cloned().collect();
+                let scope = Scope::new(columns, parent);
+                scope.enter("a join condition", Allowed::Columns);
+                let bound = self.expression(on, &scope)?;
+                let term = condition(bound, "on").map_err(|error| error.at(place(on)))?;
+                Ok(join(left, right, kind, term.into_conjuncts()))
+            }
+            ast::JoinConstraint::Using(names) => {
+                let names = names.iter().map(super::last_name).collect::<Result<Vec<_>>>()?;
+                self.join_using(left, right, kind, &names)
+            }
+            ast::JoinConstraint::Natural => {
+                let shared = left.columns.iter().filter(|column| !column.hidden).filter(|column| {
+                    right
+                        .columns
+                        .iter()
+                        .any(|other| !other.hidden && same(&other.name, &column.name))
+                });
+                let names: Vec<_> =
+                    shared.map(|column| (column.name.to_string(), Span::NONE)).collect();
+                self.join_using(left, right, kind, &names)
+            }
+        }
+    }
+
+    /// Columns of both sides under one name become one column.
+    fn join_using(
+        &mut self,
+        left: From,
+        right: From,
+        kind: JoinKind,
+        names: &[(String, Span)],
+    ) -> Result<From> {
+        let (left_scope, right_scope) =
+            (Scope::new(left.columns.clone(), None), Scope::new(right.columns.clone(), None));
+        let (mut terms, mut merged, mut computed) = (Vec::new(), Vec::new(), Vec::new());
+        for (name, span) in names {
+            let (one, other) =
+                (left_scope.resolve(None, name, *span)?, right_scope.resolve(None, name, *span)?);
+            terms.push(compare(Comparison::Equal, one.clone(), other.clone(), *span)?);
+            let column = match (kind, &one, &other) {
+                (JoinKind::Right, _, Expr::Column(column)) => column.clone(),
+                (JoinKind::Full, one, other) => {
+                    let ty = unify(&one.ty(), &other.ty()).unwrap_or(one.ty());
+                    let terms = vec![
+                        coerce(one.clone(), &ty, "using")?,
+                        coerce(other.clone(), &ty, "using")?,
+                    ];
+                    let column = self.column(name, ty.clone());
+                    computed.push((column.clone(), Expr::Coalesce(terms, ty)));
+                    column
+                }
+                (_, Expr::Column(column), _) => column.clone(),
+                _ => continue,
+            };
+            merged.push(ScopeColumn { table: None, name: (&**name).into(), column, hidden: false });
+        }
+        let mut whole = join(left, right, kind, terms);
+        for column in &mut whole.columns {
+            column.hidden |= names.iter().any(|(name, _)| same(name, &column.name));
+        }
+        if !computed.is_empty() {
+            let kept = whole
+                .plan
+                .columns()
+                .into_iter()
+                .map(|column| (column.clone(), Expr::Column(column)));
+            let outputs = kept.chain(computed).collect();
+            whole.plan = Plan::Project { input: Box::new(whole.plan), outputs };
+        }
+        merged.append(&mut whole.columns);
+        whole.columns = merged;
+        Ok(whole)
+    }
+
+    fn factor(
+        &mut self,
+        factor: &ast::TableFactor,
+        before: &[ScopeColumn],
+        parent: Option<&Scope<'_>>,
+    ) -> Result<From> {
+        use ast::TableFactor as Sql;
+        match factor {
+            Sql::Table { name, alias, args: None, sample, .. } => {
+                refuse(sample.is_some(), "TABLESAMPLE")?;
+                let (named, own_name) = self.named_table(name)?;
+                aliased(named, alias.as_ref(), Some(&own_name))
+            }
+            Sql::Table { name, alias, args: Some(args), with_ordinality, .. } => {
+                let (name, span) = super::last_name(name)?;
+                let call = TableCall {
+                    name: &name,
+                    arguments: &args.args,
+                    ordinality: *with_ordinality,
+                    span,
+                };
+                self.table_function(&call, alias.as_ref(), before, parent)
+            }
+            Sql::Function { name, args, alias, with_ordinality, .. } => {
+                let (name, span) = super::last_name(name)?;
+                let call =
+                    TableCall { name: &name, arguments: args, ordinality: *with_ordinality, span };
+                self.table_function(&call, alias.as_ref(), before, parent)
+            }
+            Sql::UNNEST { alias, array_exprs, with_ordinality, .. } => {
+                let scope = Scope::new(before.to_vec(), parent);
+                let arguments = array_exprs.iter().map(|array| self.expression(array, &scope));
+                let arguments = arguments.collect::<Result<_>>()?;
+                self.unnest(arguments, *with_ordinality, alias.as_ref(), Span::NONE)
+            }
+            Sql::Derived { lateral, subquery, alias, sample } => {
+                refuse(sample.is_some(), "TABLESAMPLE")?;
+                let named = if *lateral {
+                    let scope = Scope::new(before.to_vec(), parent);
+                    self.query(subquery, Some(&scope))?
+                } else {
+                    self.query(subquery, parent)?
+                };
+                aliased(named, alias.as_ref(), None)
+            }
+            Sql::NestedJoin { table_with_joins, alias } => {
+                let mut inner = self.joined(table_with_joins, before, parent)?;
+                if let Some(alias) = alias {
+                    let name: Arc<str> = (&*alias.name.value).into();
+                    inner
+                        .columns
+                        .iter_mut()
+                        .for_each(|column| column.table = Some(Arc::clone(&name)));
+                }
+                Ok(inner)
+            }
+            other => Err(Error::unsupported(format!("{other} in FROM is not supported"))),
+        }
+    }
+
+    /// A table, a view, a named query or a file by its name.
+    fn named_table(&mut self, name: &ast::ObjectName) -> Result<(Named, String)> {
+        if let [ast::ObjectNamePart::Identifier(ident)] = &name.0[..]
+            && ident.quote_style == Some('\'')
+        {
+            self.reads.files = true;
+            let relation =
+                self.source.file(&ident.value).map_err(|error| error.at(ident.span.into()))?;
+            let own_name = relation.schema.name.clone();
+            return Ok((self.scan(&relation), own_name));
+        }
+        let (plain, span) = super::last_name(name)?;
+        if name.0.len() == 1
+            && let Some(named) = self.common_table(&plain, span)?
+        {
+            return Ok((named, plain));
+        }
+        if let Some(inside) = plain.strip_prefix("information_schema.") {
+            return Ok((self.information(inside, span)?, inside.to_owned()));
+        }
+        let relation = self.relation(&plain, span)?;
+        match relation.kind {
+            RelationKind::View => Ok((self.view(&relation, span)?, plain)),
+            _ => Ok((self.scan(&relation), plain)),
+        }
+    }
+
+    /// All rows of a relation.
+    pub(super) fn scan(&mut self, relation: &Arc<Relation>) -> Named {
+        let columns: Vec<_> = relation
+            .schema
+            .columns
+            .iter()
+            .map(|column| self.column(&column.name, column.column_type.clone()))
+            .collect();
+        let named = relation.schema.columns.iter().zip(&columns);
+        let named = named.map(|(own, column)| (own.name.clone(), column.clone())).collect();
+        let plan = Plan::Scan(Scan {
+            relation: Arc::clone(relation),
+            columns: columns.into_iter().enumerate().collect(),
+            row_number: None,
+            filters: Vec::new(),
+            path: Path::Full,
+            reverse: false,
+            limit: None,
+        });
+        Named { plan, columns: named }
+    }
+
+    /// The query a view stands for.
+    pub(super) fn view(&mut self, view: &Relation, span: Span) -> Result<Named> {
+        let text = view.constraints.view.clone().unwrap_or_default();
+        let name = &view.schema.name;
+        if self.view_depth >= VIEW_DEPTH_MAX {
+            return Err(Error::invalid(format!("view {name:?} reads itself")).at(span));
+        }
+        let broken = |error: Error| {
+            let code = error.code();
+            Error::new(code, format!("view {name:?} cannot be read: {}", error.message()))
+                .at(span)
+                .help("create it anew")
+        };
+        let parsed = crate::sql::parse::parse(&text).map_err(broken)?;
+        let [ast::Statement::Query(query)] = &parsed.statements[..] else {
+            return Err(Error::invalid(format!("view {name:?} is not a query")).at(span));
+        };
+        self.view_depth += 1;
+        let outside = std::mem::take(&mut self.ctes);
+        let bound = self.query(query, None).map_err(broken);
+        self.ctes = outside;
+        self.view_depth -= 1;
+        let mut named = bound?;
+        for ((column, _), declared) in named.columns.iter_mut().zip(&view.schema.columns) {
+            column.clone_from(&declared.name);
+        }
+        Ok(named)
+    }
+
+    fn table_function(
+        &mut self,
+        call: &TableCall<'_>,
+        alias: Option<&ast::TableAlias>,
+        before: &[ScopeColumn],
+        parent: Option<&Scope<'_>>,
+    ) -> Result<From> {
+        let scope = Scope::new(before.to_vec(), parent);
+        let mut arguments = Vec::new();
+        for argument in call.arguments {
+            let ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) = argument else {
+                return Err(
+                    Error::unsupported("table functions take plain arguments").at(call.span)
+                );
+            };
+            arguments.push(settle(self.expression(argument, &scope)?));
+        }
+        let ordinality = call.ordinality;
+        let json = |arguments: Vec<Expr>| -> Result<Vec<Expr>> {
+            arguments
+                .into_iter()
+                .map(|argument| coerce(argument, &ColumnType::Json, call.name))
+                .collect()
+        };
+        let (function, names, types, arguments) = match &*call.name.to_lowercase() {
+            "unnest" => return self.unnest(arguments, ordinality, alias, call.span),
+            "generate_series" | "range" => {
+                let (arguments, ty) = series_arguments(arguments, call.span)?;
+                (
+                    TableFunction::GenerateSeries { ordinality },
+                    vec!["generate_series"],
+                    vec![ty],
+                    arguments,
+                )
+            }
+            "json_array_elements" | "jsonb_array_elements" => (
+                TableFunction::JsonElements,
+                vec!["value"],
+                vec![ColumnType::Json],
+                json(arguments)?,
+            ),
+            "json_each" | "jsonb_each" => {
+                let types = vec![ColumnType::Text, ColumnType::Json];
+                (TableFunction::JsonEach, vec!["key", "value"], types, json(arguments)?)
+            }
+            other => {
+                let known = ["unnest", "generate_series", "json_array_elements", "json_each"];
+                let error = Error::not_found(format!("table function {other:?} does not exist"));
+                return Err(error.near(other, known).at(call.span));
+            }
+        };
+        self.function_rows(function, arguments, &names, types, ordinality, alias)
+    }
+
+    fn unnest(
+        &mut self,
+        arguments: Vec<Expr>,
+        ordinality: bool,
+        alias: Option<&ast::TableAlias>,
+        span: Span,
+    ) -> Result<From> {
+        let mut types = Vec::new();
+        for argument in &arguments {
+            match argument.ty() {
+                ColumnType::List(element) => types.push(*element),
+                other => {
+                    let ty = type_name(&other);
+                    return Err(
+                        Error::mismatch(format!("unnest takes an array, not {ty}")).at(span)
+                    );
+                }
+            }
+        }
+        let names = vec!["unnest"; types.len()];
+        self.function_rows(
+            TableFunction::Unnest { ordinality },
+            arguments,
+            &names,
+            types,
+            ordinality,
+            alias,
+        )
+    }
+
+    fn function_rows(
+        &mut self,
+        function: TableFunction,
+        arguments: Vec<Expr>,
+        names: &[&str],
+        types: Vec<ColumnType>,
+        ordinality: bool,
+        alias: Option<&ast::TableAlias>,
+    ) -> Result<From> {
+        // A function with one column lends it the name of the alias.
+        let single = alias.filter(|_| names.len() == 1).map(|alias| alias.name.value.clone());
+        let mut columns = Vec::new();
+        for (name, ty) in names.iter().zip(types) {
+            let name = single.clone().unwrap_or_else(|| (*name).to_owned());
+            columns.push((name.clone(), self.column(&name, ty)));
+        }
+        if ordinality {
+            columns.push(("ordinality".to_owned(), self.column("ordinality", ColumnType::Int64)));
+        }
+        let plain = columns.iter().map(|(_, column)| column.clone()).collect();
+        let plan = Plan::TableFunction { function, arguments, columns: plain };
+        aliased(Named { plan, columns }, alias, Some(names.first().unwrap_or(&"")))
+    }
+}
+
+/// A call in FROM.
+struct TableCall<'c> {
+    name: &'c str,
+    arguments: &'c [ast::FunctionArg],
+    ordinality: bool,
+    span: Span,
+}
+
+fn series_arguments(arguments: Vec<Expr>, span: Span) -> Result<(Vec<Expr>, ColumnType)> {
+    if !(2..=3).contains(&arguments.len()) {
+        return Err(Error::invalid("generate_series takes from, to and perhaps a step").at(span));
+    }
+    let is_temporal = arguments
+        .iter()
+        .any(|argument| matches!(argument.ty(), ColumnType::Date | ColumnType::Timestamp { .. }));
+    let ty = if is_temporal { ColumnType::Timestamp { utc: false } } else { ColumnType::Int64 };
+    let cast = arguments.into_iter().enumerate().map(|(index, argument)| {
+        let wanted = if is_temporal && index == 2 { &ColumnType::Interval } else { &ty };
+        let is_text = argument.ty() == ColumnType::Text;
+        if is_text {
+            Ok(crate::expression::coerce::cast_to(argument, wanted))
+        } else {
+            coerce(argument, wanted, "generate_series").map_err(|error| error.at(span))
+        }
+    });
+    Ok((cast.collect::<Result<_>>()?, ty))
+}
+
+/// Two inputs side by side. What the right reads of the left makes it lateral.
+fn join(left: From, right: From, kind: JoinKind, terms: Vec<Expr>) -> From {
+    let made = left.plan.column_ids();
+    let lateral = right.plan.free_columns().iter().any(|column| made.contains(&column.id));
+    let mut columns = left.columns;
+    if kind.has_right() {
+        columns.extend(right.columns);
+    }
+    let (left, right) = (Box::new(left.plan), Box::new(right.plan));
+    From { plan: Plan::Join { kind, left, right, terms, lateral }, columns }
+}
+
+/// Columns under the name of an alias, or under their own.
+fn aliased(named: Named, alias: Option<&ast::TableAlias>, own_name: Option<&str>) -> Result<From> {
+    let table: Option<Arc<str>> =
+        alias.map(|alias| &*alias.name.value).or(own_name).map(Into::into);
+    let renamed = alias.map_or(&[][..], |alias| &alias.columns);
+    if renamed.len() > named.columns.len() {
+        let (given, there) = (renamed.len(), named.columns.len());
+        return Err(Error::invalid(format!("{given} column names for {there} columns"))
+            .at(renamed[there].name.span.into()));
+    }
+    let columns =
+        named.columns.into_iter().enumerate().map(|(index, (name, column))| ScopeColumn {
+            table: table.clone(),
+            name: renamed.get(index).map_or(&*name, |alias| &*alias.name.value).into(),
+            column,
+            hidden: false,
+        });
+    Ok(From { plan: named.plan, columns: columns.collect() })
+}
+
+/// A value in a plan of values.
+pub(super) fn text(value: &str) -> Expr {
+    Expr::literal(Value::Text(value.to_owned()), ColumnType::Text)
+}

@@ -1,0 +1,197 @@
+//! From syntax to plans: every name found, every type settled, every error with
+//! its place.
+//!
+//! ```text
+//! statement   definition | change | query
+//! query       WITH (query) → body (select, set operations, VALUES) → ORDER BY → LIMIT
+//! select      FROM (from) → WHERE → GROUP BY (aggregate) → SELECT list → DISTINCT
+//! expression  names through the scopes (scope), operators (operator), functions
+//! ```
+
+mod aggregate;
+mod alter;
+mod change;
+mod definition;
+mod expression;
+mod from;
+mod insert;
+mod literal;
+mod operator;
+mod query;
+mod scope;
+mod select;
+mod spelled;
+mod statement;
+mod subquery;
+mod types;
+mod window;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use folio_types::ColumnType;
+use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+
+use crate::error::{Error, Result};
+use crate::expression::{Column, ColumnId};
+use crate::plan::logical::Plan;
+use crate::source::{Relation, Source};
+use crate::span::Span;
+pub(crate) use statement::bind;
+
+/// Views within views, at most.
+const VIEW_DEPTH_MAX: usize = 32;
+
+/// What binding one statement needs and counts.
+pub(crate) struct Binder<'s> {
+    source: &'s dyn Source,
+    /// Types of the parameters given; none are known when a statement is only prepared.
+    parameters: &'s [Option<ColumnType>],
+    names: Vec<String>,
+    /// Parameters seen so far: `?` counts by itself.
+    question_marks: usize,
+    next_column: u32,
+    next_number: usize,
+    /// Named queries, innermost last.
+    ctes: Vec<HashMap<String, Cte>>,
+    view_depth: usize,
+    /// What was named whose columns no version counts.
+    reads: Reads,
+}
+
+/// Relations whose columns change without a change of definitions.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Reads {
+    /// Collections, by name.
+    pub(crate) collections: Vec<String>,
+    /// Whether there are files.
+    pub(crate) files: bool,
+}
+
+/// A query named by WITH.
+#[derive(Clone)]
+struct Cte {
+    /// What it stands for; bound anew at each use so that columns stay unique.
+    query: Arc<sqlparser::ast::Query>,
+    columns: Vec<String>,
+    /// How many WITH clauses were open when it was named: those are what it sees.
+    depth: usize,
+    /// While its own recursion is bound: the working table.
+    work_table: Option<(usize, Vec<(String, ColumnType)>)>,
+    is_recursive: bool,
+}
+
+/// A plan and the names of its columns.
+#[derive(Clone)]
+pub(crate) struct Named {
+    pub(crate) plan: Plan,
+    pub(crate) columns: Vec<(String, Column)>,
+}
+
+impl<'s> Binder<'s> {
+    pub(crate) fn new(source: &'s dyn Source, parameters: &'s [Option<ColumnType>]) -> Self {
+        Self {
+            source,
+            parameters,
+            names: Vec::new(),
+            question_marks: 0,
+            next_column: 0,
+            next_number: 0,
+            ctes: Vec::new(),
+            view_depth: 0,
+            reads: Reads::default(),
+        }
+    }
+
+    /// Names of parameters, by position.
+    pub(crate) fn parameter_names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// What was named whose columns no version counts.
+    pub(crate) fn reads(&self) -> &Reads {
+        &self.reads
+    }
+
+    /// A column that no other of the statement is.
+    fn column(&mut self, name: &str, ty: ColumnType) -> Column {
+        self.next_column += 1;
+        Column { id: ColumnId(self.next_column), ty, name: name.into() }
+    }
+
+    fn number(&mut self) -> usize {
+        self.next_number += 1;
+        self.next_number
+    }
+
+    /// The relation of a name.
+    ///
+    /// # Errors
+    /// `not_found`, with the nearest name.
+    fn relation(&mut self, name: &str, span: Span) -> Result<Arc<Relation>> {
+        if let Some(relation) = self.source.relation(name)? {
+            if relation.kind == crate::source::RelationKind::Collection {
+                self.reads.collections.push(name.to_owned());
+            }
+            return Ok(relation);
+        }
+        let names = self.source.names()?;
+        let error = Error::not_found(format!("table {name:?} does not exist"));
+        Err(error.near(name, names.iter().map(String::as_str)).at(span))
+    }
+
+    /// The table of a name, which must be one that statements change.
+    fn table(&mut self, name: &ObjectName) -> Result<Arc<Relation>> {
+        let (name, span) = last_name(name)?;
+        let relation = self.relation(&name, span)?;
+        match relation.kind {
+            crate::source::RelationKind::View => Err(Error::unsupported(format!(
+                "view {name:?} cannot be changed; change the tables it reads"
+            ))
+            .at(span)),
+            crate::source::RelationKind::File => {
+                Err(Error::unsupported(format!("file {name:?} cannot be changed")).at(span))
+            }
+            _ => Ok(relation),
+        }
+    }
+}
+
+/// The name of an object, its schema left out: there is one schema, `main`, which
+/// PostgreSQL's clients call `public`.
+fn last_name(name: &ObjectName) -> Result<(String, Span)> {
+    let mut parts = Vec::new();
+    for part in &name.0 {
+        match part {
+            ObjectNamePart::Identifier(ident) => parts.push(ident),
+            ObjectNamePart::Function(_) => {
+                return Err(Error::unsupported("a name cannot be a function call"));
+            }
+        }
+    }
+    let (last, schemas) = parts.split_last().ok_or_else(|| Error::syntax("a name is empty"))?;
+    for schema in schemas {
+        let is_known = ["main", "public", "information_schema", "pg_catalog"]
+            .iter()
+            .any(|known| schema.value.eq_ignore_ascii_case(known));
+        if !is_known {
+            return Err(Error::not_found(format!("schema {:?} does not exist", schema.value))
+                .at(schema.span.into())
+                .help("leave it out: a database is one schema"));
+        }
+    }
+    if schemas.iter().any(|schema| schema.value.eq_ignore_ascii_case("information_schema")) {
+        return Ok((format!("information_schema.{}", last.value), last.span.into()));
+    }
+    Ok((last.value.clone(), last.span.into()))
+}
+
+/// A name as it was spelt.
+fn ident_name(ident: &Ident) -> String {
+    ident.value.clone()
+}
+
+/// Refuses what the parser accepts and this release does not do.
+fn refuse(is_there: bool, what: &str) -> Result<()> {
+    if is_there { Err(Error::unsupported(format!("{what} is not supported"))) } else { Ok(()) }
+}

@@ -1,0 +1,395 @@
+//! Queries: WITH, set operations, VALUES, ORDER BY, LIMIT.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use folio_types::ColumnType;
+use sqlparser::ast;
+
+use super::expression::place;
+use super::scope::{Allowed, Scope, ScopeColumn};
+use super::select::Selected;
+use super::{Binder, Cte, Named, refuse};
+use crate::error::{Error, Result};
+use crate::expression::coerce::{cast_to_if, coerce, settle, unify, unify_all};
+use crate::expression::{Column, Expr, type_name};
+use crate::plan::logical::{Plan, SetKind, SortKey};
+use crate::span::Span;
+
+impl Binder<'_> {
+    /// Binds a query.
+    pub(super) fn query(
+        &mut self,
+        query: &ast::Query,
+        parent: Option<&Scope<'_>>,
+    ) -> Result<Named> {
+        refuse(query.for_clause.is_some(), "FOR XML and FOR JSON")?;
+        refuse(!query.pipe_operators.is_empty(), "the pipe syntax")?;
+        let opened = match &query.with {
+            Some(with) => {
+                self.with(with)?;
+                true
+            }
+            None => false,
+        };
+        let bound = self.query_body(query, parent);
+        if opened {
+            self.ctes.pop();
+        }
+        bound
+    }
+
+    fn query_body(&mut self, query: &ast::Query, parent: Option<&Scope<'_>>) -> Result<Named> {
+        let order: &[ast::OrderByExpr] = match query.order_by.as_ref().map(|order| &order.kind) {
+            None => &[],
+            Some(ast::OrderByKind::Expressions(keys)) => keys,
+            Some(ast::OrderByKind::All(_)) => {
+                return Err(Error::unsupported("ORDER BY ALL is not supported"));
+            }
+        };
+        let selected = match &*query.body {
+            ast::SetExpr::Select(select) => self.select(select, order, parent)?,
+            body => {
+                let named = self.set_expression(body, parent)?;
+                let keys = self.output_order(order, &named)?;
+                Selected { named, keys }
+            }
+        };
+        let Selected { named: Named { mut plan, columns }, keys } = selected;
+        if !keys.is_empty() {
+            plan = Plan::Sort { input: Box::new(plan), keys };
+        }
+        let (limit, offset) = self.bounds(query)?;
+        if limit.is_some() || offset.is_some() {
+            plan = Plan::Limit { input: Box::new(plan), limit, offset };
+        }
+        // Columns that only the order needed go.
+        if plan.columns().len() > columns.len() {
+            let outputs =
+                columns.iter().map(|(_, column)| (column.clone(), Expr::Column(column.clone())));
+            plan = Plan::Project { outputs: outputs.collect(), input: Box::new(plan) };
+        }
+        Ok(Named { plan, columns })
+    }
+
+    fn bounds(&mut self, query: &ast::Query) -> Result<(Option<Expr>, Option<Expr>)> {
+        let mut limit = None;
+        let mut offset = None;
+        match &query.limit_clause {
+            None => {}
+            Some(ast::LimitClause::LimitOffset { limit: rows, offset: skipped, limit_by }) => {
+                refuse(!limit_by.is_empty(), "LIMIT BY")?;
+                limit = rows.as_ref().map(|rows| self.row_count(rows, "LIMIT")).transpose()?;
+                offset = skipped
+                    .as_ref()
+                    .map(|skipped| self.row_count(&skipped.value, "OFFSET"))
+                    .transpose()?;
+            }
+            Some(ast::LimitClause::OffsetCommaLimit { offset: skipped, limit: rows }) => {
+                limit = Some(self.row_count(rows, "LIMIT")?);
+                offset = Some(self.row_count(skipped, "OFFSET")?);
+            }
+        }
+        if let Some(fetch) = &query.fetch {
+            refuse(fetch.with_ties || fetch.percent, "FETCH … WITH TIES or PERCENT")?;
+            limit = match &fetch.quantity {
+                Some(rows) => Some(self.row_count(rows, "FETCH")?),
+                None => Some(super::select::literal(folio_types::Value::Integer(1))),
+            };
+        }
+        Ok((limit, offset))
+    }
+
+    /// The order of a set operation or VALUES: over its own columns alone.
+    fn output_order(&mut self, order: &[ast::OrderByExpr], named: &Named) -> Result<Vec<SortKey>> {
+        let columns = named.columns.iter().map(|(name, column)| ScopeColumn {
+            table: None,
+            name: (&**name).into(),
+            column: column.clone(),
+            hidden: false,
+        });
+        let scope = Scope::new(columns.collect(), None);
+        scope.enter("ORDER BY", Allowed::Columns);
+        let keys = order.iter().map(|key| {
+            if let ast::Expr::Value(value) = &key.expr
+                && let ast::Value::Number(digits, _) = &value.value
+            {
+                let number = digits.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+                let Some((_, column)) = number.and_then(|number| named.columns.get(number)) else {
+                    let count = named.columns.len();
+                    return Err(Error::invalid(format!(
+                        "ORDER BY {digits} is not one of {count} columns"
+                    ))
+                    .at(place(&key.expr)));
+                };
+                return Ok(super::aggregate::sort_key(Expr::Column(column.clone()), &key.options));
+            }
+            self.sort_key(key, &scope)
+        });
+        keys.collect()
+    }
+
+    fn set_expression(&mut self, body: &ast::SetExpr, parent: Option<&Scope<'_>>) -> Result<Named> {
+        match body {
+            ast::SetExpr::Select(select) => Ok(self.select(select, &[], parent)?.named),
+            ast::SetExpr::Query(query) => self.query(query, parent),
+            ast::SetExpr::Values(values) => self.values(values, parent),
+            ast::SetExpr::SetOperation { left, op, set_quantifier, right } => {
+                let (left, right) =
+                    (self.set_expression(left, parent)?, self.set_expression(right, parent)?);
+                let kind = match op {
+                    ast::SetOperator::Union => SetKind::Union,
+                    ast::SetOperator::Intersect => SetKind::Intersect,
+                    ast::SetOperator::Except | ast::SetOperator::Minus => SetKind::Except,
+                };
+                let all = match set_quantifier {
+                    ast::SetQuantifier::All => true,
+                    ast::SetQuantifier::None | ast::SetQuantifier::Distinct => false,
+                    other => return Err(Error::unsupported(format!("{other} is not supported"))),
+                };
+                self.combine(kind, all, left, right)
+            }
+            ast::SetExpr::Table(table) => {
+                let name = table.table_name.clone().unwrap_or_default();
+                let relation = self.relation(&name, Span::NONE)?;
+                Ok(self.scan(&relation))
+            }
+            _ => Err(Error::unsupported("statements that change cannot stand inside a query")),
+        }
+    }
+
+    /// A set operation of two queries; their columns go together by position.
+    fn combine(&mut self, kind: SetKind, all: bool, left: Named, right: Named) -> Result<Named> {
+        let (own, other) = (left.columns.len(), right.columns.len());
+        if own != other {
+            return Err(Error::invalid(format!(
+                "the sides of the set operation have {own} and {other} columns"
+            )));
+        }
+        let types = left.columns.iter().zip(&right.columns).map(|((name, one), (_, other))| {
+            let guess = |plan: &Plan, column: &Column| is_bare_null(plan, column);
+            match (guess(&left.plan, one), guess(&right.plan, other)) {
+                (true, false) => Ok(other.ty.clone()),
+                (false, true) => Ok(one.ty.clone()),
+                _ => unify(&one.ty, &other.ty).ok_or_else(|| {
+                    let (one, other) = (type_name(&one.ty), type_name(&other.ty));
+                    Error::mismatch(format!(
+                        "column {name:?} of the set operation is {one} and {other}"
+                    ))
+                    .help("cast one side")
+                }),
+            }
+        });
+        let types: Vec<ColumnType> = types.collect::<Result<_>>()?;
+        let columns: Vec<(String, Column)> = left
+            .columns
+            .iter()
+            .zip(&types)
+            .map(|((name, _), ty)| (name.clone(), self.column(name, ty.clone())))
+            .collect();
+        let (left, right) = (self.converted(left, &types), self.converted(right, &types));
+        let plain = columns.iter().map(|(_, column)| column.clone()).collect();
+        let plan = Plan::SetOperation {
+            kind,
+            all,
+            left: Box::new(left.plan),
+            right: Box::new(right.plan),
+            columns: plain,
+        };
+        Ok(Named { plan, columns })
+    }
+
+    /// A query with its columns, and no others, in these types.
+    pub(super) fn converted(&mut self, named: Named, types: &[ColumnType]) -> Named {
+        let fits = named.columns.iter().zip(types).all(|((_, column), ty)| column.ty == *ty);
+        let is_exact = named
+            .plan
+            .columns()
+            .iter()
+            .map(|column| column.id)
+            .eq(named.columns.iter().map(|(_, column)| column.id));
+        if fits && is_exact {
+            return named;
+        }
+        let (mut outputs, mut columns) = (Vec::new(), Vec::new());
+        for ((name, column), ty) in named.columns.into_iter().zip(types) {
+            let expression = cast_to_if(Expr::Column(column), ty);
+            let column = self.column(&name, ty.clone());
+            outputs.push((column.clone(), expression));
+            columns.push((name, column));
+        }
+        Named { plan: Plan::Project { input: Box::new(named.plan), outputs }, columns }
+    }
+
+    /// `values (…), (…)`
+    fn values(&mut self, values: &ast::Values, parent: Option<&Scope<'_>>) -> Result<Named> {
+        let scope = Scope::new(Vec::new(), parent);
+        scope.enter("VALUES", Allowed::Columns);
+        let mut rows: Vec<Vec<Expr>> = Vec::with_capacity(values.rows.len());
+        for row in &values.rows {
+            let bound = row.content.iter().map(|value| self.expression(value, &scope));
+            let bound: Vec<Expr> = bound.collect::<Result<_>>()?;
+            if let Some(first) = rows.first()
+                && first.len() != bound.len()
+            {
+                let (wanted, given) = (first.len(), bound.len());
+                let span = row.content.first().map_or(Span::NONE, place);
+                return Err(Error::invalid(format!(
+                    "a row of VALUES has {given} values, the first has {wanted}"
+                ))
+                .at(span));
+            }
+            rows.push(bound);
+        }
+        let width = rows.first().map_or(0, Vec::len);
+        let mut columns = Vec::with_capacity(width);
+        for index in 0..width {
+            let column: Vec<&Expr> = rows.iter().map(|row| &row[index]).collect();
+            let ty = unify_all(column.into_iter(), "a column of VALUES")?;
+            let name = format!("column{}", index + 1);
+            for row in &mut rows {
+                let value = std::mem::replace(&mut row[index], Expr::boolean(true));
+                row[index] = coerce(value, &ty, "VALUES")?;
+            }
+            columns.push((name.clone(), self.column(&name, ty)));
+        }
+        let plain = columns.iter().map(|(_, column)| column.clone()).collect();
+        let rows = rows.into_iter().map(|row| row.into_iter().map(settle).collect()).collect();
+        Ok(Named { plan: Plan::Values { columns: plain, rows }, columns })
+    }
+
+    /// Opens a WITH clause: the names are bound where they are used.
+    fn with(&mut self, with: &ast::With) -> Result<()> {
+        self.ctes.push(HashMap::new());
+        for cte in &with.cte_tables {
+            let name = cte.alias.name.value.to_lowercase();
+            let known = Cte {
+                query: Arc::new((*cte.query).clone()),
+                columns: cte.alias.columns.iter().map(|column| column.name.value.clone()).collect(),
+                depth: self.ctes.len(),
+                work_table: None,
+                is_recursive: with.recursive,
+            };
+            let Some(open) = self.ctes.last_mut() else { break };
+            if open.insert(name, known).is_some() {
+                let name = &cte.alias.name.value;
+                self.ctes.pop();
+                return Err(Error::conflict(format!("WITH names {name:?} twice")).at(cte
+                    .alias
+                    .name
+                    .span
+                    .into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// A query named by WITH.
+    pub(super) fn common_table(&mut self, name: &str, span: Span) -> Result<Option<Named>> {
+        let lower = name.to_lowercase();
+        let Some(cte) = self.ctes.iter().rev().find_map(|open| open.get(&lower)).cloned() else {
+            return Ok(None);
+        };
+        if let Some((number, columns)) = &cte.work_table {
+            let columns: Vec<(String, Column)> = columns
+                .iter()
+                .map(|(name, ty)| (name.clone(), self.column(name, ty.clone())))
+                .collect();
+            let plain = columns.iter().map(|(_, column)| column.clone()).collect();
+            return Ok(Some(Named {
+                plan: Plan::WorkTable { number: *number, columns: plain },
+                columns,
+            }));
+        }
+        // It sees what was named before it and around it, not what came after; itself
+        // only where it is recursive.
+        let inner: Vec<_> = self.ctes.drain(cte.depth..).collect();
+        let own = self.ctes.last_mut().and_then(|open| open.remove(&lower));
+        let bound = if cte.is_recursive {
+            self.recursive(&cte, &lower)
+        } else {
+            self.query(&cte.query, None)
+        };
+        if let (Some(own), Some(open)) = (own, self.ctes.last_mut()) {
+            open.insert(lower, own);
+        }
+        self.ctes.extend(inner);
+        let mut named = bound?;
+        if cte.columns.len() > named.columns.len() {
+            let (given, there) = (cte.columns.len(), named.columns.len());
+            return Err(Error::invalid(format!(
+                "WITH gives {name:?} {given} names for {there} columns"
+            ))
+            .at(span));
+        }
+        for ((column, _), renamed) in named.columns.iter_mut().zip(&cte.columns) {
+            column.clone_from(renamed);
+        }
+        Ok(Some(named))
+    }
+
+    /// `with recursive`: a base, UNION [ALL], and a step that reads the name.
+    fn recursive(&mut self, cte: &Cte, name: &str) -> Result<Named> {
+        let ast::SetExpr::SetOperation { left, op: ast::SetOperator::Union, set_quantifier, right } =
+            &*cte.query.body
+        else {
+            return self.query(&cte.query, None);
+        };
+        let mut base = self.set_expression(left, None)?;
+        for ((column, _), renamed) in base.columns.iter_mut().zip(&cte.columns) {
+            column.clone_from(renamed);
+        }
+        let number = self.number();
+        let described =
+            base.columns.iter().map(|(name, column)| (name.clone(), column.ty.clone())).collect();
+        let inside = Cte { work_table: Some((number, described)), ..cte.clone() };
+        if let Some(open) = self.ctes.last_mut() {
+            open.insert(name.to_owned(), inside);
+        }
+        let step = self.set_expression(right, None);
+        if let Some(open) = self.ctes.last_mut() {
+            open.remove(name);
+        }
+        let step = step?;
+        if step.columns.len() != base.columns.len() {
+            return Err(Error::invalid(
+                "the step of the recursive query has another number of columns",
+            ));
+        }
+        let types: Vec<ColumnType> =
+            base.columns.iter().map(|(_, column)| column.ty.clone()).collect();
+        for ((_, column), ty) in step.columns.iter().zip(&types) {
+            if unify(&column.ty, ty).is_none() {
+                let (one, other) = (type_name(ty), type_name(&column.ty));
+                return Err(Error::mismatch(format!(
+                    "column {:?} of the recursive query is {one} and {other}",
+                    column.name
+                )));
+            }
+        }
+        let columns: Vec<(String, Column)> = base
+            .columns
+            .iter()
+            .map(|(name, column)| (name.clone(), self.column(name, column.ty.clone())))
+            .collect();
+        let (base, step) = (self.converted(base, &types), self.converted(step, &types));
+        let plan = Plan::Recursive {
+            number,
+            columns: columns.iter().map(|(_, column)| column.clone()).collect(),
+            base: Box::new(base.plan),
+            step: Box::new(step.plan),
+            distinct: !matches!(set_quantifier, ast::SetQuantifier::All),
+        };
+        Ok(Named { plan, columns })
+    }
+}
+
+/// Whether a column is nothing but a null, whose type was a guess.
+fn is_bare_null(plan: &Plan, column: &Column) -> bool {
+    match plan {
+        Plan::Project { outputs, .. } => outputs.iter().any(|(own, output)| {
+            own.id == column.id && matches!(output.as_literal(), Some(folio_types::Value::Null))
+        }),
+        _ => false,
+    }
+}

@@ -1,0 +1,144 @@
+//! Which columns a name can mean: those of the FROM clause, then those of the
+//! query around.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::execute::aggregate::Aggregate;
+use crate::execute::window::WindowCall;
+use crate::expression::{Column, Expr};
+use crate::span::Span;
+
+/// A column with the table it is known under.
+#[derive(Debug, Clone)]
+pub(super) struct ScopeColumn {
+    pub(super) table: Option<Arc<str>>,
+    pub(super) name: Arc<str>,
+    pub(super) column: Column,
+    /// Left out of `*`: a join merged it into another, or it is internal.
+    pub(super) hidden: bool,
+}
+
+/// What can stand where an expression is bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Allowed {
+    /// Columns alone.
+    Columns,
+    /// Aggregates too.
+    Aggregates,
+    /// Window functions too.
+    Windows,
+}
+
+/// The scope of one SELECT.
+pub(super) struct Scope<'p> {
+    pub(super) columns: Vec<ScopeColumn>,
+    pub(super) parent: Option<&'p Scope<'p>>,
+    /// Aggregates met so far, each a column.
+    pub(super) aggregates: RefCell<Vec<(Column, Aggregate)>>,
+    /// Window functions met so far.
+    pub(super) windows: RefCell<Vec<(Column, WindowCall)>>,
+    pub(super) named_windows: Vec<sqlparser::ast::NamedWindowDefinition>,
+    pub(super) allowed: Cell<Allowed>,
+    /// The clause being bound, for messages.
+    pub(super) clause: Cell<&'static str>,
+}
+
+impl<'p> Scope<'p> {
+    pub(super) fn new(columns: Vec<ScopeColumn>, parent: Option<&'p Scope<'p>>) -> Self {
+        Self {
+            columns,
+            parent,
+            aggregates: RefCell::default(),
+            windows: RefCell::default(),
+            named_windows: Vec::new(),
+            allowed: Cell::new(Allowed::Columns),
+            clause: Cell::new("this place"),
+        }
+    }
+
+    /// Binds a clause: what may stand there, and what it is called.
+    pub(super) fn enter(&self, clause: &'static str, allowed: Allowed) {
+        self.clause.set(clause);
+        self.allowed.set(allowed);
+    }
+
+    /// The column of a name, here or further out.
+    ///
+    /// # Errors
+    /// `not_found` with the nearest name; `invalid_input` where it could be several.
+    pub(super) fn resolve(&self, table: Option<&str>, name: &str, span: Span) -> Result<Expr> {
+        let mut scope = Some(self);
+        while let Some(current) = scope {
+            if let Some(found) = current.find(table, name, span)? {
+                return Ok(found);
+            }
+            scope = current.parent;
+        }
+        Err(self.unknown(table, name).at(span))
+    }
+
+    /// The column of a name in this scope alone.
+    pub(super) fn find(&self, table: Option<&str>, name: &str, span: Span) -> Result<Option<Expr>> {
+        let mut hits = self.columns.iter().filter(|column| {
+            same(&column.name, name)
+                && match (table, &column.table) {
+                    (None, _) => !column.hidden,
+                    (Some(wanted), Some(table)) => same(table, wanted),
+                    (Some(_), None) => false,
+                }
+        });
+        let Some(first) = hits.next() else { return Ok(None) };
+        if let Some(second) = hits.next() {
+            let shown = |column: &ScopeColumn| match &column.table {
+                Some(table) => format!("{table}.{}", column.name),
+                None => column.name.to_string(),
+            };
+            return Err(Error::invalid(format!("column {name:?} could be several"))
+                .at(span)
+                .help(format!("write {} or {}", shown(first), shown(second))));
+        }
+        Ok(Some(Expr::Column(first.column.clone())))
+    }
+
+    /// Whether a table of this name is here or further out.
+    pub(super) fn has_table(&self, name: &str) -> bool {
+        let here = self
+            .columns
+            .iter()
+            .any(|column| column.table.as_deref().is_some_and(|table| same(table, name)));
+        here || self.parent.is_some_and(|parent| parent.has_table(name))
+    }
+
+    fn unknown(&self, table: Option<&str>, name: &str) -> Error {
+        let all =
+            || self.columns.iter().chain(self.parent.iter().flat_map(|parent| &parent.columns));
+        match table {
+            Some(table) if !self.has_table(table) => {
+                let tables = all().filter_map(|column| column.table.as_deref());
+                Error::not_found(format!("table {table:?} is not in the FROM clause"))
+                    .near(table, tables)
+            }
+            Some(table) => {
+                let columns = all()
+                    .filter(|column| {
+                        column.table.as_deref().is_some_and(|other| same(other, table))
+                    })
+                    .map(|column| &*column.name);
+                Error::not_found(format!("table {table:?} has no column {name:?}"))
+                    .near(name, columns)
+            }
+            None => {
+                let columns = all().filter(|column| !column.hidden).map(|column| &*column.name);
+                Error::not_found(format!("column {name:?} does not exist")).near(name, columns)
+            }
+        }
+    }
+}
+
+/// Whether two names are one: letters match in either case.
+pub(super) fn same(left: &str, right: &str) -> bool {
+    left.eq_ignore_ascii_case(right)
+        || (!left.is_ascii() && left.to_lowercase() == right.to_lowercase())
+}

@@ -1,0 +1,499 @@
+//! One SELECT: from its rows to its columns.
+
+use folio_types::Value;
+use sqlparser::ast;
+
+use super::expression::place;
+use super::operator::condition;
+use super::scope::{Allowed, Scope, same};
+use super::{Binder, Named, refuse};
+use crate::error::{Error, Result};
+use crate::expression::coerce::settle;
+use crate::expression::{Column, ColumnId, Expr};
+use crate::plan::logical::{Plan, SortKey};
+use crate::span::Span;
+
+/// A SELECT with its order, which may need columns it does not answer.
+pub(super) struct Selected {
+    pub(super) named: Named,
+    pub(super) keys: Vec<SortKey>,
+}
+
+/// An item of the SELECT list.
+struct Item {
+    name: String,
+    expression: Expr,
+    span: Span,
+}
+
+/// What a SELECT groups by.
+#[derive(Default)]
+struct Groups {
+    expressions: Vec<Expr>,
+    sets: Option<Vec<Vec<usize>>>,
+}
+
+impl Binder<'_> {
+    /// Binds a SELECT and the ORDER BY that follows it. The plan answers the
+    /// columns named and behind them those the order needs.
+    pub(super) fn select(
+        &mut self,
+        select: &ast::Select,
+        order: &[ast::OrderByExpr],
+        parent: Option<&Scope<'_>>,
+    ) -> Result<Selected> {
+        refuse_rest(select)?;
+        let from = self.from(&select.from, parent)?;
+        let mut scope = Scope::new(from.columns, parent);
+        scope.named_windows.clone_from(&select.named_window);
+        let mut plan = from.plan;
+        if let Some(filter) = &select.selection {
+            scope.enter("WHERE", Allowed::Columns);
+            let bound = self.expression(filter, &scope)?;
+            let term = condition(bound, "WHERE").map_err(|error| error.at(place(filter)))?;
+            plan = plan.filtered(term.into_conjuncts());
+        }
+        scope.enter("the SELECT list", Allowed::Windows);
+        let mut items = self.items(&select.projection, &scope)?;
+        let groups = self.groups(&select.group_by, &items, &scope)?;
+        scope.enter("HAVING", Allowed::Aggregates);
+        let mut having = match &select.having {
+            Some(having) => {
+                let bound = self.expression(having, &scope)?;
+                Some(condition(bound, "HAVING").map_err(|error| error.at(place(having)))?)
+            }
+            None => None,
+        };
+        scope.enter("ORDER BY", Allowed::Windows);
+        let mut keys = self.order(order, &items, &scope)?;
+        let mut distinct_on = self.distinct_on(select.distinct.as_ref(), &items, &scope)?;
+        scope.enter("QUALIFY", Allowed::Windows);
+        let mut qualify = match &select.qualify {
+            Some(qualify) => Some(condition(self.expression(qualify, &scope)?, "QUALIFY")?),
+            None => None,
+        };
+        let is_grouped = !groups.expressions.is_empty()
+            || groups.sets.is_some()
+            || having.is_some()
+            || !scope.aggregates.borrow().is_empty();
+        let mut calls = scope.windows.take();
+        if is_grouped {
+            let grouped = self.group(&mut plan, groups, &scope);
+            let mut rewritten: Vec<(&mut Expr, Span)> = Vec::new();
+            rewritten.extend(items.iter_mut().map(|item| (&mut item.expression, item.span)));
+            rewritten.extend(having.iter_mut().map(|having| (having, Span::NONE)));
+            rewritten.extend(keys.iter_mut().map(|key| (&mut key.expression, Span::NONE)));
+            rewritten.extend(qualify.iter_mut().map(|qualify| (qualify, Span::NONE)));
+            rewritten.extend(distinct_on.iter_mut().flatten().map(|on| (on, Span::NONE)));
+            for (_, call) in &mut calls {
+                rewritten.extend(call.expressions_mut().into_iter().map(|part| (part, Span::NONE)));
+            }
+            for (expression, span) in rewritten {
+                over_groups(expression, &grouped, &scope).map_err(|error| error.at(span))?;
+            }
+        }
+        plan = plan.filtered(having.map(Expr::into_conjuncts).unwrap_or_default());
+        if !calls.is_empty() {
+            plan = Plan::Window { input: Box::new(plan), calls };
+        }
+        plan = plan.filtered(qualify.map(Expr::into_conjuncts).unwrap_or_default());
+        self.project(plan, items, keys, select.distinct.as_ref(), distinct_on)
+    }
+
+    /// The SELECT list with its stars expanded.
+    fn items(&mut self, projection: &[ast::SelectItem], scope: &Scope<'_>) -> Result<Vec<Item>> {
+        let mut items = Vec::new();
+        for item in projection {
+            match item {
+                ast::SelectItem::UnnamedExpr(syntax) => {
+                    let expression = settle(self.expression(syntax, scope)?);
+                    items.push(Item { name: name_of(syntax), expression, span: place(syntax) });
+                }
+                ast::SelectItem::ExprWithAlias { expr, alias } => {
+                    let expression = settle(self.expression(expr, scope)?);
+                    items.push(Item { name: alias.value.clone(), expression, span: place(expr) });
+                }
+                ast::SelectItem::Wildcard(options) => {
+                    let span = options.wildcard_token.0.span.into();
+                    self.star(None, options, span, scope, &mut items)?;
+                }
+                ast::SelectItem::QualifiedWildcard(kind, options) => {
+                    let span = options.wildcard_token.0.span.into();
+                    let ast::SelectItemQualifiedWildcardKind::ObjectName(name) = kind else {
+                        return Err(
+                            Error::unsupported("a star of an expression is not supported").at(span)
+                        );
+                    };
+                    let (table, name_span) = super::last_name(name)?;
+                    if !scope.has_table(&table) {
+                        return Err(scope
+                            .resolve(Some(&table), "*", name_span)
+                            .err()
+                            .unwrap_or_else(|| {
+                                Error::not_found(format!(
+                                    "table {table:?} is not in the FROM clause"
+                                ))
+                            }));
+                    }
+                    self.star(Some(&table), options, span, scope, &mut items)?;
+                }
+                other @ ast::SelectItem::ExprWithAliases { .. } => {
+                    return Err(Error::unsupported(format!("{other} is not supported")));
+                }
+            }
+        }
+        Ok(items)
+    }
+
+    #[allow(clippy::unused_self, reason = "part of binding")]
+    fn star(
+        &mut self,
+        table: Option<&str>,
+        options: &ast::WildcardAdditionalOptions,
+        span: Span,
+        scope: &Scope<'_>,
+        items: &mut Vec<Item>,
+    ) -> Result<()> {
+        let left_out: Vec<String> = match &options.opt_exclude {
+            None => Vec::new(),
+            Some(ast::ExcludeSelectItem::Single(name)) => vec![super::last_name(name)?.0],
+            Some(ast::ExcludeSelectItem::Multiple(names)) => {
+                names.iter().map(|name| Ok(super::last_name(name)?.0)).collect::<Result<_>>()?
+            }
+        };
+        let before = items.len();
+        for column in &scope.columns {
+            let is_meant = match table {
+                Some(table) => column.table.as_deref().is_some_and(|own| same(own, table)),
+                None => !column.hidden,
+            };
+            if is_meant && !left_out.iter().any(|name| same(name, &column.name)) {
+                let (name, expression) =
+                    (column.name.to_string(), Expr::Column(column.column.clone()));
+                items.push(Item { name, expression, span });
+            }
+        }
+        if items.len() == before && scope.columns.is_empty() {
+            return Err(Error::invalid("there is no table for the star to mean")
+                .at(span)
+                .help("add FROM"));
+        }
+        Ok(())
+    }
+
+    /// GROUP BY: expressions, positions and names of the SELECT list, grouping sets.
+    fn groups(
+        &mut self,
+        by: &ast::GroupByExpr,
+        items: &[Item],
+        scope: &Scope<'_>,
+    ) -> Result<Groups> {
+        scope.enter("GROUP BY", Allowed::Columns);
+        let mut groups = Groups::default();
+        let (expressions, modifiers) = match by {
+            ast::GroupByExpr::All(_) => {
+                let plain = items.iter().filter(|item| !has_aggregate(&item.expression, scope));
+                groups.expressions = plain.map(|item| item.expression.clone()).collect();
+                return Ok(groups);
+            }
+            ast::GroupByExpr::Expressions(expressions, modifiers) => (expressions, modifiers),
+        };
+        refuse(!modifiers.is_empty(), "WITH ROLLUP")?;
+        let mut sets: Option<Vec<Vec<usize>>> = None;
+        for syntax in expressions {
+            let parts = match syntax {
+                ast::Expr::Rollup(parts) => {
+                    (0..=parts.len()).rev().map(|count| parts[..count].concat()).collect()
+                }
+                ast::Expr::Cube(parts) => (0..1usize << parts.len().min(12))
+                    .rev()
+                    .map(|bits| {
+                        let chosen = parts
+                            .iter()
+                            .enumerate()
+                            .filter(|(index, _)| bits >> (parts.len() - 1 - index) & 1 == 1);
+                        chosen.flat_map(|(_, part)| part.clone()).collect()
+                    })
+                    .collect(),
+                ast::Expr::GroupingSets(sets) => sets.clone(),
+                plain => vec![vec![plain.clone()]],
+            };
+            let mut alternatives = Vec::new();
+            for part in parts {
+                let numbers =
+                    part.iter().map(|part| self.group_number(part, items, scope, &mut groups));
+                alternatives.push(numbers.collect::<Result<Vec<usize>>>()?);
+            }
+            let before = sets.unwrap_or_else(|| vec![Vec::new()]);
+            let crossed = before.iter().flat_map(|set| {
+                alternatives.iter().map(move |more| [set.as_slice(), more].concat())
+            });
+            sets = Some(crossed.collect());
+        }
+        groups.sets = sets.filter(|sets| sets.len() > 1);
+        Ok(groups)
+    }
+
+    /// The number of a group expression, entered if it is new.
+    fn group_number(
+        &mut self,
+        syntax: &ast::Expr,
+        items: &[Item],
+        scope: &Scope<'_>,
+        groups: &mut Groups,
+    ) -> Result<usize> {
+        let bound = match item_of(syntax, items, scope, "GROUP BY")? {
+            Some(item) => items[item].expression.clone(),
+            None => settle(self.expression(syntax, scope)?),
+        };
+        if has_aggregate(&bound, scope) {
+            return Err(Error::invalid("an aggregate cannot stand in GROUP BY").at(place(syntax)));
+        }
+        if let Some(known) = groups.expressions.iter().position(|known| *known == bound) {
+            return Ok(known);
+        }
+        groups.expressions.push(bound);
+        Ok(groups.expressions.len() - 1)
+    }
+
+    /// ORDER BY: positions and names of the SELECT list, or any expression.
+    fn order(
+        &mut self,
+        order: &[ast::OrderByExpr],
+        items: &[Item],
+        scope: &Scope<'_>,
+    ) -> Result<Vec<SortKey>> {
+        let keys = order.iter().map(|key| {
+            let named = match &key.expr {
+                ast::Expr::Identifier(name) => {
+                    items.iter().position(|item| same(&item.name, &name.value))
+                }
+                other => item_of(other, items, scope, "ORDER BY")?,
+            };
+            match named {
+                Some(item) => {
+                    Ok(super::aggregate::sort_key(items[item].expression.clone(), &key.options))
+                }
+                None => self.sort_key(key, scope),
+            }
+        });
+        keys.collect()
+    }
+
+    fn distinct_on(
+        &mut self,
+        distinct: Option<&ast::Distinct>,
+        items: &[Item],
+        scope: &Scope<'_>,
+    ) -> Result<Option<Vec<Expr>>> {
+        let Some(ast::Distinct::On(on)) = distinct else { return Ok(None) };
+        let mut bound = Vec::new();
+        for syntax in on {
+            bound.push(match item_of(syntax, items, scope, "DISTINCT ON")? {
+                Some(item) => items[item].expression.clone(),
+                None => settle(self.expression(syntax, scope)?),
+            });
+        }
+        Ok(Some(bound))
+    }
+
+    /// Puts the grouping into the plan: the groups and their columns.
+    fn group(&mut self, plan: &mut Plan, groups: Groups, scope: &Scope<'_>) -> Vec<(Column, Expr)> {
+        let grouped: Vec<(Column, Expr)> = groups
+            .expressions
+            .into_iter()
+            .map(|expression| match &expression {
+                // With grouping sets a column may be null where its source is not.
+                Expr::Column(column) if groups.sets.is_none() => (column.clone(), expression),
+                _ => (self.column(&expression.to_string(), expression.ty()), expression),
+            })
+            .collect();
+        *plan = Plan::Aggregate {
+            input: Box::new(plan.take()),
+            groups: grouped.clone(),
+            aggregates: scope.aggregates.borrow().clone(),
+            sets: groups.sets,
+        };
+        grouped
+    }
+
+    /// The columns answered, those the order needs behind them, and DISTINCT.
+    fn project(
+        &mut self,
+        plan: Plan,
+        items: Vec<Item>,
+        mut keys: Vec<SortKey>,
+        distinct: Option<&ast::Distinct>,
+        mut distinct_on: Option<Vec<Expr>>,
+    ) -> Result<Selected> {
+        let mut outputs: Vec<(Column, Expr)> = Vec::new();
+        let mut columns = Vec::new();
+        for item in items {
+            let column = self.output(&item.name, item.expression, &mut outputs);
+            columns.push((item.name, column));
+        }
+        let answered = outputs.len();
+        let needed = keys.iter_mut().map(|key| &mut key.expression);
+        for expression in needed.chain(distinct_on.iter_mut().flatten()) {
+            let known = outputs.iter().find(|(_, output)| output == expression);
+            let column = match known {
+                Some((column, _)) => column.clone(),
+                None => self.output("", expression.clone(), &mut outputs),
+            };
+            *expression = Expr::Column(column);
+        }
+        let is_distinct = matches!(distinct, Some(ast::Distinct::Distinct));
+        if is_distinct && outputs.len() > answered {
+            return Err(Error::invalid(
+                "with DISTINCT, ORDER BY takes columns of the SELECT list only",
+            )
+            .help("add the expression to the list"));
+        }
+        let mut plan = Plan::Project { input: Box::new(plan), outputs };
+        if is_distinct {
+            plan = Plan::Distinct { input: Box::new(plan), on: None };
+        }
+        if let Some(on) = distinct_on {
+            // The first row of each key by the order: sorted before and, stably, after.
+            plan = Plan::Sort { input: Box::new(plan), keys: keys.clone() };
+            plan = Plan::Distinct { input: Box::new(plan), on: Some(on) };
+        }
+        Ok(Selected { named: Named { plan, columns }, keys })
+    }
+
+    fn output(
+        &mut self,
+        name: &str,
+        expression: Expr,
+        outputs: &mut Vec<(Column, Expr)>,
+    ) -> Column {
+        let column = match &expression {
+            Expr::Column(column) => column.clone(),
+            other => self.column(name, other.ty()),
+        };
+        outputs.push((column.clone(), expression));
+        column
+    }
+}
+
+/// Whether an expression holds an aggregate of this SELECT.
+fn has_aggregate(expression: &Expr, scope: &Scope<'_>) -> bool {
+    let aggregates: Vec<ColumnId> =
+        scope.aggregates.borrow().iter().map(|(column, _)| column.id).collect();
+    expression.columns().iter().any(|column| aggregates.contains(column))
+}
+
+/// The item that a position or an alias names; a column of the input comes first.
+fn item_of(
+    syntax: &ast::Expr,
+    items: &[Item],
+    scope: &Scope<'_>,
+    clause: &str,
+) -> Result<Option<usize>> {
+    match syntax {
+        ast::Expr::Value(value) => {
+            let ast::Value::Number(digits, _) = &value.value else { return Ok(None) };
+            let number: usize = digits.parse().unwrap_or(0);
+            if number == 0 || number > items.len() {
+                let count = items.len();
+                let error =
+                    Error::invalid(format!("{clause} {digits} is not one of {count} columns"));
+                return Err(error.at(place(syntax)).help("positions count from 1"));
+            }
+            Ok(Some(number - 1))
+        }
+        ast::Expr::Identifier(name)
+            if scope.find(None, &name.value, Span::NONE).ok().flatten().is_none() =>
+        {
+            Ok(items.iter().position(|item| same(&item.name, &name.value)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Rewrites an expression over the input into one over the groups.
+fn over_groups(expression: &mut Expr, groups: &[(Column, Expr)], scope: &Scope<'_>) -> Result<()> {
+    if let Some((column, _)) = groups.iter().find(|(_, group)| group == expression) {
+        *expression = Expr::Column(column.clone());
+        return Ok(());
+    }
+    if let Expr::Column(column) = expression {
+        let of_input = scope.columns.iter().any(|own| own.column.id == column.id);
+        let is_group = groups.iter().any(|(group, _)| group.id == column.id);
+        if of_input && !is_group {
+            let name = &column.name;
+            return Err(Error::invalid(format!(
+                "column {name:?} is neither grouped nor aggregated"
+            ))
+            .help(format!("add it to GROUP BY, or write any_value({name})")));
+        }
+        return Ok(());
+    }
+    let mut result = Ok(());
+    expression.for_each_part_mut(&mut |part| {
+        if result.is_ok() {
+            result = over_groups(part, groups, scope);
+        }
+    });
+    if let Expr::Subquery(subquery) = expression
+        && let crate::expression::SubqueryBody::Logical(plan) = &mut subquery.body
+    {
+        plan.for_each_expression_mut(&mut |part| {
+            part.replace_columns(&|id| {
+                let found = groups
+                    .iter()
+                    .find(|(_, group)| matches!(group, Expr::Column(column) if column.id == id));
+                found.map(|(column, _)| Expr::Column(column.clone()))
+            });
+        });
+    }
+    result
+}
+
+/// What a column without alias is called.
+pub(super) fn name_of(syntax: &ast::Expr) -> String {
+    match syntax {
+        ast::Expr::Identifier(name) => name.value.clone(),
+        ast::Expr::CompoundIdentifier(names) => {
+            names.last().map_or_else(String::new, |name| name.value.clone())
+        }
+        ast::Expr::Nested(inner) => name_of(inner),
+        ast::Expr::Cast { expr, .. } => name_of(expr),
+        ast::Expr::Function(call) => super::last_name(&call.name)
+            .map_or_else(|_| "function".to_owned(), |(name, _)| name.to_lowercase()),
+        ast::Expr::Case { .. } => "case".to_owned(),
+        ast::Expr::CompoundFieldAccess { access_chain, root } => match access_chain.last() {
+            Some(ast::AccessExpr::Dot(ast::Expr::Identifier(name))) => name.value.clone(),
+            _ => name_of(root),
+        },
+        ast::Expr::Extract { .. } => "extract".to_owned(),
+        ast::Expr::Exists { .. } => "exists".to_owned(),
+        other => {
+            let text = other.to_string();
+            if text.chars().count() > 40 { "?column?".to_owned() } else { text }
+        }
+    }
+}
+
+fn refuse_rest(select: &ast::Select) -> Result<()> {
+    refuse(select.into.is_some(), "SELECT INTO")?;
+    refuse(select.top.is_some(), "TOP")?;
+    refuse(!select.lateral_views.is_empty(), "LATERAL VIEW")?;
+    refuse(!select.connect_by.is_empty(), "CONNECT BY")?;
+    refuse(select.prewhere.is_some(), "PREWHERE")?;
+    refuse(!select.cluster_by.is_empty() || !select.sort_by.is_empty(), "CLUSTER BY")?;
+    if select.projection.is_empty() {
+        return Err(Error::syntax("SELECT answers no columns").help("name some, or write *"));
+    }
+    Ok(())
+}
+
+/// A literal that stands for itself.
+pub(super) fn literal(value: Value) -> Expr {
+    let ty = match &value {
+        Value::Integer(_) => folio_types::ColumnType::Int64,
+        Value::Boolean(_) => folio_types::ColumnType::Boolean,
+        _ => folio_types::ColumnType::Text,
+    };
+    Expr::literal(value, ty)
+}

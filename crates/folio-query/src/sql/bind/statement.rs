@@ -1,0 +1,253 @@
+//! Statements: which kind, and what it names.
+
+use folio_types::{ColumnType, Value};
+use sqlparser::ast;
+
+use super::from::text;
+use super::select::literal;
+use super::{Binder, Named, last_name};
+use crate::error::{Error, Result};
+use crate::expression::{Column, Expr, type_name};
+use crate::plan::logical::Plan;
+use crate::source::{Relation, RelationKind};
+use crate::span::Span;
+use crate::sql::statement::{Query, Statement};
+
+/// What DESCRIBE answers.
+const DESCRIBED: [(&str, ColumnType); 5] = [
+    ("column_name", ColumnType::Text),
+    ("data_type", ColumnType::Text),
+    ("is_nullable", ColumnType::Boolean),
+    ("is_key", ColumnType::Boolean),
+    ("column_default", ColumnType::Text),
+];
+
+/// Binds a statement.
+///
+/// # Errors
+/// Everything that can be said about it without running it.
+pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<Statement> {
+    use ast::Statement as Sql;
+    match syntax {
+        Sql::Query(query) => binder.query_statement(query),
+        Sql::Insert(insert) => binder.insert(insert),
+        Sql::Update(update) => binder.update(update),
+        Sql::Delete(delete) => binder.delete(delete),
+        Sql::CreateTable(create) => binder.create_table(create),
+        Sql::CreateView(create) => binder.create_view(create),
+        Sql::CreateIndex(create) => binder.create_index(create),
+        Sql::AlterTable(alter) => binder.alter_table(alter),
+        Sql::Drop { object_type, if_exists, names, cascade, .. } => {
+            drop_statement(object_type, *if_exists, names, *cascade)
+        }
+        Sql::Truncate(truncate) => {
+            let tables = truncate.table_names.iter().map(|target| binder.table(&target.name));
+            Ok(Statement::Truncate(tables.collect::<Result<_>>()?))
+        }
+        Sql::Explain { statement, analyze, .. } => {
+            let statement = Box::new(bind(binder, statement)?);
+            Ok(Statement::Explain { analyze: *analyze, statement })
+        }
+        other => transaction(other).unwrap_or_else(|| binder.inspection(other)),
+    }
+}
+
+/// BEGIN, COMMIT and their like.
+fn transaction(syntax: &ast::Statement) -> Option<Result<Statement>> {
+    use ast::Statement as Sql;
+    Some(Ok(match syntax {
+        Sql::StartTransaction { modes, .. } => {
+            let read_only = modes.iter().any(|mode| {
+                matches!(
+                    mode,
+                    ast::TransactionMode::AccessMode(ast::TransactionAccessMode::ReadOnly)
+                )
+            });
+            Statement::Begin { read_only }
+        }
+        Sql::Commit { chain: false, .. } => Statement::Commit,
+        Sql::Rollback { chain: false, savepoint } => Statement::Rollback {
+            savepoint: savepoint.as_ref().map(|name| name.value.to_lowercase()),
+        },
+        Sql::Savepoint { name } => Statement::Savepoint(name.value.to_lowercase()),
+        Sql::ReleaseSavepoint { name } => Statement::Release(name.value.to_lowercase()),
+        Sql::Commit { .. } | Sql::Rollback { .. } => {
+            return Some(Err(Error::unsupported("AND CHAIN is not supported")));
+        }
+        _ => return None,
+    }))
+}
+
+fn drop_statement(
+    object: &ast::ObjectType,
+    if_exists: bool,
+    names: &[ast::ObjectName],
+    cascade: bool,
+) -> Result<Statement> {
+    let names = names.iter().map(|name| Ok(last_name(name)?.0)).collect::<Result<_>>()?;
+    match object {
+        ast::ObjectType::Table | ast::ObjectType::View => {
+            Ok(Statement::Drop { names, if_exists, cascade })
+        }
+        ast::ObjectType::Index => Ok(Statement::DropIndex { names, if_exists }),
+        other => Err(Error::unsupported(format!("DROP {other} is not supported"))),
+    }
+}
+
+impl Binder<'_> {
+    fn query_statement(&mut self, query: &ast::Query) -> Result<Statement> {
+        let named = self.query(query, None)?;
+        Ok(Statement::Query(to_query(named)))
+    }
+
+    /// SHOW and DESCRIBE: queries over the catalog.
+    fn inspection(&mut self, syntax: &ast::Statement) -> Result<Statement> {
+        use ast::Statement as Sql;
+        let named = match syntax {
+            Sql::ShowTables { .. } => self.information("tables", Span::NONE)?,
+            Sql::ShowVariable { variable }
+                if variable.iter().any(|word| word.value.eq_ignore_ascii_case("tables")) =>
+            {
+                self.information("tables", Span::NONE)?
+            }
+            Sql::ExplainTable { table_name, .. } => {
+                let (name, span) = last_name(table_name)?;
+                self.describe(&name, span)?
+            }
+            Sql::ShowColumns { show_options, .. } => {
+                let parent =
+                    show_options.show_in.as_ref().and_then(|show_in| show_in.parent_name.clone());
+                let Some(parent) = parent else {
+                    return Err(Error::syntax("SHOW COLUMNS needs FROM and a table"));
+                };
+                let (name, span) = last_name(&parent)?;
+                self.describe(&name, span)?
+            }
+            other => {
+                let text = other.to_string();
+                let word = text.split_whitespace().next().unwrap_or("this");
+                return Err(Error::unsupported(format!("the statement {word} is not supported")));
+            }
+        };
+        Ok(Statement::Query(to_query(named)))
+    }
+
+    /// The columns of one table.
+    fn describe(&mut self, name: &str, span: Span) -> Result<Named> {
+        let relation = self.relation(name, span)?;
+        if relation.kind == RelationKind::View {
+            return self.describe_view(&relation, span);
+        }
+        let rows = relation.schema.columns.iter().enumerate().map(|(index, column)| {
+            let is_key = relation.schema.primary_key.contains(&index);
+            let default = relation.constraints.defaults.get(&column.name);
+            vec![
+                text(&column.name),
+                text(&type_name(&column.column_type)),
+                literal(Value::Boolean(column.nullable)),
+                literal(Value::Boolean(is_key)),
+                default.map_or(Expr::null(ColumnType::Text), |default| text(default)),
+            ]
+        });
+        let rows = rows.collect();
+        Ok(self.rows_named(&DESCRIBED, rows))
+    }
+
+    /// The columns of a view, which its query knows.
+    fn describe_view(&mut self, view: &Relation, span: Span) -> Result<Named> {
+        let named = self.view(view, span)?;
+        let rows = named.columns.iter().map(|(name, column)| {
+            let no_default = Expr::null(ColumnType::Text);
+            let (yes, no) = (literal(Value::Boolean(true)), literal(Value::Boolean(false)));
+            vec![text(name), text(&type_name(&column.ty)), yes, no, no_default]
+        });
+        let rows = rows.collect();
+        Ok(self.rows_named(&DESCRIBED, rows))
+    }
+
+    /// A table of the information schema.
+    pub(super) fn information(&mut self, table: &str, span: Span) -> Result<Named> {
+        match &*table.to_lowercase() {
+            "tables" => self.information_tables(),
+            "columns" => self.information_columns(),
+            other => {
+                let error =
+                    Error::not_found(format!("table information_schema.{other} does not exist"));
+                Err(error.near(other, ["tables", "columns"]).at(span))
+            }
+        }
+    }
+
+    fn information_tables(&mut self) -> Result<Named> {
+        let mut rows = Vec::new();
+        for name in self.source.names()? {
+            let Some(relation) = self.source.relation(&name)? else { continue };
+            let kind = match relation.kind {
+                RelationKind::Table => "BASE TABLE",
+                RelationKind::Collection => "COLLECTION",
+                RelationKind::View => "VIEW",
+                RelationKind::File => "FILE",
+            };
+            rows.push(vec![text("main"), text(&name), text(kind)]);
+        }
+        let columns = [
+            ("table_schema", ColumnType::Text),
+            ("table_name", ColumnType::Text),
+            ("table_type", ColumnType::Text),
+        ];
+        Ok(self.rows_named(&columns, rows))
+    }
+
+    fn information_columns(&mut self) -> Result<Named> {
+        let mut rows = Vec::new();
+        for name in self.source.names()? {
+            let Some(relation) = self.source.relation(&name)? else { continue };
+            for (index, column) in relation.schema.columns.iter().enumerate() {
+                let position = i64::try_from(index + 1).unwrap_or(i64::MAX);
+                let default = relation.constraints.defaults.get(&column.name);
+                rows.push(vec![
+                    text("main"),
+                    text(&name),
+                    text(&column.name),
+                    literal(Value::Integer(position)),
+                    default.map_or(Expr::null(ColumnType::Text), |default| text(default)),
+                    text(if column.nullable { "YES" } else { "NO" }),
+                    text(&type_name(&column.column_type)),
+                ]);
+            }
+        }
+        let columns = [
+            ("table_schema", ColumnType::Text),
+            ("table_name", ColumnType::Text),
+            ("column_name", ColumnType::Text),
+            ("ordinal_position", ColumnType::Int64),
+            ("column_default", ColumnType::Text),
+            ("is_nullable", ColumnType::Text),
+            ("data_type", ColumnType::Text),
+        ];
+        Ok(self.rows_named(&columns, rows))
+    }
+
+    fn rows_named(&mut self, columns: &[(&str, ColumnType)], rows: Vec<Vec<Expr>>) -> Named {
+        let columns: Vec<(String, Column)> = columns
+            .iter()
+            .map(|(name, ty)| ((*name).to_owned(), self.column(name, ty.clone())))
+            .collect();
+        let plain = columns.iter().map(|(_, column)| column.clone()).collect();
+        Named { plan: Plan::Values { columns: plain, rows }, columns }
+    }
+}
+
+/// A query with its columns exactly those that are named.
+pub(super) fn to_query(named: Named) -> Query {
+    let wanted: Vec<Column> = named.columns.iter().map(|(_, column)| column.clone()).collect();
+    let is_exact = named.plan.columns() == wanted;
+    let plan = if is_exact {
+        named.plan
+    } else {
+        let outputs =
+            wanted.into_iter().map(|column| (column.clone(), Expr::Column(column))).collect();
+        Plan::Project { input: Box::new(named.plan), outputs }
+    };
+    Query { plan, names: named.columns.into_iter().map(|(name, _)| name).collect() }
+}

@@ -1,0 +1,226 @@
+//! Window functions: `rank() over (partition by … order by … rows …)`.
+
+use std::sync::Arc;
+
+use folio_types::{ColumnType, Value};
+use sqlparser::ast;
+
+use super::Binder;
+use super::scope::{Allowed, Scope, same};
+use crate::error::{Error, Result};
+use crate::execute::window::{Frame, FrameBound, FrameUnits, WindowCall, WindowFunction};
+use crate::expression::Expr;
+use crate::expression::coerce::{self, coerce};
+use crate::span::Span;
+
+fn window_function(name: &str) -> Option<WindowFunction> {
+    Some(match name {
+        "row_number" => WindowFunction::RowNumber,
+        "rank" => WindowFunction::Rank,
+        "dense_rank" => WindowFunction::DenseRank,
+        "percent_rank" => WindowFunction::PercentRank,
+        "cume_dist" => WindowFunction::CumeDist,
+        "ntile" => WindowFunction::Ntile,
+        "lag" => WindowFunction::Lag,
+        "lead" => WindowFunction::Lead,
+        "first_value" => WindowFunction::FirstValue,
+        "last_value" => WindowFunction::LastValue,
+        "nth_value" => WindowFunction::NthValue,
+        _ => return None,
+    })
+}
+
+impl Binder<'_> {
+    /// Binds a call with OVER.
+    pub(super) fn window_call(
+        &mut self,
+        call: &ast::Function,
+        name: &str,
+        span: Span,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        if scope.allowed.get() != Allowed::Windows {
+            let clause = scope.clause.get();
+            return Err(Error::invalid(format!("window function {name} cannot stand in {clause}"))
+                .at(span)
+                .help("put it in a subquery and filter outside"));
+        }
+        let outside = scope.allowed.replace(Allowed::Aggregates);
+        let bound = self.window(call, name, span, scope);
+        scope.allowed.set(outside);
+        let call = bound?;
+        let mut known = scope.windows.borrow_mut();
+        if let Some((column, _)) = known.iter().find(|(_, other)| *other == call) {
+            return Ok(Expr::Column(column.clone()));
+        }
+        let column = self.column(&call.to_string(), call.ty.clone());
+        known.push((column.clone(), call));
+        Ok(Expr::Column(column))
+    }
+
+    fn window(
+        &mut self,
+        call: &ast::Function,
+        name: &str,
+        span: Span,
+        scope: &Scope<'_>,
+    ) -> Result<WindowCall> {
+        let (function, arguments, ty) = match (window_function(name), Self::aggregate_named(name)) {
+            (Some(function), _) => {
+                let given = self.call_arguments(call, span, scope)?;
+                let (arguments, ty) = settle(&function, name, given.arguments, span)?;
+                (function, arguments, ty)
+            }
+            (None, Some(aggregate)) => {
+                let aggregate = self.aggregate(call, aggregate, name, span, scope)?;
+                let ty = aggregate.ty.clone();
+                (WindowFunction::Aggregate(Box::new(aggregate)), Vec::new(), ty)
+            }
+            (None, None) => {
+                return Err(
+                    Error::not_found(format!("window function {name:?} does not exist")).at(span)
+                );
+            }
+        };
+        let mut window = WindowCall {
+            function,
+            name: Arc::from(name),
+            arguments,
+            partition: Vec::new(),
+            order: Vec::new(),
+            frame: Frame::default(),
+            ty,
+        };
+        match &call.over {
+            Some(ast::WindowType::WindowSpec(spec)) => {
+                self.specify(spec, &mut window, span, scope)?;
+            }
+            Some(ast::WindowType::NamedWindow(name)) => {
+                self.named_window(name, &mut window, scope)?;
+            }
+            None => {}
+        }
+        Ok(window)
+    }
+
+    fn named_window(
+        &mut self,
+        name: &ast::Ident,
+        window: &mut WindowCall,
+        scope: &Scope<'_>,
+    ) -> Result<()> {
+        let span = Span::from(name.span);
+        let found =
+            scope.named_windows.iter().find(|definition| same(&definition.0.value, &name.value));
+        let Some(definition) = found else {
+            let names = scope.named_windows.iter().map(|definition| &*definition.0.value);
+            let error = Error::not_found(format!("window {:?} does not exist", name.value));
+            return Err(error.near(&name.value, names).at(span));
+        };
+        match &definition.1 {
+            ast::NamedWindowExpr::WindowSpec(spec) => {
+                self.specify(&spec.clone(), window, span, scope)
+            }
+            ast::NamedWindowExpr::NamedWindow(other) if !same(&other.value, &name.value) => {
+                self.named_window(&other.clone(), window, scope)
+            }
+            ast::NamedWindowExpr::NamedWindow(_) => {
+                Err(Error::invalid(format!("window {:?} is defined by itself", name.value))
+                    .at(span))
+            }
+        }
+    }
+
+    fn specify(
+        &mut self,
+        spec: &ast::WindowSpec,
+        window: &mut WindowCall,
+        span: Span,
+        scope: &Scope<'_>,
+    ) -> Result<()> {
+        if let Some(base) = &spec.window_name {
+            self.named_window(base, window, scope)?;
+        }
+        for key in &spec.partition_by {
+            window.partition.push(coerce::settle(self.expression(key, scope)?));
+        }
+        for key in &spec.order_by {
+            window.order.push(self.sort_key(key, scope)?);
+        }
+        if let Some(frame) = &spec.window_frame {
+            window.frame = self.frame(frame, span, scope)?;
+        }
+        Ok(())
+    }
+
+    fn frame(&mut self, frame: &ast::WindowFrame, span: Span, scope: &Scope<'_>) -> Result<Frame> {
+        let units = match frame.units {
+            ast::WindowFrameUnits::Rows => FrameUnits::Rows,
+            ast::WindowFrameUnits::Range => FrameUnits::Range,
+            ast::WindowFrameUnits::Groups => FrameUnits::Groups,
+        };
+        let mut bound = |bound: &ast::WindowFrameBound, is_start: bool| -> Result<FrameBound> {
+            Ok(match bound {
+                ast::WindowFrameBound::CurrentRow => FrameBound::Current,
+                ast::WindowFrameBound::Preceding(None) if is_start => FrameBound::Unbounded,
+                ast::WindowFrameBound::Following(None) if !is_start => FrameBound::Unbounded,
+                ast::WindowFrameBound::Preceding(Some(distance)) => {
+                    FrameBound::Preceding(coerce::settle(self.expression(distance, scope)?))
+                }
+                ast::WindowFrameBound::Following(Some(distance)) => {
+                    FrameBound::Following(coerce::settle(self.expression(distance, scope)?))
+                }
+                _ => return Err(Error::invalid("the frame ends before it begins").at(span)),
+            })
+        };
+        let start = bound(&frame.start_bound, true)?;
+        let end = match &frame.end_bound {
+            Some(end) => bound(end, false)?,
+            None => FrameBound::Current,
+        };
+        Ok(Frame { units, start, end })
+    }
+}
+
+/// Arguments in the types a window function takes, and the type of its answer.
+fn settle(
+    function: &WindowFunction,
+    name: &str,
+    arguments: Vec<Expr>,
+    span: Span,
+) -> Result<(Vec<Expr>, ColumnType)> {
+    use WindowFunction as Kind;
+    let (least, most) = match function {
+        Kind::Lag | Kind::Lead => (1, 3),
+        Kind::FirstValue | Kind::LastValue | Kind::Ntile => (1, 1),
+        Kind::NthValue => (2, 2),
+        _ => (0, 0),
+    };
+    if !(least..=most).contains(&arguments.len()) {
+        let given = arguments.len();
+        return Err(Error::invalid(format!(
+            "window function {name} does not take {given} arguments"
+        ))
+        .at(span));
+    }
+    let ty = match function {
+        Kind::PercentRank | Kind::CumeDist => ColumnType::Float64,
+        Kind::Lag | Kind::Lead | Kind::FirstValue | Kind::LastValue | Kind::NthValue => {
+            arguments[0].ty()
+        }
+        _ => ColumnType::Int64,
+    };
+    let settled = arguments.into_iter().enumerate().map(|(index, argument)| {
+        let wanted = match (function, index) {
+            (Kind::Ntile, 0) | (Kind::Lag | Kind::Lead | Kind::NthValue, 1) => ColumnType::Int64,
+            _ => ty.clone(),
+        };
+        let is_null = matches!(argument.as_literal(), Some(Value::Null));
+        if is_null {
+            Ok(Expr::null(wanted))
+        } else {
+            coerce(argument, &wanted, name).map_err(|error| error.at(span))
+        }
+    });
+    Ok((settled.collect::<Result<_>>()?, ty))
+}

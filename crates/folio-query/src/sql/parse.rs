@@ -1,0 +1,180 @@
+//! From text to statements. What the parser says is put in our words and given a
+//! place.
+
+use sqlparser::ast::Statement;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+
+use super::dialect::FolioDialect;
+use crate::error::{Error, Result, nearest};
+use crate::span::Span;
+
+/// Texts shorter than this cannot nest deep enough to matter.
+const SHORT: usize = 2048;
+
+/// The deepest chain of operators and brackets in one statement.
+const DEPTH_MAX: usize = 40_000;
+
+/// A depth for which any thread's stack has room.
+pub(crate) const DEPTH_EASY: usize = 200;
+
+/// What a text was read as.
+pub(crate) struct Parsed {
+    pub(crate) statements: Vec<Statement>,
+}
+
+/// Reads all statements of a text.
+///
+/// # Errors
+/// `syntax`, with the place.
+pub(crate) fn parse(text: &str) -> Result<Parsed> {
+    let tokens = tokenize(text)?;
+    let mut parser = Parser::new(&FolioDialect)
+        .with_recursion_limit(2 * DEPTH_MAX)
+        .with_tokens_with_locations(tokens);
+    let mut statements = Vec::new();
+    loop {
+        while parser.consume_token(&Token::SemiColon) {}
+        let next = parser.peek_token();
+        if next.token == Token::EOF {
+            return Ok(Parsed { statements });
+        }
+        let statement = parser.parse_statement().map_err(|error| explain(&error, text, &next))?;
+        statements.push(statement);
+        let after = parser.peek_token();
+        if !matches!(after.token, Token::SemiColon | Token::EOF) {
+            return Err(trailing(&after));
+        }
+    }
+}
+
+fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
+    Tokenizer::new(&FolioDialect, text).tokenize_with_location().map_err(|error| {
+        let location = error.location;
+        let span = Span::at(narrow(location.line), narrow(location.column));
+        let message = lower(&error.message);
+        let error = Error::syntax(message.clone()).at(span);
+        if message.contains("nterminated") { error.help("close what was opened") } else { error }
+    })
+}
+
+/// How deep expressions of a text may nest, cheaply and from above: operators in a
+/// row count, since they nest in the syntax.
+///
+/// # Errors
+/// `unsupported` for what no stack could hold.
+pub(crate) fn depth(text: &str) -> Result<usize> {
+    if text.len() < SHORT {
+        return Ok(0);
+    }
+    let (mut deepest, mut levels) = (0, vec![0usize]);
+    let mut sum = 0;
+    for token in tokenize(text)? {
+        match token.token {
+            Token::Whitespace(_) => {}
+            Token::LParen | Token::LBracket => {
+                levels.push(1);
+                sum += 1;
+            }
+            Token::RParen | Token::RBracket if levels.len() > 1 => {
+                sum -= levels.pop().unwrap_or(0);
+            }
+            Token::Comma | Token::SemiColon => {
+                if let Some(level) = levels.last_mut() {
+                    sum -= *level;
+                    *level = 0;
+                }
+            }
+            Token::Word(_) | Token::Number(..) | Token::SingleQuotedString(_) => {
+                if let Some(level) = levels.last_mut() {
+                    *level += 1;
+                    sum += 1;
+                }
+            }
+            _ => {}
+        }
+        deepest = deepest.max(sum);
+    }
+    if deepest > DEPTH_MAX {
+        return Err(Error::unsupported("the statement nests too deep").help("split it"));
+    }
+    Ok(deepest)
+}
+
+fn narrow(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn lower(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(|first| first.to_lowercase().collect::<String>());
+    first.unwrap_or_default() + characters.as_str()
+}
+
+fn trailing(token: &TokenWithSpan) -> Error {
+    Error::syntax(format!("expected the end of the statement, found {}", shown(&token.token)))
+        .at(token.span.into())
+        .help("separate statements with a semicolon")
+}
+
+fn shown(token: &Token) -> String {
+    match token {
+        Token::EOF => "the end".to_owned(),
+        token => format!("`{token}`"),
+    }
+}
+
+/// `Expected: an SELECT, found: x at Line: 1, Column: 5` in our words.
+fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
+    let message = match error {
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
+        ParserError::RecursionLimitExceeded => {
+            return Error::unsupported("the statement nests too deep").help("split it");
+        }
+    };
+    let (message, span) = match message.rsplit_once(" at Line: ") {
+        Some((message, place)) => (message, place_of(place, text)),
+        None => (&**message, Span::from(first.span)),
+    };
+    let Some(rest) = message.strip_prefix("Expected: ") else {
+        return Error::syntax(lower(message)).at(span);
+    };
+    let (expected, found) = rest.rsplit_once(", found: ").unwrap_or((rest, "EOF"));
+    let found = if found == "EOF" { "the end".to_owned() } else { format!("`{found}`") };
+    let error = Error::syntax(format!("expected {}, found {found}", lower(expected))).at(span);
+    match keyword_near(&found, expected) {
+        Some(keyword) => error.help(format!("did you mean {keyword}?")),
+        None => error,
+    }
+}
+
+fn keyword_near(found: &str, expected: &str) -> Option<&'static str> {
+    const STATEMENTS: [&str; 16] = [
+        "select", "insert", "update", "delete", "create", "drop", "alter", "begin", "commit",
+        "rollback", "explain", "with", "values", "truncate", "describe", "show",
+    ];
+    const CLAUSES: [&str; 11] = [
+        "from", "where", "group", "order", "having", "limit", "join", "values", "into", "set",
+        "table",
+    ];
+    let word = found.trim_matches('`');
+    let words: &[&'static str] =
+        if expected.contains("SQL statement") { &STATEMENTS } else { &CLAUSES };
+    nearest(word, words.iter().copied())
+        .and_then(|near| words.iter().copied().find(|word| *word == near))
+        .filter(|near| !near.eq_ignore_ascii_case(word))
+}
+
+/// `1, Column: 5`, as the word that begins there.
+fn place_of(place: &str, text: &str) -> Span {
+    let mut numbers = place.split(", Column: ").map(|number| number.trim().parse().unwrap_or(0));
+    let (line, column) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if line == 0 {
+        return Span::NONE;
+    }
+    let start = text.lines().nth(line as usize - 1).unwrap_or_default().chars();
+    let word =
+        start.skip(column as usize - 1).take_while(|next| next.is_alphanumeric() || *next == '_');
+    let length = u32::try_from(word.count()).unwrap_or(0).max(1);
+    Span { line, column, end_line: line, end_column: column + length }
+}

@@ -1,0 +1,174 @@
+//! Bound statements: all names resolved, all types settled, nothing planned yet.
+
+use std::sync::Arc;
+
+use folio_types::TableSchema;
+
+use crate::expression::{Column, Expr};
+use crate::plan::logical::Plan;
+use crate::source::{IndexInfo, Relation};
+
+/// A query with the names of its columns.
+#[derive(Debug, Clone)]
+pub(crate) struct Query {
+    /// What answers it.
+    pub plan: Plan,
+    /// Its columns' names.
+    pub names: Vec<String>,
+}
+
+/// A statement.
+#[derive(Debug, Clone)]
+pub(crate) enum Statement {
+    /// Rows.
+    Query(Query),
+    /// The plan of another.
+    Explain {
+        /// Whether it is run too.
+        analyze: bool,
+        /// Which.
+        statement: Box<Statement>,
+    },
+    /// New rows.
+    Insert(Insert),
+    /// Other values.
+    Update(Change),
+    /// Fewer rows.
+    Delete(Change),
+    /// A table or a view, perhaps with rows.
+    Create(Create),
+    /// An index.
+    CreateIndex {
+        /// Of which table.
+        table: String,
+        /// The index.
+        index: IndexInfo,
+        /// Whether one that is there already is enough.
+        if_not_exists: bool,
+    },
+    /// Tables or views to be dropped.
+    Drop {
+        /// Their names.
+        names: Vec<String>,
+        /// Whether those that are not there are passed over.
+        if_exists: bool,
+        /// Whether what points at them goes too.
+        cascade: bool,
+    },
+    /// Indexes to be dropped.
+    DropIndex {
+        /// Their names.
+        names: Vec<String>,
+        /// Whether those that are not there are passed over.
+        if_exists: bool,
+    },
+    /// Tables to be emptied.
+    Truncate(Vec<Arc<Relation>>),
+    /// A table with other names or constraints.
+    Alter {
+        /// Which.
+        table: Arc<Relation>,
+        /// What it is to be.
+        schema: TableSchema,
+        /// How the new columns are made of the old ones, where types or columns change.
+        columns: Option<Vec<Expr>>,
+    },
+    /// The beginning of a transaction.
+    Begin {
+        /// Whether it only reads.
+        read_only: bool,
+    },
+    /// Its end.
+    Commit,
+    /// Its end, nothing done; or a return to a savepoint.
+    Rollback {
+        /// Which.
+        savepoint: Option<String>,
+    },
+    /// A place to return to.
+    Savepoint(String),
+    /// Giving one up.
+    Release(String),
+}
+
+/// New rows for a table.
+#[derive(Debug, Clone)]
+pub(crate) struct Insert {
+    /// The table.
+    pub table: Arc<Relation>,
+    /// The rows, a column for each of the table's, in their types.
+    pub input: Plan,
+    /// Whether a column of the input leaves its value to the table.
+    pub numbered: Vec<usize>,
+    /// What a row that is in the way does.
+    pub on_conflict: OnConflict,
+    /// What every row must pass.
+    pub rules: Rules,
+    /// The answer, over the columns of the new row.
+    pub returning: Option<Returning>,
+}
+
+/// What happens to a row whose key is taken.
+#[derive(Debug, Clone)]
+pub(crate) enum OnConflict {
+    /// The statement fails.
+    Fail,
+    /// The row is passed over, if it is one of these keys; of any where empty.
+    Nothing(Vec<Vec<usize>>),
+    /// The row that is there changes.
+    Update {
+        /// The key.
+        key: Vec<usize>,
+        /// All its columns anew, over those of the old row and then of the new.
+        values: Vec<Expr>,
+        /// Only where this is true.
+        condition: Option<Expr>,
+    },
+}
+
+/// Rows of a table to be changed or deleted.
+#[derive(Debug, Clone)]
+pub(crate) struct Change {
+    /// The table.
+    pub table: Arc<Relation>,
+    /// The rows: the old values of all columns, then the row number where the table
+    /// has no key, then the new values where rows change.
+    pub input: Plan,
+    /// Which columns change.
+    pub changed: Vec<usize>,
+    /// What every new row must pass.
+    pub rules: Rules,
+    /// The answer, over the columns of the input.
+    pub returning: Option<Returning>,
+}
+
+/// An answer made of the rows a statement touched.
+#[derive(Debug, Clone)]
+pub(crate) struct Returning {
+    /// The columns answered.
+    pub outputs: Vec<(Column, Expr)>,
+    /// Their names.
+    pub names: Vec<String>,
+}
+
+/// What rows of a table must pass, bound over its columns.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Rules {
+    /// Names and conditions.
+    pub checks: Vec<(String, Expr)>,
+}
+
+/// A table or view to be made.
+#[derive(Debug, Clone)]
+pub(crate) struct Create {
+    /// Name, columns, key, properties.
+    pub schema: TableSchema,
+    /// Indexes that keep keys unique.
+    pub indexes: Vec<IndexInfo>,
+    /// Rows to begin with.
+    pub rows: Option<Plan>,
+    /// Whether one that is there already is enough.
+    pub if_not_exists: bool,
+    /// Whether one that is there already goes first.
+    pub or_replace: bool,
+}

@@ -1,0 +1,128 @@
+//! What a transaction changes: rows, tables, views, indexes.
+
+use folio_query::source::{Changes, IndexInfo, Relation, RelationKind, Source};
+use folio_query::{Constraints, Error as QueryError, Result as QueryResult};
+use folio_table::{IndexDefinition, Transaction};
+use folio_types::{ErrorCode, TableSchema, ValueRef};
+
+use super::tables::table_of;
+use super::{Tables, View, documents, ended, from_table, lock};
+
+impl View {
+    /// Changes the tables through the transaction.
+    fn write<T>(
+        &self,
+        write: impl FnOnce(&mut Transaction) -> folio_table::Result<T>,
+    ) -> QueryResult<T> {
+        let Tables::Transaction(transaction) = &self.tables else {
+            return Err(QueryError::new(
+                ErrorCode::ReadOnly,
+                "the transaction only reads; begin another",
+            ));
+        };
+        let mut transaction = lock(transaction);
+        write(transaction.as_mut().ok_or_else(ended)?).map_err(from_table)
+    }
+
+    fn is_view(&self, name: &str) -> QueryResult<bool> {
+        Ok(self.relation(name)?.is_some_and(|relation| relation.kind == RelationKind::View))
+    }
+}
+
+/// A key that is taken, with the name of what keeps it unique.
+fn refuse_twin(error: QueryError, relation: &Relation) -> QueryError {
+    if error.code() != ErrorCode::Conflict {
+        return error;
+    }
+    let message = error.message().to_owned();
+    let table = &relation.schema.name;
+    let named =
+        relation.indexes.iter().find(|index| message.contains(&format!("{:?}", index.name)));
+    let columns = |positions: Vec<usize>| {
+        let names: Vec<&str> =
+            positions.iter().map(|index| &*relation.schema.columns[*index].name).collect();
+        names.join(", ")
+    };
+    let key = match named {
+        Some(index) => columns(index.columns.iter().map(|(column, _)| *column).collect()),
+        None => columns(relation.schema.primary_key.clone()),
+    };
+    let constraint =
+        named.map_or_else(|| "the primary key".to_owned(), |index| format!("{:?}", index.name));
+    QueryError::new(
+        ErrorCode::Conflict,
+        format!(
+            "a row of table {table:?} with the same {key} exists already, against {constraint}"
+        ),
+    )
+    .help("choose another value, or write ON CONFLICT")
+}
+
+impl Changes for View {
+    fn insert(&self, relation: &Relation, row: &[ValueRef<'_>]) -> QueryResult<()> {
+        if relation.kind == RelationKind::Collection {
+            return documents::insert(relation, row);
+        }
+        let table = table_of(relation)?;
+        self.write(|transaction| transaction.insert(&table, row).map(|_| ()))
+            .map_err(|error| refuse_twin(error, relation))
+    }
+
+    fn update(
+        &self,
+        relation: &Relation,
+        key: &[ValueRef<'_>],
+        row: &[ValueRef<'_>],
+    ) -> QueryResult<bool> {
+        if relation.kind == RelationKind::Collection {
+            return documents::update(relation, key, row);
+        }
+        let table = table_of(relation)?;
+        self.write(|transaction| transaction.update(&table, key, row))
+            .map_err(|error| refuse_twin(error, relation))
+    }
+
+    fn delete(&self, relation: &Relation, key: &[ValueRef<'_>]) -> QueryResult<bool> {
+        if relation.kind == RelationKind::Collection {
+            return documents::delete(relation, key);
+        }
+        let table = table_of(relation)?;
+        self.write(|transaction| transaction.delete(&table, key))
+    }
+
+    fn next_identity(&self, relation: &Relation, column: usize) -> QueryResult<i64> {
+        let table = table_of(relation)?;
+        self.write(|transaction| transaction.take_identities(&table, column, 1))
+    }
+
+    fn create(&self, schema: &TableSchema) -> QueryResult<()> {
+        let constraints = Constraints::from_properties(&schema.properties).unwrap_or_default();
+        if constraints.view.is_none() {
+            return self.write(|transaction| transaction.create_table(schema).map(|_| ()));
+        }
+        let view_columns = schema.columns.iter().map(|column| column.name.clone()).collect();
+        let text = Constraints { view_columns, ..constraints }.to_properties();
+        self.write(|transaction| transaction.create_view(&schema.name, &text, false))
+    }
+
+    fn drop(&self, name: &str) -> QueryResult<()> {
+        if self.is_view(name)? {
+            return self.write(|transaction| transaction.drop_view(name));
+        }
+        self.write(|transaction| transaction.drop_table(name))
+    }
+
+    fn alter(&self, name: &str, schema: &TableSchema) -> QueryResult<()> {
+        self.write(|transaction| transaction.alter_table(name, schema).map(|_| ()))
+    }
+
+    fn create_index(&self, table: &str, index: &IndexInfo) -> QueryResult<()> {
+        let IndexInfo { name, columns, unique } = index.clone();
+        let definition = IndexDefinition { name, columns, unique };
+        self.write(|transaction| transaction.create_index(table, &definition).map(|_| ()))
+    }
+
+    fn drop_index(&self, name: &str) -> QueryResult<()> {
+        self.write(|transaction| transaction.drop_index(name))
+    }
+}

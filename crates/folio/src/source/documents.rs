@@ -1,0 +1,366 @@
+//! Collections as relations: `_id` is the key, the members of the documents are
+//! columns, `_doc` is the whole document.
+//!
+//! The columns are inferred from the whole collection at its first query and kept
+//! with how much they cover; when documents have come since, they are inferred
+//! anew. Writing pays nothing for it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use folio_query::source::{Bound, Relation, RelationKind, RowStream, ScanRequest};
+use folio_query::{BATCH_SIZE, Batch, Constraints, Error as QueryError, Result as QueryResult};
+use folio_types::{Column, ColumnType, ErrorCode, TableSchema, Value, ValueRef};
+
+use super::infer::Inferred;
+use super::lines::{DOCUMENT, LineColumns, values_of};
+use super::{from_facade, lock};
+use crate::collection::Collection;
+use crate::documents::Documents;
+use crate::handle::Handle;
+use crate::json::members;
+use crate::{CollectionOptions, Scan};
+
+/// The member that is the key.
+const ID: &str = "_id";
+
+/// Schemas inferred so far.
+#[derive(Debug, Default)]
+pub(crate) struct KnownCollections {
+    known: Mutex<HashMap<String, Known>>,
+    version: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Known {
+    relation: Arc<Relation>,
+    /// Documents there were, and bytes of the file.
+    covered: (u64, u64),
+}
+
+impl KnownCollections {
+    /// Changes whenever a schema does.
+    pub(super) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+}
+
+/// What a relation of documents is found by.
+#[derive(Debug)]
+struct Documentary {
+    collection: Collection,
+}
+
+/// The names of all collections.
+pub(super) fn names(handle: &Arc<Handle>) -> QueryResult<Vec<String>> {
+    let store = &handle.store;
+    let mut names =
+        crate::location::collection_names(&*store.files, &store.root).map_err(from_facade)?;
+    names.extend(store.open_names());
+    names.sort_unstable();
+    names.dedup();
+    Ok(names)
+}
+
+/// The collection of a name; letters match in either case where that is clear.
+pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<Arc<Relation>>> {
+    let names = names(handle)?;
+    let exact = names.iter().find(|other| *other == name);
+    let Some(name) = exact.or_else(|| names.iter().find(|other| other.eq_ignore_ascii_case(name)))
+    else {
+        return Ok(None);
+    };
+    let core = handle
+        .store
+        .collection(name, handle.access, &CollectionOptions::default())
+        .map_err(from_facade)?;
+    let collection = Collection::new(core, Arc::clone(handle));
+    let stats = collection.stats().map_err(from_facade)?;
+    let covered = (collection.count().map_err(from_facade)?, stats.data_size);
+    let known = &handle.store.collections_known;
+    if let Some(found) = lock(&known.known).get(name)
+        && found.covered == covered
+    {
+        return Ok(Some(Arc::clone(&found.relation)));
+    }
+    let schema = infer(&collection, name)?;
+    let mut all = lock(&known.known);
+    if let Some(found) = all.get_mut(name)
+        && found.relation.schema == schema
+    {
+        found.covered = covered;
+        return Ok(Some(Arc::clone(&found.relation)));
+    }
+    known.version.fetch_add(1, Ordering::AcqRel);
+    let relation = Arc::new(Relation {
+        kind: RelationKind::Collection,
+        schema,
+        constraints: Constraints::default(),
+        indexes: Vec::new(),
+        handle: Arc::new(Documentary { collection }),
+    });
+    all.insert(name.clone(), Known { relation: Arc::clone(&relation), covered });
+    Ok(Some(relation))
+}
+
+fn infer(collection: &Collection, name: &str) -> QueryResult<TableSchema> {
+    let mut documents = collection.scan(Scan::new()).map_err(from_facade)?;
+    let mut inferred = Inferred::default();
+    while let Some(line) = documents.next_line().map_err(from_facade)? {
+        inferred.observe(text(line)?).map_err(|error| {
+            QueryError::new(
+                ErrorCode::Corrupted,
+                format!("a document of {name:?} is not JSON: {error}"),
+            )
+        })?;
+    }
+    Ok(inferred.schema(name, Some(ID), Some(DOCUMENT)))
+}
+
+fn text(line: &[u8]) -> QueryResult<&str> {
+    std::str::from_utf8(line)
+        .map_err(|_| QueryError::new(ErrorCode::Corrupted, "a document is not valid UTF-8"))
+}
+
+/// The collection a relation was made of.
+pub(super) fn collection_of(relation: &Relation) -> QueryResult<Collection> {
+    let found = relation.handle.downcast_ref::<Documentary>();
+    found.map(|found| found.collection.clone()).ok_or_else(|| {
+        QueryError::new(
+            ErrorCode::InvalidInput,
+            format!("{:?} is not a collection", relation.schema.name),
+        )
+    })
+}
+
+fn wanted(relation: &Relation, columns: &[usize]) -> Vec<Column> {
+    columns.iter().map(|index| relation.schema.columns[*index].clone()).collect()
+}
+
+/// One document by its id.
+pub(super) fn get(
+    relation: &Relation,
+    key: &[ValueRef<'_>],
+    columns: &[usize],
+    row: &mut Vec<Value>,
+) -> QueryResult<bool> {
+    let [ValueRef::Text(id)] = key else { return Ok(false) };
+    if folio_types::check_document_id(id).is_err() {
+        return Ok(false);
+    }
+    let Some(document) = collection_of(relation)?.get(id).map_err(from_facade)? else {
+        return Ok(false);
+    };
+    row.extend(values_of(document.raw(), &wanted(relation, columns))?);
+    Ok(true)
+}
+
+/// Documents in file order. A range of keys is left to the filter above, which
+/// looks at it again.
+pub(super) fn scan(relation: &Relation, request: &ScanRequest) -> QueryResult<Box<dyn RowStream>> {
+    let collection = collection_of(relation)?;
+    let documents = collection.scan(Scan::new()).map_err(from_facade)?;
+    let columns = LineColumns::new(wanted(relation, &request.columns));
+    let is_ranged =
+        request.from != Bound::Unbounded || request.to != Bound::Unbounded || request.reverse;
+    if is_ranged {
+        return in_key_order(relation, request, documents);
+    }
+    let left = request.limit.unwrap_or(u64::MAX);
+    Ok(Box::new(DocumentRows { documents, columns, left }))
+}
+
+struct DocumentRows {
+    documents: Documents,
+    columns: LineColumns,
+    left: u64,
+}
+
+impl RowStream for DocumentRows {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
+        while self.columns.row_count() < BATCH_SIZE && self.left > 0 {
+            let Some(line) = self.documents.next_line().map_err(from_facade)? else { break };
+            self.columns.push(text(line)?)?;
+            self.left -= 1;
+        }
+        Ok((self.columns.row_count() > 0).then(|| self.columns.finish()))
+    }
+}
+
+/// A range of ids, in their order: sorted in memory, since files keep another order.
+fn in_key_order(
+    relation: &Relation,
+    request: &ScanRequest,
+    mut documents: Documents,
+) -> QueryResult<Box<dyn RowStream>> {
+    let id = [Column::required(ID, ColumnType::Text)];
+    let mut lines: Vec<(String, String)> = Vec::new();
+    while let Some(line) = documents.next_line().map_err(from_facade)? {
+        let line = text(line)?;
+        let Some(Value::Text(id)) = values_of(line, &id)?.pop() else { continue };
+        if is_within(&id, &request.from, true) && is_within(&id, &request.to, false) {
+            lines.push((id, line.to_owned()));
+        }
+    }
+    lines.sort_unstable();
+    if request.reverse {
+        lines.reverse();
+    }
+    let limit =
+        request.limit.map_or(lines.len(), |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    let mut columns = LineColumns::new(wanted(relation, &request.columns));
+    for (_, line) in lines.iter().take(limit) {
+        columns.push(line)?;
+    }
+    Ok(Box::new(Once(Some(columns.finish()))))
+}
+
+fn is_within(id: &str, bound: &Bound, is_from: bool) -> bool {
+    let order = |values: &[Value]| match values {
+        [Value::Text(value)] => id.cmp(value),
+        _ => std::cmp::Ordering::Equal,
+    };
+    match bound {
+        Bound::Unbounded => true,
+        Bound::Included(values) if is_from => order(values).is_ge(),
+        Bound::Included(values) => order(values).is_le(),
+        Bound::Excluded(values) if is_from => order(values).is_gt(),
+        Bound::Excluded(values) => order(values).is_lt(),
+    }
+}
+
+/// Rows that are all there already.
+pub(super) struct Once(pub(super) Option<Batch>);
+
+impl RowStream for Once {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
+        Ok(self.0.take())
+    }
+}
+
+/// The document of a row: its members that are not null, or the whole one where it
+/// is given.
+fn document_of(relation: &Relation, row: &[ValueRef<'_>]) -> QueryResult<(String, String)> {
+    let mut id = None;
+    let mut whole = None;
+    let mut out = String::from("{");
+    for (column, value) in relation.schema.columns.iter().zip(row) {
+        match (&*column.name, value) {
+            (ID, ValueRef::Text(text)) => id = Some((*text).to_owned()),
+            (DOCUMENT, ValueRef::Text(text)) => whole = Some((*text).to_owned()),
+            (_, ValueRef::Null) => {}
+            (name, value) => {
+                if out.len() > 1 {
+                    out.push(',');
+                }
+                folio_query::write_json_string(name, &mut out);
+                out.push(':');
+                folio_query::write_json(&value.to_value(), &column.column_type, &mut out);
+            }
+        }
+    }
+    out.push('}');
+    let id = id.ok_or_else(|| {
+        QueryError::new(ErrorCode::InvalidInput, "a document needs its id")
+            .help("give column _id a value")
+    })?;
+    let has_members = out.len() > 2;
+    Ok((id, if has_members { out } else { whole.unwrap_or(out) }))
+}
+
+/// A new document.
+pub(super) fn insert(relation: &Relation, row: &[ValueRef<'_>]) -> QueryResult<()> {
+    let collection = collection_of(relation)?;
+    let (id, document) = document_of(relation, row)?;
+    if collection.exists(&id).map_err(from_facade)? {
+        let name = &relation.schema.name;
+        return Err(QueryError::new(
+            ErrorCode::Conflict,
+            format!("collection {name:?} has a document {id:?} already"),
+        )
+        .help("choose another id, or UPDATE it"));
+    }
+    collection.put_raw(&id, &document).map(|_| ()).map_err(from_facade)
+}
+
+/// Another document under the same id. What did not change keeps its text: digits,
+/// order, and members that are no columns.
+pub(super) fn update(
+    relation: &Relation,
+    key: &[ValueRef<'_>],
+    row: &[ValueRef<'_>],
+) -> QueryResult<bool> {
+    let [ValueRef::Text(id)] = key else { return Ok(false) };
+    let collection = collection_of(relation)?;
+    let Some(old) = collection.get(id).map_err(from_facade)? else { return Ok(false) };
+    let before = values_of(old.raw(), &relation.schema.columns)?;
+    let changed: Vec<(&Column, &ValueRef<'_>)> = relation
+        .schema
+        .columns
+        .iter()
+        .zip(row)
+        .zip(&before)
+        .filter(|((_, new), old)| **new != old.as_ref())
+        .map(|(pair, _)| pair)
+        .collect();
+    if changed.iter().any(|(column, _)| column.name == ID) {
+        return Err(QueryError::new(
+            ErrorCode::Unsupported,
+            "the id of a document does not change",
+        )
+        .help("insert it anew and delete the old one"));
+    }
+    let whole = changed.iter().find_map(|(column, value)| match value {
+        ValueRef::Text(text) if column.name == DOCUMENT => Some((*text).to_owned()),
+        _ => None,
+    });
+    let document = match whole {
+        Some(whole) => whole,
+        None => with_changes(old.raw(), &changed)?,
+    };
+    collection.put_raw(id, &document).map_err(from_facade)?;
+    Ok(true)
+}
+
+/// A document with other values for some members; null takes a member out.
+fn with_changes(line: &str, changed: &[(&Column, &ValueRef<'_>)]) -> QueryResult<String> {
+    let old = members(line).map_err(|error| {
+        QueryError::new(ErrorCode::Corrupted, format!("a document is not JSON: {error}"))
+    })?;
+    let mut out = String::from("{");
+    let mut push = |name: &str, json: &str| {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        folio_query::write_json_string(name, &mut out);
+        out.push(':');
+        out.push_str(json);
+    };
+    let json = |column: &Column, value: &ValueRef<'_>| {
+        let mut text = String::new();
+        folio_query::write_json(&value.to_value(), &column.column_type, &mut text);
+        text
+    };
+    for (name, value) in &old {
+        match changed.iter().find(|(column, _)| column.name == **name) {
+            None => push(name, value),
+            Some((_, ValueRef::Null)) => {}
+            Some((column, value)) => push(name, &json(column, value)),
+        }
+    }
+    for (column, value) in changed {
+        let is_new = !old.iter().any(|(name, _)| **name == column.name);
+        if is_new && !value.is_null() && column.name != DOCUMENT {
+            push(&column.name, &json(column, value));
+        }
+    }
+    out.push('}');
+    Ok(out)
+}
+
+/// One document less.
+pub(super) fn delete(relation: &Relation, key: &[ValueRef<'_>]) -> QueryResult<bool> {
+    let [ValueRef::Text(id)] = key else { return Ok(false) };
+    collection_of(relation)?.delete(id).map_err(from_facade)
+}

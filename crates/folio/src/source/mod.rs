@@ -1,0 +1,157 @@
+//! The two stores as the query engine sees them: one namespace of relations.
+//!
+//! A [`View`] is what one statement reads: tables as of a snapshot or as a
+//! transaction has changed them, and the collections beside them. Tables come
+//! first where a collection has the same name.
+
+mod changes;
+mod documents;
+mod file;
+mod infer;
+mod lines;
+mod tables;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use folio_query::source::{Relation, RelationKind, RowStream, ScanRequest, Source};
+use folio_query::{Error as QueryError, Result as QueryResult};
+use folio_table::{Reader, Snapshot, Transaction};
+use folio_types::{Value, ValueRef};
+
+use crate::handle::Handle;
+pub(crate) use documents::KnownCollections;
+pub(crate) use tables::KnownTables;
+
+/// A transaction that several scans may read through at the same time.
+pub(crate) type SharedTransaction = Arc<Mutex<Option<Transaction>>>;
+
+/// What the tables of a view are read through.
+#[derive(Clone)]
+pub(crate) enum Tables {
+    /// There are none.
+    None,
+    /// As of a commit.
+    Snapshot(Arc<Snapshot>),
+    /// As a transaction has changed them.
+    Transaction(SharedTransaction),
+}
+
+/// What one statement reads and writes.
+#[derive(Clone)]
+pub(crate) struct View {
+    pub(crate) handle: Arc<Handle>,
+    pub(crate) tables: Tables,
+}
+
+/// An error of the table store as the engine's.
+pub(crate) fn from_table(error: folio_table::Error) -> QueryError {
+    QueryError::from_source(error.code(), error)
+}
+
+/// An error of a collection as the engine's.
+pub(crate) fn from_facade(error: crate::Error) -> QueryError {
+    QueryError::from_source(error.code(), error)
+}
+
+/// A panic elsewhere leaves what is behind these locks consistent.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a transaction that has ended answers.
+fn ended() -> QueryError {
+    QueryError::new(folio_types::ErrorCode::Closed, "the transaction has ended; begin another")
+}
+
+impl View {
+    /// Reads the tables; `None` where there are none.
+    fn read<T>(&self, read: impl FnOnce(Reader<'_>) -> QueryResult<T>) -> QueryResult<Option<T>> {
+        match &self.tables {
+            Tables::None => Ok(None),
+            Tables::Snapshot(snapshot) => read(snapshot.reader()).map(Some),
+            Tables::Transaction(transaction) => {
+                let transaction = lock(transaction);
+                read(transaction.as_ref().ok_or_else(ended)?.reader()).map(Some)
+            }
+        }
+    }
+}
+
+impl Source for View {
+    fn version(&self) -> u64 {
+        let tables = self.read(|reader| Ok(reader.catalog_version())).ok().flatten();
+        let collections = self.handle.store.collections_known.version();
+        // Two counters in one number: neither ever goes back.
+        tables.unwrap_or(0) << 24 ^ collections
+    }
+
+    fn relation(&self, name: &str) -> QueryResult<Option<Arc<Relation>>> {
+        let known = &self.handle.store.tables_known;
+        if let Some(found) = self.read(|reader| known.relation(reader, name))?.flatten() {
+            return Ok(Some(found));
+        }
+        documents::relation(&self.handle, name)
+    }
+
+    fn file(&self, path: &str) -> QueryResult<Arc<Relation>> {
+        file::relation(&*self.handle.store.host, path)
+    }
+
+    fn names(&self) -> QueryResult<Vec<String>> {
+        let mut names = self.read(tables::names)?.unwrap_or_default();
+        for name in documents::names(&self.handle)? {
+            if !names.iter().any(|other| other.eq_ignore_ascii_case(&name)) {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    fn row_count(&self, relation: &Relation) -> QueryResult<Option<u64>> {
+        match relation.kind {
+            RelationKind::Table => {
+                let table = tables::table_of(relation)?;
+                self.read(|reader| reader.row_count(&table).map_err(from_table))
+            }
+            RelationKind::Collection => {
+                Ok(Some(documents::collection_of(relation)?.count().map_err(from_facade)?))
+            }
+            RelationKind::File | RelationKind::View => Ok(None),
+        }
+    }
+
+    fn get(
+        &self,
+        relation: &Relation,
+        key: &[ValueRef<'_>],
+        columns: &[usize],
+        row: &mut Vec<Value>,
+    ) -> QueryResult<bool> {
+        if relation.kind != RelationKind::Table {
+            return documents::get(relation, key, columns, row);
+        }
+        let table = tables::table_of(relation)?;
+        let found = self.read(|reader| {
+            let Some(found) = reader.get(&table, key).map_err(from_table)? else {
+                return Ok(false);
+            };
+            for column in columns {
+                row.push(found.get(*column).map_err(from_table)?);
+            }
+            Ok(true)
+        })?;
+        Ok(found.unwrap_or(false))
+    }
+
+    fn scan(&self, relation: &Relation, request: &ScanRequest) -> QueryResult<Box<dyn RowStream>> {
+        match relation.kind {
+            RelationKind::Table => tables::scan(self, relation, request),
+            RelationKind::Collection => documents::scan(relation, request),
+            RelationKind::File => file::scan(relation, request),
+            RelationKind::View => Err(QueryError::new(
+                folio_types::ErrorCode::InvalidInput,
+                "a view is read through its query",
+            )),
+        }
+    }
+}

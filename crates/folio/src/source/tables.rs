@@ -1,0 +1,186 @@
+//! Tables and views of the page file as relations.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use folio_query::source::{Bound, IndexInfo, Relation, RelationKind, RowStream, ScanRequest};
+use folio_query::{BATCH_SIZE, Batch, Constraints, Error as QueryError, Result as QueryResult};
+use folio_table::{ROW_NUMBER, Reader, Scan, ScanOptions, Table};
+use folio_types::{Column, ColumnType, ErrorCode, TableSchema, Value, ValueRef, borrowed};
+
+use super::{Tables, View, ended, from_table, lock};
+
+/// Relations by name in lower case; `None` for names that are neither table nor view.
+type Names = HashMap<String, Option<Arc<Relation>>>;
+
+/// Relations made of the catalog, kept while it stays the same.
+#[derive(Debug, Default)]
+pub(crate) struct KnownTables {
+    known: Mutex<(u64, Names)>,
+}
+
+impl KnownTables {
+    /// The relation of a name, if it is a table or a view.
+    pub(super) fn relation(
+        &self,
+        reader: Reader<'_>,
+        name: &str,
+    ) -> QueryResult<Option<Arc<Relation>>> {
+        let version = reader.catalog_version();
+        let key = name.to_lowercase();
+        {
+            let mut known = lock(&self.known);
+            if known.0 != version {
+                *known = (version, HashMap::new());
+            }
+            if let Some(found) = known.1.get(&key) {
+                return Ok(found.clone());
+            }
+        }
+        let found = read_relation(reader, name)?;
+        let mut known = lock(&self.known);
+        if known.0 == version {
+            known.1.insert(key, found.clone());
+        }
+        Ok(found)
+    }
+}
+
+fn read_relation(reader: Reader<'_>, name: &str) -> QueryResult<Option<Arc<Relation>>> {
+    if let Some(view) = reader.view(name).map_err(from_table)? {
+        return Ok(Some(Arc::new(view_relation(&view.name, &view.text))));
+    }
+    let table = match reader.table(name) {
+        Ok(table) => table,
+        Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+        Err(error) => return Err(from_table(error)),
+    };
+    let schema = table.schema().clone();
+    let constraints = Constraints::from_properties(&schema.properties).unwrap_or_default();
+    let indexes = table.indexes().iter().map(|index| IndexInfo {
+        name: index.name.clone(),
+        columns: index.columns.clone(),
+        unique: index.unique,
+    });
+    let indexes = indexes.collect();
+    let handle = table as Arc<_>;
+    Ok(Some(Arc::new(Relation { kind: RelationKind::Table, schema, constraints, indexes, handle })))
+}
+
+/// A view keeps its query and the names of its columns.
+fn view_relation(name: &str, text: &str) -> Relation {
+    let constraints = Constraints::from_properties(text).unwrap_or_default();
+    let columns = constraints.view_columns.iter();
+    let columns = columns.map(|name| Column::optional(name.clone(), ColumnType::Text)).collect();
+    let schema = TableSchema::new(name, columns, Vec::new());
+    let handle = Arc::new(());
+    Relation { kind: RelationKind::View, schema, constraints, indexes: Vec::new(), handle }
+}
+
+/// The names of all tables and views.
+pub(super) fn names(reader: Reader<'_>) -> QueryResult<Vec<String>> {
+    let tables = reader.tables().map_err(from_table)?;
+    let views = reader.views().map_err(from_table)?;
+    let mut names: Vec<String> = tables.iter().map(|table| table.schema().name.clone()).collect();
+    names.extend(views.iter().map(|view| view.name.clone()));
+    Ok(names)
+}
+
+/// The table a relation was made of.
+pub(super) fn table_of(relation: &Relation) -> QueryResult<Arc<Table>> {
+    Arc::clone(&relation.handle).downcast::<Table>().map_err(|_| {
+        QueryError::new(
+            ErrorCode::InvalidInput,
+            format!("{:?} is not a table", relation.schema.name),
+        )
+    })
+}
+
+/// Rows of a table in the order of its key or of an index.
+pub(super) fn scan(
+    view: &View,
+    relation: &Relation,
+    request: &ScanRequest,
+) -> QueryResult<Box<dyn RowStream>> {
+    let table = table_of(relation)?;
+    let mut projection = request.columns.clone();
+    if request.with_row_number {
+        projection.push(ROW_NUMBER);
+    }
+    // Rows without columns are counted by one of the key.
+    let is_counted = projection.is_empty();
+    if is_counted {
+        projection.push(table.schema().primary_key.first().copied().unwrap_or(0));
+    }
+    let (from, to) = (Ends::of(&request.from), Ends::of(&request.to));
+    let limit = request.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    let options = ScanOptions {
+        projection: Some(&projection),
+        index: request.index.map(|index| &table.indexes()[index]),
+        from: from.bound(),
+        to: to.bound(),
+        batch_size: limit.unwrap_or(BATCH_SIZE).clamp(1, BATCH_SIZE),
+        limit,
+        reverse: request.reverse,
+        conditions: &[],
+    };
+    let begin = |reader: Reader<'_>| reader.begin_scan(&table, &options).map_err(from_table);
+    match view.read(begin)? {
+        Some(scan) => Ok(Box::new(TableRows { tables: view.tables.clone(), scan, is_counted })),
+        None => Err(ended()),
+    }
+}
+
+/// One end of a range with its values borrowed.
+enum Ends<'b> {
+    Unbounded,
+    Included(Vec<ValueRef<'b>>),
+    Excluded(Vec<ValueRef<'b>>),
+}
+
+impl<'b> Ends<'b> {
+    fn of(bound: &'b Bound) -> Self {
+        let values = |values: &'b Vec<Value>| borrowed(values);
+        match bound {
+            Bound::Unbounded => Self::Unbounded,
+            Bound::Included(own) => Self::Included(values(own)),
+            Bound::Excluded(own) => Self::Excluded(values(own)),
+        }
+    }
+
+    fn bound(&self) -> folio_table::Bound<'_> {
+        match self {
+            Self::Unbounded => folio_table::Bound::Unbounded,
+            Self::Included(values) => folio_table::Bound::Included(values),
+            Self::Excluded(values) => folio_table::Bound::Excluded(values),
+        }
+    }
+}
+
+/// A scan under way, with what keeps its pages.
+struct TableRows {
+    tables: Tables,
+    scan: Scan,
+    /// Whether the rows are wanted without columns.
+    is_counted: bool,
+}
+
+impl RowStream for TableRows {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
+        let batch = match &self.tables {
+            Tables::None => None,
+            Tables::Snapshot(snapshot) => {
+                self.scan.next_batch(&snapshot.reader()).map_err(from_table)?
+            }
+            Tables::Transaction(transaction) => {
+                let transaction = lock(transaction);
+                let reader = transaction.as_ref().ok_or_else(ended)?.reader();
+                self.scan.next_batch(&reader).map_err(from_table)?
+            }
+        };
+        Ok(batch.map(|batch| match self.is_counted {
+            true => Batch::new(Vec::new(), batch.num_rows()),
+            false => Batch::new(batch.columns().to_vec(), batch.num_rows()),
+        }))
+    }
+}

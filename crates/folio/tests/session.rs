@@ -1,0 +1,175 @@
+//! Sessions: what conformance files cannot say. Parameters, prepared statements,
+//! collections beside tables, interruption, statements of unusual size.
+
+use std::error::Error;
+use std::sync::atomic::Ordering;
+
+use folio::{Database, ErrorCode, Session, Value};
+use serde_json::json;
+use tempfile::TempDir;
+
+type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
+
+struct Fixture {
+    database: Database,
+    session: Session,
+    _folder: TempDir,
+}
+
+fn fixture(setup: &str) -> Result<Fixture> {
+    let folder = tempfile::tempdir()?;
+    let database = Database::open(folder.path().join("data"))?;
+    let mut session = database.session()?;
+    session.execute(setup, &[])?;
+    Ok(Fixture { database, session, _folder: folder })
+}
+
+fn rows(session: &mut Session, text: &str, parameters: &[Value]) -> Result<Vec<Vec<Value>>> {
+    let answer = session.execute(text, parameters)?;
+    Ok(answer.rows.ok_or("there are rows")?.collect_rows()?)
+}
+
+const PEOPLE: &str = "create table people (id int primary key, name text, born date);
+    insert into people values (1, 'Ann', '1990-01-31'), (2, 'Bob', null)";
+
+#[test]
+fn parameters_are_values_and_never_text() -> Result {
+    let mut fixture = fixture(PEOPLE)?;
+    let hostile = Value::from("x' or 1 = 1 --");
+    let session = &mut fixture.session;
+    assert!(rows(session, "select * from people where name = ?", &[hostile])?.is_empty());
+    let found = rows(session, "select name from people where id = $1", &[Value::Integer(1)])?;
+    assert_eq!(found, [[Value::from("Ann")]]);
+    let text = "select id from people where name = :name and born < :day";
+    let parameters = [Value::from("Ann"), Value::from("2000-01-01")];
+    assert_eq!(rows(session, text, &parameters)?, [[Value::Integer(1)]]);
+    let error = rows(session, "select * from people where id = ?", &[]).expect_err("no value");
+    assert!(error.to_string().contains("parameter 1 has no value"), "{error}");
+    Ok(())
+}
+
+#[test]
+fn prepared_statements_follow_definitions() -> Result {
+    let mut fixture = fixture(PEOPLE)?;
+    let session = &mut fixture.session;
+    let mut prepared = session.prepare("select * from people where id = ?")?;
+    let one = [Value::Integer(1)];
+    let mut first = session.execute_prepared(&mut prepared, &one)?.rows.ok_or("rows")?;
+    assert_eq!(first.collect_rows()?[0].len(), 3);
+    session.execute("alter table people add column age int default 7", &[])?;
+    let mut second = session.execute_prepared(&mut prepared, &one)?.rows.ok_or("rows")?;
+    assert_eq!(second.collect_rows()?[0][3], Value::Integer(7));
+    assert!(session.prepare("select 1; select 2").is_err());
+    Ok(())
+}
+
+#[test]
+fn a_number_beyond_the_key_is_no_row() -> Result {
+    let mut fixture = fixture(PEOPLE)?;
+    let huge = [Value::Integer(i64::MAX)];
+    let session = &mut fixture.session;
+    assert!(rows(session, "select * from people where id = ?", &huge)?.is_empty());
+    assert_eq!(rows(session, "select id from people where id < ?", &huge)?.len(), 2);
+    assert!(rows(session, "select id from people where id > ?", &huge)?.is_empty());
+    Ok(())
+}
+
+#[test]
+fn collections_join_tables() -> Result {
+    let mut fixture = fixture(
+        "create table cities (id int primary key, name text);
+        insert into cities values (1, 'Oslo'), (2, 'Bergen')",
+    )?;
+    let users = fixture.database.collection("users")?;
+    users.put("u1", &json!({"name": "Ann", "city": 1, "score": 1}))?;
+    users.put("u2", &json!({"name": "Bob", "city": 2, "score": 2.5, "tags": ["a"]}))?;
+    let session = &mut fixture.session;
+    let text = "select u._id, c.name from users u join cities c on c.id = u.city order by u._id";
+    let found = rows(session, text, &[])?;
+    assert_eq!(found[1], [Value::from("u2"), Value::from("Bergen")]);
+    // The column widened to hold both; a new member becomes a column.
+    assert_eq!(rows(session, "select sum(score) from users", &[])?, [[Value::Float(3.5)]]);
+    assert_eq!(
+        rows(session, "select tags->>0 from users where _id = 'u2'", &[])?,
+        [[Value::from("a")]]
+    );
+    users.put("u3", &json!({"name": "Cid", "age": 5}))?;
+    assert_eq!(
+        rows(session, "select age from users where _id = 'u3'", &[])?,
+        [[Value::Integer(5)]]
+    );
+    let answer = session.execute("delete from users where score > 2", &[])?;
+    assert_eq!(answer.count, Some(1));
+    assert!(users.get("u2")?.is_none());
+    session.execute("insert into users (_id, name, age) values ('u4', 'Dot', 9)", &[])?;
+    assert_eq!(users.get("u4")?.ok_or("inserted")?.raw(), r#"{"_id":"u4","name":"Dot","age":9}"#);
+    session.execute("update users set age = age + 1 where _id = 'u4'", &[])?;
+    assert_eq!(users.get("u4")?.ok_or("updated")?.raw(), r#"{"_id":"u4","name":"Dot","age":10}"#);
+    Ok(())
+}
+
+#[test]
+fn an_interrupt_ends_the_statement_and_nothing_else() -> Result {
+    let mut fixture = fixture(PEOPLE)?;
+    let session = &mut fixture.session;
+    let interrupt = session.interrupt();
+    let endless = "with recursive n (i) as (select 1 union all select i + 1 from n where i > 0)
+        select count(*) from n";
+    let waker = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        interrupt.store(true, Ordering::Relaxed);
+    });
+    let answer = session.execute(endless, &[])?;
+    let error = answer.rows.ok_or("rows")?.collect_rows().expect_err("it never ends by itself");
+    assert_eq!(error.code(), ErrorCode::Cancelled);
+    waker.join().expect("the waker wakes");
+    assert_eq!(rows(session, "select count(*) from people", &[])?, [[Value::Integer(2)]]);
+    Ok(())
+}
+
+#[test]
+fn large_statements_run_and_absurd_ones_are_refused() -> Result {
+    let mut fixture = fixture(PEOPLE)?;
+    let session = &mut fixture.session;
+    let sum = vec!["1"; 10_000].join(" + ");
+    assert_eq!(rows(session, &format!("select {sum}"), &[])?, [[Value::Integer(10_000)]]);
+    let columns = vec!["id"; 10_000].join(" + ");
+    let found = rows(session, &format!("select {columns} from people where id = 2"), &[])?;
+    assert_eq!(found, [[Value::Integer(20_000)]]);
+    let terms = vec!["id = 1"; 10_000].join(" or ");
+    assert_eq!(rows(session, &format!("select id from people where {terms}"), &[])?.len(), 1);
+    let nested = format!("select {}1{}", "(".repeat(10_000), ")".repeat(10_000));
+    assert_eq!(rows(session, &nested, &[])?, [[Value::Integer(1)]]);
+    let text = format!("select '{}'", "x".repeat(1 << 20));
+    assert_eq!(rows(session, &text, &[])?.len(), 1);
+    let absurd = format!("select {}1{}", "(".repeat(1_000_000), ")".repeat(1_000_000));
+    assert!(rows(session, &absurd, &[]).is_err());
+    Ok(())
+}
+
+#[test]
+fn tables_survive_closing() -> Result {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("data");
+    let database = Database::open(&path)?;
+    database.session()?.execute(PEOPLE, &[])?;
+    database.close()?;
+    drop(database);
+    let database = Database::open(&path)?;
+    let mut session = database.session()?;
+    assert_eq!(rows(&mut session, "select count(*) from people", &[])?, [[Value::Integer(2)]]);
+    Ok(())
+}
+
+#[test]
+fn two_sessions_see_commits_only() -> Result {
+    let mut fixture = fixture(PEOPLE)?;
+    let mut other = fixture.database.session()?;
+    let session = &mut fixture.session;
+    session.execute("begin; insert into people values (3, 'Cid', null)", &[])?;
+    assert_eq!(rows(session, "select count(*) from people", &[])?, [[Value::Integer(3)]]);
+    assert_eq!(rows(&mut other, "select count(*) from people", &[])?, [[Value::Integer(2)]]);
+    session.execute("commit", &[])?;
+    assert_eq!(rows(&mut other, "select count(*) from people", &[])?, [[Value::Integer(3)]]);
+    Ok(())
+}
