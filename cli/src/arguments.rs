@@ -41,6 +41,7 @@ pub(crate) enum Command {
     Delete(command::delete::Arguments),
     Patch(command::patch::Arguments),
     Scan(command::scan::Arguments),
+    Sql(command::sql::Arguments),
     List(command::list::Arguments),
     Stats(command::stats::Arguments),
     Import(command::import::Arguments),

@@ -15,6 +15,7 @@ pub(crate) mod patch;
 pub(crate) mod put;
 pub(crate) mod reindex;
 pub(crate) mod scan;
+pub(crate) mod sql;
 pub(crate) mod stats;
 pub(crate) mod unpack;
 pub(crate) mod validate;

@@ -2,6 +2,7 @@
 
 mod cell;
 mod markdown;
+mod query;
 mod table;
 
 use std::io::{self, Write};
@@ -13,6 +14,7 @@ use folio::json::members;
 
 use crate::console::Console;
 use crate::failure::Failure;
+pub(crate) use query::print_rows_of_query;
 
 /// Rows of a table when no limit is given: more is not for reading.
 const TABLE_LIMIT: u64 = 100;

@@ -1,0 +1,73 @@
+//! `folio sql`: statements over tables, collections and files.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use folio::{Database, Interrupt};
+use signal_hook::consts::SIGINT;
+use signal_hook::flag;
+
+use crate::arguments::Printing;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::output;
+
+/// Run SQL over tables, collections and files
+///
+/// All statements are run in order; the rows of the last one are printed, on a
+/// terminal as a table, else as JSON Lines. The database is created when a
+/// statement writes to it.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The database: a directory, or a .zds archive to read from
+    #[arg(value_name = "DATABASE")]
+    database: PathBuf,
+
+    /// The statements, separated by semicolons; standard input when left out
+    #[arg(value_name = "SQL")]
+    statements: Option<String>,
+
+    #[command(flatten)]
+    printing: Printing,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ folio sql ./data \"create table cities (id int primary key, name text, people bigint)\"
+  $ folio sql ./data \"insert into cities values (1, 'Oslo', 717710), (2, 'Bergen', 291940)\"
+  $ folio sql ./data \"select name from cities where people > 500000 order by name\" -o md";
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    let text = match &arguments.statements {
+        Some(text) => text.clone(),
+        None => std::io::read_to_string(std::io::stdin())?,
+    };
+    let database = Database::open(&arguments.database)?;
+    let mut session = database.session()?;
+    watch(session.interrupt());
+    let answer = session.execute(&text, &[])?;
+    match answer.rows {
+        Some(rows) => {
+            let format = output::resolve(arguments.printing.format(), console);
+            output::print_rows_of_query(rows, format, console)?;
+        }
+        None => {
+            if let Some(count) = answer.count.filter(|count| *count > 0) {
+                let rows = if count == 1 { "row" } else { "rows" };
+                console.note(&format!("{count} {rows} changed"));
+            }
+        }
+    }
+    database.close()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ctrl-C ends the statement; a second one ends the process.
+fn watch(interrupt: Interrupt) {
+    // Without the handler Ctrl-C ends the process at once, as it would anyway.
+    let _ = flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&interrupt));
+    let _ = flag::register(SIGINT, interrupt);
+}
