@@ -140,6 +140,7 @@ impl BlockStorage for Blocks {
         let lsn = batch.add_image(page, id);
         self.wal.write(&batch)?;
         *position = batch.position();
+        self.wal.recycle(batch);
         self.versions.set_logged(slot, lsn);
         Ok(())
     }

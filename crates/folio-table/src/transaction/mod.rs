@@ -36,7 +36,7 @@ use crate::reader::Reader;
 use crate::row::RowEncoder;
 use crate::shared::Shared;
 use crate::snapshots::CommitPoint;
-use crate::wal::record::{Batch, Commit, LogPosition};
+use crate::wal::record::{Commit, LogPosition};
 use edit::{Edit, Editor, Mark, Seen};
 
 pub use definition::IndexDefinition;
@@ -267,6 +267,7 @@ fn log(shared: &Shared, edit: &Edit) -> Result<(Vec<Logged>, LogPosition)> {
             DirtyPage::Leaving => {
                 shared.blocks.wal.write(&batch)?;
                 *position = batch.position();
+                shared.blocks.wal.recycle(batch);
                 drop(position);
                 thread::sleep(LEAVING_TIME);
                 position = shared.blocks.position();
@@ -276,12 +277,15 @@ fn log(shared: &Shared, edit: &Edit) -> Result<(Vec<Logged>, LogPosition)> {
             }
         };
         logged.push((page, slot, lsn));
-        write_if_large(shared, &mut batch)?;
+        if batch.bytes().len() >= BATCH_SIZE {
+            batch = shared.blocks.wal.write_and_go_on(batch)?;
+        }
         next = left.next();
     }
     batch.add_commit(&commit);
     shared.blocks.wal.write(&batch)?;
     *position = batch.position();
+    shared.blocks.wal.recycle(batch);
     Ok((logged, *position))
 }
 
@@ -291,15 +295,6 @@ fn list_images(commit: &mut Commit, logged: &[Logged], images_from: Lsn) {
     let images = logged.iter().filter(|(_, _, lsn)| *lsn >= commit.images_from);
     commit.listed.extend(images.map(|&(page, _, lsn)| (page, lsn)));
     commit.images_from = images_from;
-}
-
-fn write_if_large(shared: &Shared, batch: &mut Batch) -> Result<()> {
-    if batch.bytes().len() < BATCH_SIZE {
-        return Ok(());
-    }
-    shared.blocks.wal.write(batch)?;
-    *batch = shared.blocks.wal.batch(batch.position());
-    Ok(())
 }
 
 impl Drop for Transaction {

@@ -44,6 +44,9 @@ pub(crate) struct Wal {
     /// Where the last whole transaction in the file ends.
     written: AtomicU64,
     session: u16,
+    /// What the last batch was gathered in: memory fresh from the system would cost
+    /// more than the gathering.
+    memory: Mutex<Vec<u8>>,
     switches: Switches,
 }
 
@@ -89,6 +92,7 @@ impl Wal {
             synced: Condvar::new(),
             written: AtomicU64::new(end.0),
             session: draw() as u16,
+            memory: Mutex::new(Vec::new()),
             switches,
         }
     }
@@ -99,7 +103,24 @@ impl Wal {
 
     /// An empty batch for records from `position` on.
     pub(crate) fn batch(&self, position: LogPosition) -> Batch {
-        Batch::new(position, self.header().salt, self.session, self.durable())
+        let memory = std::mem::take(&mut *self.memory());
+        Batch::new(position, self.header().salt, self.session, self.durable(), memory)
+    }
+
+    /// Keeps a batch's memory for the next one.
+    pub(crate) fn recycle(&self, batch: Batch) {
+        *self.memory() = batch.into_memory();
+    }
+
+    /// Writes a batch, and begins the next behind it.
+    ///
+    /// # Errors
+    /// As [`Wal::write`].
+    pub(crate) fn write_and_go_on(&self, batch: Batch) -> Result<Batch> {
+        self.write(&batch)?;
+        let position = batch.position();
+        self.recycle(batch);
+        Ok(self.batch(position))
     }
 
     /// Puts a batch into the file. Not durable yet.
@@ -330,6 +351,10 @@ impl Wal {
     /// Bytes between the base and the end.
     pub(crate) fn size(&self, end: Lsn) -> u64 {
         end.0 - self.header().base.0
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn generation(&self) -> MutexGuard<'_, Generation> {

@@ -63,9 +63,22 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    pub(crate) fn new(position: LogPosition, salt: u64, session: u16, durable: Lsn) -> Self {
+    /// An empty batch in memory that an earlier one has left, see [`Batch::into_memory`].
+    pub(crate) fn new(
+        position: LogPosition,
+        salt: u64,
+        session: u16,
+        durable: Lsn,
+        mut memory: Vec<u8>,
+    ) -> Self {
         let LogPosition { end: start, chain } = position;
-        Self { bytes: Vec::new(), start, chain, salt, session, durable }
+        memory.clear();
+        Self { bytes: memory, start, chain, salt, session, durable }
+    }
+
+    /// Its memory, for the next one.
+    pub(crate) fn into_memory(self) -> Vec<u8> {
+        self.bytes
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
