@@ -36,6 +36,8 @@ pub(crate) struct Writer {
 #[derive(Debug, Clone, Copy)]
 struct Superseded {
     end: Lsn,
+    page: PageId,
+    /// [`NO_SLOT`] for the version in the data file.
     slot: u32,
     by: u32,
 }
@@ -85,9 +87,7 @@ impl Writer {
     pub(crate) fn publish(&mut self, shared: &Shared, page: PageId, slot: u32, end: Lsn) {
         let older = shared.blocks.versions.publish(page, slot);
         self.logged.insert(page);
-        if older != NO_SLOT {
-            self.superseded.push_back(Superseded { end, slot: older, by: slot });
-        }
+        self.superseded.push_back(Superseded { end, page, slot: older, by: slot });
     }
 
     /// Lets go of versions that nobody can need any more.
@@ -103,8 +103,7 @@ impl Writer {
                     break;
                 }
                 self.superseded.pop_front();
-                shared.blocks.versions.cut_older(old.by);
-                self.drop_private(shared, old.slot);
+                self.drop_superseded(shared, old);
             }
         }
         while let Some(&(number, slot)) = self.retired.front() {
@@ -118,6 +117,16 @@ impl Writer {
         }
     }
 
+    fn drop_superseded(&mut self, shared: &Shared, old: Superseded) {
+        if old.slot == NO_SLOT {
+            // Its frame serves others better; the data file goes on having it.
+            shared.pool.let_go(BlockId::page(old.page));
+        } else {
+            shared.blocks.versions.cut_older(old.by);
+            self.drop_private(shared, old.slot);
+        }
+    }
+
     /// The data file has all pages now: no version is needed any more.
     ///
     /// A snapshot that reads as of the checkpoint may just have found a slot and
@@ -126,7 +135,9 @@ impl Writer {
     /// begun while this was going on, so the snapshots are counted at the end.
     pub(crate) fn retire_all(&mut self, shared: &Shared) {
         for old in std::mem::take(&mut self.superseded) {
-            self.drop_private(shared, old.slot);
+            if old.slot != NO_SLOT {
+                self.drop_private(shared, old.slot);
+            }
         }
         let mut retired = Vec::with_capacity(self.logged.len());
         for page in std::mem::take(&mut self.logged) {

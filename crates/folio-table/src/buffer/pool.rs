@@ -209,6 +209,11 @@ impl BufferPool {
         self.discard_within(100, block)
     }
 
+    /// Forgets a block that nobody is likely to want, unless somebody holds it.
+    pub(crate) fn let_go(&self, block: BlockId) {
+        self.discard_within(1, block);
+    }
+
     fn discard_within(&self, rounds: u32, block: BlockId) -> bool {
         for round in 0..rounds {
             let Some(frame) = self.translation.get(block) else { return true };
