@@ -116,11 +116,11 @@ impl AnyStore {
     }
 
     pub(crate) fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
-        either!(self, store => store.notice(notices));
+        either!(self, store => store.standing.notice(notices));
     }
 
     pub(crate) fn take_notices(&self) -> Vec<Notice> {
-        either!(self, store => store.take_notices())
+        either!(self, store => store.standing.take_notices())
     }
 
     pub(crate) fn import_position(&self, source: u64) -> Result<Option<u64>> {

@@ -24,6 +24,7 @@ mod rules;
 mod scan;
 mod schema;
 mod segment;
+mod standing;
 mod store;
 mod whole_file;
 

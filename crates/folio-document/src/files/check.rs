@@ -11,7 +11,7 @@ use crate::report::{CheckReport, CompactReport, InvalidLine, Stats};
 impl FileStore {
     /// Reads every document. Reports, repairs nothing.
     pub(crate) fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
-        self.check_open()?;
+        self.standing.check_open()?;
         let listing = Listing::read(&*self.files, &self.paths)?;
         let mut report = CheckReport::default();
         self.check_names(&listing, &mut report);
@@ -114,7 +114,7 @@ impl FileStore {
 
     /// There is no index: looks at the files again.
     pub(crate) fn reindex(&self, progress: Progress<'_>) -> Result<()> {
-        self.check_writable()?;
+        self.standing.check_writable()?;
         let mut view = self.view();
         (view.order, view.listed) = (None, None);
         drop(view);

@@ -44,9 +44,7 @@ mod scan;
 mod tests;
 mod write;
 
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use folio_file::{FileSystem, Stat, WriterGuard, WriterLock};
@@ -58,8 +56,8 @@ pub(crate) use scan::FileScan;
 
 use crate::error::{Error, Result};
 use crate::manifest::Manifest;
-use crate::options::{Access, CollectionOptions, Durability};
-use crate::report::Notice;
+use crate::options::{CollectionOptions, Durability};
+use crate::standing::Standing;
 use log::PendingBatch;
 use order::Order;
 use write::List;
@@ -67,7 +65,7 @@ use write::List;
 /// A collection with a file per document, shared by all its handles.
 #[derive(Debug)]
 pub(crate) struct FileStore {
-    name: String,
+    pub(crate) standing: Standing,
     files: Arc<dyn FileSystem>,
     paths: FilePaths,
     options: CollectionOptions,
@@ -76,10 +74,6 @@ pub(crate) struct FileStore {
     writer: Mutex<Writer>,
     /// Told when a batch ends, for those who wait to write.
     batch_ended: Condvar,
-    notices: Mutex<Vec<Notice>>,
-    /// Why a sync failed, once one has.
-    poison: OnceLock<String>,
-    is_closed: AtomicBool,
 }
 
 /// What readers know beyond the files themselves.
@@ -143,7 +137,7 @@ impl FileStore {
             folds_case: false,
         };
         let store = Self {
-            name: name.to_owned(),
+            standing: Standing::new(name, options),
             files,
             paths,
             options: options.clone(),
@@ -151,9 +145,6 @@ impl FileStore {
             view: Mutex::default(),
             writer: Mutex::new(writer),
             batch_ended: Condvar::new(),
-            notices: Mutex::default(),
-            poison: OnceLock::new(),
-            is_closed: AtomicBool::new(false),
         };
         store.refresh()?;
         Ok(Arc::new(store))
@@ -165,55 +156,13 @@ impl FileStore {
             || self.files.stat(&crate::manifest::manifest_path(&self.paths.folder)).is_ok()
     }
 
-    /// What was noticed since the last call.
-    pub(crate) fn take_notices(&self) -> Vec<Notice> {
-        std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
     /// Flushes and refuses everything from now on.
     pub(crate) fn close(&self) -> Result<()> {
-        if self.is_closed.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        let flushed = if self.options.access == Access::Read { Ok(()) } else { self.flush() };
-        self.is_closed.store(true, Ordering::Release);
-        flushed
-    }
-
-    fn check_open(&self) -> Result<()> {
-        if self.is_closed.load(Ordering::Acquire) {
-            return Err(Error::Closed { collection: self.name.clone() });
-        }
-        Ok(())
-    }
-
-    /// Whether writes are possible at all.
-    fn check_writable(&self) -> Result<()> {
-        self.check_open()?;
-        if self.options.access == Access::Read {
-            let reason = "open the database for writing".to_owned();
-            return Err(Error::ReadOnly { collection: self.name.clone(), reason });
-        }
-        match self.poison.get() {
-            Some(cause) => {
-                Err(Error::Poisoned { collection: self.name.clone(), cause: cause.clone() })
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Remembers that a sync failed: from now on nothing can be promised.
-    fn poison(&self, path: &Path, error: std::io::Error) -> Error {
-        let _ = self.poison.set(error.to_string());
-        Error::io("sync", path)(error)
+        self.standing.close(|| self.flush())
     }
 
     fn is_synced(&self) -> bool {
         self.options.durability != Durability::None
-    }
-
-    pub(crate) fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
     }
 
     fn view(&self) -> MutexGuard<'_, View> {
@@ -233,7 +182,7 @@ impl FileStore {
             if owner == thread::current().id() {
                 return Err(Error::Invalid(format!(
                     "a batch is open on collection {:?} in this thread; commit or drop it first",
-                    self.name
+                    self.standing.collection()
                 )));
             }
             writer = self.batch_ended.wait(writer).unwrap_or_else(PoisonError::into_inner);
@@ -245,7 +194,7 @@ impl FileStore {
 impl Drop for FileStore {
     /// Syncs what is not yet. A failure has nobody to go to here; `close` reports it.
     fn drop(&mut self) {
-        if self.options.access == Access::ReadWrite && self.poison.get().is_none() {
+        if self.standing.closes_on_drop() {
             let _ = self.close();
         }
     }

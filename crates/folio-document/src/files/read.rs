@@ -53,7 +53,7 @@ impl FileStore {
 
     /// The document under an id as one line, `_id` first, replacing what `text` held.
     pub(crate) fn get_into(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
-        self.check_open()?;
+        self.standing.check_open()?;
         match self.read(id, text)? {
             Reading::Missing => Ok(false),
             Reading::Document => Ok(true),
@@ -68,19 +68,19 @@ impl FileStore {
 
     /// How many documents there are. Each file whose name is an id counts as one.
     pub(crate) fn count(&self) -> Result<u64> {
-        self.check_open()?;
+        self.standing.check_open()?;
         Ok(self.order()?.count())
     }
 
     /// The ids there are, in order.
     pub(super) fn ids(&self) -> Result<Vec<Arc<str>>> {
-        self.check_open()?;
+        self.standing.check_open()?;
         Ok(self.order()?.to_vec())
     }
 
     /// Takes in what others have written since.
     pub(crate) fn refresh(&self) -> Result<()> {
-        self.check_open()?;
+        self.standing.check_open()?;
         let writer = self.any_writer();
         if writer.batch_owner.is_some() {
             return Ok(()); // our own batch is under way; nobody else can be writing
@@ -109,7 +109,7 @@ impl FileStore {
         if view.order.is_none() {
             let listed = self.listed();
             let listing = Listing::read(&*self.files, &self.paths)?;
-            self.notice(listing.notice(&self.paths));
+            self.standing.notice(listing.notice(&self.paths));
             let mut order = listing.order;
             if let Some(pending) = &view.pending {
                 for (id, change) in pending.changes().iter() {

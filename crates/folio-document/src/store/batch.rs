@@ -71,7 +71,7 @@ enum Stage {
 
 impl LineBatch {
     pub(crate) fn begin(store: &Arc<LineStore>) -> Result<Self> {
-        store.check_writable()?;
+        store.standing.check_writable()?;
         let mut writer = store.idle_writer()?;
         store.take_lock(&mut writer)?;
         store.follow_others(&mut writer)?;
@@ -329,7 +329,9 @@ impl LineBatch {
         if let Err(error) = published {
             writer.known = None;
             let name = store.paths.data.display();
-            store.notice([Notice(format!("{name}: a batch is stored, but not indexed: {error}"))]);
+            store
+                .standing
+                .notice([Notice(format!("{name}: a batch is stored, but not indexed: {error}"))]);
         }
         writer.guard = None;
         Ok(counts)
@@ -376,7 +378,7 @@ impl LineBatch {
                 (sync.join().expect("a sync does not panic"), resolved)
             }),
         };
-        synced.map_err(|error| store.poison(&store.paths.data, error))?;
+        synced.map_err(|error| store.standing.poison(&store.paths.data, error))?;
         resolved.map_err(|fault| match fault {
             IndexFault::Line { .. } if self.is_mixed => self.disturbed(),
             fault => fault_error(fault, &store.paths.data),
@@ -389,7 +391,7 @@ impl LineBatch {
         let record = &mut self.appender.as_mut().expect("no piece is on its way").record;
         record.close(end, import).map_err(Error::io("write", path))?;
         if store.options.durability != Durability::None {
-            record.file.sync_data().map_err(|error| store.poison(path, error))?;
+            record.file.sync_data().map_err(|error| store.standing.poison(path, error))?;
         }
         Ok(())
     }
@@ -461,7 +463,10 @@ fn try_begin_record(store: &LineStore, writer: &mut Writer, start: u64) -> Resul
             // It may be new, or left by somebody who did not come to sync its name.
             if is_synced {
                 let meta = &store.paths.meta;
-                store.files.sync_directory(meta).map_err(|error| store.poison(meta, error))?;
+                store
+                    .files
+                    .sync_directory(meta)
+                    .map_err(|error| store.standing.poison(meta, error))?;
             }
             record
         }
@@ -469,7 +474,7 @@ fn try_begin_record(store: &LineStore, writer: &mut Writer, start: u64) -> Resul
     let inode = writer.known.map_or(0, |known| known.inode);
     record.begin(start, inode).map_err(Error::io("write", path))?;
     if is_synced {
-        record.file.sync_data().map_err(|error| store.poison(path, error))?;
+        record.file.sync_data().map_err(|error| store.standing.poison(path, error))?;
     }
     store.sync_names(writer)?;
     Ok(record)
@@ -486,7 +491,7 @@ impl Drop for LineBatch {
         let store = Arc::clone(&self.store);
         let mut writer = store.any_writer();
         if self.stage == Stage::Open {
-            let is_undone = store.poison.get().is_none() && self.abort(&mut writer).is_ok();
+            let is_undone = !store.standing.is_poisoned() && self.abort(&mut writer).is_ok();
             writer.has_open_record = !is_undone;
         }
         writer.known = None; // look before the next write

@@ -12,7 +12,7 @@ use crate::report::{CheckReport, InvalidLine};
 impl LineStore {
     /// Reads every line and every page and compares them. Reports, repairs nothing.
     pub(crate) fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
-        self.check_open()?;
+        self.standing.check_open()?;
         let mut writer = self.idle_writer()?;
         if self.options.access == Access::ReadWrite {
             self.settle(&mut writer)?;

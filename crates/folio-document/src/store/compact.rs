@@ -27,7 +27,7 @@ impl LineStore {
     /// Rewrites the live lines in order; lines that are not valid move to a file
     /// of their own. Open readers keep the old file until they refresh.
     pub(crate) fn compact(&self, progress: Progress<'_>) -> Result<CompactReport> {
-        self.check_writable()?;
+        self.standing.check_writable()?;
         let mut writer = self.idle_writer()?;
         self.take_lock(&mut writer)?;
         self.follow_others(&mut writer)?;
@@ -68,7 +68,7 @@ impl LineStore {
             false => Some(self.write_rejected(&copied.rejected)?),
         };
         if !self.options.switches().replace_before_sync() {
-            copied.file.sync_data().map_err(|error| self.poison(&staged, error))?;
+            copied.file.sync_data().map_err(|error| self.standing.poison(&staged, error))?;
         }
         if self.stat_data()? != Some(before) {
             let _ = self.files.remove_file(&staged);
@@ -80,7 +80,7 @@ impl LineStore {
         self.files.rename(&staged, &self.paths.data).map_err(io("replace"))?;
         self.files
             .sync_directory(&self.paths.meta)
-            .map_err(|error| self.poison(&self.paths.meta, error))?;
+            .map_err(|error| self.standing.poison(&self.paths.meta, error))?;
         self.sync_names(writer)?;
         self.reload(writer, true, progress)?;
         self.note_durable(writer);

@@ -19,7 +19,7 @@ const DELTA_MEMORY_LIMIT: usize = 1 << 18;
 impl LineStore {
     /// Makes every write so far durable and gives the writer's lock back.
     pub(crate) fn flush(&self) -> Result<()> {
-        self.check_writable()?;
+        self.standing.check_writable()?;
         let mut writer = self.idle_writer()?;
         self.flush_as(&mut writer)
     }
@@ -39,7 +39,7 @@ impl LineStore {
 
     /// A last flush, which also tells readers of the manifest how many documents there are.
     pub(super) fn flush_and_count(&self) -> Result<()> {
-        self.check_writable()?;
+        self.standing.check_writable()?;
         let mut writer = self.idle_writer()?;
         self.settle(&mut writer)?;
         let counted = if writer.sequence > 0 { self.save_count(&mut writer) } else { Ok(()) };
@@ -64,7 +64,7 @@ impl LineStore {
 
     /// Remembers the schema that documents must follow from now on.
     pub(crate) fn set_schema(&self, schema: serde_json::Value) -> Result<()> {
-        self.check_writable()?;
+        self.standing.check_writable()?;
         let mut writer = self.any_writer();
         self.prepare_to_look(&mut writer)?;
         self.follow_manifest(&mut writer)?;
@@ -229,7 +229,7 @@ impl LineStore {
             // Durably and on its own, whatever the durability: were more to follow first, a
             // power cut could leave zeros between somebody's document and the rest.
             data.append(b"\n").map_err(io("append to"))?;
-            data.sync_data().map_err(|error| self.poison(&self.paths.data, error))?;
+            data.sync_data().map_err(|error| self.standing.poison(&self.paths.data, error))?;
             let mut view = self.write_view();
             let mut sums = BlockSums::resume(data, end).map_err(io("read"))?;
             let mut blocks = Vec::new();

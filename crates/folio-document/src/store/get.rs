@@ -14,7 +14,7 @@ impl LineStore {
     /// Reads the line of a document, replacing what `text` held.
     #[inline]
     pub(crate) fn get_into(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
-        self.check_open()?;
+        self.standing.check_open()?;
         let hash = id_hash(id);
         let found = self.healing(|view| Ok(view.find(id, hash, text)?.document().is_some()))?;
         if found || !self.confirm_missing()? {
@@ -25,7 +25,7 @@ impl LineStore {
 
     /// Several documents at once.
     pub(crate) fn get_chunk<S: AsRef<str>>(&self, ids: &[S]) -> Result<Chunk> {
-        self.check_open()?;
+        self.standing.check_open()?;
         let chunk = self.healing(|view| find_all(view, ids))?;
         if chunk.is_full() || !self.confirm_missing()? {
             return Ok(chunk);

@@ -43,13 +43,13 @@ impl LineStore {
     }
 
     pub(super) fn heal_as(&self, writer: &mut Writer, fault: &IndexFault) -> Result<()> {
-        self.notice([Notice(format!("{}: {fault}", self.paths.data.display()))]);
+        self.standing.notice([Notice(format!("{}: {fault}", self.paths.data.display()))]);
         self.reload(writer, true, &mut |_, _| true)
     }
 
     /// Takes in what others have written since. What we have pending stays on top.
     pub(crate) fn refresh(&self) -> Result<()> {
-        self.check_open()?;
+        self.standing.check_open()?;
         let mut writer = self.any_writer();
         if writer.batch_owner.is_some() {
             return Ok(()); // our own batch is under way; nobody else can be writing
@@ -126,7 +126,7 @@ impl LineStore {
 
     /// Makes what was loaded the view, and puts our pending lines on top again.
     fn install(&self, writer: &mut Writer, loaded: super::load::Loaded) -> Result<()> {
-        self.notice(loaded.notices);
+        self.standing.notice(loaded.notices);
         writer.index = loaded.writer;
         writer.data = None;
         writer.batch_record = None;
@@ -168,7 +168,7 @@ impl LineStore {
 
     /// Builds the index again from the data file.
     pub(crate) fn reindex(&self, progress: Progress<'_>) -> Result<()> {
-        self.check_writable()?;
+        self.standing.check_writable()?;
         let mut writer = self.idle_writer()?;
         self.take_lock(&mut writer)?;
         self.reload(&mut writer, true, progress)?;

@@ -36,10 +36,8 @@ mod verify;
 mod view;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{
-    Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard,
-    RwLockWriteGuard,
+    Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
 use std::thread::ThreadId;
 
@@ -52,8 +50,9 @@ pub(crate) use scan::LineScan;
 use crate::error::{Error, Result};
 use crate::index::BlockSums;
 use crate::manifest::Manifest;
-use crate::options::{Access, CollectionOptions};
-use crate::report::{Notice, Stats};
+use crate::options::CollectionOptions;
+use crate::report::Stats;
+use crate::standing::Standing;
 use batch_record::{BatchRecord, BatchSlot};
 use publish::IndexWriter;
 use sync::GroupCommit;
@@ -62,7 +61,7 @@ use view::View;
 /// A collection in the lines layout, shared by all its handles.
 #[derive(Debug)]
 pub(crate) struct LineStore {
-    name: String,
+    pub(crate) standing: Standing,
     files: Arc<dyn FileSystem>,
     paths: Paths,
     options: CollectionOptions,
@@ -72,10 +71,6 @@ pub(crate) struct LineStore {
     /// Told when a batch ends, for those who wait to write.
     batch_ended: Condvar,
     commit: GroupCommit,
-    notices: Mutex<Vec<Notice>>,
-    /// Why a sync failed, once one has.
-    poison: OnceLock<String>,
-    is_closed: AtomicBool,
 }
 
 /// What only the writer touches.
@@ -152,7 +147,7 @@ impl LineStore {
             older: Vec::new(),
         };
         let store = Self {
-            name: name.to_owned(),
+            standing: Standing::new(name, options),
             files,
             paths,
             options: options.clone(),
@@ -161,9 +156,6 @@ impl LineStore {
             writer: Mutex::new(writer),
             batch_ended: Condvar::new(),
             commit: GroupCommit::default(),
-            notices: Mutex::default(),
-            poison: OnceLock::new(),
-            is_closed: AtomicBool::new(false),
         };
         store.refresh()?;
         Ok(Arc::new(store))
@@ -173,12 +165,8 @@ impl LineStore {
         self.read_view().segment.is_some()
     }
 
-    pub(crate) fn take_notices(&self) -> Vec<Notice> {
-        std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
     pub(crate) fn count(&self) -> Result<u64> {
-        self.check_open()?;
+        self.standing.check_open()?;
         if self.read_view().is_doubtful {
             self.verify()?;
         }
@@ -215,32 +203,6 @@ impl LineStore {
         Ok(slot.filter(|slot| slot.source == source && source != 0).map(|slot| slot.position))
     }
 
-    fn check_open(&self) -> Result<()> {
-        if self.is_closed.load(Ordering::Acquire) {
-            return Err(Error::Closed { collection: self.name.clone() });
-        }
-        Ok(())
-    }
-
-    /// Whether writes are possible at all.
-    fn check_writable(&self) -> Result<()> {
-        self.check_open()?;
-        if self.options.access == Access::Read {
-            let reason = "open the database for writing".to_owned();
-            return Err(Error::ReadOnly { collection: self.name.clone(), reason });
-        }
-        match self.poison.get() {
-            Some(cause) => {
-                Err(Error::Poisoned { collection: self.name.clone(), cause: cause.clone() })
-            }
-            None => Ok(()),
-        }
-    }
-
-    pub(crate) fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
-    }
-
     fn read_view(&self) -> RwLockReadGuard<'_, View> {
         self.view.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -261,7 +223,7 @@ impl LineStore {
             if owner == std::thread::current().id() {
                 return Err(Error::Invalid(format!(
                     "a batch is open on collection {:?} in this thread; commit or drop it first",
-                    self.name
+                    self.standing.collection()
                 )));
             }
             writer = self.batch_ended.wait(writer).unwrap_or_else(PoisonError::into_inner);
@@ -269,35 +231,20 @@ impl LineStore {
         Ok(writer)
     }
 
-    /// Remembers that a sync failed: from now on nothing can be promised.
-    fn poison(&self, path: &std::path::Path, error: std::io::Error) -> Error {
-        if !self.options.switches().forgive_failed_sync() {
-            let _ = self.poison.set(error.to_string());
-        }
-        Error::io("sync", path)(error)
-    }
-
     /// Flushes and refuses everything from now on.
     pub(crate) fn close(&self) -> Result<()> {
-        if self.is_closed.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        let flushed =
-            if self.options.access == Access::Read { Ok(()) } else { self.flush_and_count() };
-        // After a refusal, a full disk say, closing can be tried again; after a failed
-        // sync it would fail for ever.
-        if flushed.is_ok() || self.poison.get().is_some() {
-            self.is_closed.store(true, Ordering::Release);
+        let closed = self.standing.close(|| self.flush_and_count());
+        if self.standing.check_open().is_err() {
             self.any_writer().guard = None;
         }
-        flushed
+        closed
     }
 }
 
 impl Drop for LineStore {
     /// Writes what is pending. A failure has nobody to go to here; `close` reports it.
     fn drop(&mut self) {
-        if self.options.access == Access::ReadWrite && self.poison.get().is_none() {
+        if self.standing.closes_on_drop() {
             let _ = self.close();
         }
     }

@@ -47,7 +47,7 @@ impl LineStore {
         id: &str,
         make: impl FnOnce(&[u8]) -> Result<String>,
     ) -> Result<Option<String>> {
-        self.check_writable()?;
+        self.standing.check_writable()?;
         let mut writer = self.idle_writer()?;
         self.prepare_to_look(&mut writer)?;
         if !self.find_older(&mut writer, id)? {
@@ -65,7 +65,7 @@ impl LineStore {
         is_tombstone: bool,
         encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<bool> {
-        self.check_writable()?;
+        self.standing.check_writable()?;
         let mut writer = self.idle_writer()?;
         self.prepare_to_look(&mut writer)?;
         let mut text = std::mem::take(&mut writer.line);

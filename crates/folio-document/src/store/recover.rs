@@ -28,7 +28,7 @@ impl LineStore {
             self.paths.data.display(),
             path.display()
         );
-        self.notice([Notice(text)]);
+        self.standing.notice([Notice(text)]);
         Ok(())
     }
 
@@ -46,7 +46,7 @@ impl LineStore {
         if let Some(segment) = &self.read_view().segment {
             segment.forget_from(start);
         }
-        data.sync_data().map_err(|error| self.poison(&self.paths.data, error))
+        data.sync_data().map_err(|error| self.standing.poison(&self.paths.data, error))
     }
 
     /// A batch that was cut off by a crash is taken back as a whole.
@@ -66,7 +66,7 @@ impl LineStore {
         let mut record = BatchRecord::open(&*self.files, &self.paths.batch).map_err(io("open"))?;
         record.close(slot.start, None).map_err(io("write"))?;
         // Whatever the durability: the batch may have been begun with more of it.
-        record.file.sync_data().map_err(|error| self.poison(&self.paths.batch, error))?;
+        record.file.sync_data().map_err(|error| self.standing.poison(&self.paths.batch, error))?;
         writer.batch_record = Some(record);
         writer.has_open_record = false;
         writer.known = Some(data.stat().map_err(Error::io("read", &self.paths.data))?);
@@ -83,7 +83,7 @@ impl LineStore {
         let path = &self.paths.batch;
         let mut record = BatchRecord::open(&*self.files, path).map_err(Error::io("open", path))?;
         record.close(slot.end, None).map_err(Error::io("write", path))?;
-        record.file.sync_data().map_err(|error| self.poison(path, error))?;
+        record.file.sync_data().map_err(|error| self.standing.poison(path, error))?;
         writer.batch_record = Some(record);
         Ok(())
     }

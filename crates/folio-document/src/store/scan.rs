@@ -49,7 +49,7 @@ struct ScanState {
 
 impl LineScan {
     pub(crate) fn new(store: &Arc<LineStore>) -> Result<Self> {
-        store.check_open()?;
+        store.standing.check_open()?;
         store.settle_if_pending()?;
         let mut scan = Self { store: Arc::clone(store), state: None, given: 0, restarts: 0 };
         scan.restart()?;
@@ -58,7 +58,7 @@ impl LineScan {
 
     /// Scans of up to `count` stretches of the file, as of the same moment.
     pub(crate) fn parts(store: &Arc<LineStore>, count: usize) -> Result<Vec<Self>> {
-        store.check_open()?;
+        store.standing.check_open()?;
         store.settle_if_pending()?;
         let states = store.healing(|view| {
             let blocks = view.index.state.data_end.div_ceil(BLOCK_SIZE);

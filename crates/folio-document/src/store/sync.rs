@@ -93,7 +93,7 @@ impl LineStore {
         if writer.data_unsynced && self.is_created() {
             let data = self.open_data(writer)?;
             if !self.options.switches().skip_data_sync() {
-                data.sync_data().map_err(|error| self.poison(&self.paths.data, error))?;
+                data.sync_data().map_err(|error| self.standing.poison(&self.paths.data, error))?;
             }
             writer.data_unsynced = false;
             writer.synced_end = self.read_view().index.state.data_end;
@@ -108,7 +108,7 @@ impl LineStore {
             for directory in self.paths.directories() {
                 self.files
                     .sync_directory(&directory)
-                    .map_err(|error| self.poison(&directory, error))?;
+                    .map_err(|error| self.standing.poison(&directory, error))?;
             }
             writer.names_unsynced = false;
         }
@@ -127,7 +127,7 @@ impl LineStore {
             if state.synced >= sequence {
                 return Ok(());
             }
-            self.check_writable()?; // a failed sync of another thread fails us all
+            self.standing.check_writable()?; // a failed sync of another thread fails us all
             if !state.is_syncing {
                 break;
             }
@@ -160,7 +160,7 @@ impl LineStore {
             let view = self.read_view();
             (data, view.segment.clone(), view.index.state.data_end, writer.sequence)
         };
-        data.sync_data().map_err(|error| self.poison(&self.paths.data, error))?;
+        data.sync_data().map_err(|error| self.standing.poison(&self.paths.data, error))?;
         let mut writer = self.idle_writer()?;
         let is_same_file = {
             let now = self.read_view();

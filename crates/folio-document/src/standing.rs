@@ -1,0 +1,115 @@
+//! Whether a collection may still be used, and what its users are yet to be told.
+//!
+//! A collection of either layout is open until it is closed, writable unless it was
+//! opened to be read, and poisoned once a sync has failed: after that nobody can say
+//! what is on the device, so nothing further is promised.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use crate::error::{Error, Result};
+use crate::options::{Access, CollectionOptions};
+use crate::report::Notice;
+
+/// The standing of one collection, shared by all its handles.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    collection: String,
+    access: Access,
+    /// A planted bug: writing goes on after a failed sync.
+    forgives: bool,
+    notices: Mutex<Vec<Notice>>,
+    /// Why a sync failed, once one has.
+    poison: OnceLock<String>,
+    is_closed: AtomicBool,
+}
+
+impl Standing {
+    pub(crate) fn new(collection: &str, options: &CollectionOptions) -> Self {
+        Self {
+            collection: collection.to_owned(),
+            access: options.access,
+            forgives: options.switches().forgive_failed_sync(),
+            notices: Mutex::default(),
+            poison: OnceLock::new(),
+            is_closed: AtomicBool::new(false),
+        }
+    }
+
+    /// The name of the collection, for errors.
+    pub(crate) fn collection(&self) -> &str {
+        &self.collection
+    }
+
+    /// Whether reads are possible.
+    ///
+    /// # Errors
+    /// [`Error::Closed`].
+    pub(crate) fn check_open(&self) -> Result<()> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Err(Error::Closed { collection: self.collection.clone() });
+        }
+        Ok(())
+    }
+
+    /// Whether writes are possible at all.
+    ///
+    /// # Errors
+    /// [`Error::Closed`], [`Error::ReadOnly`], [`Error::Poisoned`].
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        self.check_open()?;
+        if self.access == Access::Read {
+            let reason = "open the database for writing".to_owned();
+            return Err(Error::ReadOnly { collection: self.collection.clone(), reason });
+        }
+        match self.poison.get() {
+            Some(cause) => {
+                Err(Error::Poisoned { collection: self.collection.clone(), cause: cause.clone() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Remembers that a sync of `path` failed: from now on nothing can be promised.
+    pub(crate) fn poison(&self, path: &Path, error: std::io::Error) -> Error {
+        if !self.forgives {
+            let _ = self.poison.set(error.to_string());
+        }
+        Error::io("sync", path)(error)
+    }
+
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.poison.get().is_some()
+    }
+
+    /// Flushes a collection that could have something to flush, then refuses everything.
+    ///
+    /// # Errors
+    /// Those of `flush`. After a refusal, a full disk say, closing can be tried again;
+    /// after a failed sync it would fail for ever, so the collection is closed then.
+    pub(crate) fn close(&self, flush: impl FnOnce() -> Result<()>) -> Result<()> {
+        if self.is_closed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let flushed = if self.access == Access::Read { Ok(()) } else { flush() };
+        if flushed.is_ok() || self.is_poisoned() {
+            self.is_closed.store(true, Ordering::Release);
+        }
+        flushed
+    }
+
+    /// Whether a handle that is dropped has anything left to write.
+    pub(crate) fn closes_on_drop(&self) -> bool {
+        self.access == Access::ReadWrite && !self.is_poisoned()
+    }
+
+    pub(crate) fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
+    }
+
+    /// What was noticed since the last call.
+    pub(crate) fn take_notices(&self) -> Vec<Notice> {
+        std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
