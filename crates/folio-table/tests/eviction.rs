@@ -4,6 +4,9 @@
 //! Pool and simulator are given the same requests; their hit rates must agree to
 //! half a point, and the pool's hits and misses must be all requests.
 
+#[path = "../../../conformance/random.rs"]
+mod random;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,6 +14,7 @@ use std::thread;
 
 use folio_table::buffer::{BlockStorage, BufferPool, Policy};
 use folio_table::{BlockId, PageId, Result};
+use random::Random;
 
 /// A cache of names; answers whether it had the one asked for.
 trait Simulator {
@@ -211,22 +215,9 @@ fn request(pool: &BufferPool, name: u32) {
     assert_eq!(page[..4], name.to_le_bytes(), "the page is the one asked for");
 }
 
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (word ^ (word >> 31)) % limit
-    }
-}
-
 /// Requests of one kind, over so many names.
 fn requests(kind: &str, names: u32, count: usize, seed: u64) -> Vec<u32> {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let mut weights: Vec<f64> = (1..=names).map(|rank| f64::from(rank).powf(-0.99)).collect();
     for rank in 1..weights.len() {
         weights[rank] += weights[rank - 1];
@@ -237,11 +228,11 @@ fn requests(kind: &str, names: u32, count: usize, seed: u64) -> Vec<u32> {
         weights.partition_point(|&weight| weight < drawn) as u32
     };
     let one = |at: usize| match kind {
-        "uniform" => random.below(u64::from(names)) as u32,
+        "uniform" => random.below(names as usize) as u32,
         "loop" => at as u32 % names,
         "zipf" => zipf(&mut random),
-        "hot set" if random.below(10) < 8 => random.below(u64::from(names / 5)) as u32,
-        "hot set" => random.below(u64::from(names)) as u32,
+        "hot set" if random.below(10) < 8 => random.below(names as usize / 5) as u32,
+        "hot set" => random.below(names as usize) as u32,
         // A scan over everything, again and again, between requests of a Zipf law.
         "polluted" if (at / 400).is_multiple_of(3) => names + at as u32 % 3000,
         "polluted" => zipf(&mut random),

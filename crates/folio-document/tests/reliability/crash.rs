@@ -4,7 +4,8 @@ use folio_document::{Durability, Layout};
 use folio_file::{CrashPlan, Recording};
 
 use crate::operation::take_step;
-use crate::random::{Random, run_seeds, seeds};
+use crate::random::Random;
+use crate::seeds::{run_seeds, seeds};
 use crate::survival::{End, check_survival};
 use crate::world::{Setup, World};
 

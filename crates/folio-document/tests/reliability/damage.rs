@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use folio_document::{Access, Error};
 use folio_file::{FileSystem, MemoryFileSystem};
 
-use crate::random::{Random, run_seeds, seeds};
+use crate::random::Random;
+use crate::seeds::{run_seeds, seeds};
 use crate::text::{self, Content, told};
 use crate::world::{DATABASE, IDS, Setup, data_path, new_disk, observe};
 

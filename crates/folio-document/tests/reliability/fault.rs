@@ -8,7 +8,8 @@ use folio_document::{Access, Collection, Durability, Error, Layout};
 use folio_file::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation, Recording};
 
 use crate::operation::take_step;
-use crate::random::{Random, run_seeds, seeds};
+use crate::random::Random;
+use crate::seeds::{run_seeds, seeds};
 use crate::survival::{End, check_survival};
 use crate::text::{Content, told};
 use crate::world::{LATER, Setup, World, observe};

@@ -18,7 +18,10 @@ mod history;
 mod operation;
 #[cfg(feature = "planted-bugs")]
 mod planted;
+#[path = "../../../../conformance/random.rs"]
 mod random;
+#[path = "../../../../conformance/seeds.rs"]
+mod seeds;
 mod survival;
 mod text;
 mod world;

@@ -1,12 +1,12 @@
 //! The suites of this folder, with one promise broken at a time: each must be noticed.
 
 use folio_document::Layout;
-use folio_document::planted::PlantedBug;
+use folio_document::PlantedBug;
 use folio_file::Recording;
 
 use crate::crash::{self, Effort};
 use crate::fault;
-use crate::random::run_seeds;
+use crate::seeds::run_seeds;
 use crate::world::Setup;
 
 /// Seeds that each suite tries before a bug counts as not noticed: faults are many and
@@ -33,7 +33,7 @@ fn noticed(bug: Option<PlantedBug>) -> Option<String> {
 #[test]
 fn every_planted_bug_is_noticed() {
     assert_eq!(noticed(None), None, "and where there is none, none is");
-    for bug in PlantedBug::ALL {
+    for bug in PlantedBug::ALL.iter().copied() {
         let text = noticed(Some(bug)).unwrap_or_else(|| panic!("{bug:?} is not noticed"));
         println!("{bug:?}: {}", text.lines().take(2).collect::<Vec<_>>().join(" "));
     }

@@ -4,7 +4,8 @@ use folio_file::{CrashPlan, CrashPoint, MemoryFileSystem, Recording};
 use folio_table::{Options, Result, Synchronous, TableStore};
 
 use crate::model::{History, Tables, told};
-use crate::random::{Random, run_seeds, seeds};
+use crate::random::Random;
+use crate::seeds::{run_seeds, seeds};
 use crate::store::{new_disk, open, options_of_seed, put, read_all, read_snapshot};
 use crate::work::random_transaction;
 

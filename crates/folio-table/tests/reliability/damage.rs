@@ -12,7 +12,8 @@ use folio_types::ValueRef;
 
 use crate::files::{Files, START};
 use crate::model::{Tables, told};
-use crate::random::{Random, run_seeds, seeds};
+use crate::random::Random;
+use crate::seeds::{run_seeds, seeds};
 use crate::store::{
     DATA, LOG, PAGE_SIZE, create_things, new_disk, open, put, read_rows, small_options,
 };

@@ -8,7 +8,8 @@ use folio_file::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation};
 use folio_table::{Error, Options, Result, Synchronous, TableStore};
 
 use crate::model::{Tables, told};
-use crate::random::{Random, run_seeds, seeds};
+use crate::random::Random;
+use crate::seeds::{run_seeds, seeds};
 use crate::store::{new_disk, open, options_of_seed, read_all, read_rows};
 use crate::work::random_transaction;
 

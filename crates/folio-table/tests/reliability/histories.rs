@@ -15,7 +15,8 @@ use std::thread;
 use folio_table::{Options, Reader, Result, Synchronous, TableStore};
 use folio_types::{Column, ColumnType, TableSchema, Value, ValueRef};
 
-use crate::random::{Random, run_seeds, seeds};
+use crate::random::Random;
+use crate::seeds::{run_seeds, seeds};
 use crate::store::{new_disk, open, options_of_seed};
 
 const KEYS: usize = 5;

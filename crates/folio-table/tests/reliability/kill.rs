@@ -15,7 +15,8 @@ use folio_file::{DiskFileSystem, FileSystem};
 use folio_table::{Error, Options, Result, TableStore};
 use folio_types::{Column, ColumnType, TableSchema, ValueRef};
 
-use crate::random::{Random, seeds};
+use crate::random::Random;
+use crate::seeds::seeds;
 use crate::store::small_options;
 
 const DIRECTORY_VARIABLE: &str = "FOLIO_KILLED_WORKER_DIRECTORY";

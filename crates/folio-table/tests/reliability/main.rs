@@ -22,8 +22,11 @@ mod model;
 #[cfg(feature = "planted-bugs")]
 mod planted;
 mod promises;
+#[path = "../../../../conformance/random.rs"]
 mod random;
 mod regressions;
+#[path = "../../../../conformance/seeds.rs"]
+mod seeds;
 mod store;
 mod threads;
 mod work;

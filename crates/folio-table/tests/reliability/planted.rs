@@ -5,14 +5,15 @@
 
 use folio_file::{Operation, Recording};
 use folio_table::Options;
-use folio_table::planted::PlantedBug;
+use folio_table::PlantedBug;
 
 use crate::crash::crash_run;
 use crate::damage::{Subject, flip_in_data, flip_in_log};
 use crate::failure::fail_calls;
 use crate::files::START;
-use crate::random::{Random, run_seeds};
+use crate::random::Random;
 use crate::regressions::rows_after_doing_one_again;
+use crate::seeds::run_seeds;
 use crate::store::{options_of_seed, small_options};
 
 /// Runs a seed's share of the suite that guards the promise this bug breaks.
@@ -62,7 +63,8 @@ fn flip(subject: &Subject, bug: PlantedBug, random: &mut Random) -> Result<u64, 
 #[test]
 fn ten_planted_bugs_of_ten_are_noticed() {
     let missed: Vec<_> = PlantedBug::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|&bug| match run_seeds(0..24, |seed| run_suite(bug, seed)) {
             Err(text) => {
                 println!("{bug:?}: {}", text.chars().take(300).collect::<String>());

@@ -9,7 +9,8 @@ use folio_table::{Error, Options, Result, Snapshot, Synchronous, TableStore};
 use folio_types::{Value, ValueRef, borrowed};
 
 use crate::model::THINGS;
-use crate::random::{Random, seeds};
+use crate::random::Random;
+use crate::seeds::seeds;
 use crate::store::{PAGE_SIZE, new_disk, open, read_all, small_options, things_schema};
 
 /// Accounts between which a constant sum is moved about.

@@ -8,6 +8,8 @@
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
 mod child;
+#[path = "../../../../conformance/random.rs"]
+mod random;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,6 +21,7 @@ use std::{env, fs, thread};
 
 use child::{Work, open};
 use folio::{Collection, Database, Layout, OpenOptions, Scan};
+use random::Random;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -63,24 +66,13 @@ fn last_acknowledged(child: &mut Child) -> Option<u64> {
     numbers.last()
 }
 
-/// A source of moments (splitmix64).
-struct Moments(u64);
-
-impl Moments {
-    fn new() -> Self {
-        let seed = env::var("FOLIO_SEED").ok().and_then(|seed| seed.parse().ok());
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-        let seed = seed.unwrap_or(now.as_nanos() as u64);
-        println!("FOLIO_SEED={seed}");
-        Self(seed)
-    }
-
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ (mixed >> 31)) % limit
-    }
+/// Moments to kill at, from a seed that is printed.
+fn moments() -> Random {
+    let seed = env::var("FOLIO_SEED").ok().and_then(|seed| seed.parse().ok());
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    let seed = seed.unwrap_or(now.as_nanos() as u64);
+    println!("FOLIO_SEED={seed}");
+    Random::new(seed)
 }
 
 fn kill_count() -> u64 {
@@ -118,12 +110,12 @@ fn kill_while(work: Work, layout: Layout) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("data");
     let name = if layout == Layout::Files { "files" } else { "lines" };
-    let mut moments = Moments::new();
+    let mut moments = moments();
     let mut done = 0;
     for round in 0..kill_count() {
         let first = (done + 1).to_string();
         let mut child = spawn(&["work", path.to_str().unwrap(), name, &work.name(), &first]);
-        thread::sleep(Duration::from_millis(10 + moments.below(150)));
+        thread::sleep(Duration::from_millis(10 + moments.below(150) as u64));
         child.kill().unwrap();
         let acknowledged = last_acknowledged(&mut child).unwrap_or(done);
         child.wait().unwrap();
@@ -192,12 +184,12 @@ fn killed_while_importing_the_import_is_resumed_to_its_end() {
             .unwrap();
     }
     fs::write(&file, lines).unwrap();
-    let mut moments = Moments::new();
+    let mut moments = moments();
     let task = ["import", path.to_str().unwrap(), file.to_str().unwrap()];
     let mut count_before = 0;
     for _ in 0..kill_count() {
         let mut child = spawn(&task);
-        thread::sleep(Duration::from_millis(5 + moments.below(60)));
+        thread::sleep(Duration::from_millis(5 + moments.below(60) as u64));
         child.kill().unwrap();
         let is_complete = last_acknowledged(&mut child).is_some();
         child.wait().unwrap();

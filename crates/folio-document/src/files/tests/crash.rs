@@ -6,11 +6,15 @@
 //! carries the number of its step, so that no two are alike. Set `FOLIO_SEED` to
 //! repeat one run, `FOLIO_RUNS` for more of them.
 
+#[path = "../../../../../conformance/random.rs"]
+mod random;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use folio_file::{CrashPlan, Fault, FaultKind, Operation, Recording};
 
 use super::*;
+use random::Random;
 
 /// Small, so that the same ids are written again and again.
 const IDS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
@@ -19,23 +23,6 @@ const STEPS: usize = 14;
 
 /// What a writer that comes after a crash writes, and deletes again.
 const OTHER: &str = "{\"_id\":\"other\"}";
-
-/// SplitMix64 (Steele et al., 2014): the test's own choices.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-}
 
 /// The document of an id, or that it has none.
 type Held = Option<String>;
@@ -204,7 +191,7 @@ fn no_crash_loses_what_was_promised() {
         files.record_crash_points(Recording::Changes);
         let durability = durability_of(seed);
         let store = open_with(&files, &options(durability)).unwrap();
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         let mut model = Model::new(durability == Durability::EveryPut);
         // The model as it was before each step, and from which crash point on.
         let mut history = Vec::new();
@@ -246,7 +233,7 @@ fn a_crash_during_recovery_is_recovered_from() {
     for seed in runs(40) {
         let files = new_disk();
         let store = open(&files);
-        let mut random = Random(seed);
+        let mut random = Random::new(seed);
         for number in 0..4 {
             take(&store, &draw(&mut random, number)).unwrap();
         }
@@ -291,7 +278,7 @@ fn any_call_may_fail() {
         for after in (0..).step_by(7) {
             let files = new_disk();
             let mut store = open_with(&files, &options(durability)).unwrap();
-            let mut random = Random(seed);
+            let mut random = Random::new(seed);
             let mut model = Model::new(durability == Durability::EveryPut);
             let (mut failures, mut has_written) = (0, false);
             files.inject(Fault::next(Operation::Any, kind).after(after + seed % 7));
