@@ -16,8 +16,7 @@ mod layout;
 mod line;
 mod manifest;
 mod options;
-#[cfg(feature = "planted-bugs")]
-pub mod planted;
+mod planted;
 mod rejected;
 mod report;
 mod rules;
@@ -35,5 +34,7 @@ pub use error::{Error, Result};
 pub use fetched::Fetched;
 pub use line::{Record, Records, plain_string};
 pub use options::{Access, CollectionOptions, Durability, Filter, Layout, Progress, Scan, Strict};
+#[cfg(feature = "planted-bugs")]
+pub use planted::PlantedBug;
 pub use report::{BatchCounts, CheckReport, CompactReport, InvalidLine, Notice, Put, Stats};
 pub use scan::Documents;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::Document;
+use crate::planted::Switches;
 
 /// When a write reaches the device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,7 +70,7 @@ pub struct CollectionOptions {
     pub cache_size: usize,
     /// A promise to break on purpose, for the test that proves the suite notices.
     #[cfg(feature = "planted-bugs")]
-    pub planted: Option<crate::planted::PlantedBug>,
+    pub planted: Option<crate::PlantedBug>,
 }
 
 impl Default for CollectionOptions {
@@ -94,48 +95,6 @@ impl CollectionOptions {
             planted: self.planted,
         }
     }
-}
-
-/// The planted bug, if there can be any: in a build for use all answers are `false`.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Switches {
-    #[cfg(feature = "planted-bugs")]
-    planted: Option<crate::planted::PlantedBug>,
-}
-
-macro_rules! switches {
-    ($($name:ident: $bug:ident,)*) => {
-        impl Switches {
-            $(
-                #[cfg(feature = "planted-bugs")]
-                pub(crate) fn $name(self) -> bool {
-                    self.planted == Some(crate::planted::PlantedBug::$bug)
-                }
-
-                #[cfg(not(feature = "planted-bugs"))]
-                #[inline]
-                #[allow(clippy::unused_self, reason = "the twin needs it")]
-                pub(crate) fn $name(self) -> bool {
-                    false
-                }
-            )*
-        }
-    };
-}
-
-switches! {
-    skip_data_sync: SkipDataSync,
-    acknowledge_before_sync: AcknowledgeBeforeSync,
-    forget_directory_sync: ForgetDirectorySync,
-    skip_batch_record_sync: SkipBatchRecordSync,
-    close_batch_first: CloseBatchFirst,
-    replace_before_sync: ReplaceBeforeSync,
-    forgive_failed_sync: ForgiveFailedSync,
-    ignore_short_write: IgnoreShortWrite,
-    skip_block_checksums: SkipBlockChecksums,
-    trust_index: TrustIndex,
-    serve_open_batch: ServeOpenBatch,
-    ignore_edits: IgnoreEdits,
 }
 
 /// What a scan yields: all documents in file order unless narrowed.

@@ -1,48 +1,28 @@
 //! Ways to break a promise, for the test that proves the others notice.
 
-/// A bug that a collection in the lines layout has when it is opened with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlantedBug {
+folio_file::planted_bugs! {
     /// A flush does not sync the data file.
-    SkipDataSync,
+    SkipDataSync => skip_data_sync,
     /// A put that promises to be durable returns before it is.
-    AcknowledgeBeforeSync,
+    AcknowledgeBeforeSync => acknowledge_before_sync,
     /// The names of created files are not synced.
-    ForgetDirectorySync,
+    ForgetDirectorySync => forget_directory_sync,
     /// The lines of a batch may reach the device before the record that it is open.
-    SkipBatchRecordSync,
+    SkipBatchRecordSync => skip_batch_record_sync,
     /// A batch is said to be whole before its lines are on the device.
-    CloseBatchFirst,
+    CloseBatchFirst => close_batch_first,
     /// A compacted file takes the name of the old one before it is on the device.
-    ReplaceBeforeSync,
+    ReplaceBeforeSync => replace_before_sync,
     /// Writing goes on after a failed sync.
-    ForgiveFailedSync,
+    ForgiveFailedSync => forgive_failed_sync,
     /// A write that the device took a part of passes for a whole one.
-    IgnoreShortWrite,
+    IgnoreShortWrite => ignore_short_write,
     /// A file of the size it had is believed, whatever its checksums say.
-    SkipBlockChecksums,
+    SkipBlockChecksums => skip_block_checksums,
     /// The index is used for whatever file stands beside it.
-    TrustIndex,
+    TrustIndex => trust_index,
     /// Readers see the lines of a batch that is under way.
-    ServeOpenBatch,
+    ServeOpenBatch => serve_open_batch,
     /// The writer appends without looking whether the file is still its own.
-    IgnoreEdits,
-}
-
-impl PlantedBug {
-    /// All of them.
-    pub const ALL: [Self; 12] = [
-        Self::SkipDataSync,
-        Self::AcknowledgeBeforeSync,
-        Self::ForgetDirectorySync,
-        Self::SkipBatchRecordSync,
-        Self::CloseBatchFirst,
-        Self::ReplaceBeforeSync,
-        Self::ForgiveFailedSync,
-        Self::IgnoreShortWrite,
-        Self::SkipBlockChecksums,
-        Self::TrustIndex,
-        Self::ServeOpenBatch,
-        Self::IgnoreEdits,
-    ];
+    IgnoreEdits => ignore_edits,
 }

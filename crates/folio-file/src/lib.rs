@@ -19,6 +19,7 @@ mod disk;
 mod lock;
 mod map;
 mod memory;
+mod planted;
 mod prefetch;
 mod stat;
 mod traits;

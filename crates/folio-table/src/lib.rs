@@ -115,8 +115,7 @@ mod growing;
 mod ids;
 mod options;
 mod page;
-#[cfg(feature = "planted-bugs")]
-pub mod planted;
+mod planted;
 mod read;
 mod reader;
 mod recovery;
@@ -139,6 +138,8 @@ pub use error::{Error, Result};
 pub use ids::{BlockId, Lsn, PageId, TreeId};
 pub use options::{Options, Synchronous};
 pub use page::PAGE_SIZES;
+#[cfg(feature = "planted-bugs")]
+pub use planted::PlantedBug;
 pub use reader::{Batches, Reader};
 pub use row::Row;
 pub use scan::{Bound, Comparison, Condition, Lookup, ROW_NUMBER, Scan, ScanOptions};

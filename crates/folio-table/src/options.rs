@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::buffer::Policy;
+use crate::planted::Switches;
 
 /// When a commit is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -39,7 +40,7 @@ pub struct Options {
     pub read_only: bool,
     /// One promise to break, to see whether the tests notice.
     #[cfg(feature = "planted-bugs")]
-    pub planted: Option<crate::planted::PlantedBug>,
+    pub planted: Option<crate::PlantedBug>,
 }
 
 impl Default for Options {
@@ -66,44 +67,4 @@ impl Options {
             planted: self.planted,
         }
     }
-}
-
-/// The planted bug, if there can be any: in a build for use all answers are `false`.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Switches {
-    #[cfg(feature = "planted-bugs")]
-    planted: Option<crate::planted::PlantedBug>,
-}
-
-macro_rules! switches {
-    ($($name:ident: $bug:ident,)*) => {
-        impl Switches {
-            $(
-                #[cfg(feature = "planted-bugs")]
-                pub(crate) fn $name(self) -> bool {
-                    self.planted == Some(crate::planted::PlantedBug::$bug)
-                }
-
-                #[cfg(not(feature = "planted-bugs"))]
-                #[inline]
-                #[allow(clippy::unused_self, reason = "the twin needs it")]
-                pub(crate) fn $name(self) -> bool {
-                    false
-                }
-            )*
-        }
-    };
-}
-
-switches! {
-    skip_log_sync: SkipLogSync,
-    acknowledge_before_sync: AcknowledgeBeforeSync,
-    skip_data_sync: SkipDataSync,
-    restart_log_first: RestartLogFirst,
-    skip_page_checksum: SkipPageChecksum,
-    ignore_running_checksum: IgnoreRunningChecksum,
-    cut_silently: CutSilently,
-    forgive_failed_sync: ForgiveFailedSync,
-    forget_directory_sync: ForgetDirectorySync,
-    checkpoint_past_readers: CheckpointPastReaders,
 }

@@ -1,42 +1,24 @@
-//! Ten ways to break a promise, for the test that proves the others notice.
+//! Ways to break a promise, for the test that proves the others notice.
 
-/// A bug that a store opened with it has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlantedBug {
+folio_file::planted_bugs! {
     /// The log is never synced.
-    SkipLogSync,
+    SkipLogSync => skip_log_sync,
     /// A commit returns before the log is durable.
-    AcknowledgeBeforeSync,
+    AcknowledgeBeforeSync => acknowledge_before_sync,
     /// A checkpoint does not sync the data file.
-    SkipDataSync,
+    SkipDataSync => skip_data_sync,
     /// A checkpoint begins the log again before it has written the pages.
-    RestartLogFirst,
+    RestartLogFirst => restart_log_first,
     /// Pages are believed whatever their checksum says.
-    SkipPageChecksum,
+    SkipPageChecksum => skip_page_checksum,
     /// Records are believed whoever came before them.
-    IgnoreRunningChecksum,
+    IgnoreRunningChecksum => ignore_running_checksum,
     /// A log that ends early is cut without asking what was durable.
-    CutSilently,
+    CutSilently => cut_silently,
     /// Writing goes on after a failed sync.
-    ForgiveFailedSync,
+    ForgiveFailedSync => forgive_failed_sync,
     /// The names of created files are not synced.
-    ForgetDirectorySync,
+    ForgetDirectorySync => forget_directory_sync,
     /// A checkpoint overwrites pages that a snapshot still needs.
-    CheckpointPastReaders,
-}
-
-impl PlantedBug {
-    /// All of them.
-    pub const ALL: [Self; 10] = [
-        Self::SkipLogSync,
-        Self::AcknowledgeBeforeSync,
-        Self::SkipDataSync,
-        Self::RestartLogFirst,
-        Self::SkipPageChecksum,
-        Self::IgnoreRunningChecksum,
-        Self::CutSilently,
-        Self::ForgiveFailedSync,
-        Self::ForgetDirectorySync,
-        Self::CheckpointPastReaders,
-    ];
+    CheckpointPastReaders => checkpoint_past_readers,
 }

@@ -21,7 +21,8 @@ use super::publish::IndexWriter;
 use super::verify::{block_is_unchanged, is_unchanged, is_unchanged_from};
 use crate::error::{Error, Result};
 use crate::index::{BLOCK_SIZE, Delta, Head, Index, IndexFault, LineSource, Run, RunName};
-use crate::options::{Progress, Switches};
+use crate::options::Progress;
+use crate::planted::Switches;
 use crate::report::Notice;
 use crate::segment::Segment;
 

@@ -16,8 +16,8 @@ use crate::data_header::{
 };
 use crate::error::{Error, Result};
 use crate::ids::{BlockId, Lsn, PageId};
-use crate::options::Switches;
 use crate::page;
+use crate::planted::Switches;
 use crate::shared::Pages;
 use crate::state::{PAGE_COUNT_MAX, State};
 use crate::store::{DATA_NAME, LOG_NAME};

@@ -24,7 +24,7 @@ use record::{Batch, LogPosition, RECORD_HEADER_SIZE, Record};
 
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId};
-use crate::options::Switches;
+use crate::planted::Switches;
 use crate::recovery::draw;
 
 /// The least and most the file grows by at once, ahead of small commits: space

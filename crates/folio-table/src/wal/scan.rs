@@ -13,7 +13,7 @@ use super::header::{LOG_START, LogHeader};
 use super::record::{Commit, Content, LogPosition, RECORD_HEADER_SIZE, Record};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId};
-use crate::options::Switches;
+use crate::planted::Switches;
 
 /// Read at once.
 const WINDOW_SIZE: usize = 1 << 20;
