@@ -102,6 +102,6 @@ pub use folio_query::{
 };
 pub use folio_table::Synchronous;
 pub use folio_types::{ColumnType, Interval, Value};
-pub use folio_types::{ErrorCode, check_collection_name, check_document_id};
+pub use folio_types::{ErrorCode, check_collection_name, check_document_id, push_json_string};
 pub use options::{CollectionOptions, OpenOptions};
 pub use session::{Answer, Prepared, Session};

@@ -1,13 +1,14 @@
 //! Values that are none of the plain types: subclasses, tuples, decimals, other
 //! mappings, NumPy's scalars, and whatever the caller's `default` knows.
 
+use folio::push_json_string;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
 use super::place::{Place, Step};
-use super::{Encoder, Object, enter, push_float, push_int, push_string, utf8};
+use super::{Encoder, Object, enter, push_float, push_int, utf8};
 use crate::error::invalid;
 
 impl Encoder {
@@ -26,7 +27,7 @@ impl Encoder {
         // SAFETY: a live object; each conversion is called on the type it is for.
         unsafe {
             if ffi::PyUnicode_Check(object) != 0 {
-                push_string(utf8(py, object, place)?, line);
+                push_json_string(utf8(py, object, place)?, line);
                 return Ok(());
             }
             if ffi::PyLong_Check(object) != 0 {

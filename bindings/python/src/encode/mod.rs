@@ -11,15 +11,14 @@
 mod foreign;
 mod keys;
 mod place;
-mod string;
 
+use folio::push_json_string;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
 use crate::error::invalid;
 use keys::Keys;
 use place::{Place, Step};
-use string::push_string;
 
 /// As deep as the core reads documents.
 const DEPTH_MAX: u32 = 127;
@@ -136,7 +135,7 @@ impl Encoder {
                 "key {path} is a {kind}, not a str; JSON has keys of text only"
             )));
         }
-        push_string(utf8(py, key, place)?, line);
+        push_json_string(utf8(py, key, place)?, line);
         line.push(b':');
         // `_id` stays out: what it means depends on where it stands.
         if &line[start..] != b",\"_id\":" {
@@ -159,7 +158,7 @@ impl Encoder {
         unsafe {
             let kind = ffi::Py_TYPE(value);
             if kind == &raw mut ffi::PyUnicode_Type {
-                push_string(utf8(py, value, place)?, line);
+                push_json_string(utf8(py, value, place)?, line);
             } else if kind == &raw mut ffi::PyLong_Type {
                 push_int(py, value, place, line)?;
             } else if kind == &raw mut ffi::PyFloat_Type {
@@ -290,7 +289,7 @@ fn plain_text<'a>(object: Object) -> Option<&'a [u8]> {
 
 /// The text of a `str`, as long as the object lives unchanged.
 #[inline(always)]
-fn utf8<'a>(py: Python<'_>, text: Object, place: &Place<'_>) -> PyResult<&'a [u8]> {
+fn utf8<'a>(py: Python<'_>, text: Object, place: &Place<'_>) -> PyResult<&'a str> {
     let mut size: ffi::Py_ssize_t = 0;
     // SAFETY: a live str. Its UTF-8 form lives as long as it does, and every caller
     // copies the bytes before anything else happens.
@@ -299,7 +298,8 @@ fn utf8<'a>(py: Python<'_>, text: Object, place: &Place<'_>) -> PyResult<&'a [u8
         if data.is_null() {
             return Err(lone_surrogate(py, place));
         }
-        Ok(std::slice::from_raw_parts(data.cast(), size as usize))
+        let bytes = std::slice::from_raw_parts(data.cast(), size as usize);
+        Ok(std::str::from_utf8_unchecked(bytes))
     }
 }
 

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::scanner::{Fault, Scanner, plain_end};
+use super::scanner::{Fault, Scanner};
 use super::{ID_PREFIX, MAX_DEPTH, TOMBSTONE_PREFIX};
 use crate::error::{Error, Result};
-use folio_types::check_document_id;
+use folio_types::{check_document_id, push_json_string};
 
 /// Appends a document as one line, without a line end. The id has been checked.
 ///
@@ -26,7 +26,7 @@ pub(crate) fn encode_value(id: &str, document: &Value, line: &mut Vec<u8>) -> Re
             check_carried_id(id, value)?;
         } else {
             line.push(b',');
-            write_string(key, line);
+            push_json_string(key, line);
             line.push(b':');
             if !write_value(value, 1, line) {
                 let text =
@@ -55,7 +55,7 @@ pub(crate) fn write_value(value: &Value, depth: u32, line: &mut Vec<u8>) -> bool
         Value::Bool(true) => line.extend_from_slice(b"true"),
         Value::Bool(false) => line.extend_from_slice(b"false"),
         Value::Number(number) => line.extend_from_slice(number.as_str().as_bytes()),
-        Value::String(text) => write_string(text, line),
+        Value::String(text) => push_json_string(text, line),
         Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => return false,
         Value::Array(items) => {
             line.push(b'[');
@@ -75,7 +75,7 @@ pub(crate) fn write_value(value: &Value, depth: u32, line: &mut Vec<u8>) -> bool
                 if index > 0 {
                     line.push(b',');
                 }
-                write_string(key, line);
+                push_json_string(key, line);
                 line.push(b':');
                 if !write_value(item, depth + 1, line) {
                     return false;
@@ -85,40 +85,6 @@ pub(crate) fn write_value(value: &Value, depth: u32, line: &mut Vec<u8>) -> bool
         }
     }
     true
-}
-
-/// Appends a JSON string; only what RFC 8259 asks for is escaped.
-fn write_string(text: &str, line: &mut Vec<u8>) {
-    line.reserve(text.len() + 2);
-    line.push(b'"');
-    let mut rest = text.as_bytes();
-    loop {
-        let plain = plain_end(rest, 0);
-        line.extend_from_slice(&rest[..plain]);
-        let Some(&byte) = rest.get(plain) else { break };
-        write_escape(byte, line);
-        rest = &rest[plain + 1..];
-    }
-    line.push(b'"');
-}
-
-#[cold]
-fn write_escape(byte: u8, line: &mut Vec<u8>) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    match byte {
-        b'"' => line.extend_from_slice(b"\\\""),
-        b'\\' => line.extend_from_slice(b"\\\\"),
-        b'\n' => line.extend_from_slice(b"\\n"),
-        b'\r' => line.extend_from_slice(b"\\r"),
-        b'\t' => line.extend_from_slice(b"\\t"),
-        0x08 => line.extend_from_slice(b"\\b"),
-        0x0c => line.extend_from_slice(b"\\f"),
-        _ => {
-            line.extend_from_slice(b"\\u00");
-            line.push(HEX[usize::from(byte >> 4)]);
-            line.push(HEX[usize::from(byte & 15)]);
-        }
-    }
 }
 
 /// Writes the line of an object from its id and what follows its opening brace,
@@ -184,31 +150,14 @@ pub(crate) fn normalize(asked: Option<&str>, json: &str) -> Result<(String, Stri
 
 /// The top-level members of an object as pieces of its text: quoted key, value.
 pub(crate) fn split_members(json: &str) -> Result<Vec<(&str, &str)>, Fault> {
-    let mut scanner = Scanner::new(json.as_bytes());
     let mut members = Vec::new();
-    scanner.expect(b'{', "a document is a JSON object: \"{\" expected")?;
-    scanner.whitespace();
-    if scanner.peek() == Some(b'}') {
-        scanner.at += 1;
-    } else {
-        loop {
-            let (start, end, _) = scanner.key()?;
-            scanner.whitespace();
-            let value = scanner.at;
-            scanner.value(1)?;
-            members.push((&json[start - 1..=end], &json[value..scanner.at]));
-            scanner.whitespace();
-            match scanner.peek() {
-                Some(b',') => scanner.at += 1,
-                Some(b'}') => break scanner.at += 1,
-                _ => return scanner.fault("\",\" or \"}\" expected"),
-            }
-        }
-    }
-    scanner.whitespace();
-    if scanner.at < json.len() {
-        return scanner.fault("text after the end of the document");
-    }
+    Scanner::new(json.as_bytes()).whole_object(|scanner, key| {
+        scanner.whitespace();
+        let value = scanner.at;
+        scanner.value(1)?;
+        members.push((&json[key.start - 1..=key.end], &json[value..scanner.at]));
+        Ok(())
+    })?;
     Ok(members)
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use folio_types::check_document_id;
 
-use super::scanner::{Fault, Scanner};
+use super::scanner::{Fault, Key, Scanner};
 use super::{ID_PREFIX, MAX_LINE_SIZE, TOMBSTONE_PREFIX};
 
 /// What a line holds.
@@ -32,10 +32,8 @@ pub(crate) fn examine(line: &[u8]) -> Result<Line<'_>, Fault> {
     }
     let mut scanner = Scanner::new(line);
     scanner.whitespace();
-    match scanner.peek() {
-        None => return Ok(Line::Blank),
-        Some(b'{') => {}
-        Some(_) => return scanner.fault("a document is a JSON object: \"{\" expected"),
+    if scanner.peek().is_none() {
+        return Ok(Line::Blank);
     }
     if let Some(id) = tombstone_id(line) {
         return Ok(Line::Tombstone(id));
@@ -59,42 +57,25 @@ fn tombstone_id(line: &[u8]) -> Option<&str> {
 /// Walks an object to the end of the line; answers the string under `_id`.
 fn object_id<'a>(scanner: &mut Scanner<'a>) -> Result<Option<Cow<'a, str>>, Fault> {
     let mut id = None;
-    scanner.at += 1;
-    scanner.whitespace();
-    if scanner.peek() == Some(b'}') {
-        scanner.at += 1;
-    } else {
-        loop {
-            let (start, end, escaped) = scanner.key()?;
-            if is_id_key(scanner.bytes, start, end, escaped) {
-                if id.is_some() {
-                    return scanner.fault("\"_id\" stands here twice");
-                }
-                id = Some(id_value(scanner)?);
-            } else {
-                scanner.value(1)?;
-            }
-            scanner.whitespace();
-            match scanner.peek() {
-                Some(b',') => scanner.at += 1,
-                Some(b'}') => break scanner.at += 1,
-                _ => return scanner.fault("\",\" or \"}\" expected"),
-            }
+    scanner.whole_object(|scanner, key| {
+        if !is_id_key(scanner.bytes, &key) {
+            return scanner.value(1);
         }
-    }
-    scanner.whitespace();
-    if scanner.at < scanner.bytes.len() {
-        return scanner.fault("text after the end of the document");
-    }
+        if id.is_some() {
+            return scanner.fault("\"_id\" stands here twice");
+        }
+        id = Some(id_value(scanner)?);
+        Ok(())
+    })?;
     Ok(id)
 }
 
 #[inline]
-fn is_id_key(bytes: &[u8], start: usize, end: usize, escaped: bool) -> bool {
-    if escaped {
-        return unescape(bytes, start, end).as_deref() == Some("_id");
+fn is_id_key(bytes: &[u8], key: &Key) -> bool {
+    if key.is_escaped {
+        return unescape(bytes, key.start, key.end).as_deref() == Some("_id");
     }
-    end - start == 3 && &bytes[start..end] == b"_id"
+    key.end - key.start == 3 && &bytes[key.start..key.end] == b"_id"
 }
 
 #[inline]

@@ -128,45 +128,26 @@ impl<'a> Records<'a> {
         scanner.whitespace();
         let start = scanner.at;
         let mut record = Record { text: "", id: None, field: None };
-        scanner.expect(b'{', "a document is a JSON object: \"{\" expected")?;
-        scanner.whitespace();
-        if scanner.peek() == Some(b'}') {
-            scanner.at += 1;
-        } else {
-            self.members(&mut record)?;
-        }
+        let (text, field) = (self.text, self.field);
+        scanner.object(|scanner, found| {
+            let key = key_text(&text[found.start..found.end], found.is_escaped);
+            scanner.whitespace();
+            let value = scanner.at;
+            scanner.value(1)?;
+            let value = &text[value..scanner.at];
+            if key == "_id" && record.id.replace(value).is_some() {
+                return scanner.fault("\"_id\" stands here twice");
+            }
+            if field.is_some_and(|field| key == field) {
+                record.field = Some(value);
+            }
+            Ok(())
+        })?;
         record.text = &self.text[start..self.scanner.at];
         if record.text.len() > MAX_LINE_SIZE {
             return self.scanner.fault("a document longer than 2 GiB");
         }
         Ok(record)
-    }
-
-    fn members(&mut self, record: &mut Record<'a>) -> Result<(), Fault> {
-        let scanner = &mut self.scanner;
-        loop {
-            let (start, end, escaped) = scanner.key()?;
-            let key = key_text(&self.text[start..end], escaped);
-            scanner.whitespace();
-            let value = scanner.at;
-            scanner.value(1)?;
-            let value = &self.text[value..scanner.at];
-            if key == "_id" && record.id.replace(value).is_some() {
-                return scanner.fault("\"_id\" stands here twice");
-            }
-            if self.field.is_some_and(|field| key == field) {
-                record.field = Some(value);
-            }
-            scanner.whitespace();
-            match scanner.peek() {
-                Some(b',') => scanner.at += 1,
-                Some(b'}') => {
-                    scanner.at += 1;
-                    return Ok(());
-                }
-                _ => return scanner.fault("\",\" or \"}\" expected"),
-            }
-        }
     }
 }
 

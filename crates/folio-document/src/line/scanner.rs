@@ -14,6 +14,15 @@ pub(crate) struct Fault {
     pub(crate) reason: &'static str,
 }
 
+/// Where the key of a member stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Key {
+    /// Inside its quotes.
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) is_escaped: bool,
+}
+
 /// A position in JSON text.
 #[derive(Debug)]
 pub(crate) struct Scanner<'a> {
@@ -164,16 +173,56 @@ impl<'a> Scanner<'a> {
         self.fault("value expected")
     }
 
-    /// Steps over a key and its colon; answers the key's span inside its
-    /// quotes and whether it contains escapes.
+    /// Walks an object that must be all that is left of the text; see [`Self::object`].
     #[inline]
-    pub(crate) fn key(&mut self) -> Result<(usize, usize, bool), Fault> {
+    pub(crate) fn whole_object(
+        &mut self,
+        member: impl FnMut(&mut Self, Key) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.object(member)?;
+        self.whitespace();
+        if self.at < self.bytes.len() {
+            return self.fault("text after the end of the document");
+        }
+        Ok(())
+    }
+
+    /// Walks an object. `member` is called behind the colon of each member and steps
+    /// over its value.
+    #[inline(always)] // a loop of its own for each kind of member, on every write's way
+    #[allow(clippy::inline_always)]
+    pub(crate) fn object(
+        &mut self,
+        mut member: impl FnMut(&mut Self, Key) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        self.expect(b'{', "a document is a JSON object: \"{\" expected")?;
+        self.whitespace();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            let key = self.key()?;
+            member(self, key)?;
+            self.whitespace();
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => break self.at += 1,
+                _ => return self.fault("\",\" or \"}\" expected"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps over a key and its colon.
+    #[inline]
+    fn key(&mut self) -> Result<Key, Fault> {
         self.expect(b'"', "a name in double quotes expected")?;
         let start = self.at;
-        let escaped = self.string()?;
+        let is_escaped = self.string()?;
         let end = self.at - 1;
         self.expect(b':', "\":\" expected")?;
-        Ok((start, end, escaped))
+        Ok(Key { start, end, is_escaped })
     }
 
     /// Steps over one value with everything in it. `outer` objects or arrays

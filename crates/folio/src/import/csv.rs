@@ -10,6 +10,7 @@ use super::options::ImportOptions;
 use super::records::Record;
 use super::row::{Field, RowScan};
 use crate::error::Result;
+use crate::push_json_string;
 
 /// Rows looked at to tell the columns' types, as far as the first window holds them.
 const SAMPLE_ROW_LIMIT: usize = 1_000;
@@ -57,7 +58,7 @@ impl Csv {
         for (name, is_text) in names.iter().zip(&mut csv.is_text) {
             *is_text |= name == "_id";
             let mut key = Vec::new();
-            push_string(name, &mut key);
+            push_json_string(name, &mut key);
             key.push(b':');
             csv.keys.push(key);
         }
@@ -209,15 +210,11 @@ fn write_object(
             Kind::Boolean(value) if !is_text[index] => {
                 json.extend_from_slice(if value { b"true" } else { b"false" });
             }
-            _ => push_string(&cell, json),
+            _ => push_json_string(&cell, json),
         }
     }
     json.push(b'}');
     Ok(())
-}
-
-fn push_string(text: &str, json: &mut Vec<u8>) {
-    serde_json::to_writer(json, text).expect("a string is always JSON, and memory takes it");
 }
 
 #[cfg(test)]
