@@ -329,9 +329,8 @@ impl LineBatch {
         if let Err(error) = published {
             writer.known = None;
             let name = store.paths.data.display();
-            store
-                .standing
-                .notice([Notice(format!("{name}: a batch is stored, but not indexed: {error}"))]);
+            let text = format!("{name}: a batch is stored, but not indexed: {error}");
+            store.standing.notice([Notice(text)]);
         }
         writer.guard = None;
         Ok(counts)
@@ -463,10 +462,8 @@ fn try_begin_record(store: &LineStore, writer: &mut Writer, start: u64) -> Resul
             // It may be new, or left by somebody who did not come to sync its name.
             if is_synced {
                 let meta = &store.paths.meta;
-                store
-                    .files
-                    .sync_directory(meta)
-                    .map_err(|error| store.standing.poison(meta, error))?;
+                let synced = store.files.sync_directory(meta);
+                synced.map_err(|error| store.standing.poison(meta, error))?;
             }
             record
         }
