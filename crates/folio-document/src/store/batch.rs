@@ -16,7 +16,6 @@ use std::thread;
 use folio_file::File;
 
 use super::append::{AppendError, AppendThread, Appender, Piece};
-use super::batch_record::BatchRecord;
 use super::harvest::count_in;
 use super::publish::fault_error;
 use super::{LineStore, Writer};
@@ -78,7 +77,7 @@ impl LineBatch {
         store.settle(&mut writer)?;
         let data = store.prepare_to_append(&mut writer)?;
         let start = store.read_view().index.state.data_end;
-        let record = begin_record(store, &mut writer, start)?;
+        let record = store.begin_record(&mut writer, start)?;
         let sums = writer.sums.take().expect("prepared to append");
         writer.batch_owner = Some(thread::current().id());
         Ok(Self {
@@ -223,7 +222,7 @@ impl LineBatch {
         store.follow_others(&mut writer)?;
         let data = store.prepare_to_append(&mut writer)?;
         let start = store.read_view().index.state.data_end;
-        let record = begin_record(&store, &mut writer, start)?;
+        let record = store.begin_record(&mut writer, start)?;
         let sums = writer.sums.take().expect("prepared to append");
         let again = Appender::new(Arc::clone(&data), record, sums, writer.known);
         self.appender = Some(Box::new(again));
@@ -442,39 +441,6 @@ impl LineBatch {
         writer.batch_record = self.appender.take().map(|appender| appender.record);
         Ok(())
     }
-}
-
-/// Says in the record that a batch begins, durably.
-fn begin_record(store: &LineStore, writer: &mut Writer, start: u64) -> Result<BatchRecord> {
-    let record = try_begin_record(store, writer, start);
-    writer.has_open_record = record.is_err();
-    record
-}
-
-fn try_begin_record(store: &LineStore, writer: &mut Writer, start: u64) -> Result<BatchRecord> {
-    let path = &store.paths.batch;
-    let is_synced = store.options.durability != Durability::None
-        && !store.options.switches().skip_batch_record_sync();
-    let mut record = match writer.batch_record.take() {
-        Some(record) => record,
-        None => {
-            let record = BatchRecord::open(&*store.files, path).map_err(Error::io("open", path))?;
-            // It may be new, or left by somebody who did not come to sync its name.
-            if is_synced {
-                let meta = &store.paths.meta;
-                let synced = store.files.sync_directory(meta);
-                synced.map_err(|error| store.standing.poison(meta, error))?;
-            }
-            record
-        }
-    };
-    let inode = writer.known.map_or(0, |known| known.inode);
-    record.begin(start, inode).map_err(Error::io("write", path))?;
-    if is_synced {
-        record.file.sync_data().map_err(|error| store.standing.poison(path, error))?;
-    }
-    store.sync_names(writer)?;
-    Ok(record)
 }
 
 impl Drop for LineBatch {

@@ -1,5 +1,6 @@
-//! What a writer does about the work of one that was killed, before its own: a batch
-//! that never ended is taken back as a whole, and moved away rather than deleted.
+//! The record of a batch, from the writer's side: opened before the first line of a
+//! batch of its own, and followed where one that was killed left it open. A batch that
+//! never ended is taken back as a whole, and moved away rather than deleted.
 
 use folio_file::File;
 
@@ -10,6 +11,40 @@ use crate::options::Durability;
 use crate::report::Notice;
 
 impl LineStore {
+    /// Says in the record that a batch begins, durably.
+    pub(super) fn begin_record(&self, writer: &mut Writer, start: u64) -> Result<BatchRecord> {
+        let record = self.try_begin_record(writer, start);
+        writer.has_open_record = record.is_err();
+        record
+    }
+
+    fn try_begin_record(&self, writer: &mut Writer, start: u64) -> Result<BatchRecord> {
+        let path = &self.paths.batch;
+        let is_synced = self.options.durability != Durability::None
+            && !self.options.switches().skip_batch_record_sync();
+        let poison = |path, error| self.standing.poison(path, error);
+        let mut record = match writer.batch_record.take() {
+            Some(record) => record,
+            None => {
+                let record = BatchRecord::open(&*self.files, path);
+                let record = record.map_err(Error::io("open", path))?;
+                // It may be new, or left by somebody who did not come to sync its name.
+                if is_synced {
+                    let meta = &self.paths.meta;
+                    self.files.sync_directory(meta).map_err(|error| poison(meta, error))?;
+                }
+                record
+            }
+        };
+        let inode = writer.known.map_or(0, |known| known.inode);
+        record.begin(start, inode).map_err(Error::io("write", path))?;
+        if is_synced {
+            record.file.sync_data().map_err(|error| poison(path, error))?;
+        }
+        self.sync_names(writer)?;
+        Ok(record)
+    }
+
     /// Copies `[start, end)` of the data file to `rejected-<time>.jsonl`, then cuts it off.
     pub(super) fn set_aside(
         &self,
