@@ -171,4 +171,33 @@ pub trait File: Debug + Send + Sync {
     /// # Errors
     /// The system's refusal.
     fn unlock(&self) -> io::Result<()>;
+
+    /// Takes the lock on one byte, which need not be there, if nobody who holds it
+    /// stands in the way: any number may hold it shared, or one alone, who needs a
+    /// handle that writes. Locks on bytes belong to the handle, go with it, and have
+    /// nothing to do with [`File::try_lock`]. `false` if somebody is in the way. Where
+    /// the system has no such locks, nobody ever is.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    fn try_lock_byte(&self, _offset: u64, _is_alone: bool) -> io::Result<bool> {
+        Ok(true)
+    }
+
+    /// Gives the lock on one byte back.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    fn unlock_byte(&self, _offset: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Whether another handle has a lock on any byte of a range. Needs a handle that
+    /// writes.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    fn has_locked_byte(&self, _range: std::ops::Range<u64>) -> io::Result<bool> {
+        Ok(false)
+    }
 }

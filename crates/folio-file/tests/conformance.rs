@@ -91,10 +91,12 @@ impl<'a> Session<'a> {
                 Ok("ok".into())
             }
             "read" | "write" | "append" | "truncate" | "sync" | "writeback" | "map" | "size"
-            | "touch" | "lock" | "share" | "unlock" => match self.handles.get(words[1]) {
-                Some(handle) => on_handle(&**handle, &words),
-                None => Ok("no handle".into()),
-            },
+            | "touch" | "lock" | "share" | "unlock" | "byte" | "bytes" => {
+                match self.handles.get(words[1]) {
+                    Some(handle) => on_handle(&**handle, &words),
+                    None => Ok("no handle".into()),
+                }
+            }
             "stat" => self.files.stat(&self.path(words[1])).map(describe),
             "link" => self.files.stat_link(&self.path(words[1])).map(describe),
             "note" => self.files.stat(&self.path(words[1])).map(|stat| {
@@ -197,6 +199,15 @@ fn on_handle(file: &dyn File, words: &[&str]) -> io::Result<String> {
         "lock" => file.try_lock().map(|taken| taken.to_string()),
         "share" => file.try_lock_shared().map(|taken| taken.to_string()),
         "unlock" => done(file.unlock()),
+        "byte" => match (words[2], number(3)) {
+            ("share", at) => file.try_lock_byte(at, false).map(|taken| taken.to_string()),
+            ("alone", at) => file.try_lock_byte(at, true).map(|taken| taken.to_string()),
+            (_, at) => done(file.unlock_byte(at)),
+        },
+        "bytes" => {
+            let range = number(2)..number(3);
+            file.has_locked_byte(range).map(|is_locked| is_locked.to_string())
+        }
         unknown => unreachable!("{unknown} was looked up before"),
     }
 }

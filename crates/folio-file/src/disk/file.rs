@@ -2,10 +2,11 @@
 
 use std::fs::{self, FileTimes, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::platform;
+use super::{byte_lock, platform};
 use crate::{File, FileKind, Map, OpenMode, Stat};
 
 /// An open file of the operating system.
@@ -115,6 +116,18 @@ impl File for DiskFile {
 
     fn unlock(&self) -> io::Result<()> {
         self.file.unlock()
+    }
+
+    fn try_lock_byte(&self, offset: u64, is_alone: bool) -> io::Result<bool> {
+        byte_lock::try_lock(&self.file, offset, is_alone)
+    }
+
+    fn unlock_byte(&self, offset: u64) -> io::Result<()> {
+        byte_lock::unlock(&self.file, offset)
+    }
+
+    fn has_locked_byte(&self, range: Range<u64>) -> io::Result<bool> {
+        byte_lock::is_locked(&self.file, range)
     }
 }
 

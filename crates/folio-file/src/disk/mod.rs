@@ -13,6 +13,7 @@
 //! - [`File::start_writeback`] and [`FileSystem::is_network`] work on Linux only
 //!   and do nothing (answer `false`) elsewhere.
 
+mod byte_lock;
 mod file;
 mod network;
 #[cfg(unix)]

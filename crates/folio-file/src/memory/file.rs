@@ -1,6 +1,7 @@
 //! An open file in memory.
 
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -181,12 +182,32 @@ impl File for MemoryFile {
         tree.locks.unlock(self.inode, self.handle);
         Ok(())
     }
+
+    fn try_lock_byte(&self, offset: u64, is_alone: bool) -> io::Result<bool> {
+        let mut tree = self.tree();
+        tree.call_or_fail(Operation::Lock, &self.path)?;
+        Ok(tree.byte_locks.lock((self.inode, offset), self.handle, is_alone))
+    }
+
+    fn unlock_byte(&self, offset: u64) -> io::Result<()> {
+        let mut tree = self.tree();
+        tree.call_or_fail(Operation::Lock, &self.path)?;
+        tree.byte_locks.unlock((self.inode, offset), self.handle);
+        Ok(())
+    }
+
+    fn has_locked_byte(&self, range: Range<u64>) -> io::Result<bool> {
+        let mut tree = self.tree();
+        tree.call_or_fail(Operation::Lock, &self.path)?;
+        Ok(tree.byte_locks.is_locked(self.inode, range, self.handle))
+    }
 }
 
 impl Drop for MemoryFile {
     fn drop(&mut self) {
         let mut tree = self.tree();
         tree.locks.unlock(self.inode, self.handle);
+        tree.byte_locks.unlock_all(self.inode, self.handle);
         if let Ok(file) = tree.file_mut(self.inode) {
             file.open_count -= 1;
         }

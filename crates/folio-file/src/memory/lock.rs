@@ -1,6 +1,7 @@
 //! Locks between handles, as `flock(2)` has them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
 
 use super::names::Inode;
 
@@ -10,6 +11,71 @@ pub(super) type Handle = u64;
 /// Who has which file locked.
 #[derive(Debug, Default)]
 pub(super) struct Locks(HashMap<Inode, Lock>);
+
+/// Who has which bytes of which files locked, as open-file-description locks are.
+#[derive(Debug, Default)]
+pub(super) struct ByteLocks(BTreeMap<(Inode, u64), Lock>);
+
+impl ByteLocks {
+    /// Takes the lock on a byte; one that the handle has is changed. On refusal it
+    /// stays as it was.
+    pub(super) fn lock(&mut self, at: (Inode, u64), handle: Handle, is_alone: bool) -> bool {
+        if self.0.get(&at).is_some_and(|lock| lock.refuses(handle, is_alone)) {
+            return false;
+        }
+        self.unlock(at, handle);
+        if is_alone {
+            self.0.insert(at, Lock::Exclusive(handle));
+        } else if let Lock::Shared(handles) =
+            self.0.entry(at).or_insert_with(|| Lock::Shared(BTreeSet::new()))
+        {
+            handles.insert(handle);
+        }
+        true
+    }
+
+    /// Gives back the lock on a byte.
+    pub(super) fn unlock(&mut self, at: (Inode, u64), handle: Handle) {
+        if self.0.get_mut(&at).is_some_and(|lock| lock.leave(handle)) {
+            self.0.remove(&at);
+        }
+    }
+
+    /// Gives back every lock of a handle.
+    pub(super) fn unlock_all(&mut self, inode: Inode, handle: Handle) {
+        self.0.retain(|at, lock| at.0 != inode || !lock.leave(handle));
+    }
+
+    /// Whether another handle has a byte of the range.
+    pub(super) fn is_locked(&self, inode: Inode, range: Range<u64>, handle: Handle) -> bool {
+        if range.is_empty() {
+            return false;
+        }
+        let mut locks = self.0.range((inode, range.start)..(inode, range.end));
+        locks.any(|(_, lock)| lock.refuses(handle, true))
+    }
+}
+
+impl Lock {
+    /// Whether it keeps a handle from having the lock.
+    fn refuses(&self, handle: Handle, is_alone: bool) -> bool {
+        match self {
+            Self::Exclusive(holder) => *holder != handle,
+            Self::Shared(handles) => is_alone && handles.iter().any(|other| *other != handle),
+        }
+    }
+
+    /// Takes a handle out; `true` when nobody is left.
+    fn leave(&mut self, handle: Handle) -> bool {
+        match self {
+            Self::Exclusive(holder) => *holder == handle,
+            Self::Shared(handles) => {
+                handles.remove(&handle);
+                handles.is_empty()
+            }
+        }
+    }
+}
 
 #[derive(Debug)]
 enum Lock {
@@ -43,15 +109,7 @@ impl Locks {
 
     /// Gives back what the handle has, if anything.
     pub(super) fn unlock(&mut self, inode: Inode, handle: Handle) {
-        let is_free = match self.0.get_mut(&inode) {
-            None => false,
-            Some(Lock::Exclusive(holder)) => *holder == handle,
-            Some(Lock::Shared(handles)) => {
-                handles.remove(&handle);
-                handles.is_empty()
-            }
-        };
-        if is_free {
+        if self.0.get_mut(&inode).is_some_and(|lock| lock.leave(handle)) {
             self.0.remove(&inode);
         }
     }

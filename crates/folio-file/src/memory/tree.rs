@@ -10,7 +10,7 @@ use super::clock::Clock;
 use super::content::LARGEST_SIZE;
 use super::crash::{self, CrashPlan, DataLoss};
 use super::fault::{FaultKind, Faults, Operation};
-use super::lock::Locks;
+use super::lock::{ByteLocks, Locks};
 use super::names::{DirectoryNode, Inode, Journal, NameChange, Place};
 use super::node::{FileNode, Times};
 use super::points::CrashPoints;
@@ -50,6 +50,7 @@ pub(super) struct Tree {
     pub(super) is_network: bool,
 
     pub(super) locks: Locks,
+    pub(super) byte_locks: ByteLocks,
     pub(super) next_handle: u64,
     pub(super) call_counts: HashMap<Operation, u64>,
     pub(super) syncs: Vec<PathBuf>,
@@ -79,6 +80,7 @@ impl Tree {
             is_read_only: false,
             is_network: false,
             locks: Locks::default(),
+            byte_locks: ByteLocks::default(),
             next_handle: 0,
             call_counts: HashMap::new(),
             syncs: Vec::new(),
