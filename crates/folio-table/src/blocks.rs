@@ -2,8 +2,9 @@
 //!
 //! A process that only reads is not told when another makes a checkpoint. It notices:
 //! a page of the data file that is newer than what it reads says so by its position,
-//! and an image that is gone from the log was there in another generation. Then its
-//! snapshots have become too old; it never sees a page of another time.
+//! and an image that is gone from the log stands in the data file since, unless a
+//! newer one does. Then its snapshots have become too old; it never sees a page of
+//! another time.
 //!
 //! Only versions of a transaction under way are ever written out, to the log,
 //! when the pool needs their frames. Everything committed is there already.
@@ -109,7 +110,10 @@ impl Blocks {
             if result.is_ok() || self.versions.place(slot) == place {
                 let is_reader = self.newer_from.is_some();
                 if result.is_err() && is_reader && self.wal.has_begun_again() {
-                    return Err(Error::SnapshotTooOld);
+                    // The checkpoint before that has brought every page to the data
+                    // file: one that is not too new there is the one that was logged.
+                    let (VersionPlace::Log(id, _) | VersionPlace::DataFile(id)) = place;
+                    return self.read_page(id, page);
                 }
                 if result.is_ok() || !is_reader || looks == LOOKS {
                     return result;

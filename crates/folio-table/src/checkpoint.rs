@@ -12,7 +12,8 @@
 //! again only if nobody reads as of before its end: then what the data file had
 //! before is of use to nobody. Readers that are in the way get a moment to end;
 //! if one does not, the checkpoint is tried again later, and when the log has
-//! outgrown its limit such readers are ended.
+//! outgrown its limit such readers are ended. That goes for readers in other
+//! processes too, which say as of when they read, see `processes`.
 
 use std::time::Duration;
 
@@ -67,7 +68,12 @@ impl Shared {
         if writer.logged.is_empty() && self.blocks.wal.size(end) == 0 {
             return Ok(true);
         }
-        if !self.readers_are_past(writer)? {
+        let has_outgrown = self.blocks.wal.size(end) > self.options.log_size_max;
+        let here = self.readers_are_past(writer, has_outgrown)?;
+        // Until the log has begun again, nobody comes in from another process.
+        let gate = if here { self.role.close_gate(end, PATIENCE)? } else { None };
+        let are_past = here && (gate.is_some() || has_outgrown);
+        if !are_past && !self.blocks.switches.checkpoint_past_readers() {
             let size = self.blocks.wal.size(end);
             writer.checkpoint_at = size + size / 4;
             return Ok(false);
@@ -84,8 +90,9 @@ impl Shared {
         Ok(true)
     }
 
-    /// Makes the log durable, and waits until nobody needs what the data file has.
-    fn readers_are_past(&self, writer: &Writer) -> Result<bool> {
+    /// Makes the log durable, and waits until nobody in this process needs what the
+    /// data file has, or ends who does when the log has outgrown its limit.
+    fn readers_are_past(&self, writer: &Writer, has_outgrown: bool) -> Result<bool> {
         let end = writer.position.end;
         if self.options.synchronous != Synchronous::Off {
             self.blocks.wal.sync_to(end)?;
@@ -96,7 +103,6 @@ impl Shared {
         {
             return Ok(true);
         }
-        let has_outgrown = self.blocks.wal.size(end) > self.options.log_size_max;
         if has_outgrown {
             self.snapshots.expire_below(end);
         }

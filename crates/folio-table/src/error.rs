@@ -108,8 +108,9 @@ pub enum Error {
     )]
     TransactionFailed,
 
-    /// The log outgrew its limit while this snapshot was held.
-    #[error("the snapshot is too old: the log outgrew its limit; begin a new one")]
+    /// A checkpoint has replaced pages that this snapshot needs: the log outgrew its
+    /// limit, or another process was not waited for.
+    #[error("the snapshot is too old: newer pages have replaced what it needs; begin a new one")]
     SnapshotTooOld,
 
     /// No table or index of this name.
@@ -190,6 +191,10 @@ pub enum Error {
         row: u64,
     },
 
+    /// The caller asked for the work to stop.
+    #[error("cancelled")]
+    Cancelled,
+
     /// A schema that breaks a rule.
     #[error(transparent)]
     Schema(#[from] SchemaError),
@@ -212,6 +217,7 @@ impl Error {
             Self::Unsupported { .. } => ErrorCode::Unsupported,
             Self::Poisoned { .. } => ErrorCode::Poisoned,
             Self::ReadOnly => ErrorCode::ReadOnly,
+            Self::Cancelled => ErrorCode::Cancelled,
             Self::Busy { .. } | Self::Locked(_) => ErrorCode::Locked,
             Self::TransactionFailed | Self::SnapshotTooOld | Self::Conflict { .. } => {
                 ErrorCode::Conflict

@@ -116,6 +116,7 @@ mod ids;
 mod options;
 mod page;
 mod planted;
+mod processes;
 mod read;
 mod reader;
 mod recovery;

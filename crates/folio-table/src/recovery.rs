@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use folio_file::{File, FileSystem, OpenMode, WriterGuard, WriterLock};
+use folio_file::{File, FileSystem, OpenMode};
 
 use crate::blocks::Blocks;
 use crate::data_header::{DATA_HEADER_SIZE, DATA_SLOT_SPACING, DataHeader, DataSlot, data_size};
@@ -24,10 +24,11 @@ use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId};
 use crate::options::{Options, Synchronous};
 use crate::page::PAGE_SIZES;
+use crate::processes::Entering;
 use crate::shared::Shared;
 use crate::snapshots::{CommitPoint, Snapshots};
 use crate::state::State;
-use crate::store::{DATA_NAME, LOCK_NAME, LOG_NAME};
+use crate::store::{DATA_NAME, LOG_NAME};
 use crate::versions::Versions;
 use crate::wal::record::LogPosition;
 use crate::wal::{self, LOG_HEADER_SIZE, LOG_START, LogHeader, SLOT_SPACING, Slot, Wal};
@@ -71,7 +72,7 @@ pub(crate) fn open(
 
 fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -> Result<Shared> {
     let switches = options.switches();
-    let process_lock = lock(files, directory, options)?;
+    let entering = Entering::begin(files, directory, options)?;
     if !options.read_only {
         create_if_missing(&**files, directory, options)?;
     }
@@ -125,6 +126,7 @@ fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -
         switches,
     );
     let blocks = if options.read_only { blocks.reading_as_of(commit.end) } else { blocks };
+    let role = entering.into_role(&**files, directory, commit.end)?;
     Ok(Shared::new(
         options.clone(),
         page_size,
@@ -132,20 +134,8 @@ fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -
         Snapshots::new(commit),
         sequence,
         writer,
-        process_lock,
+        role,
     ))
-}
-
-fn lock(
-    files: &Arc<dyn FileSystem>,
-    directory: &Path,
-    options: &Options,
-) -> Result<Option<WriterGuard>> {
-    if options.read_only {
-        return Ok(None);
-    }
-    let lock = Arc::new(WriterLock::new(Arc::clone(files), directory.join(LOCK_NAME)));
-    Ok(Some(lock.acquire(options.timeout)?))
 }
 
 /// What the log adds: the newest version of each page it has.

@@ -3,14 +3,13 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use folio_file::WriterGuard;
-
 use crate::blocks::Blocks;
 use crate::buffer::{BufferPool, PageGuard};
 use crate::catalog::Catalog;
 use crate::error::{Error, Result};
 use crate::ids::{BlockId, Lsn, PageId};
 use crate::options::Options;
+use crate::processes::Role;
 use crate::snapshots::Snapshots;
 use crate::writer::Writer;
 
@@ -29,8 +28,8 @@ pub(crate) struct Shared {
     /// `None` while somebody is the writer.
     writer: Mutex<Option<Box<Writer>>>,
     writer_is_back: Condvar,
-    /// Keeps other processes from writing.
-    pub(crate) _process_lock: Option<WriterGuard>,
+    /// What other processes know of this one.
+    pub(crate) role: Role,
 }
 
 impl Shared {
@@ -42,7 +41,7 @@ impl Shared {
         snapshots: Snapshots,
         header_sequence: u64,
         writer: Writer,
-        process_lock: Option<WriterGuard>,
+        role: Role,
     ) -> Self {
         let frame_count = (options.pool_size / page_size).max(6);
         let storage = Arc::clone(&blocks);
@@ -56,7 +55,7 @@ impl Shared {
             header_sequence: Mutex::new(header_sequence),
             writer: Mutex::new(Some(Box::new(writer))),
             writer_is_back: Condvar::new(),
-            _process_lock: process_lock,
+            role,
         }
     }
 

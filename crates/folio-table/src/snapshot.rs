@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::buffer::PageGuard;
+use crate::data_header::data_size;
 use crate::error::{Error, Result};
 use crate::ids::PageId;
 use crate::reader::Reader;
@@ -20,6 +21,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn begin(shared: &Arc<Shared>) -> Self {
+        shared.role.enter();
         let (number, commit) = shared.snapshots.begin();
         Self { shared: Arc::clone(shared), number, commit }
     }
@@ -30,6 +32,12 @@ impl Snapshot {
         Reader::of_snapshot(self.pages())
     }
 
+    /// Bytes of a data file with what this snapshot sees.
+    #[must_use]
+    pub fn data_size(&self) -> u64 {
+        data_size(self.commit.state.page_count, self.shared.page_size)
+    }
+
     pub(crate) fn pages(&self) -> SnapshotPages<'_> {
         SnapshotPages { shared: &self.shared, commit: self.commit }
     }
@@ -38,6 +46,7 @@ impl Snapshot {
 impl Drop for Snapshot {
     fn drop(&mut self) {
         self.shared.snapshots.end(self.number);
+        self.shared.role.leave();
     }
 }
 

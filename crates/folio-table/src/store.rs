@@ -47,6 +47,18 @@ impl TableStore {
         files.stat(&directory.join(DATA_NAME)).is_ok()
     }
 
+    /// Whether a directory has any of the files that tables are made of, damaged or not.
+    #[must_use]
+    pub fn any_file(files: &dyn FileSystem, directory: &Path) -> bool {
+        [DATA_NAME, LOG_NAME].iter().any(|name| files.stat(&directory.join(name)).is_ok())
+    }
+
+    /// Whether an entry of a database's directory belongs to its tables.
+    #[must_use]
+    pub fn owns(name: &str) -> bool {
+        name.starts_with(DATA_NAME)
+    }
+
     /// A view of the newest durable state, which no writer changes.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {

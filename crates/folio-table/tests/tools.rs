@@ -107,11 +107,13 @@ fn a_backup_is_the_store_as_it_was_while_writers_went_on() {
     transaction.truncate_table("people").expect("it is emptied");
     transaction.commit().expect("the commit succeeds");
     let mut last = (0, 1);
-    snapshot
-        .backup(&*files, &target, &mut |done, total| last = (done, total))
-        .expect("the backup succeeds");
+    let mut progress = |done, total| {
+        last = (done, total);
+        true
+    };
+    snapshot.backup(&*files, &target, &mut progress).expect("the backup succeeds");
     assert_eq!(last.0, last.1, "progress ends");
-    let refused = snapshot.backup(&*files, &target, &mut |_, _| {});
+    let refused = snapshot.backup(&*files, &target, &mut |_, _| true);
     assert!(matches!(refused, Err(Error::Exists { .. })), "{refused:?}");
     assert_whole(&TableStore::open(&files, &target, options()).expect("the copy opens"));
 }
@@ -137,6 +139,10 @@ fn a_vacuum_gives_the_space_of_dropped_rows_back() {
     assert!(report.size_after < report.size_before * 2 / 3, "{report:?}");
     let size = files.stat(&path.join("tables.folio")).expect("the file").size;
     assert_eq!(size, report.size_after);
+    let reader = Options { read_only: true, ..options() };
+    let reader = TableStore::open(&files, &path, reader).expect("the store opens to read");
+    assert_eq!(reader.snapshot().check().expect("the check runs").problems, []);
+    assert_eq!(rows(&reader, "people").len(), 1950);
     for _ in 0..2 {
         let store = TableStore::open(&files, &path, options()).expect("the store opens");
         assert_whole(&store);

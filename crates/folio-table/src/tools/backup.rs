@@ -23,16 +23,17 @@ const RUN_SIZE: usize = 1 << 20;
 
 impl Snapshot {
     /// Copies what this snapshot sees into a directory that has no tables yet.
-    /// `progress` is told pages done and pages in all.
+    /// `progress` is told bytes done and bytes in all; `false` stops the copy, of which
+    /// nothing counts then.
     ///
     /// # Errors
-    /// [`Error::Exists`] when there are tables; damage, which a copy must not carry
+    /// [`Error::Exists`] when there are tables; [`Error::Cancelled`]; damage, which a copy must not carry
     /// on; [`Error::SnapshotTooOld`]; the system's refusals.
     pub fn backup(
         &self,
         files: &dyn FileSystem,
         target: &Path,
-        progress: &mut dyn FnMut(u64, u64),
+        progress: &mut dyn FnMut(u64, u64) -> bool,
     ) -> Result<()> {
         if files.stat(&target.join(DATA_NAME)).is_ok() {
             let name = target.join(DATA_NAME).display().to_string();
@@ -84,7 +85,7 @@ fn copy_pages(
     pages: &SnapshotPages<'_>,
     data: &dyn File,
     database: u64,
-    progress: &mut dyn FnMut(u64, u64),
+    progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<()> {
     let count = pages.page_count();
     let page_size = pages.shared.page_size;
@@ -104,7 +105,10 @@ fn copy_pages(
                 .map_err(Error::io("write", DATA_NAME))?;
             run.clear();
             first = PageId(page.0 + 1);
-            progress(u64::from(page.0), u64::from(count));
+            let total = data_size(count, page_size);
+            if !progress(data_size(page.0, page_size), total) {
+                return Err(Error::Cancelled);
+            }
         }
     }
     Ok(())

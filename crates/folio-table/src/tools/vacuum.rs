@@ -22,7 +22,7 @@ use crate::btree::Cursor;
 use crate::catalog::Table;
 use crate::data_header::{DataHeader, data_size, page_offset};
 use crate::error::{Error, Result};
-use crate::ids::PageId;
+use crate::ids::{Lsn, PageId};
 use crate::options::{Options, Synchronous};
 use crate::page::node::Node;
 use crate::page::{self};
@@ -168,8 +168,9 @@ fn replace(
         let start = run.len();
         read_sealed(loaded, page, &mut page_bytes)?;
         run.extend_from_slice(&page_bytes);
-        // Log positions of the loaded store mean nothing here.
-        page::set_lsn(&mut run[start..], old.end);
+        // Log positions of the loaded store mean nothing here. These are older than
+        // any reader of the new file, as every page of a commit is.
+        page::set_lsn(&mut run[start..], Lsn(old.end.0.saturating_sub(1)));
         page::seal(&mut run[start..], shared.blocks.database);
         if run.len() >= RUN_SIZE || page.0 == state.page_count {
             data.write_at(&run, page_offset(first, page_size))
