@@ -47,9 +47,13 @@ pub(crate) enum Command {
     Import(command::import::Arguments),
     Export(command::export::Arguments),
     Ion(command::ion::Arguments),
+    #[command(visible_alias = "check")]
     Validate(command::validate::Arguments),
     Reindex(command::reindex::Arguments),
     Compact(command::compact::Arguments),
+    Vacuum(command::vacuum::Arguments),
+    Salvage(command::salvage::Arguments),
+    Inspect(command::inspect::Arguments),
     Backup(command::backup::Arguments),
     Pack(command::pack::Arguments),
     Unpack(command::unpack::Arguments),

@@ -96,6 +96,8 @@ fn prepare(sandbox: &Sandbox) {
         "folio put -q ./data -c users user_002 --data '{\"name\":\"Bob\"}'",
         "folio import -q ./data -c train flights.jsonl --generate-ids",
         "folio pack -q ./data ./data.zds",
+        "folio sql -q ./data 'create table planets (id int primary key, name text)'",
+        "folio vacuum -q ./data",
     ] {
         let output = sandbox.run(step);
         assert!(output.status.success(), "{step}: {}", String::from_utf8_lossy(&output.stderr));
@@ -107,7 +109,7 @@ fn completions_are_valid_for_bash() {
     let sandbox = Sandbox::new();
     let output = sandbox.run(
         "folio completions bash > folio.bash && bash -n folio.bash && \
-         bash -c 'source ./folio.bash; COMP_WORDS=(folio va); COMP_CWORD=1; _folio folio va; echo ${COMPREPLY[*]}'",
+         bash -c 'source ./folio.bash; COMP_WORDS=(folio val); COMP_CWORD=1; _folio folio val; echo ${COMPREPLY[*]}'",
     );
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "validate");
     for (shell, start) in [("zsh", "#compdef folio"), ("fish", "# Print an optspec")] {

@@ -11,7 +11,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::output::{Format, print_objects, resolve};
 
-/// List the collections, or the ids of one collection
+/// List collections and tables, or the ids of one collection
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -42,6 +42,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         objects
             .push(json!({"collection": name, "document_count": collection.count()?}).to_string());
         console.tell_notices(&collection);
+    }
+    for table in database.tables()?.list()? {
+        objects.push(json!({"table": table.name, "row_count": table.row_count}).to_string());
     }
     print_objects(&objects, resolve(format, console), console)?;
     Ok(ExitCode::SUCCESS)

@@ -3,22 +3,28 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use folio::{EvictionPolicy, TableSummary, Tables};
 use serde_json::json;
 
 use crate::arguments::{Printing, Targets, open_to_read};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::output::{print_objects, resolve};
+use crate::output::{Format, print_objects, resolve};
 
-/// Print counts and sizes of the collections
+/// Print counts and sizes of collections and tables
 ///
 /// Sizes are in bytes. Dead lines are superseded or deleted documents, which
-/// `folio compact` removes.
+/// `folio compact` removes. With --buffer, every page of the tables is read
+/// through the buffer pool, and what the pool did is printed.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     targets: Targets,
+
+    /// Print what the buffer pool does while all tables are read
+    #[arg(long, conflicts_with = "collection")]
+    buffer: bool,
 
     #[command(flatten)]
     printing: Printing,
@@ -27,11 +33,17 @@ pub(crate) struct Arguments {
 const EXAMPLES: &str = "\
 Examples:
   $ folio stats ./data
-  $ folio stats ./data --json";
+  $ folio stats ./data --json
+  $ folio stats ./data --buffer";
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let database = open_to_read(&arguments.targets.database)?;
-    let mut objects = Vec::new();
+    let format = resolve(arguments.printing.format(), console);
+    if arguments.buffer {
+        print_objects(buffer(&database.tables()?)?.as_slice(), format, console)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut collections = Vec::new();
     for name in arguments.targets.names(&database)? {
         let collection = database.collection(&name)?;
         let stats = collection.stats()?;
@@ -44,8 +56,69 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             "data_size": stats.data_size,
             "index_size": stats.index_size,
         });
-        objects.push(object.to_string());
+        collections.push(object.to_string());
     }
-    print_objects(&objects, resolve(arguments.printing.format(), console), console)?;
+    let mut groups = vec![collections];
+    if arguments.targets.collection.is_none() {
+        groups.extend(tables(&database.tables()?)?);
+    }
+    print_groups(groups, format, console)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Each kind of object has a table of its own where there are tables.
+fn print_groups(
+    mut groups: Vec<Vec<String>>,
+    format: Format,
+    console: &Console,
+) -> Result<(), Failure> {
+    if !matches!(format, Format::Table | Format::Md | Format::Csv) {
+        groups = vec![groups.concat()];
+    }
+    if groups.len() > 1 {
+        groups.retain(|group| !group.is_empty());
+    }
+    groups.iter().try_for_each(|group| print_objects(group, format, console))
+}
+
+/// An object per table, and one for their files; nothing without tables.
+fn tables(tables: &Tables) -> Result<Vec<Vec<String>>, Failure> {
+    let object = |table: TableSummary| {
+        json!({
+            "table": table.name,
+            "row_count": table.row_count,
+            "column_count": table.columns.len(),
+            "index_count": table.indexes.len(),
+        })
+        .to_string()
+    };
+    let Some(statistics) = tables.statistics()? else { return Ok(Vec::new()) };
+    let objects: Vec<String> = tables.list()?.into_iter().map(object).collect();
+    let files = json!({
+        "table_count": objects.len(),
+        "data_size": statistics.data_size,
+        "log_size": statistics.log_size,
+        "page_size": statistics.page_size,
+    });
+    Ok(vec![objects, vec![files.to_string()]])
+}
+
+/// What the pool does while a check reads every page.
+fn buffer(tables: &Tables) -> Result<Option<String>, Failure> {
+    tables.check()?;
+    let Some(statistics) = tables.statistics()? else { return Ok(None) };
+    let pool = statistics.pool;
+    let object = json!({
+        "policy": EvictionPolicy::default().name(),
+        "page_size": statistics.page_size,
+        "frame_count": pool.frames,
+        "frames_used": pool.frames_used,
+        "hits": pool.hits,
+        "misses": pool.misses,
+        "hit_rate": (pool.hit_rate() * 1000.0).round() / 1000.0,
+        "evictions": pool.evictions,
+        "write_backs": pool.write_backs,
+        "pin_waits": pool.pin_waits,
+    });
+    Ok(Some(object.to_string()))
 }

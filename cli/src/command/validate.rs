@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use folio::{CheckReport, Collection, Database, ErrorCode};
+use folio::{CheckReport, Collection, Database, ErrorCode, PageId, TableCheckReport, TableProblem};
 
 use serde_json::json;
 
@@ -17,9 +17,12 @@ use crate::words::plural;
 
 /// Read everything and report what is damaged
 ///
-/// Exit code 0 when all is well, 3 when something is not. Superseded lines and
-/// tombstones are normal. With --fix, indexes are built again and lines that
-/// are no documents are moved to a file beside the data; nothing is thrown away.
+/// Collections: every line, and the index against it. Tables: every page, every
+/// tree, every index entry against its row, free space. Exit code 0 when all is
+/// well, 3 when something is not. Superseded lines and tombstones are normal.
+/// With --fix, indexes of collections are built again and lines that are no
+/// documents are moved to a file beside the data; nothing is thrown away. What
+/// damaged tables still hold, `folio salvage` saves.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -30,7 +33,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     fix: bool,
 
-    /// Print a JSON array with an object per collection
+    /// Print a JSON array with an object per collection, and one for all tables
     #[arg(long, conflicts_with = "fix")]
     json: bool,
 }
@@ -57,6 +60,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             }
             checked => checked?,
         };
+    }
+    if arguments.targets.collection.is_none() {
+        progress.relabel("checking tables");
+        is_clean &= check_tables(&database, console)?;
     }
     database.close()?;
     Ok(if is_clean { ExitCode::SUCCESS } else { ExitCode::from(EXIT_DAMAGE) })
@@ -94,6 +101,12 @@ fn print_json(
         });
         objects.push(object.to_string());
     }
+    if arguments.targets.collection.is_none()
+        && let Some(report) = table_report(database)?
+    {
+        is_clean &= report.problems.is_empty();
+        objects.push(table_object(&report));
+    }
     print_objects(&objects, Format::Json, console)?;
     Ok(if is_clean { ExitCode::SUCCESS } else { ExitCode::from(EXIT_DAMAGE) })
 }
@@ -129,6 +142,54 @@ fn check_one(
     let again = collection.check(&mut |done, total| progress.tell(done, total))?;
     print_report(name, &again, console)?;
     Ok(again.is_clean())
+}
+
+/// Checks all tables; `true` when they are sound, or there are none.
+fn check_tables(database: &Database, console: &Console) -> Result<bool, Failure> {
+    let Some(report) = table_report(database)? else { return Ok(true) };
+    let counts = format!(
+        "{}, {}, {} in indexes, {}",
+        plural(report.tables as u64, "table"),
+        plural(report.rows, "row"),
+        report.index_entries,
+        plural(u64::from(report.pages), "page")
+    );
+    if report.problems.is_empty() {
+        console.confirm(&format!("tables: ok, {counts}"))?;
+        return Ok(true);
+    }
+    let found = plural(report.problems.len() as u64, "problem");
+    console.print(&format!("tables: {found}; {counts}"))?;
+    for problem in &report.problems {
+        console.print(&format!("  {}", problem.text))?;
+    }
+    Ok(false)
+}
+
+/// What a check of the tables found. Tables that do not even open are a finding too.
+fn table_report(database: &Database) -> Result<Option<TableCheckReport>, Failure> {
+    match database.tables()?.check() {
+        Err(error) if is_damage(&error) => {
+            let problem = TableProblem { page: PageId::NONE, text: error.to_string() };
+            Ok(Some(TableCheckReport { problems: vec![problem], ..TableCheckReport::default() }))
+        }
+        report => Ok(report?),
+    }
+}
+
+fn table_object(report: &TableCheckReport) -> String {
+    let problems = report.problems.iter();
+    let problems = problems.map(|problem| json!({"page": problem.page.0, "text": problem.text}));
+    let object = json!({
+        "table_count": report.tables,
+        "is_clean": report.problems.is_empty(),
+        "row_count": report.rows,
+        "index_entry_count": report.index_entries,
+        "page_count": report.pages,
+        "free_page_count": report.free_pages,
+        "problems": problems.collect::<Vec<_>>(),
+    });
+    object.to_string()
 }
 
 fn repair(

@@ -13,7 +13,8 @@
 //!    lines, `zds.json`, documents that are files of their own. Those are only
 //!    replaced as a whole, so each is from before or after a write to it. A batch
 //!    on its way into such files is copied before them, so that the copy ends it.
-//! 4. Build the indexes of the copy, which reads every line of it once.
+//! 4. Copy the tables as of one commit, see [`folio_table::Snapshot::backup`].
+//! 5. Build the indexes of the copy, which reads every line of it once.
 //!
 //! Indexes, the batch record and the lock are not copied: the copy has its own.
 //! The target appears by rename when all of it is durable.
@@ -29,6 +30,7 @@ use std::sync::Arc;
 
 use folio_document::{Access, Progress};
 use folio_file::{File, FileKind, FileSystem, OpenMode, Stat, WriterLock};
+use folio_table::{Snapshot, TableStore};
 
 use crate::database::Database;
 use crate::error::{Error, Result};
@@ -44,6 +46,10 @@ const BATCH_LOG_NAME: &str = "folio.batch.jsonl";
 
 /// Folders inside folders beyond this are nobody's database.
 const DEPTH_LIMIT: usize = 16;
+
+/// How often the copy of the tables begins again when another process's writes have
+/// overtaken it.
+const TABLE_TRIES: u32 = 5;
 
 /// What a backup copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -87,6 +93,8 @@ pub(crate) fn backup(
     }
     gather(&**files, root, Path::new(""), &mut pieces)?;
     pieces.sort_by_key(|piece| !piece.path.ends_with(BATCH_LOG_NAME)); // those first
+    let tables = table_snapshot(database)?;
+    let table_size = tables.as_ref().map_or(0, Snapshot::data_size);
     let copy = AtomicDirectory::create(Arc::clone(host), target)?;
     let mut copying = Copying {
         from: &**files,
@@ -94,14 +102,21 @@ pub(crate) fn backup(
         to: &**host,
         target: copy.path(),
         report: BackupReport::default(),
-        total: pieces.iter().map(|piece| piece.size).sum(),
+        total: pieces.iter().map(|piece| piece.size).sum::<u64>() + table_size,
         buffer: vec![0; COPY_SIZE],
     };
     copying.copy(&pieces, progress)?;
+    if let Some(snapshot) = tables {
+        copying.copy_tables(database, snapshot, progress)?;
+    }
     let report = copying.report;
     build_indexes(host, copy.path())?;
     copy.commit()?;
     Ok(report)
+}
+
+fn table_snapshot(database: &Database) -> Result<Option<Snapshot>> {
+    Ok(database.handle().store.tables()?.map(|store| store.snapshot()))
 }
 
 /// A collection's data file up to its published length; `None` when it has none.
@@ -167,6 +182,9 @@ fn gather(
     }
     for entry in files.read_directory(&whole).map_err(Error::io("list", &whole))? {
         let path = folder.join(&entry.name);
+        if folder.as_os_str().is_empty() && TableStore::owns(&entry.name) {
+            continue;
+        }
         match entry.kind {
             FileKind::Directory => gather(files, root, &path, pieces)?,
             FileKind::Other => {}
@@ -226,6 +244,38 @@ impl Copying<'_> {
         folders.iter().try_for_each(|folder| {
             self.to.sync_directory(folder).map_err(Error::io("sync", folder))
         })
+    }
+
+    /// Copies the tables as a snapshot sees them. One that another process has made
+    /// too old is replaced by a newer.
+    fn copy_tables(
+        &mut self,
+        database: &Database,
+        mut snapshot: Snapshot,
+        progress: Progress<'_>,
+    ) -> Result<()> {
+        let (before, mut tries) = (self.report.size, 1);
+        loop {
+            let size = snapshot.data_size();
+            let mut tell = |done: u64, _| {
+                let done = before + done;
+                progress(done, self.total.max(before + size))
+            };
+            match snapshot.backup(self.to, self.target, &mut tell) {
+                Err(folio_table::Error::SnapshotTooOld) if tries < TABLE_TRIES => tries += 1,
+                Err(folio_table::Error::Cancelled) => {
+                    return Err(folio_document::Error::Cancelled.into());
+                }
+                result => {
+                    result?;
+                    self.report.size += size;
+                    self.report.file_count += 2;
+                    return Ok(());
+                }
+            }
+            let Some(newer) = table_snapshot(database)? else { return Ok(()) };
+            snapshot = newer;
+        }
     }
 
     fn copy_piece(&mut self, piece: &Piece, path: &Path, progress: Progress<'_>) -> Result<()> {

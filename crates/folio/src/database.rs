@@ -190,7 +190,13 @@ impl Database {
         if self.is_writable() {
             self.flush()?;
         }
-        Ok(archive::pack(self.files(), self.root(), target.as_ref(), options, progress)?)
+        let mut report =
+            archive::pack(self.files(), self.root(), target.as_ref(), options, progress)?;
+        if self.tables()?.exist() {
+            let text = "the archive has no tables, only collections; `folio backup` copies both";
+            report.notices.push(Notice(text.to_owned()));
+        }
+        Ok(report)
     }
 
     /// Turns a `.zds` archive into a database directory, which may not hold anything yet.
@@ -225,6 +231,10 @@ impl Database {
             return vec![Notice(text)];
         }
         Vec::new()
+    }
+
+    pub(crate) fn handle(&self) -> &Arc<Handle> {
+        &self.handle
     }
 
     pub(crate) fn files(&self) -> &Arc<dyn FileSystem> {

@@ -66,6 +66,13 @@ pub enum Error {
         hint: String,
     },
 
+    /// The database has no tables.
+    #[error("no tables in {path:?}; a `create table` statement makes the first")]
+    NoTables {
+        /// The database.
+        path: PathBuf,
+    },
+
     /// The target of a backup, an export or an unpacking is there already.
     #[error("{path:?} exists already; choose another name, or remove it first")]
     Exists {
@@ -177,9 +184,10 @@ impl Error {
             Self::Collection(error) => error.code(),
             Self::Table(error) => error.code(),
             Self::Query(error) => error.code(),
-            Self::NoDatabase { .. } | Self::NoArchive { .. } | Self::NoCollection { .. } => {
-                ErrorCode::NotFound
-            }
+            Self::NoDatabase { .. }
+            | Self::NoArchive { .. }
+            | Self::NoCollection { .. }
+            | Self::NoTables { .. } => ErrorCode::NotFound,
             Self::Exists { .. } | Self::ImportConflict { .. } => ErrorCode::Conflict,
             Self::Closed { .. } => ErrorCode::Closed,
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,

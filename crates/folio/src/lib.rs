@@ -81,6 +81,7 @@ mod options;
 mod session;
 mod source;
 mod store;
+mod tables;
 mod write;
 
 pub use backup::BackupReport;
@@ -100,8 +101,15 @@ pub use folio_query::{
     Batch as ColumnBatch, Interrupt, Level, Rows, format_value, type_name, value_at, write_json,
     write_json_string,
 };
-pub use folio_table::Synchronous;
+pub use folio_table::buffer::{Policy as EvictionPolicy, PoolStatistics};
+pub use folio_table::tools::{
+    CellContent, PageInspection, SalvageReport, SalvagedTable, VacuumReport,
+};
+pub use folio_table::{
+    CheckReport as TableCheckReport, PageId, Problem as TableProblem, Synchronous,
+};
 pub use folio_types::{ColumnType, Interval, Value};
 pub use folio_types::{ErrorCode, check_collection_name, check_document_id, push_json_string};
 pub use options::{CollectionOptions, OpenOptions};
 pub use session::{Answer, Prepared, Session};
+pub use tables::{TableStatistics, TableSummary, Tables};

@@ -7,6 +7,7 @@ use std::time::Duration;
 use folio_document::{Access, Durability, Layout, Strict};
 use folio_file::FileSystem;
 use folio_table::Synchronous;
+use folio_table::buffer::Policy;
 
 /// Options of a database. The defaults are what most people want.
 #[derive(Clone)]
@@ -18,6 +19,10 @@ pub struct OpenOptions {
     pub durability: Durability,
     /// When a commit to the tables is durable.
     pub synchronous: Synchronous,
+    /// Memory for pages of tables, in bytes, once tables are used.
+    pub pool_size: usize,
+    /// Which page leaves that memory when another is needed.
+    pub eviction: Policy,
     /// How long a write waits for another process to give the writer's lock back.
     pub lock_timeout: Duration,
     /// Bytes of recently read data kept in memory per collection.
@@ -36,6 +41,8 @@ impl Default for OpenOptions {
             access: collection.access,
             durability: collection.durability,
             synchronous: Synchronous::default(),
+            pool_size: folio_table::Options::default().pool_size,
+            eviction: Policy::default(),
             lock_timeout: collection.lock_timeout,
             cache_size: collection.cache_size,
             create: true,
@@ -58,6 +65,8 @@ impl fmt::Debug for OpenOptions {
             .field("access", &self.access)
             .field("durability", &self.durability)
             .field("synchronous", &self.synchronous)
+            .field("pool_size", &self.pool_size)
+            .field("eviction", &self.eviction)
             .field("lock_timeout", &self.lock_timeout)
             .field("cache_size", &self.cache_size)
             .field("create", &self.create)

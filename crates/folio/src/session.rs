@@ -254,7 +254,7 @@ impl Session {
         self.handle.check_open()?;
         let tables = match &self.transaction {
             Some(open) => open.tables.clone(),
-            None => match self.handle.store.tables(self.handle.access)? {
+            None => match self.handle.store.tables()? {
                 Some(store) => Tables::Snapshot(Arc::new(store.snapshot())),
                 None => Tables::None,
             },
@@ -285,8 +285,13 @@ impl Session {
                 let outcome = statement.execute(&view, &self.context(view.clone(), parameters))?;
                 Ok(Answer { count: Some(outcome.count), rows: outcome.rows })
             }
-            Kind::Change => self.change(statement, parameters),
+            Kind::Change => {
+                // A snapshot held meanwhile would keep the commit from a checkpoint.
+                drop(view);
+                self.change(statement, parameters)
+            }
             control => {
+                drop(view);
                 self.control(control)?;
                 Ok(Answer { count: None, rows: None })
             }
@@ -401,7 +406,7 @@ impl Session {
                 .into());
         }
         let tables = if read_only || !self.handle.is_writable() {
-            match self.handle.store.tables(self.handle.access)? {
+            match self.handle.store.tables()? {
                 Some(store) => Tables::Snapshot(Arc::new(store.snapshot())),
                 None => Tables::None,
             }

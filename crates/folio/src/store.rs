@@ -33,6 +33,9 @@ use crate::write::create_directory;
 /// The file whose lock is the writer's lock.
 pub(crate) const LOCK_FILE_NAME: &str = "folio.lock";
 
+/// A log of the tables up to this size, in bytes, is left for whoever opens them next.
+const LOG_SIZE_TO_LEAVE: u64 = 1 << 20;
+
 /// The open database behind its handles.
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -240,40 +243,71 @@ impl Store {
         open.map_or(Ok(()), |open| Ok(open.collection.close()?))
     }
 
-    /// The tables to read; `None` where there are none yet.
-    pub(crate) fn tables(&self, access: Access) -> Result<Option<TableStore>> {
+    /// The tables to read; `None` where there are none yet. Nobody is locked out:
+    /// until this process writes, it reads as another process would, and follows
+    /// whoever writes.
+    pub(crate) fn tables(&self) -> Result<Option<TableStore>> {
         let mut stores = lock(&self.table_stores);
         if let Some(store) = &stores.writing {
             return Ok(Some(store.clone()));
         }
-        if let (Some(store), Access::Read) = (&stores.reading, access) {
+        if let Some(store) = &stores.reading
+            && !store.is_stale()?
+        {
             return Ok(Some(store.clone()));
         }
         if !TableStore::exists(&*self.files, &self.root) {
             return Ok(None);
         }
-        if access == Access::ReadWrite {
-            return self.open_tables(&mut stores, false).map(Some);
-        }
-        self.open_tables(&mut stores, true).map(Some)
+        let store = TableStore::open(&self.files, &self.root, self.table_options(true))?;
+        stores.reading = Some(store.clone());
+        Ok(Some(store))
     }
 
-    /// The tables to write; made where there are none.
+    /// The tables to write; made where there are none. The first call takes the
+    /// writer's lock, which the process keeps until it closes the database.
     pub(crate) fn tables_to_write(&self) -> Result<TableStore> {
         let mut stores = lock(&self.table_stores);
-        match &stores.writing {
-            Some(store) => Ok(store.clone()),
-            None => self.open_tables(&mut stores, false),
+        if let Some(store) = &stores.writing {
+            return Ok(store.clone());
+        }
+        let store = TableStore::open(&self.files, &self.root, self.table_options(false))?;
+        *stores = TableStores { writing: Some(store.clone()), reading: None };
+        Ok(store)
+    }
+
+    /// Does something that nobody may have the tables open for; they are opened
+    /// again when they are next asked for.
+    pub(crate) fn without_tables<T>(
+        &self,
+        work: impl FnOnce() -> folio_table::Result<T>,
+    ) -> Result<T> {
+        let mut stores = lock(&self.table_stores);
+        *stores = TableStores::default();
+        Ok(work()?)
+    }
+
+    /// Lets go of the tables, in a state that is quick to open.
+    fn close_tables(&self) {
+        let stores = std::mem::take(&mut *lock(&self.table_stores));
+        if let Some(store) = stores.writing
+            && store.log_size() > LOG_SIZE_TO_LEAVE
+        {
+            // Everything is committed; without this, opening reads a longer log.
+            let _ = store.checkpoint();
         }
     }
 
-    fn open_tables(&self, stores: &mut TableStores, read_only: bool) -> Result<TableStore> {
-        let (synchronous, timeout) = (self.options.synchronous, self.options.lock_timeout);
-        let options = Options { synchronous, timeout, read_only, ..Options::default() };
-        let store = TableStore::open(&self.files, &self.root, options)?;
-        let place = if read_only { &mut stores.reading } else { &mut stores.writing };
-        *place = Some(store.clone());
-        Ok(store)
+    /// How the tables are opened.
+    pub(crate) fn table_options(&self, read_only: bool) -> Options {
+        Options {
+            synchronous: self.options.synchronous,
+            pool_size: self.options.pool_size,
+            policy: self.options.eviction,
+            timeout: self.options.lock_timeout,
+            read_only,
+            ..Options::default()
+        }
     }
 
     /// Takes one handle away; the last one closes every collection.
@@ -285,7 +319,7 @@ impl Store {
         if !is_last {
             return self.flush();
         }
-        *lock(&self.table_stores) = TableStores::default();
+        self.close_tables();
         let open: Vec<_> =
             lock(&self.collections).drain().map(|(_, open)| open.collection).collect();
         // Every one is closed, also behind one that fails; the first failure is told.

@@ -1,0 +1,189 @@
+//! The tables of a database as a whole: what there is, whether it is sound, what
+//! can be saved, and giving space back. Rows are read and changed by statements,
+//! through a [`Session`](crate::Session).
+
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_file::{DiskFileSystem, FileSystem};
+use folio_table::buffer::PoolStatistics;
+use folio_table::tools::{self, PageInspection, SalvageReport, VacuumReport};
+use folio_table::{CheckReport, PageId, TableStore};
+
+use crate::database::Database;
+use crate::descriptor;
+use crate::error::{Error, Result};
+use crate::handle::Handle;
+use crate::write::AtomicDirectory;
+
+/// The tables of an open database. None need exist.
+#[derive(Debug, Clone)]
+pub struct Tables {
+    handle: Arc<Handle>,
+}
+
+/// What there is of one table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableSummary {
+    /// Its name.
+    pub name: String,
+    /// Its rows. Exact.
+    pub row_count: u64,
+    /// The names of its columns.
+    pub columns: Vec<String>,
+    /// The names of its secondary indexes.
+    pub indexes: Vec<String>,
+}
+
+/// Sizes of the tables' files, and what the buffer pool has been doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableStatistics {
+    /// Bytes of a page.
+    pub page_size: usize,
+    /// Bytes of the data file, once the log has been brought into it.
+    pub data_size: u64,
+    /// Bytes of the log that the next checkpoint copies.
+    pub log_size: u64,
+    /// Requests and frames of the buffer pool, since this process opened the tables.
+    pub pool: PoolStatistics,
+}
+
+impl Tables {
+    pub(crate) fn new(handle: Arc<Handle>) -> Self {
+        Self { handle }
+    }
+
+    /// Whether the database has a table store. Making the first table makes it.
+    #[must_use]
+    pub fn exist(&self) -> bool {
+        TableStore::exists(&*self.handle.store.files, &self.handle.store.root)
+    }
+
+    /// All tables, by name.
+    ///
+    /// # Errors
+    /// `corrupted`, `io`.
+    pub fn list(&self) -> Result<Vec<TableSummary>> {
+        let Some(store) = self.store()? else { return Ok(Vec::new()) };
+        let snapshot = store.snapshot();
+        let summary = |table: Arc<folio_table::Table>| {
+            Ok(TableSummary {
+                name: table.schema().name.clone(),
+                row_count: snapshot.row_count(&table)?,
+                columns: table.schema().columns.iter().map(|column| column.name.clone()).collect(),
+                indexes: table.indexes().iter().map(|index| index.name.clone()).collect(),
+            })
+        };
+        snapshot.tables()?.into_iter().map(summary).collect()
+    }
+
+    /// Sizes and counts; `None` without tables.
+    ///
+    /// # Errors
+    /// `corrupted`, `io`.
+    pub fn statistics(&self) -> Result<Option<TableStatistics>> {
+        let Some(store) = self.store()? else { return Ok(None) };
+        Ok(Some(TableStatistics {
+            page_size: store.page_size(),
+            data_size: store.snapshot().data_size(),
+            log_size: store.log_size(),
+            pool: store.pool_statistics(),
+        }))
+    }
+
+    /// Looks at every page, every tree, every index entry and its row, the free list,
+    /// and pages that belong to nobody, as of one moment. `None` without tables.
+    ///
+    /// # Errors
+    /// `corrupted` when the tables cannot even be opened; damage inside is in the
+    /// report. `io`.
+    pub fn check(&self) -> Result<Option<CheckReport>> {
+        let Some(store) = self.store()? else { return Ok(None) };
+        Ok(Some(store.snapshot().check()?))
+    }
+
+    /// One page of the data file as it stands there, whole or not. Nothing is opened,
+    /// and what the log has newer of the page is not looked at.
+    ///
+    /// # Errors
+    /// `invalid_input` when there is no such page, `not_found` without tables, `io`.
+    pub fn inspect(&self, page: u32) -> Result<PageInspection> {
+        self.handle.check_open()?;
+        if !self.exist() {
+            return Err(self.none());
+        }
+        let store = &self.handle.store;
+        Ok(tools::inspect(&*store.files, &store.root, PageId(page))?)
+    }
+
+    /// Brings the log into the data file. `false` when somebody who reads stands in
+    /// the way; it happens later then, by itself.
+    ///
+    /// # Errors
+    /// `read_only`, `locked`, `io`.
+    pub fn checkpoint(&self) -> Result<bool> {
+        self.handle.check_writable()?;
+        if !self.exist() {
+            return Ok(true);
+        }
+        Ok(self.handle.store.tables_to_write()?.checkpoint()?)
+    }
+
+    /// Writes the data file anew without its free pages; `None` without tables. No
+    /// session may have a transaction open, and no other process may write.
+    ///
+    /// # Errors
+    /// `read_only`; `locked` when somebody uses the tables; `corrupted`, `io`: the old
+    /// file is still there then.
+    pub fn vacuum(&self) -> Result<Option<VacuumReport>> {
+        self.handle.check_writable()?;
+        if !self.exist() {
+            return Ok(None);
+        }
+        let store = &self.handle.store;
+        let options = store.table_options(false);
+        let report = store.without_tables(|| tools::vacuum(&store.files, &store.root, &options))?;
+        Ok(Some(report))
+    }
+
+    fn store(&self) -> Result<Option<TableStore>> {
+        self.handle.check_open()?;
+        self.handle.store.tables()
+    }
+
+    fn none(&self) -> Error {
+        Error::NoTables { path: self.handle.path.clone() }
+    }
+}
+
+impl Database {
+    /// The tables, to look at as a whole.
+    ///
+    /// # Errors
+    /// `closed`.
+    pub fn tables(&self) -> Result<Tables> {
+        self.handle().check_open()?;
+        Ok(Tables::new(Arc::clone(self.handle())))
+    }
+
+    /// Saves the rows that survive in damaged tables into a new database, whose
+    /// directory does not exist yet. The damaged files are only read, and need not
+    /// open. Collections are text files, which need no such thing: they are left out.
+    ///
+    /// # Errors
+    /// `not_found` without tables, `conflict` when the target exists, `corrupted`
+    /// when not one header of either file is left, `io`.
+    pub fn salvage(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Result<SalvageReport> {
+        let (source, target) = (source.as_ref(), target.as_ref());
+        let files: Arc<dyn FileSystem> = Arc::new(DiskFileSystem);
+        if !TableStore::any_file(&*files, source) {
+            return Err(Error::NoTables { path: source.to_owned() });
+        }
+        let saved = AtomicDirectory::create(Arc::clone(&files), target)?;
+        let options = folio_table::Options::default();
+        let report = tools::salvage(&files, source, saved.path(), &options)?;
+        descriptor::write(&files, saved.path())?;
+        saved.commit()?;
+        Ok(report)
+    }
+}
