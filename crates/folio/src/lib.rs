@@ -31,7 +31,8 @@
 //! # What is where
 //!
 //! [`Database`] is a directory (or a `.zds` archive of one), [`Collection`] a
-//! folder of documents in it. [`import`] and [`export`] bring documents in and
+//! folder of documents in it. Typed [`Tables`] stand beside the collections; a
+//! [`Session`] runs SQL over both. [`import`] and [`export`] bring documents in and
 //! out as JSON Lines, JSON, CSV and Amazon Ion, which [`ion`] also looks at without a database; [`backup`] copies a database while writers
 //! go on; [`json`] looks into documents without parsing their numbers. Every
 //! error has a stable [`Error::code`].
@@ -39,8 +40,8 @@
 //! # The paths of the data
 //!
 //! This crate decides little: it finds the database, keeps one store per process
-//! and database, and passes on. The work is done below, in `folio-document`,
-//! which reaches the disk through `folio-file` only.
+//! and database, and passes on. The work is done below, in `folio-document` and
+//! `folio-table`, which reach the disk through `folio-file` only.
 //!
 //! ```text
 //! open      Database::open_with: location::find (a directory, an archive, or nothing yet)
@@ -59,7 +60,10 @@
 //! import    import::import: Source → decompress → lines, values or CSV rows
 //!           → identify → Batch → commit with the position in the source
 //! export    export::export: Documents::next_line → a temporary name → sync → rename
-//! backup    Database::backup: published length of every data file → copy → index the copy
+//! backup    Database::backup: published length of every data file → copy → index the copy;
+//!           tables: Snapshot::backup, every page as of one commit
+//! tables    Database::tables: Store::tables: the store that writes, or one that reads and
+//!           follows other processes → folio_table::TableStore
 //! close     Database::close: the last handle of the process flushes and closes all
 //! ```
 
