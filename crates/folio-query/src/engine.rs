@@ -13,7 +13,7 @@ use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 
 use crate::batch::Batch;
-use crate::change::{self, ChangePlan, Done, InsertPlan, Run};
+use crate::change::{self, ByKey, ChangePlan, Done, InsertPlan, Run};
 use crate::error::{Error, Result};
 use crate::execute::build;
 use crate::execute::context::Context;
@@ -232,8 +232,8 @@ impl Body {
                 rules: insert.rules,
                 returning: insert.returning,
             })),
-            Bound::Update(change) => Self::Update(Box::new(change_plan(change, physical))),
-            Bound::Delete(change) => Self::Delete(Box::new(change_plan(change, physical))),
+            Bound::Update(change) => Self::Update(Box::new(change_plan(change, source, physical))),
+            Bound::Delete(change) => Self::Delete(Box::new(change_plan(change, source, physical))),
             Bound::Begin { read_only } => Self::Control(Kind::Begin { read_only }),
             Bound::Commit => Self::Control(Kind::Commit),
             Bound::Rollback { savepoint } => Self::Control(Kind::Rollback { savepoint }),
@@ -244,14 +244,21 @@ impl Body {
     }
 }
 
-fn change_plan(change: statement::Change, physical: impl Fn(Plan) -> Physical) -> ChangePlan {
-    ChangePlan {
+fn change_plan(
+    change: statement::Change,
+    source: &dyn Source,
+    physical: impl Fn(Plan) -> Physical,
+) -> ChangePlan {
+    let mut plan = ChangePlan {
         table: change.table,
         input: physical(change.input),
         changed: change.changed,
         rules: change.rules,
         returning: change.returning,
-    }
+        by_key: None,
+    };
+    plan.by_key = ByKey::of(&plan, source);
+    plan
 }
 
 /// What a statement that changes did.
@@ -291,6 +298,17 @@ impl Statement {
         table.kind == crate::source::RelationKind::Collection
     }
 
+    /// Whether running it under a text of other literals shows nobody the difference:
+    /// it answers at once, and what it answers does not name its literals.
+    #[must_use]
+    pub fn is_template(&self) -> bool {
+        match &self.body {
+            Body::Query(query) => query.short.is_some(),
+            Body::Insert(_) | Body::Update(_) | Body::Delete(_) => true,
+            _ => false,
+        }
+    }
+
     /// Whether it only reads.
     #[must_use]
     pub fn is_query(&self) -> bool {
@@ -324,6 +342,7 @@ impl Statement {
                     matches!(&insert.input, Physical::Values(values) if values.rows.len() == 1);
                 !is_one || !insert.table.constraints.references.is_empty()
             }
+            Body::Update(change) | Body::Delete(change) => change.by_key.is_none(),
             _ => true,
         }
     }

@@ -16,7 +16,8 @@
 //!    way, check them and write them through [`source::Changes`] (`change`).
 //!
 //! A query by key that needs no expression takes the short path: no operator, no
-//! array, one row of values.
+//! array, one row of values; so does a change of one row by its key. A [`Template`]
+//! finds the statement that differs from the text at hand by its literals alone.
 
 mod batch;
 mod change;
@@ -44,3 +45,4 @@ pub use expression::value::value_at;
 pub use optimize::Level;
 pub use rows::Rows;
 pub use span::Span;
+pub use sql::template::Template;

@@ -13,6 +13,7 @@ use folio_types::{ColumnType, TableSchema, Value, ValueRef};
 use crate::batch::Batch;
 use crate::constraint::Constraints;
 use crate::error::Result;
+pub use crate::expression::Comparison;
 
 /// What a relation is kept as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,6 +85,17 @@ pub enum Bound {
     Excluded(Vec<Value>),
 }
 
+/// How a column of every row wanted compares with a value of its type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Condition {
+    /// The column's position.
+    pub column: usize,
+    /// How it compares.
+    pub comparison: Comparison,
+    /// The value; not null.
+    pub value: Value,
+}
+
 /// What of a relation is wanted.
 #[derive(Debug, Clone, Default)]
 pub struct ScanRequest {
@@ -97,8 +109,13 @@ pub struct ScanRequest {
     pub to: Bound,
     /// Whether the greatest key comes first.
     pub reverse: bool,
+    /// Rows that fulfil these are wanted alone. A source leaves out what it can tell
+    /// cheaply; the others are sorted out here.
+    pub conditions: Vec<Condition>,
     /// No more rows than this will be asked for.
     pub limit: Option<u64>,
+    /// About how many rows make the statement happy: how large a batch should be.
+    pub wanted: Option<u64>,
     /// Whether the hidden row number comes as one more column, of type bigint.
     pub with_row_number: bool,
 }
@@ -134,6 +151,12 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// What the store says.
     fn names(&self) -> Result<Vec<String>>;
+
+    /// The tables whose rows point at rows of this one.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn referrers(&self, relation: &Relation) -> Result<Arc<[Arc<Relation>]>>;
 
     /// How many rows, where that is known without reading them.
     ///

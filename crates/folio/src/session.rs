@@ -6,13 +6,15 @@
 //! commit. Between BEGIN and COMMIT all statements see one state with the changes
 //! made so far, and a statement that fails leaves what came before it as it was.
 
-use std::collections::HashMap;
+mod statements;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 
 use folio_query::{
     Context, EASY_DEPTH, Error as QueryError, Interrupt, Kind, Level, Rows, Script, Statement,
+    Template,
 };
 use folio_table::Savepoint;
 use folio_types::{ColumnType, ErrorCode, Value};
@@ -20,12 +22,7 @@ use folio_types::{ColumnType, ErrorCode, Value};
 use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::source::{SharedTransaction, Tables, View, lock};
-
-/// Statements remembered at most.
-const CACHE_SIZE: usize = 256;
-
-/// Texts longer than this are not worth remembering.
-const CACHED_TEXT_SIZE: usize = 16 << 10;
+use statements::{Found, Known, Statements};
 
 /// Stack for each level of a statement that nests deep, and for all the rest.
 const STACK_PER_LEVEL: usize = 64 << 10;
@@ -35,16 +32,9 @@ const STACK_BASE: usize = 16 << 20;
 pub struct Session {
     handle: Arc<Handle>,
     transaction: Option<Open>,
-    known: HashMap<Box<str>, Vec<Known>>,
+    statements: Statements,
     interrupt: Interrupt,
     level: Level,
-}
-
-/// A statement under the types its parameters had.
-#[derive(Clone)]
-struct Known {
-    types: Vec<Option<ColumnType>>,
-    statement: Arc<Statement>,
 }
 
 /// The transaction between BEGIN and COMMIT.
@@ -79,8 +69,8 @@ impl Prepared {
 
 impl Session {
     pub(crate) fn new(handle: Arc<Handle>) -> Self {
-        let (known, interrupt) = (HashMap::new(), Interrupt::default());
-        Self { handle, transaction: None, known, interrupt, level: Level::Full }
+        let (statements, interrupt) = (Statements::default(), Interrupt::default());
+        Self { handle, transaction: None, statements, interrupt, level: Level::Full }
     }
 
     /// Ends the statement under way when set from another thread.
@@ -92,7 +82,7 @@ impl Session {
     /// How much plans are rewritten: for tests that compare.
     pub fn set_level(&mut self, level: Level) {
         self.level = level;
-        self.known.clear();
+        self.statements.clear();
     }
 
     /// Whether a transaction is open.
@@ -110,8 +100,14 @@ impl Session {
     pub fn execute(&mut self, text: &str, parameters: &[Value]) -> Result<Answer> {
         self.interrupt.store(false, Ordering::Relaxed);
         let types = types_of(parameters);
-        if let Some(statement) = self.remembered(text, &types) {
+        if let Some(statement) = self.statements.of_text(text, &types) {
             return self.run(&statement, parameters);
+        }
+        if parameters.is_empty()
+            && self.level == Level::Full
+            && let Some(answer) = self.run_template(text)
+        {
+            return answer;
         }
         match Script::depth(text)? {
             depth if depth > EASY_DEPTH => self.on_large_stack(depth, text, parameters, &types),
@@ -162,18 +158,12 @@ impl Session {
         self.run_in(&statement, parameters, view)
     }
 
-    /// A statement seen before, if it still fits.
-    fn remembered(&self, text: &str, types: &[Option<ColumnType>]) -> Option<Arc<Statement>> {
-        let known = self.known.get(text)?.iter().find(|known| known.types == types)?;
-        Some(Arc::clone(&known.statement))
-    }
-
     fn run(&mut self, statement: &Arc<Statement>, parameters: &[Value]) -> Result<Answer> {
         if let Some(answer) = self.run_current(statement, parameters)? {
             return Ok(answer);
         }
         // Definitions have changed: whatever was remembered is void.
-        self.known.clear();
+        self.statements.clear();
         let text = statement.text().to_owned();
         self.run_script(&text, parameters, &types_of(parameters))
     }
@@ -203,22 +193,43 @@ impl Session {
             let view = self.view()?;
             let statement = Arc::new(script.compile(index, &view, types, self.level)?);
             if script.len() == 1 {
-                self.remember(text, types, &statement);
+                self.statements.remember(text, types, &statement);
             }
             last = self.run_in(&statement, parameters, view)?;
         }
         Ok(last)
     }
 
-    fn remember(&mut self, text: &str, types: &[Option<ColumnType>], statement: &Arc<Statement>) {
-        if text.len() > CACHED_TEXT_SIZE {
-            return;
+    /// Runs the statement that a text with other literals was, if there was one. Where
+    /// it is the statement that fails, having changed nothing, the text itself runs
+    /// and names its own place.
+    fn run_template(&mut self, text: &str) -> Option<Result<Answer>> {
+        let template = Template::of(text)?;
+        let statement = match self.statements.of_template(&template) {
+            Found::Statement(statement) => statement,
+            Found::Seen => {
+                let statement = self.compile_template(&template);
+                self.statements.remember_template(&template, statement.as_ref());
+                statement?
+            }
+            Found::Unfit => return None,
+        };
+        match self.run_current(&statement, &template.values) {
+            Ok(None) => {
+                self.statements.clear();
+                None
+            }
+            Ok(answer) => answer.map(Ok),
+            Err(error) if is_of_statement(&error) => None,
+            Err(error) => Some(Err(error)),
         }
-        if self.known.len() >= CACHE_SIZE {
-            self.known.clear();
-        }
-        let known = Known { types: types.to_vec(), statement: Arc::clone(statement) };
-        self.known.entry(text.into()).or_default().push(known);
+    }
+
+    fn compile_template(&self, template: &Template) -> Option<Arc<Statement>> {
+        let script = Script::parse(&template.text).ok()?;
+        let view = self.view().ok()?;
+        let statement = script.compile(0, &view, &template.types, self.level).ok()?;
+        (script.len() == 1 && statement.is_template()).then(|| Arc::new(statement))
     }
 
     /// Runs a text that nests deep on a thread whose stack has room for it.
@@ -236,7 +247,7 @@ impl Session {
                 if let Some(rows) = &mut answer.rows {
                     rows.gather()?;
                 }
-                self.known.remove(text);
+                self.statements.forget(text);
                 Ok(answer)
             };
             let started = thread::Builder::new().stack_size(size).spawn_scoped(scope, work);
@@ -440,6 +451,12 @@ impl Session {
         open.savepoints.truncate(position + usize::from(returns));
         Ok(())
     }
+}
+
+/// Whether an error says something about the statement, not about the store.
+fn is_of_statement(error: &Error) -> bool {
+    use ErrorCode::{Conflict, InvalidInput, NotFound, TypeMismatch, Unsupported};
+    matches!(error.code(), Conflict | InvalidInput | NotFound | TypeMismatch | Unsupported)
 }
 
 fn no_transaction() -> Error {

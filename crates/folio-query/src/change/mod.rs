@@ -5,6 +5,7 @@
 //! keep is checked batch by batch; what they point at, when all of them are there.
 //! The caller marks the transaction before and returns to the mark on failure.
 
+mod by_key;
 mod definition;
 mod insert;
 mod references;
@@ -23,6 +24,7 @@ use crate::expression::evaluate::evaluate;
 use crate::plan::physical::Physical;
 use crate::source::{Changes, Relation};
 use crate::sql::statement::{OnConflict, Returning, Rules};
+pub(crate) use by_key::ByKey;
 pub(crate) use definition::define;
 pub(crate) use insert::insert;
 pub(crate) use update::{delete, truncate, update};
@@ -50,6 +52,8 @@ pub(crate) struct ChangePlan {
     pub(crate) changed: Vec<usize>,
     pub(crate) rules: Rules,
     pub(crate) returning: Option<Returning>,
+    /// How to do it without a batch, where that is possible.
+    pub(crate) by_key: Option<ByKey>,
 }
 
 /// What a statement did.

@@ -12,7 +12,7 @@ use crate::batch::Batch;
 use crate::constraint::{OnDelete, Reference};
 use crate::error::{Error, Result};
 use crate::expression::value::value_at;
-use crate::source::{Relation, RelationKind, ScanRequest};
+use crate::source::{Relation, ScanRequest};
 
 /// Cascades within cascades, at most.
 const DEPTH_MAX: usize = 64;
@@ -58,15 +58,11 @@ fn target_key(target: &Relation, reference: &Reference) -> Vec<usize> {
 /// The tables that point at one, with how they do.
 fn referrers(table: &Relation, run: &Run<'_>) -> Result<Vec<(Arc<Relation>, Reference)>> {
     let mut found = Vec::new();
-    for name in run.changes.names()? {
-        let Some(other) = run.changes.relation(&name)? else { continue };
-        if other.kind != RelationKind::Table {
-            continue;
-        }
+    for other in &*run.changes.referrers(table)? {
         let pointing = other.constraints.references.iter();
         let pointing =
             pointing.filter(|reference| reference.table.eq_ignore_ascii_case(&table.schema.name));
-        found.extend(pointing.map(|reference| (Arc::clone(&other), reference.clone())));
+        found.extend(pointing.map(|reference| (Arc::clone(other), reference.clone())));
     }
     Ok(found)
 }

@@ -13,6 +13,9 @@ use crate::source::{Relation, ScanRequest};
 /// # Errors
 /// A constraint that would be broken, by name; what the input says.
 pub(crate) fn update(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
+    if let Some(by_key) = &plan.by_key {
+        return by_key.update(run);
+    }
     let table = &plan.table;
     let old = gather(&plan.input, run)?;
     if old.row_count == 0 {
@@ -56,7 +59,7 @@ pub(crate) fn update(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
 }
 
 /// Whether columns change that others may point at.
-fn moves_keys(table: &Relation, changed: &[usize]) -> bool {
+pub(super) fn moves_keys(table: &Relation, changed: &[usize]) -> bool {
     let is_key = |index: &usize| {
         table.schema.primary_key.contains(index)
             || table.indexes.iter().any(|other| {
@@ -77,6 +80,9 @@ fn nothing(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
 /// # Errors
 /// `conflict` where rows are pointed at; what the input says.
 pub(crate) fn delete(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
+    if let Some(by_key) = &plan.by_key {
+        return by_key.delete(run);
+    }
     let table = &plan.table;
     let gone = gather(&plan.input, run)?;
     if gone.row_count == 0 {

@@ -16,6 +16,7 @@ use folio_types::ColumnType;
 use hashbrown::HashTable;
 
 use crate::error::Result;
+use crate::expression::compare::canonical;
 
 /// Keys and their numbers.
 pub(crate) struct KeyTable {
@@ -220,23 +221,6 @@ impl KeyTable {
                 Keys::Bytes(converter.convert_columns(&columns)?)
             }
         })
-    }
-}
-
-/// Zero has two signs in a float, and they are equal.
-fn canonical(column: &ArrayRef) -> ArrayRef {
-    use arrow_array::types::{Float32Type, Float64Type};
-    use arrow_schema::DataType;
-    match column.data_type() {
-        DataType::Float64 => {
-            let array = column.as_primitive::<Float64Type>();
-            std::sync::Arc::new(array.unary::<_, Float64Type>(|value| value + 0.0))
-        }
-        DataType::Float32 => {
-            let array = column.as_primitive::<Float32Type>();
-            std::sync::Arc::new(array.unary::<_, Float32Type>(|value| value + 0.0))
-        }
-        _ => ArrayRef::clone(column),
     }
 }
 

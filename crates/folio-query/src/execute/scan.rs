@@ -10,12 +10,13 @@ use super::pairs::Pairs;
 use super::{Operator, Running};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
+use crate::expression::coerce::is_integer;
 use crate::expression::evaluate::{self, constant, evaluate};
 use crate::expression::value::{to_array, value_at};
 use crate::expression::{Expr, cast};
 use crate::plan::logical::Path;
 use crate::plan::physical;
-use crate::source::{Bound, Relation, RowStream, ScanRequest};
+use crate::source::{Bound, Condition, Relation, RowStream, ScanRequest};
 
 /// Rows of a relation that pass the filters.
 pub(super) struct Scan {
@@ -27,9 +28,12 @@ pub(super) struct Scan {
 
 impl Scan {
     pub(super) fn begin(node: &Arc<physical::Scan>, context: &Context) -> Result<Self> {
-        let rows = match request(node, context)? {
-            Some(request) => Some(context.source()?.scan(&node.relation, &request)?),
-            None => None,
+        let rows = match &node.path {
+            Path::Keys(keys) => Some(by_keys(node, keys, context)?),
+            _ => match request(node, context)? {
+                Some(request) => Some(context.source()?.scan(&node.relation, &request)?),
+                None => None,
+            },
         };
         Ok(Self { node: Arc::clone(node), rows, left: node.limit.unwrap_or(u64::MAX) })
     }
@@ -55,13 +59,49 @@ impl Operator for Scan {
     }
 }
 
+/// The rows with these keys, looked up in the order of the keys.
+fn by_keys(node: &physical::Scan, keys: &[Expr], context: &Context) -> Result<Box<dyn RowStream>> {
+    let relation = &node.relation;
+    let wanted = relation.column_type(relation.schema.primary_key[0]);
+    let mut values = Vec::with_capacity(keys.len());
+    for key in keys {
+        // Null equals nothing, and neither does what the column cannot hold.
+        if let Fit::Value(value) = fit(constant(key, context)?, &key.ty(), wanted)
+            && !values.contains(&value)
+        {
+            values.push(value);
+        }
+    }
+    let (mut found, mut count) = (Vec::new(), 0);
+    for value in &values {
+        let key = [value.as_ref()];
+        count += usize::from(context.source()?.get(relation, &key, &node.columns, &mut found)?);
+    }
+    let width = node.columns.len();
+    let columns = node.columns.iter().enumerate().map(|(index, column)| {
+        to_array((0..count).map(|row| &found[row * width + index]), relation.column_type(*column))
+    });
+    Ok(Box::new(Once(Some(Batch::new(columns.collect::<Result<_>>()?, count)))))
+}
+
+/// One batch.
+struct Once(Option<Batch>);
+
+impl RowStream for Once {
+    fn next(&mut self) -> Result<Option<Batch>> {
+        Ok(self.0.take())
+    }
+}
+
 /// What is asked of the source; `None` where a bound is null or out of range, so
 /// that no row can match.
 fn request(node: &physical::Scan, context: &Context) -> Result<Option<ScanRequest>> {
     let mut request = ScanRequest {
         columns: node.columns.clone(),
         reverse: node.reverse,
+        conditions: conditions(node, context)?,
         limit: if node.filters.is_empty() { node.limit } else { None },
+        wanted: node.limit,
         with_row_number: node.with_row_number,
         ..ScanRequest::default()
     };
@@ -94,6 +134,47 @@ fn request(node: &physical::Scan, context: &Context) -> Result<Option<ScanReques
     };
     let is_possible = bound(from, &mut request.from, true)? && bound(to, &mut request.to, false)?;
     Ok(is_possible.then_some(request))
+}
+
+/// The filters that compare a column with what does not change from row to row, for
+/// the source to look at before it decodes anything.
+fn conditions(node: &physical::Scan, context: &Context) -> Result<Vec<Condition>> {
+    let mut conditions = Vec::new();
+    for filter in &node.filters {
+        let Expr::Compare { op, left, right } = filter else { continue };
+        let sides = match (own_column(left, node), own_column(right, node)) {
+            (Some(column), None) => (column, *op, right),
+            (None, Some(column)) => (column, op.mirrored(), left),
+            _ => continue,
+        };
+        let (column, comparison, value) = sides;
+        if is_constant(value)
+            && let wanted = node.relation.column_type(column)
+            && let Fit::Value(value) = fit(constant(value, context)?, &value.ty(), wanted)
+        {
+            conditions.push(Condition { column, comparison, value });
+        }
+    }
+    Ok(conditions)
+}
+
+/// The relation's column that a side of a comparison is, perhaps as a wider integer.
+fn own_column(side: &Expr, node: &physical::Scan) -> Option<usize> {
+    let column = match side {
+        Expr::Cast { input, to, .. } if is_integer(to) && is_integer(&input.ty()) => input,
+        side => side,
+    };
+    let Expr::Column(column) = column else { return None };
+    node.columns.get(column.id.0 as usize).copied()
+}
+
+/// Whether a value can be had without a row, at no cost worth mentioning.
+fn is_constant(value: &Expr) -> bool {
+    match value {
+        Expr::Literal { .. } | Expr::Parameter { .. } => true,
+        Expr::Cast { input, .. } => is_constant(input),
+        _ => false,
+    }
 }
 
 /// Positions of the columns of a key.

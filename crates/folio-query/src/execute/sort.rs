@@ -12,6 +12,7 @@ use super::limit::bounds;
 use super::{Operator, Pieces, Running};
 use crate::batch::{BATCH_SIZE, Batch};
 use crate::error::Result;
+use crate::expression::compare::canonical;
 use crate::expression::evaluate::evaluate;
 use crate::plan::logical::SortKey;
 use crate::plan::physical;
@@ -79,8 +80,9 @@ pub(super) fn sort_columns(
 ) -> Result<Vec<SortColumn>> {
     let mut columns = Vec::with_capacity(keys.len() + 1);
     for key in keys {
+        let values = evaluate(&key.expression, batch, context)?.to_array(batch.row_count)?;
         columns.push(SortColumn {
-            values: evaluate(&key.expression, batch, context)?.to_array(batch.row_count)?,
+            values: canonical(&values),
             options: Some(SortOptions { descending: key.descending, nulls_first: key.nulls_first }),
         });
     }

@@ -121,6 +121,36 @@ fn temporal_signature(
     })
 }
 
+/// Does it for two values, where that is quickly done; `None` leaves it to the kernels,
+/// which know all else and what is wrong.
+pub(crate) fn of_values(
+    op: Arithmetic,
+    left: &Value,
+    right: &Value,
+    ty: &ColumnType,
+) -> Option<Value> {
+    match (left, right, ty) {
+        (Value::Float(left), Value::Float(right), ColumnType::Float64) => {
+            Some(Value::Float(match op {
+                Arithmetic::Add => left + right,
+                Arithmetic::Subtract => left - right,
+                Arithmetic::Multiply => left * right,
+                _ => return None,
+            }))
+        }
+        (Value::Integer(left), Value::Integer(right), ty) => {
+            let answer = Value::Integer(match op {
+                Arithmetic::Add => left.checked_add(*right)?,
+                Arithmetic::Subtract => left.checked_sub(*right)?,
+                Arithmetic::Multiply => left.checked_mul(*right)?,
+                _ => return None,
+            });
+            (is_integer(ty) && ty.accepts(answer.as_ref())).then_some(answer)
+        }
+        _ => None,
+    }
+}
+
 /// Does it, for operands of the types that [`signature`] says.
 ///
 /// # Errors

@@ -1,8 +1,13 @@
 //! Comparisons, null where either side is null, unless null counts as a value.
+//!
+//! Arrow orders floats by their bits. SQL knows one zero and one NaN, so both are made
+//! one before anything is compared, sorted or grouped.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
 use arrow_array::{ArrayRef, BooleanArray, Datum};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, SortOptions};
@@ -45,6 +50,8 @@ impl Comparison {
 pub(crate) fn compare(op: Comparison, left: &Evaluated, right: &Evaluated) -> Result<Evaluated> {
     use arrow_ord::cmp;
     let both_scalar = left.is_scalar() && right.is_scalar();
+    let sides = (left.with(canonical(left.inner())), right.with(canonical(right.inner())));
+    let (left, right) = (&sides.0, &sides.1);
     let array = if is_nested(left.get().0.data_type()) {
         compare_nested(op, left, right)?
     } else {
@@ -61,6 +68,27 @@ pub(crate) fn compare(op: Comparison, left: &Evaluated, right: &Evaluated) -> Re
     };
     let array: ArrayRef = Arc::new(array);
     Ok(if both_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
+}
+
+/// Floats with one zero and one NaN; other arrays as they are.
+pub(crate) fn canonical(column: &ArrayRef) -> ArrayRef {
+    match column.data_type() {
+        DataType::Float64 => {
+            let array = column.as_primitive::<Float64Type>();
+            let is_odd = |value: &f64| value.is_nan() || value.to_bits() == 1 << 63;
+            if !array.values().iter().any(is_odd) {
+                return ArrayRef::clone(column);
+            }
+            let one = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
+            Arc::new(array.unary::<_, Float64Type>(one))
+        }
+        DataType::Float32 => {
+            let array = column.as_primitive::<Float32Type>();
+            let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
+            Arc::new(array.unary::<_, Float32Type>(one))
+        }
+        _ => ArrayRef::clone(column),
+    }
 }
 
 fn is_nested(ty: &DataType) -> bool {

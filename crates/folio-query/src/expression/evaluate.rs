@@ -188,6 +188,52 @@ pub(crate) fn constant(expression: &Expr, context: &Context) -> Result<Value> {
     }
 }
 
+/// The value of an expression for one row, without arrays where it is simple: what
+/// a statement about a single row consists of.
+///
+/// # Errors
+/// As [`evaluate`].
+pub(crate) fn value_of(
+    expression: &Expr,
+    row: &[Value],
+    types: &[ColumnType],
+    context: &Context,
+) -> Result<Value> {
+    match expression {
+        Expr::Column(column) => Ok(row[column.id.0 as usize].clone()),
+        Expr::Literal { .. } | Expr::Parameter { .. } => constant(expression, context),
+        Expr::Cast { input, to, is_try: false, span } => {
+            let value = value_of(input, row, types, context)?;
+            cast::cast_value(&value, &input.ty(), to).map_err(|error| error.at(*span))
+        }
+        Expr::Arithmetic { op, left, right, ty, span } => {
+            let values =
+                (value_of(left, row, types, context)?, value_of(right, row, types, context)?);
+            if let Some(answer) = arithmetic::of_values(*op, &values.0, &values.1, ty) {
+                return Ok(answer);
+            }
+            let operand = |value: &Value, side: &Expr| -> Result<Evaluated> {
+                Ok(Evaluated::Scalar(value::repeat(value, &side.ty(), 1)?))
+            };
+            let operands = (operand(&values.0, left)?, operand(&values.1, right)?);
+            let answer = arithmetic::evaluate(
+                *op,
+                (&operands.0, &left.ty()),
+                (&operands.1, &right.ty()),
+                ty,
+            )
+            .map_err(|error| error.at(*span))?;
+            Ok(value::value_at(answer.inner(), 0, ty))
+        }
+        other => {
+            let columns = row.iter().zip(types).map(|(value, ty)| value::repeat(value, ty, 1));
+            let batch = Batch::new(columns.collect::<Result<_>>()?, 1);
+            let values = evaluate(other, &batch, context)?;
+            Ok(value::value_at(values.inner(), 0, &other.ty()))
+        }
+    }
+}
+
 fn unary(
     input: &Expr,
     batch: &Batch,

@@ -79,7 +79,7 @@ pub(crate) enum Arithmetic {
 
 /// `= <> < <= > >=` and their twins that treat null as a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Comparison {
+pub enum Comparison {
     /// `=`
     Equal,
     /// `<>`

@@ -1,12 +1,19 @@
 //! Finds the key or index a scan can follow: equality with the first columns of a
 //! key, then perhaps a range of the next.
 //!
-//! A whole primary key is a look-up. A condition that the path already says, and
-//! says exactly, is not looked at again.
+//! A whole primary key is a look-up, and a list of keys are several. A condition that
+//! the path already says, and says exactly, is not looked at again. A pattern that
+//! begins with text is a range too.
+
+use folio_types::{ColumnType, Value};
 
 use crate::expression::coerce::is_integer;
+use crate::expression::pattern::MatchKind;
 use crate::expression::{Comparison, Expr};
 use crate::plan::logical::{Path, Plan, Scan};
+
+/// Keys looked up one by one, at most.
+const KEYS_MAX: usize = 1000;
 
 pub(super) fn apply(plan: &mut Plan) {
     plan.transform(&mut |part| {
@@ -41,6 +48,13 @@ fn choose(scan: &mut Scan) {
         });
         return;
     }
+    if let [key] = primary[..]
+        && let Some((filter, keys)) = listed_keys(scan, key)
+    {
+        scan.path = Path::Keys(keys);
+        scan.filters.remove(filter);
+        return;
+    }
     let mut best = range(&sargs, &primary, None);
     for (number, index) in scan.relation.indexes.iter().enumerate() {
         let columns: Vec<usize> = index.columns.iter().map(|(column, _)| *column).collect();
@@ -59,6 +73,45 @@ fn choose(scan: &mut Scan) {
     if let Some((path, _)) = best {
         scan.path = path;
     }
+}
+
+/// The path over an index whose rows come in the index's order, where all filters
+/// speak of its first column: for an order that the index has.
+pub(super) fn in_order_of(scan: &Scan, index: usize) -> Option<Path> {
+    let columns: Vec<usize> =
+        scan.relation.indexes[index].columns.iter().map(|(column, _)| *column).collect();
+    let first = scan.columns.iter().find(|(position, _)| Some(position) == columns.first())?.1.id;
+    if !scan.filters.iter().all(|filter| filter.reads_only(&[first])) {
+        return None;
+    }
+    let whole = Path::Range { index: Some(index), equal: Vec::new(), from: None, to: None };
+    let descends = scan.relation.indexes[index].columns.iter().any(|(_, descends)| *descends);
+    match range(&sargs(scan), &columns, Some(index)) {
+        Some((path, _)) if !(descends && has_ends(&path)) => Some(path),
+        _ => Some(whole),
+    }
+}
+
+/// The filter that lists values of a column, and the values.
+fn listed_keys(scan: &Scan, key: usize) -> Option<(usize, Vec<Expr>)> {
+    let (_, column) = scan.columns.iter().find(|(position, _)| *position == key)?;
+    if scan.row_number.is_some() {
+        return None;
+    }
+    scan.filters.iter().enumerate().find_map(|(filter, term)| {
+        let Expr::InList { input, list } = term else { return None };
+        let input = match &**input {
+            Expr::Cast { input, to, .. } if is_integer(to) && is_integer(&input.ty()) => input,
+            input => input,
+        };
+        let is_key = matches!(input, Expr::Column(own) if own.id == column.id);
+        let is_fit = |value: &Expr| {
+            let (from, to) = (value.ty(), &column.ty);
+            value.as_literal().is_some() && (from == *to || is_integer(&from) && is_integer(to))
+        };
+        let is_short = list.len() <= KEYS_MAX && list.iter().all(is_fit);
+        (is_key && is_short).then(|| (filter, list.clone()))
+    })
 }
 
 fn has_ends(path: &Path) -> bool {
@@ -109,18 +162,56 @@ fn sargs(scan: &Scan) -> Vec<Sarg> {
         let is_fit = value.ty() == column.ty || (is_integer(&value.ty()) && is_integer(&column.ty));
         (!reads_own && is_fit && !value.has_subquery() && !is_volatile(value)).then_some(*position)
     };
-    let sarg = |(filter, term): (usize, &Expr)| {
-        let Expr::Compare { op, left, right } = term else { return None };
+    let compared = |filter: usize, op: Comparison, left: &Expr, right: &Expr| {
         if matches!(op, Comparison::NotEqual | Comparison::Distinct | Comparison::NotDistinct) {
             return None;
         }
         if let Some(column) = column(left, right) {
-            return Some(Sarg { filter, column, op: *op, value: (**right).clone() });
+            return Some(Sarg { filter, column, op, value: right.clone() });
         }
         let column = column(right, left)?;
-        Some(Sarg { filter, column, op: op.mirrored(), value: (**left).clone() })
+        Some(Sarg { filter, column, op: op.mirrored(), value: left.clone() })
     };
-    scan.filters.iter().enumerate().filter_map(sarg).collect()
+    let mut sargs = Vec::new();
+    for (filter, term) in scan.filters.iter().enumerate() {
+        match term {
+            Expr::Compare { op, left, right } => sargs.extend(compared(filter, *op, left, right)),
+            Expr::Match { kind, input, pattern, escape: None } => {
+                if let (Some(column), Some((from, to))) =
+                    (column(input, pattern), prefix_range(*kind, pattern))
+                {
+                    let text = |text| Expr::literal(Value::Text(text), ColumnType::Text);
+                    let from = text(from);
+                    sargs.push(Sarg {
+                        filter,
+                        column,
+                        op: Comparison::GreaterOrEqual,
+                        value: from,
+                    });
+                    if let Some(to) = to.map(text) {
+                        sargs.push(Sarg { filter, column, op: Comparison::Less, value: to });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    sargs
+}
+
+/// The texts that begin as a pattern does: the least, and the first behind them all.
+fn prefix_range(kind: MatchKind, pattern: &Expr) -> Option<(String, Option<String>)> {
+    let Some(Value::Text(pattern)) = pattern.as_literal() else { return None };
+    let prefix = match kind {
+        MatchKind::Like => &pattern[..pattern.find(['%', '_', '\\']).unwrap_or(pattern.len())],
+        MatchKind::Prefix => &pattern[..],
+        _ => return None,
+    };
+    let last = prefix.chars().next_back()?;
+    // Where the next code point is none, the range has no end.
+    let next = char::from_u32(u32::from(last) + 1);
+    let behind = next.map(|next| format!("{}{next}", &prefix[..prefix.len() - last.len_utf8()]));
+    Some((prefix.to_owned(), behind))
 }
 
 fn is_volatile(value: &Expr) -> bool {

@@ -1,10 +1,15 @@
 //! Tells a scan how many rows are wanted; drops a sort whose order is that of the
-//! key the scan follows anyway.
+//! key the scan follows anyway, or of an index it can follow when few rows are wanted.
 
 use folio_types::Value;
 
+use super::choose_path;
 use crate::expression::{ColumnId, Expr};
 use crate::plan::logical::{Path, Plan, Scan, SortKey};
+use crate::source::RelationKind;
+
+/// Rows worth finding one by one through an index rather than by sorting all.
+const FEW: u64 = 1000;
 
 /// A column of a projection and what it is made of.
 type Output = (crate::expression::Column, Expr);
@@ -24,13 +29,47 @@ pub(super) fn apply(plan: &mut Plan) {
                     _ => None,
                 },
             };
-            if let (Some(limit), Some(offset)) = (count(limit, None), count(offset, Some(0)))
-                && let Some(scan) = scan_below(input, &mut |_| {})
-            {
-                scan.limit = Some(limit.saturating_add(offset));
+            if let (Some(limit), Some(offset)) = (count(limit, None), count(offset, Some(0))) {
+                let wanted = limit.saturating_add(offset);
+                if wanted <= FEW {
+                    follow_index(input);
+                }
+                if let Some(scan) = scan_below(input, &mut |_| {}) {
+                    scan.limit = Some(wanted);
+                }
             }
         }
     });
+}
+
+/// Drops the sort below by following an index, if there is one with its order.
+fn follow_index(plan: &mut Plan) {
+    match plan {
+        Plan::Project { input, .. } => follow_index(input),
+        Plan::Sort { input, keys } => {
+            let Some(scan) = scan_below(input, &mut |_| {}) else { return };
+            let is_plain = matches!(scan.path, Path::Full)
+                && scan.relation.kind == RelationKind::Table
+                && scan.row_number.is_none();
+            if !is_plain {
+                return;
+            }
+            for index in 0..scan.relation.indexes.len() {
+                let Some(scan) = scan_below(input, &mut |_| {}) else { return };
+                if let Some(path) = choose_path::in_order_of(scan, index) {
+                    scan.path = path;
+                    if follow_key(input, keys) {
+                        *plan = input.take();
+                        return;
+                    }
+                }
+                if let Some(scan) = scan_below(input, &mut |_| {}) {
+                    scan.path = Path::Full;
+                }
+            }
+        }
+        _ => {}
+    }
 }
 
 /// The scan whose rows come through one by one, and which of its columns a column
@@ -70,17 +109,44 @@ fn follow_key(input: &mut Plan, keys: &[SortKey]) -> bool {
         scan.columns.iter().find(|(_, own)| own.id == id).map(|(position, _)| *position)
     };
     let wanted: Option<Vec<usize>> = columns.iter().map(|id| id.and_then(position)).collect();
-    let (Some(wanted), Path::Full | Path::Range { index: None, .. }) = (wanted, &scan.path) else {
+    let Some(wanted) = wanted else { return false };
+    let (key, fixed, is_primary) = match &scan.path {
+        Path::Full => (primary_key(scan), 0, true),
+        Path::Range { index: None, equal, .. } => (primary_key(scan), equal.len(), true),
+        Path::Range { index: Some(index), equal, .. } => {
+            (scan.relation.indexes[*index].columns.clone(), equal.len(), false)
+        }
+        Path::Key(_) | Path::Keys(_) | Path::Probe => return false,
+    };
+    // What is fixed orders nothing.
+    let (fixed, rest) = key.split_at(fixed.min(key.len()));
+    let is_fixed = |position: &usize| fixed.iter().any(|(own, _)| own == position);
+    let asked: Vec<(usize, &SortKey)> =
+        wanted.into_iter().zip(keys).filter(|(position, _)| !is_fixed(position)).collect();
+    // Behind a whole primary key nothing is left to order.
+    let is_covered = asked.len() <= rest.len() || (is_primary && !rest.is_empty());
+    let mut pairs = asked.iter().zip(rest);
+    let Some(reverse) = asked
+        .first()
+        .zip(rest.first())
+        .map(|((_, key), (_, descends))| key.descending != *descends)
+    else {
         return false;
     };
-    let key = &scan.relation.schema.primary_key;
-    // Behind a whole key nothing is left to order.
-    let is_prefix = wanted.iter().zip(key).all(|(wanted, own)| wanted == own) && !key.is_empty();
-    let reverse = keys.first().is_some_and(|key| key.descending);
-    let is_one_way = keys.iter().take(key.len()).all(|key| key.descending == reverse);
-    if is_prefix && is_one_way && !wanted.is_empty() {
+    let follows = pairs.all(|((position, key), (own, descends))| {
+        // Null is the greatest of an index; a primary key has none.
+        let has_null = scan.relation.schema.columns[*own].nullable;
+        position == own
+            && (key.descending != *descends) == reverse
+            && (!has_null || key.nulls_first == key.descending)
+    });
+    if is_covered && follows {
         scan.reverse = reverse;
         return true;
     }
     false
+}
+
+fn primary_key(scan: &Scan) -> Vec<(usize, bool)> {
+    scan.relation.schema.primary_key.iter().map(|column| (*column, false)).collect()
 }

@@ -159,6 +159,9 @@ fn kind(kind: JoinKind) -> &'static str {
 }
 
 fn path(path: &Path, indexes: &[crate::source::IndexInfo]) -> String {
+    if let Path::Keys(keys) = path {
+        return format!(" by keys ({})", list(keys));
+    }
     let Path::Range { index, equal, from, to } = path else { return String::new() };
     let name = match index {
         Some(index) => format!("index {}", indexes[*index].name),

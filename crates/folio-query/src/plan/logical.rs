@@ -70,6 +70,8 @@ pub(crate) enum Path {
     Full,
     /// The one with this primary key.
     Key(Vec<Expr>),
+    /// Those with one of these primary keys, of one column, in no order.
+    Keys(Vec<Expr>),
     /// Those whose primary key the left side of the join above asks for.
     Probe,
     /// Those in a range of a key: the primary one, or that of an index.

@@ -1,6 +1,8 @@
-//! SQL: from text to syntax ([`parse`]), from syntax to plans ([`bind`]).
+//! SQL: from text to syntax ([`parse`]), from syntax to plans ([`bind`]). A
+//! [`template`] spares both for a statement whose literals alone are new.
 
 pub(crate) mod bind;
 mod dialect;
 pub(crate) mod parse;
 pub(crate) mod statement;
+pub(crate) mod template;

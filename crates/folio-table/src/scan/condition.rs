@@ -135,6 +135,13 @@ impl RowTest {
 
     #[inline]
     fn compare_fixed(&self, found: &[u8]) -> Option<bool> {
+        if let (Value::Float(wanted), Ok(bytes)) = (&self.value, found.try_into()) {
+            let found = f64::from_le_bytes(bytes);
+            // NaN is equal to itself and behind all else.
+            let ordering =
+                found.partial_cmp(wanted).unwrap_or_else(|| found.is_nan().cmp(&wanted.is_nan()));
+            return Some(self.comparison.holds(ordering));
+        }
         let number = match (&self.value, found.len()) {
             (Value::Integer(_) | Value::Time(_) | Value::Timestamp(_), 8) => {
                 i64::from_le_bytes(found.try_into().ok()?)

@@ -107,6 +107,11 @@ impl Source for View {
         Ok(names)
     }
 
+    fn referrers(&self, relation: &Relation) -> QueryResult<Arc<[Arc<Relation>]>> {
+        let (known, name) = (&self.handle.store.tables_known, &relation.schema.name);
+        Ok(self.read(|reader| known.referrers(reader, name))?.unwrap_or_default())
+    }
+
     fn row_count(&self, relation: &Relation) -> QueryResult<Option<u64>> {
         match relation.kind {
             RelationKind::Table => {

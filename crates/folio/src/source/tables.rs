@@ -3,20 +3,30 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use folio_query::source::{Bound, IndexInfo, Relation, RelationKind, RowStream, ScanRequest};
+use folio_query::source::{
+    Bound, Comparison, Condition, IndexInfo, Relation, RelationKind, RowStream, ScanRequest,
+};
 use folio_query::{BATCH_SIZE, Batch, Constraints, Error as QueryError, Result as QueryResult};
 use folio_table::{ROW_NUMBER, Reader, Scan, ScanOptions, Table};
 use folio_types::{Column, ColumnType, ErrorCode, TableSchema, Value, ValueRef, borrowed};
 
 use super::{Tables, View, ended, from_table, lock};
 
+/// Rows of a batch at least, also where fewer are wanted in the end: a filter may
+/// drop most of them.
+const BATCH_SIZE_MIN: usize = 64;
+
 /// Relations by name in lower case; `None` for names that are neither table nor view.
 type Names = HashMap<String, Option<Arc<Relation>>>;
+
+type Relations = Arc<[Arc<Relation>]>;
 
 /// Relations made of the catalog, kept while it stays the same.
 #[derive(Debug, Default)]
 pub(crate) struct KnownTables {
     known: Mutex<(u64, Names)>,
+    /// The tables that point at any, with the version they were looked for in.
+    pointing: Mutex<Option<(u64, Relations)>>,
 }
 
 impl KnownTables {
@@ -43,6 +53,38 @@ impl KnownTables {
             known.1.insert(key, found.clone());
         }
         Ok(found)
+    }
+}
+
+impl KnownTables {
+    /// The tables that point at the table of a name.
+    pub(super) fn referrers(&self, reader: Reader<'_>, name: &str) -> QueryResult<Relations> {
+        let all = self.pointing(reader)?;
+        if all.is_empty() {
+            return Ok(all);
+        }
+        let points = |relation: &&Arc<Relation>| {
+            let mut references = relation.constraints.references.iter();
+            references.any(|reference| reference.table.eq_ignore_ascii_case(name))
+        };
+        Ok(all.iter().filter(points).cloned().collect())
+    }
+
+    fn pointing(&self, reader: Reader<'_>) -> QueryResult<Relations> {
+        let version = reader.catalog_version();
+        if let Some((known, all)) = &*lock(&self.pointing)
+            && *known == version
+        {
+            return Ok(Arc::clone(all));
+        }
+        let mut all = Vec::new();
+        for table in reader.tables().map_err(from_table)? {
+            let found = self.relation(reader, &table.schema().name)?;
+            all.extend(found.filter(|found| !found.constraints.references.is_empty()));
+        }
+        let all: Relations = all.into();
+        *lock(&self.pointing) = Some((version, Arc::clone(&all)));
+        Ok(all)
     }
 }
 
@@ -113,22 +155,43 @@ pub(super) fn scan(
         projection.push(table.schema().primary_key.first().copied().unwrap_or(0));
     }
     let (from, to) = (Ends::of(&request.from), Ends::of(&request.to));
-    let limit = request.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+    let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let (limit, wanted) = (request.limit.map(count), request.wanted.map(count));
+    let conditions: Vec<_> =
+        request.conditions.iter().filter_map(|condition| told(condition, &table)).collect();
     let options = ScanOptions {
         projection: Some(&projection),
         index: request.index.map(|index| &table.indexes()[index]),
         from: from.bound(),
         to: to.bound(),
-        batch_size: limit.unwrap_or(BATCH_SIZE).clamp(1, BATCH_SIZE),
+        batch_size: wanted.map_or(BATCH_SIZE, |wanted| wanted.clamp(BATCH_SIZE_MIN, BATCH_SIZE)),
         limit,
         reverse: request.reverse,
-        conditions: &[],
+        conditions: &conditions,
     };
     let begin = |reader: Reader<'_>| reader.begin_scan(&table, &options).map_err(from_table);
     match view.read(begin)? {
         Some(scan) => Ok(Box::new(TableRows { tables: view.tables.clone(), scan, is_counted })),
         None => Err(ended()),
     }
+}
+
+/// A condition as the store knows it, if it does.
+fn told<'c>(condition: &'c Condition, table: &Table) -> Option<folio_table::Condition<'c>> {
+    use folio_table::Comparison as Told;
+    let comparison = match condition.comparison {
+        Comparison::Equal => Told::Equal,
+        Comparison::NotEqual => Told::NotEqual,
+        Comparison::Less => Told::Less,
+        Comparison::LessOrEqual => Told::LessOrEqual,
+        Comparison::Greater => Told::Greater,
+        Comparison::GreaterOrEqual => Told::GreaterOrEqual,
+        Comparison::Distinct | Comparison::NotDistinct => return None,
+    };
+    let column = condition.column;
+    let is_known = table.schema().columns[column].column_type.is_ordered();
+    let value = condition.value.as_ref();
+    is_known.then_some(folio_table::Condition { column, comparison, value })
 }
 
 /// One end of a range with its values borrowed.

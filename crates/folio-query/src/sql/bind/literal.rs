@@ -77,7 +77,7 @@ impl Binder<'_> {
 
 /// A number as the narrowest of integer, bigint and numeric that holds it, or as
 /// double precision where it has an exponent.
-pub(super) fn number(digits: &str, span: Span) -> Result<Expr> {
+pub(crate) fn number(digits: &str, span: Span) -> Result<Expr> {
     let digits = digits.replace('_', "");
     let literal = |value, ty| Expr::Literal { value, ty, untyped: false, span };
     if let Some(rest) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {

@@ -37,6 +37,7 @@ use crate::expression::{Column, ColumnId};
 use crate::plan::logical::Plan;
 use crate::source::{Relation, Source};
 use crate::span::Span;
+pub(crate) use literal::number;
 pub(crate) use statement::bind;
 
 /// Views within views, at most.
