@@ -1,7 +1,7 @@
 # The commands of the repository. Each is a script that says what it does;
 # this file only names them.
 
-.PHONY: help setup build demo packages test test-deep duckdb ion-conformance bench docs clean
+.PHONY: help setup build demo packages test test-deep duckdb ion-conformance bench docs slt clean
 
 help:             ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -29,6 +29,9 @@ duckdb:           ## build the DuckDB extension and test it in each DuckDB it is
 
 ion-conformance:  ## run the official Ion test files: make ion-conformance DIR=…/ion-tests/iontestdata
 	@ION_TESTS_DIR=$(abspath $(DIR)) cargo test --release --locked -p folio-ion --test conformance
+
+slt:              ## run a folder of sqllogictest files: make slt DIR=…/test
+	@scripts/slt "$(DIR)"
 
 bench:            ## measure against the peers, side by side in one run
 	@scripts/bench
