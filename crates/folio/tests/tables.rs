@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use folio::{Database, ErrorCode, OpenOptions, Value};
+use folio::{Database, ErrorCode, OpenOptions, Synchronous, Value};
 use serde_json::json;
 
 fn number(database: &Database, query: &str) -> i64 {
@@ -167,6 +167,31 @@ fn reading_locks_nobody_out() {
     assert_eq!(number(&database, "select count(*) from accounts"), 101);
     database.close().unwrap();
     assert!(lock());
+}
+
+/// A statement's own snapshot, or that of the session before, must not keep the log
+/// from beginning again.
+#[test]
+fn statements_that_commit_one_by_one_keep_the_log_short() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = OpenOptions { synchronous: Synchronous::Off, ..OpenOptions::default() };
+    let database = Database::open_with(folder.path().join("data"), &options).unwrap();
+    let mut session = database.session().unwrap();
+    session.execute("create table t (id int primary key, filler text)", &[]).unwrap();
+    let insert = "insert into t values ($1, $2)";
+    let filler = Value::Text("x".repeat(1500));
+    for id in 0..6000 {
+        session.execute(insert, &[Value::Integer(id), filler.clone()]).unwrap();
+    }
+    let statistics = database.tables().unwrap().statistics().unwrap().unwrap();
+    assert!(statistics.data_size > 9_000_000, "{statistics:?}");
+    assert!(statistics.log_size < 18 << 20, "{statistics:?}");
+    drop(session);
+    database.close().unwrap();
+    let database = Database::open_with(folder.path().join("data"), &options).unwrap();
+    let statistics = database.tables().unwrap().statistics().unwrap().unwrap();
+    assert!(statistics.log_size <= 1 << 20, "closing leaves a short one: {statistics:?}");
+    assert_eq!(number(&database, "select count(*) from t"), 6000);
 }
 
 #[test]
