@@ -14,6 +14,7 @@
 //! people edit: [`File::map`] is for index files, which are only ever replaced
 //! by rename.
 
+mod advice;
 mod anonymous;
 mod disk;
 mod lock;
@@ -24,6 +25,7 @@ mod prefetch;
 mod stat;
 mod traits;
 
+pub use advice::advice;
 pub use anonymous::AnonymousMemory;
 pub use disk::DiskFileSystem;
 pub use lock::{LockError, WriterGuard, WriterLock};
