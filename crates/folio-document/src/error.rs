@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use folio_file::advice;
 use folio_types::{ErrorCode, NameError};
 use thiserror::Error;
 
@@ -152,7 +153,7 @@ pub enum Error {
     Cancelled,
 
     /// The operating system refused.
-    #[error("cannot {action} {path:?}: {source}")]
+    #[error("cannot {action} {path:?}: {source}{}", advice(.source))]
     Io {
         /// What was tried: `read`, `append to`, `sync`, …
         action: &'static str,

@@ -6,7 +6,7 @@ use super::order::Listing;
 use super::read::Reading;
 use crate::error::{Error, Result};
 use crate::options::Progress;
-use crate::report::{CheckReport, CompactReport, InvalidLine, Stats};
+use crate::report::{CheckReport, CompactReport, InvalidLine, Notice, Stats};
 
 impl FileStore {
     /// Reads every document. Reports, repairs nothing.
@@ -15,7 +15,7 @@ impl FileStore {
         let listing = Listing::read(&*self.files, &self.paths)?;
         let mut report = CheckReport::default();
         self.check_names(&listing, &mut report);
-        self.check_log(&mut report)?;
+        self.check_log()?;
         let ids = listing.order.to_vec();
         let sizes: Vec<u64> = ids.iter().map(|id| self.size_of(id)).collect::<Result<_>>()?;
         let total = sizes.iter().sum();
@@ -54,7 +54,8 @@ impl FileStore {
         report.superseded_count = listing.repeated_count;
     }
 
-    fn check_log(&self, report: &mut CheckReport) -> Result<()> {
+    /// A log that nobody is at work with is left from a crash. That is told and is no damage.
+    fn check_log(&self) -> Result<()> {
         let log = &self.paths.log;
         let found = FoundLog::load(&*self.files, log).map_err(Error::io("read", log))?;
         let what = match found {
@@ -64,7 +65,7 @@ impl FileStore {
         };
         let is_ours = self.any_writer().batch_owner.is_some();
         if !is_ours && !self.lock.is_held_elsewhere() {
-            report.problems.push(format!("{}: a batch {what}", log.display()));
+            self.standing.notice([Notice(format!("{}: a batch {what}", log.display()))]);
         }
         Ok(())
     }

@@ -231,11 +231,8 @@ impl LineBatch {
         Ok(())
     }
 
-    /// Before a batch counts: if somebody else wrote to the file since it began, are
-    /// all of its lines still there, in the file that has the name?
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] when they are not.
+    /// Before a batch counts: if somebody else wrote to the file since it began, are all of
+    /// its lines still there, in the file that has the name? [`Error::Invalid`] if not.
     fn check_disturbance(&mut self) -> Result<()> {
         let path = &self.store.paths.data;
         let appender = self.appender.as_mut().expect("no piece is on its way");
@@ -434,8 +431,9 @@ impl LineBatch {
         // When it cannot be told whose lines stand there, the record stays open.
         appender.look().map_err(Error::io("read", &self.store.paths.data))?;
         let size = appender.known.map_or(0, |known| known.size);
-        if size > self.start && !appender.is_disturbed && !self.is_mixed {
-            self.store.cut_off(&*self.data, self.start, size)?;
+        let is_ours = size > self.start && !appender.is_disturbed && !self.is_mixed;
+        if is_ours && !self.store.cut_off(&*self.data, self.start, size)? {
+            return Err(self.disturbed());
         }
         self.close_record(self.start, None)?;
         writer.batch_record = self.appender.take().map(|appender| appender.record);

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::index::{Found, id_hash};
 use crate::line::{self, Line, LineReader};
 use crate::options::{Access, Progress};
-use crate::report::{CheckReport, InvalidLine};
+use crate::report::{CheckReport, InvalidLine, Notice};
 
 impl LineStore {
     /// Reads every line and every page and compares them. Reports, repairs nothing.
@@ -23,7 +23,7 @@ impl LineStore {
             report.problems.push(format!("index: {name} is damaged; run `folio reindex`"));
         }
         self.check_index(&mut report);
-        let has_open_batch = self.check_record(&writer, &mut report)?;
+        let has_open_batch = self.check_record(&writer)?;
         self.check_lines(!has_open_batch, &mut report, progress)?;
         Ok(report)
     }
@@ -106,17 +106,18 @@ impl LineStore {
         }
     }
 
-    /// An open batch record with no batch under way is left from a crash. Answers
-    /// whether the record is open.
-    fn check_record(&self, writer: &Writer, report: &mut CheckReport) -> Result<bool> {
+    /// An open batch record with no batch under way is left from a crash. That is told and
+    /// is no damage: nobody was promised the batch, and nobody reads it. Answers whether
+    /// the record is open.
+    fn check_record(&self, writer: &Writer) -> Result<bool> {
         let slot = BatchSlot::read(&*self.files, &self.paths.batch);
         let slot = slot.map_err(Error::io("read", &self.paths.batch))?;
         let is_open = slot.is_some_and(|slot| slot.is_open());
         if is_open && writer.batch_owner.is_none() && !self.lock.is_held_elsewhere() {
-            report.problems.push(format!(
+            self.standing.notice([Notice(format!(
                 "{}: a batch was interrupted; the next write takes it back",
                 self.paths.batch.display()
-            ));
+            ))]);
         }
         Ok(is_open)
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use folio_file::{File, OpenMode};
+use folio_file::{File, OpenMode, Stat};
 
 use super::publish::fault_error;
 use super::verify::is_unchanged;
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::index::{IndexFault, SkipCursor};
 use crate::line::{self, LineReader};
 use crate::options::Progress;
-use crate::report::CompactReport;
+use crate::report::{CompactReport, Notice};
 use crate::segment::Segment;
 
 /// Files below this size are left alone: there is little to win.
@@ -45,7 +45,17 @@ impl LineStore {
         if size < WORTHWHILE_SIZE || live_size > size / 2 || writer.batch_owner.is_some() {
             return Ok(());
         }
-        self.compact_as(writer, &mut |_, _| true).map(|_| ())
+        match self.compact_as(writer, &mut |_, _| true) {
+            Ok(_) => Ok(()),
+            Err(error) if self.standing.is_poisoned() => Err(error),
+            Err(error) => {
+                // What was to be stored is stored; for this there will be another time.
+                writer.known = None;
+                let name = self.paths.data.display();
+                self.standing.notice([Notice(format!("{name}: half of it is dead, but {error}"))]);
+                Ok(())
+            }
+        }
     }
 
     fn compact_as(&self, writer: &mut Writer, progress: Progress<'_>) -> Result<CompactReport> {
@@ -53,31 +63,17 @@ impl LineStore {
         let Some(segment) = self.read_view().segment.clone() else {
             return Ok(CompactReport::default());
         };
-        if !is_unchanged(&segment, &self.read_view().index).unwrap_or(false) {
+        let is_known = writer.known.is_some() && self.stat_data()? == writer.known;
+        if !is_known || !is_unchanged(&segment, &self.read_view().index).unwrap_or(false) {
             self.reload(writer, true, &mut |_, _| true)?;
         }
         let segment = self.read_view().segment.clone().unwrap_or(segment);
-        let io = |action| Error::io(action, &self.paths.data);
-        let before = segment.file.stat().map_err(io("read"))?;
-        let staged = self.paths.meta.join("data.jsonl.new");
-        let end = self.read_view().index.state.data_end;
-        let mut copied = self.copy_live(&segment, &staged, end, progress)?;
-        copied.reject_rest(&segment, end..before.size).map_err(io("read"))?;
-        let rejected_path = match copied.rejected.is_empty() {
-            true => None,
-            false => Some(self.write_rejected(&copied.rejected)?),
-        };
-        if !self.options.switches().replace_before_sync() {
-            copied.file.sync_data().map_err(|error| self.standing.poison(&staged, error))?;
+        let replaced = self.replace_data(&segment, writer.known, progress);
+        if replaced.is_err() {
+            // It may be what fills the disk, and nobody reads it.
+            let _ = self.files.remove_file(&self.paths.staged);
         }
-        if self.stat_data()? != Some(before) {
-            let _ = self.files.remove_file(&staged);
-            return Err(Error::Invalid(format!(
-                "{} was changed during the compaction; nothing was replaced, run it again",
-                self.paths.data.display()
-            )));
-        }
-        self.files.rename(&staged, &self.paths.data).map_err(io("replace"))?;
+        let replaced = replaced?;
         self.files
             .sync_directory(&self.paths.meta)
             .map_err(|error| self.standing.poison(&self.paths.meta, error))?;
@@ -86,13 +82,60 @@ impl LineStore {
         self.note_durable(writer);
         self.open_data(writer)?;
         self.publish(writer)?;
+        Ok(CompactReport { document_count: self.read_view().count(), ..replaced })
+    }
+
+    /// Puts the live lines in the place of all lines, if the file is as it is `known`.
+    /// An error leaves all as it was, but for the new file.
+    fn replace_data(
+        &self,
+        segment: &Arc<Segment>,
+        known: Option<Stat>,
+        progress: Progress<'_>,
+    ) -> Result<CompactReport> {
+        let io = |action| Error::io(action, &self.paths.data);
+        let staged = &self.paths.staged;
+        let before = known.map_or_else(|| segment.file.stat(), Ok).map_err(io("read"))?;
+        let end = self.read_view().index.state.data_end;
+        let mut copied = self.copy_live(segment, end, progress)?;
+        copied.reject_rest(segment, end..before.size).map_err(io("read"))?;
+        let rejected_path = match copied.rejected.is_empty() {
+            true => None,
+            false => Some(self.write_rejected(&copied.rejected)?),
+        };
+        if !self.options.switches().replace_before_sync() {
+            copied.file.sync_data().map_err(|error| self.standing.poison(staged, error))?;
+        }
+        if self.stat_data()? != Some(before) {
+            return Err(Error::Invalid(format!(
+                "{} was changed during the compaction; nothing was replaced, run it again",
+                self.paths.data.display()
+            )));
+        }
+        self.files.rename(staged, &self.paths.data).map_err(io("replace"))?;
+        self.carry_over(segment, before.size)?;
         Ok(CompactReport {
-            document_count: self.read_view().count(),
             size_before: before.size,
             size_after: copied.size,
             rejected_count: copied.rejected_count,
             rejected_path,
+            ..CompactReport::default()
         })
+    }
+
+    /// What `>>` has put behind the old file after our last look at it, before the name
+    /// was the new one's.
+    fn carry_over(&self, old: &Segment, size: u64) -> Result<()> {
+        let io = |action| Error::io(action, &self.paths.data);
+        let late_size = old.file.stat().map_err(io("read"))?.size.saturating_sub(size);
+        if late_size == 0 {
+            return Ok(());
+        }
+        let mut late = vec![0; late_size as usize];
+        let read = old.file.read_at(&mut late, size).map_err(io("read"))?;
+        let data = self.files.open(&self.paths.data, OpenMode::Append).map_err(io("open"))?;
+        data.append(&late[..read]).map_err(io("append to"))?;
+        data.sync_data().map_err(|error| self.standing.poison(&self.paths.data, error))
     }
 
     /// The new file is on the device, all of it.
@@ -107,10 +150,10 @@ impl LineStore {
     fn copy_live(
         &self,
         segment: &Arc<Segment>,
-        staged: &std::path::Path,
         size: u64,
         progress: Progress<'_>,
     ) -> Result<Copied> {
+        let staged = &self.paths.staged;
         match self.files.remove_file(staged) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(Error::io("remove", staged)(error));
@@ -127,10 +170,8 @@ impl LineStore {
         };
         let done = copied.copy(segment, skips, size, progress);
         done.map_err(|fault| match fault {
-            CopyFault::Cancelled => {
-                let _ = self.files.remove_file(staged);
-                Error::Cancelled
-            }
+            CopyFault::Cancelled => Error::Cancelled,
+            CopyFault::Write(error) => Error::io("write", staged)(error),
             CopyFault::Index(fault) => fault_error(fault, &self.paths.data),
         })?;
         Ok(copied)
@@ -155,6 +196,7 @@ impl LineStore {
 
 enum CopyFault {
     Cancelled,
+    Write(io::Error),
     Index(IndexFault),
 }
 
@@ -203,14 +245,13 @@ impl Copied {
             }
             if self.buffer.len() >= WRITE_SIZE {
                 let done = raw.next;
-                self.write_out()?;
+                self.write_out().map_err(CopyFault::Write)?;
                 if !progress(done / 2, size) {
                     return Err(CopyFault::Cancelled);
                 }
             }
         }
-        self.write_out()?;
-        Ok(())
+        self.write_out().map_err(CopyFault::Write)
     }
 
     /// The torn end of a write, which the index leaves out.

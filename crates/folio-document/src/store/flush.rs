@@ -16,6 +16,9 @@ use crate::segment::Segment;
 /// So many entries in memory become a run even before a flush.
 const DELTA_MEMORY_LIMIT: usize = 1 << 18;
 
+/// A file that somebody keeps writing to is looked at so often before we give up.
+const ATTEMPTS: usize = 10;
+
 impl LineStore {
     /// Makes every write so far durable and gives the writer's lock back.
     pub(crate) fn flush(&self) -> Result<()> {
@@ -143,12 +146,31 @@ impl LineStore {
         if !is_ours {
             self.reload(writer, false, &mut |_, _| true)?;
         }
-        self.recover_batch(writer)?;
+        self.look_until(writer, |writer| self.recover_batch(writer))?;
         if std::mem::take(&mut writer.found_unsynced) {
             writer.names_unsynced = true;
             writer.data_unsynced = true;
         }
         Ok(())
+    }
+
+    /// Repeats a step that answers `false` because somebody has written to the file since
+    /// we looked, with a new look before each time.
+    fn look_until(
+        &self,
+        writer: &mut Writer,
+        mut step: impl FnMut(&mut Writer) -> Result<bool>,
+    ) -> Result<()> {
+        for _ in 0..ATTEMPTS {
+            if step(writer)? {
+                return Ok(());
+            }
+            self.reload(writer, false, &mut |_, _| true)?;
+        }
+        Err(Error::Invalid(format!(
+            "{} keeps being written to by another program; try again when that is done",
+            self.paths.data.display()
+        )))
     }
 
     /// The data file, open for appending; created when the collection is new.
@@ -173,6 +195,10 @@ impl LineStore {
         if self.files.stat(&foreign_index).is_ok() {
             self.files.remove_file(&foreign_index).map_err(Error::io("remove", &foreign_index))?;
         }
+        if !is_new {
+            // A compaction that was killed may have left as much as the data has.
+            let _ = self.files.remove_file(&self.paths.staged);
+        }
         if is_new {
             let stat = data.stat().map_err(Error::io("read", &self.paths.data))?;
             writer.known = Some(stat);
@@ -192,8 +218,8 @@ impl LineStore {
     pub(super) fn prepare_to_append(&self, writer: &mut Writer) -> Result<Arc<dyn File>> {
         self.take_lock(writer)?;
         self.follow_others_quickly(writer)?;
+        self.look_until(writer, |writer| self.end_last_line(writer))?;
         let data = self.open_data(writer)?;
-        self.end_last_line(writer, &*data)?;
         if writer.sums.is_none() {
             let end = self.read_view().index.state.data_end;
             let sums =
@@ -214,36 +240,54 @@ impl LineStore {
     }
 
     /// Ends a last line that somebody left open, or moves its torn remains away,
-    /// so that what we append begins a line.
-    fn end_last_line(&self, writer: &mut Writer, data: &dyn File) -> Result<()> {
+    /// so that what we append begins a line. `false` when the file is not as it was
+    /// when we looked: what stands at its end then is no remains, but somebody's line.
+    fn end_last_line(&self, writer: &mut Writer) -> Result<bool> {
         let io = |action| Error::io(action, &self.paths.data);
-        let size = data.stat().map_err(io("read"))?.size;
+        let data = self.open_data(writer)?;
+        let stat = data.stat().map_err(io("read"))?;
+        if Some(stat) != writer.known && !self.options.switches().ignore_edits() {
+            return Ok(false);
+        }
         let (end, is_open) = {
             let state = &self.read_view().index.state;
             (state.data_end, state.unterminated == 1)
         };
-        if size > end {
-            self.set_aside(data, end, size, "the torn end of an interrupted write")?;
+        let what = "the torn end of an interrupted write";
+        if stat.size > end && !self.set_aside(&*data, end, stat.size, what)? {
+            return Ok(false);
         }
-        if is_open {
-            // Durably and on its own, whatever the durability: were more to follow first, a
-            // power cut could leave zeros between somebody's document and the rest.
-            data.append(b"\n").map_err(io("append to"))?;
-            data.sync_data().map_err(|error| self.standing.poison(&self.paths.data, error))?;
-            let mut view = self.write_view();
-            let mut sums = BlockSums::resume(data, end).map_err(io("read"))?;
-            let mut blocks = Vec::new();
-            sums.update(b"\n", &mut blocks);
-            view.index.delta.blocks.extend(blocks);
-            view.index.state.data_end += 1;
-            view.index.state.tail_sum = sums.tail();
-            view.index.state.unterminated = 0;
-            writer.sums = Some(sums);
-            writer.unpublished = true;
-            writer.data_unsynced = true;
+        if is_open && !self.end_line(writer, &*data, end)? {
+            return Ok(false);
         }
-        writer.known = Some(data.stat().map_err(io("read"))?);
-        Ok(())
+        let size = self.read_view().index.state.data_end;
+        let stat = data.stat().map_err(io("read"))?;
+        writer.known = Some(stat);
+        Ok(stat.size == size || self.options.switches().ignore_edits())
+    }
+
+    /// Puts the line end behind a last line that ends at `end` and has none.
+    fn end_line(&self, writer: &mut Writer, data: &dyn File, end: u64) -> Result<bool> {
+        let io = |action| Error::io(action, &self.paths.data);
+        // Durably and on its own, whatever the durability: were more to follow first, a
+        // power cut could leave zeros between somebody's document and the rest.
+        let landed = data.append(b"\n").map_err(io("append to"))?;
+        data.sync_data().map_err(|error| self.standing.poison(&self.paths.data, error))?;
+        if landed != end + 1 {
+            return Ok(false);
+        }
+        let mut view = self.write_view();
+        let mut sums = BlockSums::resume(data, end).map_err(io("read"))?;
+        let mut blocks = Vec::new();
+        sums.update(b"\n", &mut blocks);
+        view.index.delta.blocks.extend(blocks);
+        view.index.state.data_end += 1;
+        view.index.state.tail_sum = sums.tail();
+        view.index.state.unterminated = 0;
+        writer.sums = Some(sums);
+        writer.unpublished = true;
+        writer.data_unsynced = true;
+        Ok(true)
     }
 
     /// Takes lines that now stand at `start` into the index.

@@ -43,7 +43,10 @@ impl LineStore {
     }
 
     pub(super) fn heal_as(&self, writer: &mut Writer, fault: &IndexFault) -> Result<()> {
-        self.standing.notice([Notice(format!("{}: {fault}", self.paths.data.display()))]);
+        // What the system refuses fails again, or has passed; the error says it.
+        if !matches!(fault, IndexFault::Io(_)) {
+            self.standing.notice([Notice(format!("{}: {fault}", self.paths.data.display()))]);
+        }
         self.reload(writer, true, &mut |_, _| true)
     }
 

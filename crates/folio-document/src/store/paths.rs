@@ -13,6 +13,8 @@ pub(crate) struct Paths {
     pub(crate) data: PathBuf,
     pub(crate) head: PathBuf,
     pub(crate) batch: PathBuf,
+    /// What a compaction writes, to become `data`.
+    pub(crate) staged: PathBuf,
 }
 
 impl Paths {
@@ -24,6 +26,7 @@ impl Paths {
             data: meta.join("data.jsonl"),
             head: meta.join(HEAD_NAME),
             batch: meta.join("folio.batch"),
+            staged: meta.join("data.jsonl.new"),
             folder,
             meta,
         }

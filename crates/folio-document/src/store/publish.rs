@@ -107,8 +107,7 @@ impl IndexWriter {
             blocks: delta.blocks.iter().copied().map(Ok),
             data_end: index.state.data_end,
         };
-        let (sink, number) = self.sink()?;
-        let run = content.write(&sink, number)?;
+        let run = self.write_run(|sink, number| content.write(sink, number))?;
         index.delta = Delta::default();
         self.add(index, run, lines)
     }
@@ -132,8 +131,7 @@ impl IndexWriter {
             blocks: blocks.into_iter().map(Ok),
             data_end: index.state.data_end,
         };
-        let (sink, number) = self.sink()?;
-        let run = content.write(&sink, number)?;
+        let run = self.write_run(|sink, number| content.write(sink, number))?;
         self.add(index, run, lines)
     }
 
@@ -151,12 +149,27 @@ impl IndexWriter {
         let taken = runs_to_merge(&counts);
         if taken > 1 {
             let first = index.runs.len() - taken;
-            let (sink, number) = self.sink()?;
-            let merged = merge_runs(&index.runs[first..], first == 0, lines, &sink, number)?;
+            let runs = &index.runs[first..];
+            let merged =
+                self.write_run(|sink, number| merge_runs(runs, first == 0, lines, sink, number))?;
             index.runs.truncate(first);
             index.runs.push(Arc::new(merged));
         }
         Ok(())
+    }
+
+    /// Writes a run. What there is of it when the disk is full goes again: it may be large,
+    /// and no head names it.
+    fn write_run(
+        &mut self,
+        write: impl FnOnce(&RunSink, u64) -> Result<Run, IndexFault>,
+    ) -> Result<Run, IndexFault> {
+        let (sink, number) = self.sink()?;
+        let written = write(&sink, number);
+        if written.is_err() && !self.in_memory {
+            let _ = self.files.remove_file(&self.meta.join(RunName::file_name(number)));
+        }
+        written
     }
 
     fn sink(&mut self) -> io::Result<(RunSink, u64)> {
@@ -246,8 +259,11 @@ impl IndexWriter {
             _ => {}
         }
         let file = self.files.open(&staged, OpenMode::CreateNew)?;
-        file.write_at(&bytes, 0)?;
-        self.files.rename(&staged, &path)?;
+        let placed = file.write_at(&bytes, 0).and_then(|()| self.files.rename(&staged, &path));
+        if let Err(error) = placed {
+            let _ = self.files.remove_file(&staged);
+            return Err(error);
+        }
         self.head = Some((file, bytes.len() as u64));
         self.published = DeltaLengths::of(delta);
         self.is_dirty = false;
@@ -299,7 +315,7 @@ fn newest_of_each(entries: &[Entry], lines: &impl LineSource) -> Result<Vec<Entr
 pub(crate) fn fault_error(fault: IndexFault, path: &std::path::Path) -> Error {
     match fault {
         IndexFault::Io(source) => {
-            Error::Io { action: "read or write", path: path.to_owned(), source }
+            Error::Io { action: "read or write the index of", path: path.to_owned(), source }
         }
         IndexFault::Line { offset } => Error::Corrupted {
             path: path.to_owned(),

@@ -46,57 +46,67 @@ impl LineStore {
     }
 
     /// Copies `[start, end)` of the data file to `rejected-<time>.jsonl`, then cuts it off.
+    /// `false` when somebody has appended meanwhile: then all stays as it is.
     pub(super) fn set_aside(
         &self,
         data: &dyn File,
         start: u64,
         end: u64,
         what: &str,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let mut bytes = vec![0; (end - start) as usize];
         let read = data.read_at(&mut bytes, start).map_err(Error::io("read", &self.paths.data))?;
         bytes.truncate(read);
         let path = self.write_rejected(&bytes)?;
-        self.cut_off(data, start, end)?;
+        if !self.cut_off(data, start, end)? {
+            self.files.remove_file(&path).map_err(Error::io("remove", &path))?;
+            return Ok(false);
+        }
         let text = format!(
             "{}: {what} ({read} bytes) now stands in {}",
             self.paths.data.display(),
             path.display()
         );
         self.standing.notice([Notice(text)]);
-        Ok(())
+        Ok(true)
     }
 
     /// Cuts the data file off at `start`, durably: what follows there must not mix with
-    /// what a power cut brings back. The file must still end at `end`.
-    pub(super) fn cut_off(&self, data: &dyn File, start: u64, end: u64) -> Result<()> {
+    /// what a power cut brings back. `false`, and nothing done, unless the file ends at `end`.
+    pub(super) fn cut_off(&self, data: &dyn File, start: u64, end: u64) -> Result<bool> {
         let io = |action| Error::io(action, &self.paths.data);
         if data.stat().map_err(io("read"))?.size != end {
-            return Err(Error::Invalid(format!(
-                "{} is being written to by another program; try again",
-                self.paths.data.display()
-            )));
+            return Ok(false);
         }
         data.truncate(start).map_err(io("truncate"))?;
         if let Some(segment) = &self.read_view().segment {
             segment.forget_from(start);
         }
-        data.sync_data().map_err(|error| self.standing.poison(&self.paths.data, error))
+        data.sync_data().map_err(|error| self.standing.poison(&self.paths.data, error))?;
+        Ok(true)
     }
 
-    /// A batch that was cut off by a crash is taken back as a whole.
-    pub(super) fn recover_batch(&self, writer: &mut Writer) -> Result<()> {
+    /// A batch that was cut off by a crash is taken back as a whole. `false` when somebody
+    /// writes to the file meanwhile: what that is must be looked at first.
+    pub(super) fn recover_batch(&self, writer: &mut Writer) -> Result<bool> {
         let io = |action| Error::io(action, &self.paths.batch);
         let slot = BatchSlot::read(&*self.files, &self.paths.batch).map_err(io("read"))?;
         let Some(slot) = slot.filter(BatchSlot::is_open) else {
             writer.has_open_record = false;
-            return slot.map_or(Ok(()), |slot| self.close_again(writer, slot));
+            return slot.map_or(Ok(()), |slot| self.close_again(writer, slot)).map(|()| true);
         };
         let data = self.open_data(writer)?;
         let stat = data.stat().map_err(Error::io("read", &self.paths.data))?;
+        if Some(stat) != writer.known {
+            return Ok(false);
+        }
         let covered = self.read_view().index.state.data_end;
-        if slot.inode == stat.inode && covered <= slot.start && slot.start < stat.size {
-            self.set_aside(&*data, slot.start, stat.size, "an interrupted batch")?;
+        let mut size = stat.size;
+        if slot.inode == stat.inode && covered <= slot.start && slot.start < size {
+            if !self.set_aside(&*data, slot.start, size, "an interrupted batch")? {
+                return Ok(false);
+            }
+            size = slot.start;
         }
         let mut record = BatchRecord::open(&*self.files, &self.paths.batch).map_err(io("open"))?;
         record.close(slot.start, None).map_err(io("write"))?;
@@ -104,8 +114,9 @@ impl LineStore {
         record.file.sync_data().map_err(|error| self.standing.poison(&self.paths.batch, error))?;
         writer.batch_record = Some(record);
         writer.has_open_record = false;
-        writer.known = Some(data.stat().map_err(Error::io("read", &self.paths.data))?);
-        Ok(())
+        let stat = data.stat().map_err(Error::io("read", &self.paths.data))?;
+        writer.known = Some(stat);
+        Ok(stat.size == size)
     }
 
     /// Before something is promised behind a batch, that it has ended must be on the

@@ -37,6 +37,9 @@ impl LineStore {
             }
             let pending = std::mem::take(&mut self.write_view().pending);
             let start = end - pending.bytes.len() as u64;
+            if writer.known.is_some_and(|known| known.size != end) {
+                writer.known = None; // what somebody has put behind ours is not indexed
+            }
             if start == expected {
                 return match self.take_in(writer, &pending, start) {
                     Err(IndexFault::Io(error)) => {

@@ -81,7 +81,9 @@ impl LineStore {
             at += read as u64;
         }
         writer.data_unsynced = true;
-        writer.known = Some(file.stat().map_err(io("read"))?);
+        let stat = file.stat().map_err(io("read"))?;
+        // Writing in place changes times and no size: another size is somebody's line.
+        writer.known = writer.known.filter(|known| known.size == stat.size).and(Some(stat));
         Ok(())
     }
 
