@@ -191,6 +191,11 @@ impl Printing {
     }
 }
 
+/// A number of documents, from the shell.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "give a whole number, such as 10".to_owned())
+}
+
 /// Opens a database without changing anything.
 pub(crate) fn open_to_read(path: &PathBuf) -> Result<Database, Failure> {
     Ok(Database::open_with(path, &OpenOptions::read_only())?)

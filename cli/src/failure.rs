@@ -33,8 +33,6 @@ pub(crate) enum Failure {
     Usage(String),
     /// Some of the work could not be done, as the text says.
     Incomplete(String),
-    /// Nothing more can be printed.
-    Output(io::Error),
 }
 
 impl Failure {
@@ -44,26 +42,24 @@ impl Failure {
             return ExitCode::SUCCESS; // `| head` has seen enough
         }
         match self {
+            Self::Database(error @ folio::Error::Collection(_))
+                if error.code() == ErrorCode::Cancelled =>
+            {
+                console.error("interrupted; run the same command again");
+            }
             Self::Database(error) => console.error(&error.told(&FLAGS)),
             Self::Missing(text) | Self::Usage(text) | Self::Incomplete(text) => console.error(text),
-            Self::Output(error) => console.error(&format!("cannot write the output: {error}")),
         }
         ExitCode::from(match self {
             Self::Usage(_) => EXIT_USAGE,
             Self::Database(error) if error.code() == ErrorCode::Cancelled => EXIT_INTERRUPTED,
-            Self::Database(_) | Self::Missing(_) | Self::Incomplete(_) | Self::Output(_) => {
-                EXIT_ERROR
-            }
+            Self::Database(_) | Self::Missing(_) | Self::Incomplete(_) => EXIT_ERROR,
         })
     }
 
     /// Whether whoever read our output has gone.
     fn is_closed_pipe(&self) -> bool {
-        let error = match self {
-            Self::Output(error) | Self::Database(folio::Error::Output(error)) => error,
-            _ => return false,
-        };
-        error.kind() == io::ErrorKind::BrokenPipe
+        matches!(self, Self::Database(folio::Error::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 }
 
@@ -73,8 +69,9 @@ impl From<folio::Error> for Failure {
     }
 }
 
+/// Nothing more can be printed.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self::Output(error)
+        Self::Database(folio::Error::Output(error))
     }
 }

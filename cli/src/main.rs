@@ -22,11 +22,22 @@ use console::Console;
 use failure::Failure;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(words) => return print_words(&words),
+    };
     let console = Console::new(cli.quiet);
     match run(cli.command, &console) {
         Ok(code) => code,
         Err(failure) => failure.report(&console),
+    }
+}
+
+/// Prints the help that was asked for, or what is wrong with the arguments.
+fn print_words(words: &clap::Error) -> ExitCode {
+    match words.print() {
+        Err(error) if !words.use_stderr() => Failure::from(error).report(&Console::new(false)),
+        _ => ExitCode::from(u8::try_from(words.exit_code()).unwrap_or(1)),
     }
 }
 
@@ -53,6 +64,6 @@ fn run(command: Command, console: &Console) -> Result<ExitCode, Failure> {
         Command::Backup(arguments) => command::backup::run(&arguments, console),
         Command::Pack(arguments) => command::pack::run(&arguments, console),
         Command::Unpack(arguments) => command::unpack::run(&arguments, console),
-        Command::Completions(arguments) => Ok(command::completions::run(&arguments)),
+        Command::Completions(arguments) => command::completions::run(&arguments),
     }
 }

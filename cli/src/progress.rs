@@ -1,19 +1,19 @@
-//! Progress by bytes on standard error, and Ctrl-C that lets work end in order.
+//! Progress by bytes on standard error, and signals that let work end in order.
 //!
-//! The first Ctrl-C asks the work to stop: files under construction are removed
-//! and committed batches stay. A second one ends the process at once, which is
-//! safe too, only less tidy.
+//! The first Ctrl-C, or `kill`, asks the work to stop: files under construction are
+//! removed and committed batches stay. A second one ends the process at once, which
+//! is safe too, only less tidy.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::console::Console;
 
-/// Exit code of a process that a second Ctrl-C ended.
+/// Exit code of a process that a second signal ended.
 const INTERRUPTED: i32 = 130;
 
 /// A progress bar, or nothing where nobody looks.
@@ -27,9 +27,12 @@ impl Progress {
     /// Begins a bar with a word for what is done.
     pub(crate) fn begin(console: &Console, label: &str) -> Self {
         let interrupted = Arc::new(AtomicBool::new(false));
-        // Where signals cannot be taken, Ctrl-C ends the process as usual.
-        let _ = flag::register_conditional_shutdown(SIGINT, INTERRUPTED, Arc::clone(&interrupted));
-        let _ = flag::register(SIGINT, Arc::clone(&interrupted));
+        for signal in [SIGINT, SIGTERM] {
+            // Where signals cannot be taken, they end the process as usual.
+            let shared = || Arc::clone(&interrupted);
+            let _ = flag::register_conditional_shutdown(signal, INTERRUPTED, shared());
+            let _ = flag::register(signal, shared());
+        }
         let bar = if console.has_progress { ProgressBar::new(0) } else { ProgressBar::hidden() };
         bar.set_style(counting_style());
         bar.set_message(label.to_owned());

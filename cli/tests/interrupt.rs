@@ -1,4 +1,4 @@
-//! Ctrl-C and `kill -9` in the middle of an import.
+//! Ctrl-C, `kill` and `kill -9` in the middle of an import.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -67,8 +67,17 @@ fn finish(sandbox: &Sandbox) -> String {
 
 #[test]
 fn control_c_keeps_what_is_committed_and_tells_how_to_go_on() {
+    interrupt("INT");
+}
+
+#[test]
+fn so_does_kill() {
+    interrupt("TERM");
+}
+
+fn interrupt(name: &str) {
     let sandbox = prepare();
-    let output = signal(start(&sandbox, 1_000_000), "INT", &sandbox);
+    let output = signal(start(&sandbox, 1_000_000), name, &sandbox);
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(130), "{errors}");
     assert!(errors.contains("run the same import again to go on from there"), "{errors}");
@@ -87,6 +96,8 @@ fn killed_again_and_again_it_still_ends() {
     for round in 1..6 {
         let output = signal(start(&sandbox, round * 1_200_000), "KILL", &sandbox);
         assert_eq!(output.status.code(), None, "killed");
+        let checked = sandbox.run("folio validate ./data");
+        assert!(checked.status.success(), "a batch that does not count is no damage");
         let committed = count(&sandbox);
         assert!(committed >= before, "round {round}: {committed} after {before}");
         before = committed;
@@ -94,4 +105,24 @@ fn killed_again_and_again_it_still_ends() {
     let told = finish(&sandbox);
     assert!(told.contains(&format!("{} inserted, 0 replaced", COUNT - before)), "{told}");
     assert!(sandbox.run("folio validate ./data").status.success());
+}
+
+#[test]
+fn control_c_is_heard_between_batches_of_files() {
+    let sandbox = Sandbox::new();
+    let lines = "seq 1 3000 | sed 's/.*/{\"_id\":\"d&\"}/' > small.jsonl";
+    assert!(sandbox.run(lines).status.success());
+    let import = "exec folio import ./data -c t small.jsonl --layout files --batch-size 1000";
+    let mut shell = sandbox.shell(import);
+    let child = shell.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let docs = sandbox.path().join("data/collections/t/docs");
+    let start = Instant::now();
+    while fs::read_dir(&docs).map_or(0, Iterator::count) < 100 {
+        assert!(start.elapsed() < Duration::from_secs(60), "the import writes");
+        thread::sleep(Duration::from_millis(1));
+    }
+    let output = signal(child, "INT", &sandbox);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{errors}");
+    assert!(count(&sandbox) < 3000, "it was read to its end all the same");
 }

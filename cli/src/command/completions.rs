@@ -1,12 +1,13 @@
 //! `folio completions`: the shell learns the commands.
 
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, ValueEnum};
 use clap_complete::Shell;
 
 use crate::arguments::Cli;
+use crate::failure::Failure;
 
 /// Print the completions for a shell
 #[derive(Debug, Args)]
@@ -34,12 +35,15 @@ Examples:
 Then, for bash, `source folio.bash` in ~/.bashrc; zsh wants the file in a folder of
 $fpath, fish in ~/.config/fish/completions.";
 
-pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let shell = match arguments.shell {
         ShellName::Bash => Shell::Bash,
         ShellName::Zsh => Shell::Zsh,
         ShellName::Fish => Shell::Fish,
     };
-    clap_complete::generate(shell, &mut Cli::command(), "folio", &mut io::stdout());
-    ExitCode::SUCCESS
+    // The generator panics where it cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "folio", &mut script);
+    io::stdout().write_all(&script)?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -1,12 +1,13 @@
 //! `folio export`: documents to a file.
 
-use std::path::PathBuf;
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use folio::export::{ExportOptions, Format, export, write};
 
-use crate::arguments::Target;
+use crate::arguments::{Target, count};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::output::raw_stdout;
@@ -39,7 +40,7 @@ pub(crate) struct Arguments {
     fields: Vec<String>,
 
     /// At most so many documents
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = count, allow_negative_numbers = true)]
     limit: Option<u64>,
 }
 
@@ -105,6 +106,11 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     };
     let collection = arguments.target.open_to_read()?;
     console.tell_notices(&collection);
+    if is_device(path) && arguments.format() != FormatName::Zds {
+        let mut device = OpenOptions::new().write(true).open(path)?;
+        write(&collection, &mut device, &options, &mut |_, _| true)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let progress = Progress::begin(console, "exporting");
     let report =
         export(&collection, path, &options, &mut |done, total| progress.tell(done, total))?;
@@ -115,4 +121,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         path.display()
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the path names what is written to as it is: `/dev/stdout`, `/dev/null`, a pipe.
+fn is_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::arguments::{Printing, Target};
+use crate::arguments::{Printing, Target, count};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::output;
@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     fields: Vec<String>,
 
     /// At most so many documents
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = count, allow_negative_numbers = true)]
     limit: Option<u64>,
 
     #[command(flatten)]

@@ -110,7 +110,8 @@ pub(crate) fn backup(
         copying.copy_tables(database, snapshot, progress)?;
     }
     let report = copying.report;
-    build_indexes(host, copy.path())?;
+    let size = report.size;
+    build_indexes(host, copy.path(), &mut |_, _| progress(size, size))?;
     copy.commit()?;
     Ok(report)
 }
@@ -147,10 +148,14 @@ fn is_same_file(a: &Stat, b: &Stat) -> bool {
 }
 
 /// Builds the indexes of a database that was just written and has none.
-pub(crate) fn build_indexes(files: &Arc<dyn FileSystem>, root: &Path) -> Result<()> {
+pub(crate) fn build_indexes(
+    files: &Arc<dyn FileSystem>,
+    root: &Path,
+    progress: Progress<'_>,
+) -> Result<()> {
     for name in collection_names(&**files, root)? {
         let collection = open_core(files, root, &name, Access::ReadWrite)?;
-        collection.reindex(&mut |_, _| true)?;
+        collection.reindex(progress)?;
         collection.close()?;
     }
     Ok(())
@@ -203,14 +208,12 @@ fn gather(
 /// Whether a file is truth, and not copied as a collection's data already.
 fn is_copied(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let is_unfinished = name.ends_with(".tmp") || name.contains(".partial-");
+    let is_unfinished =
+        name.ends_with(".tmp") || name.ends_with(".new") || name.contains(".partial-");
     if is_unfinished || name == LOCK_FILE_NAME {
         return false;
     }
-    let is_index = name == "index.bin"
-        || name == "folio.batch"
-        || name.ends_with(".idx")
-        || name.ends_with(".idx.new");
+    let is_index = name == "index.bin" || name == "folio.batch" || name.ends_with(".idx");
     let is_in_meta = path.parent().is_some_and(|folder| folder.ends_with("meta"));
     !(is_in_meta && (is_index || name == "data.jsonl"))
 }

@@ -16,6 +16,7 @@ use crate::location::{self, Location};
 use crate::near::near_match;
 use crate::options::{CollectionOptions, OpenOptions};
 use crate::session::Session;
+use crate::write::file_target;
 use crate::{descriptor, store};
 
 /// An open database. Cheap to clone; dropping the last clone and all that came
@@ -174,8 +175,8 @@ impl Database {
     /// replaces a file of that name.
     ///
     /// # Errors
-    /// `invalid_input` for a database that is an archive already, `io`; `cancelled`
-    /// when `progress` answers `false`. Then the target is as it was.
+    /// `invalid_input` for a database that is an archive already, and for a target that is
+    /// no file; `io`; `cancelled` when `progress` answers `false`. Then the target is as it was.
     pub fn pack(
         &self,
         target: impl AsRef<Path>,
@@ -190,8 +191,8 @@ impl Database {
         if self.is_writable() {
             self.flush()?;
         }
-        let mut report =
-            archive::pack(self.files(), self.root(), target.as_ref(), options, progress)?;
+        let target = file_target(&**self.host(), target.as_ref())?;
+        let mut report = archive::pack(self.files(), self.root(), &target, options, progress)?;
         if self.tables()?.exist() {
             let text = "the archive has no tables, only collections; `folio backup` copies both";
             report.notices.push(Notice(text.to_owned()));
@@ -214,7 +215,7 @@ impl Database {
         let limits = UnpackLimits::default();
         let report = archive::unpack(&DiskFileSystem, archive, target, &limits, progress)?;
         let files: Arc<dyn FileSystem> = Arc::new(DiskFileSystem);
-        build_indexes(&files, target)?;
+        build_indexes(&files, target, &mut |_, _| true)?;
         Ok(report)
     }
 
@@ -250,7 +251,10 @@ impl Database {
     }
 
     fn no_collection(&self, name: &str) -> Error {
-        let names = self.collections().unwrap_or_default();
+        let names = match self.collections() {
+            Ok(names) => names,
+            Err(error) => return error,
+        };
         let hint = match near_match(name, &names) {
             Some(near) => format!("did you mean {near:?}?"),
             None if names.is_empty() => "the database has no collections yet".to_owned(),

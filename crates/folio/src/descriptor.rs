@@ -98,7 +98,7 @@ pub(crate) fn write(files: &Arc<dyn FileSystem>, database: &Path) -> Result<()> 
         "created_at": created_at,
         "options": {},
     });
-    let mut file = AtomicFile::create(Arc::clone(files), path.clone())?;
+    let mut file = AtomicFile::create(Arc::clone(files), &path)?;
     let written = std::io::Write::write_all(&mut file, format!("{value:#}\n").as_bytes());
     written.map_err(Error::io("write", &path))?;
     file.commit()?;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use folio_file::LockError;
+use folio_file::{LockError, advice};
 use folio_types::{ErrorCode, NameError};
 use thiserror::Error;
 
@@ -161,11 +161,11 @@ pub enum Error {
     },
 
     /// Whoever takes the output refused it.
-    #[error("cannot write the output: {0}")]
+    #[error("cannot write the output: {}{}", .0, advice(.0))]
     Output(io::Error),
 
     /// The operating system refused.
-    #[error("cannot {action} {path:?}: {source}")]
+    #[error("cannot {action} {path:?}: {source}{}", advice(.source))]
     Io {
         /// What was tried: `read`, `create`, `rename`, …
         action: &'static str,

@@ -122,12 +122,16 @@ pub(crate) fn check_is_database(files: &dyn FileSystem, path: &Path, root: &Path
 }
 
 /// Whether there is a collection of this name. An empty folder, which a disk that was
-/// full when the collection was to be made may leave behind, is none.
+/// full when the collection was to be made may leave behind, is none. One that may not be
+/// looked into is a collection, so that this is told when it is opened.
 pub(crate) fn is_collection(files: &dyn FileSystem, root: &Path, name: &str) -> bool {
     let folder = root.join("collections").join(name);
-    ["meta/data.jsonl", "meta/manifest.json", "docs"]
-        .iter()
-        .any(|inside| files.stat(&folder.join(inside)).is_ok())
+    ["meta/data.jsonl", "meta/manifest.json", "docs"].iter().any(|inside| {
+        match files.stat(&folder.join(inside)) {
+            Ok(_) => true,
+            Err(error) => error.kind() == io::ErrorKind::PermissionDenied,
+        }
+    })
 }
 
 /// The names of the collections of a database, sorted. Folders whose name no
@@ -136,7 +140,12 @@ pub(crate) fn collection_names(files: &dyn FileSystem, root: &Path) -> Result<Ve
     let folder = root.join("collections");
     let entries = match files.read_directory(&folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        // A link that leads nowhere is there: its disk may have to be mounted first.
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound && files.stat_link(&folder).is_err() =>
+        {
+            return Ok(Vec::new());
+        }
         Err(error) => return Err(Error::io("list", &folder)(error)),
     };
     let mut names: Vec<String> = entries

@@ -5,6 +5,7 @@
 //! old file or the new one. A name left behind by a crash ends in
 //! `.partial-<pid>` and is safe to delete.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
@@ -16,6 +17,9 @@ use crate::error::{Error, Result};
 
 /// Bytes gathered before a write goes to the file.
 const BUFFER_SIZE: usize = 1 << 20;
+
+/// In a directory under construction, locked by whoever makes it.
+const MARKER: &str = ".folio-partial";
 
 /// A file under construction; dropping it without [`AtomicFile::commit`] removes it.
 #[derive(Debug)]
@@ -30,12 +34,18 @@ pub(crate) struct AtomicFile {
 }
 
 impl AtomicFile {
-    /// Begins a file that will stand at `target`, replacing what is there.
-    pub(crate) fn create(files: Arc<dyn FileSystem>, target: PathBuf) -> Result<Self> {
+    /// Begins a file that will stand at `target`, replacing the file that is there.
+    ///
+    /// # Errors
+    /// `invalid_input` where something else than a file is there, `io`.
+    pub(crate) fn create(files: Arc<dyn FileSystem>, target: &Path) -> Result<Self> {
+        let target = file_target(&*files, target)?;
         let temporary = temporary_path(&target);
-        remove_leftover(&*files, &temporary)?;
+        remove_leftovers(&*files, &target);
         let file =
             files.open(&temporary, OpenMode::CreateNew).map_err(Error::io("create", &target))?;
+        // Where locks are not to be had, a leftover stays until somebody deletes it.
+        let _ = file.try_lock();
         Ok(Self { files, file, temporary, target, buffer: Vec::new(), size: 0, committed: false })
     }
 
@@ -116,6 +126,7 @@ impl AppendFile {
 #[derive(Debug)]
 pub(crate) struct AtomicDirectory {
     files: Arc<dyn FileSystem>,
+    marker: Option<Arc<dyn File>>,
     temporary: PathBuf,
     target: PathBuf,
     committed: bool,
@@ -128,12 +139,19 @@ impl AtomicDirectory {
             return Err(Error::Exists { path: target.to_owned() });
         }
         let temporary = temporary_path(target);
-        remove_leftover(&*files, &temporary)?;
         if let Some(parent) = target.parent() {
             create_directory(&*files, parent)?;
         }
+        remove_leftovers(&*files, target);
         files.create_directory(&temporary).map_err(Error::io("create", target))?;
-        Ok(Self { files, temporary, target: target.to_owned(), committed: false })
+        let target = target.to_owned();
+        let mut directory = Self { files, marker: None, temporary, target, committed: false };
+        let path = directory.temporary.join(MARKER);
+        let marker = directory.files.open(&path, OpenMode::CreateNew);
+        let marker = marker.map_err(Error::io("create", &path))?;
+        let _ = marker.try_lock();
+        directory.marker = Some(marker);
+        Ok(directory)
     }
 
     /// Where to write until then.
@@ -143,6 +161,9 @@ impl AtomicDirectory {
 
     /// Puts the directory in its place, durably.
     pub(crate) fn commit(mut self) -> Result<()> {
+        let marker = self.temporary.join(MARKER);
+        self.files.remove_file(&marker).map_err(Error::io("remove", &marker))?;
+        self.files.sync_directory(&self.temporary).map_err(Error::io("sync", &self.temporary))?;
         self.files
             .rename(&self.temporary, &self.target)
             .map_err(Error::io("rename", &self.target))?;
@@ -160,20 +181,63 @@ impl Drop for AtomicDirectory {
     }
 }
 
-/// `x.csv` is built as `x.csv.partial-<pid>`, in the same folder.
-fn temporary_path(target: &Path) -> PathBuf {
-    let mut name = target.as_os_str().to_owned();
-    name.push(format!(".partial-{}", process::id()));
-    PathBuf::from(name)
+/// Where a file that is named as output goes: links are followed, so that a link stays one.
+///
+/// # Errors
+/// `invalid_input` for what a rename would destroy: a directory, a device, a pipe.
+pub(crate) fn file_target(files: &dyn FileSystem, path: &Path) -> Result<PathBuf> {
+    let what = match files.stat(path).map(|stat| stat.kind) {
+        Ok(FileKind::Directory) => "a directory",
+        Ok(FileKind::Other) => "a device or a pipe",
+        Ok(FileKind::File | FileKind::Link) if is_link(files, path) => {
+            return files.canonical(path).map_err(Error::io("create", path));
+        }
+        _ => return Ok(path.to_owned()),
+    };
+    Err(Error::Invalid(format!("{path:?} is {what}, not a file; name a file to write to")))
 }
 
-/// A process that had our pid may have died here.
-fn remove_leftover(files: &dyn FileSystem, path: &Path) -> Result<()> {
-    match remove_tree(files, path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Error::io("remove", path)(error))
+fn is_link(files: &dyn FileSystem, path: &Path) -> bool {
+    files.stat_link(path).is_ok_and(|stat| stat.kind == FileKind::Link)
+}
+
+/// What the name of everything begins with that is built for `target`.
+fn temporary_prefix(target: &Path) -> OsString {
+    let mut name = target.file_name().unwrap_or_default().to_owned();
+    name.push(".partial-");
+    name
+}
+
+/// `x.csv` is built as `x.csv.partial-<pid>`, in the same folder.
+fn temporary_path(target: &Path) -> PathBuf {
+    let mut name = temporary_prefix(target);
+    name.push(process::id().to_string());
+    target.with_file_name(name)
+}
+
+/// Removes what processes that have died left of the same target. Best effort: the
+/// work to be done does not depend on it.
+fn remove_leftovers(files: &dyn FileSystem, target: &Path) {
+    let prefix = temporary_prefix(target);
+    let Some(prefix) = prefix.to_str() else { return };
+    let Ok(entries) = files.read_directory(parent_of(target)) else { return };
+    for entry in entries {
+        let pid = entry.name.strip_prefix(prefix).unwrap_or_default();
+        if pid.is_empty() || !pid.bytes().all(|byte| byte.is_ascii_digit()) {
+            continue;
         }
-        _ => Ok(()),
+        let path = target.with_file_name(&entry.name);
+        let locked = match entry.kind {
+            FileKind::Directory => path.join(MARKER),
+            _ => path.clone(),
+        };
+        let is_left = match files.open(&locked, OpenMode::Read) {
+            Ok(file) => file.try_lock().unwrap_or(false),
+            Err(error) => error.kind() == io::ErrorKind::NotFound,
+        };
+        if is_left {
+            let _ = remove_tree(files, &path);
+        }
     }
 }
 

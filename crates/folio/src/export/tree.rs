@@ -86,7 +86,7 @@ fn copy_manifest(
     let folder = target.join(&inner);
     to.create_directory(&folder).map_err(Error::io("create", &folder))?;
     let path = folder.join("manifest.json");
-    let mut copy = AtomicFile::create(Arc::clone(to), path.clone())?;
+    let mut copy = AtomicFile::create(Arc::clone(to), &path)?;
     copy.write_all(&bytes[..read]).map_err(Error::io("write", &path))?;
     copy.commit()?;
     Ok(())

@@ -52,8 +52,11 @@ pub(super) fn write_file(
     progress: Progress<'_>,
 ) -> Result<ExportReport> {
     let files = Arc::clone(&collection.handle().store.host);
-    let mut file = AtomicFile::create(files, target.to_owned())?;
-    let report = write(collection, &mut file, options, progress)?;
+    let mut file = AtomicFile::create(files, target)?;
+    let report = write(collection, &mut file, options, progress).map_err(|error| match error {
+        Error::Output(source) => Error::io("write", target)(source),
+        other => other,
+    })?;
     file.commit()?;
     Ok(report)
 }

@@ -34,12 +34,31 @@ pub(crate) fn decompress(mut reader: Reader) -> io::Result<Reader> {
     let whole = Cursor::new(head).chain(reader);
     if is_gzip {
         let buffered = io::BufReader::with_capacity(BUFFER_SIZE, whole);
-        return Ok(Box::new(MultiGzDecoder::new(buffered)));
+        return Ok(Box::new(GzipMembers(MultiGzDecoder::new(buffered))));
     }
     if is_zstd {
         return Ok(Box::new(ZstdFrames::new(whole)));
     }
     Ok(Box::new(whole))
+}
+
+/// Gzip members until the end of the source; their faults in our words.
+struct GzipMembers<R>(MultiGzDecoder<R>);
+
+impl<R: io::BufRead> Read for GzipMembers<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| {
+            let what = match error.kind() {
+                // Also where something follows that is too short to be another member.
+                io::ErrorKind::UnexpectedEof => "breaks off; fetch it again",
+                io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+                    "is damaged or cut off; fetch it again"
+                }
+                _ => return error,
+            };
+            io::Error::new(error.kind(), format!("its gzip data {what}"))
+        })
+    }
 }
 
 /// Zstandard frames until the end of the source.
@@ -77,7 +96,7 @@ impl ZstdFrames {
         if skipped < size {
             return Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
-                "zstd data ends inside a frame",
+                "its zstd data breaks off; fetch it again",
             ));
         }
         Ok(())
@@ -87,7 +106,7 @@ impl ZstdFrames {
         let (written, computed) =
             (self.decoder.get_checksum_from_data(), self.decoder.get_calculated_checksum());
         if written.is_some() && written != computed {
-            let text = "zstd data is damaged: its checksum differs";
+            let text = "its zstd data is damaged: the checksum differs; fetch it again";
             return Err(io::Error::new(io::ErrorKind::InvalidData, text));
         }
         Ok(())
@@ -117,5 +136,15 @@ impl Read for ZstdFrames {
 }
 
 fn damaged(error: &FrameDecoderError) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("zstd data is damaged: {error}"))
+    let text = match error {
+        FrameDecoderError::DictNotProvided { .. } => {
+            "its zstd data needs a dictionary; decompress it with zstd first".to_owned()
+        }
+        FrameDecoderError::WindowSizeTooBig { requested, max } => format!(
+            "its zstd data needs a window of {requested} bytes, and at most {max} are given; \
+             decompress it with zstd first"
+        ),
+        _ => "its zstd data is damaged or cut off; fetch it again".to_owned(),
+    };
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }

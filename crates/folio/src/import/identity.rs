@@ -215,12 +215,23 @@ fn kind_of(value: &str) -> &'static str {
         Some(b'[') => "an array",
         Some(b'n') => "null",
         Some(b't' | b'f') => "true or false",
+        Some(b'"') => "text with half a character (a surrogate without its pair)",
         _ => "a number",
     }
 }
 
+/// The place within a record of one line is told as elsewhere: beside the line's number
+/// in the file, another line 1 would puzzle.
 fn reason(error: &crate::json::JsonError) -> String {
-    format!("not a JSON object: {error}")
+    let text = error.to_string();
+    let place = format!(" at line 1 column {}", error.column());
+    match text.strip_suffix(&place) {
+        Some(what) => {
+            let offset = error.column().saturating_sub(1);
+            format!("not a JSON object: {what} at byte {offset} of the record")
+        }
+        None => format!("not a JSON object: {text}"),
+    }
 }
 
 #[cfg(test)]

@@ -100,6 +100,7 @@ impl Run<'_> {
             // A full batch waits for the next record, so that the last one is never empty.
             if let Some(full) = batch.take_if(|batch| batch.size() >= self.options.batch_size) {
                 self.commit(full, position)?;
+                told.wants_telling();
             }
             if let Err(reason) = self.take(&mut batch, &record)? {
                 self.reject(&name, &record, reason)?;
@@ -158,7 +159,10 @@ impl Run<'_> {
     ) -> Result<std::result::Result<(), Reason>> {
         let json = match record.json.as_ref().map(|json| std::str::from_utf8(json)) {
             Ok(Ok(json)) => json,
-            Ok(Err(_)) => return Ok(Err("not UTF-8".into())),
+            Ok(Err(error)) => {
+                let offset = error.valid_up_to();
+                return Ok(Err(format!("not UTF-8 at byte {offset} of the record").into()));
+            }
             Err(reason) => return Ok(Err(reason.clone().into())),
         };
         let identity = match identify(json, self.options) {
@@ -279,6 +283,11 @@ struct Told {
 }
 
 impl Told {
+    /// Tells again soon: a batch takes its time, during which somebody may have asked to stop.
+    fn wants_telling(&mut self) {
+        self.record_count = PROGRESS_RECORDS;
+    }
+
     /// Whether enough has happened to tell again.
     #[inline]
     fn is_due(&mut self, size: u64) -> bool {
