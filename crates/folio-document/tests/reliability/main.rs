@@ -1,4 +1,4 @@
-//! What a collection promises, held against crashes, damage, failing calls and threads.
+//! What a collection promises, held against crashes, damage and failing calls.
 //!
 //! Everything runs on the file system in memory, which loses what was not synced and
 //! fails on request, against a model that knows no index and no file format. A run is
