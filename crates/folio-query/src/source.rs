@@ -8,11 +8,12 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
 use folio_types::{ColumnType, TableSchema, Value, ValueRef};
 
 use crate::batch::Batch;
 use crate::constraint::Constraints;
-use crate::error::Result;
+use crate::error::{Error, Result};
 pub use crate::expression::Comparison;
 
 /// What a relation is kept as.
@@ -127,6 +128,16 @@ pub trait RowStream: Send {
     /// # Errors
     /// What the store says.
     fn next(&mut self) -> Result<Option<Batch>>;
+
+    /// Columns of the relation for some rows of the batch that came last: those at
+    /// these positions, which ascend. Asked of tables only.
+    ///
+    /// # Errors
+    /// `unsupported` where rows are not looked at twice; what the store says.
+    fn more(&mut self, columns: &[usize], rows: &[u32]) -> Result<Vec<ArrayRef>> {
+        let _ = (columns, rows);
+        Err(Error::unsupported("these rows are read once"))
+    }
 }
 
 /// One consistent view of named relations.

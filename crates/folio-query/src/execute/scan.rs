@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Int64Array};
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt32Type;
+use arrow_array::{ArrayRef, Int64Array, NullArray, UInt32Array};
 use folio_types::{ColumnType, Value, borrowed};
 
 use super::context::Context;
@@ -13,14 +15,19 @@ use crate::error::{Error, Result};
 use crate::expression::coerce::is_integer;
 use crate::expression::evaluate::{self, constant, evaluate};
 use crate::expression::value::{to_array, value_at};
-use crate::expression::{Expr, cast};
+use crate::expression::{ColumnId, Expr, cast};
 use crate::plan::logical::Path;
 use crate::plan::physical;
-use crate::source::{Bound, Condition, Relation, RowStream, ScanRequest};
+use crate::source::{Bound, Condition, Relation, RelationKind, RowStream, ScanRequest};
 
 /// Rows of a relation that pass the filters.
+///
+/// A pattern lets few rows of a table pass. Then the columns that no filter reads are
+/// fetched for those alone.
 pub(super) struct Scan {
     node: Arc<physical::Scan>,
+    /// Which of the node's columns come late, by position.
+    late: Vec<usize>,
     /// `None` where nothing can match.
     rows: Option<Box<dyn RowStream>>,
     left: u64,
@@ -28,15 +35,64 @@ pub(super) struct Scan {
 
 impl Scan {
     pub(super) fn begin(node: &Arc<physical::Scan>, context: &Context) -> Result<Self> {
+        let late = late_columns(node);
         let rows = match &node.path {
             Path::Keys(keys) => Some(by_keys(node, keys, context)?),
-            _ => match request(node, context)? {
+            _ => match request(node, &late, context)? {
                 Some(request) => Some(context.source()?.scan(&node.relation, &request)?),
                 None => None,
             },
         };
-        Ok(Self { node: Arc::clone(node), rows, left: node.limit.unwrap_or(u64::MAX) })
+        Ok(Self { node: Arc::clone(node), late, rows, left: node.limit.unwrap_or(u64::MAX) })
     }
+}
+
+/// The columns worth fetching late: those no filter reads, where one is a pattern.
+fn late_columns(node: &physical::Scan) -> Vec<usize> {
+    let is_fit = node.relation.kind == RelationKind::Table
+        && matches!(node.path, Path::Full | Path::Range { index: None, .. })
+        && node.filters.iter().any(|filter| matches!(filter, Expr::Match { .. }));
+    if !is_fit || node.with_row_number {
+        return Vec::new();
+    }
+    let read: Vec<usize> = node.filters.iter().flat_map(Expr::columns).map(place_of).collect();
+    let late: Vec<usize> = (0..node.columns.len()).filter(|at| !read.contains(at)).collect();
+    if late.len() == node.columns.len() { Vec::new() } else { late }
+}
+
+fn place_of(column: ColumnId) -> usize {
+    column.0 as usize
+}
+
+/// A batch with a place for every column of the node: nothing stands where a column
+/// comes late, and the rows' positions stand behind all.
+fn with_places(batch: Batch, late: &[usize], width: usize) -> Batch {
+    let count = batch.row_count;
+    let mut early = batch.columns.into_iter();
+    let nothing: ArrayRef = Arc::new(NullArray::new(count));
+    let place = |at: usize| if late.contains(&at) { None } else { early.next() };
+    let mut columns: Vec<ArrayRef> = (0..width)
+        .map(place)
+        .map(|column| column.unwrap_or_else(|| ArrayRef::clone(&nothing)))
+        .collect();
+    columns.push(Arc::new(UInt32Array::from_iter_values(0..count as u32)));
+    Batch::new(columns, count)
+}
+
+/// Puts the late columns in their places.
+fn fetch_late(
+    rows: &mut dyn RowStream,
+    mut batch: Batch,
+    late: &[usize],
+    node: &physical::Scan,
+) -> Result<Batch> {
+    let Some(positions) = batch.columns.pop() else { return Ok(batch) };
+    let wanted: Vec<usize> = late.iter().map(|at| node.columns[*at]).collect();
+    let fetched = rows.more(&wanted, positions.as_primitive::<UInt32Type>().values())?;
+    for (at, column) in late.iter().zip(fetched) {
+        batch.columns[*at] = column;
+    }
+    Ok(batch)
 }
 
 impl Operator for Scan {
@@ -46,11 +102,18 @@ impl Operator for Scan {
             && let Some(batch) = rows.next()?
         {
             context.check()?;
+            let batch = match &self.late[..] {
+                [] => batch,
+                late => with_places(batch, late, self.node.columns.len()),
+            };
             let mut passed = evaluate::filter(&self.node.filters, batch, context)?;
             if passed.row_count as u64 > self.left {
                 passed = passed.slice(0, usize::try_from(self.left).unwrap_or(usize::MAX));
             }
             self.left -= passed.row_count as u64;
+            if passed.row_count > 0 && !self.late.is_empty() {
+                passed = fetch_late(&mut **rows, passed, &self.late, &self.node)?;
+            }
             if passed.row_count > 0 {
                 return Ok(Some(passed));
             }
@@ -95,9 +158,14 @@ impl RowStream for Once {
 
 /// What is asked of the source; `None` where a bound is null or out of range, so
 /// that no row can match.
-fn request(node: &physical::Scan, context: &Context) -> Result<Option<ScanRequest>> {
+fn request(
+    node: &physical::Scan,
+    late: &[usize],
+    context: &Context,
+) -> Result<Option<ScanRequest>> {
+    let columns = node.columns.iter().enumerate();
     let mut request = ScanRequest {
-        columns: node.columns.clone(),
+        columns: columns.filter(|(at, _)| !late.contains(at)).map(|(_, column)| *column).collect(),
         reverse: node.reverse,
         conditions: conditions(node, context)?,
         limit: if node.filters.is_empty() { node.limit } else { None },

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use arrow_array::ArrayRef;
 use folio_query::source::{
     Bound, Comparison, Condition, IndexInfo, Relation, RelationKind, RowStream, ScanRequest,
 };
@@ -245,5 +246,18 @@ impl RowStream for TableRows {
             true => Batch::new(Vec::new(), batch.num_rows()),
             false => Batch::new(batch.columns().to_vec(), batch.num_rows()),
         }))
+    }
+
+    fn more(&mut self, columns: &[usize], rows: &[u32]) -> QueryResult<Vec<ArrayRef>> {
+        let scan = &self.scan;
+        let read = |reader: Reader<'_>| scan.columns(&reader, columns, rows).map_err(from_table);
+        let batch = match &self.tables {
+            Tables::None => return Ok(Vec::new()),
+            Tables::Snapshot(snapshot) => read(snapshot.reader())?,
+            Tables::Transaction(transaction) => {
+                read(lock(transaction).as_ref().ok_or_else(ended)?.reader())?
+            }
+        };
+        Ok(batch.columns().to_vec())
     }
 }
