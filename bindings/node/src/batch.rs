@@ -10,6 +10,8 @@
 //! and ends it in one call, and `batch()` collects its changes outside of here.
 
 use std::mem;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
@@ -36,8 +38,37 @@ pub struct NativeBatch {
 enum State {
     /// Nothing or one array so far.
     Here(Box<Batch>),
-    Threaded(SyncSender<String>, JoinHandle<Result<Batch>>),
+    Threaded(Filler),
     Ended,
+}
+
+/// The thread that fills a batch.
+struct Filler {
+    arrays: SyncSender<String>,
+    /// Nobody wants the batch any more: what waits in the queue is not worth storing.
+    is_given_up: Arc<AtomicBool>,
+    thread: JoinHandle<Result<Batch>>,
+}
+
+impl Filler {
+    fn start(batch: Batch, id_field: Option<String>) -> std::io::Result<Self> {
+        let (arrays, queue) = sync_channel::<String>(QUEUE_COUNT);
+        let is_given_up = Arc::new(AtomicBool::new(false));
+        let has_ended = Arc::clone(&is_given_up);
+        let thread = thread::Builder::new().name("foliodb-batch".to_owned());
+        let thread = thread.spawn(move || {
+            let wanted = queue.into_iter().take_while(|_| !has_ended.load(Ordering::Relaxed));
+            put_arrays(batch, wanted, id_field.as_deref())
+        })?;
+        Ok(Self { arrays, is_given_up, thread })
+    }
+
+    /// Waits for the arrays that were sent; the batch.
+    fn finish(self) -> napi::Result<Batch> {
+        drop(self.arrays);
+        let batch = self.thread.join().map_err(|_| closed("the batch was given up"))?;
+        batch.map_err(thrown)
+    }
 }
 
 impl NativeBatch {
@@ -52,13 +83,30 @@ impl NativeBatch {
     fn take(&mut self) -> napi::Result<Batch> {
         match mem::replace(&mut self.state, State::Ended) {
             State::Here(batch) => Ok(*batch),
-            State::Threaded(sender, thread) => {
-                drop(sender);
-                let batch = thread.join().map_err(|_| closed("the batch was given up"))?;
-                batch.map_err(thrown)
-            }
+            State::Threaded(filler) => filler.finish(),
             State::Ended => Err(closed("the batch has ended")),
         }
+    }
+
+    /// Undoes the batch, if it has not ended. Afterwards nothing of it is at work.
+    fn give_up(&mut self) {
+        match mem::replace(&mut self.state, State::Ended) {
+            State::Here(batch) => drop(batch),
+            State::Threaded(filler) => {
+                filler.is_given_up.store(true, Ordering::Relaxed);
+                drop(filler.finish());
+            }
+            State::Ended => {}
+        }
+        self.filling = None;
+    }
+}
+
+/// A worker that is ended in the middle of `putMany` runs no `finally`: the batch ends
+/// with its environment, which waits until nothing writes any more.
+impl Drop for NativeBatch {
+    fn drop(&mut self) {
+        self.give_up();
     }
 }
 
@@ -72,18 +120,12 @@ impl NativeBatch {
                 batch.put_array(&json, self.id_field.as_deref()).map_err(thrown)
             }
             State::Here(_) => {
-                let batch = self.take()?;
-                let (sender, arrays) = sync_channel::<String>(QUEUE_COUNT);
-                let id_field = self.id_field.clone();
-                let thread = thread::Builder::new().name("foliodb-batch".to_owned());
-                let thread =
-                    thread
-                        .spawn(move || put_arrays(batch, arrays, id_field.as_deref()))
-                        .map_err(|error| closed(format!("no thread for the batch: {error}")))?;
-                self.state = State::Threaded(sender, thread);
+                let filler = Filler::start(self.take()?, self.id_field.clone())
+                    .map_err(|error| closed(format!("no thread for the batch: {error}")))?;
+                self.state = State::Threaded(filler);
                 self.put_array(json)
             }
-            State::Threaded(sender, _) => match sender.send(json) {
+            State::Threaded(filler) => match filler.arrays.send(json) {
                 Ok(()) => Ok(()),
                 Err(_) => self.take().map(drop), // the thread has ended early: why, it says here
             },
@@ -102,8 +144,7 @@ impl NativeBatch {
     /// Undoes the batch, if it has not ended.
     #[napi]
     pub fn rollback(&mut self) {
-        drop(self.take());
-        self.filling = None;
+        self.give_up();
     }
 }
 

@@ -11,14 +11,7 @@ const path = require('node:path')
  */
 function scratch(context, name = 'data') {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'foliodb-'))
-  context.after(() => {
-    try {
-      fs.rmSync(folder, { recursive: true, force: true })
-    } catch (error) {
-      // Threads of a worker that was ended may still write: the folder is left to the system.
-      if (error.code !== 'ENOTEMPTY') throw error
-    }
-  })
+  context.after(() => fs.rmSync(folder, { recursive: true, force: true }))
   return path.join(folder, name)
 }
 
