@@ -8,7 +8,8 @@
 //! {"defaults":{"at":"now()"},"lengths":{"name":40},"identity":{"id":"always"},
 //!  "checks":[{"name":"t_age_check","text":"age >= 0"}],
 //!  "references":[{"name":"t_owner_fkey","columns":["owner"],"table":"users",
-//!                 "target":["id"],"on_delete":"cascade"}]}
+//!                 "target":["id"],"on_delete":"cascade"}],
+//!  "struct":{"links":[{"name":"posts","position":4,"target":"Post","inverse":"author"}]}}
 //! ```
 
 use std::collections::BTreeMap;
@@ -51,6 +52,22 @@ pub struct Reference {
     pub on_delete: OnDelete,
 }
 
+/// A link of a struct that is no column of its table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// Its place among the members of the struct.
+    pub position: usize,
+    /// The struct it leads to.
+    pub target: String,
+    /// The table its rows (source, position, target) are kept in; `None` for the
+    /// other side of a link of the target.
+    pub table: Option<String>,
+    /// The link of the target it is the other side of.
+    pub inverse: Option<String>,
+}
+
 /// All that SQL keeps with a table.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Constraints {
@@ -68,6 +85,10 @@ pub struct Constraints {
     pub view: Option<String>,
     /// The names of a view's columns.
     pub view_columns: Vec<String>,
+    /// Whether a schema of structs declares the table.
+    pub is_struct: bool,
+    /// Links that are no columns.
+    pub links: Vec<Link>,
 }
 
 impl Constraints {
@@ -102,6 +123,10 @@ impl Constraints {
             object.insert("view".to_owned(), view.as_str().into());
             object.insert("view_columns".to_owned(), self.view_columns.clone().into());
         }
+        if let (true, Some(object)) = (self.is_struct, object.as_object_mut()) {
+            let links: Vec<Json> = self.links.iter().map(link_to_json).collect();
+            object.insert("struct".to_owned(), json!({ "links": links }));
+        }
         object.to_string()
     }
 
@@ -134,12 +159,37 @@ impl Constraints {
             references: list(&object["references"]).filter_map(reference_from_json).collect(),
             view: strings(&object["view"]),
             view_columns: list(&object["view_columns"]).filter_map(strings).collect(),
+            is_struct: object["struct"].is_object(),
+            links: list(&object["struct"]["links"]).filter_map(link_from_json).collect(),
         })
     }
 }
 
 fn list(value: &Json) -> impl Iterator<Item = &Json> {
     value.as_array().into_iter().flatten()
+}
+
+fn link_to_json(link: &Link) -> Json {
+    let Link { name, position, target, table, inverse } = link;
+    let mut object = json!({ "name": name, "position": position, "target": target });
+    let parts = [("table", table), ("inverse", inverse)];
+    for (part, value) in parts {
+        if let Some(value) = value {
+            object[part] = value.as_str().into();
+        }
+    }
+    object
+}
+
+fn link_from_json(value: &Json) -> Option<Link> {
+    let text = |part: &str| value[part].as_str().map(str::to_owned);
+    Some(Link {
+        name: text("name")?,
+        position: usize::try_from(value["position"].as_u64()?).ok()?,
+        target: text("target")?,
+        table: text("table"),
+        inverse: text("inverse"),
+    })
 }
 
 fn reference_to_json(reference: &Reference) -> Json {
@@ -188,6 +238,14 @@ mod tests {
             table: "users".to_owned(),
             target: vec!["id".to_owned()],
             on_delete: OnDelete::Cascade,
+        });
+        constraints.is_struct = true;
+        constraints.links.push(Link {
+            name: "posts".to_owned(),
+            position: 4,
+            target: "Post".to_owned(),
+            table: None,
+            inverse: Some("author".to_owned()),
         });
         let text = constraints.to_properties();
         assert_eq!(Constraints::from_properties(&text), Some(constraints));

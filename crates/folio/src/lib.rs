@@ -102,8 +102,8 @@ pub use folio_document::{
     Stats, Strict,
 };
 pub use folio_query::{
-    Batch as ColumnBatch, Interrupt, Level, Rows, format_value, type_name, value_at, write_json,
-    write_json_string,
+    Batch as ColumnBatch, Interrupt, JsonRows, Level, Rows, format_value, type_name, value_at,
+    write_json, write_json_string,
 };
 pub use folio_table::buffer::{Policy as EvictionPolicy, PoolStatistics};
 pub use folio_table::tools::{

@@ -7,6 +7,7 @@
 //! made so far, and a statement that fails leaves what came before it as it was.
 
 mod statements;
+mod ziql;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -33,6 +34,7 @@ pub struct Session {
     handle: Arc<Handle>,
     transaction: Option<Open>,
     statements: Statements,
+    chains: ziql::Chains,
     interrupt: Interrupt,
     level: Level,
 }
@@ -69,8 +71,9 @@ impl Prepared {
 
 impl Session {
     pub(crate) fn new(handle: Arc<Handle>) -> Self {
-        let (statements, interrupt) = (Statements::default(), Interrupt::default());
-        Self { handle, transaction: None, statements, interrupt, level: Level::Full }
+        let (statements, chains) = (Statements::default(), ziql::Chains::default());
+        let (interrupt, level) = (Interrupt::default(), Level::Full);
+        Self { handle, transaction: None, statements, chains, interrupt, level }
     }
 
     /// Ends the statement under way when set from another thread.
@@ -83,6 +86,7 @@ impl Session {
     pub fn set_level(&mut self, level: Level) {
         self.level = level;
         self.statements.clear();
+        self.chains.clear();
     }
 
     /// Whether a transaction is open.

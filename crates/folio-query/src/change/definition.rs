@@ -183,6 +183,19 @@ fn alter(
     Ok(Done::default())
 }
 
+/// Makes a table anew, its columns out of the old ones.
+///
+/// # Errors
+/// Rows that do not fit; what the store says.
+pub(crate) fn rebuild(
+    table: &Relation,
+    schema: &TableSchema,
+    columns: &[Expr],
+    run: &Run<'_>,
+) -> Result<()> {
+    alter(table, schema, Some(columns), run).map(|_| ())
+}
+
 /// The indexes of the old table on the new: their columns are found by name.
 fn remake_indexes(table: &Relation, schema: &TableSchema, run: &Run<'_>) -> Result<()> {
     for index in &table.indexes {

@@ -7,6 +7,8 @@
 
 mod by_key;
 mod definition;
+pub(crate) mod entity;
+pub(crate) mod entity_link;
 mod insert;
 mod references;
 mod row;
@@ -25,7 +27,7 @@ use crate::plan::physical::Physical;
 use crate::source::{Changes, Relation};
 use crate::sql::statement::{OnConflict, Returning, Rules};
 pub(crate) use by_key::ByKey;
-pub(crate) use definition::define;
+pub(crate) use definition::{define, rebuild};
 pub(crate) use insert::insert;
 pub(crate) use update::{delete, truncate, update};
 

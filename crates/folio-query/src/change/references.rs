@@ -12,7 +12,7 @@ use crate::batch::Batch;
 use crate::constraint::{OnDelete, Reference};
 use crate::error::{Error, Result};
 use crate::expression::value::value_at;
-use crate::source::{Relation, ScanRequest};
+use crate::source::{Bound, IndexInfo, Relation, RowStream, ScanRequest};
 
 /// Cascades within cascades, at most.
 const DEPTH_MAX: usize = 64;
@@ -161,6 +161,43 @@ fn restricted(other: &Relation, reference: &Reference) -> Error {
         .help("delete them first, or declare ON DELETE CASCADE")
 }
 
+/// Rows looked up by index cost about as much as reading so many.
+const ROWS_PER_LOOKUP: u64 = 8;
+
+/// What is read to find the rows that point at some targets: those of each target by
+/// the index or key that begins with the pointing column, or all where that is less.
+fn requests(
+    other: &Relation,
+    own: &[usize],
+    (targets, key, table): (&Batch, &[usize], &Relation),
+    run: &Run<'_>,
+) -> Result<Vec<ScanRequest>> {
+    let request = ScanRequest {
+        columns: (0..other.schema.columns.len()).collect(),
+        with_row_number: other.schema.primary_key.is_empty(),
+        ..ScanRequest::default()
+    };
+    let ([column], [target]) = (own, key) else { return Ok(vec![request]) };
+    let begins = |index: &IndexInfo| index.columns.first() == Some(&(*column, false));
+    let index = other.indexes.iter().position(begins);
+    let is_key = other.schema.primary_key.first() == Some(column);
+    let rows = run.changes.row_count(other)?.unwrap_or(u64::MAX);
+    let is_dear = targets.row_count as u64 * ROWS_PER_LOOKUP > rows;
+    if is_dear || (index.is_none() && !is_key) {
+        return Ok(vec![request]);
+    }
+    let values = (0..targets.row_count)
+        .map(|row| value_at(&targets.columns[*target], row, table.column_type(*target)))
+        .filter(|value| !matches!(value, Value::Null));
+    let bounded = values.map(|value| ScanRequest {
+        index: if is_key { None } else { index },
+        from: Bound::Included(vec![value.clone()]),
+        to: Bound::Included(vec![value]),
+        ..request.clone()
+    });
+    Ok(bounded.collect())
+}
+
 /// The rows of a table that point at any of these.
 fn pointing_rows(
     other: &Relation,
@@ -176,14 +213,19 @@ fn pointing_rows(
     let columns: Vec<ArrayRef> =
         key.iter().map(|index| ArrayRef::clone(&targets.columns[*index])).collect();
     keys.intern(&columns, targets.row_count, &mut Vec::new())?;
-    let request = ScanRequest {
-        columns: (0..other.schema.columns.len()).collect(),
-        with_row_number: other.schema.primary_key.is_empty(),
-        ..ScanRequest::default()
-    };
-    let mut rows = run.changes.scan(other, &request)?;
     let mut found = Vec::new();
-    while let Some(batch) = rows.next()? {
+    let mut requests = requests(other, &own, (targets, &key, table), run)?.into_iter();
+    let mut rows: Option<Box<dyn RowStream>> = None;
+    loop {
+        let next = match &mut rows {
+            Some(rows) => rows.next()?,
+            None => None,
+        };
+        let Some(batch) = next else {
+            let Some(request) = requests.next() else { break };
+            rows = Some(run.changes.scan(other, &request)?);
+            continue;
+        };
         run.context.check()?;
         let columns: Vec<ArrayRef> =
             own.iter().map(|index| ArrayRef::clone(&batch.columns[*index])).collect();

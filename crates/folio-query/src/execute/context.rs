@@ -9,6 +9,7 @@ use arrow_array::builder::FixedSizeBinaryBuilder;
 use arrow_array::{ArrayRef, Float64Array};
 use folio_types::Value;
 
+use super::fetch::Fetched;
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::source::Source;
@@ -30,12 +31,16 @@ pub(crate) struct Shared {
     parameters: Vec<Value>,
     /// Answers of subqueries.
     pub(crate) answers: Answers,
-    /// Rows of recursive queries, by number.
+    /// Rows of recursive queries, of keys that are followed and of named sets, by number.
     pub(crate) work_tables: Mutex<HashMap<usize, Vec<Batch>>>,
+    /// What fetches have read so far, by number.
+    pub(crate) fetched: Mutex<HashMap<usize, Fetched>>,
     interrupt: Option<Interrupt>,
     /// Microseconds since 1970, the same for the whole statement.
     pub(crate) now: i64,
     random: AtomicU64,
+    /// UUIDs made so far whose order is that of their making.
+    ordered: AtomicU64,
 }
 
 impl Context {
@@ -62,11 +67,19 @@ impl Context {
             parameters,
             answers: Answers::default(),
             work_tables: Mutex::default(),
+            fetched: Mutex::default(),
             interrupt,
             now,
             random: AtomicU64::new(now.cast_unsigned() ^ 0x9E37_79B9_7F4A_7C15),
+            ordered: AtomicU64::new(0),
         };
         Self { shared: Arc::new(shared), outer: Vec::new() }
+    }
+
+    /// The rows a working table has from now on.
+    pub(crate) fn set_work_table(&self, number: usize, rows: Vec<Batch>) {
+        let mut tables = self.shared.work_tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.insert(number, rows);
     }
 
     /// The same run inside a subquery.
@@ -112,6 +125,46 @@ impl Context {
             builder.append_value(bytes)?;
         }
         Ok(Arc::new(builder.finish()))
+    }
+
+    /// UUIDs of version 7, each greater than the one before.
+    pub(crate) fn ordered_uuids(&self, count: usize) -> Result<ArrayRef> {
+        let mut builder = FixedSizeBinaryBuilder::with_capacity(count, 16);
+        for _ in 0..count {
+            builder.append_value(self.ordered_uuid().to_be_bytes())?;
+        }
+        Ok(Arc::new(builder.finish()))
+    }
+
+    /// A UUID of version 7 (RFC 9562): milliseconds since 1970, the fraction of the
+    /// millisecond in 12 bits, a counter within the statement, 30 random bits.
+    pub(crate) fn ordered_uuid(&self) -> u128 {
+        let now = self.shared.now.max(0).unsigned_abs();
+        let (millisecond, fraction) = (now / 1000, (now % 1000) * 4096 / 1000);
+        let counter = self.shared.ordered.fetch_add(1, Ordering::Relaxed) & 0xFFFF_FFFF;
+        let low = 1 << 63 | counter << 30 | self.next_random() >> 34;
+        let high = millisecond << 16 | 7 << 12 | fraction;
+        u128::from(high) << 64 | u128::from(low)
+    }
+
+    /// The parameters of this run.
+    pub(crate) fn parameters(&self) -> &[Value] {
+        &self.shared.parameters
+    }
+
+    /// Another run over the same source, with more parameters and nothing kept but
+    /// the working tables.
+    pub(crate) fn anew(&self, more: &[Value]) -> Self {
+        let parameters = [self.parameters(), more].concat();
+        let (source, interrupt) = (self.shared.source.clone(), self.shared.interrupt.clone());
+        let mut anew = Self::of(source, parameters, interrupt);
+        let lock = |tables: &Mutex<HashMap<usize, Vec<Batch>>>| {
+            tables.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        };
+        if let Some(shared) = Arc::get_mut(&mut anew.shared) {
+            shared.work_tables = Mutex::new(lock(&self.shared.work_tables));
+        }
+        anew
     }
 
     /// SplitMix64 (Steele, Lea, Flood 2014).

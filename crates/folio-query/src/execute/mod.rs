@@ -8,12 +8,16 @@ pub(crate) mod accumulator;
 pub(crate) mod aggregate;
 mod apply;
 pub(crate) mod context;
+mod cut;
 mod distinct;
+mod fetch;
 mod filter;
+mod follow;
 mod hash_join;
 pub(crate) mod keys;
 mod limit;
 mod loop_join;
+mod mark;
 pub(crate) mod pairs;
 mod recursive;
 pub(crate) mod scan;
@@ -92,6 +96,12 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
             Box::new(recursive::Recursive::new(recursive, build(&recursive.base, context)?))
         }
         Physical::WorkTable(number) => Box::new(recursive::WorkTable::new(*number)),
+        Physical::Fetch(fetch) => Box::new(fetch::Fetch::new(fetch, build(&fetch.input, context)?)),
+        Physical::Follow(follow) => {
+            Box::new(follow::Follow::new(follow, build(&follow.input, context)?))
+        }
+        Physical::Cut(cut) => Box::new(cut::Cut::new(cut, build(&cut.input, context)?)),
+        Physical::Mark(mark) => Box::new(mark::Mark::new(mark, build(&mark.input, context)?)),
     })
 }
 

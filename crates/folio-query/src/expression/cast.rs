@@ -4,7 +4,11 @@
 //! parses or prints goes value by value, so that it does what SQL says: numbers
 //! round half away from zero, text must be the whole value and nothing else.
 
+use std::sync::Arc;
+
 use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use arrow_array::types::TimestampMicrosecondType;
 use arrow_cast::{CastOptions, cast_with_options};
 use folio_types::{ColumnType, Value};
 
@@ -28,6 +32,12 @@ pub(crate) fn cast_array(
     {
         return Ok(ArrayRef::clone(array));
     }
+    if let (ColumnType::Date, ColumnType::Timestamp { utc: true }) = (from, to) {
+        // The midnight of a day is an instant by naming its zone.
+        let midnight = cast_array(array, from, &ColumnType::Timestamp { utc: false }, is_try)?;
+        let midnight = midnight.as_primitive::<TimestampMicrosecondType>();
+        return Ok(Arc::new(midnight.clone().with_data_type(to.to_arrow())));
+    }
     if arrow_casts(from, to) {
         let options = CastOptions { safe: is_try, ..CastOptions::default() };
         return cast_with_options(array, &to.to_arrow(), &options).map_err(|_| range(to));
@@ -50,7 +60,7 @@ fn arrow_casts(from: &ColumnType, to: &ColumnType) -> bool {
         (Decimal { .. }, Decimal { .. } | Float32 | Float64)
         | (Float32, Float64)
         | (Float64, Float32)
-        | (Date, Timestamp { .. }) => true,
+        | (Date, Timestamp { utc: false }) => true,
         (from, Text) => is_integer(from),
         (from, Boolean) => is_integer(from),
         (from, to) => is_integer(from) && is_numeric(to),

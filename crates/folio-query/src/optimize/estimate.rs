@@ -42,6 +42,10 @@ pub(super) fn rows(plan: &Plan, source: &dyn Source) -> f64 {
         Plan::SetOperation { left, right, .. } => rows(left, source) + rows(right, source),
         Plan::TableFunction { .. } | Plan::WorkTable { .. } => 100.0,
         Plan::Recursive { base, .. } => rows(base, source) * 100.0,
+        Plan::Fetch(fetch) => rows(&fetch.input, source) * 4.0,
+        Plan::Follow { input, .. } => rows(input, source),
+        Plan::Cut(cut) => rows(&cut.input, source),
+        Plan::Mark(mark) => rows(&mark.input, source),
     }
 }
 

@@ -76,10 +76,36 @@ fn prune(plan: &mut Plan, wanted: &Wanted, whole: bool) {
                 apply(input);
             }
         }
-        Plan::OneRow
-        | Plan::Values { .. }
-        | Plan::TableFunction { .. }
-        | Plan::WorkTable { .. } => {}
+        other => prune_links(other, wanted, whole),
+    }
+}
+
+/// The same for what follows links, and for plans that read nothing.
+fn prune_links(plan: &mut Plan, wanted: &Wanted, whole: bool) {
+    match plan {
+        Plan::Fetch(fetch) => {
+            if !whole {
+                fetch.columns.retain(|(_, column)| wanted.contains(&column.id));
+            }
+            let below = with(wanted, std::iter::once(&fetch.key));
+            prune(&mut fetch.input, &below, whole);
+        }
+        Plan::Follow { input, branches } => {
+            let below = with(wanted, branches.iter().map(|branch| &branch.key));
+            prune(input, &below, whole);
+            branches.iter_mut().for_each(|branch| apply(&mut branch.body));
+        }
+        Plan::Cut(cut) => {
+            let mut below = wanted.clone();
+            below.insert(cut.parent.id);
+            prune(&mut cut.input, &below, whole);
+        }
+        Plan::Mark(mark) => {
+            let below = with(wanted, std::iter::once(&mark.key));
+            prune(&mut mark.input, &below, whole);
+            apply(&mut mark.keys);
+        }
+        _ => {}
     }
 }
 

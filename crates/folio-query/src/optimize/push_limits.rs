@@ -5,7 +5,7 @@ use folio_types::Value;
 
 use super::choose_path;
 use crate::expression::{ColumnId, Expr};
-use crate::plan::logical::{Path, Plan, Scan, SortKey};
+use crate::plan::logical::{JoinKind, Path, Plan, Scan, SortKey};
 use crate::source::RelationKind;
 
 /// Rows worth finding one by one through an index rather than by sorting all.
@@ -85,6 +85,27 @@ fn scan_below<'p>(plan: &'p mut Plan, seen: &mut dyn FnMut(&[Output])) -> Option
     }
 }
 
+/// The scan whose order the rows of a plan keep, though not all of its rows come
+/// through, and each may be beside others.
+fn ordered_scan_below<'p>(
+    plan: &'p mut Plan,
+    seen: &mut dyn FnMut(&[Output]),
+) -> Option<&'p mut Scan> {
+    match plan {
+        Plan::Scan(scan) => Some(scan),
+        Plan::Project { input, outputs } => {
+            seen(outputs);
+            ordered_scan_below(input, seen)
+        }
+        Plan::Filter { input, .. } | Plan::Follow { input, .. } => ordered_scan_below(input, seen),
+        Plan::Mark(mark) => ordered_scan_below(&mut mark.input, seen),
+        Plan::Join { kind, left, .. } if *kind == JoinKind::Left || !kind.has_right() => {
+            ordered_scan_below(left, seen)
+        }
+        _ => None,
+    }
+}
+
 /// Has the scan below follow its key in the order of a sort, if it can.
 fn follow_key(input: &mut Plan, keys: &[SortKey]) -> bool {
     let mut columns: Vec<Option<ColumnId>> = keys
@@ -94,7 +115,7 @@ fn follow_key(input: &mut Plan, keys: &[SortKey]) -> bool {
             _ => None,
         })
         .collect();
-    let Some(scan) = scan_below(input, &mut |outputs| {
+    let Some(scan) = ordered_scan_below(input, &mut |outputs| {
         for column in &mut columns {
             *column = column.and_then(|id| match outputs.iter().find(|(own, _)| own.id == id) {
                 Some((_, Expr::Column(source))) => Some(source.id),

@@ -141,7 +141,36 @@ fn describe_rest(plan: &Physical) -> (String, Vec<&Physical>) {
         Physical::Recursive(recursive) => {
             (format!("recursive {}", recursive.number), vec![&recursive.base, &recursive.step])
         }
-        Physical::WorkTable(number) => (format!("rows of recursive {number}"), vec![]),
+        Physical::WorkTable(number) => (format!("working table {number}"), vec![]),
+        other => describe_links(other),
+    }
+}
+
+fn describe_links(plan: &Physical) -> (String, Vec<&Physical>) {
+    match plan {
+        Physical::Fetch(fetch) => {
+            let relation = &fetch.relation;
+            let by = match fetch.index {
+                Some(index) => format!("index {}", relation.indexes[index].name),
+                None => "key".to_owned(),
+            };
+            (format!("fetch {} by {by} = {}", relation.schema.name, fetch.key), vec![&fetch.input])
+        }
+        Physical::Follow(follow) => {
+            let names: Vec<&str> =
+                follow.branches.iter().map(|branch| &*branch.output.name).collect();
+            let bodies = follow.branches.iter().map(|branch| &branch.body);
+            let inputs = std::iter::once(&follow.input).chain(bodies).collect();
+            (format!("follow {}", names.join(", ")), inputs)
+        }
+        Physical::Cut(cut) => {
+            let skipped =
+                cut.offset.as_ref().map_or_else(String::new, |offset| format!(" offset {offset}"));
+            (format!("rows limit {}{skipped} per parent", cut.limit), vec![&cut.input])
+        }
+        Physical::Mark(mark) => {
+            (format!("mark whether {} is among", mark.key), vec![&mark.input, &mark.keys])
+        }
         _ => (String::new(), vec![]),
     }
 }

@@ -48,6 +48,14 @@ impl Plan {
             Self::Limit { limit, offset, .. } => limit.iter_mut().chain(offset).for_each(change),
             Self::Distinct { on, .. } => on.iter_mut().flatten().for_each(change),
             Self::TableFunction { arguments, .. } => arguments.iter_mut().for_each(change),
+            Self::Fetch(fetch) => change(&mut fetch.key),
+            Self::Follow { branches, .. } => {
+                branches.iter_mut().for_each(|branch| change(&mut branch.key));
+            }
+            Self::Cut(cut) => {
+                std::iter::once(&mut cut.limit).chain(&mut cut.offset).for_each(change);
+            }
+            Self::Mark(mark) => change(&mut mark.key),
         }
     }
 

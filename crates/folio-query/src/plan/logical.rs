@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use folio_types::ColumnType;
 
+use super::follow::{Branch, Cut, Fetch, Mark};
 use crate::execute::aggregate::Aggregate;
 use crate::execute::window::WindowCall;
 use crate::expression::{Column, ColumnId, Expr};
@@ -230,6 +231,19 @@ pub(crate) enum Plan {
         /// The columns.
         columns: Vec<Column>,
     },
+    /// Rows beside those a key of theirs finds.
+    Fetch(Box<Fetch>),
+    /// Rows with what their links lead to.
+    Follow {
+        /// The input.
+        input: Box<Plan>,
+        /// A column each.
+        branches: Vec<Branch>,
+    },
+    /// The first rows of each parent.
+    Cut(Box<Cut>),
+    /// Rows with whether their key is among others.
+    Mark(Box<Mark>),
 }
 
 /// A function that makes rows.
@@ -289,6 +303,22 @@ impl Plan {
                 columns.extend(calls.iter().map(|(column, _)| column.clone()));
                 columns
             }
+            Self::Fetch(fetch) => {
+                let mut columns = fetch.input.columns();
+                columns.extend(fetch.columns.iter().map(|(_, column)| column.clone()));
+                columns
+            }
+            Self::Follow { input, branches } => {
+                let mut columns = input.columns();
+                columns.extend(branches.iter().map(|branch| branch.output.clone()));
+                columns
+            }
+            Self::Cut(cut) => cut.input.columns(),
+            Self::Mark(mark) => {
+                let mut columns = mark.input.columns();
+                columns.push(mark.output.clone());
+                columns
+            }
         }
     }
 
@@ -323,6 +353,13 @@ impl Plan {
                 vec![left, right]
             }
             Self::Recursive { base, step, .. } => vec![base, step],
+            Self::Fetch(fetch) => vec![&mut fetch.input],
+            Self::Follow { input, branches } => {
+                let bodies = branches.iter_mut().map(|branch| &mut branch.body);
+                std::iter::once(&mut **input).chain(bodies).collect()
+            }
+            Self::Cut(cut) => vec![&mut cut.input],
+            Self::Mark(mark) => vec![&mut mark.input, &mut mark.keys],
         }
     }
 

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::follow::{PhysicalBranch, PhysicalCut, PhysicalFetch, PhysicalFollow, PhysicalMark};
 use super::logical::{Path, Plan, SortKey};
 use super::physical::{self, Physical};
 use crate::expression::{Column, ColumnId, Comparison, Expr, SubqueryBody};
@@ -170,6 +171,51 @@ fn lower_rest(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
             }))
         }
         Plan::WorkTable { number, .. } => Physical::WorkTable(*number),
+        other => lower_links(other, outer),
+    }
+}
+
+fn lower_links(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+    let over = |input: &Plan| (lower_within(input, outer), Places::of(&input.columns(), outer));
+    match plan {
+        Plan::Fetch(fetch) => {
+            let (input, places) = over(&fetch.input);
+            Physical::Fetch(Arc::new(PhysicalFetch {
+                input,
+                number: fetch.number,
+                relation: Arc::clone(&fetch.relation),
+                columns: fetch.columns.iter().map(|(position, _)| *position).collect(),
+                column: fetch.column,
+                index: fetch.index,
+                key: places.resolve(&fetch.key),
+            }))
+        }
+        Plan::Follow { input, branches } => {
+            let (input, places) = over(input);
+            let branches = branches.iter().map(|branch| PhysicalBranch {
+                number: branch.number,
+                key: places.resolve(&branch.key),
+                body: lower_within(&branch.body, outer),
+                types: branch.body.types(),
+                nest: branch.nest,
+                output: branch.output.clone(),
+            });
+            let branches = branches.collect();
+            Physical::Follow(Arc::new(PhysicalFollow { input, branches }))
+        }
+        Plan::Cut(cut) => {
+            let (input, places) = over(&cut.input);
+            let parent = places.positions.get(&cut.parent.id).copied().unwrap_or(0) as usize;
+            let limit = places.resolve(&cut.limit);
+            let offset = cut.offset.as_ref().map(|offset| places.resolve(offset));
+            Physical::Cut(Arc::new(PhysicalCut { input, parent, limit, offset }))
+        }
+        Plan::Mark(mark) => {
+            let (input, places) = over(&mark.input);
+            let key = places.resolve(&mark.key);
+            let keys = lower_within(&mark.keys, outer);
+            Physical::Mark(Arc::new(PhysicalMark { input, key, keys }))
+        }
         _ => Physical::OneRow,
     }
 }

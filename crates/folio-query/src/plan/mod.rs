@@ -6,6 +6,7 @@
 
 pub(crate) mod display;
 mod expressions;
+pub(crate) mod follow;
 pub(crate) mod logical;
 pub(crate) mod lower;
 pub(crate) mod physical;

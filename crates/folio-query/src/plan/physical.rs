@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use folio_types::ColumnType;
 
+use super::follow::{PhysicalCut, PhysicalFetch, PhysicalFollow, PhysicalMark};
 use super::logical::{JoinKind, Path, SetKind, SortKey, TableFunction};
 use crate::execute::aggregate::Aggregate;
 use crate::execute::window::WindowCall;
@@ -56,6 +57,14 @@ pub(crate) enum Physical {
     Recursive(Arc<Recursive>),
     /// The rows of the round before.
     WorkTable(usize),
+    /// Rows beside those a key of theirs finds.
+    Fetch(Arc<PhysicalFetch>),
+    /// Rows with what their links lead to.
+    Follow(Arc<PhysicalFollow>),
+    /// The first rows of each parent.
+    Cut(Arc<PhysicalCut>),
+    /// Rows with whether their key is among others.
+    Mark(Arc<PhysicalMark>),
 }
 
 /// Rows of a relation.

@@ -25,6 +25,7 @@ pub(super) const OVERLOADS: &[Overload] = &[
         Returns::Uuid,
         Whole(|call| call.context.random_uuids(call.count)),
     ),
+    function("uuid_v7", &[], Returns::Uuid, Whole(|call| call.context.ordered_uuids(call.count))),
     function(
         "version",
         &[],

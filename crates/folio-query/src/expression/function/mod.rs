@@ -6,6 +6,7 @@
 //! its arguments fit without a cast, or else the first they fit with one.
 
 mod conditional;
+mod edit;
 mod json;
 mod list;
 mod number;
@@ -32,6 +33,8 @@ pub(crate) struct Call<'c> {
     pub(crate) context: &'c Context,
     pub(crate) function: &'c Function,
 }
+
+pub(crate) use edit::without_positions;
 
 /// What a function does with whole arrays.
 pub(crate) type Kernel = fn(&Call<'_>) -> Result<ArrayRef>;
@@ -188,6 +191,7 @@ fn overloads() -> impl Iterator<Item = &'static Overload> {
         time::OVERLOADS,
         json::OVERLOADS,
         list::OVERLOADS,
+        edit::OVERLOADS,
         conditional::OVERLOADS,
     ]
     .into_iter()

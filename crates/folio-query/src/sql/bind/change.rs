@@ -156,7 +156,7 @@ impl Binder<'_> {
     }
 
     /// The checks of a table, over a row of it.
-    pub(super) fn rules(&mut self, table: &Relation) -> Result<Rules> {
+    pub(crate) fn rules(&mut self, table: &Relation) -> Result<Rules> {
         let columns = row_columns(table, None, 0);
         if table.constraints.checks.is_empty() {
             return Ok(Rules::default());

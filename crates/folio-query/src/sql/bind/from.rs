@@ -250,7 +250,7 @@ impl Binder<'_> {
     }
 
     /// All rows of a relation.
-    pub(super) fn scan(&mut self, relation: &Arc<Relation>) -> Named {
+    pub(crate) fn scan(&mut self, relation: &Arc<Relation>) -> Named {
         let columns: Vec<_> = relation
             .schema
             .columns

@@ -128,7 +128,7 @@ impl Binder<'_> {
     }
 
     /// What a column gets when it is left out.
-    fn default_of(&mut self, table: &Relation, target: usize) -> Result<Expr> {
+    pub(crate) fn default_of(&mut self, table: &Relation, target: usize) -> Result<Expr> {
         let column = &table.schema.columns[target];
         match table.constraints.defaults.get(&column.name) {
             None => Ok(Expr::null(column.column_type.clone())),

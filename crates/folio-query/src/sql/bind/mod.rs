@@ -115,12 +115,12 @@ impl<'s> Binder<'s> {
     }
 
     /// A column that no other of the statement is.
-    fn column(&mut self, name: &str, ty: ColumnType) -> Column {
+    pub(crate) fn column(&mut self, name: &str, ty: ColumnType) -> Column {
         self.next_column += 1;
         Column { id: ColumnId(self.next_column), ty, name: name.into() }
     }
 
-    fn number(&mut self) -> usize {
+    pub(crate) fn number(&mut self) -> usize {
         self.next_number += 1;
         self.next_number
     }
@@ -129,7 +129,7 @@ impl<'s> Binder<'s> {
     ///
     /// # Errors
     /// `not_found`, with the nearest name.
-    fn relation(&mut self, name: &str, span: Span) -> Result<Arc<Relation>> {
+    pub(crate) fn relation(&mut self, name: &str, span: Span) -> Result<Arc<Relation>> {
         if let Some(relation) = self.source.relation(name)? {
             if relation.kind == crate::source::RelationKind::Collection {
                 self.reads.collections.push(name.to_owned());

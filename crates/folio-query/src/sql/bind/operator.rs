@@ -103,7 +103,7 @@ pub(super) fn compare(op: Comparison, left: Expr, right: Expr, span: Span) -> Re
     Ok(Expr::compare(op, left, right))
 }
 
-fn arithmetic(op: Arithmetic, left: Expr, right: Expr, span: Span) -> Result<Expr> {
+pub(crate) fn arithmetic(op: Arithmetic, left: Expr, right: Expr, span: Span) -> Result<Expr> {
     let (left, right) = guess_operands(op, left, right, span)?;
     let (left_type, right_type, ty) = arithmetic::signature(op, &left.ty(), &right.ty())
         .map_err(|error| error.at(span).help("cast an operand: cast(… as integer)"))?;

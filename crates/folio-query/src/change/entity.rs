@@ -1,0 +1,370 @@
+//! ADD, UPDATE and DELETE of entities: rows of their table, and rows of the tables
+//! their to-many links are kept in.
+//!
+//! All that a statement gives is looked up before anything is written, so that it
+//! sees the state before itself. The answer is the keys of what was changed.
+
+use std::sync::Arc;
+
+use folio_types::{ColumnType, ErrorCode, Value, borrowed};
+
+use super::entity_link::{LinkEdit, Linked, write_links};
+use super::row::{batch_of, find, key_of, values_of};
+use super::{ChangePlan as RowChange, Run, check_row, check_rules, references};
+use crate::batch::Batch;
+use crate::error::{Error, Result};
+use crate::execute::collect;
+use crate::execute::context::Context;
+use crate::expression::Expr;
+use crate::expression::evaluate::constant;
+use crate::expression::value::{to_array, value_at};
+use crate::plan::physical::Physical;
+use crate::source::{Bound, Relation, ScanRequest};
+use crate::span::Span;
+use crate::sql::statement::{Returning, Rules};
+use crate::ziql::ast::OnConflict;
+
+/// New entities, ready to be written.
+pub(crate) struct EntityAdd {
+    pub(crate) table: Arc<Relation>,
+    pub(crate) key: usize,
+    pub(crate) rows: Vec<EntityRow>,
+    pub(crate) on_conflict: OnConflict,
+    pub(crate) rules: Rules,
+}
+
+/// One of them.
+pub(crate) struct EntityRow {
+    pub(crate) values: Vec<Given>,
+    pub(crate) given: Vec<usize>,
+    pub(crate) links: Vec<(Arc<Relation>, Linked)>,
+    pub(crate) span: Span,
+}
+
+/// A value of a column.
+pub(crate) enum Given {
+    Value(Expr),
+    Entity(GivenEntities),
+}
+
+/// Entities found by a condition.
+pub(crate) struct GivenEntities {
+    pub(crate) plan: Physical,
+    pub(crate) entity: String,
+    pub(crate) span: Span,
+}
+
+/// Entities to be changed.
+pub(crate) struct EntityChange {
+    pub(crate) rows: RowChange,
+    pub(crate) key: usize,
+    pub(crate) entities: Vec<GivenEntities>,
+    pub(crate) links: Vec<(Arc<Relation>, LinkEdit)>,
+}
+
+impl GivenEntities {
+    /// Their keys, in order.
+    pub(super) fn keys(&self, context: &Context) -> Result<Vec<Value>> {
+        let rows = collect(&self.plan, context, usize::MAX)?;
+        let Some(column) = rows.columns.first() else { return Ok(Vec::new()) };
+        let ty = match column.data_type() {
+            arrow_schema::DataType::FixedSizeBinary(16) => ColumnType::Uuid,
+            arrow_schema::DataType::Utf8 => ColumnType::Text,
+            arrow_schema::DataType::Int32 => ColumnType::Int32,
+            arrow_schema::DataType::Int16 => ColumnType::Int16,
+            _ => ColumnType::Int64,
+        };
+        Ok((0..rows.row_count).map(|row| value_at(column, row, &ty)).collect())
+    }
+
+    /// The key of the only one.
+    fn only(&self, context: &Context) -> Result<Value> {
+        let mut keys = self.keys(context)?;
+        let entity = &self.entity;
+        match keys.len() {
+            1 => Ok(keys.remove(0)),
+            0 => {
+                let error = Error::invalid(format!("no `{entity}` passes the condition"));
+                Err(error.at(self.span).help("a to-one link takes exactly one, or none"))
+            }
+            count => {
+                let error = Error::invalid(format!("{count} of `{entity}` pass the condition"));
+                Err(error
+                    .at(self.span)
+                    .help("a to-one link takes exactly one: `[1]{…}` takes the first"))
+            }
+        }
+    }
+}
+
+/// Adds entities.
+///
+/// # Errors
+/// Links that lead to none or too many; constraints that would be broken.
+pub(crate) fn add(plan: &EntityAdd, run: &Run<'_>) -> Result<Batch> {
+    let mut ready = Vec::with_capacity(plan.rows.len());
+    for row in &plan.rows {
+        let values = row.values.iter().map(|value| match value {
+            Given::Value(value) => constant(value, run.context),
+            Given::Entity(given) => given.only(run.context),
+        });
+        let values: Vec<Value> = values.collect::<Result<_>>()?;
+        let links = row
+            .links
+            .iter()
+            .map(|(table, linked)| Ok((Arc::clone(table), linked.keys(run.context)?)));
+        ready.push((values, links.collect::<Result<Vec<_>>>()?));
+    }
+    let mut keys = NewKeys::after_last(plan, run)?;
+    let (mut written, mut answered, mut links) = (Vec::new(), Vec::new(), Vec::new());
+    for ((mut values, own_links), row) in ready.into_iter().zip(&plan.rows) {
+        let at = |error: Error| error.at(row.span);
+        fill(plan, &mut values, &mut keys, run)?;
+        check(plan, &values, run).map_err(at)?;
+        let Some(values) = write(plan, row, values, run).map_err(at)? else { continue };
+        let key = values[plan.key].clone();
+        links.extend(own_links.into_iter().map(|(table, targets)| (table, key.clone(), targets)));
+        answered.push(key);
+        written.push(values);
+    }
+    references::check_targets(&plan.table, &batch_of(&written, &plan.table)?, run)
+        .map_err(|error| told(error, plan.rows.first().map_or(Span::NONE, |row| row.span)))?;
+    write_links(&links, plan.on_conflict == OnConflict::Update, run)?;
+    keys_as_batch(&answered, &plan.table, plan.key)
+}
+
+/// What a row must pass by itself.
+fn check(plan: &EntityAdd, values: &[Value], run: &Run<'_>) -> Result<()> {
+    check_row(&plan.table, values)?;
+    if plan.rules.checks.is_empty() {
+        return Ok(());
+    }
+    let batch = batch_of(&[values.to_vec()], &plan.table)?;
+    check_rules(&plan.table, &plan.rules, &batch, run)
+}
+
+/// The values a table gives by itself.
+fn fill(plan: &EntityAdd, values: &mut [Value], keys: &mut NewKeys, run: &Run<'_>) -> Result<()> {
+    for (index, value) in values.iter_mut().enumerate() {
+        let column = &plan.table.schema.columns[index];
+        if !matches!(value, Value::Null) {
+            continue;
+        }
+        if plan.table.constraints.identity.contains_key(&column.name) {
+            *value = Value::Integer(run.changes.next_identity(&plan.table, index)?);
+        } else if index == plan.key && column.column_type == ColumnType::Uuid {
+            *value = Value::Uuid(keys.next(run.context).to_be_bytes());
+        }
+    }
+    Ok(())
+}
+
+/// Writes a row, or does with the one in its way what the statement says. The row
+/// as it is now; `None` where it was skipped.
+fn write(
+    plan: &EntityAdd,
+    row: &EntityRow,
+    values: Vec<Value>,
+    run: &Run<'_>,
+) -> Result<Option<Vec<Value>>> {
+    if plan.on_conflict == OnConflict::Fail {
+        run.changes.insert(&plan.table, &borrowed(&values)).map_err(|error| {
+            if error.code() == ErrorCode::Conflict {
+                return error.help("choose another value, or add OR SKIP or OR UPDATE");
+            }
+            error
+        })?;
+        return Ok(Some(values));
+    }
+    let Some((key, mut old)) = twin(plan, &values, run)? else {
+        run.changes.insert(&plan.table, &borrowed(&values))?;
+        return Ok(Some(values));
+    };
+    if plan.on_conflict == OnConflict::Skip {
+        return Ok(None);
+    }
+    for column in row.given.iter().filter(|column| **column != plan.key) {
+        old[*column] = values[*column].clone();
+    }
+    check(plan, &old, run)?;
+    run.changes.update(&plan.table, &borrowed(&key), &borrowed(&old))?;
+    Ok(Some(old))
+}
+
+/// The row that has the key of another, or a value of it that is unique.
+fn twin(
+    plan: &EntityAdd,
+    values: &[Value],
+    run: &Run<'_>,
+) -> Result<Option<(Vec<Value>, Vec<Value>)>> {
+    let unique = plan.table.indexes.iter().filter(|index| index.unique);
+    let unique = unique.map(|index| index.columns.iter().map(|(column, _)| *column).collect());
+    for key in std::iter::once(vec![plan.key]).chain(unique) {
+        let wanted: Vec<Value> = key.iter().map(|column| values[*column].clone()).collect();
+        if let Some(found) = find(run, &plan.table, &key, &wanted)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// Changes entities.
+///
+/// # Errors
+/// As [`add`].
+pub(crate) fn update(plan: &EntityChange, run: &Run<'_>) -> Result<Batch> {
+    let mut more = Vec::with_capacity(plan.entities.len());
+    for given in &plan.entities {
+        more.push(given.only(run.context)?);
+    }
+    let edits = plan.links.iter().map(|(table, edit)| Ok((table, edit.ready(run.context)?)));
+    let edits: Vec<_> = edits.collect::<Result<_>>()?;
+    let context = run.context.anew(&more);
+    let run = Run { changes: run.changes, context: &context };
+    let keys = match plan.rows.changed.is_empty() {
+        true => targets(plan, &run)?,
+        false => {
+            let done = super::update(&plan.rows, &run).map_err(|error| told(error, Span::NONE))?;
+            done.returned.unwrap_or_else(|| Batch::new(Vec::new(), 0))
+        }
+    };
+    let ty = plan.rows.table.column_type(plan.key).clone();
+    for (table, edit) in &edits {
+        edit.apply(table, &keys, &ty, &run)?;
+    }
+    Ok(keys)
+}
+
+/// Deletes entities.
+///
+/// # Errors
+/// `conflict` where links restrict.
+pub(crate) fn delete(plan: &EntityChange, run: &Run<'_>) -> Result<Batch> {
+    let done = super::delete(&plan.rows, run).map_err(|error| told(error, Span::NONE))?;
+    Ok(done.returned.unwrap_or_else(|| Batch::new(Vec::new(), 0)))
+}
+
+/// The keys of the entities meant.
+fn targets(plan: &EntityChange, run: &Run<'_>) -> Result<Batch> {
+    let rows = collect(&plan.rows.input, run.context, usize::MAX)?;
+    match rows.columns.get(plan.key) {
+        Some(column) => Ok(Batch::new(vec![Arc::clone(column)], rows.row_count)),
+        None => keys_as_batch(&[], &plan.rows.table, plan.key),
+    }
+}
+
+/// The answer of a statement that changes: the key, under its name.
+pub(crate) fn returning(table: &Relation, key: usize) -> Returning {
+    let name = table.schema.columns[key].name.clone();
+    let column = crate::expression::Column {
+        id: crate::expression::ColumnId(u32::try_from(key).unwrap_or(u32::MAX)),
+        ty: table.column_type(key).clone(),
+        name: (&*name).into(),
+    };
+    let outputs = vec![(column.clone(), Expr::Column(column))];
+    Returning { outputs, names: vec![name] }
+}
+
+fn keys_as_batch(keys: &[Value], table: &Relation, key: usize) -> Result<Batch> {
+    let column = to_array(keys.iter(), table.column_type(key))?;
+    Ok(Batch::new(vec![column], keys.len()))
+}
+
+/// What constraints say, in the words of links.
+fn told(error: Error, span: Span) -> Error {
+    let message = error.message();
+    if error.code() == ErrorCode::Conflict && message.starts_with("a row points at no row") {
+        let target = message.split('"').nth(1).unwrap_or_default();
+        return Error::conflict(format!("a link leads to no `{target}`"))
+            .at(span)
+            .help("a link takes the id of an entity there is, or none");
+    }
+    error
+}
+
+/// Keys of new entities: each greater than all there are, so that the order of keys
+/// is that of insertion even where the clock has gone back.
+struct NewKeys {
+    last: u128,
+}
+
+impl NewKeys {
+    fn after_last(plan: &EntityAdd, run: &Run<'_>) -> Result<Self> {
+        if *plan.table.column_type(plan.key) != ColumnType::Uuid {
+            return Ok(Self { last: 0 });
+        }
+        let request = ScanRequest {
+            columns: vec![plan.key],
+            from: Bound::Unbounded,
+            reverse: true,
+            limit: Some(1),
+            ..ScanRequest::default()
+        };
+        let mut rows = run.changes.scan(&plan.table, &request)?;
+        let mut last = 0;
+        while let Some(batch) = rows.next()? {
+            if batch.row_count > 0
+                && let Value::Uuid(bytes) = value_at(&batch.columns[0], 0, &ColumnType::Uuid)
+            {
+                last = u128::from_be_bytes(bytes);
+                break;
+            }
+        }
+        Ok(Self { last })
+    }
+
+    fn next(&mut self, context: &Context) -> u128 {
+        let fresh = context.ordered_uuid();
+        self.last = if fresh > self.last { fresh } else { following(self.last) };
+        self.last
+    }
+}
+
+/// The next of a UUID: its counting bits one higher, around version and variant.
+fn following(uuid: u128) -> u128 {
+    const LOW: u128 = (1 << 62) - 1;
+    const FRACTION: u128 = 0xFFF;
+    let payload = (uuid >> 80) << 74 | ((uuid >> 64) & FRACTION) << 62 | (uuid & LOW);
+    let payload = (payload + (1 << 30)) & ((1 << 122) - 1);
+    (payload >> 74) << 80 | 7 << 76 | ((payload >> 62) & FRACTION) << 64 | 1 << 63 | (payload & LOW)
+}
+
+/// The key and the values of the rows of a table whose key begins with a value.
+pub(super) fn rows_beginning(
+    table: &Relation,
+    first: &Value,
+    run: &Run<'_>,
+) -> Result<Vec<(Vec<Value>, Vec<Value>)>> {
+    let bound = Bound::Included(vec![first.clone()]);
+    let request = ScanRequest {
+        columns: (0..table.schema.columns.len()).collect(),
+        from: bound.clone(),
+        to: bound,
+        ..ScanRequest::default()
+    };
+    let mut stream = run.changes.scan(table, &request)?;
+    let mut found = Vec::new();
+    while let Some(batch) = stream.next()? {
+        for row in 0..batch.row_count {
+            found.push((key_of(&batch, row, table), values_of(&batch, row, table)));
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::following;
+
+    #[test]
+    fn the_next_uuid_is_greater_and_of_version_seven() {
+        let mut uuid: u128 = 0x018f_0000_0000_7fff_bfff_ffff_ffff_ffff;
+        for _ in 0..10 {
+            let next = following(uuid);
+            assert!(next > uuid, "{next:032x} follows {uuid:032x}");
+            assert_eq!((next >> 76) & 0xF, 7, "{next:032x}");
+            assert_eq!((next >> 62) & 0b11, 0b10, "{next:032x}");
+            uuid = next;
+        }
+    }
+}

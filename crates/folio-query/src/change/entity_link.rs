@@ -1,0 +1,174 @@
+//! The rows of to-many links: source, position, target. A list has no duplicates,
+//! and its positions ascend; they need not be without gaps.
+
+use std::sync::Arc;
+
+use folio_types::{ColumnType, Value, borrowed};
+
+use super::entity::{GivenEntities, rows_beginning};
+use super::row::batch_of;
+use super::{Run, references};
+use crate::batch::Batch;
+use crate::error::{Error, Result};
+use crate::execute::context::Context;
+use crate::expression::Expr;
+use crate::expression::evaluate::constant;
+use crate::expression::function::without_positions;
+use crate::expression::value::value_at;
+use crate::source::Relation;
+use crate::ziql::entity::{POSITION, TARGET};
+
+/// Entities a to-many link is given.
+pub(crate) enum Linked {
+    /// By their keys: a list.
+    Keys(Expr),
+    /// By a condition.
+    Rows(GivenEntities),
+}
+
+impl Linked {
+    /// Their keys, each once, in order.
+    pub(super) fn keys(&self, context: &Context) -> Result<Vec<Value>> {
+        let keys = match self {
+            Self::Rows(given) => given.keys(context)?,
+            Self::Keys(list) => match constant(list, context)? {
+                Value::List(keys) => keys,
+                _ => Vec::new(),
+            },
+        };
+        Ok(distinct(keys))
+    }
+}
+
+fn distinct(keys: Vec<Value>) -> Vec<Value> {
+    let mut seen = std::collections::HashSet::new();
+    let mut kept = keys;
+    kept.retain(|key| !matches!(key, Value::Null) && seen.insert(format!("{key:?}")));
+    kept
+}
+
+/// What becomes of a to-many link.
+pub(crate) enum LinkEdit {
+    Set(Linked),
+    Append(Linked),
+    Remove(Linked),
+    RemoveAt(Expr),
+    Pop,
+    Clear,
+}
+
+/// The same with all it reads known.
+pub(super) enum ReadyEdit {
+    Set(Vec<Value>),
+    Append(Vec<Value>),
+    Remove(Vec<Value>),
+    RemoveAt(Vec<Value>),
+    Pop,
+}
+
+impl LinkEdit {
+    pub(super) fn ready(&self, context: &Context) -> Result<ReadyEdit> {
+        Ok(match self {
+            Self::Set(linked) => ReadyEdit::Set(linked.keys(context)?),
+            Self::Append(linked) => ReadyEdit::Append(linked.keys(context)?),
+            Self::Remove(linked) => ReadyEdit::Remove(linked.keys(context)?),
+            Self::RemoveAt(list) => match constant(list, context)? {
+                Value::List(positions) => ReadyEdit::RemoveAt(positions),
+                _ => ReadyEdit::RemoveAt(Vec::new()),
+            },
+            Self::Pop => ReadyEdit::Pop,
+            Self::Clear => ReadyEdit::Set(Vec::new()),
+        })
+    }
+}
+
+impl ReadyEdit {
+    /// Changes the lists of all these entities.
+    pub(super) fn apply(
+        &self,
+        table: &Relation,
+        sources: &Batch,
+        ty: &ColumnType,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        let mut written = Vec::new();
+        for row in 0..sources.row_count {
+            run.context.check()?;
+            let source = value_at(&sources.columns[0], row, ty);
+            let old = rows_beginning(table, &source, run)?;
+            let targets: Vec<Value> =
+                old.iter().map(|(_, values)| values[TARGET].clone()).collect();
+            let anew = self.list(&targets)?;
+            let kept = anew.iter().zip(&targets).take_while(|(anew, old)| anew == old).count();
+            for (key, _) in &old[kept..] {
+                run.changes.delete(table, &borrowed(key))?;
+            }
+            let last = kept.checked_sub(1).map(|last| &old[last].1[POSITION]);
+            let first = match last {
+                Some(Value::Integer(last)) => last + 1,
+                _ => 0,
+            };
+            for (target, position) in anew[kept..].iter().zip(first..) {
+                let values = vec![source.clone(), Value::Integer(position), target.clone()];
+                run.changes.insert(table, &borrowed(&values))?;
+                written.push(values);
+            }
+        }
+        check(table, &written, run)
+    }
+
+    /// The list that comes of another.
+    fn list(&self, old: &[Value]) -> Result<Vec<Value>> {
+        Ok(match self {
+            Self::Set(targets) => targets.clone(),
+            Self::Append(targets) => {
+                let added = targets.iter().filter(|target| !old.contains(target));
+                old.iter().chain(added).cloned().collect()
+            }
+            Self::Remove(targets) => {
+                old.iter().filter(|target| !targets.contains(target)).cloned().collect()
+            }
+            Self::RemoveAt(positions) => without_positions(old, positions)?,
+            Self::Pop => old[..old.len().saturating_sub(1)].to_vec(),
+        })
+    }
+}
+
+/// Gives entities their lists: table, source, targets; in place of those they have,
+/// if they may have any.
+///
+/// # Errors
+/// A target that is not there.
+pub(super) fn write_links(
+    links: &[(Arc<Relation>, Value, Vec<Value>)],
+    replaces: bool,
+    run: &Run<'_>,
+) -> Result<()> {
+    for (table, source, targets) in links {
+        let old = if replaces { rows_beginning(table, source, run)? } else { Vec::new() };
+        for (key, _) in old {
+            run.changes.delete(table, &borrowed(&key))?;
+        }
+        let mut written = Vec::with_capacity(targets.len());
+        for (target, position) in targets.iter().zip(0..) {
+            let values = vec![source.clone(), Value::Integer(position), target.clone()];
+            run.changes.insert(table, &borrowed(&values))?;
+            written.push(values);
+        }
+        check(table, &written, run)?;
+    }
+    Ok(())
+}
+
+/// All targets are there.
+fn check(table: &Relation, written: &[Vec<Value>], run: &Run<'_>) -> Result<()> {
+    if written.is_empty() {
+        return Ok(());
+    }
+    references::check_targets(table, &batch_of(written, table)?, run).map_err(|_| {
+        let target = table.constraints.references.get(1);
+        let target = target.map_or("entity", |reference| &*reference.table);
+        Error::conflict(format!("a link leads to no `{target}`"))
+            .help("a link takes the ids of entities there are")
+    })
+}

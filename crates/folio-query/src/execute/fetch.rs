@@ -1,0 +1,235 @@
+//! Rows beside those that a key of theirs finds in a relation.
+//!
+//! The keys of a batch are looked up together, each once, in the primary key or an
+//! index: what that costs depends on what is followed, not on the size of the
+//! relation. When more keys have been looked up than reading the whole relation
+//! would cost, it is read once, by key, and kept for the rest of the statement.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+use arrow_array::{ArrayRef, UInt32Array};
+use folio_types::{ColumnType, Value, borrowed};
+
+use super::context::Context;
+use super::keys::{KeyTable, has_null};
+use super::pairs::empty;
+use super::{Operator, Running};
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::expression::evaluate::evaluate;
+use crate::expression::value::{to_array, value_at};
+use crate::plan::follow::PhysicalFetch;
+use crate::source::{Bound, ScanRequest};
+
+/// A look-up costs about as much as reading so many rows.
+const ROWS_PER_LOOKUP: u64 = 8;
+
+/// What a fetch has read.
+#[derive(Default)]
+pub(crate) struct Fetched {
+    looked_up: u64,
+    whole: Option<Arc<Whole>>,
+}
+
+/// A relation by key.
+pub(crate) struct Whole {
+    keys: KeyTable,
+    rows: Batch,
+    /// The first row of each key, and for each row the next of its key.
+    first: Vec<u32>,
+    next: Vec<u32>,
+}
+
+const END: u32 = u32::MAX;
+
+pub(super) struct Fetch {
+    node: Arc<PhysicalFetch>,
+    input: Running,
+}
+
+impl Fetch {
+    pub(super) fn new(node: &Arc<PhysicalFetch>, input: Running) -> Self {
+        Self { node: Arc::clone(node), input }
+    }
+
+    /// The relation by key, once that is cheaper than looking keys up.
+    fn whole(&self, keys: u64, context: &Context) -> Result<Option<Arc<Whole>>> {
+        let node = &self.node;
+        let lock = || context.shared.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        {
+            let mut all = lock();
+            let fetched = all.entry(node.number).or_default();
+            if let Some(whole) = &fetched.whole {
+                return Ok(Some(Arc::clone(whole)));
+            }
+            fetched.looked_up += keys;
+            // A few keys are looked up whatever there is.
+            let cost = fetched.looked_up.saturating_sub(64) * ROWS_PER_LOOKUP;
+            let rows = context.source()?.row_count(&node.relation)?.unwrap_or(u64::MAX);
+            if node.has_path() && cost <= rows {
+                return Ok(None);
+            }
+        }
+        let whole = Arc::new(read_whole(node, context)?);
+        lock().entry(node.number).or_default().whole = Some(Arc::clone(&whole));
+        Ok(Some(whole))
+    }
+
+    fn types(&self) -> Vec<ColumnType> {
+        let node = &self.node;
+        node.columns.iter().map(|column| node.relation.column_type(*column).clone()).collect()
+    }
+
+    /// Rows of single keys, looked up one after the other.
+    fn look_up(&self, keys: &[Value], context: &Context) -> Result<(Batch, Vec<u32>)> {
+        let node = &self.node;
+        let is_whole_key = node.index.is_none() && node.relation.schema.primary_key.len() == 1;
+        if is_whole_key {
+            return self.look_up_rows(keys, context);
+        }
+        let (mut batches, mut ends, mut count) = (Vec::new(), vec![0], 0);
+        for key in keys {
+            let bound = Bound::Included(vec![key.clone()]);
+            let request = ScanRequest {
+                columns: node.columns.clone(),
+                index: node.index,
+                from: bound.clone(),
+                to: bound,
+                ..ScanRequest::default()
+            };
+            let mut rows = context.source()?.scan(&node.relation, &request)?;
+            while let Some(batch) = rows.next()? {
+                count += u32::try_from(batch.row_count).unwrap_or(u32::MAX);
+                batches.push(batch);
+            }
+            ends.push(count);
+        }
+        let rows = match batches.is_empty() {
+            true => empty(&self.types()),
+            false => Batch::concat(&batches)?,
+        };
+        Ok((rows, ends))
+    }
+
+    /// Rows of whole primary keys: one or none each.
+    fn look_up_rows(&self, keys: &[Value], context: &Context) -> Result<(Batch, Vec<u32>)> {
+        let (node, source) = (&self.node, context.source()?);
+        let (mut found, mut ends, mut count) = (Vec::new(), vec![0], 0);
+        for key in keys {
+            let key = borrowed(std::slice::from_ref(key));
+            count += u32::from(source.get(&node.relation, &key, &node.columns, &mut found)?);
+            ends.push(count);
+        }
+        let (width, rows) = (node.columns.len(), count as usize);
+        let columns = self
+            .types()
+            .into_iter()
+            .enumerate()
+            .map(|(index, ty)| to_array((0..rows).map(|row| &found[row * width + index]), &ty));
+        Ok((Batch::new(columns.collect::<Result<_>>()?, rows), ends))
+    }
+}
+
+/// All rows of the relation, chained by key.
+fn read_whole(node: &PhysicalFetch, context: &Context) -> Result<Whole> {
+    let mut columns = node.columns.clone();
+    columns.push(node.column);
+    let request = ScanRequest { columns, ..ScanRequest::default() };
+    let mut stream = context.source()?.scan(&node.relation, &request)?;
+    let mut batches = Vec::new();
+    while let Some(batch) = stream.next()? {
+        context.check()?;
+        batches.push(batch);
+    }
+    let key_type = node.relation.column_type(node.column).clone();
+    let mut rows = match batches.is_empty() {
+        true => {
+            let types =
+                node.columns.iter().map(|column| node.relation.column_type(*column).clone());
+            empty(&types.chain([key_type.clone()]).collect::<Vec<_>>())
+        }
+        false => Batch::concat(&batches)?,
+    };
+    let key: Vec<ArrayRef> = rows.columns.pop().into_iter().collect();
+    let mut keys = KeyTable::new(&[key_type])?;
+    let numbers = keys.intern(&key, rows.row_count, &mut Vec::new())?;
+    let (mut first, mut next) = (vec![END; keys.len()], vec![END; rows.row_count]);
+    // Backwards, so that each chain ascends.
+    for row in (0..rows.row_count).rev().filter(|row| !has_null(&key, *row)) {
+        next[row] = std::mem::replace(&mut first[numbers[row] as usize], row as u32);
+    }
+    Ok(Whole { keys, rows, first, next })
+}
+
+/// Rows of the input and of what was found, pair by pair.
+#[derive(Default)]
+struct Found {
+    left: Vec<u32>,
+    right: Vec<u32>,
+}
+
+impl Operator for Fetch {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        let node = Arc::clone(&self.node);
+        while let Some(left) = self.input.next(context)? {
+            context.check()?;
+            let key = evaluate(&node.key, &left, context)?.to_array(left.row_count)?;
+            let ty = node.key.ty();
+            let mut known = KeyTable::new(std::slice::from_ref(&ty))?;
+            let mut first_rows = Vec::new();
+            let key_columns = [ArrayRef::clone(&key)];
+            let numbers = known.intern(&key_columns, left.row_count, &mut first_rows)?;
+            let mut found = Found::default();
+            let rows = match self.whole(first_rows.len() as u64, context)? {
+                Some(whole) => {
+                    let chains = whole.keys.find(&key_columns, left.row_count)?;
+                    for (row, chain) in chains.into_iter().enumerate() {
+                        let mut next = match chain {
+                            Some(number) if !has_null(&key_columns, row) => {
+                                whole.first[number as usize]
+                            }
+                            _ => END,
+                        };
+                        while next != END {
+                            found.left.push(row as u32);
+                            found.right.push(next);
+                            next = whole.next[next as usize];
+                        }
+                    }
+                    whole.rows.take(&UInt32Array::from(found.right))?
+                }
+                None => {
+                    let keys: Vec<Value> =
+                        first_rows.iter().map(|row| value_at(&key, *row as usize, &ty)).collect();
+                    let (slots, keys) = without_null(keys);
+                    let (rows, ends) = self.look_up(&keys, context)?;
+                    for (row, number) in numbers.iter().enumerate() {
+                        let Some(slot) = slots.get(number) else { continue };
+                        for position in ends[*slot]..ends[*slot + 1] {
+                            found.left.push(row as u32);
+                            found.right.push(position);
+                        }
+                    }
+                    rows.take(&UInt32Array::from(found.right))?
+                }
+            };
+            if rows.row_count > 0 {
+                return Ok(Some(left.take(&UInt32Array::from(found.left))?.beside(rows)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The keys that are values, and the place of each among them by its number.
+fn without_null(keys: Vec<Value>) -> (HashMap<u32, usize>, Vec<Value>) {
+    let (mut slots, mut values) = (HashMap::with_capacity(keys.len()), Vec::new());
+    for (number, key) in (0u32..).zip(keys) {
+        if !matches!(key, Value::Null) {
+            slots.insert(number, values.len());
+            values.push(key);
+        }
+    }
+    (slots, values)
+}

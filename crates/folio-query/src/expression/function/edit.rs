@@ -1,0 +1,63 @@
+//! Arrays changed in place of being built: what REMOVE, REMOVEAT and POP do.
+//! Positions count from 0 here, as in ZiQL.
+
+use folio_types::Value;
+
+use super::Body::Strict;
+use super::Takes::{List, Same};
+use super::{Overload, Returns, function};
+use crate::error::{Error, Result};
+
+pub(super) const OVERLOADS: &[Overload] = &[
+    function("array_pop", &[List], Returns::As(0), Strict(pop)),
+    function("array_remove_all", &[Same, Same], Returns::As(0), Strict(remove_all)),
+    function("array_remove_at", &[List, List], Returns::As(0), Strict(remove_at)),
+];
+
+/// All but the last element.
+fn pop(arguments: &[Value]) -> Result<Value> {
+    let mut items = items(&arguments[0]).to_vec();
+    items.pop();
+    Ok(Value::List(items))
+}
+
+/// The elements that equal none of others.
+fn remove_all(arguments: &[Value]) -> Result<Value> {
+    let removed = items(&arguments[1]);
+    let kept = items(&arguments[0]).iter().filter(|item| !removed.contains(item));
+    Ok(Value::List(kept.cloned().collect()))
+}
+
+/// The elements that stand at none of some positions.
+fn remove_at(arguments: &[Value]) -> Result<Value> {
+    let (items, positions) = (items(&arguments[0]), items(&arguments[1]));
+    Ok(Value::List(without_positions(items, positions)?))
+}
+
+/// What is left of a list without the elements at some positions, all of which
+/// must be there.
+///
+/// # Errors
+/// `invalid_input` for a position that is not.
+pub(crate) fn without_positions<T: Clone>(items: &[T], positions: &[Value]) -> Result<Vec<T>> {
+    let mut is_kept = vec![true; items.len()];
+    for position in positions {
+        let Value::Integer(number) = position else { continue };
+        let slot = usize::try_from(*number).ok().and_then(|at| is_kept.get_mut(at));
+        let Some(slot) = slot else {
+            let count = items.len();
+            return Err(Error::invalid(format!("position {number} is not in an array of {count}"))
+                .help("positions count from 0"));
+        };
+        *slot = false;
+    }
+    let kept = items.iter().zip(is_kept).filter(|(_, is_kept)| *is_kept);
+    Ok(kept.map(|(item, _)| item.clone()).collect())
+}
+
+fn items(value: &Value) -> &[Value] {
+    match value {
+        Value::List(items) => items,
+        _ => &[],
+    }
+}

@@ -1,0 +1,405 @@
+//! ADD, UPDATE and DELETE: new values for members, and what links are to lead to.
+
+use std::sync::Arc;
+
+use folio_types::{ColumnType, Value};
+
+use super::given::listed;
+use super::types::{as_type, compute};
+use super::{Binder, Row, Rows};
+use crate::error::{Error, Result};
+use crate::expression::{Expr, function};
+use crate::plan::logical::Plan;
+use crate::source::{Relation, RelationKind};
+use crate::span::Span;
+use crate::sql::statement::Rules;
+use crate::ziql::ast::{Add, Change, Delete, Given, Item, Name, OnConflict, Target, Tuple, Update};
+use crate::ziql::entity::{Entity, Member, MemberKind};
+
+/// New entities.
+pub(crate) struct AddPlan {
+    pub(crate) table: Arc<Relation>,
+    /// The position of the key, which is numbered where it is not given.
+    pub(crate) key: usize,
+    pub(crate) rows: Vec<AddRow>,
+    pub(crate) on_conflict: OnConflict,
+    pub(crate) rules: Rules,
+}
+
+/// One of them.
+pub(crate) struct AddRow {
+    /// A value for each column.
+    pub(crate) values: Vec<MemberValue>,
+    /// The columns that were given.
+    pub(crate) given: Vec<usize>,
+    /// What to-many links lead to.
+    pub(crate) links: Vec<(Arc<Relation>, LinkGiven)>,
+    /// Where it stands.
+    pub(crate) span: Span,
+}
+
+/// A value of a column.
+#[allow(clippy::large_enum_variant, reason = "there are few, for a moment")]
+pub(crate) enum MemberValue {
+    Value(Expr),
+    /// The key of the one entity there is.
+    Entity(GivenRows),
+}
+
+/// Entities given by a condition.
+pub(crate) struct GivenRows {
+    /// Their keys.
+    pub(crate) plan: Plan,
+    /// The struct they are of.
+    pub(crate) entity: String,
+    pub(crate) span: Span,
+}
+
+/// Entities for a to-many link.
+#[allow(clippy::large_enum_variant, reason = "there are few, for a moment")]
+pub(crate) enum LinkGiven {
+    /// By their keys: a list.
+    Keys(Expr),
+    /// By a condition or the name of a set.
+    Rows(GivenRows),
+}
+
+/// Entities to be changed or deleted.
+pub(crate) struct ChangePlan {
+    pub(crate) table: Arc<Relation>,
+    pub(crate) key: usize,
+    /// The old values of all columns, then the new ones.
+    pub(crate) input: Plan,
+    /// Which columns change.
+    pub(crate) changed: Vec<usize>,
+    pub(crate) rules: Rules,
+    /// Entities whose keys are parameters behind those of the statement.
+    pub(crate) entities: Vec<GivenRows>,
+    pub(crate) links: Vec<LinkChange>,
+}
+
+/// What becomes of a to-many link.
+pub(crate) struct LinkChange {
+    pub(crate) table: Arc<Relation>,
+    pub(crate) operation: LinkOperation,
+}
+
+/// How the list of a to-many link changes.
+pub(crate) enum LinkOperation {
+    Set(LinkGiven),
+    Append(LinkGiven),
+    Remove(LinkGiven),
+    /// Positions from 0, as a list.
+    RemoveAt(Expr),
+    Pop,
+    Clear,
+}
+
+impl Binder<'_> {
+    /// Binds ADD.
+    pub(super) fn add(&mut self, add: &Add) -> Result<AddPlan> {
+        let entity = self.entity(&add.entity.text, add.entity.span)?;
+        let key = changeable(&entity, add.entity.span)?;
+        let first: Vec<Option<&Name>> = match add.tuples.first() {
+            Some(tuple) => tuple.items.iter().map(|item| item.member.as_ref()).collect(),
+            None => Vec::new(),
+        };
+        let mut rows = Vec::with_capacity(add.tuples.len());
+        for tuple in &add.tuples {
+            rows.push(self.add_row(&entity, key, tuple, &first)?);
+        }
+        let rules = self.sql.rules(&entity.relation)?;
+        let table = Arc::clone(&entity.relation);
+        Ok(AddPlan { table, key, rows, on_conflict: add.on_conflict, rules })
+    }
+
+    fn add_row(
+        &mut self,
+        entity: &Arc<Entity>,
+        key: usize,
+        tuple: &Tuple,
+        first: &[Option<&Name>],
+    ) -> Result<AddRow> {
+        let mut rows = Rows::new(Plan::OneRow, Row { entity: Arc::clone(entity), columns: vec![] });
+        let width = entity.relation.schema.columns.len();
+        let mut values: Vec<Option<MemberValue>> = (0..width).map(|_| None).collect();
+        let (mut given, mut links, mut seen) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, item) in tuple.items.iter().enumerate() {
+            let member = self.item_member(entity, item, first.get(at).copied().flatten(), tuple)?;
+            once(&mut seen, &member, item, tuple.span)?;
+            let Change::Set(value) = &item.change else {
+                let error = Error::invalid("ADD gives values; it changes none");
+                return Err(error.at(item_span(item, tuple.span)).help("write `member = value`"));
+            };
+            match &member.kind {
+                MemberKind::Value(column) => {
+                    let ty = entity.column_type(*column).clone();
+                    let value = self.constant_of(&mut rows, value, &member, &ty)?;
+                    values[*column] = Some(MemberValue::Value(value));
+                    given.push(*column);
+                }
+                MemberKind::One { column, target } => {
+                    let ty = entity.column_type(*column).clone();
+                    values[*column] = Some(self.one(&mut rows, value, &member, target, &ty)?);
+                    given.push(*column);
+                }
+                MemberKind::Many { table, target } => {
+                    let given = self.many(&mut rows, value, &member, target)?;
+                    links.push((self.sql.relation(table, tuple.span)?, given));
+                }
+                MemberKind::Inverse { .. } => return Err(computed(&member, item, tuple.span)),
+            }
+        }
+        let values = self.with_defaults(entity, key, values, tuple.span)?;
+        Ok(AddRow { values, given, links, span: tuple.span })
+    }
+
+    /// The member an item is for: its name, or its place among those of the first tuple.
+    fn item_member(
+        &mut self,
+        entity: &Entity,
+        item: &Item,
+        place: Option<&Name>,
+        tuple: &Tuple,
+    ) -> Result<Member> {
+        let span = item_span(item, tuple.span);
+        match item.member.as_ref().or(place) {
+            Some(name) => entity.find(&name.text, name.span).map_err(|error| error.at(span)),
+            None => {
+                let error = Error::syntax("expected `member = value`, found a value alone");
+                Err(error.at(span).help("only later tuples go by the order of the first"))
+            }
+        }
+    }
+
+    /// Defaults for what is not given. The key is null where it is to be numbered.
+    fn with_defaults(
+        &mut self,
+        entity: &Entity,
+        key: usize,
+        values: Vec<Option<MemberValue>>,
+        span: Span,
+    ) -> Result<Vec<MemberValue>> {
+        let (schema, constraints) = (&entity.relation.schema, &entity.relation.constraints);
+        let mut all = Vec::with_capacity(values.len());
+        for (index, value) in values.into_iter().enumerate() {
+            let column = &schema.columns[index];
+            let is_numbered = constraints.identity.contains_key(&column.name)
+                || (index == key && column.column_type == ColumnType::Uuid);
+            let has_default = constraints.defaults.contains_key(&column.name);
+            all.push(match value {
+                Some(value) => value,
+                None if is_numbered && !(has_default && index != key) => {
+                    MemberValue::Value(Expr::null(column.column_type.clone()))
+                }
+                None if has_default || column.nullable => {
+                    MemberValue::Value(self.sql.default_of(&entity.relation, index)?)
+                }
+                None => {
+                    let (own, name) = (entity.name(), &column.name);
+                    let error = Error::invalid(format!("member `{name}` of `{own}` is not given"));
+                    return Err(error.at(span).help("it has no default and is not optional"));
+                }
+            });
+        }
+        Ok(all)
+    }
+
+    /// Binds UPDATE.
+    pub(super) fn update(&mut self, update: &Update) -> Result<ChangePlan> {
+        let (mut rows, key) = self.targets_of(&update.target)?;
+        let entity = Arc::clone(&rows.row.entity);
+        let (mut changes, mut entities, mut links) = (Vec::new(), Vec::new(), Vec::new());
+        let mut seen = Vec::new();
+        for item in &update.tuple.items {
+            let member = self.item_member(&entity, item, None, &update.tuple)?;
+            let span = item_span(item, update.tuple.span);
+            once(&mut seen, &member, item, update.tuple.span)?;
+            match &member.kind {
+                MemberKind::Value(column) if *column == key => {
+                    let error = Error::invalid("the key of an entity stays what it is");
+                    return Err(error.at(span));
+                }
+                MemberKind::Value(column) => {
+                    changes.push((*column, self.changed(&mut rows, &member, *column, item)?));
+                }
+                MemberKind::One { column, target } => {
+                    let Change::Set(value) = &item.change else {
+                        let error = Error::mismatch(format!("`{}` is one entity", member.name));
+                        return Err(error.at(span).help("write `member = value`"));
+                    };
+                    let ty = entity.column_type(*column).clone();
+                    let value = match self.one(&mut rows, value, &member, target, &ty)? {
+                        MemberValue::Value(value) => value,
+                        MemberValue::Entity(given) => {
+                            entities.push(given);
+                            let index = self.parameters.len() + entities.len() - 1;
+                            Expr::Parameter { index, ty, untyped: false }
+                        }
+                    };
+                    changes.push((*column, value));
+                }
+                MemberKind::Many { table, target } => {
+                    let table = self.sql.relation(table, span)?;
+                    let operation = self.link_operation(&mut rows, &member, target, item)?;
+                    links.push(LinkChange { table, operation });
+                }
+                MemberKind::Inverse { .. } => {
+                    return Err(computed(&member, item, update.tuple.span));
+                }
+            }
+        }
+        self.change_plan(rows, key, changes, entities, links)
+    }
+
+    /// Binds DELETE.
+    pub(super) fn delete(&mut self, delete: &Delete) -> Result<ChangePlan> {
+        let (rows, key) = self.targets_of(&delete.target)?;
+        self.change_plan(rows, key, Vec::new(), Vec::new(), Vec::new())
+    }
+
+    /// The entities a statement changes, in their order.
+    fn targets_of(&mut self, target: &Target) -> Result<(Rows, usize)> {
+        let mut rows = self.source(&target.source, Some(&target.filter))?;
+        let key = changeable(&rows.row.entity, target.source.entity.span)?;
+        self.ordered(&mut rows, &[])?;
+        self.limit(&mut rows, target.limit.as_ref())?;
+        Ok((rows, key))
+    }
+
+    fn change_plan(
+        &mut self,
+        rows: Rows,
+        key: usize,
+        changes: Vec<(usize, Expr)>,
+        entities: Vec<GivenRows>,
+        links: Vec<LinkChange>,
+    ) -> Result<ChangePlan> {
+        let table = Arc::clone(&rows.row.entity.relation);
+        let rules = self.sql.rules(&table)?;
+        let old = (0..rows.row.columns.len()).map(|index| rows.row.column(index));
+        let (changed, new): (Vec<usize>, Vec<Expr>) = changes.into_iter().unzip();
+        let outputs: Vec<_> =
+            old.chain(new).map(|value| (self.sql.column("value", value.ty()), value)).collect();
+        let input = Plan::Project { input: Box::new(rows.plan), outputs };
+        Ok(ChangePlan { table, key, input, changed, rules, entities, links })
+    }
+
+    /// The new value of a member that is a value or an array of them.
+    fn changed(
+        &mut self,
+        rows: &mut Rows,
+        member: &Member,
+        column: usize,
+        item: &Item,
+    ) -> Result<Expr> {
+        let (old, ty) = (rows.row.column(column), rows.row.entity.column_type(column).clone());
+        let place = format!("`{}`", member.name);
+        let span = item_span(item, Span::NONE);
+        let value = |binder: &mut Self, rows: &mut Rows, given: &Given| match given {
+            Given::Value(syntax) => Ok((binder.value(rows, syntax)?, syntax.span())),
+            Given::Entities { filter, .. } => {
+                Err(Error::mismatch(format!("{place} is no link")).at(filter.span))
+            }
+        };
+        match &item.change {
+            Change::Set(given) => {
+                let (value, span) = value(self, rows, given)?;
+                as_type(value, &ty, &place, span)
+            }
+            Change::Arithmetic(op, operand, span) => {
+                let operand = self.value(rows, operand)?;
+                let value = compute(*op, old, operand, *span)?;
+                // What a column of int takes from a float is cut to it by no rule.
+                as_type(value, &ty, &place, *span)
+            }
+            change => {
+                let ColumnType::List(element) = &ty else {
+                    let error = Error::mismatch(format!("{place} is no array")).at(span);
+                    return Err(error.help("APPEND, REMOVE, REMOVEAT, POP and CLEAR change arrays"));
+                };
+                let empty = Expr::literal(Value::List(Vec::new()), ty.clone());
+                let old = Expr::Coalesce(vec![old, empty.clone()], ty.clone());
+                let call =
+                    |name: &str, list: Expr| function::resolve(name, vec![old.clone(), list], span);
+                match change {
+                    Change::Clear => Ok(empty),
+                    Change::Pop => function::resolve("array_pop", vec![old.clone()], span),
+                    Change::Append(given) => {
+                        let (value, at) = value(self, rows, given)?;
+                        call("array_cat", listed(value, element, &place, at)?)
+                    }
+                    Change::Remove(given) => {
+                        let (value, at) = value(self, rows, given)?;
+                        call("array_remove_all", listed(value, element, &place, at)?)
+                    }
+                    Change::RemoveAt(given) => {
+                        let (value, at) = value(self, rows, given)?;
+                        call("array_remove_at", listed(value, &ColumnType::Int64, "REMOVEAT", at)?)
+                    }
+                    Change::Set(_) | Change::Arithmetic(..) => Ok(old.clone()),
+                }
+            }
+        }
+    }
+
+    fn link_operation(
+        &mut self,
+        rows: &mut Rows,
+        member: &Member,
+        target: &str,
+        item: &Item,
+    ) -> Result<LinkOperation> {
+        Ok(match &item.change {
+            Change::Set(given) => LinkOperation::Set(self.many(rows, given, member, target)?),
+            Change::Append(given) => LinkOperation::Append(self.many(rows, given, member, target)?),
+            Change::Remove(given) => LinkOperation::Remove(self.many(rows, given, member, target)?),
+            Change::RemoveAt(Given::Value(syntax)) => {
+                let value = self.constant(rows, syntax)?;
+                let list = listed(value, &ColumnType::Int64, "REMOVEAT", syntax.span())?;
+                LinkOperation::RemoveAt(list)
+            }
+            Change::Pop => LinkOperation::Pop,
+            Change::Clear => LinkOperation::Clear,
+            Change::RemoveAt(Given::Entities { filter, .. }) => {
+                return Err(Error::mismatch("REMOVEAT takes positions").at(filter.span));
+            }
+            Change::Arithmetic(_, _, span) => {
+                let error = Error::mismatch(format!("`{}` is many entities", member.name));
+                return Err(error.at(*span).help("write APPEND or REMOVE"));
+            }
+        })
+    }
+}
+
+/// The position of the key of a struct that statements may change.
+fn changeable(entity: &Entity, span: Span) -> Result<usize> {
+    if entity.relation.kind == RelationKind::Table {
+        return entity.key(span);
+    }
+    let error = Error::unsupported(format!("`{}` is a collection", entity.name())).at(span);
+    Err(error.help("change it as documents, or with SQL"))
+}
+
+fn item_span(item: &Item, otherwise: Span) -> Span {
+    match (&item.member, &item.change) {
+        (Some(name), _) => name.span,
+        (None, Change::Set(Given::Value(value))) => value.span(),
+        (None, Change::Set(Given::Entities { filter, .. })) => filter.span,
+        _ => otherwise,
+    }
+}
+
+fn once(seen: &mut Vec<String>, member: &Member, item: &Item, span: Span) -> Result<()> {
+    if seen.contains(&member.name) {
+        let error = Error::invalid(format!("member `{}` is given twice", member.name));
+        return Err(error.at(item_span(item, span)));
+    }
+    seen.push(member.name.clone());
+    Ok(())
+}
+
+fn computed(member: &Member, item: &Item, span: Span) -> Error {
+    let error = Error::invalid(format!("link `{}` is computed", member.name));
+    error.at(item_span(item, span)).help("change the link it is the other side of")
+}

@@ -1,0 +1,162 @@
+//! From syntax to plans: every name found, every type settled, every error with
+//! its place.
+//!
+//! ```text
+//! statement    chains and what their names stand for
+//! grab         source → filter → order → limit → shape
+//! change       ADD, UPDATE, DELETE; given: what members are given
+//! shape        fields, nested shapes; group: aggregates and BY
+//! condition    what stands in braces; link: membership, by semi joins and marks
+//! expression   values; types: which go together
+//! rows         entities under way: their columns, and what was joined to them
+//! ```
+
+mod change;
+mod condition;
+mod expression;
+mod given;
+mod grab;
+mod group;
+mod link;
+mod rows;
+mod shape;
+mod statement;
+mod types;
+
+use std::sync::Arc;
+
+use folio_types::ColumnType;
+
+use super::ast::Name;
+use super::entity::{Entity, MemberKind};
+use crate::constraint::Constraints;
+use crate::error::{Error, Result};
+use crate::execute::context::Context;
+use crate::source::{Relation, RelationKind, Source};
+use crate::span::Span;
+use crate::sql::bind::Binder as SqlBinder;
+pub(crate) use change::{
+    AddPlan, AddRow, ChangePlan, GivenRows, LinkGiven, LinkOperation, MemberValue,
+};
+use group::Grouping;
+use rows::{Row, Rows};
+pub(crate) use statement::{BoundBody, BoundStep, chain};
+
+/// What binding a chain needs and counts.
+pub(crate) struct Binder<'s> {
+    /// Numbers columns, and knows how relations are read.
+    pub(crate) sql: SqlBinder<'s>,
+    source: &'s dyn Source,
+    /// Names and types of the parameters given.
+    parameters: &'s [(String, Option<ColumnType>)],
+    /// Collections named so far: their columns are inferred.
+    pub(crate) collections: Vec<String>,
+    /// Sets named so far.
+    sets: Vec<NamedSet>,
+    /// While the fields of an aggregated shape are bound.
+    grouping: Option<Grouping>,
+}
+
+/// A relation without columns, for values that read none.
+fn nothing() -> Relation {
+    Relation {
+        kind: RelationKind::Table,
+        schema: folio_types::TableSchema::new("", Vec::new(), Vec::new()),
+        constraints: Constraints::default(),
+        indexes: Vec::new(),
+        handle: Arc::new(()),
+    }
+}
+
+/// An ordered set of entities under a name.
+#[derive(Debug, Clone)]
+pub(crate) struct NamedSet {
+    pub(crate) name: String,
+    /// The working table with their keys.
+    pub(crate) number: usize,
+    /// The struct they are of.
+    pub(crate) entity: String,
+    /// The type of their keys.
+    pub(crate) key: ColumnType,
+}
+
+impl<'s> Binder<'s> {
+    pub(crate) fn new(
+        source: &'s dyn Source,
+        parameters: &'s [(String, Option<ColumnType>)],
+    ) -> Self {
+        let sql = SqlBinder::new(source, &[]);
+        let (collections, sets) = (Vec::new(), Vec::new());
+        Self { sql, source, parameters, collections, sets, grouping: None }
+    }
+
+    /// The struct of a name.
+    ///
+    /// # Errors
+    /// `not_found`, with the nearest name.
+    pub(crate) fn entity(&mut self, name: &str, span: Span) -> Result<Arc<Entity>> {
+        let Some(relation) = self.source.relation(name)? else {
+            let names = self.source.names()?;
+            let error = Error::not_found(format!("there is no struct `{name}`"));
+            return Err(error.near(name, names.iter().map(String::as_str)).at(span));
+        };
+        if relation.kind == RelationKind::View {
+            let error = Error::unsupported(format!("`{name}` is a view"));
+            return Err(error.at(span).help("grab the tables it reads, or read it with SQL"));
+        }
+        if relation.kind == RelationKind::Collection {
+            self.collections.push(name.to_owned());
+        }
+        let mut entity = Entity::of(&relation);
+        for member in &mut entity.members {
+            // A reference to anything but the key of its table is no link.
+            if let MemberKind::One { column, target } = &member.kind
+                && !self.is_key_of(*column, target, &relation)?
+            {
+                member.kind = MemberKind::Value(*column);
+            }
+        }
+        Ok(Arc::new(entity))
+    }
+
+    fn is_key_of(&self, column: usize, target: &str, relation: &Arc<Relation>) -> Result<bool> {
+        let Some(target) = self.source.relation(target)? else { return Ok(false) };
+        let [key] = &target.schema.primary_key[..] else { return Ok(false) };
+        let name = &relation.schema.columns[column].name;
+        let mut references = relation.constraints.references.iter();
+        let reference = references.find(|own| own.columns.iter().eq([name]));
+        let names = reference.and_then(|reference| reference.target.first());
+        Ok(names.is_none_or(|name| target.column_index(name) == Some(*key)))
+    }
+
+    /// The value of a default.
+    pub(crate) fn default_value(
+        &mut self,
+        syntax: &super::ast::Expr,
+        ty: &ColumnType,
+        member: &str,
+    ) -> Result<folio_types::Value> {
+        let entity = Entity { relation: Arc::new(nothing()), members: Vec::new() };
+        let row = Row { entity: Arc::new(entity), columns: Vec::new() };
+        let mut rows = Rows::new(crate::plan::logical::Plan::OneRow, row);
+        let value = self.constant(&mut rows, syntax)?;
+        let place = format!("the default of `{member}`");
+        let value = types::as_type(value, ty, &place, syntax.span())?;
+        crate::expression::evaluate::constant(&value, &Context::detached())
+            .map_err(|error| error.at(syntax.span()))
+    }
+
+    /// A named set.
+    fn set(&self, name: &Name) -> Result<NamedSet> {
+        let found = self.sets.iter().rev().find(|set| set.name.eq_ignore_ascii_case(&name.text));
+        found.cloned().ok_or_else(|| {
+            let error = Error::not_found(format!("there is no set `{}`", name.text));
+            let names = self.sets.iter().map(|set| &*set.name);
+            let near = error.near(&name.text, names).at(name.span);
+            match near.hint() {
+                Some(_) => near,
+                None => near.help("name one in front: `GRAB … => name => …`"),
+            }
+        })
+    }
+}

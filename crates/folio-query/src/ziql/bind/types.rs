@@ -1,0 +1,119 @@
+//! Which types go together: an int with a float by value, a date with a datetime as
+//! its midnight, and nothing else with anything of another type.
+
+use folio_types::{ColumnType, Value};
+
+use crate::error::{Error, Result};
+use crate::expression::coerce::{cast_to_if, is_integer, is_numeric, unify};
+use crate::expression::{Arithmetic, Comparison, Expr, arithmetic};
+use crate::span::Span;
+use crate::ziql::entity::type_name;
+
+/// A value that is `none`.
+pub(super) fn none(span: Span) -> Expr {
+    Expr::Literal { value: Value::Null, ty: ColumnType::Text, untyped: true, span }
+}
+
+/// A value as a type that its place wants, where that changes nothing about it.
+///
+/// # Errors
+/// `type_mismatch`.
+pub(super) fn as_type(value: Expr, wanted: &ColumnType, place: &str, span: Span) -> Result<Expr> {
+    let given = value.ty();
+    if given == *wanted && !value.is_untyped() {
+        return Ok(value);
+    }
+    if value.is_untyped() {
+        if let Expr::Parameter { index, .. } = value {
+            return Ok(Expr::Parameter { index, ty: wanted.clone(), untyped: false });
+        }
+        return match value.as_literal() {
+            Some(Value::Null) => Ok(Expr::null(wanted.clone())),
+            Some(Value::List(_)) if matches!(wanted, ColumnType::List(_)) => {
+                Ok(Expr::literal(Value::List(Vec::new()), wanted.clone()))
+            }
+            _ => Err(wrong(place, wanted, &given).at(span)),
+        };
+    }
+    let widens = unify(&given, wanted).is_some_and(|common| common == *wanted)
+        || (is_integer(&given) && is_integer(wanted))
+        || (is_numeric(&given)
+            && matches!(wanted, ColumnType::Decimal { .. } | ColumnType::Float32))
+        || matches!((&given, wanted), (ColumnType::Timestamp { .. }, ColumnType::Timestamp { .. }));
+    if widens {
+        return Ok(cast_to_if(value, wanted));
+    }
+    Err(wrong(place, wanted, &given).at(span))
+}
+
+fn wrong(place: &str, wanted: &ColumnType, given: &ColumnType) -> Error {
+    let (wanted, given) = (type_name(wanted), type_name(given));
+    Error::mismatch(format!("{place} takes {wanted}, not {given}"))
+}
+
+/// Both sides as one type.
+///
+/// # Errors
+/// `type_mismatch`.
+pub(super) fn pair(left: Expr, right: Expr, span: Span) -> Result<(Expr, Expr)> {
+    let common = match (left.is_untyped(), right.is_untyped()) {
+        (true, false) => Some(right.ty()),
+        (false, true) => Some(left.ty()),
+        _ => unify(&left.ty(), &right.ty()),
+    };
+    let Some(common) = common else {
+        let (one, other) = (type_name(&left.ty()), type_name(&right.ty()));
+        let error = Error::mismatch(format!("{one} and {other} cannot be compared")).at(span);
+        let is_text = left.ty() == ColumnType::Text || right.ty() == ColumnType::Text;
+        return Err(match is_text {
+            true => error.help("strings are quoted, all other values are not"),
+            false => error,
+        });
+    };
+    let side = |side: Expr| as_type(side, &common, "the comparison", span);
+    Ok((side(left)?, side(right)?))
+}
+
+/// A comparison of two values: null, which counts as false, with one that is none.
+///
+/// # Errors
+/// As [`pair`].
+pub(super) fn compare(op: Comparison, left: Expr, right: Expr, span: Span) -> Result<Expr> {
+    let (left, right) = pair(left, right, span)?;
+    let is_equality = matches!(op, Comparison::Equal | Comparison::NotEqual);
+    if matches!(left.ty(), ColumnType::Struct(_) | ColumnType::Json)
+        || (!is_equality && matches!(left.ty(), ColumnType::List(_)))
+    {
+        let ty = type_name(&left.ty());
+        return Err(Error::mismatch(format!("{ty} has no order to compare by")).at(span));
+    }
+    Ok(Expr::compare(op, left, right))
+}
+
+/// A sum, difference and so on.
+///
+/// # Errors
+/// `type_mismatch`.
+pub(super) fn compute(op: Arithmetic, left: Expr, right: Expr, span: Span) -> Result<Expr> {
+    let (left, right) = match (left.is_untyped(), right.is_untyped()) {
+        (true, false) => (as_type(left, &right.ty(), "the operation", span)?, right),
+        (false, true) => {
+            let ty = left.ty();
+            (left, as_type(right, &ty, "the operation", span)?)
+        }
+        _ => (left, right),
+    };
+    let (left_type, right_type, ty) =
+        arithmetic::signature(op, &left.ty(), &right.ty()).map_err(|_| {
+            let (one, other) = (type_name(&left.ty()), type_name(&right.ty()));
+            Error::mismatch(format!("`{}` cannot take {one} and {other}", op.symbol())).at(span)
+        })?;
+    let left = Box::new(cast_to_if(left, &left_type));
+    let right = Box::new(cast_to_if(right, &right_type));
+    Ok(Expr::Arithmetic { op, left, right, ty, span })
+}
+
+/// A value as a wider type that it is known to fit.
+pub(super) fn widened(value: Expr, ty: &ColumnType) -> Expr {
+    cast_to_if(value, ty)
+}

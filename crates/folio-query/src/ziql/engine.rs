@@ -1,0 +1,333 @@
+//! From text to answer: what a session asks of the engine.
+//!
+//! ```text
+//! Ziql::parse      text → syntax of each chain
+//! Ziql::compile    bind → optimize → lower: a chain, ready to run
+//! Chain::query     a chain that only reads: the rows of its last statement, streamed
+//! Chain::execute   a chain that changes: statement by statement, within one
+//!                  transaction, and the rows of the last gathered
+//! ```
+
+use std::sync::Arc;
+
+use folio_types::{ColumnType, Value};
+
+use super::ast::Script;
+use super::bind::{
+    self, AddPlan, AddRow, Binder, BoundBody, BoundStep, ChangePlan, GivenRows, LinkGiven,
+    LinkOperation, MemberValue,
+};
+use super::parse;
+use crate::batch::Batch;
+use crate::change::entity::{
+    EntityAdd, EntityChange, EntityRow, Given, GivenEntities, add, delete, returning, update,
+};
+use crate::change::entity_link::{LinkEdit, Linked};
+use crate::change::{ChangePlan as RowChange, Run};
+use crate::error::{Error, Result};
+use crate::execute::context::Context;
+use crate::execute::{build, drain};
+use crate::optimize::{Level, optimize};
+use crate::plan::display::display;
+use crate::plan::logical::Plan;
+use crate::plan::lower::lower;
+use crate::plan::physical::Physical;
+use crate::rows::{Rows, State};
+use crate::source::{Changes, Source};
+
+/// A text read as chains of ZiQL.
+pub struct Ziql {
+    text: Arc<str>,
+    script: Script,
+}
+
+/// A chain ready to run.
+pub struct Chain {
+    text: Arc<str>,
+    /// The definitions it was bound with, and the collections among them.
+    version: u64,
+    collections: Vec<String>,
+    steps: Vec<Ready>,
+}
+
+/// A statement ready to run.
+struct Ready {
+    body: Body,
+    explain: bool,
+    set: Option<usize>,
+}
+
+enum Body {
+    Rows { plan: Physical, names: Arc<[String]>, types: Arc<[ColumnType]> },
+    Keys(Physical),
+    Add(Box<EntityAdd>),
+    Update(Box<EntityChange>),
+    Delete(Box<EntityChange>),
+}
+
+impl Ziql {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// `syntax`, with the place.
+    pub fn parse(text: &str) -> Result<Self> {
+        let script = parse::script(text).map_err(|error| error.in_text(text))?;
+        Ok(Self { text: text.into(), script })
+    }
+
+    /// How many chains there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.script.chains.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.script.chains.is_empty()
+    }
+
+    /// Makes a chain ready to run.
+    ///
+    /// # Errors
+    /// Everything that can be said about it without running it.
+    pub fn compile(
+        &self,
+        index: usize,
+        source: &dyn Source,
+        parameters: &[(String, Option<ColumnType>)],
+        level: Level,
+    ) -> Result<Chain> {
+        let mut binder = Binder::new(source, parameters);
+        let bound = bind::chain(&mut binder, &self.script.chains[index])
+            .map_err(|error| error.in_text(&self.text))?;
+        let compiler = Compiler { source, level };
+        let steps = bound.steps.into_iter().map(|step| compiler.step(step)).collect();
+        let (version, collections) = (source.version(), binder.collections);
+        Ok(Chain { text: Arc::clone(&self.text), version, collections, steps })
+    }
+}
+
+/// Plans of one chain, on their way to operators.
+struct Compiler<'s> {
+    source: &'s dyn Source,
+    level: Level,
+}
+
+impl Compiler<'_> {
+    fn physical(&self, mut plan: Plan) -> Physical {
+        optimize(&mut plan, self.source, self.level);
+        lower(&plan)
+    }
+
+    fn step(&self, step: BoundStep) -> Ready {
+        let body = match step.body {
+            BoundBody::Rows { plan, names } => {
+                let types = plan.types().into();
+                Body::Rows { plan: self.physical(plan), names: names.into(), types }
+            }
+            BoundBody::Keys(plan) => Body::Keys(self.physical(plan)),
+            BoundBody::Add(plan) => Body::Add(Box::new(self.add(plan))),
+            BoundBody::Update(plan) => Body::Update(Box::new(self.change(plan))),
+            BoundBody::Delete(plan) => Body::Delete(Box::new(self.change(plan))),
+        };
+        Ready { body, explain: step.explain, set: step.set }
+    }
+
+    fn given(&self, given: GivenRows) -> GivenEntities {
+        let GivenRows { plan, entity, span } = given;
+        GivenEntities { plan: self.physical(plan), entity, span }
+    }
+
+    fn linked(&self, given: LinkGiven) -> Linked {
+        match given {
+            LinkGiven::Keys(list) => Linked::Keys(list),
+            LinkGiven::Rows(given) => Linked::Rows(self.given(given)),
+        }
+    }
+
+    fn add(&self, plan: AddPlan) -> EntityAdd {
+        let row = |row: AddRow| EntityRow {
+            values: row
+                .values
+                .into_iter()
+                .map(|value| match value {
+                    MemberValue::Value(value) => Given::Value(value),
+                    MemberValue::Entity(given) => Given::Entity(self.given(given)),
+                })
+                .collect(),
+            given: row.given,
+            links: row
+                .links
+                .into_iter()
+                .map(|(table, given)| (table, self.linked(given)))
+                .collect(),
+            span: row.span,
+        };
+        EntityAdd {
+            table: plan.table,
+            key: plan.key,
+            rows: plan.rows.into_iter().map(row).collect(),
+            on_conflict: plan.on_conflict,
+            rules: plan.rules,
+        }
+    }
+
+    fn change(&self, plan: ChangePlan) -> EntityChange {
+        let edit = |operation: LinkOperation| match operation {
+            LinkOperation::Set(given) => LinkEdit::Set(self.linked(given)),
+            LinkOperation::Append(given) => LinkEdit::Append(self.linked(given)),
+            LinkOperation::Remove(given) => LinkEdit::Remove(self.linked(given)),
+            LinkOperation::RemoveAt(list) => LinkEdit::RemoveAt(list),
+            LinkOperation::Pop => LinkEdit::Pop,
+            LinkOperation::Clear => LinkEdit::Clear,
+        };
+        EntityChange {
+            rows: RowChange {
+                returning: Some(returning(&plan.table, plan.key)),
+                table: plan.table,
+                by_key: None,
+                input: self.physical(plan.input),
+                changed: plan.changed,
+                rules: plan.rules,
+            },
+            key: plan.key,
+            entities: plan.entities.into_iter().map(|given| self.given(given)).collect(),
+            links: plan
+                .links
+                .into_iter()
+                .map(|change| (change.table, edit(change.operation)))
+                .collect(),
+        }
+    }
+}
+
+impl Chain {
+    /// Whether it only reads.
+    #[must_use]
+    pub fn is_query(&self) -> bool {
+        let reads =
+            |step: &Ready| step.explain || matches!(step.body, Body::Rows { .. } | Body::Keys(_));
+        self.steps.iter().all(reads)
+    }
+
+    /// Whether it still fits what a source shows now.
+    ///
+    /// # Errors
+    /// What the source says.
+    pub fn is_current(&self, source: &dyn Source) -> Result<bool> {
+        // Asking for a collection looks at it again; its version tells.
+        for name in &self.collections {
+            source.relation(name)?;
+        }
+        Ok(self.version == source.version())
+    }
+
+    /// Runs a chain that only reads. The rows of its last statement are streamed.
+    ///
+    /// # Errors
+    /// What the source says.
+    pub fn query(&self, context: &Context) -> Result<Rows> {
+        let Some((last, before)) = self.steps.split_last() else { return Err(empty()) };
+        let in_text = |error: Error| error.in_text(&self.text);
+        for step in before {
+            self.keep(step, context).map_err(in_text)?;
+        }
+        self.rows(last, context).map_err(in_text)
+    }
+
+    /// Runs a chain that changes, statement by statement. Part of it may be done when
+    /// it fails: the caller returns to where the transaction was.
+    ///
+    /// # Errors
+    /// Constraints that would be broken; what the store says.
+    pub fn execute(&self, changes: &dyn Changes, context: &Context) -> Result<Rows> {
+        let (mut last, mut context) = (None, context.clone());
+        for step in &self.steps {
+            // What one statement has read is not what the next sees.
+            context = context.anew(&[]);
+            let run = Run { changes, context: &context };
+            let rows = self.change(step, &run).map_err(|error| error.in_text(&self.text))?;
+            last = Some(rows);
+        }
+        last.ok_or_else(empty)
+    }
+
+    /// Runs one statement to its end, and keeps its keys where they have a name.
+    fn change(&self, step: &Ready, run: &Run<'_>) -> Result<Rows> {
+        let (keys, table) = match &step.body {
+            _ if step.explain => return self.rows(step, run.context),
+            Body::Rows { .. } => {
+                let mut rows = self.rows(step, run.context)?;
+                rows.gather()?;
+                return Ok(rows);
+            }
+            Body::Keys(_) => {
+                self.keep(step, run.context)?;
+                return Ok(self.answer(Vec::new(), Arc::default(), Arc::default(), run.context));
+            }
+            Body::Add(plan) => (add(plan, run)?, (&plan.table, plan.key)),
+            Body::Update(plan) => (update(plan, run)?, (&plan.rows.table, plan.key)),
+            Body::Delete(plan) => (delete(plan, run)?, (&plan.rows.table, plan.key)),
+        };
+        let keys = if keys.columns.is_empty() { Vec::new() } else { vec![keys] };
+        if let Some(number) = step.set {
+            run.context.set_work_table(number, keys.clone());
+        }
+        let (table, key) = table;
+        let names = vec![table.schema.columns[key].name.clone()].into();
+        let types: Arc<[ColumnType]> = vec![table.column_type(key).clone()].into();
+        Ok(self.answer(keys, names, types, run.context))
+    }
+
+    /// Keeps the keys a statement finds.
+    fn keep(&self, step: &Ready, context: &Context) -> Result<()> {
+        let Body::Keys(plan) = &step.body else { return self.rows(step, context)?.gather() };
+        let keys = drain(&mut build(plan, context)?, context)?;
+        if let Some(number) = step.set {
+            context.set_work_table(number, keys);
+        }
+        Ok(())
+    }
+
+    fn rows(&self, step: &Ready, context: &Context) -> Result<Rows> {
+        let plan = match &step.body {
+            Body::Rows { plan, .. } | Body::Keys(plan) => plan,
+            Body::Update(change) | Body::Delete(change) => &change.rows.input,
+            Body::Add(_) => &Physical::OneRow,
+        };
+        if step.explain {
+            let lines: Vec<Value> =
+                display(plan).lines().map(|line| Value::Text(line.to_owned())).collect();
+            let column = crate::expression::value::to_array(lines.iter(), &ColumnType::Text)?;
+            let batch = Batch::new(vec![column], lines.len());
+            let names = vec!["plan".to_owned()].into();
+            return Ok(self.answer(vec![batch], names, vec![ColumnType::Text].into(), context));
+        }
+        let Body::Rows { names, types, .. } = &step.body else {
+            return Err(Error::invalid("the statement changes what it reads"));
+        };
+        Ok(Rows {
+            names: Arc::clone(names),
+            types: Arc::clone(types),
+            state: State::Running(build(plan, context)?),
+            context: context.clone(),
+            text: Arc::clone(&self.text),
+        })
+    }
+
+    fn answer(
+        &self,
+        batches: Vec<Batch>,
+        names: Arc<[String]>,
+        types: Arc<[ColumnType]>,
+        context: &Context,
+    ) -> Rows {
+        let state = State::Batches(batches.into_iter());
+        Rows { names, types, state, context: context.clone(), text: Arc::clone(&self.text) }
+    }
+}
+
+fn empty() -> Error {
+    Error::syntax("expected a statement, found the end of the text")
+}

@@ -1,0 +1,18 @@
+//! ZiQL: a small language of entities and links.
+//!
+//! ```text
+//! parse::script        text → syntax (lexer, parse)
+//! ```
+
+pub(crate) mod ast;
+pub(crate) mod bind;
+mod engine;
+pub(crate) mod entity;
+mod lexer;
+mod moment;
+pub(crate) mod parse;
+mod schema;
+pub(crate) mod token;
+
+pub use engine::{Chain, Ziql};
+pub use schema::{Migration, show_schema};

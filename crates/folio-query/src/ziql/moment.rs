@@ -1,0 +1,127 @@
+//! UUIDs, datetimes, dates and times at the beginning of a text.
+
+use super::token::Token;
+use crate::expression::temporal::{DAY, HOUR, MINUTE, SECOND, days};
+
+/// What a text begins with.
+pub(crate) struct Found {
+    /// How many bytes it takes.
+    pub(crate) size: usize,
+    /// The value, or why it is none.
+    pub(crate) token: Result<Token, String>,
+}
+
+/// The moment or UUID a text begins with; `None` where it begins with neither.
+pub(crate) fn leading(text: &str) -> Option<Found> {
+    let bytes = text.as_bytes();
+    if !bytes.first()?.is_ascii_hexdigit() {
+        return None;
+    }
+    uuid(bytes).or_else(|| dated(bytes)).or_else(|| timed(bytes)).filter(|found| {
+        // A longer word or number is none of these.
+        !bytes.get(found.size).is_some_and(|next| next.is_ascii_alphanumeric() || *next == b'_')
+    })
+}
+
+fn uuid(bytes: &[u8]) -> Option<Found> {
+    let text = bytes.get(..36)?;
+    let mut value = 0u128;
+    for (at, byte) in text.iter().enumerate() {
+        match at {
+            8 | 13 | 18 | 23 if *byte == b'-' => {}
+            8 | 13 | 18 | 23 => return None,
+            _ => value = value << 4 | u128::from(char::from(*byte).to_digit(16)?),
+        }
+    }
+    Some(Found { size: 36, token: Ok(Token::Uuid(value.to_be_bytes())) })
+}
+
+/// A number of exactly so many digits.
+fn digits(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
+    let text = bytes.get(at..at + count)?;
+    text.iter().try_fold(0, |number, byte| {
+        byte.is_ascii_digit().then(|| number * 10 + u32::from(byte - b'0'))
+    })
+}
+
+/// A date, and the time behind it where there is one.
+fn dated(bytes: &[u8]) -> Option<Found> {
+    let year = digits(bytes, 0, 4)?;
+    let mark = *bytes.get(4).filter(|mark| matches!(mark, b'-' | b'/'))?;
+    let (month, day) = (digits(bytes, 5, 2)?, digits(bytes, 8, 2)?);
+    if bytes.get(7) != Some(&mark) {
+        return None;
+    }
+    let year = i32::try_from(year).ok()?;
+    let date = days(year, month, day)
+        .ok_or_else(|| format!("there is no day {year:04}-{month:02}-{day:02}"));
+    let joins = matches!(bytes.get(10), Some(b'T' | b't' | b'-'));
+    let clock = if joins { clock(bytes, 11) } else { None };
+    let Some((time, end)) = clock.filter(|(_, end)| *end >= 19) else {
+        let date = date.map(|date| Token::Date(i32::try_from(date).unwrap_or(i32::MAX)));
+        return Some(Found { size: 10, token: date });
+    };
+    let (offset, end) = match bytes.get(10) {
+        Some(b'-') => (Some(0), end),
+        _ => zone(bytes, end),
+    };
+    let token = date.and_then(|date| {
+        let offset = offset.ok_or("the offset from UTC is out of range")?;
+        Ok(Token::Timestamp(date * DAY + time? - offset))
+    });
+    Some(Found { size: end, token })
+}
+
+/// `Z` or `±hh:mm`: microseconds east of UTC, and where it ends.
+fn zone(bytes: &[u8], at: usize) -> (Option<i64>, usize) {
+    let sign = match bytes.get(at) {
+        Some(b'Z' | b'z') => return (Some(0), at + 1),
+        Some(b'+') => 1,
+        Some(b'-') => -1,
+        _ => return (Some(0), at),
+    };
+    let (Some(hours), Some(minutes)) = (digits(bytes, at + 1, 2), digits(bytes, at + 4, 2)) else {
+        return (Some(0), at);
+    };
+    if bytes.get(at + 3) != Some(&b':') {
+        return (Some(0), at);
+    }
+    let is_possible = hours <= 18 && minutes < 60;
+    let offset = sign * (i64::from(hours) * HOUR + i64::from(minutes) * MINUTE);
+    (is_possible.then_some(offset), at + 6)
+}
+
+fn timed(bytes: &[u8]) -> Option<Found> {
+    let (time, size) = clock(bytes, 0)?;
+    Some(Found { size, token: time.map(Token::Time) })
+}
+
+/// `12:04[:05[.123456]]`: microseconds since midnight, and where it ends.
+fn clock(bytes: &[u8], at: usize) -> Option<(Result<i64, String>, usize)> {
+    let (hour, minute) = (digits(bytes, at, 2)?, digits(bytes, at + 3, 2)?);
+    if bytes.get(at + 2) != Some(&b':') {
+        return None;
+    }
+    let mut end = at + 5;
+    let (mut second, mut micros) = (0, 0);
+    if bytes.get(end) == Some(&b':') {
+        second = digits(bytes, end + 1, 2)?;
+        end += 3;
+        if bytes.get(end) == Some(&b'.') && bytes.get(end + 1).is_some_and(u8::is_ascii_digit) {
+            let fraction = bytes[end + 1..].iter().take_while(|byte| byte.is_ascii_digit());
+            let fraction: Vec<u8> = fraction.copied().collect();
+            end += 1 + fraction.len();
+            if fraction.len() > 6 {
+                let message = "a time is exact to the microsecond: six digits at most";
+                return Some((Err(message.to_owned()), end));
+            }
+            let padded = fraction.iter().copied().chain(std::iter::repeat(b'0')).take(6);
+            micros = padded.fold(0, |number, byte| number * 10 + i64::from(byte - b'0'));
+        }
+    }
+    if hour > 23 || minute > 59 || second > 59 {
+        return Some((Err(format!("there is no time {hour:02}:{minute:02}:{second:02}")), end));
+    }
+    let seconds = i64::from(second) * SECOND;
+    Some((Ok(i64::from(hour) * HOUR + i64::from(minute) * MINUTE + seconds + micros), end))
+}

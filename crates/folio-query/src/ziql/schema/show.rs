@@ -1,0 +1,161 @@
+//! Structs as the text that declares them.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use folio_types::{ColumnType, Value};
+
+use crate::constraint::OnDelete;
+use crate::error::Result;
+use crate::execute::context::Context;
+use crate::expression::evaluate::constant;
+use crate::expression::{Expr, cast};
+use crate::source::{Relation, RelationKind, Source};
+use crate::ziql::bind::Binder;
+use crate::ziql::entity::{Entity, MemberKind, type_name};
+use crate::ziql::token::Keyword;
+
+/// All structs that a schema declared, in the order of their names.
+///
+/// # Errors
+/// What the source says.
+pub fn show(source: &dyn Source) -> Result<String> {
+    let mut out = String::new();
+    for relation in structs(source)? {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        // Writing to a string does not fail.
+        let _ = writeln!(out, "{} (", quoted(&relation.schema.name));
+        for (name, text) in members(&relation, source)? {
+            let _ = writeln!(out, "    {}: {text},", quoted(&name));
+        }
+        out.push_str(")\n");
+    }
+    Ok(out)
+}
+
+/// The tables that a schema declared as structs.
+pub(super) fn structs(source: &dyn Source) -> Result<Vec<Arc<Relation>>> {
+    let mut names = source.names()?;
+    names.sort_unstable();
+    let mut found = Vec::new();
+    for name in names {
+        if let Some(relation) = source.relation(&name)?
+            && relation.kind == RelationKind::Table
+            && relation.constraints.is_struct
+        {
+            found.push(relation);
+        }
+    }
+    Ok(found)
+}
+
+/// Names and declarations of the members of a struct, `id` left out.
+pub(super) fn members(
+    relation: &Arc<Relation>,
+    source: &dyn Source,
+) -> Result<Vec<(String, String)>> {
+    let entity = Entity::of(relation);
+    let mut found = Vec::new();
+    for member in &entity.members {
+        let text = match &member.kind {
+            MemberKind::Value(column) if relation.schema.primary_key == [*column] => continue,
+            MemberKind::Value(column) => value(relation, *column, source)?,
+            MemberKind::One { column, target } => {
+                let unique = if has_index(relation, *column, true) { " unique" } else { "" };
+                let on_delete = on_delete(relation, &member.name);
+                format!("{}{unique}{on_delete}", quoted(target))
+            }
+            MemberKind::Many { table, target } => {
+                let pairs = source.relation(table)?;
+                let restricts = pairs.is_some_and(|pairs| {
+                    pairs.constraints.references.iter().any(|reference| {
+                        reference.columns == ["target"] && reference.on_delete == OnDelete::Restrict
+                    })
+                });
+                let on_delete = if restricts { " on delete restrict" } else { "" };
+                format!("[]{}{on_delete}", quoted(target))
+            }
+            MemberKind::Inverse { target, link } => {
+                format!("[]{}.{}", quoted(target), quoted(link))
+            }
+        };
+        found.push((member.name.clone(), text));
+    }
+    Ok(found)
+}
+
+fn value(relation: &Arc<Relation>, column: usize, source: &dyn Source) -> Result<String> {
+    let own = &relation.schema.columns[column];
+    let mut text = type_name(&own.column_type);
+    if own.nullable {
+        text.push('?');
+    }
+    if relation.constraints.defaults.contains_key(&own.name) {
+        let default = Binder::new(source, &[]).sql.default_of(relation, column)?;
+        let _ = write!(text, " = {}", default_text(&default, &own.column_type)?);
+    }
+    if has_index(relation, column, true) {
+        text.push_str(" unique");
+    } else if has_index(relation, column, false) {
+        text.push_str(" index");
+    }
+    Ok(text)
+}
+
+/// Whether a column alone has an index.
+pub(super) fn has_index(relation: &Relation, column: usize, unique: bool) -> bool {
+    let columns = [(column, false)];
+    relation.indexes.iter().any(|index| index.columns == columns && index.unique == unique)
+}
+
+fn on_delete(relation: &Relation, column: &str) -> &'static str {
+    let mut references = relation.constraints.references.iter();
+    match references.find(|reference| reference.columns == [column]) {
+        Some(reference) if reference.on_delete == OnDelete::Restrict => " on delete restrict",
+        Some(reference) if reference.on_delete == OnDelete::Cascade => " on delete cascade",
+        _ => "",
+    }
+}
+
+fn default_text(default: &Expr, ty: &ColumnType) -> Result<String> {
+    let is_now = default
+        .any(&mut |part| matches!(part, Expr::Function { function, .. } if function.is_stable));
+    if is_now {
+        return Ok("NOW".to_owned());
+    }
+    Ok(literal(&constant(default, &Context::detached())?, ty))
+}
+
+/// A value as ZiQL writes it.
+pub(super) fn literal(value: &Value, ty: &ColumnType) -> String {
+    match (value, ty) {
+        (Value::Null, _) => "none".to_owned(),
+        (Value::Text(text), ColumnType::Text) => {
+            let escaped = text.replace('\\', "\\\\").replace('\'', "\\'");
+            format!("'{}'", escaped.replace('\n', "\\n").replace('\r', "\\r"))
+        }
+        (Value::Float(_), _) => {
+            let text = cast::format(value, ty);
+            if text.contains(['.', 'e']) { text } else { format!("{text}.0") }
+        }
+        (Value::Timestamp(_), _) => {
+            let text = cast::format(value, &ColumnType::Timestamp { utc: false });
+            text.replacen(' ', "T", 1)
+        }
+        (Value::List(items), ColumnType::List(element)) => {
+            let items: Vec<String> = items.iter().map(|item| literal(item, element)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        _ => cast::format(value, ty),
+    }
+}
+
+/// A name, in backquotes where it must stand in them.
+pub(super) fn quoted(name: &str) -> String {
+    let is_plain = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.chars().all(|part| part.is_ascii_alphanumeric() || part == '_')
+        && Keyword::of(name).is_none();
+    if is_plain { name.to_owned() } else { format!("`{name}`") }
+}

@@ -1,0 +1,161 @@
+//! ZiQL in a session: a chain is one transaction, or part of the one that is open.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use folio_query::{Migration, Rows, Ziql, ZiqlChain, show_schema};
+use folio_types::{ColumnType, ErrorCode, Value};
+
+use super::{QueryError, Session, lock, type_of};
+use crate::error::Result;
+use crate::source::{SharedTransaction, Tables, View};
+
+/// Chains remembered at most, and the longest text worth it.
+const COUNT_MAX: usize = 256;
+const TEXT_SIZE_MAX: usize = 16 << 10;
+
+/// Names and types of parameters.
+type Types = Vec<(String, Option<ColumnType>)>;
+
+/// Chains that only read, ready to run, by their text.
+pub(super) type Chains = HashMap<Box<str>, (Types, Arc<ZiqlChain>)>;
+
+impl Session {
+    /// Runs a script of ZiQL and answers its last statement. Nothing is run when the
+    /// text cannot be read; a chain that fails changes nothing and ends the script.
+    ///
+    /// # Errors
+    /// What is wrong with a statement, with its place; constraints that would be
+    /// broken; what the stores say.
+    pub fn ziql(&mut self, text: &str, parameters: &[(&str, Value)]) -> Result<Rows> {
+        self.interrupt.store(false, Ordering::Relaxed);
+        let named = |(name, value): &(&str, Value)| ((*name).to_owned(), type_of_list(value));
+        let types: Types = parameters.iter().map(named).collect();
+        let values: Vec<Value> = parameters.iter().map(|(_, value)| value.clone()).collect();
+        let view = self.view()?;
+        if let Some(chain) = self.remembered_chain(text, &types, &view)? {
+            return Ok(chain.query(&self.context(view, &values))?);
+        }
+        let script = Ziql::parse(text)?;
+        let mut last = None;
+        for index in 0..script.len() {
+            let view = self.view()?;
+            let chain = script.compile(index, &view, &types, self.level)?;
+            last = Some(match chain.is_query() {
+                true => {
+                    let rows = chain.query(&self.context(view, &values))?;
+                    if script.len() == 1 {
+                        self.remember_chain(text, &types, chain);
+                    }
+                    rows
+                }
+                false => self.in_transaction(|session, view| {
+                    // Definitions may have changed before the transaction began.
+                    let chain: ZiqlChain = script.compile(index, view, &types, session.level)?;
+                    let context = session.context(view.clone(), &values);
+                    Ok(chain.execute(view, &context)?)
+                })?,
+            });
+        }
+        last.ok_or_else(|| {
+            let error = "expected a statement, found the end of the text";
+            QueryError::new(ErrorCode::Syntax, error).into()
+        })
+    }
+
+    /// A chain seen before that only reads, if it still fits.
+    fn remembered_chain(
+        &self,
+        text: &str,
+        types: &Types,
+        view: &View,
+    ) -> Result<Option<Arc<ZiqlChain>>> {
+        let Some((known, chain)) = self.chains.get(text) else { return Ok(None) };
+        let is_fit = known == types && chain.is_current(view)?;
+        Ok(is_fit.then(|| Arc::clone(chain)))
+    }
+
+    fn remember_chain(&mut self, text: &str, types: &Types, chain: ZiqlChain) {
+        if text.len() > TEXT_SIZE_MAX {
+            return;
+        }
+        if self.chains.len() >= COUNT_MAX {
+            self.chains.clear();
+        }
+        self.chains.insert(text.into(), (types.clone(), Arc::new(chain)));
+    }
+
+    /// The structs there are, as the text that declares them.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn schema(&mut self) -> Result<String> {
+        Ok(show_schema(&self.view()?)?)
+    }
+
+    /// What a schema would change, a line each.
+    ///
+    /// # Errors
+    /// As [`Session::apply_schema`].
+    pub fn check_schema(&mut self, text: &str, allow_drop: bool) -> Result<Vec<String>> {
+        Ok(Migration::plan(text, &self.view()?, allow_drop)?.lines)
+    }
+
+    /// Makes the structs a schema declares, in one transaction; answers what changed,
+    /// a line each.
+    ///
+    /// # Errors
+    /// `syntax` and names that mean nothing, with their place; `conflict` for what
+    /// cannot be migrated, and for what would be dropped unless `allow_drop`.
+    pub fn apply_schema(&mut self, text: &str, allow_drop: bool) -> Result<Vec<String>> {
+        self.interrupt.store(false, Ordering::Relaxed);
+        // A schema that is there already writes nothing.
+        if Migration::plan(text, &self.view()?, allow_drop)?.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.in_transaction(|session, view| {
+            let migration = Migration::plan(text, view, allow_drop)?;
+            migration.apply(view, &session.context(view.clone(), &[]))?;
+            Ok(migration.lines)
+        })
+    }
+
+    /// Changes tables, whole or not at all: within the transaction that is open, or in
+    /// one of its own.
+    fn in_transaction<T>(&mut self, change: impl FnOnce(&Self, &View) -> Result<T>) -> Result<T> {
+        self.handle.check_writable()?;
+        let Some(open) = &self.transaction else {
+            let store = self.handle.store.tables_to_write()?;
+            let transaction: SharedTransaction = Arc::new(Mutex::new(Some(store.begin()?)));
+            let tables = Tables::Transaction(Arc::clone(&transaction));
+            let view = View { handle: Arc::clone(&self.handle), tables };
+            let answer = change(self, &view)?;
+            if let Some(transaction) = lock(&transaction).take() {
+                transaction.commit()?;
+            }
+            return Ok(answer);
+        };
+        let Tables::Transaction(transaction) = open.tables.clone() else {
+            let error = QueryError::new(ErrorCode::ReadOnly, "the transaction only reads");
+            return Err(error.help("begin another without READ ONLY").into());
+        };
+        let mark = lock(&transaction).as_mut().map(|open| open.savepoint());
+        let view = View { handle: Arc::clone(&self.handle), tables: open.tables.clone() };
+        let result = change(self, &view);
+        if let (Some(mark), Some(open)) = (mark, lock(&transaction).as_mut()) {
+            if result.is_err() {
+                open.rollback_to(mark)?;
+            }
+            open.release(mark)?;
+        }
+        result
+    }
+}
+
+/// The type a parameter is taken for; that of a list by its first element.
+fn type_of_list(value: &Value) -> Option<ColumnType> {
+    let Value::List(items) = value else { return type_of(value) };
+    let element = items.iter().find_map(type_of);
+    element.map(|element| ColumnType::List(Box::new(element)))
+}
