@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Patch(command::patch::Arguments),
     Scan(command::scan::Arguments),
     Sql(command::sql::Arguments),
+    Ziql(command::ziql::Arguments),
+    Schema(command::schema::Arguments),
     List(command::list::Arguments),
     Stats(command::stats::Arguments),
     Import(command::import::Arguments),

@@ -50,6 +50,8 @@ fn run(command: Command, console: &Console) -> Result<ExitCode, Failure> {
         Command::Patch(arguments) => command::patch::run(&arguments, console),
         Command::Scan(arguments) => command::scan::run(&arguments, console),
         Command::Sql(arguments) => command::sql::run(&arguments, console),
+        Command::Ziql(arguments) => command::ziql::run(&arguments, console),
+        Command::Schema(arguments) => command::schema::run(&arguments, console),
         Command::List(arguments) => command::list::run(&arguments, console),
         Command::Stats(arguments) => command::stats::run(&arguments, console),
         Command::Import(arguments) => command::import::run(&arguments, console),

@@ -85,6 +85,10 @@ fn prepare(sandbox: &Sandbox) {
     let lines = |name: &str, text: &str| fs::write(sandbox.path().join(name), text).unwrap();
     lines("big.jsonl", "{\"url\":\"https://example.com/1\",\"n\":1}\n{\"url\":\"home\",\"n\":2}\n");
     lines("people.csv", "email,age\nann@example.com,34\nbob@example.com,51\n");
+    lines(
+        "schema.zq",
+        "User ( name: str, age: int = 0, posts: []Post.author )\nPost ( title: str, at: datetime = NOW, author: User )\n",
+    );
     lines("flights.json", "[{\"delay\": 5},\n {\"delay\": -2}]\n");
     lines("flights.jsonl", "{\"delay\":5}\n{\"delay\":-2}\n");
     let more = fs::File::create(sandbox.path().join("more.jsonl.gz")).unwrap();

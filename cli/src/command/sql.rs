@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
 }
 
 /// Ctrl-C ends the statement; a second one ends the process.
-fn watch(interrupt: Interrupt) {
+pub(crate) fn watch(interrupt: Interrupt) {
     // Without the handler Ctrl-C ends the process at once, as it would anyway.
     let _ = flag::register_conditional_shutdown(SIGINT, 130, Arc::clone(&interrupt));
     let _ = flag::register(SIGINT, interrupt);

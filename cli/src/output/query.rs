@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use folio::export::push_csv_row;
-use folio::{ColumnBatch, ColumnType, Rows, format_value, value_at, write_json, write_json_string};
+use folio::{
+    ColumnBatch, ColumnType, JsonRows, Rows, format_value, value_at, write_json, write_json_string,
+};
 
 use super::cell::{Cell, display};
 use super::{Format, markdown, table};
@@ -15,14 +17,14 @@ const TABLE_LIMIT: usize = 1_000;
 
 /// Prints all rows, streaming; of a table the first thousand.
 pub(crate) fn print_rows_of_query(
-    mut rows: Rows,
+    rows: Rows,
     format: Format,
     console: &Console,
 ) -> Result<(), Failure> {
     if format == Format::Table {
         return print_table(rows, console);
     }
-    let (names, types) = (rows.names().to_vec(), rows.types().to_vec());
+    let names = rows.names().to_vec();
     let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let mut text = Vec::new();
     match format {
@@ -39,26 +41,50 @@ pub(crate) fn print_rows_of_query(
         Format::Json => text.push(b'['),
         Format::Jsonl | Format::Table => {}
     }
-    let mut count = 0u64;
+    out.write_all(&text)?;
+    match format {
+        Format::Json | Format::Jsonl => print_json(rows, format, &mut out)?,
+        _ => print_cells(rows, format, &mut out)?,
+    }
+    Ok(out.flush()?)
+}
+
+/// Objects, straight from the arrays.
+fn print_json(mut rows: Rows, format: Format, out: &mut impl Write) -> Result<(), Failure> {
+    let writer = JsonRows::new(rows.names(), rows.types());
+    let between = if format == Format::Json { ",\n" } else { "\n" };
+    let (mut text, mut is_first) = (String::new(), true);
+    if format == Format::Json {
+        text.push('\n');
+    }
+    while let Some(batch) = rows.next_batch().map_err(folio::Error::from)? {
+        writer.write(&batch, between, &mut is_first, &mut text);
+        if !is_first {
+            out.write_all(text.as_bytes())?;
+            text.clear();
+        }
+    }
+    Ok(out.write_all(match (format, is_first) {
+        (Format::Json, true) => b"]\n",
+        (Format::Json, false) => b"\n]\n",
+        (_, true) => b"",
+        (_, false) => b"\n",
+    })?)
+}
+
+fn print_cells(mut rows: Rows, format: Format, out: &mut impl Write) -> Result<(), Failure> {
+    let types = rows.types().to_vec();
+    let mut text = Vec::new();
     while let Some(batch) = rows.next_batch().map_err(folio::Error::from)? {
         for row in 0..batch.row_count {
-            match format {
-                Format::Json => text.extend_from_slice(if count == 0 { b"\n" } else { b",\n" }),
-                Format::Csv | Format::Md | Format::Jsonl | Format::Table => {}
-            }
-            count += 1;
-            push_row(&batch, row, &names, &types, format, &mut text);
+            push_row(&batch, row, &types, format, &mut text);
             if text.len() > 1 << 16 {
                 out.write_all(&text)?;
                 text.clear();
             }
         }
     }
-    if format == Format::Json {
-        text.extend_from_slice(if count == 0 { b"]\n" } else { b"\n]\n" });
-    }
-    out.write_all(&text)?;
-    Ok(out.flush()?)
+    Ok(out.write_all(&text)?)
 }
 
 fn quoted(text: &str) -> String {
@@ -70,48 +96,27 @@ fn quoted(text: &str) -> String {
 fn push_row(
     batch: &ColumnBatch,
     row: usize,
-    names: &[String],
     types: &[ColumnType],
     format: Format,
     out: &mut Vec<u8>,
 ) {
-    let json = |column: usize| {
-        let mut text = String::new();
-        let ty = &types[column];
-        write_json(&value_at(&batch.columns[column], row, ty), ty, &mut text);
-        text
-    };
-    match format {
-        Format::Jsonl | Format::Json => {
-            let mut line = String::from("{");
-            for (column, name) in names.iter().enumerate() {
-                if column > 0 {
-                    line.push(',');
-                }
-                write_json_string(name, &mut line);
-                line.push(':');
-                let ty = &types[column];
-                write_json(&value_at(&batch.columns[column], row, ty), ty, &mut line);
-            }
-            line.push('}');
-            out.extend_from_slice(line.as_bytes());
-            if format == Format::Jsonl {
-                out.push(b'\n');
-            }
-        }
-        Format::Csv => {
-            let cells: Vec<String> = (0..names.len()).map(json).collect();
-            push_csv_row(
-                cells.iter().map(|cell| Some(cell.as_str()).filter(|cell| *cell != "null")),
-                out,
-            );
-        }
-        Format::Md | Format::Table => {
-            let cells: Vec<String> = (0..names.len()).map(json).collect();
-            let cells: Vec<Option<&str>> = cells.iter().map(|cell| Some(cell.as_str())).collect();
-            // Writing to memory does not fail.
-            let _ = markdown::print_row(&cells, out);
-        }
+    let cells: Vec<String> = batch
+        .columns
+        .iter()
+        .zip(types)
+        .map(|(array, ty)| {
+            let mut text = String::new();
+            write_json(&value_at(array, row, ty), ty, &mut text);
+            text
+        })
+        .collect();
+    if format == Format::Csv {
+        let cells = cells.iter().map(|cell| Some(cell.as_str()).filter(|cell| *cell != "null"));
+        push_csv_row(cells, out);
+    } else {
+        let cells: Vec<Option<&str>> = cells.iter().map(|cell| Some(cell.as_str())).collect();
+        // Writing to memory does not fail.
+        let _ = markdown::print_row(&cells, out);
     }
 }
 

@@ -1,0 +1,109 @@
+//! `folio schema`: the structs of a database.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use folio::Database;
+
+use crate::arguments::open_to_read;
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// Declare, show and check the structs of a database
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ folio schema apply ./data schema.zq
+  $ folio schema check ./data schema.zq
+  $ folio schema show ./data
+
+A schema reads:
+  User ( name: str, email: str? unique, best_friend: User, posts: []Post.author )
+  Post ( title: str, at: datetime = NOW, author: User on delete cascade )";
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make the structs a file declares, in one transaction
+    ///
+    /// What changes is printed, a line each. The database is created when it is missing.
+    Apply {
+        #[command(flatten)]
+        file: File,
+    },
+    /// Say what `apply` would change, and exit with 1 if anything
+    Check {
+        #[command(flatten)]
+        file: File,
+    },
+    /// Print the structs there are
+    Show {
+        /// The database
+        #[arg(value_name = "DATABASE")]
+        database: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+struct File {
+    /// The database
+    #[arg(value_name = "DATABASE")]
+    database: PathBuf,
+
+    /// The schema; standard input when left out
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// Drop structs and members that the schema leaves out, with all they hold
+    #[arg(long)]
+    allow_drop: bool,
+}
+
+impl File {
+    fn text(&self) -> Result<String, Failure> {
+        match &self.file {
+            Some(file) => fs::read_to_string(file)
+                .map_err(|error| Failure::Usage(format!("cannot read {file:?}: {error}"))),
+            None => Ok(std::io::read_to_string(std::io::stdin())?),
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    match &arguments.action {
+        Action::Apply { file } => {
+            let text = file.text()?;
+            let database = Database::open(&file.database)?;
+            let lines = database.apply_schema(&text, file.allow_drop)?;
+            database.close()?;
+            print(&lines, console)?;
+            if lines.is_empty() {
+                console.note("nothing to change");
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Check { file } => {
+            let text = file.text()?;
+            let database = Database::open(&file.database)?;
+            let lines = database.check_schema(&text, file.allow_drop)?;
+            print(&lines, console)?;
+            Ok(if lines.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Action::Show { database } => {
+            let text = open_to_read(database)?.schema()?;
+            print(&text.lines().map(str::to_owned).collect::<Vec<_>>(), console)?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn print(lines: &[String], console: &Console) -> Result<(), Failure> {
+    lines.iter().try_for_each(|line| Ok(console.print(line)?))
+}
