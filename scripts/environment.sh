@@ -17,6 +17,11 @@ export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$CACHE/target}
 # shellcheck disable=SC2034 # read by the scripts that source this file
 TEST_FEATURES=folio-document/planted-bugs,folio-table/planted-bugs
 
+# The command and the Node package are built together, whichever is asked for: built
+# apart, each would have a feature set of its own, and everything below compile twice.
+# shellcheck disable=SC2034
+ARTEFACTS=(--package folio-cli --package folio-node)
+
 say() {
     if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
         printf '\n\033[1m%s\033[0m\n' "$*"
