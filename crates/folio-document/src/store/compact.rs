@@ -68,6 +68,8 @@ impl LineStore {
             self.reload(writer, true, &mut |_, _| true)?;
         }
         let segment = self.read_view().segment.clone().unwrap_or(segment);
+        // Whatever fails from here on, the name may be the new file's and not durable yet.
+        let names_unsynced = std::mem::replace(&mut writer.names_unsynced, true);
         let replaced = self.replace_data(&segment, writer.known, progress);
         if replaced.is_err() {
             // It may be what fills the disk, and nobody reads it.
@@ -77,6 +79,7 @@ impl LineStore {
         self.files
             .sync_directory(&self.paths.meta)
             .map_err(|error| self.standing.poison(&self.paths.meta, error))?;
+        writer.names_unsynced = names_unsynced;
         self.sync_names(writer)?;
         self.reload(writer, true, progress)?;
         self.note_durable(writer);

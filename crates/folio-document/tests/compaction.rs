@@ -1,0 +1,58 @@
+//! A compaction that fails halfway, and what the handle does next.
+
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_document::{Collection, CollectionOptions, Error};
+use folio_file::{
+    CrashPlan, Fault, FaultKind, FileSystem, MemoryFileSystem, Operation, WriterLock,
+};
+use serde_json::json;
+
+fn open(files: &MemoryFileSystem) -> Collection {
+    let files: Arc<dyn FileSystem> = Arc::new(files.clone());
+    let lock = Arc::new(WriterLock::new(Arc::clone(&files), Path::new("/db/folio.lock").into()));
+    let options = CollectionOptions::default();
+    Collection::open(files, Path::new("/db"), "docs", &options, lock).unwrap()
+}
+
+/// It may fail when the new file has the name and the directory is not synced yet: a
+/// flush that promises what is written to the new file then has to promise the name too.
+#[test]
+fn a_flush_after_a_compaction_that_failed_at_any_call_is_durable() {
+    let mut stop = 0;
+    let mut failed = 0;
+    loop {
+        let files = MemoryFileSystem::new();
+        files.create_directory(Path::new("/db")).unwrap();
+        files.settle();
+        let docs = open(&files);
+        docs.put("dead", &json!({})).unwrap();
+        docs.put("kept", &json!({})).unwrap();
+        docs.delete("dead").unwrap();
+        docs.flush().unwrap();
+
+        files.inject(Fault::next(Operation::Any, FaultKind::Eio).after(stop));
+        let compacted = docs.compact(&mut |_, _| true);
+        files.clear_faults();
+        docs.refresh().unwrap(); // else the write itself finds the file replaced
+        let written = docs.put("later", &json!({})).and_then(|_| docs.flush());
+        match written {
+            Ok(()) => {
+                let docs = open(&files.crash(CrashPlan::lose_everything()));
+                let ids: Vec<String> = docs.ids().unwrap().map(Result::unwrap).collect();
+                assert_eq!(ids, ["kept", "later"], "stopped at call {stop}");
+            }
+            Err(Error::Poisoned { .. }) => {}
+            Err(error) => panic!("stopped at call {stop}: {error}"),
+        }
+        failed += u64::from(compacted.is_err());
+        stop += 1;
+        if compacted.is_ok() && stop > 60 {
+            break;
+        }
+    }
+    assert!(failed > 20, "{failed} of {stop}");
+}
