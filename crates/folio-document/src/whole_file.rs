@@ -27,7 +27,9 @@ pub(crate) fn read(files: &dyn FileSystem, path: &Path, limit: usize) -> Result<
         opened => opened.map_err(Error::io("open", path))?,
     };
     let mut bytes = Vec::new();
-    read_open(&*file, 0, &mut bytes, limit).map_err(Error::io("read", path))?;
+    file.stat_at_open()
+        .and_then(|stat| read_open(&*file, stat.size, &mut bytes, limit))
+        .map_err(Error::io("read", path))?;
     if bytes.len() > limit {
         return Err(Error::Corrupted {
             path: path.to_owned(),

@@ -140,6 +140,15 @@ pub trait File: Debug + Send + Sync {
     /// The system's refusal.
     fn stat(&self) -> io::Result<Stat>;
 
+    /// Identity, size and times as they were when the file was opened, where opening
+    /// has asked for them anyway; else as they are.
+    ///
+    /// # Errors
+    /// The system's refusal.
+    fn stat_at_open(&self) -> io::Result<Stat> {
+        self.stat()
+    }
+
     /// Sets the time of last change.
     ///
     /// # Errors

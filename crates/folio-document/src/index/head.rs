@@ -167,7 +167,7 @@ impl Head {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(Error::io("open", path)(error)),
         };
-        let size = file.stat().map_err(Error::io("read", path))?.size.min(SIZE_LIMIT);
+        let size = file.stat_at_open().map_err(Error::io("read", path))?.size.min(SIZE_LIMIT);
         let mut bytes = vec![0; size as usize];
         let read = file.read_at(&mut bytes, 0).map_err(Error::io("read", path))?;
         bytes.truncate(read);

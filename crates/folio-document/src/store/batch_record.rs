@@ -110,15 +110,21 @@ impl BatchSlot {
 
     /// Reads the newer whole slot; `None` when there never was a batch.
     pub(crate) fn read(files: &dyn FileSystem, path: &Path) -> io::Result<Option<Self>> {
+        Self::open(files, path)?.as_deref().map_or(Ok(None), Self::read_from)
+    }
+
+    /// Opens the record to look at it; `None` when there never was a batch.
+    pub(crate) fn open(files: &dyn FileSystem, path: &Path) -> io::Result<Option<Arc<dyn File>>> {
         match files.open(path, OpenMode::Read) {
-            Ok(file) => Self::read_from(&*file),
+            Ok(file) => Ok(Some(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    fn read_from(file: &dyn File) -> io::Result<Option<Self>> {
-        let mut bytes = vec![0; SLOT_STRIDE as usize + SLOT_WORDS * 8];
+    /// The newer whole slot of an open record.
+    pub(crate) fn read_from(file: &dyn File) -> io::Result<Option<Self>> {
+        let mut bytes = [0; SLOT_STRIDE as usize + SLOT_WORDS * 8];
         let read = file.read_at(&mut bytes, 0)?;
         let bytes = &bytes[..read];
         let second = bytes.get(SLOT_STRIDE as usize..).and_then(Self::from_bytes);

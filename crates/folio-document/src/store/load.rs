@@ -120,20 +120,25 @@ impl Loader<'_> {
     /// Opens the data file at a moment when no batch begins or ends; `None` where
     /// there is none.
     fn open_data(&self) -> Result<Option<Data>> {
-        let read_slot = || {
-            BatchSlot::read(&**self.files, &self.paths.batch)
-                .map_err(Error::io("read", &self.paths.batch))
+        let io = Error::io;
+        // Kept open: the record is written in place, never replaced.
+        let mut record = None;
+        let mut read_slot = || {
+            if record.is_none() {
+                record = BatchSlot::open(&**self.files, &self.paths.batch)?;
+            }
+            record.as_deref().map_or(Ok(None), BatchSlot::read_from)
         };
         let mut attempts = 0;
         loop {
-            let before = read_slot()?;
+            let before = read_slot().map_err(io("read", &self.paths.batch))?;
             let file = match self.files.open(&self.paths.data, OpenMode::Read) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                Err(error) => return Err(Error::io("open", &self.paths.data)(error)),
+                Err(error) => return Err(io("open", &self.paths.data)(error)),
             };
-            let stat = file.stat().map_err(Error::io("read", &self.paths.data))?;
-            let slot = read_slot()?;
+            let stat = file.stat_at_open().map_err(io("read", &self.paths.data))?;
+            let slot = read_slot().map_err(io("read", &self.paths.batch))?;
             attempts += 1;
             let is_quiet = BatchSlot::is_same_batch(before.as_ref(), slot.as_ref());
             if !is_quiet && attempts < BATCH_RETRIES {

@@ -14,6 +14,7 @@ use crate::{File, FileKind, Map, OpenMode, Stat};
 pub(super) struct DiskFile {
     file: fs::File,
     mode: OpenMode,
+    at_open: Stat,
 }
 
 impl DiskFile {
@@ -33,8 +34,9 @@ impl DiskFile {
         };
         platform::never_block(&mut options);
         let file = options.open(path)?;
-        match platform::stat(&file.metadata()?).kind {
-            FileKind::File => Ok(Self { file, mode }),
+        let at_open = platform::stat(&file.metadata()?);
+        match at_open.kind {
+            FileKind::File => Ok(Self { file, mode, at_open }),
             FileKind::Directory => Err(io::Error::from(io::ErrorKind::IsADirectory)),
             _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
         }
@@ -51,7 +53,14 @@ impl File for DiskFile {
         while filled < buffer.len() {
             match platform::read_at(&self.file, &mut buffer[filled..], offset + filled as u64) {
                 Ok(0) => break,
-                Ok(count) => filled += count,
+                Ok(count) => {
+                    filled += count;
+                    // A short read in the middle happens on file systems over a network;
+                    // at the size that is known it is the end, and asking again would say so.
+                    if filled < buffer.len() && offset + filled as u64 == self.at_open.size {
+                        break;
+                    }
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -98,12 +107,21 @@ impl File for DiskFile {
         Ok(platform::stat(&self.file.metadata()?))
     }
 
+    fn stat_at_open(&self) -> io::Result<Stat> {
+        Ok(self.at_open)
+    }
+
     fn set_modified(&self, time: SystemTime) -> io::Result<()> {
         self.file.set_times(FileTimes::new().set_modified(time))
     }
 
     fn map(&self) -> io::Result<Map> {
-        Map::of_file(&self.file)
+        // Nobody changes in place what is mapped, so what is read only has the size it had.
+        let size = match self.mode {
+            OpenMode::Read => self.at_open.size,
+            _ => self.file.metadata()?.len(),
+        };
+        Map::of_file(&self.file, size)
     }
 
     fn try_lock(&self) -> io::Result<bool> {
