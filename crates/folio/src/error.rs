@@ -25,6 +25,7 @@ pub enum Error {
     Table(#[from] folio_table::Error),
 
     /// From a statement.
+    #[cfg(feature = "sql")]
     #[error(transparent)]
     Query(#[from] folio_query::Error),
 
@@ -183,6 +184,7 @@ impl Error {
         match self {
             Self::Collection(error) => error.code(),
             Self::Table(error) => error.code(),
+            #[cfg(feature = "sql")]
             Self::Query(error) => error.code(),
             Self::NoDatabase { .. }
             | Self::NoArchive { .. }

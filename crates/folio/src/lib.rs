@@ -37,6 +37,9 @@
 //! go on; [`json`] looks into documents without parsing their numbers. Every
 //! error has a stable [`Error::code`].
 //!
+//! Without the feature `sql`, on by default, there are collections and tables and
+//! no query engine: for whoever embeds the stores alone.
+//!
 //! # The paths of the data
 //!
 //! This crate decides little: it finds the database, keeps one store per process
@@ -82,7 +85,9 @@ pub mod json;
 mod location;
 mod near;
 mod options;
+#[cfg(feature = "sql")]
 mod session;
+#[cfg(feature = "sql")]
 mod source;
 mod store;
 mod tables;
@@ -101,6 +106,7 @@ pub use folio_document::{
     Error as CollectionError, Fetched, Filter, InvalidLine, Layout, Notice, Progress, Put, Scan,
     Stats, Strict,
 };
+#[cfg(feature = "sql")]
 pub use folio_query::{
     Batch as ColumnBatch, Interrupt, JsonRows, Level, Rows, format_value, type_name, value_at,
     write_json, write_json_string,
@@ -115,5 +121,6 @@ pub use folio_table::{
 pub use folio_types::{ColumnType, Interval, Value};
 pub use folio_types::{ErrorCode, check_collection_name, check_document_id, push_json_string};
 pub use options::{CollectionOptions, OpenOptions};
+#[cfg(feature = "sql")]
 pub use session::{Answer, Prepared, Session};
 pub use tables::{TableStatistics, TableSummary, Tables};

@@ -6,6 +6,7 @@
 //! commit. Between BEGIN and COMMIT all statements see one state with the changes
 //! made so far, and a statement that fails leaves what came before it as it was.
 
+mod database;
 mod statements;
 mod ziql;
 

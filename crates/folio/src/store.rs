@@ -27,7 +27,8 @@ use crate::descriptor;
 use crate::error::{Error, Result};
 use crate::location::Found;
 use crate::options::{CollectionOptions, OpenOptions};
-use crate::source::{KnownCollections, KnownTables};
+#[cfg(feature = "sql")]
+use crate::source::Known;
 use crate::write::create_directory;
 
 /// The file whose lock is the writer's lock.
@@ -55,8 +56,8 @@ pub(crate) struct Store {
     /// The tables, once somebody asked for them: to write, and to read.
     table_stores: Mutex<TableStores>,
     /// Relations of tables and of collections, as SQL sees them.
-    pub(crate) tables_known: KnownTables,
-    pub(crate) collections_known: KnownCollections,
+    #[cfg(feature = "sql")]
+    pub(crate) known: Known,
     /// Handles that are not closed. At zero the store is dead and takes no more.
     handle_count: AtomicUsize,
 }
@@ -119,8 +120,8 @@ pub(crate) fn attach(
         creation: Mutex::default(),
         collections: Mutex::default(),
         table_stores: Mutex::default(),
-        tables_known: KnownTables::default(),
-        collections_known: KnownCollections::default(),
+        #[cfg(feature = "sql")]
+        known: Known::default(),
         handle_count: AtomicUsize::new(1),
     });
     stores.retain(|(other, _)| *other != key);

@@ -44,6 +44,7 @@ pub(crate) use identity::identify_document;
 pub(crate) use infer::is_bare_value;
 pub use options::{Format, ImportOptions, OnConflict};
 pub use reason::{OptionNames, Reason};
+#[cfg(feature = "sql")]
 pub(crate) use records::Records;
 pub use report::{ImportReport, Rejected};
 pub use run::import;

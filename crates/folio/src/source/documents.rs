@@ -78,7 +78,7 @@ pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<A
     let collection = Collection::new(core, Arc::clone(handle));
     let stats = collection.stats().map_err(from_facade)?;
     let covered = (collection.count().map_err(from_facade)?, stats.data_size);
-    let known = &handle.store.collections_known;
+    let known = &handle.store.known.collections;
     if let Some(found) = lock(&known.known).get(name)
         && found.covered == covered
     {

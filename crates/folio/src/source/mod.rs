@@ -19,11 +19,18 @@ use folio_table::{Reader, Snapshot, Transaction};
 use folio_types::{Value, ValueRef};
 
 use crate::handle::Handle;
-pub(crate) use documents::KnownCollections;
-pub(crate) use tables::KnownTables;
+use documents::KnownCollections;
+use tables::KnownTables;
 
 /// A transaction that several scans may read through at the same time.
 pub(crate) type SharedTransaction = Arc<Mutex<Option<Transaction>>>;
+
+/// The relations a store has shown so far, as the engine sees them.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    tables: KnownTables,
+    collections: KnownCollections,
+}
 
 /// What the tables of a view are read through.
 #[derive(Clone)]
@@ -80,13 +87,13 @@ impl View {
 impl Source for View {
     fn version(&self) -> u64 {
         let tables = self.read(|reader| Ok(reader.catalog_version())).ok().flatten();
-        let collections = self.handle.store.collections_known.version();
+        let collections = self.handle.store.known.collections.version();
         // Two counters in one number: neither ever goes back.
         tables.unwrap_or(0) << 24 ^ collections
     }
 
     fn relation(&self, name: &str) -> QueryResult<Option<Arc<Relation>>> {
-        let known = &self.handle.store.tables_known;
+        let known = &self.handle.store.known.tables;
         if let Some(found) = self.read(|reader| known.relation(reader, name))?.flatten() {
             return Ok(Some(found));
         }
@@ -108,7 +115,7 @@ impl Source for View {
     }
 
     fn referrers(&self, relation: &Relation) -> QueryResult<Arc<[Arc<Relation>]>> {
-        let (known, name) = (&self.handle.store.tables_known, &relation.schema.name);
+        let (known, name) = (&self.handle.store.known.tables, &relation.schema.name);
         Ok(self.read(|reader| known.referrers(reader, name))?.unwrap_or_default())
     }
 

@@ -1,0 +1,74 @@
+//! What a database answers through a session: SQL, ZiQL and its schema.
+
+use std::sync::Arc;
+
+use folio_query::Rows;
+use folio_types::Value;
+
+use super::Session;
+use crate::database::Database;
+use crate::error::Result;
+
+impl Database {
+    /// A session that runs SQL over tables, collections and files. Each has its own
+    /// transaction; any number may be open.
+    ///
+    /// # Errors
+    /// `closed`.
+    pub fn session(&self) -> Result<Session> {
+        self.handle().check_open()?;
+        Ok(Session::new(Arc::clone(self.handle())))
+    }
+
+    /// Runs a script of ZiQL and answers its last statement. Parameters have names:
+    /// `$name` in the text.
+    ///
+    /// # Errors
+    /// As [`Session::ziql`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use folio::{Database, Value};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let database = Database::open(folder.path().join("mydata"))?;
+    /// database.apply_schema("User ( name: str, age: int = 0, best_friend: User )", false)?;
+    /// database.ziql("ADD User (name = 'Ann', age = 34) ('Bob', 20)", &[])?;
+    /// database.ziql("UPDATE User {name = 'Bob'} TO (best_friend = {name = 'Ann'})", &[])?;
+    ///
+    /// let text = "GRAB User [name, best_friend [name]] {age < $limit}";
+    /// let mut rows = database.ziql(text, &[("limit", Value::Integer(30))])?;
+    /// assert_eq!(rows.to_json()?, r#"[{"name":"Bob","best_friend":{"name":"Ann"}}]"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn ziql(&self, text: &str, parameters: &[(&str, Value)]) -> Result<Rows> {
+        self.session()?.ziql(text, parameters)
+    }
+
+    /// The structs there are, as the text that declares them.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub fn schema(&self) -> Result<String> {
+        self.session()?.schema()
+    }
+
+    /// What a schema would change, a line each.
+    ///
+    /// # Errors
+    /// As [`Database::apply_schema`].
+    pub fn check_schema(&self, text: &str, allow_drop: bool) -> Result<Vec<String>> {
+        self.session()?.check_schema(text, allow_drop)
+    }
+
+    /// Makes the structs a schema declares, in one transaction; answers what changed,
+    /// a line each.
+    ///
+    /// # Errors
+    /// `syntax` and names that mean nothing, with their place; `conflict` for what
+    /// cannot be migrated, and for what would be dropped unless `allow_drop`.
+    pub fn apply_schema(&self, text: &str, allow_drop: bool) -> Result<Vec<String>> {
+        self.session()?.apply_schema(text, allow_drop)
+    }
+}
