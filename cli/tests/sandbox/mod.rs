@@ -56,11 +56,30 @@ impl Sandbox {
     }
 }
 
+const FOLDER_PREFIX: &str = "folio-command-";
+
+/// Removes the folders of test processes that have ended: nothing runs at a test
+/// process's end that could remove its own, and the command is large.
+fn remove_left_behind(parent: &Path) {
+    for entry in fs::read_dir(parent).unwrap().flatten() {
+        let name = entry.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.strip_prefix(FOLDER_PREFIX)) else {
+            continue;
+        };
+        if !Path::new("/proc").join(pid).exists() {
+            // Another test process may be at the same.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// A folder that holds nothing but the command, readable by every user.
 fn folder_of_command() -> &'static PathBuf {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
-        let folder = std::env::temp_dir().join(format!("folio-command-{}", std::process::id()));
+        let parent = std::env::temp_dir();
+        remove_left_behind(&parent);
+        let folder = parent.join(format!("{FOLDER_PREFIX}{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
         fs::copy(env!("CARGO_BIN_EXE_folio"), folder.join("folio")).unwrap();
