@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use folio_types::{ColumnType, ErrorCode, Value, borrowed};
+use folio_types::{ColumnType, ErrorCode, Value, ValueRef, borrowed};
 
 use super::entity_link::{LinkEdit, Linked, write_links};
 use super::row::{batch_of, find, key_of, values_of};
@@ -28,12 +28,29 @@ use crate::ziql::ast::OnConflict;
 pub(crate) struct EntityAdd {
     pub(crate) table: Arc<Relation>,
     pub(crate) key: usize,
-    pub(crate) rows: Vec<EntityRow>,
+    pub(crate) rows: Vec<NewEntity>,
     pub(crate) on_conflict: OnConflict,
     pub(crate) rules: Rules,
 }
 
 /// One of them.
+#[allow(clippy::large_enum_variant, reason = "of the larger there are few, for a moment")]
+pub(crate) enum NewEntity {
+    /// Values that fit their columns; the key is null where it is to be numbered.
+    Literals(Vec<Value>, Span),
+    Given(EntityRow),
+}
+
+impl NewEntity {
+    fn span(&self) -> Span {
+        match self {
+            Self::Literals(_, span) => *span,
+            Self::Given(row) => row.span,
+        }
+    }
+}
+
+/// One with values that are to be computed, or links to be followed.
 pub(crate) struct EntityRow {
     pub(crate) values: Vec<Given>,
     pub(crate) given: Vec<usize>,
@@ -104,20 +121,26 @@ impl GivenEntities {
 pub(crate) fn add(plan: &EntityAdd, run: &Run<'_>) -> Result<Batch> {
     let mut ready = Vec::with_capacity(plan.rows.len());
     for row in &plan.rows {
-        let values = row.values.iter().map(|value| match value {
-            Given::Value(value) => constant(value, run.context),
-            Given::Entity(given) => given.only(run.context),
+        ready.push(match row {
+            NewEntity::Literals(values, span) => Ready::Literals(values, *span),
+            NewEntity::Given(row) => computed(row, run)?,
         });
-        let values: Vec<Value> = values.collect::<Result<_>>()?;
-        let links = row
-            .links
-            .iter()
-            .map(|(table, linked)| Ok((Arc::clone(table), linked.keys(run.context)?)));
-        ready.push((values, links.collect::<Result<Vec<_>>>()?));
     }
     let mut keys = NewKeys::after_last(plan, run)?;
+    let has_references = !plan.table.constraints.references.is_empty();
     let (mut written, mut answered, mut links) = (Vec::new(), Vec::new(), Vec::new());
-    for ((mut values, own_links), row) in ready.into_iter().zip(&plan.rows) {
+    for row in ready {
+        let (mut values, own_links, row) = match row {
+            Ready::Literals(values, span) => {
+                let at = |error: Error| error.at(span);
+                answered.push(write_literals(plan, values, &mut keys, run).map_err(at)?);
+                if has_references {
+                    written.push(values.to_vec());
+                }
+                continue;
+            }
+            Ready::Computed(values, own_links, row) => (values, own_links, row),
+        };
         let at = |error: Error| error.at(row.span);
         fill(plan, &mut values, &mut keys, run)?;
         check(plan, &values, run).map_err(at)?;
@@ -127,10 +150,52 @@ pub(crate) fn add(plan: &EntityAdd, run: &Run<'_>) -> Result<Batch> {
         answered.push(key);
         written.push(values);
     }
-    references::check_targets(&plan.table, &batch_of(&written, &plan.table)?, run)
-        .map_err(|error| told(error, plan.rows.first().map_or(Span::NONE, |row| row.span)))?;
+    if has_references {
+        references::check_targets(&plan.table, &batch_of(&written, &plan.table)?, run)
+            .map_err(|error| told(error, plan.rows.first().map_or(Span::NONE, NewEntity::span)))?;
+    }
     write_links(&links, plan.on_conflict == OnConflict::Update, run)?;
     keys_as_batch(&answered, &plan.table, plan.key)
+}
+
+/// A new entity once all that it gives was looked up.
+enum Ready<'p> {
+    Literals(&'p [Value], Span),
+    Computed(Vec<Value>, Vec<(Arc<Relation>, Vec<Value>)>, &'p EntityRow),
+}
+
+fn computed<'p>(row: &'p EntityRow, run: &Run<'_>) -> Result<Ready<'p>> {
+    let values = row.values.iter().map(|value| match value {
+        Given::Value(value) => constant(value, run.context),
+        Given::Entity(given) => given.only(run.context),
+    });
+    let values: Vec<Value> = values.collect::<Result<_>>()?;
+    let links =
+        row.links.iter().map(|(table, linked)| Ok((Arc::clone(table), linked.keys(run.context)?)));
+    Ok(Ready::Computed(values, links.collect::<Result<_>>()?, row))
+}
+
+/// Writes a row whose values fit already; answers its key.
+fn write_literals(
+    plan: &EntityAdd,
+    values: &[Value],
+    keys: &mut NewKeys,
+    run: &Run<'_>,
+) -> Result<Value> {
+    let mut row = borrowed(values);
+    if matches!(row[plan.key], ValueRef::Null) {
+        row[plan.key] = ValueRef::Uuid(keys.next(run.context).to_be_bytes());
+    }
+    run.changes.insert(&plan.table, &row).map_err(taken)?;
+    Ok(row[plan.key].to_value())
+}
+
+/// What can be done about a conflict.
+fn taken(error: Error) -> Error {
+    if error.code() == ErrorCode::Conflict {
+        return error.help("choose another value, or add OR SKIP or OR UPDATE");
+    }
+    error
 }
 
 /// What a row must pass by itself.
@@ -168,12 +233,7 @@ fn write(
     run: &Run<'_>,
 ) -> Result<Option<Vec<Value>>> {
     if plan.on_conflict == OnConflict::Fail {
-        run.changes.insert(&plan.table, &borrowed(&values)).map_err(|error| {
-            if error.code() == ErrorCode::Conflict {
-                return error.help("choose another value, or add OR SKIP or OR UPDATE");
-            }
-            error
-        })?;
+        run.changes.insert(&plan.table, &borrowed(&values)).map_err(taken)?;
         return Ok(Some(values));
     }
     let Some((key, mut old)) = twin(plan, &values, run)? else {

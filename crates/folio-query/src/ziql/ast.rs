@@ -240,7 +240,35 @@ pub(crate) enum OnConflict {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tuple {
     pub(crate) items: Vec<Item>,
+    /// Its values where all are literals that go by their places; then there are no
+    /// items.
+    pub(crate) literals: Vec<Literal>,
     pub(crate) span: Span,
+}
+
+/// A value as it was written, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Literal {
+    pub(crate) value: Value,
+    pub(crate) span: Span,
+}
+
+impl Literal {
+    /// The same as an expression.
+    pub(crate) fn expression(&self) -> Expr {
+        let ty = match &self.value {
+            Value::Boolean(_) => ColumnType::Boolean,
+            Value::Integer(_) => ColumnType::Int64,
+            Value::Float(_) => ColumnType::Float64,
+            Value::Text(_) => ColumnType::Text,
+            Value::Date(_) => ColumnType::Date,
+            Value::Time(_) => ColumnType::Time,
+            Value::Timestamp(_) => ColumnType::Timestamp { utc: true },
+            Value::Uuid(_) => ColumnType::Uuid,
+            _ => return Expr::None(self.span),
+        };
+        Expr::Literal(self.value.clone(), ty, self.span)
+    }
 }
 
 /// One thing of a tuple.

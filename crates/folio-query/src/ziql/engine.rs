@@ -15,12 +15,13 @@ use folio_types::{ColumnType, Value};
 use super::ast::Script;
 use super::bind::{
     self, AddPlan, AddRow, Binder, BoundBody, BoundStep, ChangePlan, GivenRows, LinkGiven,
-    LinkOperation, MemberValue,
+    LinkOperation, MemberValue, NewRow,
 };
 use super::parse;
 use crate::batch::Batch;
 use crate::change::entity::{
-    EntityAdd, EntityChange, EntityRow, Given, GivenEntities, add, delete, returning, update,
+    EntityAdd, EntityChange, EntityRow, Given, GivenEntities, NewEntity, add, delete, returning,
+    update,
 };
 use crate::change::entity_link::{LinkEdit, Linked};
 use crate::change::{ChangePlan as RowChange, Run};
@@ -164,10 +165,14 @@ impl Compiler<'_> {
                 .collect(),
             span: row.span,
         };
+        let new = |new: NewRow| match new {
+            NewRow::Literals(values, span) => NewEntity::Literals(values, span),
+            NewRow::Bound(bound) => NewEntity::Given(row(bound)),
+        };
         EntityAdd {
             table: plan.table,
             key: plan.key,
-            rows: plan.rows.into_iter().map(row).collect(),
+            rows: plan.rows.into_iter().map(new).collect(),
             on_conflict: plan.on_conflict,
             rules: plan.rules,
         }

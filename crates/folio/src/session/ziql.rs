@@ -42,21 +42,24 @@ impl Session {
         for index in 0..script.len() {
             let view = self.view()?;
             let chain = script.compile(index, &view, &types, self.level)?;
-            last = Some(match chain.is_query() {
-                true => {
-                    let rows = chain.query(&self.context(view, &values))?;
-                    if script.len() == 1 {
-                        self.remember_chain(text, &types, chain);
-                    }
-                    rows
+            if chain.is_query() {
+                last = Some(chain.query(&self.context(view, &values))?);
+                if script.len() == 1 {
+                    self.remember_chain(text, &types, chain);
                 }
-                false => self.in_transaction(|session, view| {
-                    // Definitions may have changed before the transaction began.
-                    let chain: ZiqlChain = script.compile(index, view, &types, session.level)?;
-                    let context = session.context(view.clone(), &values);
-                    Ok(chain.execute(view, &context)?)
-                })?,
-            });
+                continue;
+            }
+            // A snapshot held meanwhile would keep the commit from a checkpoint.
+            drop(view);
+            last = Some(self.in_transaction(|session, view| {
+                let context = session.context(view.clone(), &values);
+                if chain.is_current(view)? {
+                    return Ok(chain.execute(view, &context)?);
+                }
+                // Definitions have changed before the transaction began.
+                let chain: ZiqlChain = script.compile(index, view, &types, session.level)?;
+                Ok(chain.execute(view, &context)?)
+            })?);
         }
         last.ok_or_else(|| {
             let error = "expected a statement, found the end of the text";

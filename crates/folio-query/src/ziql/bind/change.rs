@@ -1,5 +1,6 @@
 //! ADD, UPDATE and DELETE: new values for members, and what links are to lead to.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use folio_types::{ColumnType, Value};
@@ -13,7 +14,9 @@ use crate::plan::logical::Plan;
 use crate::source::{Relation, RelationKind};
 use crate::span::Span;
 use crate::sql::statement::Rules;
-use crate::ziql::ast::{Add, Change, Delete, Given, Item, Name, OnConflict, Target, Tuple, Update};
+use crate::ziql::ast::{
+    Add, Change, Delete, Given, Item, Literal, Name, OnConflict, Target, Tuple, Update,
+};
 use crate::ziql::entity::{Entity, Member, MemberKind};
 
 /// New entities.
@@ -21,12 +24,20 @@ pub(crate) struct AddPlan {
     pub(crate) table: Arc<Relation>,
     /// The position of the key, which is numbered where it is not given.
     pub(crate) key: usize,
-    pub(crate) rows: Vec<AddRow>,
+    pub(crate) rows: Vec<NewRow>,
     pub(crate) on_conflict: OnConflict,
     pub(crate) rules: Rules,
 }
 
 /// One of them.
+#[allow(clippy::large_enum_variant, reason = "of the larger there are few, for a moment")]
+pub(crate) enum NewRow {
+    /// Values that fit their columns; the key is null where it is to be numbered.
+    Literals(Vec<Value>, Span),
+    Bound(AddRow),
+}
+
+/// One with values that are to be computed, or links to be followed.
 pub(crate) struct AddRow {
     /// A value for each column.
     pub(crate) values: Vec<MemberValue>,
@@ -104,11 +115,19 @@ impl Binder<'_> {
             Some(tuple) => tuple.items.iter().map(|item| item.member.as_ref()).collect(),
             None => Vec::new(),
         };
+        let rules = self.sql.rules(&entity.relation)?;
+        let places = match add.on_conflict {
+            OnConflict::Fail if rules.checks.is_empty() => self.places(&entity, key, &first)?,
+            _ => None,
+        };
         let mut rows = Vec::with_capacity(add.tuples.len());
         for tuple in &add.tuples {
-            rows.push(self.add_row(&entity, key, tuple, &first)?);
+            let literals = places.as_ref().and_then(|places| places.row(&tuple.literals));
+            rows.push(match literals {
+                Some(values) => NewRow::Literals(values, tuple.span),
+                None => NewRow::Bound(self.add_row(&entity, key, tuple, &first)?),
+            });
         }
-        let rules = self.sql.rules(&entity.relation)?;
         let table = Arc::clone(&entity.relation);
         Ok(AddPlan { table, key, rows, on_conflict: add.on_conflict, rules })
     }
@@ -124,7 +143,7 @@ impl Binder<'_> {
         let width = entity.relation.schema.columns.len();
         let mut values: Vec<Option<MemberValue>> = (0..width).map(|_| None).collect();
         let (mut given, mut links, mut seen) = (Vec::new(), Vec::new(), Vec::new());
-        for (at, item) in tuple.items.iter().enumerate() {
+        for (at, item) in items_of(tuple).iter().enumerate() {
             let member = self.item_member(entity, item, first.get(at).copied().flatten(), tuple)?;
             once(&mut seen, &member, item, tuple.span)?;
             let Change::Set(value) = &item.change else {
@@ -379,6 +398,18 @@ fn changeable(entity: &Entity, span: Span) -> Result<usize> {
     }
     let error = Error::unsupported(format!("`{}` is a collection", entity.name())).at(span);
     Err(error.help("change it as documents, or with SQL"))
+}
+
+/// The items of a tuple, also of one that was read as literals.
+fn items_of(tuple: &Tuple) -> Cow<'_, [Item]> {
+    if tuple.literals.is_empty() {
+        return Cow::Borrowed(&tuple.items);
+    }
+    let item = |literal: &Literal| Item {
+        member: None,
+        change: Change::Set(Given::Value(literal.expression())),
+    };
+    Cow::Owned(tuple.literals.iter().map(item).collect())
 }
 
 fn item_span(item: &Item, otherwise: Span) -> Span {

@@ -4,7 +4,7 @@
 //! ```text
 //! statement    chains and what their names stand for
 //! grab         source → filter → order → limit → shape
-//! change       ADD, UPDATE, DELETE; given: what members are given
+//! change       ADD, UPDATE, DELETE; given: what members are given; literals: many at once
 //! shape        fields, nested shapes; group: aggregates and BY
 //! condition    what stands in braces; link: membership, by semi joins and marks
 //! expression   values; types: which go together
@@ -18,6 +18,7 @@ mod given;
 mod grab;
 mod group;
 mod link;
+mod literals;
 mod rows;
 mod shape;
 mod statement;
@@ -36,7 +37,7 @@ use crate::source::{Relation, RelationKind, Source};
 use crate::span::Span;
 use crate::sql::bind::Binder as SqlBinder;
 pub(crate) use change::{
-    AddPlan, AddRow, ChangePlan, GivenRows, LinkGiven, LinkOperation, MemberValue,
+    AddPlan, AddRow, ChangePlan, GivenRows, LinkGiven, LinkOperation, MemberValue, NewRow,
 };
 use group::Grouping;
 use rows::{Row, Rows};

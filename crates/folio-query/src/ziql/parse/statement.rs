@@ -1,8 +1,10 @@
 //! Chains, statements and the tuples of new data.
 
+use folio_types::Value;
+
 use super::super::ast::{
-    Add, Chain, Change, Delete, Expr, Given, Grab, Item, Name, OnConflict, Script, Statement, Step,
-    Target, Tuple, Update,
+    Add, Chain, Change, Delete, Expr, Given, Grab, Item, Literal, Name, OnConflict, Script,
+    Statement, Step, Target, Tuple, Update,
 };
 use super::super::token::{Keyword, Token};
 use super::Parser;
@@ -100,7 +102,10 @@ impl Parser {
         let mut tuples = vec![self.tuple()?];
         while self.is_sign("(") || self.is_sign(",") {
             self.eat_sign(",");
-            tuples.push(self.tuple()?);
+            tuples.push(match self.literal_tuple() {
+                Some(tuple) => tuple,
+                None => self.tuple()?,
+            });
         }
         let on_conflict = match self.eat_keyword(Keyword::Or) {
             false => OnConflict::Fail,
@@ -151,7 +156,48 @@ impl Parser {
     fn tuple(&mut self) -> Result<Tuple> {
         let start = self.expect_sign("(", "`(` and the values")?;
         let items = self.list_until(")", "a value", Self::item)?;
-        Ok(Tuple { items, span: self.since(start) })
+        Ok(Tuple { items, literals: Vec::new(), span: self.since(start) })
+    }
+
+    /// A tuple of nothing but literals, as those of large statements are: read without
+    /// a syntax tree for each value. Nothing is taken where it is none.
+    fn literal_tuple(&mut self) -> Option<Tuple> {
+        let end = self.end_of_literals()?;
+        let start = self.span();
+        let mut literals = Vec::with_capacity((end - self.at) / 2);
+        self.at += 1;
+        while self.at < end {
+            let is_negative = self.eat_sign("-");
+            let span = self.span();
+            let token = std::mem::replace(&mut self.tokens[self.at].token, Token::Sign(""));
+            literals.push(Literal { value: literal_of(token, is_negative)?, span });
+            self.at += 1;
+            self.eat_sign(",");
+        }
+        self.at = end + 1;
+        Some(Tuple { items: Vec::new(), literals, span: self.since(start) })
+    }
+
+    /// The place of the bracket that closes a tuple of literals.
+    fn end_of_literals(&self) -> Option<usize> {
+        if !self.is_sign("(") {
+            return None;
+        }
+        let mut at = self.at + 1;
+        loop {
+            let is_negative = matches!(self.tokens[at].token, Token::Sign("-"));
+            at += usize::from(is_negative);
+            let is_fit = match &self.tokens[at].token {
+                Token::Integer(number) => i64::try_from(*number).is_ok(),
+                Token::Float(_) => true,
+                token => !is_negative && is_literal(token),
+            };
+            match &self.tokens.get(at + 1)?.token {
+                Token::Sign(")") if is_fit => return Some(at + 1),
+                Token::Sign(",") if is_fit => at += 2,
+                _ => return None,
+            }
+        }
     }
 
     fn item(&mut self) -> Result<Item> {
@@ -213,4 +259,37 @@ impl Parser {
         }
         Ok(Given::Value(self.expression()?))
     }
+}
+
+/// Whether a token that is no number is a value by itself.
+fn is_literal(token: &Token) -> bool {
+    matches!(
+        token,
+        Token::Text(_)
+            | Token::Date(_)
+            | Token::Time(_)
+            | Token::Timestamp(_)
+            | Token::Uuid(_)
+            | Token::Keyword(Keyword::True | Keyword::False | Keyword::None)
+    )
+}
+
+/// The value a token is.
+fn literal_of(token: Token, is_negative: bool) -> Option<Value> {
+    Some(match token {
+        Token::Integer(number) => {
+            let number = i64::try_from(number).ok()?;
+            Value::Integer(if is_negative { -number } else { number })
+        }
+        Token::Float(number) => Value::Float(if is_negative { -number } else { number }),
+        Token::Text(text) => Value::Text(text),
+        Token::Date(day) => Value::Date(day),
+        Token::Time(time) => Value::Time(time),
+        Token::Timestamp(at) => Value::Timestamp(at),
+        Token::Uuid(uuid) => Value::Uuid(uuid),
+        Token::Keyword(Keyword::True) => Value::Boolean(true),
+        Token::Keyword(Keyword::False) => Value::Boolean(false),
+        Token::Keyword(Keyword::None) => Value::Null,
+        _ => return None,
+    })
 }
