@@ -13,7 +13,8 @@ pub(crate) struct Console {
     pub(crate) is_terminal: bool,
     /// Standard error is read by a person.
     pub(crate) has_progress: bool,
-    has_color: bool,
+    /// Standard error shows colours.
+    pub(crate) has_color: bool,
 }
 
 impl Console {

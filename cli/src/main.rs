@@ -6,13 +6,16 @@
 //! Nothing about the data is decided here: that is the library's.
 
 mod arguments;
+mod bench;
 mod command;
 mod console;
 mod failure;
 mod output;
 mod progress;
+mod shell;
 mod words;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -24,13 +27,26 @@ use failure::Failure;
 fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(words) => return print_words(&words),
+        Err(words) => match shell_on_path() {
+            Some(cli) => cli,
+            None => return print_words(&words),
+        },
     };
     let console = Console::new(cli.quiet);
     match run(cli.command, &console) {
         Ok(code) => code,
         Err(failure) => failure.report(&console),
     }
+}
+
+/// `folio PATH`, where something is at the path and no command has that name.
+fn shell_on_path() -> Option<Cli> {
+    let mut arguments = std::env::args_os().skip(1);
+    let path = arguments.next().filter(|path| Path::new(path).exists())?;
+    if arguments.next().is_some() {
+        return None;
+    }
+    Cli::try_parse_from(["folio".into(), "shell".into(), path]).ok()
 }
 
 /// Prints the help that was asked for, or what is wrong with the arguments.
@@ -51,6 +67,7 @@ fn run(command: Command, console: &Console) -> Result<ExitCode, Failure> {
         Command::Scan(arguments) => command::scan::run(&arguments, console),
         Command::Sql(arguments) => command::sql::run(&arguments, console),
         Command::Ziql(arguments) => command::ziql::run(&arguments, console),
+        Command::Shell(arguments) => command::shell::run(&arguments, console),
         Command::Schema(arguments) => command::schema::run(&arguments, console),
         Command::List(arguments) => command::list::run(&arguments, console),
         Command::Stats(arguments) => command::stats::run(&arguments, console),
@@ -63,6 +80,7 @@ fn run(command: Command, console: &Console) -> Result<ExitCode, Failure> {
         Command::Vacuum(arguments) => command::vacuum::run(&arguments, console),
         Command::Salvage(arguments) => command::salvage::run(&arguments, console),
         Command::Inspect(arguments) => command::inspect::run(&arguments, console),
+        Command::Bench(arguments) => command::bench::run(&arguments, console),
         Command::Backup(arguments) => command::backup::run(&arguments, console),
         Command::Pack(arguments) => command::pack::run(&arguments, console),
         Command::Unpack(arguments) => command::unpack::run(&arguments, console),

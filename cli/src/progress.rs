@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::low_level::unregister;
+use signal_hook::{SigId, flag};
 
 use crate::console::Console;
 
@@ -21,22 +22,24 @@ const INTERRUPTED: i32 = 130;
 pub(crate) struct Progress {
     bar: ProgressBar,
     interrupted: Arc<AtomicBool>,
+    handlers: Vec<SigId>,
 }
 
 impl Progress {
     /// Begins a bar with a word for what is done.
     pub(crate) fn begin(console: &Console, label: &str) -> Self {
         let interrupted = Arc::new(AtomicBool::new(false));
+        let mut handlers = Vec::new();
         for signal in [SIGINT, SIGTERM] {
             // Where signals cannot be taken, they end the process as usual.
             let shared = || Arc::clone(&interrupted);
-            let _ = flag::register_conditional_shutdown(signal, INTERRUPTED, shared());
-            let _ = flag::register(signal, shared());
+            handlers.extend(flag::register_conditional_shutdown(signal, INTERRUPTED, shared()));
+            handlers.extend(flag::register(signal, shared()));
         }
         let bar = if console.has_progress { ProgressBar::new(0) } else { ProgressBar::hidden() };
         bar.set_style(counting_style());
         bar.set_message(label.to_owned());
-        Self { bar, interrupted }
+        Self { bar, interrupted, handlers }
     }
 
     /// Changes the word.
@@ -58,6 +61,10 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+        // In the shell other work follows, which hears signals in its own way.
+        for handler in self.handlers.drain(..) {
+            unregister(handler);
+        }
     }
 }
 

@@ -89,6 +89,7 @@ fn prepare(sandbox: &Sandbox) {
         "schema.zq",
         "User ( name: str, age: int = 0, posts: []Post.author )\nPost ( title: str, at: datetime = NOW, author: User )\n",
     );
+    lines("script.zq", "GRAB planets [name]; .tables\n");
     lines("flights.json", "[{\"delay\": 5},\n {\"delay\": -2}]\n");
     lines("flights.jsonl", "{\"delay\":5}\n{\"delay\":-2}\n");
     let more = fs::File::create(sandbox.path().join("more.jsonl.gz")).unwrap();

@@ -1,6 +1,7 @@
 //! The commands, one file each: `Arguments` as the shell gives them, and `run`.
 
 pub(crate) mod backup;
+pub(crate) mod bench;
 pub(crate) mod compact;
 pub(crate) mod completions;
 pub(crate) mod delete;
@@ -18,6 +19,7 @@ pub(crate) mod reindex;
 pub(crate) mod salvage;
 pub(crate) mod scan;
 pub(crate) mod schema;
+pub(crate) mod shell;
 pub(crate) mod sql;
 pub(crate) mod stats;
 pub(crate) mod unpack;

@@ -14,7 +14,7 @@ use folio::json::members;
 
 use crate::console::Console;
 use crate::failure::Failure;
-pub(crate) use query::print_rows_of_query;
+pub(crate) use query::{gather_table, print_rows_of_query};
 
 /// Rows of a table when no limit is given: more is not for reading.
 const TABLE_LIMIT: u64 = 100;

@@ -22,7 +22,7 @@ pub(crate) fn print_rows_of_query(
     console: &Console,
 ) -> Result<(), Failure> {
     if format == Format::Table {
-        return print_table(rows, console);
+        return gather_table(rows)?.print(console);
     }
     let names = rows.names().to_vec();
     let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
@@ -120,28 +120,55 @@ fn push_row(
     }
 }
 
-fn print_table(mut rows: Rows, console: &Console) -> Result<(), Failure> {
+/// The first rows of a query, ready to be drawn.
+pub(crate) struct GatheredTable {
+    names: Vec<String>,
+    cells: Vec<Vec<Cell>>,
+    is_cut: bool,
+}
+
+/// Runs a query as far as a table shows it.
+pub(crate) fn gather_table(mut rows: Rows) -> Result<GatheredTable, Failure> {
     let (names, types) = (rows.names().to_vec(), rows.types().to_vec());
-    let mut cells: Vec<Vec<Cell>> = Vec::new();
-    let mut more = false;
+    let mut table = GatheredTable { names, cells: Vec::new(), is_cut: false };
     while let Some(batch) = rows.next_batch().map_err(folio::Error::from)? {
         for row in 0..batch.row_count {
-            if cells.len() == TABLE_LIMIT {
-                more = true;
-                break;
+            if table.cells.len() == TABLE_LIMIT {
+                table.is_cut = true;
+                return Ok(table);
             }
             let values = batch.columns.iter().zip(&types);
-            cells.push(values.map(|(array, ty)| cell(&value_at(array, row, ty), ty)).collect());
-        }
-        if more {
-            break;
+            let cells = values.map(|(array, ty)| cell(&value_at(array, row, ty), ty));
+            table.cells.push(cells.collect());
         }
     }
-    table::print(&names, &cells, console)?;
-    if more {
-        console.note(&format!("the first {TABLE_LIMIT} rows; -o jsonl shows all of them"));
+    Ok(table)
+}
+
+impl GatheredTable {
+    /// Whether there is anything to draw.
+    pub(crate) fn has_columns(&self) -> bool {
+        !self.names.is_empty()
     }
-    Ok(())
+
+    /// Whether there are more rows than these.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// Rows in the table.
+    pub(crate) fn row_count(&self) -> u64 {
+        self.cells.len() as u64
+    }
+
+    /// Draws it.
+    pub(crate) fn print(&self, console: &Console) -> Result<(), Failure> {
+        table::print(&self.names, &self.cells, console)?;
+        if self.is_cut {
+            console.note(&format!("the first {TABLE_LIMIT} rows; -o jsonl shows all of them"));
+        }
+        Ok(())
+    }
 }
 
 /// A value as people read it: null as nothing, text on one line.

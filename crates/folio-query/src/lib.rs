@@ -48,5 +48,6 @@ pub use json_rows::JsonRows;
 pub use optimize::Level;
 pub use rows::Rows;
 pub use span::Span;
+pub use sql::show::show_relation;
 pub use sql::template::Template;
 pub use ziql::{Chain as ZiqlChain, Migration, Ziql, show_schema};

@@ -120,7 +120,8 @@ pub use folio_table::{
 };
 pub use folio_types::{ColumnType, Interval, Value};
 pub use folio_types::{ErrorCode, check_collection_name, check_document_id, push_json_string};
+pub use near::near_match;
 pub use options::{CollectionOptions, OpenOptions};
 #[cfg(feature = "sql")]
-pub use session::{Answer, Prepared, Session};
+pub use session::{Answer, Prepared, RelationKind, RelationSummary, Session};
 pub use tables::{TableStatistics, TableSummary, Tables};

@@ -3,7 +3,8 @@
 /// The name that a person most likely meant, if any is near enough: at most one
 /// mistake for every three characters, and not as many as there are characters.
 /// Capitals do not count.
-pub(crate) fn near_match<'a>(asked: &str, names: &'a [String]) -> Option<&'a str> {
+#[must_use]
+pub fn near_match<'a>(asked: &str, names: &'a [String]) -> Option<&'a str> {
     let size = asked.chars().count();
     let allowed = size.div_ceil(3).min(size.saturating_sub(1));
     let asked = asked.to_lowercase();

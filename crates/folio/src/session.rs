@@ -7,6 +7,7 @@
 //! made so far, and a statement that fails leaves what came before it as it was.
 
 mod database;
+mod relations;
 mod statements;
 mod ziql;
 
@@ -24,6 +25,7 @@ use folio_types::{ColumnType, ErrorCode, Value};
 use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::source::{SharedTransaction, Tables, View, lock};
+pub use relations::{RelationKind, RelationSummary};
 use statements::{Found, Known, Statements};
 
 /// Stack for each level of a statement that nests deep, and for all the rest.

@@ -4,5 +4,6 @@
 pub(crate) mod bind;
 mod dialect;
 pub(crate) mod parse;
+pub(crate) mod show;
 pub(crate) mod statement;
 pub(crate) mod template;

@@ -63,6 +63,17 @@ pub(super) fn names(handle: &Arc<Handle>) -> QueryResult<Vec<String>> {
     Ok(names)
 }
 
+/// How many documents the collection of a name has.
+pub(super) fn count(handle: &Arc<Handle>, name: &str) -> QueryResult<u64> {
+    open(handle, name)?.count().map_err(from_facade)
+}
+
+fn open(handle: &Arc<Handle>, name: &str) -> QueryResult<Collection> {
+    let options = CollectionOptions::default();
+    let core = handle.store.collection(name, handle.access, &options).map_err(from_facade)?;
+    Ok(Collection::new(core, Arc::clone(handle)))
+}
+
 /// The collection of a name; letters match in either case where that is clear.
 pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<Arc<Relation>>> {
     let names = names(handle)?;
@@ -71,11 +82,7 @@ pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<A
     else {
         return Ok(None);
     };
-    let core = handle
-        .store
-        .collection(name, handle.access, &CollectionOptions::default())
-        .map_err(from_facade)?;
-    let collection = Collection::new(core, Arc::clone(handle));
+    let collection = open(handle, name)?;
     let stats = collection.stats().map_err(from_facade)?;
     let covered = (collection.count().map_err(from_facade)?, stats.data_size);
     let known = &handle.store.known.collections;

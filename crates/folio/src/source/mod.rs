@@ -82,6 +82,21 @@ impl View {
             }
         }
     }
+
+    /// The names of all tables and views.
+    pub(crate) fn table_names(&self) -> QueryResult<Vec<String>> {
+        Ok(self.read(tables::names)?.unwrap_or_default())
+    }
+
+    /// The names of all collections.
+    pub(crate) fn collection_names(&self) -> QueryResult<Vec<String>> {
+        documents::names(&self.handle)
+    }
+
+    /// How many documents a collection has.
+    pub(crate) fn count_documents(&self, name: &str) -> QueryResult<u64> {
+        documents::count(&self.handle, name)
+    }
 }
 
 impl Source for View {
@@ -105,8 +120,8 @@ impl Source for View {
     }
 
     fn names(&self) -> QueryResult<Vec<String>> {
-        let mut names = self.read(tables::names)?.unwrap_or_default();
-        for name in documents::names(&self.handle)? {
+        let mut names = self.table_names()?;
+        for name in self.collection_names()? {
             if !names.iter().any(|other| other.eq_ignore_ascii_case(&name)) {
                 names.push(name);
             }

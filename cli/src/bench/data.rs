@@ -1,0 +1,165 @@
+//! The data sets: users who order items, made from a seed and the same every time.
+//!
+//! `few` has names and emails of five values, ages and addresses of six, and no orders,
+//! as the benchmark this one comes from. Five words a million times flatter whoever
+//! keeps a dictionary, so `many` gives every user a name and an email of his own, and
+//! an order to one in ten.
+
+use std::fmt::Write;
+
+use clap::ValueEnum;
+
+/// Which users there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DataSet {
+    /// Five names, no orders
+    Few,
+    /// Every name once, an order for every tenth user
+    Many,
+}
+
+impl DataSet {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Few => "few",
+            Self::Many => "many",
+        }
+    }
+}
+
+/// The structs.
+pub(super) const SCHEMA: &str = "
+    User ( name: str, email: str, age: int, address: str )
+    Order ( items: []Item, quantity: []int, at: datetime = NOW, from: User )
+    Item ( name: str, price: float, category: Category )
+    Category ( name: str )";
+
+/// Users per statement: a text of about half a megabyte.
+pub(super) const USERS_PER_STATEMENT: u64 = 5_000;
+
+const NAMES: [&str; 5] = ["Alice", "Bob", "Charlie", "Diana", "Edward"];
+const EMAILS: [&str; 5] = [
+    "alice@example.com",
+    "bob@example.com",
+    "charlie@example.com",
+    "diana@example.com",
+    "edward@example.com",
+];
+const AGES: [u64; 6] = [18, 25, 32, 47, 56, 71];
+const ADDRESSES: [&str; 6] = [
+    "1 Harbour Street, Bergen",
+    "22 Mill Lane, York",
+    "3 Rue des Lilas, Lyon",
+    "48 Elm Avenue, Boston",
+    "5 Gartenweg, Ulm",
+    "61 Via Roma, Turin",
+];
+
+const CATEGORIES: [&str; 4] = ["Book", "Food", "Toy", "Tool"];
+/// Names of items; their categories take turns.
+const ITEMS: [&str; 19] = [
+    "Atlas", "Apple", "Kite", "Hammer", "Novel", "Bread", "Puzzle", "Saw", "Poems", "Cheese",
+    "Robot", "Drill", "Diary", "Honey", "Marbles", "Pliers", "Comic", "Rice", "Yo-yo",
+];
+
+/// SplitMix64 (Steele, Lea and Flood 2014), seed 0.
+pub(super) struct Dice(u64);
+
+impl Dice {
+    pub(super) fn new() -> Self {
+        Self(0)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[(self.next() % values.len() as u64) as usize]
+    }
+}
+
+/// Adds categories and items.
+pub(super) fn shelves() -> String {
+    let mut text = String::from("ADD Category");
+    let mut separator = " (name = ";
+    for name in CATEGORIES {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{separator}'{name}')");
+        separator = " (";
+    }
+    text.push_str("; ADD Item");
+    for (index, name) in ITEMS.iter().enumerate() {
+        let (category, price) = (CATEGORIES[index % CATEGORIES.len()], index as f64 + 0.5);
+        let _ = match index {
+            0 => write!(
+                text,
+                " (name = '{name}', price = {price:?}, category = {{name = '{category}'}})"
+            ),
+            _ => write!(text, " ('{name}', {price:?}, {{name = '{category}'}})"),
+        };
+    }
+    text
+}
+
+/// Adds users, from a number on.
+pub(super) fn users(set: DataSet, from: u64, count: u64, dice: &mut Dice) -> String {
+    let mut text = String::from("ADD User");
+    for number in from..from + count {
+        let named = number == from;
+        let _ = text.write_str(if named { " (name = '" } else { " ('" });
+        let (age, address) = (dice.of(&AGES), dice.of(&ADDRESSES));
+        let _ = match set {
+            DataSet::Few => text.write_str(dice.of(&NAMES)),
+            DataSet::Many => write!(text, "{} {number}", dice.of(&NAMES)),
+        };
+        let _ = text.write_str(if named { "', email = '" } else { "', '" });
+        let _ = match set {
+            DataSet::Few => text.write_str(dice.of(&EMAILS)),
+            DataSet::Many => write!(text, "user{number}@example.com"),
+        };
+        let _ = match named {
+            true => write!(text, "', age = {age}, address = '{address}')"),
+            false => write!(text, "', {age}, '{address}')"),
+        };
+    }
+    text
+}
+
+/// Adds an order for each of these users: one to three items of as many pieces.
+pub(super) fn orders(users: &[String], items: &[String], dice: &mut Dice) -> String {
+    let mut text = String::from("ADD Order");
+    for (index, user) in users.iter().enumerate() {
+        let count = 1 + dice.next() as usize % 3;
+        let first = dice.next() as usize % (items.len() - 2);
+        let own = items[first..first + count].join(", ");
+        let quantities: Vec<String> =
+            (0..count).map(|_| (1 + dice.next() % 9).to_string()).collect();
+        let quantities = quantities.join(", ");
+        let _ = match index {
+            0 => write!(text, " (items = [{own}], quantity = [{quantities}], from = {user})"),
+            _ => write!(text, " ([{own}], [{quantities}], {user})"),
+        };
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_data_is_the_same_every_time() {
+        let made = |set| users(set, 7, 2, &mut Dice::new());
+        assert_eq!(made(DataSet::Few), made(DataSet::Few));
+        let many = made(DataSet::Many);
+        assert!(
+            many.starts_with("ADD User (name = '") && many.contains("user8@example.com"),
+            "{many}"
+        );
+    }
+}

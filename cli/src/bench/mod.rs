@@ -1,0 +1,209 @@
+//! `folio bench`: what this machine does, measured by the command itself.
+//!
+//! Alone: no peer is linked into the command. What each figure means:
+//!
+//! - *Write*: entities of all structs divided by the time from the first statement
+//!   to a commit that is on the disk.
+//! - *Read*: entities that the filter without a match looks at, per second.
+//! - *JSON*: entities per second that the query for all of them writes out.
+//! - A query is parsed, run and written as JSON each time, after one run that warms.
+//! - DELETE works on a fresh copy with all its data each time, and ends when it is on
+//!   the disk.
+
+mod data;
+mod measure;
+mod report;
+
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Instant;
+
+use folio::{Database, Session, Value};
+
+use crate::console::Console;
+use crate::failure::Failure;
+pub(crate) use data::DataSet;
+use data::{Dice, SCHEMA, USERS_PER_STATEMENT};
+use measure::{Times, millis, time};
+use report::Report;
+
+/// The queries that are repeated.
+const QUERIES: [&str; 9] = [
+    "GRAB User {}",
+    "GRAB User {name='asd'}",
+    "GRAB User [1] {}",
+    "GRAB User [name] {}",
+    "GRAB User {name = 'Charlie'}",
+    "GRAB Category {}",
+    "GRAB Item {}",
+    "GRAB Order {}",
+    "GRAB Order [from, items, quantity, at] {}",
+];
+
+/// What examines all and answers none.
+const NO_MATCH: &str = QUERIES[1];
+
+const DELETE: &str = "DELETE User {}";
+
+/// Fresh copies that DELETE is timed on.
+const DELETIONS: u32 = 3;
+
+/// What to measure.
+pub(crate) struct Plan<'a> {
+    pub(crate) users: &'a [u64],
+    pub(crate) sets: &'a [DataSet],
+    pub(crate) threads: &'a [usize],
+    pub(crate) repetitions: u32,
+    /// Only queries that have this text in them.
+    pub(crate) filter: Option<&'a str>,
+    /// Where the databases are made, and removed.
+    pub(crate) folder: &'a Path,
+}
+
+/// Measures and prints; answers what was measured as JSON.
+pub(crate) fn ziql(plan: &Plan<'_>, console: &Console) -> Result<serde_json::Value, Failure> {
+    let mut measured = Vec::new();
+    for &set in plan.sets {
+        for &user_count in plan.users {
+            let scratch = Scratch::new(plan.folder)?;
+            let report = measure(plan, set, user_count, &scratch)?;
+            report.print(console)?;
+            measured.push(report.to_json());
+        }
+    }
+    Ok(measured.into())
+}
+
+fn measure(
+    plan: &Plan<'_>,
+    set: DataSet,
+    user_count: u64,
+    scratch: &Scratch,
+) -> Result<Report, Failure> {
+    let path = scratch.0.join("data");
+    let begun = Instant::now();
+    let entity_count = populate(&path, set, user_count)?;
+    let populate_seconds = begun.elapsed().as_secs_f64();
+    let database = Database::open(&path)?;
+    let mut session = database.session()?;
+    let wanted = |text: &str| plan.filter.is_none_or(|filter| text.contains(filter));
+    let mut queries = Vec::new();
+    for text in QUERIES.into_iter().filter(|text| wanted(text)) {
+        queries.push((text.to_owned(), time(&mut session, text, plan.repetitions)?));
+    }
+    let mut reads = Vec::new();
+    for &threads in plan.threads {
+        reads.push((threads, read_together(&database, threads, user_count)?));
+    }
+    if wanted(DELETE) {
+        queries.push((DELETE.to_owned(), deletions(&database, scratch)?));
+    }
+    let structs = database.tables()?.list()?.into_iter();
+    let structs = structs.map(|table| (table.name, table.row_count)).collect();
+    let size = database.tables()?.statistics()?.map_or(0, |sizes| sizes.data_size);
+    let data = set.name();
+    Ok(Report { data, user_count, populate_seconds, entity_count, size, structs, queries, reads })
+}
+
+/// Makes a database, durable when this returns; answers how many entities it has.
+fn populate(path: &Path, set: DataSet, user_count: u64) -> Result<u64, Failure> {
+    let database = Database::open(path)?;
+    database.apply_schema(SCHEMA, false)?;
+    let mut session = database.session()?;
+    let mut dice = Dice::new();
+    session.execute("BEGIN", &[])?;
+    session.ziql(&data::shelves(), &[])?;
+    let items = ids(&mut session, "GRAB Item [id]")?;
+    let mut entity_count = 4 + items.len() as u64;
+    let mut from = 0;
+    while from < user_count {
+        let count = USERS_PER_STATEMENT.min(user_count - from);
+        let text = data::users(set, from, count, &mut dice);
+        let users = ids(&mut session, &text)?;
+        entity_count += count;
+        if set == DataSet::Many {
+            let buyers: Vec<String> = users.into_iter().step_by(10).collect();
+            session.ziql(&data::orders(&buyers, &items, &mut dice), &[])?;
+            entity_count += buyers.len() as u64;
+        }
+        from += count;
+    }
+    session.execute("COMMIT", &[])?;
+    drop(session);
+    database.close()?;
+    Ok(entity_count)
+}
+
+/// The ids that a statement answers, as ZiQL writes them.
+fn ids(session: &mut Session, text: &str) -> Result<Vec<String>, Failure> {
+    let rows = session.ziql(text, &[])?.collect_rows().map_err(folio::Error::from)?;
+    let id = |row: Vec<Value>| match row.first() {
+        Some(Value::Uuid(bytes)) => Some(hyphenated(bytes)),
+        _ => None,
+    };
+    Ok(rows.into_iter().filter_map(id).collect())
+}
+
+fn hyphenated(bytes: &[u8; 16]) -> String {
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+/// Entities per second that several sessions examine, each for itself, at once.
+fn read_together(database: &Database, threads: usize, user_count: u64) -> Result<f64, Failure> {
+    const ROUNDS: u64 = 5;
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        let work = || -> Result<(), Failure> {
+            let mut session = database.session()?;
+            for _ in 0..ROUNDS {
+                measure::run(&mut session, NO_MATCH)?;
+            }
+            Ok(())
+        };
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| {
+            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    })?;
+    let examined = user_count * ROUNDS * threads as u64;
+    Ok(examined as f64 / begun.elapsed().as_secs_f64())
+}
+
+/// Deletes every user of fresh copies.
+fn deletions(database: &Database, scratch: &Scratch) -> Result<Times, Failure> {
+    let mut times = Times { runs: Vec::new(), row_count: 0, size: 0 };
+    for round in 0..DELETIONS {
+        let path = scratch.0.join(format!("copy-{round}"));
+        database.backup(&path, &mut |_, _| true)?;
+        let copy = Database::open(&path)?;
+        let mut session = copy.session()?;
+        // The copy's pages are in memory, as those of the original are.
+        measure::run(&mut session, NO_MATCH)?;
+        let begun = Instant::now();
+        (times.row_count, times.size) = measure::run(&mut session, DELETE)?;
+        times.runs.push(millis(begun.elapsed()));
+        drop(session);
+        copy.close()?;
+        std::fs::remove_dir_all(&path)?;
+    }
+    Ok(times)
+}
+
+/// A folder that goes when the measurement ends.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(folder: &Path) -> Result<Self, Failure> {
+        let path = folder.join(format!("folio-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is in the folder for temporary files.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

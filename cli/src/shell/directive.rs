@@ -1,0 +1,269 @@
+//! Lines that begin with a point: about the shell, not the data.
+
+use std::fs;
+
+use clap::{Parser, ValueEnum};
+use folio::near_match;
+
+use super::language::Language;
+use super::{Flow, Shell};
+use crate::arguments::{Cli, Command};
+use crate::command;
+use crate::failure::Failure;
+use crate::output::{self, Format};
+
+/// A directive: what it is called, takes and does.
+pub(super) struct Directive {
+    pub(super) name: &'static str,
+    /// What follows the name.
+    takes: &'static str,
+    pub(super) about: &'static str,
+    run: fn(&mut Shell<'_>, &str) -> Result<Flow, Failure>,
+}
+
+/// All directives, in the order of the help.
+pub(super) const DIRECTIVES: &[Directive] = &[
+    Directive { name: ".help", takes: "", about: "this list", run: help },
+    Directive {
+        name: ".tables",
+        takes: "[TEXT]",
+        about: "tables, views and collections whose names have TEXT in them",
+        run: tables,
+    },
+    Directive {
+        name: ".schema",
+        takes: "[NAME]",
+        about: "the statements, or in ZiQL the structs, that make what there is",
+        run: schema,
+    },
+    Directive { name: ".sql", takes: "", about: "statements are SQL from here on", run: sql },
+    Directive { name: ".ziql", takes: "", about: "statements are ZiQL from here on", run: ziql },
+    Directive { name: ".language", takes: "[sql|ziql]", about: "the same, by name", run: language },
+    Directive {
+        name: ".mode",
+        takes: "[FORMAT]",
+        about: "print as table, jsonl, json, csv or md",
+        run: mode,
+    },
+    Directive {
+        name: ".timing",
+        takes: "[on|off]",
+        about: "say how long each statement took",
+        run: timing,
+    },
+    Directive {
+        name: ".explain",
+        takes: "STATEMENT",
+        about: "show the plan of a statement",
+        run: explain,
+    },
+    Directive { name: ".read", takes: "FILE", about: "run the statements of a file", run: read },
+    Directive {
+        name: ".import",
+        takes: "FILE -c NAME",
+        about: "documents from a file; takes what `folio import` takes",
+        run: import,
+    },
+    Directive { name: ".quit", takes: "", about: "leave, as Ctrl-D does", run: quit },
+];
+
+/// What people call directives elsewhere.
+const ALIASES: &[(&str, &str)] =
+    &[(".exit", ".quit"), (".q", ".quit"), (".timer", ".timing"), (".describe", ".schema")];
+
+/// The formats of `.mode`.
+pub(super) const FORMATS: &[&str] = &["table", "jsonl", "json", "csv", "md"];
+
+/// Runs a line such as `.mode json`.
+pub(super) fn run(shell: &mut Shell<'_>, line: &str) -> Result<Flow, Failure> {
+    let line = line.trim_end_matches([';', ' ']);
+    let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    let own_name = alias.map_or(name, |(_, own)| own);
+    match DIRECTIVES.iter().find(|directive| directive.name == own_name) {
+        Some(directive) => (directive.run)(shell, argument.trim()),
+        None => Err(unknown(name)),
+    }
+}
+
+fn unknown(name: &str) -> Failure {
+    let names: Vec<String> = DIRECTIVES.iter().map(|own| own.name.to_owned()).collect();
+    Failure::Usage(match near_match(name, &names) {
+        Some(near) => format!("there is no {name}; did you mean {near}?"),
+        None => format!("there is no {name}; .help lists what there is"),
+    })
+}
+
+fn help(shell: &mut Shell<'_>, _: &str) -> Result<Flow, Failure> {
+    for Directive { name, takes, about, .. } in DIRECTIVES {
+        shell.console.print(&format!("{:<24}{about}", format!("{name} {takes}")))?;
+    }
+    shell.console.print(
+        "\nA statement ends with a semicolon and may have many lines. Tab completes, the arrows\n\
+         and Ctrl-R search what was typed before, Ctrl-C cancels, Ctrl-D leaves.",
+    )?;
+    Ok(Flow::Continue)
+}
+
+fn tables(shell: &mut Shell<'_>, text: &str) -> Result<Flow, Failure> {
+    let text = text.to_lowercase();
+    let relations = shell.session.relations()?;
+    let found = relations.iter().filter(|relation| relation.name.to_lowercase().contains(&text));
+    let objects: Vec<String> = found
+        .map(|relation| {
+            let (name, kind) = (&relation.name, relation.kind.word());
+            serde_json::json!({"name": name, "kind": kind, "rows": relation.row_count}).to_string()
+        })
+        .collect();
+    if objects.is_empty() {
+        shell.console.note("there is nothing yet; CREATE TABLE or .import begins");
+        return Ok(Flow::Continue);
+    }
+    output::print_objects(&objects, shell.format(), shell.console)?;
+    Ok(Flow::Continue)
+}
+
+/// In SQL the statements that make tables and views, in ZiQL the structs.
+fn schema(shell: &mut Shell<'_>, name: &str) -> Result<Flow, Failure> {
+    let name = name.trim_matches(['"', '`']);
+    if name.is_empty() && shell.language() == Language::Ziql {
+        shell.console.print(shell.session.schema()?.trim_end())?;
+        return Ok(Flow::Continue);
+    }
+    let names = match name {
+        "" => shell.session.relations()?.into_iter().map(|relation| relation.name).collect(),
+        name => vec![name.to_owned()],
+    };
+    for name in names {
+        let definition = shell.session.definition(&name)?;
+        if definition.is_empty() {
+            // Of a collection: what its documents have.
+            shell.run_statement(&format!("DESCRIBE \"{name}\""), Language::Sql)?;
+        } else {
+            shell.console.print(definition.trim_end())?;
+        }
+    }
+    Ok(Flow::Continue)
+}
+
+fn sql(shell: &mut Shell<'_>, _: &str) -> Result<Flow, Failure> {
+    shell.set_language(Language::Sql);
+    Ok(Flow::Continue)
+}
+
+fn ziql(shell: &mut Shell<'_>, _: &str) -> Result<Flow, Failure> {
+    shell.set_language(Language::Ziql);
+    Ok(Flow::Continue)
+}
+
+fn language(shell: &mut Shell<'_>, name: &str) -> Result<Flow, Failure> {
+    match &*name.to_ascii_lowercase() {
+        "sql" => sql(shell, ""),
+        "ziql" => ziql(shell, ""),
+        "" => {
+            shell.console.print(&shell.language().to_string())?;
+            Ok(Flow::Continue)
+        }
+        _ => Err(Failure::Usage(format!("there is no language {name:?}; write sql or ziql"))),
+    }
+}
+
+fn mode(shell: &mut Shell<'_>, name: &str) -> Result<Flow, Failure> {
+    if name.is_empty() {
+        let own = shell.format().to_possible_value();
+        shell.console.print(own.as_ref().map_or("", |value| value.get_name()))?;
+        return Ok(Flow::Continue);
+    }
+    let Ok(format) = Format::from_str(name, true) else {
+        let formats = FORMATS.join(", ");
+        return Err(Failure::Usage(format!("there is no format {name:?}; there is {formats}")));
+    };
+    shell.format = Some(format);
+    Ok(Flow::Continue)
+}
+
+fn timing(shell: &mut Shell<'_>, name: &str) -> Result<Flow, Failure> {
+    shell.has_timing = match &*name.to_ascii_lowercase() {
+        "on" => true,
+        "off" => false,
+        "" => !shell.has_timing,
+        _ => return Err(Failure::Usage(format!("timing is on or off, not {name:?}"))),
+    };
+    shell.console.confirm(if shell.has_timing { "timing is on" } else { "timing is off" })?;
+    Ok(Flow::Continue)
+}
+
+fn explain(shell: &mut Shell<'_>, statement: &str) -> Result<Flow, Failure> {
+    if statement.is_empty() {
+        return Err(Failure::Usage("write the statement behind .explain".to_owned()));
+    }
+    let language = shell.language().of(statement);
+    shell.run_statement(&format!("EXPLAIN {statement}"), language)?;
+    Ok(Flow::Continue)
+}
+
+fn read(shell: &mut Shell<'_>, path: &str) -> Result<Flow, Failure> {
+    let path = path.trim_matches(['\'', '"']);
+    let text = fs::read_to_string(path)
+        .map_err(|error| Failure::Usage(format!("cannot read {path:?}: {error}")))?;
+    shell.run_nested(&text)
+}
+
+/// What `folio import` does, on the database that is open.
+fn import(shell: &mut Shell<'_>, line: &str) -> Result<Flow, Failure> {
+    let database = shell.path.to_string_lossy().into_owned();
+    let words = ["folio".to_owned(), "import".to_owned(), database];
+    let cli = Cli::try_parse_from(words.into_iter().chain(words_of(line)));
+    let arguments = match cli.map(|cli| cli.command) {
+        Ok(Command::Import(arguments)) if !line.is_empty() => arguments,
+        Ok(_) => return Err(Failure::Usage("write the file behind .import".to_owned())),
+        Err(words) => {
+            let text = words.render().to_string();
+            let text = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            return Err(Failure::Usage(format!("{text}; `folio import --help` tells more")));
+        }
+    };
+    command::import::run(&arguments, shell.console)?;
+    shell.refresh_names();
+    Ok(Flow::Continue)
+}
+
+/// The words of a line; quotes keep spaces.
+fn words_of(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = line.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let (word, after) = match first {
+            '\'' | '"' => rest[1..].split_once(first).unwrap_or((&rest[1..], "")),
+            _ => rest.split_once(char::is_whitespace).unwrap_or((rest, "")),
+        };
+        words.push(word.to_owned());
+        rest = after.trim_start();
+    }
+    words
+}
+
+fn quit(_: &mut Shell<'_>, _: &str) -> Result<Flow, Failure> {
+    Ok(Flow::Quit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_keep_spaces() {
+        assert_eq!(words_of(" 'a b.csv' -c  x \"y"), ["a b.csv", "-c", "x", "y"]);
+        assert_eq!(words_of(""), [""; 0]);
+    }
+
+    #[test]
+    fn mistyped_directives_are_recognised() {
+        for (name, hint) in
+            [(".tabels", ".tables?"), (".hlep", ".help?"), (".xyzzy", ".help lists")]
+        {
+            let Failure::Usage(text) = unknown(name) else { panic!("a failure of usage") };
+            assert!(text.contains(hint), "{text}");
+        }
+    }
+}

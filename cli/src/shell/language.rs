@@ -1,0 +1,142 @@
+//! SQL or ZiQL: which one a statement is in, and the words each has.
+//!
+//! A shell is in one language, but a statement that can only be of the other is run
+//! as what it is: `GRAB` and `ADD` begin no SQL, `SELECT` begins no ZiQL, and
+//! `UPDATE` and `DELETE` are ZiQL where they have a brace.
+
+use std::fmt;
+
+use super::tokens::{Kind, end_of_statement, tokens};
+
+/// A language of statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Language {
+    Sql,
+    Ziql,
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Sql => "sql",
+            Self::Ziql => "ziql",
+        })
+    }
+}
+
+impl Language {
+    /// The language of the first statement of a text, for a shell that is in this one.
+    pub(super) fn of(self, text: &str) -> Self {
+        let end = end_of_statement(text, self).map_or(text.len(), |end| end.start);
+        let text = &text[..end];
+        let mut words = tokens(text, self).filter(|token| token.is_significant());
+        let first = words.next().filter(|token| token.kind == Kind::Word);
+        let Some(first) = first.map(|token| text[token.range].to_ascii_uppercase()) else {
+            return self;
+        };
+        match &*first {
+            "GRAB" | "ADD" => Self::Ziql,
+            "UPDATE" | "DELETE" | "EXPLAIN" => {
+                let tells = words.find_map(|token| match token.kind {
+                    Kind::Symbol('{') => Some(Self::Ziql),
+                    Kind::Word => match &*text[token.range].to_ascii_uppercase() {
+                        "GRAB" | "ADD" => Some(Self::Ziql),
+                        "SET" | "FROM" | "SELECT" | "WITH" | "ANALYZE" => Some(Self::Sql),
+                        _ => None,
+                    },
+                    _ => None,
+                });
+                tells.unwrap_or(self)
+            }
+            first if SQL_VERBS.contains(&first) => Self::Sql,
+            _ => self,
+        }
+    }
+
+    /// Its words, in capitals.
+    pub(super) fn keywords(self) -> &'static [&'static str] {
+        match self {
+            Self::Sql => SQL_WORDS,
+            Self::Ziql => ZIQL_WORDS,
+        }
+    }
+}
+
+/// Words that begin a statement of SQL and none of ZiQL.
+const SQL_VERBS: &[&str] = &[
+    "SELECT",
+    "INSERT",
+    "CREATE",
+    "DROP",
+    "ALTER",
+    "WITH",
+    "VALUES",
+    "BEGIN",
+    "COMMIT",
+    "ROLLBACK",
+    "SAVEPOINT",
+    "RELEASE",
+    "TRUNCATE",
+    "SHOW",
+    "DESCRIBE",
+    "START",
+    "END",
+    "COPY",
+];
+
+const ZIQL_WORDS: &[&str] = &[
+    "GRAB", "ADD", "UPDATE", "DELETE", "EXPLAIN", "AND", "OR", "NOT", "IN", "ALLIN", "LIKE", "TO",
+    "BY", "ASC", "DESC", "TRUE", "FALSE", "NONE", "NOW", "COUNT", "SUM", "AVG", "MIN", "MAX",
+    "APPEND", "REMOVE", "REMOVEAT", "POP", "CLEAR", "SKIP",
+];
+
+#[rustfmt::skip]
+const SQL_WORDS: &[&str] = &[
+    "ADD", "ALL", "ALTER", "ALWAYS", "AND", "ANY", "ARRAY", "AS", "ASC", "AVG", "BEGIN", "BETWEEN",
+    "BIGINT", "BOOLEAN", "BY", "BYTEA", "CASCADE", "CASE", "CAST", "CHECK", "COALESCE", "COLUMN",
+    "COMMIT", "CONFLICT", "CONSTRAINT", "COUNT", "CREATE", "CROSS", "CURRENT_DATE",
+    "CURRENT_TIMESTAMP", "DATE", "DEFAULT", "DELETE", "DESC", "DESCRIBE", "DISTINCT", "DO",
+    "DOUBLE", "DROP", "ELSE", "END", "EXCEPT", "EXISTS", "EXPLAIN", "FALSE", "FILTER", "FIRST",
+    "FOLLOWING", "FOREIGN", "FROM", "FULL", "GENERATED", "GROUP", "GROUPING", "HAVING", "IDENTITY",
+    "IF", "ILIKE", "IN", "INDEX", "INNER", "INSERT", "INTEGER", "INTERSECT", "INTERVAL", "INTO",
+    "IS", "JOIN", "JSON", "KEY", "LAST", "LATERAL", "LEFT", "LIKE", "LIMIT", "MAX", "MIN",
+    "NATURAL", "NOT", "NOTHING", "NULL", "NULLS", "NUMERIC", "OFFSET", "ON", "ONLY", "OR", "ORDER",
+    "OUTER", "OVER", "PARTITION", "PRECEDING", "PRECISION", "PRIMARY", "READ", "REAL", "RECURSIVE",
+    "REFERENCES", "RELEASE", "RENAME", "RESTRICT", "RETURNING", "RIGHT", "ROLLBACK", "ROW", "ROWS",
+    "SAVEPOINT", "SELECT", "SET", "SHOW", "SMALLINT", "SUM", "TABLE", "TABLES", "TEXT", "THEN",
+    "TIME", "TIMESTAMP", "TIMESTAMPTZ", "TO", "TRUE", "TRUNCATE", "UNBOUNDED", "UNION", "UNIQUE",
+    "UPDATE", "USING", "UUID", "VALUES", "VARCHAR", "VIEW", "WHEN", "WHERE", "WINDOW", "WITH",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_is_in_the_language_it_can_only_be_of() {
+        use Language::{Sql, Ziql};
+        for (text, in_sql, in_ziql) in [
+            ("grab User", Ziql, Ziql),
+            ("-- note\nADD User ()", Ziql, Ziql),
+            ("select 1", Sql, Sql),
+            ("delete from a", Sql, Sql),
+            ("DELETE User {}", Ziql, Ziql),
+            ("update t set a = '{'", Sql, Sql),
+            ("UPDATE User {a = 1} TO (b = 2)", Ziql, Ziql),
+            ("explain grab User", Ziql, Ziql),
+            ("explain select 1", Sql, Sql),
+            ("UPDATE User [1; name] {} TO (b = 2)", Ziql, Ziql),
+            ("update User", Sql, Ziql),
+            ("update t; grab {", Sql, Ziql),
+            ("", Sql, Ziql),
+        ] {
+            assert_eq!(Sql.of(text), in_sql, "{text}");
+            assert_eq!(Ziql.of(text), in_ziql, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_are_sorted_for_reading() {
+        assert!(SQL_WORDS.is_sorted());
+    }
+}

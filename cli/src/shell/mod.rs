@@ -1,0 +1,211 @@
+//! The shell: statements typed one after the other, in SQL and ZiQL.
+//!
+//! ```text
+//! terminal ─ editor ─┐  colours (highlight), Tab (complete), history,
+//!                    │  Enter until the semicolon (input)
+//! a pipe, a file ────┴─ input: statements and directives
+//!                          ├─ a directive such as `.mode json` (directive)
+//!                          └─ a statement (statement): language → session → output
+//! ```
+//!
+//! All of it is one session: a transaction stays open from BEGIN to COMMIT, and an
+//! error ends the line it came from, not the shell. Ctrl-C ends the statement under
+//! way through the session's interrupt; while a line is being typed the terminal is
+//! raw, and Ctrl-C drops the line. Input that is no terminal is run to its end, or to
+//! its first error, as scripts want it.
+
+mod complete;
+mod directive;
+mod editor;
+mod highlight;
+mod input;
+mod language;
+mod names;
+mod prompt;
+mod statement;
+mod tokens;
+mod waiting;
+
+use std::io::{self, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use folio::{Database, Session};
+use reedline::{Reedline, Signal};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::output::{self, Format};
+use input::{Item, next_item};
+use language::Language;
+use names::SharedNames;
+use prompt::Begin;
+
+/// Files that read files that read files.
+const DEPTH_MAX: usize = 16;
+
+/// Whether to go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Continue,
+    Quit,
+}
+
+/// A session with what was set for it.
+struct Shell<'c> {
+    console: &'c Console,
+    path: PathBuf,
+    session: Session,
+    database: Database,
+    names: SharedNames,
+    format: Option<Format>,
+    has_timing: bool,
+    depth: usize,
+    /// The process was asked to end.
+    is_ended: Arc<AtomicBool>,
+}
+
+/// Runs a shell on a database until its input ends.
+pub(crate) fn run(
+    path: &Path,
+    is_ziql: bool,
+    format: Option<Format>,
+    console: &Console,
+) -> Result<ExitCode, Failure> {
+    let database = Database::open(path)?;
+    let session = database.session()?;
+    let names = SharedNames::new(if is_ziql { Language::Ziql } else { Language::Sql });
+    let is_ended = Arc::new(AtomicBool::new(false));
+    listen(&session, &is_ended);
+    let path = path.to_owned();
+    let mut shell = Shell {
+        console,
+        path,
+        session,
+        database,
+        names,
+        format,
+        has_timing: false,
+        depth: 0,
+        is_ended,
+    };
+    let result = match io::stdin().is_terminal() {
+        true => shell.converse(),
+        false => shell.run_text(&io::read_to_string(io::stdin())?).map(drop),
+    };
+    shell.close()?;
+    result.map(|()| ExitCode::SUCCESS)
+}
+
+/// Ctrl-C ends the statement; TERM and HUP end it, and then the shell.
+fn listen(session: &Session, is_ended: &Arc<AtomicBool>) {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        // Where a signal cannot be taken it ends the process, which is safe too.
+        let _ = flag::register(signal, session.interrupt());
+        if signal != SIGINT {
+            let _ = flag::register(signal, Arc::clone(is_ended));
+        }
+    }
+}
+
+impl Shell<'_> {
+    /// Reads from the terminal until Ctrl-D.
+    fn converse(&mut self) -> Result<(), Failure> {
+        self.refresh_names();
+        self.console.confirm(&format!(
+            "folio {} on {}; .help tells more, Ctrl-D leaves",
+            env!("CARGO_PKG_VERSION"),
+            self.path.display()
+        ))?;
+        let mut editor = self.editor();
+        while !self.is_ended.load(Ordering::Relaxed) {
+            let begin = Begin {
+                language: self.language(),
+                is_in_transaction: self.session.is_in_transaction(),
+            };
+            match editor.read_line(&begin)? {
+                Signal::Success(text) => {
+                    // Kept at once: whatever ends the shell, the line is there next time.
+                    if let Err(error) = editor.sync_history() {
+                        self.console.note(&format!("the history is not kept: {error}"));
+                    }
+                    match self.run_text(&text) {
+                        Ok(Flow::Continue) => {}
+                        Ok(Flow::Quit) => break,
+                        Err(failure) => drop(failure.report(self.console)),
+                    }
+                }
+                Signal::CtrlC => {}
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn editor(&self) -> Reedline {
+        let history = editor::history().unwrap_or_else(|error| {
+            self.console.note(&format!("the history is not kept: {error}"));
+            None
+        });
+        editor::editor(&self.names, history, self.console.has_color)
+            .with_break_signal(Arc::clone(&self.is_ended))
+    }
+
+    /// Runs the statements and directives of a text, to its end or its first error.
+    fn run_text(&mut self, text: &str) -> Result<Flow, Failure> {
+        let mut rest = text;
+        while let Some((item, length)) = next_item(rest, self.language()) {
+            let flow = match item {
+                Item::Directive(line) => directive::run(self, line)?,
+                Item::Statement { text, language, .. } => {
+                    self.run_statement(text, language)?;
+                    Flow::Continue
+                }
+            };
+            if flow == Flow::Quit {
+                return Ok(Flow::Quit);
+            }
+            rest = &rest[length..];
+        }
+        Ok(Flow::Continue)
+    }
+
+    /// Runs a file's text, which may read files.
+    fn run_nested(&mut self, text: &str) -> Result<Flow, Failure> {
+        if self.depth == DEPTH_MAX {
+            return Err(Failure::Usage("the files read each other in a circle".to_owned()));
+        }
+        self.depth += 1;
+        let result = self.run_text(text);
+        self.depth -= 1;
+        result
+    }
+
+    fn close(self) -> Result<(), Failure> {
+        if self.session.is_in_transaction() {
+            self.console.note("the transaction was open: it is rolled back");
+        }
+        drop(self.session);
+        Ok(self.database.close()?)
+    }
+
+    fn language(&self) -> Language {
+        self.names.lock().language
+    }
+
+    fn set_language(&mut self, language: Language) {
+        self.names.lock().language = language;
+    }
+
+    fn format(&self) -> Format {
+        output::resolve(self.format, self.console)
+    }
+
+    fn refresh_names(&mut self) {
+        self.names.refresh(&self.database, &mut self.session);
+    }
+}

@@ -1,0 +1,185 @@
+//! `folio shell` with a person at the keyboard, and with a script on its input.
+
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
+mod sandbox;
+mod terminal;
+
+use std::fs;
+use std::io::Write as _;
+use std::process::{Output, Stdio};
+
+use sandbox::Sandbox;
+use terminal::{CONTROL_C, CONTROL_D, ENTER, RIGHT, TAB, Terminal, UP};
+
+/// A query that runs until it is cancelled.
+const ENDLESS: &str =
+    "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n;";
+
+fn planets() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let made = sandbox.run(
+        "folio sql -q data \"create table planets (id int primary key, name text, moons int); \
+         insert into planets values (1, 'Mars', 2), (2, 'Venus', 0)\"",
+    );
+    assert!(made.status.success());
+    sandbox
+}
+
+#[test]
+fn a_session_answers_errs_and_goes_on() {
+    let sandbox = planets();
+    let mut terminal = Terminal::start(&sandbox, 100, "folio shell data");
+    terminal.expect("sql> ");
+    terminal.ask("select name", "> ");
+    terminal.ask("from planets", "> ");
+    let table = terminal.ask("order by id;", "2 rows");
+    assert!(table.contains("│ Mars  │") && table.contains("│ Venus │"), "{table}");
+    let error = terminal.ask("select nam from planets;", "did you mean \"name\"?");
+    assert!(error.contains("       ^^^  help: "), "a caret points at it: {error}");
+    terminal.ask(".mod json", "did you mean .mode?");
+    terminal.ask(".mode json", "sql> ");
+    terminal.ask("select moons from planets where id = 1;", "{\"moons\":2}");
+    terminal.ask(".timing on", "timing is on");
+    terminal.ask("delete from planets where id = 2;", "1 row changed");
+    terminal.expect("s"); // ms, µs or s
+    terminal.expect("sql> ");
+    assert!(terminal.leave().success());
+}
+
+#[test]
+fn ziql_is_understood_where_it_stands() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path().join("schema.zq"), "User ( name: str, friends: []User )").unwrap();
+    assert!(sandbox.run("folio schema apply data schema.zq").status.success());
+    let mut terminal = Terminal::start(&sandbox, 100, "folio data");
+    terminal.expect("sql> ");
+    terminal.ask("ADD User (name = 'Ann') ('Bob');", "2 rows");
+    terminal.ask(".ziql", "ziql> ");
+    terminal.ask("UPDATE User {name = 'Ann'} TO (friends = {name = 'Bob'});", "1 row");
+    terminal.ask("GRAB User [1; name, friends", "> ");
+    let answer = terminal.ask("[name]] |name|;", "1 row");
+    assert!(answer.contains("[{\"name\":\"Bob\"}]"), "{answer}");
+    terminal.ask(".schema", "friends: []User");
+    terminal
+        .ask("select count(*) from \"User\";", "│ 2     │".replace(" 2     ", "     2 ").as_str());
+    terminal.ask("GRAB User {name = Bob};", "help: strings are quoted: 'Bob'");
+    assert!(terminal.leave().success());
+}
+
+#[test]
+fn names_are_completed_and_lines_come_back() {
+    let sandbox = planets();
+    let mut terminal = Terminal::start(&sandbox, 100, "folio shell data");
+    terminal.expect("sql> ");
+    terminal.press("select na");
+    terminal.press(TAB);
+    terminal.press("me from pl");
+    terminal.press(TAB);
+    terminal.expect("planets");
+    terminal.ask(" where id = 1;", "1 row");
+    assert!(terminal.leave().success());
+
+    let history = sandbox.path().join(".local/state/folio/history");
+    let kept = fs::read_to_string(&history).unwrap();
+    assert!(kept.contains("from planets where id = 1;"), "{kept}");
+    use std::os::unix::fs::PermissionsExt;
+    assert_eq!(fs::metadata(&history).unwrap().permissions().mode() & 0o777, 0o600);
+
+    let mut terminal = Terminal::start(&sandbox, 100, "folio shell data");
+    terminal.expect("sql> ");
+    terminal.press(UP);
+    terminal.expect("from planets where id = 1;");
+    terminal.press(ENTER);
+    terminal.expect("1 row");
+    terminal.expect("sql> ");
+    // What was typed before is hinted at, and taken with an arrow.
+    terminal.press("sel");
+    terminal.expect("ect");
+    terminal.press(RIGHT);
+    terminal.press(ENTER);
+    terminal.expect("1 row");
+    assert!(terminal.leave().success());
+}
+
+#[test]
+fn control_c_cancels_the_statement_and_drops_the_line() {
+    let sandbox = planets();
+    let mut terminal = Terminal::start(&sandbox, 100, "folio shell data");
+    terminal.expect("sql> ");
+    terminal.ask(ENDLESS, "Ctrl-C cancels");
+    terminal.press(CONTROL_C);
+    terminal.expect("error: the statement was cancelled");
+    terminal.expect("sql> ");
+    terminal.ask("select moons from planets", "> ");
+    terminal.press(CONTROL_C);
+    terminal.expect("sql> ");
+    terminal.ask("select count(*) as n from planets;", "1 row");
+    terminal.ask("begin;", "sql*> ");
+    terminal.ask("delete from planets;", "2 rows changed");
+    terminal.ask(ENDLESS, "Ctrl-C cancels");
+    terminal.press(CONTROL_C);
+    terminal.expect("cancelled");
+    terminal.expect("sql*> ");
+    terminal.press(CONTROL_D);
+    terminal.expect("note: the transaction was open: it is rolled back");
+    assert!(terminal.wait().success());
+    let left = sandbox.run("folio sql data 'select count(*) as n from planets'");
+    assert_eq!(left.stdout, b"{\"n\":2}\n");
+}
+
+#[test]
+fn a_terminal_may_change_its_width() {
+    let sandbox = planets();
+    let mut terminal = Terminal::start(&sandbox, 100, "folio shell data");
+    let begun = terminal.expect("sql> ");
+    let tty = begun.lines().find(|line| line.starts_with("/dev/")).unwrap().to_owned();
+    terminal.ask("select repeat('x', 50) as wide;", &"x".repeat(50));
+    terminal.expect("sql> ");
+    assert!(sandbox.run(&format!("stty -F {tty} cols 40")).status.success());
+    let table = terminal.ask("select repeat('x', 50) as wide;", "1 row");
+    assert!(table.contains("x…") && !table.contains(&"x".repeat(50)), "{table}");
+    terminal.expect("sql> ");
+    assert!(terminal.leave().success());
+}
+
+fn piped(sandbox: &Sandbox, command: &str, input: &str) -> Output {
+    let mut shell = sandbox.shell(command);
+    let shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = shell.spawn().unwrap();
+    // A command that ends early does not read all of it.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+#[test]
+fn a_script_runs_to_its_end_or_its_first_error() {
+    let sandbox = planets();
+    fs::write(sandbox.path().join("more.sql"), "select 2 as b; -- read\n.mode csv\n").unwrap();
+    fs::write(sandbox.path().join("round.sql"), ".read round.sql\n").unwrap();
+    fs::write(sandbox.path().join("docs.jsonl"), "{\"_id\":\"a\",\"n\":1}\n").unwrap();
+    let script = "select 1 as a;\n.read more.sql\nselect 3 as c;\n.import docs.jsonl -c docs\n\
+                  .tables doc\n.mode jsonl\nselect n from docs";
+    let output = piped(&sandbox, "folio shell data", script);
+    let expected = "{\"a\":1}\n{\"b\":2}\nc\n3\n1 inserted, 0 replaced\nname,kind,rows\ndocs,collection,1\n{\"n\":1}\n";
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+
+    let output = piped(&sandbox, "folio shell data", "select 1 as a; select x; select 2 as b;");
+    assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b"{\"a\":1}\n"[..]));
+    for (line, error) in [
+        (".read round.sql", "error: the files read each other in a circle\n"),
+        (
+            ".read none.sql",
+            "error: cannot read \"none.sql\": No such file or directory (os error 2)\n",
+        ),
+        (".import", "error: write the file behind .import\n"),
+        (".mode xml", "error: there is no format \"xml\"; there is table, jsonl, json, csv, md\n"),
+    ] {
+        let output = piped(&sandbox, "folio shell data", line);
+        assert_eq!(
+            (output.status.code(), &*String::from_utf8_lossy(&output.stderr)),
+            (Some(2), error)
+        );
+    }
+}

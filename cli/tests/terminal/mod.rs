@@ -1,0 +1,145 @@
+//! A terminal with a person at it: the command runs on a pseudo-terminal that
+//! `script` makes, and what it draws is read as it appears.
+
+use std::io::{Read, Write};
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::sandbox::Sandbox;
+
+/// Nothing here takes long; a machine may.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What an editor asks to learn where the cursor is, and an answer.
+const WHERE: &[u8] = b"\x1b[6n";
+const THERE: &[u8] = b"\x1b[1;1R";
+
+pub(crate) const ENTER: &str = "\r";
+pub(crate) const TAB: &str = "\t";
+pub(crate) const UP: &str = "\x1b[A";
+pub(crate) const RIGHT: &str = "\x1b[C";
+pub(crate) const CONTROL_C: &str = "\x03";
+pub(crate) const CONTROL_D: &str = "\x04";
+
+/// A command on a terminal of its own.
+pub(crate) struct Terminal {
+    child: Child,
+    keys: Arc<Mutex<ChildStdin>>,
+    screen: Arc<(Mutex<Vec<u8>>, Condvar)>,
+    /// How much of what was drawn has been looked at.
+    seen: usize,
+}
+
+impl Terminal {
+    /// Starts a command; the terminal is 24 rows high and as wide as given.
+    pub(crate) fn start(sandbox: &Sandbox, width: u16, command: &str) -> Self {
+        let line = format!("stty rows 24 cols {width}; tty; exec {command}");
+        let mut script = sandbox.shell(&format!("exec script -qec '{line}' /dev/null"));
+        let script = script.env("SHELL", "/bin/sh").stdin(Stdio::piped());
+        let mut child = script.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let keys = Arc::new(Mutex::new(child.stdin.take().unwrap()));
+        let mut drawn = child.stdout.take().unwrap();
+        let screen: Arc<(Mutex<Vec<u8>>, Condvar)> = Arc::default();
+        let (shared_screen, shared_keys) = (Arc::clone(&screen), Arc::clone(&keys));
+        thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(length @ 1..) = drawn.read(&mut buffer) {
+                let new = &buffer[..length];
+                for _ in new.windows(WHERE.len()).filter(|window| *window == WHERE) {
+                    // The command may have ended meanwhile.
+                    let _ = shared_keys.lock().unwrap().write_all(THERE);
+                }
+                shared_screen.0.lock().unwrap().extend(new);
+                shared_screen.1.notify_all();
+            }
+        });
+        Self { child, keys, screen, seen: 0 }
+    }
+
+    /// Types.
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.keys.lock().unwrap().write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Waits until a text has been drawn, and answers all that was up to there.
+    pub(crate) fn expect(&mut self, text: &str) -> String {
+        let begun = Instant::now();
+        let mut drawn = self.screen.0.lock().unwrap();
+        loop {
+            let new = plain(&drawn[self.seen..]);
+            if let Some(found) = new.find(text) {
+                let whole = new[..found + text.len()].to_owned();
+                // The end of the raw bytes up to there: the shortest that has the text.
+                let is_enough = |end: &usize| plain(&drawn[self.seen..*end]).contains(text);
+                let end = (self.seen..=drawn.len()).find(is_enough);
+                self.seen = end.unwrap_or(drawn.len());
+                return whole;
+            }
+            assert!(begun.elapsed() < PATIENCE, "no {text:?} in {new:?}");
+            drawn = self.screen.1.wait_timeout(drawn, Duration::from_millis(50)).unwrap().0;
+        }
+    }
+
+    /// Types a line and waits for a text.
+    pub(crate) fn ask(&mut self, line: &str, expected: &str) -> String {
+        self.press(line);
+        self.press(ENTER);
+        self.expect(expected)
+    }
+
+    /// Ends with Ctrl-D.
+    pub(crate) fn leave(mut self) -> ExitStatus {
+        self.press(CONTROL_D);
+        self.wait()
+    }
+
+    /// Waits for the end.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status;
+            }
+            assert!(begun.elapsed() < PATIENCE, "it does not end: {}", self.all());
+            thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// All that was drawn.
+    pub(crate) fn all(&self) -> String {
+        plain(&self.screen.0.lock().unwrap())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // It has ended where the test went well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What was drawn without its escape sequences (ECMA-48: CSI, OSC and single ones).
+fn plain(drawn: &[u8]) -> String {
+    let text = String::from_utf8_lossy(drawn);
+    let mut out = String::new();
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\x1b' => match characters.next() {
+                Some('[') => {
+                    while characters.next().is_some_and(|next| !('@'..='~').contains(&next)) {}
+                }
+                Some(']') => {
+                    while characters.next().is_some_and(|next| next != '\x07' && next != '\\') {}
+                }
+                _ => {}
+            },
+            '\r' => {}
+            _ => out.push(character),
+        }
+    }
+    out
+}

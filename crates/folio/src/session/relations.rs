@@ -1,0 +1,106 @@
+//! What a statement can name.
+
+use folio_query::Error as QueryError;
+use folio_query::show_relation;
+use folio_query::source::{RelationKind as SourceKind, Source as _};
+use folio_types::ErrorCode;
+
+use super::Session;
+use crate::error::Result;
+use crate::near::near_match;
+
+/// What a relation is kept as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RelationKind {
+    /// Typed rows.
+    Table,
+    /// Documents.
+    Collection,
+    /// A query with a name.
+    View,
+}
+
+impl RelationKind {
+    /// `table`, `collection` or `view`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Table => "table",
+            Self::Collection => "collection",
+            Self::View => "view",
+        }
+    }
+}
+
+/// A relation by its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RelationSummary {
+    /// Its name.
+    pub name: String,
+    /// What it is kept as.
+    pub kind: RelationKind,
+    /// The names of a table's columns. Those of a collection are not known before its
+    /// documents are read, nor those of a view before it is bound: DESCRIBE does both.
+    pub columns: Vec<String>,
+    /// Rows or documents; `None` for a view.
+    pub row_count: Option<u64>,
+}
+
+impl Session {
+    /// All relations that the next statement could name, by name. Reads the catalog,
+    /// no documents.
+    ///
+    /// # Errors
+    /// What the stores say.
+    pub fn relations(&mut self) -> Result<Vec<RelationSummary>> {
+        let view = self.view()?;
+        let mut found = Vec::new();
+        for name in view.table_names()? {
+            let Some(relation) = view.relation(&name)? else { continue };
+            let columns = relation.schema.columns.iter().map(|column| column.name.clone());
+            found.push(RelationSummary {
+                name,
+                kind: match relation.kind {
+                    SourceKind::View => RelationKind::View,
+                    _ => RelationKind::Table,
+                },
+                columns: columns.collect(),
+                row_count: view.row_count(&relation)?,
+            });
+        }
+        for name in view.collection_names()? {
+            if found.iter().any(|other| other.name.eq_ignore_ascii_case(&name)) {
+                continue;
+            }
+            let row_count = Some(view.count_documents(&name)?);
+            let kind = RelationKind::Collection;
+            found.push(RelationSummary { name, kind, columns: Vec::new(), row_count });
+        }
+        found.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(found)
+    }
+
+    /// The statements that make a table or view, with its indexes. Empty for what no
+    /// statement makes.
+    ///
+    /// # Errors
+    /// `not_found`; what the stores say.
+    pub fn definition(&mut self, name: &str) -> Result<String> {
+        let view = self.view()?;
+        match view.relation(name)? {
+            Some(relation) => Ok(show_relation(&relation)),
+            None => {
+                let names = view.names()?;
+                let error = QueryError::new(
+                    ErrorCode::NotFound,
+                    format!("there is no table, view or collection {name:?}"),
+                );
+                Err(match near_match(name, &names) {
+                    Some(near) => error.help(format!("did you mean {near:?}?")),
+                    None => error,
+                }
+                .into())
+            }
+        }
+    }
+}
