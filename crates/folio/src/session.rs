@@ -75,8 +75,8 @@ impl Prepared {
 impl Session {
     pub(crate) fn new(handle: Arc<Handle>) -> Self {
         let (statements, chains) = (Statements::default(), ziql::Chains::default());
-        let (interrupt, level) = (Interrupt::default(), Level::Full);
-        Self { handle, transaction: None, statements, chains, interrupt, level }
+        let interrupt = Interrupt::default();
+        Self { handle, transaction: None, statements, chains, interrupt, level: Level::Full }
     }
 
     /// Ends the statement under way when set from another thread.
@@ -171,8 +171,7 @@ impl Session {
         }
         // Definitions have changed: whatever was remembered is void.
         self.statements.clear();
-        let text = statement.text().to_owned();
-        self.run_script(&text, parameters, &types_of(parameters))
+        self.run_script(statement.text(), parameters, &types_of(parameters))
     }
 
     /// Runs a statement unless definitions have changed since it was made ready.
