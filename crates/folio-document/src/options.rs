@@ -131,10 +131,14 @@ impl Scan {
     }
 
     /// Yields only the documents the predicate accepts. It sees the whole
-    /// document, before `fields` narrows it.
+    /// document, before `fields` narrows it. Of several all must accept; the one
+    /// given last is asked first.
     #[must_use]
     pub fn filter(mut self, accept: impl Fn(&Document) -> bool + Send + Sync + 'static) -> Self {
-        self.filter = Some(Arc::new(accept));
+        self.filter = Some(match self.filter.take() {
+            Some(other) => Arc::new(move |document| accept(document) && other(document)),
+            None => Arc::new(accept),
+        });
         self
     }
 }

@@ -4,8 +4,10 @@
 //! Between operators neither exists: a column is known by its position.
 
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
+use folio_types::{ColumnType, Value};
 
 use crate::error::Result;
+use crate::expression::value::to_array;
 
 /// Rows of a batch that operators aim at.
 pub const BATCH_SIZE: usize = 4096;
@@ -25,6 +27,16 @@ impl Batch {
     pub fn new(columns: Vec<ArrayRef>, row_count: usize) -> Self {
         debug_assert!(columns.iter().all(|column| column.len() == row_count));
         Self { columns, row_count }
+    }
+
+    /// One row.
+    ///
+    /// # Errors
+    /// `type_mismatch` for a value of another type than its column's.
+    pub fn of_row(row: &[Value], types: &[ColumnType]) -> Result<Self> {
+        let columns = row.iter().zip(types);
+        let columns = columns.map(|(value, ty)| to_array(std::iter::once(value), ty));
+        Ok(Self::new(columns.collect::<Result<_>>()?, 1))
     }
 
     /// Rows `offset` to `offset + count`, without copying.

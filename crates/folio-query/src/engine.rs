@@ -25,6 +25,7 @@ use crate::plan::logical::Plan;
 use crate::plan::lower::lower;
 use crate::plan::physical::Physical;
 use crate::rows::{Rows, State};
+use crate::signature::Signature;
 use crate::source::{Changes, Source};
 use crate::sql::bind::{Binder, Reads, bind};
 use crate::sql::parse;
@@ -74,22 +75,19 @@ impl Script {
         &self,
         index: usize,
         source: &dyn Source,
-        parameters: &[Option<ColumnType>],
+        given: &Signature,
         level: Level,
     ) -> Result<Statement> {
-        let mut binder = Binder::new(source, parameters);
+        let mut binder = Binder::new(source, given);
         let in_text = |error: Error| error.in_text(&self.text);
         let bound = bind(&mut binder, &self.statements[index]).map_err(in_text)?;
-        let parameter_names = binder.parameter_names().to_vec();
+        // Several statements may share what is given.
+        if self.statements.len() == 1 {
+            binder.check_parameters()?;
+        }
         let reads = binder.reads().clone();
         let body = Body::of(bound, source, level);
-        Ok(Statement {
-            text: Arc::clone(&self.text),
-            body,
-            version: source.version(),
-            parameter_names,
-            reads,
-        })
+        Ok(Statement { text: Arc::clone(&self.text), body, version: source.version(), reads })
     }
 }
 
@@ -126,7 +124,6 @@ pub struct Statement {
     text: Arc<str>,
     body: Body,
     version: u64,
-    parameter_names: Vec<String>,
     reads: Reads,
 }
 
@@ -325,12 +322,6 @@ impl Statement {
             source.relation(name)?;
         }
         Ok(!self.reads.files && self.version == source.version())
-    }
-
-    /// The names of `:name` parameters, by position.
-    #[must_use]
-    pub fn parameter_names(&self) -> &[String] {
-        &self.parameter_names
     }
 
     /// Whether a failure could leave part of it done: a row or none is whole anyway.

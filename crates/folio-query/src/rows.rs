@@ -8,7 +8,7 @@ use crate::batch::Batch;
 use crate::error::Result;
 use crate::execute::Running;
 use crate::execute::context::Context;
-use crate::expression::value::{to_array, value_at};
+use crate::expression::value::value_at;
 
 /// The answer of a query, pulled batch by batch.
 pub struct Rows {
@@ -58,13 +58,7 @@ impl Rows {
             State::Batches(batches) => Ok(batches.next()),
             State::Row(row) => match row.take() {
                 None => Ok(None),
-                Some(row) => {
-                    let columns = row
-                        .iter()
-                        .zip(&*self.types)
-                        .map(|(value, ty)| to_array(std::iter::once(value), ty));
-                    Ok(Some(Batch::new(columns.collect::<Result<_>>()?, 1)))
-                }
+                Some(row) => Batch::of_row(&row, &self.types).map(Some),
             },
         }
     }

@@ -73,6 +73,8 @@
 pub mod backup;
 mod batch;
 mod collection;
+#[cfg(feature = "sql")]
+mod condition;
 mod database;
 mod descriptor;
 mod documents;
@@ -108,8 +110,8 @@ pub use folio_document::{
 };
 #[cfg(feature = "sql")]
 pub use folio_query::{
-    Batch as ColumnBatch, Interrupt, JsonRows, Level, Rows, format_value, type_name, value_at,
-    write_json, write_json_string,
+    Batch as ColumnBatch, Interrupt, JsonRows, Level, Rows, Watch, format_value, type_name,
+    value_at, write_json, write_json_string,
 };
 pub use folio_table::buffer::{Policy as EvictionPolicy, PoolStatistics};
 pub use folio_table::tools::{
@@ -118,10 +120,10 @@ pub use folio_table::tools::{
 pub use folio_table::{
     CheckReport as TableCheckReport, PageId, Problem as TableProblem, Synchronous,
 };
-pub use folio_types::{ColumnType, Interval, Value};
+pub use folio_types::{Column, ColumnType, Interval, Value};
 pub use folio_types::{ErrorCode, check_collection_name, check_document_id, push_json_string};
 pub use near::near_match;
 pub use options::{CollectionOptions, OpenOptions};
 #[cfg(feature = "sql")]
-pub use session::{Answer, Prepared, RelationKind, RelationSummary, Session};
+pub use session::{Answer, Parameters, Prepared, RelationKind, RelationSummary, Session, list_of};
 pub use tables::{TableStatistics, TableSummary, Tables};

@@ -7,8 +7,10 @@
 //! made so far, and a statement that fails leaves what came before it as it was.
 
 mod database;
+mod parameters;
 mod relations;
 mod statements;
+mod transaction;
 mod ziql;
 
 use std::sync::Arc;
@@ -16,17 +18,19 @@ use std::sync::atomic::Ordering;
 use std::thread;
 
 use folio_query::{
-    Context, EASY_DEPTH, Error as QueryError, Interrupt, Kind, Level, Rows, Script, Statement,
-    Template,
+    Context, EASY_DEPTH, Error as QueryError, Interrupt, Kind, Level, Rows, Script, Signature,
+    Statement, Template, Watch,
 };
-use folio_table::Savepoint;
-use folio_types::{ColumnType, ErrorCode, Value};
+use folio_types::{ErrorCode, Value};
 
 use crate::error::{Error, Result};
 use crate::handle::Handle;
 use crate::source::{SharedTransaction, Tables, View, lock};
+use parameters::signature_of;
+pub use parameters::{Parameters, list_of};
 pub use relations::{RelationKind, RelationSummary};
 use statements::{Found, Known, Statements};
+use transaction::Open;
 
 /// Stack for each level of a statement that nests deep, and for all the rest.
 const STACK_PER_LEVEL: usize = 64 << 10;
@@ -39,13 +43,9 @@ pub struct Session {
     statements: Statements,
     chains: ziql::Chains,
     interrupt: Interrupt,
+    watch: Option<Watch>,
+    autocommit: bool,
     level: Level,
-}
-
-/// The transaction between BEGIN and COMMIT.
-struct Open {
-    tables: Tables,
-    savepoints: Vec<(String, Savepoint)>,
 }
 
 /// What a statement answered.
@@ -75,14 +75,41 @@ impl Prepared {
 impl Session {
     pub(crate) fn new(handle: Arc<Handle>) -> Self {
         let (statements, chains) = (Statements::default(), ziql::Chains::default());
-        let interrupt = Interrupt::default();
-        Self { handle, transaction: None, statements, chains, interrupt, level: Level::Full }
+        let (interrupt, level) = (Interrupt::default(), Level::Full);
+        Self {
+            handle,
+            transaction: None,
+            statements,
+            chains,
+            interrupt,
+            watch: None,
+            autocommit: true,
+            level,
+        }
     }
 
     /// Ends the statement under way when set from another thread.
     #[must_use]
     pub fn interrupt(&self) -> Interrupt {
         Arc::clone(&self.interrupt)
+    }
+
+    /// Asked now and then while a statement runs, on a thread that runs it: whether
+    /// the statement is to end.
+    pub fn set_watch(&mut self, watch: Option<Watch>) {
+        self.watch = watch;
+    }
+
+    /// Without it, the first statement that changes tables begins a transaction, which
+    /// goes on until COMMIT or ROLLBACK. With it, as at first, each is one of its own.
+    pub fn set_autocommit(&mut self, autocommit: bool) {
+        self.autocommit = autocommit;
+    }
+
+    /// Whether each statement that changes tables is a transaction of its own.
+    #[must_use]
+    pub fn autocommit(&self) -> bool {
+        self.autocommit
     }
 
     /// How much plans are rewritten: for tests that compare.
@@ -104,11 +131,27 @@ impl Session {
     /// # Errors
     /// What is wrong with a statement, with its place; constraints that would be
     /// broken; what the stores say.
+    pub fn sql(&mut self, text: &str, parameters: &Parameters) -> Result<Answer> {
+        self.execute_given(text, &parameters.values, &parameters.signature)
+    }
+
+    /// As [`Session::sql`], with values by position that say their types themselves.
+    ///
+    /// # Errors
+    /// As [`Session::sql`].
     pub fn execute(&mut self, text: &str, parameters: &[Value]) -> Result<Answer> {
+        self.execute_given(text, parameters, &signature_of(parameters))
+    }
+
+    fn execute_given(
+        &mut self,
+        text: &str,
+        parameters: &[Value],
+        signature: &Signature,
+    ) -> Result<Answer> {
         self.interrupt.store(false, Ordering::Relaxed);
-        let types = types_of(parameters);
-        if let Some(statement) = self.statements.of_text(text, &types) {
-            return self.run(&statement, parameters);
+        if let Some(statement) = self.statements.of_text(text, signature) {
+            return self.run(&statement, parameters, signature);
         }
         if parameters.is_empty()
             && self.level == Level::Full
@@ -117,8 +160,8 @@ impl Session {
             return answer;
         }
         match Script::depth(text)? {
-            depth if depth > EASY_DEPTH => self.on_large_stack(depth, text, parameters, &types),
-            _ => self.run_script(text, parameters, &types),
+            depth if depth > EASY_DEPTH => self.on_large_stack(depth, text, parameters, signature),
+            _ => self.run_script(text, parameters, signature),
         }
     }
 
@@ -140,38 +183,71 @@ impl Session {
     /// Runs a prepared statement.
     ///
     /// # Errors
-    /// As [`Session::execute`].
+    /// As [`Session::sql`].
+    pub fn sql_prepared(
+        &mut self,
+        prepared: &mut Prepared,
+        parameters: &Parameters,
+    ) -> Result<Answer> {
+        let Parameters { values, signature } = parameters;
+        self.interrupt.store(false, Ordering::Relaxed);
+        let known = prepared.compiled.as_ref().filter(|known| *known.signature == *signature);
+        if let Some(statement) = known.map(|known| Arc::clone(&known.statement))
+            && let Some(answer) = self.run_current(&statement, values, signature)?
+        {
+            return Ok(answer);
+        }
+        self.run_anew(prepared, values, signature.clone())
+    }
+
+    /// As [`Session::sql_prepared`], with values by position that say their types
+    /// themselves.
+    ///
+    /// # Errors
+    /// As [`Session::sql`].
     pub fn execute_prepared(
         &mut self,
         prepared: &mut Prepared,
         parameters: &[Value],
     ) -> Result<Answer> {
         self.interrupt.store(false, Ordering::Relaxed);
-        let is_fit = |known: &Known| {
-            known.types.len() == parameters.len()
-                && known.types.iter().zip(parameters).all(|(ty, value)| *ty == type_of(value))
-        };
-        if let Some(known) = prepared.compiled.as_ref().filter(|known| is_fit(known)) {
-            let statement = Arc::clone(&known.statement);
-            if let Some(answer) = self.run_current(&statement, parameters)? {
+        let known = prepared.compiled.as_ref().filter(|known| known.is_fit(parameters));
+        if let Some(known) = known {
+            let Known { statement, signature } = known.clone();
+            if let Some(answer) = self.run_current(&statement, parameters, &signature)? {
                 return Ok(answer);
             }
         }
-        let types = types_of(parameters);
-        let script = Script::parse(&prepared.text)?;
-        let view = self.view()?;
-        let statement = Arc::new(script.compile(0, &view, &types, self.level)?);
-        prepared.compiled = Some(Known { types, statement: Arc::clone(&statement) });
-        self.run_in(&statement, parameters, view)
+        self.run_anew(prepared, parameters, signature_of(parameters))
     }
 
-    fn run(&mut self, statement: &Arc<Statement>, parameters: &[Value]) -> Result<Answer> {
-        if let Some(answer) = self.run_current(statement, parameters)? {
+    /// Compiles a prepared statement, and runs it.
+    fn run_anew(
+        &mut self,
+        prepared: &mut Prepared,
+        parameters: &[Value],
+        signature: Signature,
+    ) -> Result<Answer> {
+        let script = Script::parse(&prepared.text)?;
+        let view = self.view()?;
+        let statement = Arc::new(script.compile(0, &view, &signature, self.level)?);
+        let answer = self.run_in(&statement, parameters, &signature, view);
+        prepared.compiled = Some(Known { signature: Arc::new(signature), statement });
+        answer
+    }
+
+    fn run(
+        &mut self,
+        statement: &Arc<Statement>,
+        parameters: &[Value],
+        signature: &Signature,
+    ) -> Result<Answer> {
+        if let Some(answer) = self.run_current(statement, parameters, signature)? {
             return Ok(answer);
         }
         // Definitions have changed: whatever was remembered is void.
         self.statements.clear();
-        self.run_script(statement.text(), parameters, &types_of(parameters))
+        self.run_script(statement.text(), parameters, signature)
     }
 
     /// Runs a statement unless definitions have changed since it was made ready.
@@ -179,29 +255,30 @@ impl Session {
         &mut self,
         statement: &Statement,
         parameters: &[Value],
+        signature: &Signature,
     ) -> Result<Option<Answer>> {
         let view = self.view()?;
         if !statement.is_current(&view)? {
             return Ok(None);
         }
-        self.run_in(statement, parameters, view).map(Some)
+        self.run_in(statement, parameters, signature, view).map(Some)
     }
 
     fn run_script(
         &mut self,
         text: &str,
         parameters: &[Value],
-        types: &[Option<ColumnType>],
+        signature: &Signature,
     ) -> Result<Answer> {
         let script = Script::parse(text)?;
         let mut last = Answer { count: None, rows: None };
         for index in 0..script.len() {
             let view = self.view()?;
-            let statement = Arc::new(script.compile(index, &view, types, self.level)?);
+            let statement = Arc::new(script.compile(index, &view, signature, self.level)?);
             if script.len() == 1 {
-                self.statements.remember(text, types, &statement);
+                self.statements.remember(text, signature, &statement);
             }
-            last = self.run_in(&statement, parameters, view)?;
+            last = self.run_in(&statement, parameters, signature, view)?;
         }
         Ok(last)
     }
@@ -220,7 +297,7 @@ impl Session {
             }
             Found::Unfit => return None,
         };
-        match self.run_current(&statement, &template.values) {
+        match self.run_current(&statement, &template.values, &template.signature) {
             Ok(None) => {
                 self.statements.clear();
                 None
@@ -234,7 +311,7 @@ impl Session {
     fn compile_template(&self, template: &Template) -> Option<Arc<Statement>> {
         let script = Script::parse(&template.text).ok()?;
         let view = self.view().ok()?;
-        let statement = script.compile(0, &view, &template.types, self.level).ok()?;
+        let statement = script.compile(0, &view, &template.signature, self.level).ok()?;
         (script.len() == 1 && statement.is_template()).then(|| Arc::new(statement))
     }
 
@@ -244,12 +321,12 @@ impl Session {
         depth: usize,
         text: &str,
         parameters: &[Value],
-        types: &[Option<ColumnType>],
+        signature: &Signature,
     ) -> Result<Answer> {
         let size = STACK_BASE + depth * STACK_PER_LEVEL;
         thread::scope(|scope| {
             let work = || {
-                let mut answer = self.run_script(text, parameters, types)?;
+                let mut answer = self.run_script(text, parameters, signature)?;
                 if let Some(rows) = &mut answer.rows {
                     rows.gather()?;
                 }
@@ -280,13 +357,14 @@ impl Session {
     }
 
     fn context(&self, view: View, parameters: &[Value]) -> Context {
-        Context::new(Arc::new(view), parameters, self.interrupt())
+        Context::new(Arc::new(view), parameters, self.interrupt(), self.watch.clone())
     }
 
     fn run_in(
         &mut self,
         statement: &Statement,
         parameters: &[Value],
+        signature: &Signature,
         view: View,
     ) -> Result<Answer> {
         match statement.kind() {
@@ -305,7 +383,7 @@ impl Session {
             Kind::Change => {
                 // A snapshot held meanwhile would keep the commit from a checkpoint.
                 drop(view);
-                self.change(statement, parameters)
+                self.change(statement, parameters, signature)
             }
             control => {
                 drop(view);
@@ -316,9 +394,23 @@ impl Session {
     }
 
     /// Runs a statement that changes tables, whole or not at all.
-    fn change(&mut self, statement: &Statement, parameters: &[Value]) -> Result<Answer> {
+    fn change(
+        &mut self,
+        statement: &Statement,
+        parameters: &[Value],
+        signature: &Signature,
+    ) -> Result<Answer> {
         self.handle.check_writable()?;
-        let Some(open) = &self.transaction else { return self.change_alone(statement, parameters) };
+        let Some(open) = &self.transaction else {
+            if self.autocommit {
+                return self.change_alone(statement, parameters, signature);
+            }
+            self.begin(false)?;
+            return match self.run_current(statement, parameters, signature)? {
+                Some(answer) => Ok(answer),
+                None => self.run_script(statement.text(), parameters, signature),
+            };
+        };
         let Tables::Transaction(transaction) = open.tables.clone() else {
             return Err(QueryError::new(ErrorCode::ReadOnly, "the transaction only reads")
                 .help("begin another without READ ONLY")
@@ -345,7 +437,12 @@ impl Session {
     }
 
     /// A transaction of one statement.
-    fn change_alone(&mut self, statement: &Statement, parameters: &[Value]) -> Result<Answer> {
+    fn change_alone(
+        &mut self,
+        statement: &Statement,
+        parameters: &[Value],
+        signature: &Signature,
+    ) -> Result<Answer> {
         let store = self.handle.store.tables_to_write()?;
         let transaction: SharedTransaction = Arc::new(std::sync::Mutex::new(Some(store.begin()?)));
         let tables = Tables::Transaction(Arc::clone(&transaction));
@@ -353,7 +450,7 @@ impl Session {
         if !statement.is_current(&view)? {
             let text = statement.text().to_owned();
             lock(&transaction).take();
-            return self.change_anew(&text, parameters);
+            return self.change_anew(&text, parameters, signature);
         }
         let outcome = statement.execute(&view, &self.context(view.clone(), parameters))?;
         if let Some(transaction) = lock(&transaction).take() {
@@ -364,9 +461,14 @@ impl Session {
 
     /// Another writer changed definitions between looking and writing: once more,
     /// inside of a transaction, where that cannot happen.
-    fn change_anew(&mut self, text: &str, parameters: &[Value]) -> Result<Answer> {
+    fn change_anew(
+        &mut self,
+        text: &str,
+        parameters: &[Value],
+        signature: &Signature,
+    ) -> Result<Answer> {
         self.control(Kind::Begin { read_only: false })?;
-        let result = self.run_script(text, parameters, &types_of(parameters));
+        let result = self.run_script(text, parameters, signature);
         match result {
             Ok(answer) => {
                 self.control(Kind::Commit)?;
@@ -378,85 +480,6 @@ impl Session {
             }
         }
     }
-
-    /// BEGIN, COMMIT, ROLLBACK and savepoints.
-    fn control(&mut self, kind: Kind) -> Result<()> {
-        match kind {
-            Kind::Begin { read_only } => self.begin(read_only),
-            Kind::Commit => {
-                let open = self.transaction.take().ok_or_else(no_transaction)?;
-                if let Tables::Transaction(transaction) = &open.tables
-                    && let Some(transaction) = lock(transaction).take()
-                {
-                    transaction.commit()?;
-                }
-                Ok(())
-            }
-            Kind::Rollback { savepoint: None } => {
-                let open = self.transaction.take().ok_or_else(no_transaction)?;
-                if let Tables::Transaction(transaction) = &open.tables
-                    && let Some(transaction) = lock(transaction).take()
-                {
-                    transaction.rollback();
-                }
-                Ok(())
-            }
-            Kind::Savepoint(name) => {
-                let open = self.transaction.as_mut().ok_or_else(no_transaction)?;
-                if let Tables::Transaction(transaction) = &open.tables
-                    && let Some(transaction) = lock(transaction).as_mut()
-                {
-                    open.savepoints.push((name, transaction.savepoint()));
-                }
-                Ok(())
-            }
-            Kind::Rollback { savepoint: Some(name) } => self.find_savepoint(&name, true),
-            Kind::Release(name) => self.find_savepoint(&name, false),
-            Kind::Query | Kind::Change => Ok(()),
-        }
-    }
-
-    fn begin(&mut self, read_only: bool) -> Result<()> {
-        if self.transaction.is_some() {
-            return Err(QueryError::new(ErrorCode::Conflict, "a transaction is open already")
-                .help("commit it or roll it back first; SAVEPOINT nests")
-                .into());
-        }
-        let tables = if read_only || !self.handle.is_writable() {
-            match self.handle.store.tables()? {
-                Some(store) => Tables::Snapshot(Arc::new(store.snapshot())),
-                None => Tables::None,
-            }
-        } else {
-            self.handle.check_writable()?;
-            let transaction = self.handle.store.tables_to_write()?.begin()?;
-            Tables::Transaction(Arc::new(std::sync::Mutex::new(Some(transaction))))
-        };
-        self.transaction = Some(Open { tables, savepoints: Vec::new() });
-        Ok(())
-    }
-
-    /// Returns to a savepoint, or gives it up; those made after it are gone.
-    fn find_savepoint(&mut self, name: &str, returns: bool) -> Result<()> {
-        let open = self.transaction.as_mut().ok_or_else(no_transaction)?;
-        let Some(position) = open.savepoints.iter().rposition(|(own, _)| own == name) else {
-            let error =
-                QueryError::new(ErrorCode::NotFound, format!("savepoint {name:?} does not exist"));
-            return Err(error.into());
-        };
-        let savepoint = open.savepoints[position].1;
-        if let Tables::Transaction(transaction) = &open.tables
-            && let Some(transaction) = lock(transaction).as_mut()
-        {
-            if returns {
-                transaction.rollback_to(savepoint)?;
-            } else {
-                transaction.release(savepoint)?;
-            }
-        }
-        open.savepoints.truncate(position + usize::from(returns));
-        Ok(())
-    }
 }
 
 /// Whether an error says something about the statement, not about the store.
@@ -465,36 +488,10 @@ fn is_of_statement(error: &Error) -> bool {
     matches!(error.code(), Conflict | InvalidInput | NotFound | TypeMismatch | Unsupported)
 }
 
-fn no_transaction() -> Error {
-    QueryError::new(ErrorCode::Conflict, "there is no transaction").help("write BEGIN first").into()
-}
-
 fn unsupported_mix() -> QueryError {
     QueryError::new(
         ErrorCode::Unsupported,
         "a transaction changes tables; collections change by themselves",
     )
     .help("commit first")
-}
-
-fn types_of(parameters: &[Value]) -> Vec<Option<ColumnType>> {
-    parameters.iter().map(type_of).collect()
-}
-
-/// The type a parameter is taken for; text and null take the type their place wants.
-fn type_of(value: &Value) -> Option<ColumnType> {
-    Some(match value {
-        Value::Boolean(_) => ColumnType::Boolean,
-        Value::Integer(_) => ColumnType::Int64,
-        Value::Float(_) => ColumnType::Float64,
-        Value::Decimal(_) => ColumnType::Decimal { precision: 38, scale: 0 },
-        Value::Text(_) => ColumnType::Text,
-        Value::Bytes(_) => ColumnType::Binary,
-        Value::Uuid(_) => ColumnType::Uuid,
-        Value::Date(_) => ColumnType::Date,
-        Value::Time(_) => ColumnType::Time,
-        Value::Timestamp(_) => ColumnType::Timestamp { utc: true },
-        Value::Interval(_) => ColumnType::Interval,
-        Value::Null | Value::List(_) | Value::Struct(_) => return None,
-    })
 }

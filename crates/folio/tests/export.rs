@@ -89,7 +89,7 @@ fn json_is_what_a_parser_reads() {
     let array: Vec<Map<String, Value>> = serde_json::from_slice(&text(&t, Format::Json)).unwrap();
     assert_eq!(array.len(), 3);
     let narrowed =
-        ExportOptions { fields: vec!["n".to_owned()], limit: Some(1), format: Format::JsonLines };
+        ExportOptions { fields: vec!["n".to_owned()], limit: Some(1), ..ExportOptions::default() };
     let mut out = Vec::new();
     let report = write(&t, &mut out, &narrowed, &mut |_, _| true).unwrap();
     assert_eq!(out, b"{\"_id\":\"d0\",\"n\":0.10}\n");

@@ -124,21 +124,16 @@ impl<R: Read> Splitter<R> {
             return Ok(Step::System);
         }
         // The comma belongs to the element after it, so that a block may start with one.
-        let is_first = self.list == Some(self.rows + count);
-        if byte == b',' && !is_first {
+        if byte == b',' {
             cursor.at += 1;
             cursor.space()?;
             if cursor.need()? == b']' {
                 return Ok(Step::System);
             }
-        } else if !is_first {
+        } else if count > 0 {
             return Err(cursor.unexpected("`,` or `]`"));
         }
-        let start = cursor.at;
         cursor.skip_value()?;
-        if cursor.at == start {
-            return Err(cursor.unexpected("a value"));
-        }
         cursor.space()?;
         cursor.need()?;
         Ok(Step::Value)
@@ -153,7 +148,7 @@ impl<R: Read> Splitter<R> {
             return Ok(cursor.at);
         }
         if cursor.byte() == Some(b'[') {
-            self.list = Some(self.rows);
+            self.list = Some(0);
             return Ok(at + 1);
         }
         let found = cursor.top_level(self.context())?;

@@ -17,6 +17,9 @@ use crate::source::Source;
 /// Set from another thread, it ends the statement at its next batch.
 pub type Interrupt = Arc<AtomicBool>;
 
+/// Asked by the threads that run a statement, at each batch: whether it is to end.
+pub type Watch = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// What a run needs to know. Cheap to clone: all but the outer values is shared.
 #[derive(Clone)]
 pub struct Context {
@@ -36,6 +39,7 @@ pub(crate) struct Shared {
     /// What fetches have read so far, by number.
     pub(crate) fetched: Mutex<HashMap<usize, Fetched>>,
     interrupt: Option<Interrupt>,
+    watch: Option<Watch>,
     /// Microseconds since 1970, the same for the whole statement.
     pub(crate) now: i64,
     random: AtomicU64,
@@ -46,19 +50,25 @@ pub(crate) struct Shared {
 impl Context {
     /// A run over a source.
     #[must_use]
-    pub fn new(source: Arc<dyn Source>, parameters: &[Value], interrupt: Interrupt) -> Self {
-        Self::of(Some(source), parameters.to_vec(), Some(interrupt))
+    pub fn new(
+        source: Arc<dyn Source>,
+        parameters: &[Value],
+        interrupt: Interrupt,
+        watch: Option<Watch>,
+    ) -> Self {
+        Self::of(Some(source), parameters.to_vec(), Some(interrupt), watch)
     }
 
     /// No source, no parameters: for what is constant.
     pub(crate) fn detached() -> Self {
-        Self::of(None, Vec::new(), None)
+        Self::of(None, Vec::new(), None, None)
     }
 
     fn of(
         source: Option<Arc<dyn Source>>,
         parameters: Vec<Value>,
         interrupt: Option<Interrupt>,
+        watch: Option<Watch>,
     ) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
@@ -69,6 +79,7 @@ impl Context {
             work_tables: Mutex::default(),
             fetched: Mutex::default(),
             interrupt,
+            watch,
             now,
             random: AtomicU64::new(now.cast_unsigned() ^ 0x9E37_79B9_7F4A_7C15),
             ordered: AtomicU64::new(0),
@@ -101,7 +112,9 @@ impl Context {
     /// Ends the statement if it is to end.
     pub(crate) fn check(&self) -> Result<()> {
         let is_set = |interrupt: &Interrupt| interrupt.load(Ordering::Relaxed);
-        if self.shared.interrupt.as_ref().is_some_and(is_set) {
+        if self.shared.interrupt.as_ref().is_some_and(is_set)
+            || self.shared.watch.as_ref().is_some_and(|is_to_end| is_to_end())
+        {
             Err(Error::cancelled())
         } else {
             Ok(())
@@ -157,7 +170,7 @@ impl Context {
     pub(crate) fn anew(&self, more: &[Value]) -> Self {
         let parameters = [self.parameters(), more].concat();
         let (source, interrupt) = (self.shared.source.clone(), self.shared.interrupt.clone());
-        let mut anew = Self::of(source, parameters, interrupt);
+        let mut anew = Self::of(source, parameters, interrupt, self.shared.watch.clone());
         let lock = |tables: &Mutex<HashMap<usize, Vec<Batch>>>| {
             tables.lock().unwrap_or_else(PoisonError::into_inner).clone()
         };

@@ -11,6 +11,7 @@ use folio_types::{ColumnType, Value};
 
 use super::bind::number;
 use crate::expression::Expr;
+use crate::signature::Signature;
 use crate::span::Span;
 
 /// Texts longer than this are not looked at.
@@ -27,7 +28,7 @@ pub struct Template {
     /// The literals,
     pub values: Vec<Value>,
     /// and the types they have where they stand.
-    pub types: Vec<Option<ColumnType>>,
+    pub signature: Signature,
 }
 
 /// What stands before a literal.
@@ -79,7 +80,7 @@ impl<'t> Reader<'t> {
         let template = Template {
             text: String::with_capacity(text.len() + 8),
             values: Vec::new(),
-            types: Vec::new(),
+            signature: Signature::default(),
         };
         Self { text, at: 0, copied: 0, part: Part::Head, before: Before::Other, template }
     }
@@ -239,7 +240,7 @@ impl<'t> Reader<'t> {
         let template = &mut self.template;
         template.text.push_str(&self.text[self.copied..start]);
         template.values.push(value);
-        template.types.push(ty);
+        template.signature.types.push(ty);
         write!(template.text, "${}", template.values.len()).ok()?;
         self.copied = self.at;
         (template.values.len() <= LITERALS_MAX).then_some(())

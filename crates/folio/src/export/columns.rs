@@ -42,7 +42,7 @@ impl Columns {
         options: &ExportOptions,
         progress: Progress<'_>,
     ) -> Result<Self> {
-        let documents = collection.scan(options.scan(false))?;
+        let documents = options.scan(collection, false)?;
         let mut columns = Self {
             names: vec!["_id".to_owned()],
             places: HashMap::new(),
@@ -51,7 +51,7 @@ impl Columns {
         };
         if options.fields.is_empty() {
             columns.places.insert("_id".to_owned(), 0);
-            columns.gather(collection.scan(options.scan(false))?, progress)?;
+            columns.gather(options.scan(collection, false)?, progress)?;
         } else {
             columns.names.extend(options.fields.iter().filter(|field| *field != "_id").cloned());
         }

@@ -20,6 +20,7 @@ pub use csv::push_csv_row;
 pub use write::write;
 
 use crate::collection::Collection;
+use crate::documents::Documents;
 use crate::error::Result;
 
 /// How documents are written.
@@ -49,16 +50,23 @@ pub struct ExportOptions {
     pub fields: Vec<String>,
     /// At most so many documents.
     pub limit: Option<u64>,
+    /// Only documents for which this condition of SQL holds.
+    #[cfg(feature = "sql")]
+    pub condition: Option<String>,
 }
 
 impl ExportOptions {
-    /// The scan that yields what is asked for, whole documents or narrowed ones.
-    fn scan(&self, is_narrowed: bool) -> Scan {
-        let scan = if is_narrowed { Scan::new().fields(&self.fields) } else { Scan::new() };
-        match self.limit {
-            Some(limit) => scan.limit(limit),
-            None => scan,
+    /// The documents that are asked for, whole or narrowed.
+    fn scan(&self, collection: &Collection, is_narrowed: bool) -> Result<Documents> {
+        let mut scan = if is_narrowed { Scan::new().fields(&self.fields) } else { Scan::new() };
+        if let Some(limit) = self.limit {
+            scan = scan.limit(limit);
         }
+        #[cfg(feature = "sql")]
+        if let Some(condition) = &self.condition {
+            return collection.scan_where(condition, scan);
+        }
+        collection.scan(scan)
     }
 }
 

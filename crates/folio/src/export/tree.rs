@@ -53,7 +53,7 @@ fn copy_documents(
     progress: Progress<'_>,
 ) -> Result<ExportReport> {
     let mut report = ExportReport::default();
-    let mut documents = collection.scan(options.scan(true))?;
+    let mut documents = options.scan(collection, true)?;
     let mut batch = copy.batch()?;
     while let Some(line) = documents.next_line()? {
         batch.put_line(line)?;

@@ -67,7 +67,7 @@ fn write_lines(
     options: &ExportOptions,
     progress: Progress<'_>,
 ) -> Result<u64> {
-    let mut documents = collection.scan(options.scan(true))?;
+    let mut documents = options.scan(collection, true)?;
     let mut count = 0;
     while let Some(line) = documents.next_line()? {
         output.buffer.extend_from_slice(line);
@@ -88,7 +88,7 @@ fn write_array(
     options: &ExportOptions,
     progress: Progress<'_>,
 ) -> Result<u64> {
-    let mut documents = collection.scan(options.scan(true))?;
+    let mut documents = options.scan(collection, true)?;
     let mut count = 0;
     while let Some(line) = documents.next_line()? {
         output.buffer.extend_from_slice(if count == 0 { b"[\n" } else { b",\n" });
@@ -110,7 +110,7 @@ fn write_ion(
     options: &ExportOptions,
     progress: Progress<'_>,
 ) -> Result<u64> {
-    let mut documents = collection.scan(options.scan(true))?;
+    let mut documents = options.scan(collection, true)?;
     let mut lines = IonLines::new(options.format == Format::IonBinary);
     let mut count = 0;
     while let Some(line) = documents.next_line()? {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use folio_query::Rows;
 use folio_types::Value;
 
-use super::Session;
+use super::{Answer, Parameters, Session};
 use crate::database::Database;
 use crate::error::Result;
 
@@ -18,6 +18,15 @@ impl Database {
     pub fn session(&self) -> Result<Session> {
         self.handle().check_open()?;
         Ok(Session::new(Arc::clone(self.handle())))
+    }
+
+    /// Runs SQL statements and answers the last one, in a session of its own.
+    ///
+    /// # Errors
+    /// As [`Session::sql`]; `invalid_input` for a transaction left open, which is rolled
+    /// back.
+    pub fn sql(&self, text: &str, parameters: &Parameters) -> Result<Answer> {
+        self.session()?.sql_alone(text, parameters)
     }
 
     /// Runs a script of ZiQL and answers its last statement. Parameters have names:

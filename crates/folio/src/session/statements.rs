@@ -8,8 +8,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use folio_query::{Statement, Template};
-use folio_types::ColumnType;
+use folio_query::{Signature, Statement, Template};
+use folio_types::Value;
+
+use super::parameters::type_of;
 
 /// Statements remembered at most, of either kind.
 const COUNT_MAX: usize = 256;
@@ -17,11 +19,21 @@ const COUNT_MAX: usize = 256;
 /// Texts longer than this are not worth remembering.
 const TEXT_SIZE_MAX: usize = 16 << 10;
 
-/// A statement under the types its parameters had.
+/// A statement for the parameters it was compiled for.
 #[derive(Clone)]
 pub(super) struct Known {
-    pub(super) types: Vec<Option<ColumnType>>,
+    pub(super) signature: Arc<Signature>,
     pub(super) statement: Arc<Statement>,
+}
+
+impl Known {
+    /// Whether it is for these values by position.
+    pub(super) fn is_fit(&self, values: &[Value]) -> bool {
+        let Signature { types, names } = &*self.signature;
+        names.is_empty()
+            && types.len() == values.len()
+            && types.iter().zip(values).all(|(ty, value)| *ty == type_of(value))
+    }
 }
 
 /// What is known of a template.
@@ -57,19 +69,15 @@ impl Statements {
     }
 
     /// The statement of a text.
-    pub(super) fn of_text(
-        &self,
-        text: &str,
-        types: &[Option<ColumnType>],
-    ) -> Option<Arc<Statement>> {
-        let known = self.texts.get(text)?.iter().find(|known| known.types == types)?;
+    pub(super) fn of_text(&self, text: &str, signature: &Signature) -> Option<Arc<Statement>> {
+        let known = self.texts.get(text)?.iter().find(|known| *known.signature == *signature)?;
         Some(Arc::clone(&known.statement))
     }
 
     pub(super) fn remember(
         &mut self,
         text: &str,
-        types: &[Option<ColumnType>],
+        signature: &Signature,
         statement: &Arc<Statement>,
     ) {
         if text.len() > TEXT_SIZE_MAX {
@@ -78,7 +86,8 @@ impl Statements {
         if self.texts.len() >= COUNT_MAX {
             self.texts.clear();
         }
-        let known = Known { types: types.to_vec(), statement: Arc::clone(statement) };
+        let signature = Arc::new(signature.clone());
+        let known = Known { signature, statement: Arc::clone(statement) };
         self.texts.entry(text.into()).or_default().push(known);
     }
 
@@ -91,7 +100,7 @@ impl Statements {
     pub(super) fn of_template(&mut self, template: &Template) -> Found {
         match self.templates.get(&*template.text) {
             Some(Kept::Known(all)) => {
-                match all.iter().find(|known| known.types == template.types) {
+                match all.iter().find(|known| *known.signature == template.signature) {
                     Some(known) => Found::Statement(Arc::clone(&known.statement)),
                     None => Found::Seen,
                 }
@@ -119,7 +128,8 @@ impl Statements {
             *kept = Kept::Unfit;
             return;
         };
-        let known = Known { types: template.types.clone(), statement: Arc::clone(statement) };
+        let signature = Arc::new(template.signature.clone());
+        let known = Known { signature, statement: Arc::clone(statement) };
         match kept {
             Kept::Known(all) => all.push(known),
             kept => *kept = Kept::Known(vec![known]),

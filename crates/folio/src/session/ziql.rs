@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex};
 use folio_query::{Migration, Rows, Ziql, ZiqlChain, show_schema};
 use folio_types::{ColumnType, ErrorCode, Value};
 
-use super::{QueryError, Session, lock, type_of};
+use super::parameters::type_of_list;
+use super::{QueryError, Session, lock};
 use crate::error::Result;
 use crate::source::{SharedTransaction, Tables, View};
 
@@ -154,11 +155,4 @@ impl Session {
         }
         result
     }
-}
-
-/// The type a parameter is taken for; that of a list by its first element.
-fn type_of_list(value: &Value) -> Option<ColumnType> {
-    let Value::List(items) = value else { return type_of(value) };
-    let element = items.iter().find_map(type_of);
-    element.map(|element| ColumnType::List(Box::new(element)))
 }

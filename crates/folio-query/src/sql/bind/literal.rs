@@ -50,26 +50,8 @@ impl Binder<'_> {
 
     /// `?` counts by itself, `$2` is the second, `:name` is found by its name.
     fn parameter(&mut self, name: &str, span: Span) -> Result<Expr> {
-        let index = if name == "?" {
-            self.question_marks += 1;
-            self.question_marks - 1
-        } else if let Some(number) =
-            name.strip_prefix('$').and_then(|number| number.parse::<usize>().ok())
-        {
-            number
-                .checked_sub(1)
-                .ok_or_else(|| Error::syntax("parameters count from $1").at(span))?
-        } else {
-            let name = name.trim_start_matches([':', '$', '@']);
-            match self.names.iter().position(|known| known == name) {
-                Some(index) => index,
-                None => {
-                    self.names.push(name.to_owned());
-                    self.names.len() - 1
-                }
-            }
-        };
-        let known = self.parameters.get(index).cloned().flatten();
+        let index = self.taken.position(name, self.given, span)?;
+        let known = self.given.types.get(index).cloned().flatten();
         let untyped = matches!(known, None | Some(ColumnType::Text));
         Ok(Expr::Parameter { index, ty: known.unwrap_or(ColumnType::Text), untyped })
     }

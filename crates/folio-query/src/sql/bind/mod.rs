@@ -35,6 +35,7 @@ use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 use crate::error::{Error, Result};
 use crate::expression::{Column, ColumnId};
 use crate::plan::logical::Plan;
+use crate::signature::{Signature, Taken};
 use crate::source::{Relation, Source};
 use crate::span::Span;
 pub(crate) use literal::number;
@@ -46,11 +47,9 @@ const VIEW_DEPTH_MAX: usize = 32;
 /// What binding one statement needs and counts.
 pub(crate) struct Binder<'s> {
     source: &'s dyn Source,
-    /// Types of the parameters given; none are known when a statement is only prepared.
-    parameters: &'s [Option<ColumnType>],
-    names: Vec<String>,
-    /// Parameters seen so far: `?` counts by itself.
-    question_marks: usize,
+    /// The parameters given, and those seen so far.
+    given: &'s Signature,
+    taken: Taken,
     next_column: u32,
     next_number: usize,
     /// Named queries, innermost last.
@@ -90,12 +89,11 @@ pub(crate) struct Named {
 }
 
 impl<'s> Binder<'s> {
-    pub(crate) fn new(source: &'s dyn Source, parameters: &'s [Option<ColumnType>]) -> Self {
+    pub(crate) fn new(source: &'s dyn Source, given: &'s Signature) -> Self {
         Self {
             source,
-            parameters,
-            names: Vec::new(),
-            question_marks: 0,
+            given,
+            taken: Taken::default(),
             next_column: 0,
             next_number: 0,
             ctes: Vec::new(),
@@ -104,9 +102,12 @@ impl<'s> Binder<'s> {
         }
     }
 
-    /// Names of parameters, by position.
-    pub(crate) fn parameter_names(&self) -> &[String] {
-        &self.names
+    /// Whether the parameters given are those that the statement takes.
+    ///
+    /// # Errors
+    /// `invalid_input` otherwise.
+    pub(crate) fn check_parameters(&self) -> Result<()> {
+        self.taken.check(self.given)
     }
 
     /// What was named whose columns no version counts.

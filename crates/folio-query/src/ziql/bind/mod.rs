@@ -33,6 +33,7 @@ use super::entity::{Entity, MemberKind};
 use crate::constraint::Constraints;
 use crate::error::{Error, Result};
 use crate::execute::context::Context;
+use crate::signature::Signature;
 use crate::source::{Relation, RelationKind, Source};
 use crate::span::Span;
 use crate::sql::bind::Binder as SqlBinder;
@@ -86,7 +87,7 @@ impl<'s> Binder<'s> {
         source: &'s dyn Source,
         parameters: &'s [(String, Option<ColumnType>)],
     ) -> Self {
-        let sql = SqlBinder::new(source, &[]);
+        let sql = SqlBinder::new(source, Signature::NONE);
         let (collections, sets) = (Vec::new(), Vec::new());
         Self { sql, source, parameters, collections, sets, grouping: None }
     }

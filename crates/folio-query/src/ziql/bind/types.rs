@@ -40,10 +40,18 @@ pub(super) fn as_type(value: Expr, wanted: &ColumnType, place: &str, span: Span)
         || (is_numeric(&given)
             && matches!(wanted, ColumnType::Decimal { .. } | ColumnType::Float32))
         || matches!((&given, wanted), (ColumnType::Timestamp { .. }, ColumnType::Timestamp { .. }));
-    if widens {
+    if widens || is_read_as(&value, wanted) {
         return Ok(cast_to_if(value, wanted));
     }
     Err(wrong(place, wanted, &given).at(span))
+}
+
+/// Whether a parameter is text where something is wanted that JSON, and languages that
+/// have no type for it, write as text.
+fn is_read_as(value: &Expr, wanted: &ColumnType) -> bool {
+    use ColumnType::{Date, Text, Time, Timestamp, Uuid};
+    matches!(value, Expr::Parameter { ty: Text, .. })
+        && matches!(wanted, Date | Time | Timestamp { .. } | Uuid)
 }
 
 fn wrong(place: &str, wanted: &ColumnType, given: &ColumnType) -> Error {
@@ -59,6 +67,8 @@ pub(super) fn pair(left: Expr, right: Expr, span: Span) -> Result<(Expr, Expr)> 
     let common = match (left.is_untyped(), right.is_untyped()) {
         (true, false) => Some(right.ty()),
         (false, true) => Some(left.ty()),
+        _ if is_read_as(&left, &right.ty()) => Some(right.ty()),
+        _ if is_read_as(&right, &left.ty()) => Some(left.ty()),
         _ => unify(&left.ty(), &right.ty()),
     };
     let Some(common) = common else {

@@ -10,6 +10,7 @@ use super::{Migration, Step};
 use crate::constraint::Constraints;
 use crate::error::{Error, Result};
 use crate::expression::{Column as PlanColumn, ColumnId, Expr};
+use crate::signature::Signature;
 use crate::source::{IndexInfo, Relation, RelationKind, Source};
 use crate::sql::bind::Binder as SqlBinder;
 use crate::ziql::entity::{Entity, type_name};
@@ -218,7 +219,8 @@ impl Work<'_> {
         for (index, place) in places.iter().enumerate() {
             columns.push(match place {
                 Some(place) => old_column(old, *place),
-                None => SqlBinder::new(self.source, &[]).default_of(&draft.relation, index)?,
+                None => SqlBinder::new(self.source, Signature::NONE)
+                    .default_of(&draft.relation, index)?,
             });
         }
         let (name, schema) = (schema.name.clone(), schema.clone());

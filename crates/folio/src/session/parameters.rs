@@ -1,0 +1,151 @@
+//! Values for the parameters of a statement: by position or by name, each with its
+//! type, which a value alone does not always say (digits have no point, an instant
+//! no zone, null no type at all).
+
+use folio_query::{Signature, format_value};
+use folio_types::{ColumnType, Value};
+
+/// Values for the parameters of a statement.
+///
+/// # Examples
+///
+/// ```
+/// use folio::{ColumnType, Database, Parameters, Value};
+///
+/// # let folder = tempfile::tempdir()?;
+/// let database = Database::open(folder.path().join("mydata"))?;
+/// let mut parameters = Parameters::default();
+/// let euros = ColumnType::Decimal { precision: 38, scale: 2 };
+/// parameters.push_named("price", Value::Decimal(1250), Some(euros));
+/// parameters.push_named("count", Value::Integer(3), Some(ColumnType::Int64));
+/// let answer = database.sql("select :price * :count", &parameters)?;
+/// assert_eq!(answer.rows.expect("a query").to_json()?, r#"[{"?column?":37.50}]"#);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Parameters {
+    pub(super) values: Vec<Value>,
+    pub(super) signature: Signature,
+}
+
+impl Parameters {
+    /// Adds a value for the next `?`, or the next number (`$1`). Without a type it
+    /// takes the one that its place wants.
+    pub fn push(&mut self, value: Value, column_type: Option<ColumnType>) {
+        self.values.push(value);
+        self.signature.types.push(column_type);
+    }
+
+    /// Adds a value for `:name`, or for `$name` of ZiQL. By name or by position: not both.
+    pub fn push_named(
+        &mut self,
+        name: impl Into<String>,
+        value: Value,
+        column_type: Option<ColumnType>,
+    ) {
+        self.push(value, column_type);
+        self.signature.names.push(name.into());
+    }
+
+    /// Names and values, as [`Session::ziql`](crate::Session::ziql) takes them. ZiQL has
+    /// no decimals: they become floats.
+    #[must_use]
+    pub fn by_name(&self) -> Vec<(&str, Value)> {
+        let values = self.values.iter().zip(&self.signature.types).map(|(value, ty)| match value {
+            Value::Decimal(_) => as_float(value, ty.as_ref()),
+            value => value.clone(),
+        });
+        self.signature.names.iter().map(String::as_str).zip(values).collect()
+    }
+}
+
+fn as_float(decimal: &Value, ty: Option<&ColumnType>) -> Value {
+    let ty = ty.cloned().or_else(|| type_of(decimal)).unwrap_or(ColumnType::Float64);
+    format_value(decimal, &ty).parse().map_or(Value::Null, Value::Float)
+}
+
+/// A list of values that have types of their own, with one type for all: an int is a
+/// float among floats, digits line up. `None` where there is no such type.
+#[must_use]
+pub fn list_of(items: Vec<(Value, Option<ColumnType>)>) -> Option<(Value, Option<ColumnType>)> {
+    let mut element = None;
+    for (_, ty) in &items {
+        element = match (element, ty) {
+            (None, ty) => ty.clone(),
+            (element, None) => element,
+            (Some(one), Some(other)) => Some(common(&one, other)?),
+        };
+    }
+    let Some(element) = element else {
+        return Some((Value::List(items.into_iter().map(|(value, _)| value).collect()), None));
+    };
+    let fitted = items.into_iter().map(|(value, ty)| match ty {
+        Some(ty) => fit(value, &ty, &element),
+        None => Some(value),
+    });
+    let values = fitted.collect::<Option<_>>()?;
+    Some((Value::List(values), Some(ColumnType::List(Box::new(element)))))
+}
+
+/// The type that holds both.
+fn common(one: &ColumnType, other: &ColumnType) -> Option<ColumnType> {
+    use ColumnType::{Decimal, Float64, Int64, List};
+    match (one, other) {
+        (one, other) if one == other => Some(one.clone()),
+        (Int64, Float64) | (Float64, Int64) => Some(Float64),
+        (Decimal { scale: one, .. }, Decimal { scale: other, .. }) => {
+            Some(Decimal { precision: 38, scale: *one.max(other) })
+        }
+        (List(one), List(other)) => common(one, other).map(|element| List(Box::new(element))),
+        _ => None,
+    }
+}
+
+/// A value of one type as one of another that holds it.
+#[allow(clippy::cast_precision_loss)] // what a float among floats is
+fn fit(value: Value, from: &ColumnType, to: &ColumnType) -> Option<Value> {
+    use ColumnType::{Decimal, Float64, List};
+    Some(match (value, from, to) {
+        (value, from, to) if from == to => value,
+        (Value::Integer(value), _, Float64) => Value::Float(value as f64),
+        (Value::Decimal(digits), Decimal { scale: from, .. }, Decimal { scale: to, .. }) => {
+            let zeros = u32::try_from(to - from).ok()?;
+            Value::Decimal(digits.checked_mul(10i128.checked_pow(zeros)?)?)
+        }
+        (Value::List(values), List(from), List(to)) => {
+            let values = values.into_iter().map(|value| fit(value, from, to));
+            Value::List(values.collect::<Option<_>>()?)
+        }
+        (value, ..) => value,
+    })
+}
+
+/// The types that values by position are taken for.
+pub(super) fn signature_of(values: &[Value]) -> Signature {
+    Signature { types: values.iter().map(type_of).collect(), names: Vec::new() }
+}
+
+/// The type a value is taken for; text and null take the type their place wants.
+pub(super) fn type_of(value: &Value) -> Option<ColumnType> {
+    Some(match value {
+        Value::Boolean(_) => ColumnType::Boolean,
+        Value::Integer(_) => ColumnType::Int64,
+        Value::Float(_) => ColumnType::Float64,
+        Value::Decimal(_) => ColumnType::Decimal { precision: 38, scale: 0 },
+        Value::Text(_) => ColumnType::Text,
+        Value::Bytes(_) => ColumnType::Binary,
+        Value::Uuid(_) => ColumnType::Uuid,
+        Value::Date(_) => ColumnType::Date,
+        Value::Time(_) => ColumnType::Time,
+        Value::Timestamp(_) => ColumnType::Timestamp { utc: true },
+        Value::Interval(_) => ColumnType::Interval,
+        Value::Null | Value::List(_) | Value::Struct(_) => return None,
+    })
+}
+
+/// As [`type_of`], that of a list by its first element.
+pub(super) fn type_of_list(value: &Value) -> Option<ColumnType> {
+    let Value::List(items) = value else { return type_of(value) };
+    let element = items.iter().find_map(type_of);
+    element.map(|element| ColumnType::List(Box::new(element)))
+}

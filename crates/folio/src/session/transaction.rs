@@ -1,0 +1,122 @@
+//! BEGIN, COMMIT, ROLLBACK and savepoints of a session.
+
+use std::sync::{Arc, Mutex};
+
+use folio_query::Kind;
+use folio_table::Savepoint;
+use folio_types::ErrorCode;
+
+use super::{Answer, Parameters, QueryError, Session};
+use crate::error::{Error, Result};
+use crate::source::{Tables, lock};
+
+/// The transaction between BEGIN and COMMIT.
+pub(super) struct Open {
+    pub(super) tables: Tables,
+    pub(super) savepoints: Vec<(String, Savepoint)>,
+}
+
+impl Session {
+    /// As [`Session::sql`], for whoever keeps no session: a transaction that the text
+    /// begins has to end in it.
+    ///
+    /// # Errors
+    /// As [`Session::sql`]; `invalid_input` for a transaction left open, which is rolled
+    /// back.
+    pub fn sql_alone(&mut self, text: &str, parameters: &Parameters) -> Result<Answer> {
+        let result = self.sql(text, parameters);
+        if self.is_in_transaction() {
+            self.control(Kind::Rollback { savepoint: None })?;
+            result?;
+            return Err(Error::Invalid(
+                "the text began a transaction and did not end it, so it was rolled back; end it \
+                 with COMMIT in the same text, or begin it in a session"
+                    .to_owned(),
+            ));
+        }
+        result
+    }
+
+    /// BEGIN, COMMIT, ROLLBACK and savepoints.
+    pub(super) fn control(&mut self, kind: Kind) -> Result<()> {
+        match kind {
+            Kind::Begin { read_only } => self.begin(read_only),
+            Kind::Commit => {
+                let open = self.transaction.take().ok_or_else(no_transaction)?;
+                if let Tables::Transaction(transaction) = &open.tables
+                    && let Some(transaction) = lock(transaction).take()
+                {
+                    transaction.commit()?;
+                }
+                Ok(())
+            }
+            Kind::Rollback { savepoint: None } => {
+                let open = self.transaction.take().ok_or_else(no_transaction)?;
+                if let Tables::Transaction(transaction) = &open.tables
+                    && let Some(transaction) = lock(transaction).take()
+                {
+                    transaction.rollback();
+                }
+                Ok(())
+            }
+            Kind::Savepoint(name) => {
+                let open = self.transaction.as_mut().ok_or_else(no_transaction)?;
+                if let Tables::Transaction(transaction) = &open.tables
+                    && let Some(transaction) = lock(transaction).as_mut()
+                {
+                    open.savepoints.push((name, transaction.savepoint()));
+                }
+                Ok(())
+            }
+            Kind::Rollback { savepoint: Some(name) } => self.find_savepoint(&name, true),
+            Kind::Release(name) => self.find_savepoint(&name, false),
+            Kind::Query | Kind::Change => Ok(()),
+        }
+    }
+
+    pub(super) fn begin(&mut self, read_only: bool) -> Result<()> {
+        if self.transaction.is_some() {
+            return Err(QueryError::new(ErrorCode::Conflict, "a transaction is open already")
+                .help("commit it or roll it back first; SAVEPOINT nests")
+                .into());
+        }
+        let tables = if read_only || !self.handle.is_writable() {
+            match self.handle.store.tables()? {
+                Some(store) => Tables::Snapshot(Arc::new(store.snapshot())),
+                None => Tables::None,
+            }
+        } else {
+            self.handle.check_writable()?;
+            let transaction = self.handle.store.tables_to_write()?.begin()?;
+            Tables::Transaction(Arc::new(Mutex::new(Some(transaction))))
+        };
+        self.transaction = Some(Open { tables, savepoints: Vec::new() });
+        Ok(())
+    }
+
+    /// Returns to a savepoint, or gives it up; those made after it are gone.
+    fn find_savepoint(&mut self, name: &str, returns: bool) -> Result<()> {
+        let open = self.transaction.as_mut().ok_or_else(no_transaction)?;
+        let Some(position) = open.savepoints.iter().rposition(|(own, _)| own == name) else {
+            let error =
+                QueryError::new(ErrorCode::NotFound, format!("savepoint {name:?} does not exist"));
+            return Err(error.into());
+        };
+        let savepoint = open.savepoints[position].1;
+        if let Tables::Transaction(transaction) = &open.tables
+            && let Some(transaction) = lock(transaction).as_mut()
+        {
+            if returns {
+                transaction.rollback_to(savepoint)?;
+            } else {
+                transaction.release(savepoint)?;
+            }
+        }
+        open.savepoints.truncate(position + usize::from(returns));
+        Ok(())
+    }
+}
+
+fn no_transaction() -> Error {
+    QueryError::new(ErrorCode::Conflict, "there is no transaction").help("write BEGIN first").into()
+}
