@@ -39,6 +39,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     fields: Vec<String>,
 
+    /// Only documents for which this SQL condition holds
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+
     /// At most so many documents
     #[arg(long, value_name = "COUNT", value_parser = count, allow_negative_numbers = true)]
     limit: Option<u64>,
@@ -94,6 +98,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         },
         fields: arguments.fields.clone(),
         limit: arguments.limit,
+        condition: arguments.condition.clone(),
     };
     let Some(path) = &arguments.output else {
         if arguments.format() == FormatName::Zds {

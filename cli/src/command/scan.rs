@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use folio::export::ExportOptions;
 
 use crate::arguments::{Printing, Target, count};
 use crate::console::Console;
@@ -23,6 +24,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PATHS", value_delimiter = ',')]
     fields: Vec<String>,
 
+    /// Only documents for which this SQL condition holds
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+
     /// At most so many documents
     #[arg(long, value_name = "COUNT", value_parser = count, allow_negative_numbers = true)]
     limit: Option<u64>,
@@ -35,13 +40,20 @@ const EXAMPLES: &str = "\
 Examples:
   $ folio scan ./data -c train --jsonl
   $ folio scan ./data -c users --fields name,address.city --limit 10
+  $ folio scan ./data -c users --where \"name like 'A%'\"
   $ folio scan ./data -c users -o md";
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let collection = arguments.target.open_to_read()?;
     console.tell_notices(&collection);
     let format = output::resolve(arguments.printing.format(), console);
-    output::print_collection(&collection, format, &arguments.fields, arguments.limit, console)?;
+    let options = ExportOptions {
+        fields: arguments.fields.clone(),
+        limit: arguments.limit,
+        condition: arguments.condition.clone(),
+        ..ExportOptions::default()
+    };
+    output::print_collection(&collection, format, options, console)?;
     console.tell_notices(&collection);
     Ok(ExitCode::SUCCESS)
 }

@@ -43,11 +43,9 @@ pub(crate) fn resolve(format: Option<Format>, console: &Console) -> Format {
 pub(crate) fn print_collection(
     collection: &Collection,
     format: Format,
-    fields: &[String],
-    limit: Option<u64>,
+    mut options: ExportOptions,
     console: &Console,
 ) -> Result<(), Failure> {
-    let mut options = ExportOptions { fields: fields.to_vec(), limit, ..ExportOptions::default() };
     options.format = match format {
         Format::Jsonl => folio::export::Format::JsonLines,
         Format::Json => folio::export::Format::Json,
