@@ -50,6 +50,21 @@ impl Marker {
     }
 }
 
+/// Words that begin statements which change nothing.
+const READING: [&str; 6] = ["select", "values", "table", "explain", "describe", "show"];
+
+/// Refuses a statement that may change a collection while this thread has a batch open,
+/// for which it might wait for ever.
+pub(crate) fn check_statement(text: &str) -> PyResult<()> {
+    let word = || text.split_whitespace().next().unwrap_or_default();
+    let reads = || READING.iter().any(|reading| word().eq_ignore_ascii_case(reading));
+    if OPEN.with_borrow(Vec::is_empty) || reads() {
+        return Ok(());
+    }
+    let text = "a batch is open in this thread; commit it before statements that change something";
+    Err(with_code(ErrorCode::Conflict, text))
+}
+
 impl Drop for Marker {
     fn drop(&mut self) {
         // A batch that ends in another thread leaves a mark, which only costs an error.

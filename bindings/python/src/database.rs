@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use folio::{Access, Durability, ErrorCode, OpenOptions, PackOptions};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Handle;
 use crate::progress::Reporter;
 use crate::report::{BackupReport, PackReport, UnpackReport};
+use crate::sql::{Answer, Idle};
+use crate::tables::Tables;
 
 /// An open database: a directory of collections, or a `.zds` archive of one.
 #[pyclass(subclass, frozen, module = "foliodb._foliodb")]
@@ -21,6 +24,7 @@ pub(crate) struct Database {
     mode: String,
     durability: String,
     is_closed: AtomicBool,
+    idle: Idle,
 }
 
 #[pymethods]
@@ -55,6 +59,7 @@ impl Database {
             mode: mode.to_owned(),
             durability: durability.to_owned(),
             is_closed: AtomicBool::new(false),
+            idle: Idle::default(),
         })
     }
 
@@ -105,11 +110,57 @@ impl Database {
         if self.is_closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
+        self.idle.clear();
         // A handle from before a fork is the parent's to close.
         match self.handle.existing() {
             Some(core) => py.detach(|| core.close()).or_raise(),
             None => Ok(()),
         }
+    }
+
+    /// Runs SQL statements and answers the last one.
+    #[pyo3(signature = (text, params=None))]
+    fn _sql(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        params: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Answer> {
+        self.idle.sql(py, self.core()?, text, params)
+    }
+
+    /// Runs a script of ZiQL and answers its last statement.
+    #[pyo3(signature = (text, params=None))]
+    fn _ziql(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        params: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Answer> {
+        self.idle.ziql(py, self.core()?, text, params)
+    }
+
+    /// The structs there are, as the text that declares them.
+    fn schema(&self, py: Python<'_>) -> PyResult<String> {
+        self.idle.schema(py, self.core()?, folio::Session::schema)
+    }
+
+    /// What a schema would change, a line each.
+    #[pyo3(signature = (text, *, allow_drop=false))]
+    fn check_schema(&self, py: Python<'_>, text: &str, allow_drop: bool) -> PyResult<Vec<String>> {
+        self.idle.schema(py, self.core()?, |session| session.check_schema(text, allow_drop))
+    }
+
+    /// Makes the structs a schema declares; answers what changed, a line each.
+    #[pyo3(signature = (text, *, allow_drop=false))]
+    fn apply_schema(&self, py: Python<'_>, text: &str, allow_drop: bool) -> PyResult<Vec<String>> {
+        self.idle.schema(py, self.core()?, |session| session.apply_schema(text, allow_drop))
+    }
+
+    /// The tables, to look after them.
+    fn tables(slf: Py<Self>) -> PyResult<Tables> {
+        slf.get().core()?;
+        Ok(Tables::new(slf))
     }
 
     /// Copies the whole database to a directory that does not exist yet, while writers go on.

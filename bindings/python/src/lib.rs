@@ -35,6 +35,8 @@ mod progress;
 mod put_many;
 mod report;
 mod scan;
+mod sql;
+mod tables;
 mod transfer;
 
 use pyo3::prelude::*;
@@ -55,10 +57,15 @@ mod _foliodb {
     #[pymodule_export]
     use super::report::{
         BackupReport, BatchCounts, CheckReport, CompactReport, ExportReport, ImportReport,
-        InvalidLine, PackReport, Stats, UnpackReport,
+        InvalidLine, PackReport, PageInspection, SalvageReport, SalvagedTable, Stats,
+        TableCheckReport, TableStatistics, TableSummary, UnpackReport, VacuumReport,
     };
     #[pymodule_export]
     use super::scan::Scan;
+    #[pymodule_export]
+    use super::sql::{Answer, Prepared, Session};
+    #[pymodule_export]
+    use super::tables::{Tables, salvage};
     #[pymodule_export]
     use super::transfer::{check_document_id, derived_id, export_file, import_file};
 

@@ -184,3 +184,116 @@ report! {
         skipped_count: u64 = |core| core.skipped_count,
     }
 }
+
+report! {
+    /// What there is of one table.
+    TableSummary from folio::TableSummary {
+        /// Its name.
+        name: String = |core| core.name.clone(),
+        /// Its rows.
+        row_count: u64 = |core| core.row_count,
+        /// The names of its columns.
+        columns: Vec<String> = |core| core.columns.clone(),
+        /// The names of its secondary indexes.
+        indexes: Vec<String> = |core| core.indexes.clone(),
+    }
+}
+
+report! {
+    /// Sizes of the tables' files, and what the buffer pool has been doing.
+    TableStatistics from folio::TableStatistics {
+        /// Bytes of a page.
+        page_size: usize = |core| core.page_size,
+        /// Bytes of the data file, once the log has been brought into it.
+        data_size: u64 = |core| core.data_size,
+        /// Bytes of the log that the next checkpoint copies.
+        log_size: u64 = |core| core.log_size,
+        /// Requests that found their page in memory.
+        hits: u64 = |core| core.pool.hits,
+        /// Requests that loaded it, or made it.
+        misses: u64 = |core| core.pool.misses,
+        /// Pages that left for another.
+        evictions: u64 = |core| core.pool.evictions,
+    }
+}
+
+report! {
+    /// What a look at every page of the tables found.
+    TableCheckReport from folio::TableCheckReport {
+        /// Pages of the data file.
+        page_count: u32 = |core| core.pages,
+        /// Of those, pages that are free.
+        free_page_count: u32 = |core| core.free_pages,
+        /// Tables.
+        table_count: usize = |core| core.tables,
+        /// Rows in all tables.
+        row_count: u64 = |core| core.rows,
+        /// Entries in all secondary indexes.
+        index_entry_count: u64 = |core| core.index_entries,
+        /// What is wrong, with its page; empty when all is well.
+        problems: Vec<String> = |core| {
+            let told = |problem: &folio::TableProblem| format!("page {}: {}", problem.page.0, problem.text);
+            core.problems.iter().map(told).collect()
+        },
+        /// Whether all is well.
+        is_clean: bool = |core| core.problems.is_empty(),
+    }
+}
+
+report! {
+    /// One page of the tables' data file.
+    PageInspection from folio::PageInspection {
+        /// Its number.
+        page: u32 = |core| core.page.0,
+        /// Where it stands in the data file, in bytes.
+        offset: u64 = |core| core.offset,
+        /// `leaf`, `inner node`, `overflow`, `free list` or `unknown`.
+        kind: String = |core| core.kind.to_owned(),
+        /// Its level, 0 for a leaf.
+        level: u8 = |core| core.level,
+        /// Cells, bytes of overflow, or free pages.
+        count: usize = |core| core.count,
+        /// Bytes in use, the header's not counted.
+        used_size: usize = |core| core.used_size,
+        /// What is wrong with it, if anything.
+        problem: Option<String> = |core| core.problem.clone(),
+    }
+}
+
+report! {
+    /// What giving space back did.
+    VacuumReport from folio::VacuumReport {
+        /// Bytes of the data file before.
+        size_before: u64 = |core| core.size_before,
+        /// And after.
+        size_after: u64 = |core| core.size_after,
+    }
+}
+
+report! {
+    /// What was saved of a table.
+    SalvagedTable from folio::SalvagedTable {
+        /// Its name.
+        name: String = |core| core.name.clone(),
+        /// Rows that are in the new database.
+        row_count: u64 = |core| core.rows,
+        /// How many there were, if that can be read.
+        expected_count: Option<u64> = |core| core.expected,
+        /// Rows that were found but are not whole.
+        broken_count: u64 = |core| core.broken,
+    }
+}
+
+report! {
+    /// What was saved of damaged tables.
+    SalvageReport from folio::SalvageReport {
+        /// The tables, by name.
+        tables: Vec<SalvagedTable> = |core| core.tables.iter().cloned().map(Into::into).collect(),
+        /// Views saved.
+        view_count: usize = |core| core.views,
+        /// Pages that could not be read where something led to them.
+        damaged_page_count: u64 = |core| core.damaged_pages,
+        /// What is wrong with the files, and what could not be made anew.
+        problems: Vec<String> = |core| core.problems.clone(),
+    }
+}

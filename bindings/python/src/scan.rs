@@ -36,6 +36,7 @@ pub(crate) enum Form {
 pub(crate) struct Request {
     pub(crate) fields: Vec<String>,
     pub(crate) limit: Option<u64>,
+    pub(crate) condition: Option<String>,
     pub(crate) filter: Option<Arc<Py<PyAny>>>,
     pub(crate) decimal: bool,
     pub(crate) form: Form,
@@ -94,7 +95,7 @@ impl Scan {
     ) -> PyResult<Self> {
         let raised = Raised::default();
         let core = collection.get().core(py)?;
-        let documents = py.detach(|| core.scan(scan_of(&request, &raised))).or_raise()?;
+        let documents = py.detach(|| open(core, &request, &raised)).or_raise()?;
         let state = State {
             documents: Owned::new(documents),
             text: Text::default(),
@@ -117,8 +118,21 @@ impl Scan {
     }
 }
 
+/// Begins what a request asks for.
+pub(crate) fn open(
+    collection: &folio::Collection,
+    request: &Request,
+    raised: &Raised,
+) -> folio::Result<folio::Documents> {
+    let scan = scan_of(request, raised);
+    match &request.condition {
+        Some(condition) => collection.scan_where(condition, scan),
+        None => collection.scan(scan),
+    }
+}
+
 /// A request as the facade takes it.
-pub(crate) fn scan_of(request: &Request, raised: &Raised) -> folio::Scan {
+fn scan_of(request: &Request, raised: &Raised) -> folio::Scan {
     let mut scan = folio::Scan::new().fields(request.fields.iter().cloned());
     if let Some(limit) = request.limit {
         scan = scan.limit(limit);
@@ -219,13 +233,14 @@ impl State {
 #[pymethods]
 impl Scan {
     #[new]
-    #[pyo3(signature = (collection, fields=None, *, filter=None, limit=None, decimal=false, lazy=false, raw=false))]
+    #[pyo3(signature = (collection, fields=None, *, filter=None, condition=None, limit=None, decimal=false, lazy=false, raw=false))]
     #[allow(clippy::too_many_arguments)] // a table of options
     fn new(
         py: Python<'_>,
         collection: Py<Collection>,
         fields: Option<Vec<String>>,
         filter: Option<Py<PyAny>>,
+        condition: Option<String>,
         limit: Option<u64>,
         decimal: bool,
         lazy: bool,
@@ -237,7 +252,8 @@ impl Scan {
             (false, false) => Form::Dict,
         };
         let filter = filter.map(Arc::new);
-        let request = Request { fields: fields.unwrap_or_default(), limit, filter, decimal, form };
+        let fields = fields.unwrap_or_default();
+        let request = Request { fields, limit, condition, filter, decimal, form };
         Self::begin(py, collection, request)
     }
 

@@ -109,16 +109,17 @@ pub(crate) fn import_file(
 
 /// Exports a collection to a file, or to a directory for `"zds"`.
 #[pyfunction]
-#[pyo3(name = "_export_file", signature = (collection, target, format, fields, limit, progress=None))]
+#[pyo3(name = "_export_file", signature = (collection, target, format, fields, limit, condition=None, progress=None))]
 pub(crate) fn export_file(
     collection: &Bound<'_, Collection>,
     target: PathBuf,
     format: &str,
     fields: Vec<String>,
     limit: Option<u64>,
+    condition: Option<String>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<ExportReport> {
-    let options = ExportOptions { format: export_format(format)?, fields, limit };
+    let options = ExportOptions { format: export_format(format)?, fields, limit, condition };
     let core = collection.get().core(collection.py())?;
     let report = Reporter::new(progress)
         .run(collection.py(), |step| export::export(core, &target, &options, step))?;

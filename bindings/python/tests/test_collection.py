@@ -152,7 +152,7 @@ def test_raw_keeps_the_text(users: foliodb.Collection) -> None:
     assert str(users.get("x", decimal=True)["b"]) == "1.10"
     assert next(users.scan(decimal=True))["b"] == Decimal("1.10")
     assert users.get_raw("y") is None
-    with pytest.raises(foliodb.DocumentSyntaxError):
+    with pytest.raises(foliodb.FolioSyntaxError):
         users.put_raw("x", "[1]")
 
 

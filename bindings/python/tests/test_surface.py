@@ -24,6 +24,10 @@ PYTHONS_OWN = {
     "Document": {"get", "keys", "values", "items", "from_raw"},
     "Scan": {"arrow", "df", "pl"},
     "Batch": set(),
+    "Session": {"database"},
+    "Prepared": set(),
+    "Tables": set(),
+    "Answer": {"fetchone", "fetchmany", "fetchall", "dicts", "tuples", "arrow", "df", "pl"},
 }
 
 # Parts of the facade that are reached another way in Python, or not at all.
@@ -32,6 +36,18 @@ RUSTS_OWN = {
     "Collection": {"import_position"},
     "Batch": {"put_array", "put_line", "put_line_trusted", "size", "set_import_position"},
     "Documents": set(),
+    "Session": {
+        "execute",
+        "execute_prepared",
+        "sql_alone",
+        "set_watch",
+        "set_autocommit",
+        "set_level",
+        "relations",
+        "definition",
+    },
+    "Prepared": set(),
+    "Tables": set(),
 }
 
 
@@ -50,7 +66,7 @@ def public(kind: type) -> set[str]:
     return {name for name, _ in inspect.getmembers(kind) if not name.startswith("_")}
 
 
-@pytest.mark.parametrize("kind", ["Collection", "Database", "Document", "Scan", "Batch"])
+@pytest.mark.parametrize("kind", list(PYTHONS_OWN))
 def test_python_names(kind: str) -> None:
     owner: Any = getattr(foliodb, kind, None) or getattr(foliodb._foliodb, kind)
     listed = {name.split(".")[1] for name in named("python") if name.startswith(f"{kind}.")}

@@ -44,6 +44,9 @@ with foliodb.open("mydata", "rw", durability="every_put") as db:
     reveal_type(users.dataset())
     reveal_type(users.dataset(streaming=True))
     reveal_type(users.check().invalid[0].line)
+    reveal_type(db.sql("select ?", [1]))
+    reveal_type(db.ziql("GRAB User", model=Exception))
+    reveal_type(db.transaction())
 reveal_type(ZDSStore.open("old").count())
 foliodb.open("mydata", "w")
 users.put(5, {})
@@ -58,6 +61,9 @@ SEEN = [
     'Revealed type is "foliodb.dataset.Dataset"',
     'Revealed type is "foliodb.streaming.StreamingDataset"',
     'Revealed type is "int"',
+    'Revealed type is "foliodb._foliodb.Answer"',
+    'Revealed type is "list[Exception]"',
+    'Revealed type is "foliodb.session.Transaction"',
     'Revealed type is "int"',
     'Argument 2 to "open" has incompatible type',
     'Argument 1 to "put" of "Collection" has incompatible type',

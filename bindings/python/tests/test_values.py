@@ -178,7 +178,7 @@ def test_cycles_and_depth(shared: foliodb.Collection) -> None:
     assert shared["x"]["n"] == nested
     with pytest.raises(foliodb.InvalidInputError, match="nests deeper than 127"):
         shared.put("x", {"n": [nested]})
-    with pytest.raises(foliodb.DocumentSyntaxError):
+    with pytest.raises(foliodb.FolioSyntaxError):
         shared.put_raw("x", '{"a":' + "[" * 100_000 + "]" * 100_000 + "}")
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from . import _foliodb
-from ._foliodb import Document, unpack
+from ._foliodb import Answer, Document, Prepared, Tables, salvage, unpack
 from .collection import Collection, Scan
 from .database import Database, open
 from .errors import (
@@ -29,8 +29,8 @@ from .errors import (
     ClosedError,
     ConflictError,
     CorruptedError,
-    DocumentSyntaxError,
     FolioError,
+    FolioSyntaxError,
     InvalidInputError,
     IoError,
     LockedError,
@@ -40,6 +40,8 @@ from .errors import (
     TypeMismatchError,
     UnsupportedError,
 )
+from .session import Session, Transaction
+from .values import Interval
 
 if _TYPE_CHECKING:
     from .dataset import Dataset
@@ -49,6 +51,7 @@ if _TYPE_CHECKING:
 __version__: str = _foliodb.__version__
 
 __all__ = [
+    "Answer",
     "CancelledError",
     "ClosedError",
     "Collection",
@@ -57,21 +60,27 @@ __all__ = [
     "Database",
     "Dataset",
     "Document",
-    "DocumentSyntaxError",
     "FolioError",
+    "FolioSyntaxError",
+    "Interval",
     "InvalidInputError",
     "IoError",
     "LockedError",
     "NotFoundError",
     "PoisonedError",
+    "Prepared",
     "ReadOnlyError",
     "Scan",
+    "Session",
     "StreamingDataset",
+    "Tables",
+    "Transaction",
     "TypeMismatchError",
     "UnsupportedError",
     "from_hf",
     "open",
     "read",
+    "salvage",
     "to_folio",
     "to_hf",
     "unpack",
@@ -85,6 +94,7 @@ _LATER = {
     "read": "exchange",
     "to_folio": "exchange",
     "to_hf": "exchange",
+    "dbapi": "dbapi",
     "zds": "zds",
 }
 
@@ -93,7 +103,7 @@ def __getattr__(name: str) -> _Any:
     if name not in _LATER:
         raise AttributeError(f"module 'foliodb' has no attribute {name!r}")
     module = _import_module(f".{_LATER[name]}", __name__)
-    value = module if name == "zds" else getattr(module, name)
+    value = module if name in ("dbapi", "zds") else getattr(module, name)
     globals()[name] = value
     return value
 

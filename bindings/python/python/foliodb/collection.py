@@ -71,6 +71,7 @@ class Collection(_foliodb.Collection):
         self,
         fields: Iterable[str] | None = None,
         *,
+        where: str | None = None,
         filter: Filter | None = None,
         limit: int | None = None,
         decimal: bool = False,
@@ -79,23 +80,32 @@ class Collection(_foliodb.Collection):
         """The documents in file order, streaming, as of now.
 
         `fields` keeps only these, as dotted paths (`"metadata.source"`), and `_id`;
-        `filter` is a function of the whole document; `limit` ends the scan after so
-        many. `decimal` makes fractions `decimal.Decimal`, with the digits of the file.
+        `where` is a condition of SQL (`"age > 30"`), `filter` a function of the whole
+        document, which is much slower; `limit` ends the scan after so many. `decimal` makes fractions `decimal.Decimal`, with the digits of the file.
         `lazy` yields `Document`s, which parse what is looked at and nothing else.
         """
         return Scan(
-            self, _names(fields), filter=filter, limit=limit, decimal=decimal, lazy=lazy
+            self,
+            _names(fields),
+            filter=filter,
+            condition=where,
+            limit=limit,
+            decimal=decimal,
+            lazy=lazy,
         )
 
     def scan_raw(
         self,
         fields: Iterable[str] | None = None,
         *,
+        where: str | None = None,
         filter: Filter | None = None,
         limit: int | None = None,
     ) -> Scan:
         """As `scan`, with the exact line of each document as a `str`."""
-        return Scan(self, _names(fields), filter=filter, limit=limit, raw=True)
+        return Scan(
+            self, _names(fields), filter=filter, condition=where, limit=limit, raw=True
+        )
 
     def import_file(
         self,
@@ -121,7 +131,7 @@ class Collection(_foliodb.Collection):
         `infer_types` are for CSV. An import that was interrupted goes on where it
         was, unless `restart` is set. `progress` is told bytes done and bytes in all.
 
-        Raises `DocumentSyntaxError` when the source as a whole cannot be understood,
+        Raises `FolioSyntaxError` when the source as a whole cannot be understood,
         `ConflictError` as `on_conflict="error"` asks.
         """
         arguments = {
@@ -143,6 +153,7 @@ class Collection(_foliodb.Collection):
         *,
         format: Literal["jsonl", "json", "csv", "ion", "ion-binary", "zds"] = "jsonl",
         fields: Iterable[str] | None = None,
+        where: str | None = None,
         limit: int | None = None,
         progress: Progress | bool | None = None,
     ) -> _foliodb.ExportReport:
@@ -152,7 +163,7 @@ class Collection(_foliodb.Collection):
         stored. A file that is there is replaced, once the new one is whole.
         """
         return _foliodb._export_file(
-            self, target, format, _names(fields) or [], limit, _progress(progress)
+            self, target, format, _names(fields) or [], limit, where, _progress(progress)
         )
 
     def put_many(

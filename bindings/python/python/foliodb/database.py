@@ -6,10 +6,15 @@ import html
 import os
 from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import _foliodb
+from ._foliodb import Answer, Prepared
 from .collection import Collection
+from .models import built
+from .session import Session, Transaction
+
+Model = TypeVar("Model")
 
 Mode = Literal["r", "rw"]
 Durability = Literal["none", "on_flush", "every_put"]
@@ -72,6 +77,53 @@ class Database(_foliodb.Database):
         name there is, through a read-only handle.
         """
         return Collection(self, name, layout=layout, strict=strict)
+
+    def sql(self, text: str, params: Any = None) -> Answer:
+        """Runs SQL statements over tables, collections and files; answers the last one.
+
+        `params` are values: a sequence for `?` or `$1`, a dict for `:name`. The answer is
+        an iterator over its rows, as tuples; `.dicts()`, `.fetchall()`, `.arrow()`,
+        `.df()` and `.pl()` give them otherwise, `.count` how many were changed. Rows are
+        read as they are asked for, as of when the statement ran. Each statement is a
+        transaction of its own, outside of one in the text.
+
+        Raises what is wrong with the text (`StatementSyntaxError`, `NotFoundError`,
+        `TypeMismatchError`, with the place under a caret), with a constraint
+        (`ConflictError`), `CancelledError`.
+        """
+        return self._sql(text, params)
+
+    @overload
+    def ziql(self, text: str, *, model: None = None, **params: Any) -> Answer: ...
+
+    @overload
+    def ziql(self, text: str, *, model: type[Model], **params: Any) -> list[Model]: ...
+
+    def ziql(self, text: str, *, model: Any = None, **params: Any) -> Any:
+        """Runs a script of ZiQL and answers its last statement: an iterator over dicts.
+
+        Parameters are keywords: `db.ziql("GRAB User {age > $min}", min=30)`. With a
+        `model`, a dataclass or a pydantic model, the answer is a list of instances.
+        """
+        return built(model, self._ziql(text, params))
+
+    def session(self, *, autocommit: bool = True) -> Session:
+        """A session of its own. Without `autocommit` the first statement that changes
+        tables begins a transaction.
+        """
+        return Session(self, autocommit=autocommit)
+
+    def prepare(self, text: str) -> Prepared:
+        """Makes a statement ready to run, in a session of its own; see `Session.prepare`."""
+        return self.session().prepare(text)
+
+    def transaction(self, *, read_only: bool = False) -> Transaction:
+        """`with db.transaction() as tx:` commits at the end, and rolls back if it raises.
+
+        Statements run through `tx`: they see one state of the tables, and what the
+        transaction changed. One transaction writes at a time; others wait for it.
+        """
+        return Transaction(self.session(), read_only=read_only, owns=True)
 
     def __getitem__(self, name: str) -> Collection:
         return self.collection(name)

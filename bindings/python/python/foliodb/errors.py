@@ -22,13 +22,13 @@ class FolioError(Exception):
 
 
 class NotFoundError(FolioError, KeyError):
-    """A document, collection, database or file does not exist."""
+    """A document, collection, table, column, database or file does not exist."""
 
     code = "not_found"
 
 
 class ConflictError(FolioError):
-    """Something is there already, or a batch is open in this thread."""
+    """Something is there already, a constraint stands against it, or a batch is open."""
 
     code = "conflict"
 
@@ -58,25 +58,25 @@ class PoisonedError(FolioError, OSError):
 
 
 class InvalidInputError(FolioError, ValueError):
-    """An id, name, option or document that breaks a rule; the text names the path."""
+    """An id, name, option, parameter or value that breaks a rule; the text says which."""
 
     code = "invalid_input"
 
 
-class DocumentSyntaxError(FolioError, ValueError):
-    """Text that is not the JSON it must be."""
+class FolioSyntaxError(FolioError, ValueError):
+    """Text that is not the JSON, SQL or ZiQL it must be; the text names the place."""
 
     code = "syntax"
 
 
 class TypeMismatchError(FolioError, ValueError):
-    """A document that does not fit the collection's schema."""
+    """A value that does not fit a schema, a column or an operator."""
 
     code = "type_mismatch"
 
 
 class UnsupportedError(FolioError):
-    """A format version this release does not know."""
+    """A format version, or a part of a language, that this release does not know."""
 
     code = "unsupported"
 
@@ -109,7 +109,7 @@ BY_CODE: dict[str, type[FolioError]] = {
         LockedError,
         PoisonedError,
         InvalidInputError,
-        DocumentSyntaxError,
+        FolioSyntaxError,
         TypeMismatchError,
         UnsupportedError,
         ClosedError,

@@ -11,7 +11,7 @@ use super::column::Rows;
 use super::prepare::{BATCH_ROWS, BATCH_SIZE, Prepared, changed};
 use super::token::Tokens;
 use crate::fork::Owned;
-use crate::scan::{Raised, Request, scan_of};
+use crate::scan::{Raised, Request};
 
 /// Where the documents come from; it can be asked for them more than once.
 pub(crate) struct Source {
@@ -42,7 +42,7 @@ impl Source {
                 "the stream was begun before the fork; begin a new one".to_owned(),
             ));
         };
-        let documents = collection.scan(scan_of(&request, &self.raised))?;
+        let documents = crate::scan::open(collection, &request, &self.raised)?;
         Ok(Documents { documents, raised: self.raised.clone() })
     }
 }

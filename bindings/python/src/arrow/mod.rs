@@ -31,6 +31,7 @@ mod token;
 
 use std::ffi::CStr;
 
+use arrow_array::RecordBatchReader;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_schema::Schema;
 use arrow_schema::ffi::FFI_ArrowSchema;
@@ -54,10 +55,17 @@ pub(crate) fn stream<'py>(py: Python<'py>, source: Source) -> PyResult<Bound<'py
         Some(error) => return Err(error),
         None => prepared.map_err(|error| crate::error::to_python(&error))?,
     };
-    let reader = Box::new(Batches::new(prepared));
+    capsule(py, Batches::new(prepared))
+}
+
+/// A capsule named `arrow_array_stream` around batches.
+pub(crate) fn capsule<'py>(
+    py: Python<'py>,
+    batches: impl RecordBatchReader + Send + 'static,
+) -> PyResult<Bound<'py, PyCapsule>> {
     // The stream is the first field of what the capsule points to, and releases itself
     // when the capsule goes unused.
-    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(reader), STREAM_NAME)
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), STREAM_NAME)
 }
 
 /// A capsule named `arrow_schema` with the columns that a source's documents have.
@@ -70,6 +78,14 @@ pub(crate) fn schema<'py>(py: Python<'py>, source: &Source) -> PyResult<Bound<'p
         Some(error) => return Err(error),
         None => fields.map_err(|error| crate::error::to_python(&error))?,
     };
-    let schema = FFI_ArrowSchema::try_from(&Schema::new(fields)).map_err(crate::error::invalid)?;
+    schema_capsule(py, &Schema::new(fields))
+}
+
+/// A capsule named `arrow_schema`.
+pub(crate) fn schema_capsule<'py>(
+    py: Python<'py>,
+    schema: &Schema,
+) -> PyResult<Bound<'py, PyCapsule>> {
+    let schema = FFI_ArrowSchema::try_from(schema).map_err(crate::error::invalid)?;
     PyCapsule::new_with_value(py, schema, SCHEMA_NAME)
 }

@@ -1,0 +1,357 @@
+"""The DB-API 2.0 (PEP 249), for tools that speak it.
+
+    from foliodb import dbapi
+
+    with dbapi.connect("mydata") as connection:
+        cursor = connection.cursor()
+        cursor.execute("insert into cities values (?, ?)", (1, "Oslo"))
+        cursor.execute("select name from cities where id = ?", (1,))
+        cursor.fetchone()                     # ('Oslo',)
+
+The first statement that changes tables begins a transaction, which `commit` or
+`rollback` ends; leaving the `with` block does either. Collections change at once, as
+they do everywhere. `connect(autocommit=True)` makes every statement a transaction of
+its own. Parameters are `?`, `$1` and `:name`, whatever `paramstyle` says.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from . import errors as _errors
+from ._foliodb import Answer
+from .database import Database, Durability, Mode
+from .database import open as _open
+from .session import Session
+
+apilevel = "2.0"
+threadsafety = 2  # threads may share the module and connections, not cursors
+paramstyle = "qmark"
+
+Params = Sequence[Any] | Mapping[str, Any]
+
+
+class Warning(Exception):  # noqa: A001 - the name that PEP 249 gives it
+    """Never raised: what would be worth one is an error here."""
+
+
+class Error(Exception):
+    """The root of these exceptions. `error.code` is the code of `foliodb.FolioError`."""
+
+    code: str = "error"
+
+
+class InterfaceError(Error):
+    """This interface was misused: a cursor or a connection that was closed."""
+
+
+class DatabaseError(Error):
+    """The database refused."""
+
+
+class DataError(DatabaseError):
+    """A value that does not fit."""
+
+
+class OperationalError(DatabaseError):
+    """Locks, files, and statements that were cancelled."""
+
+
+class IntegrityError(DatabaseError):
+    """A constraint stands against it."""
+
+
+class InternalError(DatabaseError):
+    """Stored bytes are not what they must be."""
+
+
+class ProgrammingError(DatabaseError):
+    """The statement is wrong: its text, a name in it, its parameters."""
+
+
+class NotSupportedError(DatabaseError):
+    """A part of SQL that is not there."""
+
+
+_CLASSES: dict[str, type[Error]] = {
+    "not_found": ProgrammingError,
+    "syntax": ProgrammingError,
+    "invalid_input": ProgrammingError,
+    "type_mismatch": DataError,
+    "conflict": IntegrityError,
+    "unsupported": NotSupportedError,
+    "corrupted": InternalError,
+    "closed": InterfaceError,
+    "read_only": OperationalError,
+    "locked": OperationalError,
+    "poisoned": OperationalError,
+    "cancelled": OperationalError,
+    "io": OperationalError,
+}
+
+
+class _Translated:
+    """`with _translated:` raises the exceptions of this module for those of the package."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if isinstance(value, _errors.FolioError):
+            error = _CLASSES.get(value.code, DatabaseError)(str(value))
+            error.code = value.code
+            raise error from value
+
+
+_translated = _Translated()
+
+
+class _TypeObject:
+    """Equal to the names of several types of SQL, as `cursor.description` gives them."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return other.split("(")[0] in self.names
+        return self is other
+
+    def __hash__(self) -> int:
+        return hash(self.names)
+
+
+STRING = _TypeObject("text", "varchar", "char", "json", "uuid")
+BINARY = _TypeObject("bytea")
+NUMBER = _TypeObject(
+    "smallint", "integer", "bigint", "real", "double precision", "numeric", "boolean"
+)
+DATETIME = _TypeObject("date", "time", "timestamp", "timestamptz", "interval")
+ROWID = _TypeObject()
+
+Date = datetime.date
+Time = datetime.time
+Timestamp = datetime.datetime
+Binary = bytes
+
+
+def DateFromTicks(ticks: float) -> datetime.date:
+    """The local day of a number of seconds since 1970."""
+    return datetime.date.fromtimestamp(ticks)
+
+
+def TimeFromTicks(ticks: float) -> datetime.time:
+    """The local time of day of a number of seconds since 1970."""
+    return datetime.datetime.fromtimestamp(ticks).time()
+
+
+def TimestampFromTicks(ticks: float) -> datetime.datetime:
+    """The local time of a number of seconds since 1970."""
+    return datetime.datetime.fromtimestamp(ticks)
+
+
+def connect(
+    database: str | os.PathLike[str] | Database,
+    mode: Mode = "rw",
+    *,
+    autocommit: bool = False,
+    create: bool = True,
+    durability: Durability = "on_flush",
+    timeout: float = 5.0,
+) -> Connection:
+    """A connection to a database, by its path, or to one that is open."""
+    with _translated:
+        if isinstance(database, Database):
+            return Connection(database, autocommit=autocommit, owns=False)
+        opened = _open(database, mode, create=create, durability=durability, timeout=timeout)
+        return Connection(opened, autocommit=autocommit, owns=True)
+
+
+class Connection:
+    """A session with a transaction of its own."""
+
+    Warning = Warning
+    Error = Error
+    InterfaceError = InterfaceError
+    DatabaseError = DatabaseError
+    DataError = DataError
+    OperationalError = OperationalError
+    IntegrityError = IntegrityError
+    InternalError = InternalError
+    ProgrammingError = ProgrammingError
+    NotSupportedError = NotSupportedError
+
+    def __init__(self, database: Database, *, autocommit: bool, owns: bool) -> None:
+        self.database = database
+        self.session: Session = database.session(autocommit=autocommit)
+        self._owns = owns
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether each statement is a transaction of its own."""
+        with _translated:
+            return self.session.autocommit
+
+    @autocommit.setter
+    def autocommit(self, autocommit: bool) -> None:
+        with _translated:
+            self.session.autocommit = autocommit
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        with _translated:
+            return self.session.is_in_transaction
+
+    def cursor(self) -> Cursor:
+        """A cursor. Those of one connection share its transaction."""
+        with _translated:
+            self.session.is_in_transaction  # noqa: B018 - raises when it was closed
+        return Cursor(self)
+
+    def execute(self, operation: str, parameters: Params = ()) -> Cursor:
+        """A new cursor that has run a statement."""
+        return self.cursor().execute(operation, parameters)
+
+    def commit(self) -> None:
+        """Makes what the transaction did durable, if there is one."""
+        with _translated:
+            if self.session.is_in_transaction:
+                self.session.sql("COMMIT")
+
+    def rollback(self) -> None:
+        """Ends the transaction with nothing done, if there is one."""
+        with _translated:
+            if self.session.is_in_transaction:
+                self.session.sql("ROLLBACK")
+
+    def close(self) -> None:
+        """Closes; a transaction is rolled back. Closing twice is fine."""
+        with _translated:
+            self.session.close()
+            if self._owns:
+                self.database.close()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None:
+                self.commit()
+            else:
+                self.rollback()
+        finally:
+            self.close()
+
+
+class Cursor:
+    """Runs statements and walks over their rows."""
+
+    arraysize = 1
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self._answer: Answer | None = None
+        self._count = -1
+        self._is_closed = False
+
+    @property
+    def description(self) -> list[tuple[str, str, None, None, None, None, None]] | None:
+        """Name and type of each column; `None` without rows."""
+        if self._answer is None or not self._answer.columns:
+            return None
+        columns = zip(self._answer.columns, self._answer.types)
+        return [(name, kind, None, None, None, None, None) for name, kind in columns]
+
+    @property
+    def rowcount(self) -> int:
+        """Rows changed; -1 for queries, whose rows are counted by reading them."""
+        return self._count
+
+    def execute(self, operation: str, parameters: Params = ()) -> Cursor:
+        """Runs a statement."""
+        with _translated:
+            answer = self._session().sql(operation, parameters)
+        self._answer = answer
+        self._count = -1 if answer.count is None else answer.count
+        return self
+
+    def executemany(self, operation: str, seq_of_parameters: Iterable[Params]) -> Cursor:
+        """Runs a statement once for each element. It is prepared once."""
+        with _translated:
+            self._count = self._session().prepare(operation).execute_many(seq_of_parameters)
+        self._answer = None
+        return self
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row."""
+        with _translated:
+            row: tuple[Any, ...] | None = self._rows().fetchone()
+            return row
+
+    def fetchmany(self, size: int | None = None) -> list[tuple[Any, ...]]:
+        """The next rows, `arraysize` of them unless `size` is given."""
+        with _translated:
+            return self._rows().fetchmany(self.arraysize if size is None else size)
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """All rows that are left."""
+        with _translated:
+            return self._rows().fetchall()
+
+    def close(self) -> None:
+        """Closes the cursor."""
+        self._is_closed = True
+        self._answer = None
+
+    def setinputsizes(self, sizes: Sequence[Any]) -> None:
+        """Nothing: values say their types themselves."""
+
+    def setoutputsize(self, size: int, column: int | None = None) -> None:
+        """Nothing: values are read whole."""
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        row = self.fetchone()
+        if row is None:
+            raise StopIteration
+        return row
+
+    def __enter__(self) -> Cursor:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _session(self) -> Session:
+        if self._is_closed:
+            raise InterfaceError("the cursor was closed; make another")
+        return self.connection.session
+
+    def _rows(self) -> Answer:
+        self._session()
+        if self._answer is None or not self._answer.columns:
+            raise ProgrammingError("there are no rows; execute a query first")
+        return self._answer

@@ -1,0 +1,138 @@
+"""Sessions and transactions: SQL and ZiQL, one statement after the other."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from . import _foliodb
+from ._foliodb import Answer, Prepared
+from .models import built
+
+if TYPE_CHECKING:
+    from .database import Database
+
+Model = TypeVar("Model")
+
+
+class Session(_foliodb.Session):
+    """Runs statements, and has a transaction of its own. Any number may be open.
+
+    `db.sql` and `db.ziql` need no session. One of its own is for BEGIN and COMMIT over
+    several calls, and for `interrupt`. Threads may share it: they wait for each other.
+    Use it as a context, or `close` it, to end it; a transaction left open is rolled back.
+    """
+
+    def __new__(cls, database: Database, *, autocommit: bool = True) -> Session:
+        session = super().__new__(cls, database, autocommit=autocommit)
+        session.database = database
+        return session
+
+    database: Database
+
+    @overload
+    def ziql(self, text: str, *, model: None = None, **params: Any) -> Answer: ...
+
+    @overload
+    def ziql(self, text: str, *, model: type[Model], **params: Any) -> list[Model]: ...
+
+    def ziql(self, text: str, *, model: Any = None, **params: Any) -> Any:
+        """Runs a script of ZiQL and answers its last statement; see `Database.ziql`."""
+        return built(model, self._ziql(text, params))
+
+    def prepare(self, text: str) -> Prepared:
+        """Makes one statement ready to run, any number of times: `prepared.execute(params)`."""
+        return self._prepare(text)
+
+    def transaction(self, *, read_only: bool = False) -> Transaction:
+        """`with session.transaction():` commits at the end, and rolls back if it raises.
+
+        Inside of a transaction it is a part of that: what it did alone is undone if it
+        raises.
+        """
+        return Transaction(self, read_only=read_only)
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{self.database!r}.session()"
+
+
+class Transaction:
+    """Statements that happen as a whole or not at all; see `Database.transaction`."""
+
+    def __init__(self, session: Session, *, read_only: bool = False, owns: bool = False) -> None:
+        self.session = session
+        self._read_only = read_only
+        self._owns = owns
+        self._savepoint: str | None = None
+        self._is_open = False
+
+    def sql(self, text: str, params: Any = None) -> Answer:
+        """Runs SQL statements and answers the last one; see `Database.sql`."""
+        return self.session.sql(text, params)
+
+    @overload
+    def ziql(self, text: str, *, model: None = None, **params: Any) -> Answer: ...
+
+    @overload
+    def ziql(self, text: str, *, model: type[Model], **params: Any) -> list[Model]: ...
+
+    def ziql(self, text: str, *, model: Any = None, **params: Any) -> Any:
+        """Runs a script of ZiQL and answers its last statement; see `Database.ziql`."""
+        return self.session.ziql(text, model=model, **params)
+
+    def prepare(self, text: str) -> Prepared:
+        """Makes a statement ready to run; see `Session.prepare`."""
+        return self.session.prepare(text)
+
+    def transaction(self) -> Transaction:
+        """A part of this transaction, that can fail by itself."""
+        return Transaction(self.session)
+
+    def commit(self) -> None:
+        """Ends the transaction now and keeps what it did."""
+        self._end("RELEASE" if self._savepoint else "COMMIT")
+
+    def rollback(self) -> None:
+        """Ends the transaction now, with nothing done."""
+        self._end("ROLLBACK TO" if self._savepoint else "ROLLBACK")
+
+    def __enter__(self) -> Transaction:
+        if self.session.is_in_transaction:
+            self._savepoint = f"part_{id(self)}"
+            self.session.sql(f"SAVEPOINT {self._savepoint}")
+        else:
+            self.session.sql("BEGIN READ ONLY" if self._read_only else "BEGIN")
+        self._is_open = True
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if not self._is_open:
+                return
+            if kind is None:
+                self.commit()
+            else:
+                self.rollback()
+        finally:
+            if self._owns:
+                self.session.close()
+
+    def _end(self, word: str) -> None:
+        self._is_open = False
+        self.session.sql(f"{word} {self._savepoint}" if self._savepoint else word)

@@ -1,0 +1,298 @@
+//! What a statement answered: how many rows it changed, and rows that are pulled.
+//!
+//! A batch of columns is read without the interpreter's lock; each `next` makes one
+//! row of it. Memory does not grow with the answer.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use folio::{ColumnBatch, ColumnType, ErrorCode, Rows, Value, type_name};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict, PyList, PyString, PyTuple};
+
+use super::stream::{Batches, schema};
+use super::value::Converter;
+use super::watcher::Watcher;
+use crate::arrow;
+use crate::decode::PausedCollector;
+use crate::error::with_code;
+use crate::fork::Owned;
+
+/// What a row becomes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Tuple,
+    Dict,
+}
+
+/// What a statement answered: an iterator over its rows.
+#[pyclass(frozen, module = "foliodb._foliodb")]
+pub(crate) struct Answer {
+    count: Option<u64>,
+    names: Vec<String>,
+    types: Vec<ColumnType>,
+    keys: Vec<Py<PyString>>,
+    form: Form,
+    watcher: Arc<Watcher>,
+    state: Mutex<State>,
+}
+
+struct State {
+    rows: Option<Owned<Rows>>,
+    batch: Option<ColumnBatch>,
+    /// The row of the batch to come.
+    next: usize,
+    /// The only row, where there are no columns.
+    row: Option<Vec<Value>>,
+    converter: Converter,
+}
+
+impl Answer {
+    pub(super) fn new(answer: folio::Answer, form: Form, watcher: Arc<Watcher>) -> Self {
+        let (mut names, mut types, mut row) = (Vec::new(), Vec::new(), None);
+        let rows = answer.rows.map(|mut rows| {
+            (names, types) = (rows.names().to_vec(), rows.types().to_vec());
+            if form == Form::Tuple {
+                row = rows.take_row();
+            }
+            Owned::new(rows)
+        });
+        let keys = match form {
+            Form::Tuple => Vec::new(),
+            Form::Dict => Python::attach(|py| keys(py, &names)),
+        };
+        let state = State { rows, batch: None, next: 0, row, converter: Converter::new() };
+        let count = answer.count;
+        Self { count, names, types, keys, form, watcher, state: Mutex::new(state) }
+    }
+
+    pub(super) fn changed_count(&self) -> Option<u64> {
+        self.count
+    }
+
+    fn lock(&self) -> PyResult<MutexGuard<'_, State>> {
+        self.state.try_lock().map_err(|_| {
+            PyValueError::new_err("the answer is in use by another thread; give each its own")
+        })
+    }
+
+    /// The next row; `None` at the end.
+    fn next<'py>(
+        &self,
+        py: Python<'py>,
+        state: &mut State,
+        form: Form,
+        keys: &[Py<PyString>],
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Some(row) = state.row.take() {
+            state.rows = None;
+            let converter = &mut state.converter;
+            let values = row.iter().zip(&self.types);
+            let values = values.map(|(value, ty)| converter.value(py, value, ty));
+            return Self::shape(py, values, form, keys).map(Some);
+        }
+        if !self.fill(py, state)? {
+            return Ok(None);
+        }
+        let State { batch, next, converter, .. } = state;
+        let Some(batch) = batch else { return Ok(None) };
+        let row = *next;
+        *next += 1;
+        let columns = batch.columns.iter().zip(&self.types);
+        let values = columns.map(|(array, ty)| converter.cell(py, array, row, ty));
+        Self::shape(py, values, form, keys).map(Some)
+    }
+
+    fn shape<'py>(
+        py: Python<'py>,
+        values: impl ExactSizeIterator<Item = PyResult<Bound<'py, PyAny>>>,
+        form: Form,
+        keys: &[Py<PyString>],
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match form {
+            Form::Tuple => {
+                let values = values.collect::<PyResult<Vec<_>>>()?;
+                Ok(PyTuple::new(py, values)?.into_any())
+            }
+            Form::Dict => {
+                let dict = PyDict::new(py);
+                for (key, value) in keys.iter().zip(values) {
+                    dict.set_item(key, value?)?;
+                }
+                Ok(dict.into_any())
+            }
+        }
+    }
+
+    fn take<'py>(
+        &self,
+        py: Python<'py>,
+        count: Option<usize>,
+        form: Form,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let own = if form == Form::Dict { keys(py, &self.names) } else { Vec::new() };
+        let mut state = self.lock()?;
+        let _paused = PausedCollector::new(py);
+        let list = PyList::empty(py);
+        while count.is_none_or(|count| list.len() < count)
+            && let Some(row) = self.next(py, &mut state, form, &own)?
+        {
+            list.append(row)?;
+        }
+        Ok(list)
+    }
+
+    /// Sees to it that there is a row in the batch; `false` at the end.
+    fn fill(&self, py: Python<'_>, state: &mut State) -> PyResult<bool> {
+        while state.batch.as_ref().is_none_or(|batch| state.next >= batch.row_count) {
+            state.batch = None;
+            let Some(owned) = &mut state.rows else { return Ok(false) };
+            let Some(rows) = owned.get_mut() else {
+                let text = "the answer came before the fork; ask again";
+                return Err(with_code(ErrorCode::Closed, text));
+            };
+            let batch = self.watcher.run(py, || Ok(rows.next_batch()?))?;
+            (state.batch, state.next) = (batch, 0);
+            if state.batch.is_none() {
+                state.rows = None;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn keys(py: Python<'_>, names: &[String]) -> Vec<Py<PyString>> {
+    names.iter().map(|name| PyString::intern(py, name).unbind()).collect()
+}
+
+#[pymethods]
+impl Answer {
+    /// How many rows were inserted, changed or deleted; `None` for other statements.
+    #[getter]
+    fn count(&self) -> Option<u64> {
+        self.count
+    }
+
+    /// The names of the columns.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.names.clone()
+    }
+
+    /// The types of the columns, as SQL calls them.
+    #[getter]
+    fn types(&self) -> Vec<String> {
+        self.types.iter().map(type_name).collect()
+    }
+
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.next(py, &mut *self.lock()?, self.form, &self.keys)
+    }
+
+    /// The next row, or `None`.
+    fn fetchone<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.__next__(py)
+    }
+
+    /// The next rows, at most so many, in a list.
+    #[pyo3(signature = (size=1))]
+    fn fetchmany<'py>(&self, py: Python<'py>, size: usize) -> PyResult<Bound<'py, PyList>> {
+        self.take(py, Some(size), self.form)
+    }
+
+    /// All rows that are left, in a list.
+    fn fetchall<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.take(py, None, self.form)
+    }
+
+    /// All rows that are left, as dicts; of columns of one name the last.
+    fn dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.take(py, None, Form::Dict)
+    }
+
+    /// All rows that are left, as tuples.
+    fn tuples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        self.take(py, None, Form::Tuple)
+    }
+
+    /// The rows that are left as a pyarrow table (needs pyarrow).
+    fn arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("pyarrow")?.call_method1("table", (slf,))
+    }
+
+    /// The rows that are left as a pandas frame (needs pandas and pyarrow).
+    fn df<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::arrow(slf)?.call_method0("to_pandas")
+    }
+
+    /// The rows that are left as a polars frame (needs polars).
+    fn pl<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("polars")?.call_method1("DataFrame", (slf,))
+    }
+
+    fn __repr__(&self) -> String {
+        match (self.count, &self.names[..]) {
+            (Some(count), []) => format!("Answer(count={count})"),
+            (Some(count), names) => format!("Answer(count={count}, columns={names:?})"),
+            (None, names) => format!("Answer(columns={names:?})"),
+        }
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("foliodb.values")?.call_method1("table_html", (slf,))
+    }
+
+    /// The first rows that are left, as tuples, which stay.
+    fn _peek<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Bound<'py, PyList>> {
+        let mut state = self.lock()?;
+        let list = PyList::empty(py);
+        if let Some(row) = state.row.clone() {
+            list.append(self.next(py, &mut state, Form::Tuple, &[])?)?;
+            state.row = Some(row);
+            return Ok(list);
+        }
+        if self.fill(py, &mut state)? {
+            let begun = state.next;
+            let left = state.batch.as_ref().map_or(0, |batch| batch.row_count - begun);
+            for _ in 0..left.min(count) {
+                list.append(self.next(py, &mut state, Form::Tuple, &[])?)?;
+            }
+            state.next = begun;
+        }
+        Ok(list)
+    }
+
+    /// The rows that are left as a stream of Arrow record batches. They are gone then.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        // A request is a wish (the protocol says so); consumers cast what they get.
+        drop(requested_schema);
+        let mut state = self.lock()?;
+        let begun = match state.row.take() {
+            Some(row) => Some(
+                ColumnBatch::of_row(&row, &self.types)
+                    .map_err(|error| with_code(error.code(), error))?,
+            ),
+            None => {
+                let next = state.next;
+                state.batch.take().map(|batch| batch.slice(next, batch.row_count - next))
+            }
+        };
+        let rows = state.rows.take();
+        arrow::capsule(py, Batches::new(schema(&self.names, &self.types), begun, rows))
+    }
+
+    /// The columns of that stream.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        arrow::schema_capsule(py, &schema(&self.names, &self.types))
+    }
+}

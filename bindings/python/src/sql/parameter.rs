@@ -1,0 +1,258 @@
+//! Python objects as values for parameters, each with its type.
+
+use folio::{ColumnType, Interval, Parameters, Value, list_of};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple, PyType,
+};
+
+use crate::encode::Encoder;
+use crate::error::invalid;
+
+/// Microseconds of a second.
+pub(super) const SECOND: i64 = 1_000_000;
+
+/// Digits that `numeric` holds.
+const DIGITS_MAX: usize = 38;
+
+/// How deep lists nest at most.
+const DEPTH_MAX: usize = 16;
+
+type Typed = (Value, Option<ColumnType>);
+
+/// The parameters of a statement: a sequence by position, a dict by name.
+pub(super) fn parameters(given: Option<&Bound<'_, PyAny>>) -> PyResult<Parameters> {
+    let mut parameters = Parameters::default();
+    let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(parameters) };
+    if let Ok(named) = given.cast::<PyDict>() {
+        return by_name(Some(named));
+    }
+    if given.is_instance_of::<PyString>() || given.is_instance_of::<PyBytes>() {
+        return Err(invalid("params is text, not a sequence; write [text]"));
+    }
+    let values = given.try_iter().map_err(|_| {
+        let kind = kind_of(given);
+        invalid(format!("params is a {kind}, neither a sequence nor a dict; write [value]"))
+    })?;
+    for (index, value) in values.enumerate() {
+        let (value, ty) = typed(&value?, 0).map_err(|misfit| fault(index + 1, misfit))?;
+        parameters.push(value, ty);
+    }
+    Ok(parameters)
+}
+
+/// Parameters by name.
+pub(super) fn by_name(given: Option<&Bound<'_, PyDict>>) -> PyResult<Parameters> {
+    let mut parameters = Parameters::default();
+    for (name, value) in given.into_iter().flatten() {
+        let name: String = name.extract().map_err(|_| {
+            invalid(format!("the name of a parameter is a {}, not text", kind_of(&name)))
+        })?;
+        let place = format!(":{name}");
+        let (value, ty) = typed(&value, 0).map_err(|misfit| fault(place, misfit))?;
+        parameters.push_named(name, value, ty);
+    }
+    Ok(parameters)
+}
+
+/// Reads the value of an object of a class.
+type Read = fn(&Bound<'_, PyAny>) -> Result<Typed, Misfit>;
+
+/// Why an object is no value.
+enum Misfit {
+    Text(String),
+    Raised(PyErr),
+}
+
+impl From<PyErr> for Misfit {
+    fn from(error: PyErr) -> Self {
+        Self::Raised(error)
+    }
+}
+
+fn fault(place: impl std::fmt::Display, misfit: Misfit) -> PyErr {
+    match misfit {
+        Misfit::Text(text) => invalid(format!("parameter {place} {text}")),
+        Misfit::Raised(error) => error,
+    }
+}
+
+fn misfit<T>(text: impl Into<String>) -> Result<T, Misfit> {
+    Err(Misfit::Text(text.into()))
+}
+
+/// The value of an object. The types that come most often are looked for first.
+fn typed(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Misfit> {
+    let ty = |value, ty| Ok((value, Some(ty)));
+    if object.is_none() {
+        return Ok((Value::Null, None));
+    }
+    if let Ok(text) = object.cast::<PyString>() {
+        return ty(Value::Text(text.to_cow()?.into_owned()), ColumnType::Text);
+    }
+    if let Ok(value) = object.cast::<PyBool>() {
+        return ty(Value::Boolean(value.is_true()), ColumnType::Boolean);
+    }
+    if object.is_instance_of::<PyInt>() {
+        return match object.extract::<i64>() {
+            Ok(value) => ty(Value::Integer(value), ColumnType::Int64),
+            Err(_) => misfit(
+                "is an int beyond 64 bits, which no integer type holds; give a decimal.Decimal",
+            ),
+        };
+    }
+    if let Ok(value) = object.cast::<PyFloat>() {
+        return ty(Value::Float(value.value()), ColumnType::Float64);
+    }
+    if let Ok(bytes) = object.cast::<PyBytes>() {
+        return ty(Value::Bytes(bytes.as_bytes().to_vec()), ColumnType::Binary);
+    }
+    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        if let Some(interval) = interval(object)? {
+            return Ok(interval);
+        }
+        return list(object, depth);
+    }
+    if object.is_instance_of::<PyDict>() {
+        let mut text = Vec::new();
+        Encoder::new(None).value(object, &mut text)?;
+        let text = String::from_utf8(text).map_err(|error| Misfit::Text(error.to_string()))?;
+        return ty(Value::Text(text), ColumnType::Json);
+    }
+    foreign(object, depth)
+}
+
+/// Values of the standard library, and scalars of NumPy.
+fn foreign(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Misfit> {
+    static CLASSES: [PyOnceLock<Py<PyType>>; 6] = [const { PyOnceLock::new() }; 6];
+    const NAMES: [(&str, &str); 6] = [
+        ("decimal", "Decimal"),
+        ("datetime", "datetime"),
+        ("datetime", "date"),
+        ("datetime", "time"),
+        ("datetime", "timedelta"),
+        ("uuid", "UUID"),
+    ];
+    const READ: [Read; 6] = [decimal, datetime, date, time, timedelta, uuid];
+    for ((class, (module, name)), read) in CLASSES.iter().zip(NAMES).zip(READ) {
+        if object.is_instance(class.import(object.py(), module, name)?)? {
+            return read(object);
+        }
+    }
+    if let Ok(bytes) = object.cast::<PyByteArray>() {
+        return Ok((Value::Bytes(bytes.to_vec()), Some(ColumnType::Binary)));
+    }
+    // A scalar of NumPy, or of a library that follows it.
+    let dimensions = object.getattr("ndim").and_then(|count| count.extract::<u64>());
+    if dimensions.is_ok_and(|count| count == 0) && depth < DEPTH_MAX {
+        return typed(&object.call_method0("item")?, depth + 1);
+    }
+    misfit(format!(
+        "is a {}, which has no type here; convert it, or give its text",
+        kind_of(object)
+    ))
+}
+
+fn list(object: &Bound<'_, PyAny>, depth: usize) -> Result<Typed, Misfit> {
+    if depth >= DEPTH_MAX {
+        return misfit("nests deeper than 16 levels");
+    }
+    let mut items = Vec::new();
+    for item in object.try_iter()? {
+        items.push(typed(&item?, depth + 1)?);
+    }
+    let several = || Misfit::Text("is a list of several types; an array has one".to_owned());
+    list_of(items).ok_or_else(several)
+}
+
+fn decimal(object: &Bound<'_, PyAny>) -> Result<Typed, Misfit> {
+    if !object.call_method0("is_finite")?.is_truthy()? {
+        return misfit(format!("is {object}, which numeric does not hold; give a float"));
+    }
+    let text: String = object.call_method1("__format__", ("f",))?.extract()?;
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let digits = format!("{whole}{fraction}");
+    let count = digits.trim_start_matches('-').trim_start_matches('0').len().max(fraction.len());
+    match digits.parse::<i128>() {
+        Ok(digits) if count <= DIGITS_MAX => {
+            let scale = i8::try_from(fraction.len()).unwrap_or(i8::MAX);
+            Ok((Value::Decimal(digits), Some(ColumnType::Decimal { precision: 38, scale })))
+        }
+        _ => misfit("is a decimal of more than 38 digits; round it, or give a float"),
+    }
+}
+
+fn field(object: &Bound<'_, PyAny>, name: &str) -> Result<i64, Misfit> {
+    Ok(object.getattr(name)?.extract()?)
+}
+
+fn day_of(object: &Bound<'_, PyAny>) -> Result<i64, Misfit> {
+    // Day 1 of Python's calendar is 0001-01-01.
+    let ordinal: i64 = object.call_method0("toordinal")?.extract()?;
+    Ok(ordinal - 719_163)
+}
+
+fn clock_of(object: &Bound<'_, PyAny>) -> Result<i64, Misfit> {
+    let minutes = field(object, "hour")? * 60 + field(object, "minute")?;
+    Ok((minutes * 60 + field(object, "second")?) * SECOND + field(object, "microsecond")?)
+}
+
+fn has_zone(object: &Bound<'_, PyAny>) -> Result<bool, Misfit> {
+    Ok(!object.call_method0("utcoffset")?.is_none())
+}
+
+fn datetime(object: &Bound<'_, PyAny>) -> Result<Typed, Misfit> {
+    let offset = object.call_method0("utcoffset")?;
+    let local = day_of(object)? * 86_400 * SECOND + clock_of(object)?;
+    if offset.is_none() {
+        return Ok((Value::Timestamp(local), Some(ColumnType::Timestamp { utc: false })));
+    }
+    let utc = local - micros_of(&offset)?;
+    Ok((Value::Timestamp(utc), Some(ColumnType::Timestamp { utc: true })))
+}
+
+fn date(object: &Bound<'_, PyAny>) -> Result<Typed, Misfit> {
+    let day = i32::try_from(day_of(object)?).unwrap_or(i32::MAX);
+    Ok((Value::Date(day), Some(ColumnType::Date)))
+}
+
+fn time(object: &Bound<'_, PyAny>) -> Result<Typed, Misfit> {
+    if has_zone(object)? {
+        return misfit("is a time with a zone, which has no type here; give a datetime");
+    }
+    Ok((Value::Time(clock_of(object)?), Some(ColumnType::Time)))
+}
+
+/// Microseconds of a timedelta.
+fn micros_of(delta: &Bound<'_, PyAny>) -> Result<i64, Misfit> {
+    let seconds = field(delta, "days")? * 86_400 + field(delta, "seconds")?;
+    Ok(seconds * SECOND + field(delta, "microseconds")?)
+}
+
+fn timedelta(object: &Bound<'_, PyAny>) -> Result<Typed, Misfit> {
+    let days = i32::try_from(field(object, "days")?).unwrap_or(i32::MAX);
+    let micros = field(object, "seconds")? * SECOND + field(object, "microseconds")?;
+    let interval = Interval { months: 0, days, nanoseconds: micros * 1_000 };
+    Ok((Value::Interval(interval), Some(ColumnType::Interval)))
+}
+
+/// `foliodb.Interval`, which is a tuple.
+fn interval(object: &Bound<'_, PyAny>) -> Result<Option<Typed>, Misfit> {
+    static INTERVAL: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    if !object.is_instance(INTERVAL.import(object.py(), "foliodb.values", "Interval")?)? {
+        return Ok(None);
+    }
+    let (months, days, nanoseconds) = object.extract()?;
+    let interval = Value::Interval(Interval { months, days, nanoseconds });
+    Ok(Some((interval, Some(ColumnType::Interval))))
+}
+
+fn uuid(object: &Bound<'_, PyAny>) -> Result<Typed, Misfit> {
+    let bytes: [u8; 16] = object.getattr("bytes")?.extract()?;
+    Ok((Value::Uuid(bytes), Some(ColumnType::Uuid)))
+}
+
+fn kind_of(object: &Bound<'_, PyAny>) -> String {
+    object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string())
+}

@@ -1,0 +1,265 @@
+//! Sessions: those that users hold, and the idle ones that `db.sql` takes in turn.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use folio::{ErrorCode, Interrupt, Parameters};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::answer::{Answer, Form};
+use super::parameter::{by_name, parameters};
+use super::prepared::Prepared;
+use super::watcher::Watcher;
+use crate::batch::check_statement;
+use crate::database::Database;
+use crate::error::{OrRaise, with_code};
+use crate::fork::Owned;
+
+/// Idle sessions kept by a database.
+const IDLE_MAX: usize = 8;
+
+/// A session of the facade, and what looks for signals while it works.
+pub(crate) struct Core {
+    session: folio::Session,
+    watcher: Arc<Watcher>,
+}
+
+impl Core {
+    pub(crate) fn begin(database: &folio::Database) -> PyResult<Self> {
+        let (mut session, watcher) = (database.session().or_raise()?, Watcher::new());
+        session.set_watch(Some(watcher.watch()));
+        Ok(Self { session, watcher })
+    }
+
+    fn sql(&mut self, py: Python<'_>, text: &str, given: &Parameters) -> PyResult<Answer> {
+        let Self { session, watcher } = self;
+        let answer = watcher.run(py, || session.sql(text, given))?;
+        Ok(Answer::new(answer, Form::Tuple, Arc::clone(watcher)))
+    }
+
+    fn ziql(&mut self, py: Python<'_>, text: &str, given: &Parameters) -> PyResult<Answer> {
+        let Self { session, watcher } = self;
+        let rows = watcher.run(py, || session.ziql(text, &given.by_name()))?;
+        let answer = folio::Answer { count: None, rows: Some(rows) };
+        Ok(Answer::new(answer, Form::Dict, Arc::clone(watcher)))
+    }
+}
+
+/// Runs statements one after the other, and has a transaction of its own.
+#[pyclass(subclass, frozen, module = "foliodb._foliodb")]
+pub(crate) struct Session {
+    core: Mutex<Option<Owned<Core>>>,
+    interrupt: Interrupt,
+}
+
+impl Session {
+    /// Works with the session; other threads that want it wait, without the
+    /// interpreter's lock.
+    pub(super) fn with<T>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut folio::Session, &Arc<Watcher>) -> PyResult<T>,
+    ) -> PyResult<T> {
+        self.with_core(py, |core| work(&mut core.session, &core.watcher))
+    }
+
+    fn with_core<T>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Core) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let mut core = match self.core.try_lock() {
+            Ok(core) => core,
+            Err(_) => self.wait(py),
+        };
+        let Some(owned) = core.as_mut() else {
+            return Err(with_code(ErrorCode::Closed, "the session was closed; begin another"));
+        };
+        let Some(core) = owned.get_mut() else {
+            let text = "the session was begun before the fork; begin another";
+            return Err(with_code(ErrorCode::Closed, text));
+        };
+        work(core)
+    }
+
+    /// Waits for the thread that uses the session.
+    fn wait(&self, py: Python<'_>) -> MutexGuard<'_, Option<Owned<Core>>> {
+        // The guard must not be sent from the closure, so it is taken anew outside: what
+        // comes between waits again.
+        loop {
+            py.detach(|| drop(self.core.lock().unwrap_or_else(PoisonError::into_inner)));
+            match self.core.try_lock() {
+                Ok(core) => return core,
+                Err(std::sync::TryLockError::Poisoned(core)) => return core.into_inner(),
+                Err(std::sync::TryLockError::WouldBlock) => {}
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Session {
+    #[new]
+    #[pyo3(signature = (database, *, autocommit=true))]
+    fn new(database: &Database, autocommit: bool) -> PyResult<Self> {
+        let mut core = Core::begin(database.core()?)?;
+        core.session.set_autocommit(autocommit);
+        let interrupt = core.session.interrupt();
+        Ok(Self { core: Mutex::new(Some(Owned::new(core))), interrupt })
+    }
+
+    /// Runs SQL statements and answers the last one.
+    #[pyo3(signature = (text, params=None))]
+    fn sql(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        params: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Answer> {
+        check_statement(text)?;
+        let given = parameters(params)?;
+        self.with_core(py, |core| core.sql(py, text, &given))
+    }
+
+    /// Runs a script of ZiQL and answers its last statement.
+    #[pyo3(signature = (text, params=None))]
+    fn _ziql(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        params: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Answer> {
+        let given = by_name(params)?;
+        self.with_core(py, |core| core.ziql(py, text, &given))
+    }
+
+    /// Makes a statement ready to run, any number of times.
+    #[pyo3(name = "_prepare")]
+    fn prepare(slf: Py<Self>, py: Python<'_>, text: &str) -> PyResult<Prepared> {
+        let prepared = slf.get().with(py, |session, _| session.prepare(text).or_raise())?;
+        Ok(Prepared::new(slf, prepared))
+    }
+
+    /// The structs there are, as the text that declares them.
+    fn schema(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |session, watcher| watcher.run(py, || session.schema()))
+    }
+
+    /// What a schema would change, a line each.
+    #[pyo3(signature = (text, *, allow_drop=false))]
+    fn check_schema(&self, py: Python<'_>, text: &str, allow_drop: bool) -> PyResult<Vec<String>> {
+        self.with(py, |session, watcher| watcher.run(py, || session.check_schema(text, allow_drop)))
+    }
+
+    /// Makes the structs a schema declares; answers what changed, a line each.
+    #[pyo3(signature = (text, *, allow_drop=false))]
+    fn apply_schema(&self, py: Python<'_>, text: &str, allow_drop: bool) -> PyResult<Vec<String>> {
+        self.with(py, |session, watcher| watcher.run(py, || session.apply_schema(text, allow_drop)))
+    }
+
+    /// Ends the statement under way in another thread.
+    fn interrupt(&self) {
+        self.interrupt.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// Whether a transaction is open.
+    #[getter]
+    fn is_in_transaction(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |session, _| Ok(session.is_in_transaction()))
+    }
+
+    /// Whether each statement that changes tables is a transaction of its own, unless one
+    /// was begun; else the first begins one, which goes on until COMMIT or ROLLBACK.
+    #[setter]
+    fn set_autocommit(&self, py: Python<'_>, autocommit: bool) -> PyResult<()> {
+        self.with(py, |session, _| {
+            session.set_autocommit(autocommit);
+            Ok(())
+        })
+    }
+
+    #[getter]
+    fn get_autocommit(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |session, _| Ok(session.autocommit()))
+    }
+
+    /// Ends the session, and its transaction without a trace; closing twice is fine.
+    fn close(&self, py: Python<'_>) {
+        let core = match self.core.try_lock() {
+            Ok(mut core) => core.take(),
+            Err(_) => self.wait(py).take(),
+        };
+        py.detach(|| drop(core));
+    }
+}
+
+/// Sessions without a transaction, for statements that need none of their own.
+#[derive(Default)]
+pub(crate) struct Idle(Mutex<Vec<Owned<Core>>>);
+
+impl Idle {
+    /// Runs work in an idle session, or in a new one.
+    fn with<T>(
+        &self,
+        database: &folio::Database,
+        work: impl FnOnce(&mut Core) -> PyResult<T>,
+    ) -> PyResult<T> {
+        let found = self.lock().pop().and_then(Owned::into_inner);
+        let mut core = match found {
+            Some(core) => core,
+            None => Core::begin(database)?,
+        };
+        let result = work(&mut core);
+        let mut idle = self.lock();
+        if idle.len() < IDLE_MAX {
+            idle.push(Owned::new(core));
+        }
+        result
+    }
+
+    pub(crate) fn sql(
+        &self,
+        py: Python<'_>,
+        database: &folio::Database,
+        text: &str,
+        params: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Answer> {
+        check_statement(text)?;
+        let given = parameters(params)?;
+        self.with(database, |Core { session, watcher }| {
+            let answer = watcher.run(py, || session.sql_alone(text, &given))?;
+            Ok(Answer::new(answer, Form::Tuple, Arc::clone(watcher)))
+        })
+    }
+
+    pub(crate) fn ziql(
+        &self,
+        py: Python<'_>,
+        database: &folio::Database,
+        text: &str,
+        params: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Answer> {
+        let given = by_name(params)?;
+        self.with(database, |core| core.ziql(py, text, &given))
+    }
+
+    /// Work on schemas.
+    pub(crate) fn schema<T: Send>(
+        &self,
+        py: Python<'_>,
+        database: &folio::Database,
+        work: impl FnOnce(&mut folio::Session) -> folio::Result<T> + Send,
+    ) -> PyResult<T> {
+        self.with(database, |Core { session, watcher }| watcher.run(py, || work(session)))
+    }
+
+    /// Lets go of all.
+    pub(crate) fn clear(&self) {
+        let all = std::mem::take(&mut *self.lock());
+        drop(all);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Owned<Core>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

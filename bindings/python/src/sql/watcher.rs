@@ -1,0 +1,91 @@
+//! Ctrl-C while a statement runs.
+//!
+//! The interpreter notes a signal and has its handler run by the main thread, once
+//! that is back from the engine. So the engine asks here at each batch; now and then
+//! the interpreter is looked into, and what the handler raises ends the statement.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use folio::Watch;
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+use crate::error::to_python;
+
+/// Milliseconds between two looks.
+const INTERVAL_MS: u64 = 50;
+
+/// Has the interpreter's handlers run for the signals that came.
+fn check_signals() -> PyResult<()> {
+    // `Python::attach` takes a thread to be attached that called into Python and came back
+    // from there. A consumer of Arrow streams comes back without the interpreter's lock.
+    // SAFETY: the interpreter is there as long as its module; this takes its lock whatever
+    // the thread holds, and gives it back as it was.
+    unsafe {
+        let state = ffi::PyGILState_Ensure();
+        let checked = Python::assume_attached().check_signals();
+        ffi::PyGILState_Release(state);
+        checked
+    }
+}
+
+/// Looks for signals on behalf of one session and the rows it answers.
+pub(crate) struct Watcher {
+    began: Instant,
+    looked_ms: AtomicU64,
+    raised: Mutex<Option<PyErr>>,
+}
+
+impl Watcher {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            began: Instant::now(),
+            looked_ms: AtomicU64::new(0),
+            raised: Mutex::default(),
+        })
+    }
+
+    /// What the engine asks.
+    pub(crate) fn watch(self: &Arc<Self>) -> Watch {
+        let watcher = Arc::clone(self);
+        Arc::new(move || watcher.is_to_end())
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn is_to_end(&self) -> bool {
+        let now = self.now_ms();
+        if now.saturating_sub(self.looked_ms.load(Ordering::Relaxed)) < INTERVAL_MS {
+            return false;
+        }
+        self.looked_ms.store(now, Ordering::Relaxed);
+        match check_signals() {
+            Ok(()) => false,
+            Err(error) => {
+                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                true
+            }
+        }
+    }
+
+    /// Runs work of the engine without the interpreter's lock. What a signal's handler
+    /// raised comes before the `cancelled` it led to.
+    pub(crate) fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce() -> folio::Result<T> + Send,
+    ) -> PyResult<T> {
+        // Work that is done at once is not worth a look.
+        self.looked_ms.store(self.now_ms(), Ordering::Relaxed);
+        let result = py.detach(work);
+        let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match raised {
+            Some(error) => Err(error),
+            None => result.map_err(|error| to_python(&error)),
+        }
+    }
+}

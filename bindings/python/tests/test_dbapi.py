@@ -1,0 +1,120 @@
+"""The DB-API 2.0 module, as PEP 249 describes it."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from pathlib import Path
+
+import foliodb
+import pytest
+from foliodb import dbapi
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[dbapi.Connection]:
+    connection = dbapi.connect(tmp_path / "data", durability="none")
+    connection.execute("create table t (id int primary key, name text, at date)")
+    connection.commit()
+    yield connection
+    connection.close()
+
+
+def test_module() -> None:
+    assert (dbapi.apilevel, dbapi.threadsafety, dbapi.paramstyle) == ("2.0", 2, "qmark")
+    assert issubclass(dbapi.IntegrityError, dbapi.DatabaseError)
+    assert issubclass(dbapi.DatabaseError, dbapi.Error)
+    assert issubclass(dbapi.InterfaceError, dbapi.Error)
+    assert not issubclass(dbapi.Warning, dbapi.Error)
+    assert dbapi.Date(2024, 1, 31) == datetime.date(2024, 1, 31)
+    assert dbapi.Binary(b"x") == b"x"
+
+
+def test_cursor(connection: dbapi.Connection) -> None:
+    cursor = connection.cursor()
+    cursor.execute("insert into t values (?, ?, ?)", (1, "a", dbapi.Date(2024, 1, 1)))
+    assert (cursor.rowcount, cursor.description) == (1, None)
+    cursor.executemany("insert into t (id, name) values (:id, :name)", [{"id": 2, "name": "b"}, {"name": "c", "id": 3}])
+    assert cursor.rowcount == 2
+    cursor.execute("select * from t order by id")
+    assert cursor.rowcount == -1
+    assert cursor.description is not None
+    assert [(column[0], len(column)) for column in cursor.description] == [("id", 7), ("name", 7), ("at", 7)]
+    kinds = [column[1] for column in cursor.description]
+    assert kinds[0] == dbapi.NUMBER and kinds[1] == dbapi.STRING and kinds[2] == dbapi.DATETIME
+    assert kinds[0] != dbapi.STRING
+    assert cursor.fetchone() == (1, "a", datetime.date(2024, 1, 1))
+    assert cursor.fetchmany() == [(2, "b", None)]
+    assert cursor.fetchall() == [(3, "c", None)]
+    assert cursor.fetchone() is None
+    assert list(connection.execute("select id from t where id > ?", [1])) == [(2,), (3,)]
+
+
+def test_transactions(connection: dbapi.Connection) -> None:
+    other = dbapi.connect(connection.database)
+    count = "select count(*) from t"
+    connection.execute(count)
+    assert not connection.in_transaction
+    connection.execute("insert into t (id) values (1)")
+    assert connection.in_transaction
+    assert other.execute(count).fetchone() == (0,)
+    connection.rollback()
+    assert connection.execute(count).fetchone() == (0,)
+    connection.execute("insert into t (id) values (1)")
+    connection.commit()
+    assert other.execute(count).fetchone() == (1,)
+    other.close()
+    connection.commit()
+    connection.rollback()
+
+
+def test_with(tmp_path: Path) -> None:
+    with dbapi.connect(tmp_path / "data") as connection:
+        connection.execute("create table t (id int primary key)")
+    with pytest.raises(KeyError), dbapi.connect(tmp_path / "data") as connection:
+        connection.execute("insert into t values (1)")
+        raise KeyError
+    with dbapi.connect(tmp_path / "data", autocommit=True) as connection:
+        connection.execute("insert into t values (2)")
+        assert not connection.in_transaction
+        connection.execute("begin")
+        connection.execute("insert into t values (3)")
+        connection.rollback()
+        assert connection.execute("select * from t").fetchall() == [(2,)]
+
+
+def test_collections_change_at_once(connection: dbapi.Connection) -> None:
+    connection.database["docs"].put("a", {"n": 1})
+    connection.execute("update docs set n = 2")
+    assert not connection.in_transaction
+    assert connection.execute("select n from docs").fetchall() == [(2,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("select nothing", dbapi.ProgrammingError),
+        ("selec 1", dbapi.ProgrammingError),
+        ("select 1 + true", dbapi.DataError),
+        ("insert into t (id) values (1), (1)", dbapi.IntegrityError),
+        ("create trigger x", dbapi.ProgrammingError),
+    ],
+)
+def test_errors(connection: dbapi.Connection, text: str, kind: type[dbapi.Error]) -> None:
+    with pytest.raises(kind) as caught:
+        connection.execute(text)
+    assert isinstance(caught.value.__cause__, foliodb.FolioError)
+    assert caught.value.code == caught.value.__cause__.code
+
+
+def test_closed(connection: dbapi.Connection) -> None:
+    cursor = connection.cursor()
+    with pytest.raises(dbapi.ProgrammingError):
+        cursor.fetchone()
+    cursor.close()
+    with pytest.raises(dbapi.InterfaceError):
+        cursor.execute("select 1")
+    connection.close()
+    connection.close()
+    with pytest.raises(dbapi.InterfaceError):
+        connection.cursor()
