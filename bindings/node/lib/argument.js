@@ -77,7 +77,7 @@ const OPTIONS = {
   open: { mode: TEXT, durability: TEXT, timeoutMs: NUMBER, cacheSize: NUMBER, create: FLAG, bigint: FLAG },
   collection: { layout: TEXT, strict: 'true, false or a JSON Schema' },
   read: { bigint: FLAG },
-  scan: { fields: TEXTS, limit: COUNT, lazy: FLAG, bigint: FLAG },
+  scan: { fields: TEXTS, where: TEXT, limit: COUNT, lazy: FLAG, bigint: FLAG },
   putMany: { id: TEXT },
   import: {
     format: TEXT,
@@ -90,8 +90,10 @@ const OPTIONS = {
     rejectedPath: TEXT,
     restart: FLAG,
   },
-  export: { format: TEXT, fields: TEXTS, limit: COUNT },
+  export: { format: TEXT, fields: TEXTS, where: TEXT, limit: COUNT },
   pack: { compress: FLAG },
+  sql: { signal: 'an AbortSignal' },
+  schema: { allowDrop: FLAG },
   work: { progress: 'a function', signal: 'an AbortSignal' },
 }
 

@@ -302,8 +302,8 @@ class Collection {
    * @returns {Scan<any>}
    */
   scan(options = {}) {
-    const { fields, limit, lazy = false, bigint = this.bigint } = checkOptions(options, OPTIONS.scan)
-    return new Scan(() => this.inner.scan(fields, limit, bigint), lazy, bigint)
+    const { fields, where, limit, lazy = false, bigint = this.bigint } = checkOptions(options, OPTIONS.scan)
+    return new Scan(() => this.inner.scan(fields, limit, bigint, where), lazy, bigint)
   }
 
   /**

@@ -6,10 +6,15 @@ const { OPTIONS, checkOptions, checkPath, checkText } = require('./argument.js')
 const { Collection } = require('./collection.js')
 const { call, rethrow } = require('./error.js')
 const { native } = require('./native.js')
+const { parametersText } = require('./parameter.js')
 const { split, watched } = require('./progress.js')
+const { Session, answered, interruptible } = require('./session.js')
+const { Tables } = require('./tables.js')
 
-/** @import { CollectionOptions, Fields, OpenOptions, PackOptions, WorkOptions } from './options.js' */
+/** @import { Answer } from './answer.js' */
+/** @import { CollectionOptions, Fields, OpenOptions, PackOptions, Parameters, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
 /** @import { BackupReport, PackReport, UnpackReport } from './report.js' */
+/** @import { Prepared } from './session.js' */
 
 /** An open database. */
 class Database {
@@ -26,6 +31,8 @@ class Database {
     this.inner = inner
     /** @private */
     this.bigint = bigint
+    /** @private @type {any[]} sessions of the native half that nobody uses */
+    this.idle = []
   }
 
   /** Whether the handle takes writes. */
@@ -55,6 +62,168 @@ class Database {
    */
   collections() {
     return call(() => this.inner.collections())
+  }
+
+  /**
+   * Runs SQL statements over tables, collections and files, and answers the last one.
+   *
+   * `params` are values: an array for `?` or `$1`, an object for `:name`. Each statement
+   * is a transaction of its own, outside of one in the text.
+   * @template {object} [T=Record<string, any>] what the rows are, for those who write TypeScript
+   * @param {string} text
+   * @param {Parameters} [params]
+   * @returns {Answer<T>}
+   */
+  sql(text, params) {
+    checkText(text, 'SQL')
+    const given = parametersText(params)
+    return this.borrowed((session) => session.sql(text, given, true))
+  }
+
+  /**
+   * @template {object} [T=Record<string, any>]
+   * @param {string} text
+   * @param {Parameters} [params]
+   * @param {SqlOptions} [options]
+   * @returns {Promise<Answer<T>>}
+   */
+  async sqlAsync(text, params, options = {}) {
+    checkText(text, 'SQL')
+    const given = parametersText(params)
+    return this.borrowedAsync(options, (session) => session.sqlAsync(text, given, true))
+  }
+
+  /**
+   * Runs a script of ZiQL and answers its last statement; `params` are the values of
+   * its `$name`s.
+   * @template {object} [T=Record<string, any>]
+   * @param {string} text
+   * @param {Record<string, any>} [params]
+   * @returns {Answer<T>}
+   */
+  ziql(text, params) {
+    checkText(text, 'ZiQL')
+    const given = parametersText(params)
+    return this.borrowed((session) => session.ziql(text, given))
+  }
+
+  /**
+   * @template {object} [T=Record<string, any>]
+   * @param {string} text
+   * @param {Record<string, any>} [params]
+   * @param {SqlOptions} [options]
+   * @returns {Promise<Answer<T>>}
+   */
+  async ziqlAsync(text, params, options = {}) {
+    checkText(text, 'ZiQL')
+    const given = parametersText(params)
+    return this.borrowedAsync(options, (session) => session.ziqlAsync(text, given))
+  }
+
+  /**
+   * A session of its own.
+   * @returns {Session}
+   */
+  session() {
+    return new /** @type {any} */ (Session)(call(() => this.inner.session()))
+  }
+
+  /**
+   * Makes a statement ready to run, in a session of its own.
+   * @template {object} [T=Record<string, any>]
+   * @param {string} text
+   * @returns {Prepared<T>}
+   */
+  prepare(text) {
+    return this.session().prepare(text)
+  }
+
+  /**
+   * Runs a function as a transaction, which is committed when it returns and rolled
+   * back when it throws. Its statements run through the session it is given.
+   * @template R
+   * @param {(session: Session) => R} work
+   * @returns {R}
+   */
+  transaction(work) {
+    return this.session().transaction(work)
+  }
+
+  /**
+   * The same of a function that may await.
+   * @template R
+   * @param {(session: Session) => Promise<R> | R} work
+   * @returns {Promise<R>}
+   */
+  async transactionAsync(work) {
+    return this.session().transactionAsync(work)
+  }
+
+  /**
+   * The structs there are, as the text that declares them.
+   * @returns {string}
+   */
+  schema() {
+    return call(() => this.inner.schema())
+  }
+
+  /**
+   * What a schema would change, a line each.
+   * @param {string} text
+   * @param {SchemaOptions} [options]
+   * @returns {string[]}
+   */
+  checkSchema(text, options = {}) {
+    const { allowDrop = false } = checkOptions(options, OPTIONS.schema)
+    return call(() => this.inner.checkSchema(checkText(text, 'schema'), allowDrop))
+  }
+
+  /**
+   * Makes the structs a schema declares, in one transaction; what changed, a line each.
+   * @param {string} text
+   * @param {SchemaOptions} [options]
+   * @returns {string[]}
+   */
+  applySchema(text, options = {}) {
+    const { allowDrop = false } = checkOptions(options, OPTIONS.schema)
+    return call(() => this.inner.applySchema(checkText(text, 'schema'), allowDrop))
+  }
+
+  /**
+   * Works with an idle session, or a new one.
+   * @private
+   * @param {(session: any) => any} work
+   */
+  borrowed(work) {
+    return call(() => {
+      const session = this.idle.pop() ?? this.inner.session()
+      try {
+        return answered(work(session))
+      } finally {
+        this.idle.push(session)
+      }
+    })
+  }
+
+  /**
+   * @private
+   * @param {SqlOptions} options
+   * @param {(session: any) => Promise<any>} work
+   */
+  async borrowedAsync(options, work) {
+    const session = this.idle.pop() ?? call(() => this.inner.session())
+    const answer = await interruptible(session, options, () => work(session))
+    // Interrupting it must end no other statement, as long as there may be a signal.
+    if (options.signal === undefined) this.idle.push(session)
+    return answer
+  }
+
+  /**
+   * The tables, to look after them.
+   * @returns {Tables}
+   */
+  tables() {
+    return new /** @type {any} */ (Tables)(call(() => this.inner.tables()))
   }
 
   /** Puts an empty database on disk, which the first write does by itself. */
@@ -126,11 +295,13 @@ class Database {
    * other handles go on. Closing twice is fine.
    */
   close() {
+    this.idle = []
     call(() => this.inner.close())
   }
 
   /** @returns {Promise<void>} */
   async closeAsync() {
+    this.idle = []
     await this.inner.closeAsync().catch(rethrow)
   }
 }

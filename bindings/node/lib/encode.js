@@ -261,4 +261,4 @@ class ArrayWriter {
   }
 }
 
-module.exports = { ArrayWriter, textUnder }
+module.exports = { ArrayWriter, textOf, textUnder }

@@ -1,8 +1,9 @@
-// Integers beyond 2^53 - 1 as bigints.
+// Integers beyond 2^53 - 1 as bigints, and what else JSON has no form for.
 //
 // The native half marks such integers before JSON.parse can round them: a string
 // that starts with U+0000 and `i`. A string of the user's that starts with U+0000
-// has an `s` behind it, which is taken away again.
+// has an `s` behind it, which is taken away again. Rows of SQL also have `b` for bytes
+// and `f` for the floats that are no numbers.
 'use strict'
 
 const { native } = require('./native.js')
@@ -24,7 +25,7 @@ function parseExact(text) {
 function revived(value) {
   if (typeof value === 'string') {
     if (value.charCodeAt(0) !== 0) return value
-    return value[1] === 'i' ? BigInt(value.slice(2)) : value.slice(2)
+    return unmarked(value[1], value.slice(2))
   }
   if (value === null || typeof value !== 'object') return value
   if (Array.isArray(value)) return value.map(revived)
@@ -34,6 +35,23 @@ function revived(value) {
     if (changed !== item) Object.defineProperty(value, key, { value: changed, writable: true, enumerable: true, configurable: true })
   }
   return value
+}
+
+/**
+ * @param {string} mark
+ * @param {string} rest
+ */
+function unmarked(mark, rest) {
+  switch (mark) {
+    case 'i':
+      return BigInt(rest)
+    case 'b':
+      return Buffer.from(rest, 'hex')
+    case 'f':
+      return Number(rest)
+    default:
+      return rest
+  }
 }
 
 /**

@@ -9,12 +9,15 @@
 // and `document.js` what a scan yields, `encode.js` how objects become text.
 'use strict'
 
+const { Answer } = require('./answer.js')
 const { Batch } = require('./batch.js')
 const { Collection } = require('./collection.js')
 const { Database, open, unpack, unpackAsync, version } = require('./database.js')
 const { Document } = require('./document.js')
 const { FolioError } = require('./error.js')
 const { Scan } = require('./scan.js')
+const { Prepared, Session } = require('./session.js')
+const { Tables, salvage, salvageAsync } = require('./tables.js')
 
 /** @typedef {import('./error.js').ErrorCode} ErrorCode */
 /** @typedef {import('./options.js').Fields} Fields */
@@ -26,6 +29,9 @@ const { Scan } = require('./scan.js')
 /** @typedef {import('./options.js').ImportOptions} ImportOptions */
 /** @typedef {import('./options.js').ExportOptions} ExportOptions */
 /** @typedef {import('./options.js').PackOptions} PackOptions */
+/** @typedef {import('./options.js').Parameters} Parameters */
+/** @typedef {import('./options.js').SchemaOptions} SchemaOptions */
+/** @typedef {import('./options.js').SqlOptions} SqlOptions */
 /** @typedef {import('./options.js').WorkOptions} WorkOptions */
 /** @typedef {import('./report.js').Counts} Counts */
 /** @typedef {import('./report.js').Stats} Stats */
@@ -37,5 +43,12 @@ const { Scan } = require('./scan.js')
 /** @typedef {import('./report.js').BackupReport} BackupReport */
 /** @typedef {import('./report.js').PackReport} PackReport */
 /** @typedef {import('./report.js').UnpackReport} UnpackReport */
+/** @typedef {import('./report.js').TableSummary} TableSummary */
+/** @typedef {import('./report.js').TableStatistics} TableStatistics */
+/** @typedef {import('./report.js').TableCheckReport} TableCheckReport */
+/** @typedef {import('./report.js').PageInspection} PageInspection */
+/** @typedef {import('./report.js').VacuumReport} VacuumReport */
+/** @typedef {import('./report.js').SalvagedTable} SalvagedTable */
+/** @typedef {import('./report.js').SalvageReport} SalvageReport */
 
-module.exports = { Batch, Collection, Database, Document, FolioError, Scan, open, unpack, unpackAsync, version }
+module.exports = { Answer, Batch, Collection, Database, Document, FolioError, Prepared, Scan, Session, Tables, open, salvage, salvageAsync, unpack, unpackAsync, version }

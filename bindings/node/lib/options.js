@@ -25,6 +25,23 @@
  */
 
 /**
+ * Values for the parameters of a statement: an array for `?` and `$1`, an object for
+ * `:name`. Strings, booleans, null, numbers (an integer among them is one of SQL too),
+ * bigints, Dates, Uint8Arrays; arrays of one type; objects, which are JSON.
+ * @typedef {any[] | Record<string, any>} Parameters
+ */
+
+/**
+ * @typedef {object} SqlOptions
+ * @property {AbortSignal} [signal] ends the statement, which fails with `cancelled`
+ */
+
+/**
+ * @typedef {object} SchemaOptions
+ * @property {boolean} [allowDrop] drop structs and members that the schema does not have, with all they hold
+ */
+
+/**
  * What a collection is, where that is not settled yet.
  * @typedef {object} CollectionOptions
  * @property {'lines' | 'files'} [layout] one file of lines, or a file per document
@@ -40,6 +57,7 @@
 /**
  * @typedef {object} ScanOptions
  * @property {string[]} [fields] dotted paths; `_id` always stays, first
+ * @property {string} [where] a condition of SQL: `age > 30`
  * @property {number} [limit] how many documents at most
  * @property {boolean} [lazy] documents that are parsed only when looked into
  * @property {boolean} [bigint] integers beyond 2^53 - 1 as bigints; the database's option when left out
@@ -71,6 +89,7 @@
  * @property {'jsonl' | 'json' | 'csv' | 'ion' | 'ion-binary' | 'zds'} [format] `jsonl` is the default; `ion` is text;
  *   `zds` makes a directory
  * @property {string[]} [fields] dotted paths; `_id` always stays, first
+ * @property {string} [where] a condition of SQL: `age > 30`
  * @property {number} [limit] how many documents at most
  */
 

@@ -90,4 +90,66 @@
  * @property {number} skippedCount how many there were in all
  */
 
+/**
+ * @typedef {object} TableSummary
+ * @property {string} name
+ * @property {number} rowCount
+ * @property {string[]} columns
+ * @property {string[]} indexes the names of its secondary indexes
+ */
+
+/**
+ * @typedef {object} TableStatistics
+ * @property {number} pageSize bytes
+ * @property {number} dataSize bytes of the data file, once the log has been brought into it
+ * @property {number} logSize bytes of the log that the next checkpoint copies
+ * @property {number} hits requests that found their page in memory
+ * @property {number} misses requests that loaded it, or made it
+ * @property {number} evictions pages that left for another
+ */
+
+/**
+ * @typedef {object} TableCheckReport
+ * @property {number} pageCount
+ * @property {number} freePageCount
+ * @property {number} tableCount
+ * @property {number} rowCount
+ * @property {number} indexEntryCount
+ * @property {string[]} problems what is wrong, with its page
+ * @property {boolean} isClean
+ */
+
+/**
+ * @typedef {object} PageInspection
+ * @property {number} page
+ * @property {number} offset where it stands in the data file, in bytes
+ * @property {string} kind `leaf`, `inner node`, `overflow`, `free list` or `unknown`
+ * @property {number} level 0 for a leaf
+ * @property {number} count cells, bytes of overflow, or free pages
+ * @property {number} usedSize bytes in use, the header's not counted
+ * @property {string} [problem] what is wrong with it
+ */
+
+/**
+ * @typedef {object} VacuumReport
+ * @property {number} sizeBefore bytes of the data file
+ * @property {number} sizeAfter
+ */
+
+/**
+ * @typedef {object} SalvagedTable
+ * @property {string} name
+ * @property {number} rowCount rows that are in the new database
+ * @property {number} [expectedCount] how many there were, if that can be read
+ * @property {number} brokenCount rows that were found but are not whole
+ */
+
+/**
+ * @typedef {object} SalvageReport
+ * @property {SalvagedTable[]} tables
+ * @property {number} viewCount
+ * @property {number} damagedPageCount pages that could not be read where something led to them
+ * @property {string[]} problems what is wrong with the files, and what could not be made anew
+ */
+
 module.exports = {}

@@ -186,6 +186,7 @@ impl NativeCollection {
         fields: Option<Vec<String>>,
         limit: Option<f64>,
         exact: bool,
+        condition: Option<String>,
     ) -> napi::Result<NativeScan> {
         let mut scan = Scan::new();
         if let Some(fields) = fields {
@@ -194,7 +195,11 @@ impl NativeCollection {
         if let Some(limit) = limit {
             scan = scan.limit(limit as u64);
         }
-        let documents = self.collection.scan(scan).map_err(thrown)?;
+        let documents = match condition {
+            Some(condition) => self.collection.scan_where(&condition, scan),
+            None => self.collection.scan(scan),
+        };
+        let documents = documents.map_err(thrown)?;
         Ok(NativeScan::new(documents, exact))
     }
 

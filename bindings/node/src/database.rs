@@ -9,6 +9,8 @@ use crate::error::{invalid, thrown};
 use crate::options::{NativeCollectionOptions, NativeOpenOptions};
 use crate::progress::{NativeProgress, goes_on};
 use crate::report::{NativeBackupReport, NativePackReport, NativeUnpackReport};
+use crate::session::NativeSession;
+use crate::tables::NativeTables;
 use crate::task::{Work, promise, promise_write};
 
 /// An open database.
@@ -49,6 +51,36 @@ impl NativeDatabase {
     #[napi]
     pub fn collections(&self) -> napi::Result<Vec<String>> {
         self.database.collections().map_err(thrown)
+    }
+
+    /// A session.
+    #[napi]
+    pub fn session(&self) -> napi::Result<NativeSession> {
+        self.database.session().map(NativeSession::new).map_err(thrown)
+    }
+
+    /// The structs there are, as the text that declares them.
+    #[napi]
+    pub fn schema(&self) -> napi::Result<String> {
+        self.database.schema().map_err(thrown)
+    }
+
+    /// What a schema would change, a line each.
+    #[napi]
+    pub fn check_schema(&self, text: String, allow_drop: bool) -> napi::Result<Vec<String>> {
+        self.database.check_schema(&text, allow_drop).map_err(thrown)
+    }
+
+    /// Makes the structs a schema declares; what changed, a line each.
+    #[napi]
+    pub fn apply_schema(&self, text: String, allow_drop: bool) -> napi::Result<Vec<String>> {
+        self.database.apply_schema(&text, allow_drop).map_err(thrown)
+    }
+
+    /// The tables, to look after them.
+    #[napi]
+    pub fn tables(&self) -> napi::Result<NativeTables> {
+        self.database.tables().map(NativeTables::new).map_err(thrown)
     }
 
     /// Puts an empty database on disk.

@@ -11,7 +11,7 @@ use napi_derive::napi;
 use crate::text::Text;
 
 /// The largest integer that JavaScript numbers count without gaps.
-const SAFE_MAX: u64 = (1 << 53) - 1;
+pub(crate) const SAFE_MAX: u64 = (1 << 53) - 1;
 
 const NUL: &[u8] = b"\\u0000";
 

@@ -12,6 +12,7 @@
 
 #![allow(clippy::needless_pass_by_value)] // Node-API hands strings over by value
 
+pub mod answer;
 pub mod batch;
 pub mod collection;
 pub mod database;
@@ -19,9 +20,13 @@ pub mod error;
 pub mod exact;
 pub mod lookup;
 pub mod options;
+pub mod parameter;
 pub mod progress;
 pub mod report;
 pub mod scan;
+pub mod session;
+pub mod tables;
 pub mod task;
 pub mod text;
 pub mod transfer;
+pub mod value;

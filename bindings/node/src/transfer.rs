@@ -61,6 +61,9 @@ pub struct NativeExportOptions {
     pub fields: Option<Vec<String>>,
     /// How many documents at most.
     pub limit: Option<f64>,
+    /// A condition of SQL.
+    #[napi(js_name = "where")]
+    pub condition: Option<String>,
 }
 
 impl NativeExportOptions {
@@ -69,6 +72,7 @@ impl NativeExportOptions {
             format: self.format.as_deref().map(export_format).transpose()?.unwrap_or_default(),
             fields: self.fields.unwrap_or_default(),
             limit: self.limit.map(|limit| limit as u64),
+            condition: self.condition,
         })
     }
 }

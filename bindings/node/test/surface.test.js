@@ -17,7 +17,11 @@ const PACKAGE = path.join(__dirname, '..')
 const OWN = {
   Document: ['toJSON'],
   Scan: ['toArray'],
+  Answer: ['toArray', 'next'],
 }
+
+// What an instance has for itself.
+const FIELDS = ['path', 'text', 'count', 'columns']
 
 /** The names of the Node column. */
 function listed() {
@@ -27,7 +31,8 @@ function listed() {
 
 /** The public operations of a class; a twin counts as its operation. */
 function operations(kind) {
-  const types = fs.readFileSync(path.join(PACKAGE, 'types', `${kind.toLowerCase()}.d.ts`), 'utf8')
+  const file = kind === 'Prepared' ? 'session' : kind.toLowerCase()
+  const types = fs.readFileSync(path.join(PACKAGE, 'types', `${file}.d.ts`), 'utf8')
   const [, members] = new RegExp(`export class ${kind}\\b([^]*?)\\n}`).exec(types)
   const hidden = new Set([...members.matchAll(/^ {4}private (\w+)/gm)].map(([, name]) => name))
   const names = [...members.matchAll(/^ {4}(?:get |readonly )?(\w+)(?:<.*?>)?[(:]/gm)].map(([, name]) => name)
@@ -38,12 +43,12 @@ function withoutTwin(name) {
   return name.replace(/Async$/, '')
 }
 
-for (const kind of ['Database', 'Collection', 'Batch', 'Document', 'Scan']) {
+for (const kind of ['Database', 'Collection', 'Batch', 'Document', 'Scan', 'Session', 'Prepared', 'Answer', 'Tables']) {
   test(`names of ${kind}`, () => {
     const expected = listed().filter((name) => name.startsWith(`${kind}.`)).map((name) => name.split('.')[1])
     const found = operations(kind).filter((name) => !(OWN[kind] ?? []).includes(name))
     assert.deepEqual(found.sort(), expected.sort())
-    for (const name of found.filter((name) => name !== 'path')) assert.ok(name in foliodb[kind].prototype, `${kind}.${name}`)
+    for (const name of found.filter((name) => !FIELDS.includes(name))) assert.ok(name in foliodb[kind].prototype, `${kind}.${name}`)
   })
 }
 

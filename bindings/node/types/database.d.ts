@@ -1,6 +1,8 @@
 // @generated from lib/database.js by scripts/node types
-/** @import { CollectionOptions, Fields, OpenOptions, PackOptions, WorkOptions } from './options.js' */
+/** @import { Answer } from './answer.js' */
+/** @import { CollectionOptions, Fields, OpenOptions, PackOptions, Parameters, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
 /** @import { BackupReport, PackReport, UnpackReport } from './report.js' */
+/** @import { Prepared } from './session.js' */
 /** An open database. */
 export class Database {
     /**
@@ -16,6 +18,8 @@ export class Database {
     private inner;
     /** @private */
     private bigint;
+    /** @private @type {any[]} sessions of the native half that nobody uses */
+    private idle;
     /** Whether the handle takes writes. */
     get isWritable(): boolean;
     /**
@@ -32,6 +36,105 @@ export class Database {
      * @returns {string[]}
      */
     collections(): string[];
+    /**
+     * Runs SQL statements over tables, collections and files, and answers the last one.
+     *
+     * `params` are values: an array for `?` or `$1`, an object for `:name`. Each statement
+     * is a transaction of its own, outside of one in the text.
+     * @template {object} [T=Record<string, any>] what the rows are, for those who write TypeScript
+     * @param {string} text
+     * @param {Parameters} [params]
+     * @returns {Answer<T>}
+     */
+    sql<T extends object = Record<string, any>>(text: string, params?: Parameters): Answer<T>;
+    /**
+     * @template {object} [T=Record<string, any>]
+     * @param {string} text
+     * @param {Parameters} [params]
+     * @param {SqlOptions} [options]
+     * @returns {Promise<Answer<T>>}
+     */
+    sqlAsync<T extends object = Record<string, any>>(text: string, params?: Parameters, options?: SqlOptions): Promise<Answer<T>>;
+    /**
+     * Runs a script of ZiQL and answers its last statement; `params` are the values of
+     * its `$name`s.
+     * @template {object} [T=Record<string, any>]
+     * @param {string} text
+     * @param {Record<string, any>} [params]
+     * @returns {Answer<T>}
+     */
+    ziql<T extends object = Record<string, any>>(text: string, params?: Record<string, any>): Answer<T>;
+    /**
+     * @template {object} [T=Record<string, any>]
+     * @param {string} text
+     * @param {Record<string, any>} [params]
+     * @param {SqlOptions} [options]
+     * @returns {Promise<Answer<T>>}
+     */
+    ziqlAsync<T extends object = Record<string, any>>(text: string, params?: Record<string, any>, options?: SqlOptions): Promise<Answer<T>>;
+    /**
+     * A session of its own.
+     * @returns {Session}
+     */
+    session(): Session;
+    /**
+     * Makes a statement ready to run, in a session of its own.
+     * @template {object} [T=Record<string, any>]
+     * @param {string} text
+     * @returns {Prepared<T>}
+     */
+    prepare<T extends object = Record<string, any>>(text: string): Prepared<T>;
+    /**
+     * Runs a function as a transaction, which is committed when it returns and rolled
+     * back when it throws. Its statements run through the session it is given.
+     * @template R
+     * @param {(session: Session) => R} work
+     * @returns {R}
+     */
+    transaction<R>(work: (session: Session) => R): R;
+    /**
+     * The same of a function that may await.
+     * @template R
+     * @param {(session: Session) => Promise<R> | R} work
+     * @returns {Promise<R>}
+     */
+    transactionAsync<R>(work: (session: Session) => Promise<R> | R): Promise<R>;
+    /**
+     * The structs there are, as the text that declares them.
+     * @returns {string}
+     */
+    schema(): string;
+    /**
+     * What a schema would change, a line each.
+     * @param {string} text
+     * @param {SchemaOptions} [options]
+     * @returns {string[]}
+     */
+    checkSchema(text: string, options?: SchemaOptions): string[];
+    /**
+     * Makes the structs a schema declares, in one transaction; what changed, a line each.
+     * @param {string} text
+     * @param {SchemaOptions} [options]
+     * @returns {string[]}
+     */
+    applySchema(text: string, options?: SchemaOptions): string[];
+    /**
+     * Works with an idle session, or a new one.
+     * @private
+     * @param {(session: any) => any} work
+     */
+    private borrowed;
+    /**
+     * @private
+     * @param {SqlOptions} options
+     * @param {(session: any) => Promise<any>} work
+     */
+    private borrowedAsync;
+    /**
+     * The tables, to look after them.
+     * @returns {Tables}
+     */
+    tables(): Tables;
     /** Puts an empty database on disk, which the first write does by itself. */
     create(): void;
     /** Makes every write so far durable, in all collections. */
@@ -104,6 +207,13 @@ export const version: string;
 import type { Fields } from './options.js';
 import type { CollectionOptions } from './options.js';
 import { Collection } from "./collection.js";
+import type { Parameters } from './options.js';
+import type { Answer } from './answer.js';
+import type { SqlOptions } from './options.js';
+import { Session } from "./session.js";
+import type { Prepared } from './session.js';
+import type { SchemaOptions } from './options.js';
+import { Tables } from "./tables.js";
 import type { BackupReport } from './report.js';
 import type { WorkOptions } from './options.js';
 import type { PackOptions } from './options.js';

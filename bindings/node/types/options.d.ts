@@ -37,6 +37,24 @@ export type OpenOptions = {
     bigint?: boolean | undefined;
 };
 /**
+ * Values for the parameters of a statement: an array for `?` and `$1`, an object for
+ * `:name`. Strings, booleans, null, numbers (an integer among them is one of SQL too),
+ * bigints, Dates, Uint8Arrays; arrays of one type; objects, which are JSON.
+ */
+export type Parameters = any[] | Record<string, any>;
+export type SqlOptions = {
+    /**
+     * ends the statement, which fails with `cancelled`
+     */
+    signal?: AbortSignal | undefined;
+};
+export type SchemaOptions = {
+    /**
+     * drop structs and members that the schema does not have, with all they hold
+     */
+    allowDrop?: boolean | undefined;
+};
+/**
  * What a collection is, where that is not settled yet.
  */
 export type CollectionOptions = {
@@ -61,6 +79,10 @@ export type ScanOptions = {
      * dotted paths; `_id` always stays, first
      */
     fields?: string[] | undefined;
+    /**
+     * a condition of SQL: `age > 30`
+     */
+    where?: string | undefined;
     /**
      * how many documents at most
      */
@@ -130,6 +152,10 @@ export type ExportOptions = {
      * dotted paths; `_id` always stays, first
      */
     fields?: string[] | undefined;
+    /**
+     * a condition of SQL: `age > 30`
+     */
+    where?: string | undefined;
     /**
      * how many documents at most
      */

@@ -197,3 +197,111 @@ export type UnpackReport = {
      */
     skippedCount: number;
 };
+export type TableSummary = {
+    name: string;
+    rowCount: number;
+    columns: string[];
+    /**
+     * the names of its secondary indexes
+     */
+    indexes: string[];
+};
+export type TableStatistics = {
+    /**
+     * bytes
+     */
+    pageSize: number;
+    /**
+     * bytes of the data file, once the log has been brought into it
+     */
+    dataSize: number;
+    /**
+     * bytes of the log that the next checkpoint copies
+     */
+    logSize: number;
+    /**
+     * requests that found their page in memory
+     */
+    hits: number;
+    /**
+     * requests that loaded it, or made it
+     */
+    misses: number;
+    /**
+     * pages that left for another
+     */
+    evictions: number;
+};
+export type TableCheckReport = {
+    pageCount: number;
+    freePageCount: number;
+    tableCount: number;
+    rowCount: number;
+    indexEntryCount: number;
+    /**
+     * what is wrong, with its page
+     */
+    problems: string[];
+    isClean: boolean;
+};
+export type PageInspection = {
+    page: number;
+    /**
+     * where it stands in the data file, in bytes
+     */
+    offset: number;
+    /**
+     * `leaf`, `inner node`, `overflow`, `free list` or `unknown`
+     */
+    kind: string;
+    /**
+     * 0 for a leaf
+     */
+    level: number;
+    /**
+     * cells, bytes of overflow, or free pages
+     */
+    count: number;
+    /**
+     * bytes in use, the header's not counted
+     */
+    usedSize: number;
+    /**
+     * what is wrong with it
+     */
+    problem?: string | undefined;
+};
+export type VacuumReport = {
+    /**
+     * bytes of the data file
+     */
+    sizeBefore: number;
+    sizeAfter: number;
+};
+export type SalvagedTable = {
+    name: string;
+    /**
+     * rows that are in the new database
+     */
+    rowCount: number;
+    /**
+     * how many there were, if that can be read
+     */
+    expectedCount?: number | undefined;
+    /**
+     * rows that were found but are not whole
+     */
+    brokenCount: number;
+};
+export type SalvageReport = {
+    tables: SalvagedTable[];
+    viewCount: number;
+    /**
+     * pages that could not be read where something led to them
+     */
+    damagedPageCount: number;
+    /**
+     * what is wrong with the files, and what could not be made anew
+     */
+    problems: string[];
+};

@@ -1,6 +1,6 @@
 // Compiled, not run: what an editor must know about the package. A line under
 // `@ts-expect-error` that compiles is an error.
-import { FolioError, open, type Counts, type Document, type Scan, type Stats } from 'foliodb'
+import { FolioError, open, type Counts, type Document, type Prepared, type Scan, type Stats } from 'foliodb'
 import { BulkWriter, ZdsRoot, ZdsStore } from 'foliodb/zds'
 
 interface User {
@@ -28,6 +28,16 @@ async function stream() {
 }
 void stream
 
+async function query() {
+  const found: User | undefined = db.sql<User>('select name from users where age > ?', [30]).next()
+  const changed: number | null = db.sql('delete from t').count
+  for await (const user of await db.ziqlAsync<User>('GRAB User', { min: 30n })) user.name.toUpperCase()
+  const total: number = db.transaction((tx) => tx.sql<{ n: number }>('select 1 as n').toArray().length)
+  const prepared: Prepared<User> = db.prepare<User>('select name from users')
+  return [found?.name, changed, total, prepared.execute().columns, await db.transactionAsync(async (tx) => tx.isInTransaction)]
+}
+void query
+
 const anything = db.collection('anything')
 anything.put('x', { nested: { list: [1, 'two', null] } })
 const value: number = anything.get('x')?.nested.list[0]
@@ -52,6 +62,6 @@ anything.put('x', 'text')
 // @ts-expect-error there is no such mode
 open('mydata', { mode: 'w' })
 // @ts-expect-error there is no such option
-users.scan({ where: 'age > 3' })
+users.scan({ filter: 'age > 3' })
 // @ts-expect-error nobody makes collections but a database
 new (Object.getPrototypeOf(users).constructor as typeof import('foliodb').Collection)()

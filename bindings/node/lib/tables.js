@@ -1,0 +1,112 @@
+// The tables of a database as a whole: whether they are sound, what can be saved, and
+// giving space back. Rows are read and changed by statements.
+'use strict'
+
+const { checkPath } = require('./argument.js')
+const { FolioError, call, rethrow } = require('./error.js')
+const { native } = require('./native.js')
+
+/** @import { PageInspection, SalvageReport, TableCheckReport, TableStatistics, TableSummary, VacuumReport } from './report.js' */
+
+/** The tables of an open database. None need exist. */
+class Tables {
+  /**
+   * @param {any} inner
+   * @private
+   */
+  constructor(inner) {
+    /** @private */
+    this.inner = inner
+  }
+
+  /**
+   * Whether there are tables. Making the first makes their file.
+   * @returns {boolean}
+   */
+  exist() {
+    return this.inner.exist()
+  }
+
+  /**
+   * All tables, by name.
+   * @returns {TableSummary[]}
+   */
+  list() {
+    return call(() => this.inner.list())
+  }
+
+  /**
+   * Sizes, and what the buffer pool has been doing; null without tables.
+   * @returns {TableStatistics | null}
+   */
+  statistics() {
+    return call(() => this.inner.statistics())
+  }
+
+  /**
+   * Looks at every page, tree and index entry, as of one moment; null without tables.
+   * @returns {TableCheckReport | null}
+   */
+  check() {
+    return call(() => this.inner.check())
+  }
+
+  /** @returns {Promise<TableCheckReport | null>} */
+  async checkAsync() {
+    return this.inner.checkAsync().catch(rethrow)
+  }
+
+  /**
+   * What a page of the data file holds, whole or not.
+   * @param {number} page
+   * @returns {PageInspection}
+   */
+  inspect(page) {
+    if (!Number.isInteger(page) || page < 0 || page >= 2 ** 32) {
+      throw new FolioError('invalid_input', `${page} is no number of a page`)
+    }
+    return call(() => this.inner.inspect(page))
+  }
+
+  /**
+   * Brings the log into the data file; false when somebody who reads stands in the way.
+   * @returns {boolean}
+   */
+  checkpoint() {
+    return call(() => this.inner.checkpoint())
+  }
+
+  /**
+   * Writes the data file anew without its free pages; null without tables.
+   * @returns {VacuumReport | null}
+   */
+  vacuum() {
+    return call(() => this.inner.vacuum())
+  }
+
+  /** @returns {Promise<VacuumReport | null>} */
+  async vacuumAsync() {
+    return this.inner.vacuumAsync().catch(rethrow)
+  }
+}
+
+/**
+ * Saves the rows that survive in damaged tables into a new database.
+ * @param {string | URL} source a database, which need not open
+ * @param {string | URL} target a directory that does not exist yet
+ * @returns {SalvageReport}
+ */
+function salvage(source, target) {
+  return call(() => native.salvage(checkPath(source, 'source'), checkPath(target, 'target')))
+}
+
+/**
+ * @param {string | URL} source
+ * @param {string | URL} target
+ * @returns {Promise<SalvageReport>}
+ */
+async function salvageAsync(source, target) {
+  return native.salvageAsync(checkPath(source, 'source'), checkPath(target, 'target')).catch(rethrow)
+}
+
+module.exports = { Tables, salvage, salvageAsync }

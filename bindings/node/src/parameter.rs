@@ -1,0 +1,89 @@
+//! Values for parameters, from the JSON text that `../lib/parameter.js` writes.
+//!
+//! `{"values": [...]}` by position, `{"values": [...], "names": [...]}` by name. A value
+//! that JSON says exactly stands for itself; any other is an array of a letter and text:
+//! `["i", "9007199254740993"]` an integer, `["f", "NaN"]` a float, `["b", "00ff"]` bytes,
+//! `["t", 1700000000000]` an instant in milliseconds, `["j", "{}"]` JSON, `["l", [...]]` a list.
+
+use folio::{ColumnType, Error, Parameters, Result, Value, list_of};
+use serde_json::Value as Json;
+
+/// The parameters of a statement.
+///
+/// # Errors
+/// `invalid_input`, with the number or the name of what has no type.
+pub(crate) fn parameters(text: Option<&str>) -> Result<Parameters> {
+    let mut parameters = Parameters::default();
+    let Some(text) = text else { return Ok(parameters) };
+    let given: Json = serde_json::from_str(text).map_err(|error| invalid(&error.to_string()))?;
+    let names = given.get("names").and_then(Json::as_array);
+    let values = given.get("values").and_then(Json::as_array).map(Vec::as_slice);
+    for (index, json) in values.unwrap_or_default().iter().enumerate() {
+        let name = names.and_then(|names| names.get(index)).and_then(Json::as_str);
+        let (value, ty) = typed(json).map_err(|text| match name {
+            Some(name) => invalid(&format!("parameter :{name} {text}")),
+            None => invalid(&format!("parameter {} {text}", index + 1)),
+        })?;
+        match name {
+            Some(name) => parameters.push_named(name, value, ty),
+            None => parameters.push(value, ty),
+        }
+    }
+    Ok(parameters)
+}
+
+fn invalid(text: &str) -> Error {
+    Error::Invalid(text.to_owned())
+}
+
+type Typed = (Value, Option<ColumnType>);
+
+fn typed(json: &Json) -> std::result::Result<Typed, String> {
+    Ok(match json {
+        Json::Null => (Value::Null, None),
+        Json::Bool(value) => (Value::Boolean(*value), Some(ColumnType::Boolean)),
+        Json::String(text) => (Value::Text(text.clone()), Some(ColumnType::Text)),
+        Json::Number(number) => match number.as_i64() {
+            Some(value) => (Value::Integer(value), Some(ColumnType::Int64)),
+            None => (Value::Float(number.as_f64().unwrap_or(f64::NAN)), Some(ColumnType::Float64)),
+        },
+        Json::Array(marked) => match &marked[..] {
+            [Json::String(mark), payload] => of_mark(mark, payload)?,
+            _ => return Err("cannot be read".to_owned()),
+        },
+        Json::Object(_) => return Err("cannot be read".to_owned()),
+    })
+}
+
+fn of_mark(mark: &str, payload: &Json) -> std::result::Result<Typed, String> {
+    let text = payload.as_str().unwrap_or_default();
+    Ok(match mark {
+        "i" => match text.parse() {
+            Ok(value) => (Value::Integer(value), Some(ColumnType::Int64)),
+            Err(_) => {
+                return Err("is a bigint beyond 64 bits, which no integer type holds; give its \
+                            digits as a string, and cast that to numeric"
+                    .to_owned());
+            }
+        },
+        "f" => (Value::Float(text.parse().unwrap_or(f64::NAN)), Some(ColumnType::Float64)),
+        "b" => (Value::Bytes(from_hex(text)), Some(ColumnType::Binary)),
+        "t" => {
+            let micros = payload.as_i64().and_then(|ms| ms.checked_mul(1_000));
+            let micros = micros.ok_or("is a Date out of range")?;
+            (Value::Timestamp(micros), Some(ColumnType::Timestamp { utc: true }))
+        }
+        "j" => (Value::Text(text.to_owned()), Some(ColumnType::Json)),
+        _ => list(payload.as_array().map(Vec::as_slice).unwrap_or_default())?,
+    })
+}
+
+fn list(items: &[Json]) -> std::result::Result<Typed, String> {
+    let items = items.iter().map(typed).collect::<std::result::Result<_, _>>()?;
+    list_of(items).ok_or_else(|| "is an array of several types; an array has one".to_owned())
+}
+
+fn from_hex(text: &str) -> Vec<u8> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).unwrap_or(0) as u8;
+    text.as_bytes().chunks_exact(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
+}

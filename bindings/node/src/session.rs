@@ -1,0 +1,151 @@
+//! Sessions: SQL and ZiQL here, or on another thread.
+//!
+//! A session is behind a lock, because a promise may still be at work in it when the
+//! next call comes; that waits. `lib/session.js` says what is refused instead.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use folio::{Interrupt, Prepared, Result, Session};
+use napi::bindgen_prelude::AsyncTask;
+use napi_derive::napi;
+
+use crate::answer::NativeAnswer;
+use crate::error::thrown;
+use crate::parameter::parameters;
+use crate::task::{Work, promise_write};
+
+/// A session of the facade.
+#[napi]
+pub struct NativeSession {
+    session: Arc<Mutex<Session>>,
+    interrupt: Interrupt,
+}
+
+impl NativeSession {
+    pub(crate) fn new(session: Session) -> Self {
+        let interrupt = session.interrupt();
+        Self { session: Arc::new(Mutex::new(session)), interrupt }
+    }
+}
+
+#[napi]
+impl NativeSession {
+    /// Runs SQL. `alone`: a transaction must not outlive the text.
+    #[napi]
+    pub fn sql(
+        &self,
+        text: String,
+        parameters: Option<String>,
+        alone: bool,
+    ) -> napi::Result<NativeAnswer> {
+        run_sql(&self.session, &text, parameters.as_deref(), alone).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn sql_async(
+        &self,
+        text: String,
+        parameters: Option<String>,
+        alone: bool,
+    ) -> AsyncTask<Work<NativeAnswer>> {
+        let session = Arc::clone(&self.session);
+        promise_write("", move || run_sql(&session, &text, parameters.as_deref(), alone))
+    }
+
+    /// Runs ZiQL.
+    #[napi]
+    pub fn ziql(&self, text: String, parameters: Option<String>) -> napi::Result<NativeAnswer> {
+        run_ziql(&self.session, &text, parameters.as_deref()).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn ziql_async(
+        &self,
+        text: String,
+        parameters: Option<String>,
+    ) -> AsyncTask<Work<NativeAnswer>> {
+        let session = Arc::clone(&self.session);
+        promise_write("", move || run_ziql(&session, &text, parameters.as_deref()))
+    }
+
+    /// Makes a statement ready to run.
+    #[napi]
+    pub fn prepare(&self, text: String) -> napi::Result<NativePrepared> {
+        let prepared = lock(&self.session).prepare(&text).map_err(thrown)?;
+        let (session, prepared) = (Arc::clone(&self.session), Arc::new(Mutex::new(prepared)));
+        Ok(NativePrepared { session, prepared })
+    }
+
+    /// Whether a transaction is open.
+    #[napi]
+    pub fn is_in_transaction(&self) -> bool {
+        lock(&self.session).is_in_transaction()
+    }
+
+    /// Ends the statement under way on another thread.
+    #[napi]
+    pub fn interrupt(&self) {
+        self.interrupt.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A statement ready to run.
+#[napi]
+pub struct NativePrepared {
+    session: Arc<Mutex<Session>>,
+    prepared: Arc<Mutex<Prepared>>,
+}
+
+#[napi]
+impl NativePrepared {
+    /// Runs it.
+    #[napi]
+    pub fn execute(&self, parameters: Option<String>) -> napi::Result<NativeAnswer> {
+        execute(&self.session, &self.prepared, parameters.as_deref()).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn execute_async(&self, parameters: Option<String>) -> AsyncTask<Work<NativeAnswer>> {
+        let (session, prepared) = (Arc::clone(&self.session), Arc::clone(&self.prepared));
+        promise_write("", move || execute(&session, &prepared, parameters.as_deref()))
+    }
+}
+
+fn run_sql(
+    session: &Mutex<Session>,
+    text: &str,
+    given: Option<&str>,
+    alone: bool,
+) -> Result<NativeAnswer> {
+    let (given, mut session) = (parameters(given)?, lock(session));
+    let answer = match alone {
+        true => session.sql_alone(text, &given)?,
+        false => session.sql(text, &given)?,
+    };
+    Ok(NativeAnswer::new(answer))
+}
+
+fn run_ziql(session: &Mutex<Session>, text: &str, given: Option<&str>) -> Result<NativeAnswer> {
+    let given = parameters(given)?;
+    let rows = lock(session).ziql(text, &given.by_name())?;
+    Ok(NativeAnswer::new(folio::Answer { count: None, rows: Some(rows) }))
+}
+
+fn execute(
+    session: &Mutex<Session>,
+    prepared: &Mutex<Prepared>,
+    given: Option<&str>,
+) -> Result<NativeAnswer> {
+    let (given, mut session) = (parameters(given)?, lock(session));
+    let answer = session.sql_prepared(&mut lock(prepared), &given)?;
+    Ok(NativeAnswer::new(answer))
+}
+
+/// A panic elsewhere leaves a session usable: its statements are whole or not at all.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

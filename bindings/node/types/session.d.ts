@@ -1,0 +1,133 @@
+// @generated from lib/session.js by scripts/node types
+/**
+ * A statement of a session, ready to run with other parameters.
+ * @template {object} [T=Record<string, any>]
+ */
+export class Prepared<T extends object = Record<string, any>> {
+    /**
+     * @param {any} inner
+     * @param {string} text
+     * @private
+     */
+    private constructor();
+    /** @private */
+    private inner;
+    /** The text. */
+    text: string;
+    /**
+     * Runs the statement.
+     * @param {Parameters} [params]
+     * @returns {Answer<T>}
+     */
+    execute(params?: Parameters): Answer<T>;
+    /**
+     * @param {Parameters} [params]
+     * @returns {Promise<Answer<T>>}
+     */
+    executeAsync(params?: Parameters): Promise<Answer<T>>;
+    /**
+     * Runs the statement once for each element; how many rows were changed in all.
+     * @param {Iterable<Parameters>} params
+     * @returns {number}
+     */
+    executeMany(params: Iterable<Parameters>): number;
+}
+/** @import { Parameters, SqlOptions } from './options.js' */
+/**
+ * Runs statements, and has a transaction of its own. Any number may be open.
+ *
+ * `db.sql` and `db.ziql` need no session. While a promise of a session is at work, its
+ * other calls wait for it.
+ */
+export class Session {
+    /**
+     * @param {any} inner
+     * @private
+     */
+    private constructor();
+    /** @private @type {any} */
+    private inner;
+    /**
+     * Runs SQL statements and answers the last one; see `Database.sql`.
+     * @template {object} [T=Record<string, any>]
+     * @param {string} text
+     * @param {Parameters} [params]
+     * @returns {Answer<T>}
+     */
+    sql<T extends object = Record<string, any>>(text: string, params?: Parameters): Answer<T>;
+    /**
+     * @template {object} [T=Record<string, any>]
+     * @param {string} text
+     * @param {Parameters} [params]
+     * @param {SqlOptions} [options]
+     * @returns {Promise<Answer<T>>}
+     */
+    sqlAsync<T extends object = Record<string, any>>(text: string, params?: Parameters, options?: SqlOptions): Promise<Answer<T>>;
+    /**
+     * Runs a script of ZiQL and answers its last statement; see `Database.ziql`.
+     * @template {object} [T=Record<string, any>]
+     * @param {string} text
+     * @param {Record<string, any>} [params]
+     * @returns {Answer<T>}
+     */
+    ziql<T extends object = Record<string, any>>(text: string, params?: Record<string, any>): Answer<T>;
+    /**
+     * @template {object} [T=Record<string, any>]
+     * @param {string} text
+     * @param {Record<string, any>} [params]
+     * @param {SqlOptions} [options]
+     * @returns {Promise<Answer<T>>}
+     */
+    ziqlAsync<T extends object = Record<string, any>>(text: string, params?: Record<string, any>, options?: SqlOptions): Promise<Answer<T>>;
+    /**
+     * Makes one statement ready to run, any number of times.
+     * @template {object} [T=Record<string, any>]
+     * @param {string} text
+     * @returns {Prepared<T>}
+     */
+    prepare<T extends object = Record<string, any>>(text: string): Prepared<T>;
+    /**
+     * Runs a function as a transaction, which is committed when it returns and rolled
+     * back when it throws. Inside of a transaction it is a part of that. A function that
+     * awaits something is for `transactionAsync`.
+     * @template R
+     * @param {(session: Session) => R} work
+     * @returns {R}
+     */
+    transaction<R>(work: (session: Session) => R): R;
+    /**
+     * The same of a function that may await. Statements that run elsewhere in this
+     * session meanwhile are part of the transaction: give each transaction a session.
+     * @template R
+     * @param {(session: Session) => Promise<R> | R} work
+     * @returns {Promise<R>}
+     */
+    transactionAsync<R>(work: (session: Session) => Promise<R> | R): Promise<R>;
+    /** Whether a transaction is open. */
+    get isInTransaction(): boolean;
+    /** Ends the statement that a promise is at work on; it fails with `cancelled`. */
+    interrupt(): void;
+    /** Ends the session, and its transaction without a trace; closing twice is fine. */
+    close(): void;
+    /** @private */
+    private opened;
+}
+/**
+ * @param {any} inner
+ * @param {{ check: () => void, release: () => void }} [watch] a signal over its rows
+ */
+export function answered(inner: any, watch?: {
+    check: () => void;
+    release: () => void;
+}): any;
+/**
+ * Waits for a statement, which a signal ends; the rows it answers, too.
+ * @param {any} inner session
+ * @param {SqlOptions} options
+ * @param {() => Promise<any>} begin
+ * @returns {Promise<Answer<any>>}
+ */
+export function interruptible(inner: any, options: SqlOptions, begin: () => Promise<any>): Promise<Answer<any>>;
+import type { Parameters } from './options.js';
+import { Answer } from "./answer.js";
+import type { SqlOptions } from './options.js';
