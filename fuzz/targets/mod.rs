@@ -4,7 +4,8 @@
 //!
 //! Bytes with checksums are where a plain fuzzer gets no further than the first check,
 //! so those targets take patches to a sound file and put the checksums right again:
-//! what is left to stop them is the check of every offset and every count.
+//! what is left to stop them is the check of every offset and every count. A target that
+//! hangs has failed too: the fuzzer's timeout, or a person, notices.
 
 #![allow(clippy::unwrap_used)] // a target that panics has found something, or is wrong itself
 

@@ -72,6 +72,20 @@ fn annotations_and_comments_do_not_nest() {
     assert_eq!(refuse("'''".repeat(300_001).as_bytes()).kind(), ErrorKind::Syntax);
 }
 
+/// Garbage where an element should stand was once stepped over without getting on.
+#[test]
+fn lists_with_garbage_for_elements() {
+    for text in
+        ["[\u{fd}]", "[,1]", "[1 2]", "[1,,2]", "[1", "[1,2]]", "[{a:1} {a:2}]", "[=", "[1,)"]
+    {
+        assert_eq!(refuse(text.as_bytes()).kind(), ErrorKind::Syntax, "{text}");
+        assert!(scan(text.as_bytes()).is_err(), "{text} is refused by one reader only");
+    }
+    for text in ["[]", "[1,]", "[1,2]", " [ {a:1} , {a:2} ] "] {
+        assert!(scan(text.as_bytes()).is_ok(), "{text}");
+    }
+}
+
 #[test]
 fn symbols() {
     let import = r#"$ion_symbol_table::{imports:[{name:"x",version:1,max_id:2000000000}]} $10"#;

@@ -55,6 +55,9 @@ fn mutations_of_kept_inputs_hold() {
             let other: &Vec<u8> = random.one_of(&inputs[at]);
             mutate(&mut input, other, &mut random);
         }
+        if std::env::var_os("FOLIO_SEED").is_some() {
+            println!("{}: {}", targets::TARGETS[at].0, input.escape_ascii());
+        }
         (targets::TARGETS[at].1)(&input);
         Ok(1)
     };

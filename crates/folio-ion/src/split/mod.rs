@@ -50,7 +50,7 @@ pub struct Splitter<R> {
     encoding: Option<Encoding>,
     symbols: Arc<SymbolTable>,
     rows: u64,
-    /// Inside a top-level list: where it ends for binary, some number for text.
+    /// Inside a top-level list: where it ends for binary, how many values came before it for text.
     list: Option<u64>,
     /// Whether the last scan stopped for want of bytes.
     starved: bool,

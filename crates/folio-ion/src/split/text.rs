@@ -124,16 +124,21 @@ impl<R: Read> Splitter<R> {
             return Ok(Step::System);
         }
         // The comma belongs to the element after it, so that a block may start with one.
-        if byte == b',' {
+        let is_first = self.list == Some(self.rows + count);
+        if byte == b',' && !is_first {
             cursor.at += 1;
             cursor.space()?;
             if cursor.need()? == b']' {
                 return Ok(Step::System);
             }
-        } else if count > 0 {
+        } else if !is_first {
             return Err(cursor.unexpected("`,` or `]`"));
         }
+        let start = cursor.at;
         cursor.skip_value()?;
+        if cursor.at == start {
+            return Err(cursor.unexpected("a value"));
+        }
         cursor.space()?;
         cursor.need()?;
         Ok(Step::Value)
@@ -148,7 +153,7 @@ impl<R: Read> Splitter<R> {
             return Ok(cursor.at);
         }
         if cursor.byte() == Some(b'[') {
-            self.list = Some(0);
+            self.list = Some(self.rows);
             return Ok(at + 1);
         }
         let found = cursor.top_level(self.context())?;
