@@ -18,8 +18,8 @@ use folio_types::{ColumnType, Value};
 /// let euros = ColumnType::Decimal { precision: 38, scale: 2 };
 /// parameters.push_named("price", Value::Decimal(1250), Some(euros));
 /// parameters.push_named("count", Value::Integer(3), Some(ColumnType::Int64));
-/// let answer = database.sql("select :price * :count", &parameters)?;
-/// assert_eq!(answer.rows.expect("a query").to_json()?, r#"[{"?column?":37.50}]"#);
+/// let answer = database.sql("select :price * :count as total", &parameters)?;
+/// assert_eq!(answer.rows.expect("a query").to_json()?, r#"[{"total":37.50}]"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
