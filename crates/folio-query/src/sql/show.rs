@@ -108,12 +108,16 @@ fn foreign_key(reference: &Reference) -> String {
         OnDelete::Cascade => " ON DELETE CASCADE",
         OnDelete::SetNull => " ON DELETE SET NULL",
     };
+    // Without columns the primary key is meant.
+    let target = match &reference.target[..] {
+        [] => String::new(),
+        columns => format!(" ({})", list(columns.iter().map(String::as_str))),
+    };
     format!(
-        "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ({}){on_delete}",
+        "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {}{target}{on_delete}",
         quoted(&reference.name),
         list(reference.columns.iter().map(String::as_str)),
         quoted(&reference.table),
-        list(reference.target.iter().map(String::as_str)),
     )
 }
 
