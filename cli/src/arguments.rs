@@ -59,6 +59,8 @@ pub(crate) enum Command {
     Inspect(command::inspect::Arguments),
     Bench(command::bench::Arguments),
     Backup(command::backup::Arguments),
+    Dump(command::dump::Arguments),
+    Restore(command::restore::Arguments),
     Pack(command::pack::Arguments),
     Unpack(command::unpack::Arguments),
     Completions(command::completions::Arguments),

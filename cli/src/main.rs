@@ -82,6 +82,8 @@ fn run(command: Command, console: &Console) -> Result<ExitCode, Failure> {
         Command::Inspect(arguments) => command::inspect::run(&arguments, console),
         Command::Bench(arguments) => command::bench::run(&arguments, console),
         Command::Backup(arguments) => command::backup::run(&arguments, console),
+        Command::Dump(arguments) => command::dump::run(&arguments, console),
+        Command::Restore(arguments) => command::restore::run(&arguments, console),
         Command::Pack(arguments) => command::pack::run(&arguments, console),
         Command::Unpack(arguments) => command::unpack::run(&arguments, console),
         Command::Completions(arguments) => command::completions::run(&arguments),

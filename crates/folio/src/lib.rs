@@ -78,6 +78,8 @@ mod condition;
 mod database;
 mod descriptor;
 mod documents;
+#[cfg(feature = "sql")]
+pub mod dump;
 mod error;
 pub mod export;
 mod handle;

@@ -87,8 +87,11 @@ fn gather(input: &Physical, run: &Run<'_>) -> Result<Batch> {
     collect(input, run.context, usize::MAX)
 }
 
-/// Refuses rows that break a NOT NULL, a length or a CHECK of their table.
-fn check_row(table: &Relation, row: &[Value]) -> Result<()> {
+/// Refuses a row that breaks a NOT NULL or a length of its table.
+///
+/// # Errors
+/// `conflict`, `invalid_input`.
+pub fn check_row(table: &Relation, row: &[Value]) -> Result<()> {
     for (column, value) in table.schema.columns.iter().zip(row) {
         let name = &column.name;
         match value {

@@ -207,7 +207,7 @@ pub(crate) fn rescale(digits: i128, from: i8, to: i8) -> Option<i128> {
 ///
 /// # Errors
 /// `invalid_input` when it is not one of that type.
-pub(crate) fn parse(text: &str, to: &ColumnType) -> Result<Value> {
+pub fn parse(text: &str, to: &ColumnType) -> Result<Value> {
     use ColumnType as Type;
     let trimmed = text.trim();
     let parsed = match to {

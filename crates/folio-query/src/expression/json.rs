@@ -97,8 +97,9 @@ pub fn write_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// Reads a value of a type from JSON text.
-pub(crate) fn from_json(text: &str, ty: &ColumnType) -> Option<Value> {
+/// Reads a value of a type from JSON text; `None` where it is not one.
+#[must_use]
+pub fn from_json(text: &str, ty: &ColumnType) -> Option<Value> {
     convert(&serde_json::from_str(text).ok()?, ty)
 }
 

@@ -1,9 +1,10 @@
 //! What a statement can name.
 
-use folio_query::Error as QueryError;
-use folio_query::show_relation;
-use folio_query::source::{RelationKind as SourceKind, Source as _};
-use folio_types::ErrorCode;
+use std::sync::Arc;
+
+use folio_query::source::{Changes as _, Relation, RelationKind as SourceKind, Source as _};
+use folio_query::{Error as QueryError, check_row, show_relation};
+use folio_types::{ErrorCode, Value, borrowed};
 
 use super::Session;
 use crate::error::Result;
@@ -102,5 +103,56 @@ impl Session {
                 .into())
             }
         }
+    }
+
+    /// All tables and views, as the engine knows them.
+    pub(crate) fn tables_and_views(&mut self) -> Result<Vec<Arc<Relation>>> {
+        let view = self.view()?;
+        let mut found = Vec::new();
+        for name in view.table_names()? {
+            found.extend(view.relation(&name)?);
+        }
+        Ok(found)
+    }
+
+    /// A table, as the engine knows it.
+    pub(crate) fn table(&mut self, name: &str) -> Result<Arc<Relation>> {
+        let found = self.view()?.relation(name)?;
+        let found = found.filter(|relation| relation.kind == SourceKind::Table);
+        found.ok_or_else(|| {
+            QueryError::new(ErrorCode::NotFound, format!("there is no table {name:?}")).into()
+        })
+    }
+
+    /// Inserts rows as they come; what they promise other rows is for the caller to
+    /// check. Columns that number rows go on behind the greatest number.
+    pub(crate) fn fill(
+        &mut self,
+        relation: &Relation,
+        next: &mut dyn FnMut() -> Result<Option<Vec<Value>>>,
+    ) -> Result<u64> {
+        let numbered: Vec<usize> = relation
+            .constraints
+            .identity
+            .keys()
+            .filter_map(|name| relation.column_index(name))
+            .collect();
+        self.in_transaction(|_, view| {
+            let (mut count, mut greatest) = (0, vec![0; numbered.len()]);
+            while let Some(row) = next()? {
+                count += 1;
+                check_row(relation, &row)?;
+                for (column, greatest) in numbered.iter().zip(&mut greatest) {
+                    if let Value::Integer(number) = row[*column] {
+                        *greatest = number.max(*greatest);
+                    }
+                }
+                view.insert(relation, &borrowed(&row))?;
+            }
+            for (column, greatest) in numbered.iter().zip(greatest) {
+                view.set_identity(relation, *column, greatest.saturating_add(1))?;
+            }
+            Ok(count)
+        })
     }
 }

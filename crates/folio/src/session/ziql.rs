@@ -127,7 +127,10 @@ impl Session {
 
     /// Changes tables, whole or not at all: within the transaction that is open, or in
     /// one of its own.
-    fn in_transaction<T>(&mut self, change: impl FnOnce(&Self, &View) -> Result<T>) -> Result<T> {
+    pub(super) fn in_transaction<T>(
+        &mut self,
+        change: impl FnOnce(&Self, &View) -> Result<T>,
+    ) -> Result<T> {
         self.handle.check_writable()?;
         let Some(open) = &self.transaction else {
             let store = self.handle.store.tables_to_write()?;

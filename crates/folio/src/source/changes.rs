@@ -24,6 +24,17 @@ impl View {
         write(transaction.as_mut().ok_or_else(ended)?).map_err(from_table)
     }
 
+    /// Sets the number that a column takes next.
+    pub(crate) fn set_identity(
+        &self,
+        relation: &Relation,
+        column: usize,
+        next: i64,
+    ) -> QueryResult<()> {
+        let table = table_of(relation)?;
+        self.write(|transaction| transaction.set_identity(&table, column, next))
+    }
+
     fn is_view(&self, name: &str) -> QueryResult<bool> {
         Ok(self.relation(name)?.is_some_and(|relation| relation.kind == RelationKind::View))
     }

@@ -1,0 +1,219 @@
+//! Tables as text, and back: what `folio dump` writes and `folio restore` reads.
+//!
+//! ```text
+//! definitions   a schema of structs (ZiQL), and the statements of the other tables
+//!               and of views, each after what it needs
+//! write_rows    the rows of a table, in the order of its key, as JSON Lines or CSV
+//! read_rows     the same rows into a table that is there, and empty
+//! check         what the rows promise each other: references and checks
+//! ```
+//!
+//! Every value comes back as it was, digits and bytes included. In JSON a null is a
+//! member that is missing, so that the `null` of a JSON column is told apart from it; in
+//! CSV it is an empty cell, and empty text stands in quotes. Rows go in as they come and
+//! are checked at the end: links may lead anywhere, in circles too. Columns that number
+//! rows by themselves go on behind the greatest number there is.
+
+mod csv;
+mod json;
+
+use std::io::{BufRead, Write};
+
+use folio_query::source::{Relation, RelationKind};
+use folio_types::Value;
+
+use crate::error::{Error, Result};
+use crate::session::Session;
+
+/// How rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// JSON Lines: an object per row, without the members that are null.
+    #[default]
+    Json,
+    /// CSV under a header (RFC 4180, with line feeds).
+    Csv,
+}
+
+/// What makes the tables of a database, empty.
+#[derive(Debug, Clone, Default)]
+pub struct Definitions {
+    /// The schema of all structs, in ZiQL; empty where there are none.
+    pub structs: String,
+    /// The statements of the other tables, then of the views.
+    pub statements: String,
+    /// The names of all tables, those that keep the links of structs included.
+    pub tables: Vec<String>,
+}
+
+/// What makes the tables that a session sees.
+///
+/// # Errors
+/// What the store says.
+pub fn definitions(session: &mut Session) -> Result<Definitions> {
+    let relations = session.tables_and_views()?;
+    let is_table = |relation: &&Relation| relation.kind == RelationKind::Table;
+    let tables = relations.iter().map(|relation| &**relation).filter(is_table);
+    let names = tables.map(|table| table.schema.name.clone()).collect();
+    let links: Vec<&str> = relations
+        .iter()
+        .flat_map(|relation| &relation.constraints.links)
+        .filter_map(|link| link.table.as_deref())
+        .collect();
+    let plain = relations.iter().map(|relation| &**relation).filter(|relation| {
+        !relation.constraints.is_struct && !links.contains(&&*relation.schema.name)
+    });
+    let statements: Vec<String> =
+        in_order(plain.collect()).into_iter().map(folio_query::show_relation).collect();
+    Ok(Definitions { structs: session.schema()?, statements: statements.concat(), tables: names })
+}
+
+/// Relations behind those they need: tables that they reference, views that they name.
+fn in_order(mut left: Vec<&Relation>) -> Vec<&Relation> {
+    left.sort_by_key(|relation| relation.kind == RelationKind::View);
+    let mut ordered = Vec::with_capacity(left.len());
+    while !left.is_empty() {
+        let is_ready = |relation: &&Relation| {
+            !left.iter().any(|other| !std::ptr::eq(*other, *relation) && needs(relation, other))
+        };
+        // A circle cannot be made by statements; were there one, its order says nothing.
+        let next = left.iter().position(is_ready).unwrap_or(0);
+        ordered.push(left.remove(next));
+    }
+    ordered
+}
+
+fn needs(relation: &Relation, other: &Relation) -> bool {
+    let name = &other.schema.name;
+    let mut references = relation.constraints.references.iter();
+    let in_view = |view: &String| view.to_lowercase().contains(&name.to_lowercase());
+    references.any(|reference| reference.table.eq_ignore_ascii_case(name))
+        || (other.kind == RelationKind::View
+            && relation.constraints.view.as_ref().is_some_and(in_view))
+}
+
+/// Writes the rows of a table; answers how many.
+///
+/// # Errors
+/// `not_found`; what the store and the output say.
+pub fn write_rows(
+    session: &mut Session,
+    table: &str,
+    format: Format,
+    out: &mut dyn Write,
+) -> Result<u64> {
+    let text = format!("SELECT * FROM {}", quoted(table));
+    let Some(mut rows) = session.execute(&text, &[])?.rows else { return Ok(0) };
+    let (names, types) = (rows.names().to_vec(), rows.types().to_vec());
+    let (mut count, mut text) = (0, String::new());
+    if format == Format::Csv {
+        csv::push_header(&names, &mut text);
+    }
+    while let Some(batch) = rows.next_batch()? {
+        for row in 0..batch.row_count {
+            let columns = batch.columns.iter().zip(&types);
+            let values = columns.map(|(array, ty)| folio_query::value_at(array, row, ty));
+            let values: Vec<Value> = values.collect();
+            match format {
+                Format::Json => json::push_row(&names, &types, &values, &mut text),
+                Format::Csv => csv::push_row(&types, &values, &mut text),
+            }
+        }
+        count += batch.row_count as u64;
+        out.write_all(text.as_bytes()).map_err(Error::Output)?;
+        text.clear();
+    }
+    out.write_all(text.as_bytes()).map_err(Error::Output)?;
+    Ok(count)
+}
+
+/// Reads rows that [`write_rows`] wrote into an empty table; answers how many.
+///
+/// # Errors
+/// `syntax` and `invalid_input`, with the line; `conflict` for keys that are there twice;
+/// what the store says.
+pub fn read_rows(
+    session: &mut Session,
+    table: &str,
+    format: Format,
+    input: &mut dyn BufRead,
+) -> Result<u64> {
+    let relation = session.table(table)?;
+    let columns = &relation.schema.columns;
+    match format {
+        Format::Json => {
+            let mut lines = json::Lines::new(input);
+            session.fill(&relation, &mut || lines.next(columns))
+        }
+        Format::Csv => {
+            let mut records = csv::Records::begin(input, columns)?;
+            session.fill(&relation, &mut || records.next())
+        }
+    }
+}
+
+/// Refuses rows that point at nothing, or fail a CHECK of their table.
+///
+/// # Errors
+/// `conflict`, with the name of the constraint; what the store says.
+pub fn check(session: &mut Session) -> Result<()> {
+    for relation in session.tables_and_views()? {
+        let table = &relation.schema.name;
+        for reference in &relation.constraints.references {
+            let target = session.table(&reference.table)?;
+            let key: Vec<String> = match &reference.target[..] {
+                [] => target
+                    .schema
+                    .primary_key
+                    .iter()
+                    .map(|at| target.schema.columns[*at].name.clone())
+                    .collect(),
+                names => names.to_vec(),
+            };
+            let pairs = reference.columns.iter().zip(&key);
+            let joined: Vec<String> = pairs
+                .map(|(own, other)| format!("a.{} = b.{}", quoted(own), quoted(other)))
+                .collect();
+            let given: Vec<String> = reference
+                .columns
+                .iter()
+                .map(|own| format!("a.{} IS NOT NULL", quoted(own)))
+                .collect();
+            let (own, other) = (quoted(table), quoted(&reference.table));
+            let text = format!(
+                "SELECT 1 FROM {own} a WHERE {} AND NOT EXISTS (SELECT 1 FROM {other} b WHERE {}) LIMIT 1",
+                given.join(" AND "),
+                joined.join(" AND ")
+            );
+            refuse_any(session, &text, table, &reference.name)?;
+        }
+        for check in &relation.constraints.checks {
+            let text =
+                format!("SELECT 1 FROM {} WHERE NOT ({}) LIMIT 1", quoted(table), check.text);
+            refuse_any(session, &text, table, &check.name)?;
+        }
+    }
+    Ok(())
+}
+
+fn refuse_any(session: &mut Session, text: &str, table: &str, constraint: &str) -> Result<()> {
+    let Some(mut rows) = session.execute(text, &[])?.rows else { return Ok(()) };
+    if rows.collect_rows()?.is_empty() {
+        return Ok(());
+    }
+    Err(folio_query::Error::new(
+        folio_types::ErrorCode::Conflict,
+        format!("a row of table {table:?} breaks constraint {constraint:?}"),
+    )
+    .help("the text was changed since it was written; put it right and restore again")
+    .into())
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A line that cannot be read.
+fn broken(line: u64, what: &str) -> Error {
+    Error::Invalid(format!("line {line}: {what}"))
+}
