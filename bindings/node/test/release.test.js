@@ -21,7 +21,7 @@ function script(...args) {
 
 test('the packages run where there is no compiler and no registry', { skip }, () => {
   script('pack')
-  assert.match(script('tour'), /README\.md: 1 blocks, 4 claims[^]*2 packages: installed in an empty project, toured/)
+  assert.match(script('tour'), /README\.md: 1 blocks, 5 claims[^]*2 packages: installed in an empty project, toured/)
 })
 
 test('what the packages hold', { skip }, () => {
