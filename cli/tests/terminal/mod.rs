@@ -89,9 +89,19 @@ impl Terminal {
         self.expect(expected)
     }
 
-    /// Ends with Ctrl-D.
+    /// Ends with Ctrl-D. It is pressed again where the terminal swallowed it: one that
+    /// comes before the next prompt has made the terminal raw is the terminal's own.
     pub(crate) fn leave(mut self) -> ExitStatus {
-        self.press(CONTROL_D);
+        for _ in 0..10 {
+            self.press(CONTROL_D);
+            let begun = Instant::now();
+            while begun.elapsed() < Duration::from_secs(2) {
+                if let Some(status) = self.child.try_wait().unwrap() {
+                    return status;
+                }
+                thread::sleep(Duration::from_millis(10));
+            }
+        }
         self.wait()
     }
 

@@ -19,12 +19,13 @@ enum Backing {
 }
 
 impl Map {
-    /// Maps a whole file of `size` bytes; an empty one gives an empty slice.
+    /// Maps a whole file; an empty one gives an empty slice.
     ///
     /// # Errors
     /// The system's refusal.
-    pub(crate) fn of_file(file: &fs::File, size: u64) -> io::Result<Self> {
+    pub(crate) fn of_file(file: &fs::File) -> io::Result<Self> {
         // An empty file cannot be mapped, so it never reaches the system.
+        let size = file.metadata()?.len();
         if size == 0 {
             return Ok(Self(Backing::Owned(Vec::new())));
         }

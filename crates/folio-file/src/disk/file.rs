@@ -116,12 +116,7 @@ impl File for DiskFile {
     }
 
     fn map(&self) -> io::Result<Map> {
-        // Nobody changes in place what is mapped, so what is read only has the size it had.
-        let size = match self.mode {
-            OpenMode::Read => self.at_open.size,
-            _ => self.file.metadata()?.len(),
-        };
-        Map::of_file(&self.file, size)
+        Map::of_file(&self.file)
     }
 
     fn try_lock(&self) -> io::Result<bool> {
