@@ -62,6 +62,13 @@ pub struct Index {
     pub(crate) key: Vec<KeyColumn>,
 }
 
+impl Index {
+    /// Whether it is over any of these columns.
+    pub(crate) fn has_any(&self, columns: &[usize]) -> bool {
+        self.columns.iter().any(|(column, _)| columns.contains(column))
+    }
+}
+
 impl Table {
     pub(crate) fn new(id: TreeId, root: PageId, schema: TableSchema, indexes: Vec<Index>) -> Self {
         let layout = RowLayout::of(&schema);

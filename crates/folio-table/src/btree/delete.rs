@@ -17,7 +17,7 @@ impl Tree {
     pub(crate) fn delete(self, editor: &mut Editor<'_, '_>, key: &[u8]) -> Result<bool> {
         let page = self.locate(editor, key)?;
         let leaf = self.node(editor, page, Some(0))?;
-        let Ok(index) = Node::new(&leaf).search(key) else { return Ok(false) };
+        let Ok(index) = self.locate_cell(editor, &leaf, key) else { return Ok(false) };
         drop(leaf);
         let mut leaf = editor.pin_mut(page)?;
         NodeMut::new(&mut leaf).remove(index);

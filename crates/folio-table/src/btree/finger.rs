@@ -21,6 +21,8 @@ pub(crate) struct Finger {
     tree: Option<Tree>,
     steps: Vec<Step>,
     leaf: PageId,
+    /// Where in the leaf the last key was, or would have been: a guess by now.
+    cell: usize,
     from: Vec<u8>,
     /// Counts when `has_end`.
     to: Vec<u8>,
@@ -79,6 +81,22 @@ impl Tree {
             result?;
         }
         Ok(editor.edit.finger.leaf)
+    }
+
+    /// Where the key is in the leaf located last, or would stand.
+    pub(crate) fn locate_cell(
+        self,
+        editor: &mut Editor<'_, '_>,
+        leaf: &[u8],
+        key: &[u8],
+    ) -> Result<usize, usize> {
+        let found = Node::new(leaf).search_near(editor.edit.finger.cell, key);
+        editor.edit.finger.cell = match found {
+            Ok(cell) => cell,
+            // Where it stands once it is inserted, the next in order comes behind it.
+            Err(cell) => cell + 1,
+        };
+        found
     }
 
     /// The way to the leaf that was located last.

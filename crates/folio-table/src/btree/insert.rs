@@ -28,7 +28,7 @@ impl Tree {
         self.check_size(editor, key, value)?;
         let page = self.locate(editor, key)?;
         let leaf = self.node(editor, page, Some(0))?;
-        let Err(index) = Node::new(&leaf).search(key) else { return Ok(false) };
+        let Err(index) = self.locate_cell(editor, &leaf, key) else { return Ok(false) };
         drop(leaf);
         self.place(editor, page, index, key, value)?;
         Ok(true)
@@ -47,7 +47,7 @@ impl Tree {
         self.check_size(editor, key, value)?;
         let page = self.locate(editor, key)?;
         let leaf = self.node(editor, page, Some(0))?;
-        let Ok(index) = Node::new(&leaf).search(key) else { return Ok(false) };
+        let Ok(index) = self.locate_cell(editor, &leaf, key) else { return Ok(false) };
         drop(leaf);
         let mut leaf = editor.pin_mut(page)?;
         let mut node = NodeMut::new(&mut leaf);

@@ -110,6 +110,20 @@ impl<'p> Node<'p> {
         Err(low)
     }
 
+    /// The same, with a position where the key may be: whoever comes again finds it at
+    /// once, and so do keys behind the last, which rows in key order have.
+    #[inline]
+    pub(crate) fn search_near(self, hint: usize, key: &[u8]) -> Result<usize, usize> {
+        let len = self.len();
+        if hint < len && self.key(hint) == key {
+            return Ok(hint);
+        }
+        if len > 0 && hint >= len && compare(self.key(len - 1), key) == Ordering::Less {
+            return Err(len);
+        }
+        self.search(key)
+    }
+
     /// Number of children: one more than there are cells.
     pub(crate) fn child_count(self) -> usize {
         self.len() + 1
@@ -155,9 +169,13 @@ impl<'p> Node<'p> {
     }
 }
 
-/// Compares keys. Most differ within eight bytes, or are no longer.
+/// Compares keys. Most differ within eight bytes, or are no longer; those of four are
+/// integers and dates.
 #[inline]
 fn compare(left: &[u8], right: &[u8]) -> Ordering {
+    if let (&[a, b, c, d], &[e, f, g, h]) = (left, right) {
+        return u32::from_be_bytes([a, b, c, d]).cmp(&u32::from_be_bytes([e, f, g, h]));
+    }
     let (Some(first), Some(second)) = (left.first_chunk::<8>(), right.first_chunk::<8>()) else {
         return left.cmp(right);
     };

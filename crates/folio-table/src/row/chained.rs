@@ -16,6 +16,11 @@ use crate::transaction::edit::Editor;
 
 const REFERENCE_SIZE: usize = 9;
 
+/// Whether a value stands in the leaf itself.
+pub(crate) fn fits_leaf(page_size: usize, key_size: usize, value: &[u8]) -> bool {
+    cell_cost(key_size, value.len()) <= cell_cost_max(page_size)
+}
+
 /// What goes into the leaf for a value: the value, or the reference to a chain
 /// made for it.
 ///
@@ -27,7 +32,7 @@ pub(crate) fn store<'v>(
     key_size: usize,
     value: &'v [u8],
 ) -> Result<Cow<'v, [u8]>> {
-    if cell_cost(key_size, value.len()) <= cell_cost_max(editor.shared.page_size) {
+    if fits_leaf(editor.shared.page_size, key_size, value) {
         return Ok(Cow::Borrowed(value));
     }
     // From the end, so that each page can name the next.

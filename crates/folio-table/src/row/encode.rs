@@ -1,9 +1,10 @@
 //! From values to the key and the value of a tree's cell.
 
 use folio_types::key;
-use folio_types::{ColumnType, TableSchema, ValueRef};
+use folio_types::{Column, ColumnType, TableSchema, ValueRef};
 
-use super::{NARROW, Place, ROW_SIZE_MAX, RowLayout, WIDE, nested};
+use super::{NARROW, Place, ROW_SIZE_MAX, RowLayout, WIDE, nested, variable};
+use crate::catalog::Table;
 use crate::error::{Error, Result};
 
 /// Encodes rows of one table, with memory it keeps between rows.
@@ -66,6 +67,65 @@ impl RowEncoder {
         self.finish(layout)
     }
 
+    /// Encodes the value of a row of which some columns change; the others stay as
+    /// `old`, the value before, has them.
+    ///
+    /// # Errors
+    /// As [`RowEncoder::encode`]; [`Error::InvalidInput`] for columns that do not exist
+    /// or belong to the key; [`Error::CorruptedPage`] when `old` is no row of the table.
+    pub(crate) fn encode_changed(
+        &mut self,
+        table: &Table,
+        old: &[u8],
+        columns: &[usize],
+        values: &[ValueRef<'_>],
+    ) -> Result<()> {
+        let (schema, layout) = (&table.schema, &table.layout);
+        check_columns(schema, columns, values)?;
+        let fixed = old.get(..layout.fixed_end).ok_or_else(|| table.misfit(0))?;
+        self.value.clear();
+        let is_fixed = |column: &usize| matches!(layout.places[*column], Place::Fixed { .. });
+        if columns.iter().all(is_fixed) {
+            self.value.extend_from_slice(old);
+        } else {
+            self.value.extend_from_slice(fixed);
+        }
+        for (&column, value) in columns.iter().zip(values) {
+            let (Place::Fixed { null_bit, .. } | Place::Variable { null_bit, .. }) =
+                layout.places[column]
+            else {
+                continue;
+            };
+            self.clear_null(null_bit);
+            self.set_null(null_bit, *value);
+            if let Place::Fixed { offset, size, .. } = layout.places[column] {
+                let target = &mut self.value[offset..offset + size];
+                target.fill(0);
+                write_fixed(&schema.columns[column].column_type, *value, target);
+            }
+        }
+        if self.value.len() > layout.fixed_end || layout.variable_count == 0 {
+            return Ok(());
+        }
+        self.variable.clear();
+        self.ends.clear();
+        for (column, place) in layout.places.iter().enumerate() {
+            let Place::Variable { index, .. } = *place else { continue };
+            match columns.iter().position(|changed| *changed == column) {
+                Some(position) => {
+                    let column_type = &schema.columns[column].column_type;
+                    nested::write_variable(column_type, values[position], &mut self.variable);
+                }
+                None => {
+                    let bytes = variable(layout, old, index).ok_or_else(|| table.misfit(column))?;
+                    self.variable.extend_from_slice(bytes);
+                }
+            }
+            self.ends.push(self.variable.len());
+        }
+        self.finish(layout)
+    }
+
     fn finish(&mut self, layout: &RowLayout) -> Result<()> {
         let size = layout.fixed_end + 4 * self.ends.len() + self.variable.len();
         if size > ROW_SIZE_MAX {
@@ -89,6 +149,36 @@ impl RowEncoder {
             self.value[1 + bit / 8] |= 1 << (bit % 8);
         }
     }
+
+    fn clear_null(&mut self, null_bit: Option<usize>) {
+        if let Some(bit) = null_bit {
+            self.value[1 + bit / 8] &= !(1 << (bit % 8));
+        }
+    }
+}
+
+/// Whether the values fit the columns, which are not of the key.
+///
+/// # Errors
+/// [`Error::InvalidInput`], [`Error::ValueCount`], [`Error::TypeMismatch`].
+fn check_columns(schema: &TableSchema, columns: &[usize], values: &[ValueRef<'_>]) -> Result<()> {
+    if values.len() != columns.len() {
+        return Err(Error::ValueCount {
+            what: format!("a change of table {:?}", schema.name),
+            expected: columns.len(),
+            found: values.len(),
+        });
+    }
+    for (&index, &value) in columns.iter().zip(values) {
+        let column = schema.columns.get(index).filter(|_| !schema.primary_key.contains(&index));
+        let Some(column) = column else {
+            let table = &schema.name;
+            let what = format!("column {index} of table {table:?} is of the key or not there");
+            return Err(Error::InvalidInput { what });
+        };
+        check_value(column, value)?;
+    }
+    Ok(())
 }
 
 /// Whether the values fit the table's columns.
@@ -103,13 +193,12 @@ pub(crate) fn check_row(schema: &TableSchema, values: &[ValueRef<'_>]) -> Result
             found: values.len(),
         });
     }
-    for (column, &value) in schema.columns.iter().zip(values) {
-        let fits = column.column_type.accepts(value) && (column.nullable || !value.is_null());
-        if !fits {
-            return Err(mismatch(&column.name, &column.column_type, value));
-        }
-    }
-    Ok(())
+    schema.columns.iter().zip(values).try_for_each(|(column, &value)| check_value(column, value))
+}
+
+fn check_value(column: &Column, value: ValueRef<'_>) -> Result<()> {
+    let fits = column.column_type.accepts(value) && (column.nullable || !value.is_null());
+    if fits { Ok(()) } else { Err(mismatch(&column.name, &column.column_type, value)) }
 }
 
 #[cold]

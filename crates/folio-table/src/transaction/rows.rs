@@ -2,18 +2,20 @@
 //!
 //! Everything that can be refused is refused before the first page changes.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use folio_types::{Value, ValueRef, key};
+use folio_types::{Value, ValueRef, borrowed, key};
 
 use super::Transaction;
 use super::index_entries;
 use crate::btree::Cursor;
+use crate::buffer::PageGuard;
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::page::node::Node;
 use crate::read;
-use crate::row::{RowEncoder, chained};
+use crate::row::{Row, RowBytes, RowEncoder, chained};
 use crate::shared::Pages;
 use crate::transaction::edit::Editor;
 
@@ -112,6 +114,80 @@ impl Transaction {
         })
     }
 
+    /// The row with this key, which is about to be changed: the change finds its page
+    /// without looking for it again.
+    ///
+    /// # Errors
+    /// As [`Reader::get`](crate::Reader::get).
+    pub fn get_to_change(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[ValueRef<'_>],
+    ) -> Result<Option<Row<'_>>> {
+        let table = self.current(table)?;
+        let key = read::encode_key(&table, key)?;
+        let mut editor = self.editor()?;
+        let Some((page, range)) = find(&mut editor, &table, &key)? else { return Ok(None) };
+        let bytes = match chained::load(&editor, table.tree(), &page[range.clone()])? {
+            Some(whole) => RowBytes::Own(whole),
+            None => RowBytes::InPage(page, range),
+        };
+        Ok(Some(Row::new(table, key, bytes)))
+    }
+
+    /// Gives some columns of the row with this key other values; they must not be
+    /// columns of the key. `false` when there is no such row.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`], and [`Error::InvalidInput`] for columns that do not
+    /// exist or belong to the key.
+    pub fn update_columns(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[ValueRef<'_>],
+        columns: &[usize],
+        values: &[ValueRef<'_>],
+    ) -> Result<bool> {
+        let table = self.current(table)?;
+        let key = read::encode_key(&table, key)?;
+        let mut encoder = std::mem::take(&mut self.encoder);
+        let result = self.update_columns_encoded(&table, &key, (columns, values), &mut encoder);
+        self.encoder = encoder;
+        result
+    }
+
+    fn update_columns_encoded(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        (columns, values): (&[usize], &[ValueRef<'_>]),
+        row: &mut RowEncoder,
+    ) -> Result<bool> {
+        let mut editor = self.editor()?;
+        let Some((page, range)) = find(&mut editor, table, key)? else { return Ok(false) };
+        let stored = &page[range];
+        let whole = chained::load(&editor, table.tree(), stored)?;
+        row.encode_changed(table, whole.as_deref().unwrap_or(stored), columns, values)?;
+        drop(page);
+        let is_alone = whole.is_none()
+            && chained::fits_leaf(self.shared.page_size, key.len(), &row.value)
+            && !table.indexes.iter().any(|index| index.has_any(columns));
+        if is_alone {
+            return self.change(|editor| table.tree().replace(editor, key, &row.value));
+        }
+        let values = read::decode_row(table, key, &row.value)?;
+        self.update_encoded(table, key, &borrowed(&values), row)
+    }
+
+    /// The way to the pages, unless the transaction is fit for nothing.
+    fn editor(&mut self) -> Result<Editor<'_, '_>> {
+        if self.has_failed {
+            return Err(Error::TransactionFailed);
+        }
+        let edit = self.edit.as_mut().expect("only ending the transaction takes it");
+        Ok(Editor { shared: &self.shared, edit })
+    }
+
     /// Deletes the row with this key; `false` when there is none.
     ///
     /// # Errors
@@ -136,16 +212,8 @@ impl Transaction {
     /// What is needed of a row before it goes: its value as it stands in the leaf,
     /// when an index has entries for it or a chain holds it, else nothing.
     fn stored(&mut self, table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
-        if self.has_failed {
-            return Err(Error::TransactionFailed);
-        }
-        let edit = self.edit.as_mut().expect("only ending the transaction takes it");
-        let mut editor = Editor { shared: &self.shared, edit };
-        let leaf = table.tree().locate(&mut editor, key)?;
-        let guard = table.tree().node(&editor, leaf, Some(0))?;
-        let node = Node::new(&guard);
-        let Ok(index) = node.search(key) else { return Ok(None) };
-        let value = node.value(index);
+        let Some((page, range)) = find(&mut self.editor()?, table, key)? else { return Ok(None) };
+        let value = &page[range];
         let is_needed = !table.indexes.is_empty() || chained::is_reference(value);
         Ok(Some(if is_needed { value.to_vec() } else { Vec::new() }))
     }
@@ -157,14 +225,10 @@ impl Transaction {
         key: &[u8],
         own_key: Option<&[u8]>,
     ) -> Result<()> {
-        if self.has_failed {
-            return Err(Error::TransactionFailed);
-        }
+        let editor = self.editor()?;
         if table.indexes.is_empty() {
             return Ok(());
         }
-        let edit = self.edit.as_mut().expect("only ending the transaction takes it");
-        let editor = Editor { shared: &self.shared, edit };
         for index in &table.indexes {
             let size = index_entries::prefix(index, values).0.len() + key.len();
             read::check_size(editor.shared.page_size, size)?;
@@ -189,6 +253,19 @@ impl Transaction {
         self.row_numbers.insert(table.id, next.saturating_add(1));
         Ok(next)
     }
+}
+
+/// Where the value of a row stands.
+fn find<'s>(
+    editor: &mut Editor<'s, '_>,
+    table: &Table,
+    key: &[u8],
+) -> Result<Option<(PageGuard<'s>, Range<usize>)>> {
+    let leaf = table.tree().locate(editor, key)?;
+    let page = table.tree().node(editor, leaf, Some(0))?;
+    let cell = table.tree().locate_cell(editor, &page, key).ok();
+    let range = cell.map(|cell| Node::new(&page).value_range(cell));
+    Ok(range.map(|range| (page, range)))
 }
 
 pub(crate) fn last_row_number<'s>(pages: &impl Pages<'s>, table: &Table) -> Result<Option<i64>> {

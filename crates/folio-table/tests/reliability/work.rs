@@ -153,7 +153,11 @@ pub(crate) fn change(
         0..5 => insert(transaction, table, rows, random_row(random, key)),
         5..7 => {
             let other = if random.once_in(3) { random.below(KEYS) as i64 } else { key };
-            update(transaction, table, rows, key, random_row(random, other))
+            let row = random_row(random, other);
+            match other == key && random.once_in(2) {
+                true => update_columns(transaction, table, rows, row, random),
+                false => update(transaction, table, rows, key, row),
+            }
         }
         _ => {
             let deleted = transaction.delete(table, &[ValueRef::Integer(key)])?;
@@ -197,6 +201,36 @@ fn update(
     if fits {
         rows.remove(&key);
         rows.insert(other, row);
+    }
+    Ok(())
+}
+
+/// Gives some columns of a row the values they have in another one.
+fn update_columns(
+    transaction: &mut Transaction,
+    table: &Arc<Table>,
+    rows: &mut Rows,
+    row: Vec<Value>,
+    random: &mut Random,
+) -> Result<()> {
+    let key = key_of(&row);
+    let columns: Vec<usize> = (1..row.len()).filter(|_| random.once_in(2)).collect();
+    let values: Vec<ValueRef<'_>> = columns.iter().map(|column| row[*column].as_ref()).collect();
+    let own = [ValueRef::Integer(key)];
+    let found = transaction.get_to_change(table, &own)?;
+    let found = found.map(|found| found.values()).transpose()?;
+    assert_eq!(found.as_ref(), rows.get(&key), "row {key} before it is changed");
+    let result = transaction.update_columns(table, &own, &columns, &values);
+    let Some(old) = rows.get(&key) else {
+        assert!(!result?, "there is no row {key} to update");
+        return Ok(());
+    };
+    let mut changed = old.clone();
+    columns.iter().for_each(|column| changed[*column] = row[*column].clone());
+    let fits = number_is_free(rows, &changed, Some(key));
+    expect_conflict(result.map(|_| ()), fits)?;
+    if fits {
+        rows.insert(key, changed);
     }
     Ok(())
 }
