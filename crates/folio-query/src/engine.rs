@@ -284,6 +284,14 @@ impl Statement {
         &self.text
     }
 
+    /// Whether it changes tables, and nothing else.
+    #[must_use]
+    pub fn changes_tables(&self) -> bool {
+        let is_change =
+            !matches!(self.body, Body::Query(_) | Body::Explain { .. } | Body::Control(_));
+        is_change && !self.is_for_collection()
+    }
+
     /// Whether what it changes is a collection.
     #[must_use]
     pub fn is_for_collection(&self) -> bool {
@@ -351,13 +359,19 @@ impl Statement {
         }
     }
 
-    /// Runs a statement that changes.
+    /// Runs a statement that changes. The context, with the same parameters, is made
+    /// when it is asked for, and seldom for a statement about one row.
     ///
     /// # Errors
     /// Constraints that would be broken; what the store says. Part of it may be done:
     /// the caller returns to where the transaction was.
-    pub fn execute(&self, changes: &dyn Changes, context: &Context) -> Result<Outcome> {
-        let run = Run { changes, context };
+    pub fn execute(
+        &self,
+        changes: &dyn Changes,
+        parameters: &[Value],
+        context: &dyn Fn() -> Context,
+    ) -> Result<Outcome> {
+        let run = Run::new(changes, parameters, context);
         let (done, returning) = match &self.body {
             Body::Insert(plan) => (change::insert(plan, &run), plan.returning.as_ref()),
             Body::Update(plan) => (change::update(plan, &run), plan.returning.as_ref()),
@@ -377,7 +391,7 @@ impl Statement {
         let done = done.map_err(|error| error.in_text(&self.text))?;
         let rows = returning
             .zip(done.returned)
-            .map(|(returning, batch)| answered(returning, batch, context));
+            .map(|(returning, batch)| answered(returning, batch, run.context()));
         Ok(Outcome { count: done.count, rows })
     }
 }

@@ -214,6 +214,31 @@ pub trait Changes: Source {
         row: &[ValueRef<'_>],
     ) -> Result<bool>;
 
+    /// The row of a table with a key, as [`Source::get`]: it is about to be changed.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn get_to_change(
+        &self,
+        relation: &Relation,
+        key: &[ValueRef<'_>],
+        columns: &[usize],
+        row: &mut Vec<Value>,
+    ) -> Result<bool>;
+
+    /// Gives some columns of the row of a table with a key other values; none of them
+    /// is of the key. `false` when there is no such row.
+    ///
+    /// # Errors
+    /// As [`Changes::insert`].
+    fn update_columns(
+        &self,
+        relation: &Relation,
+        key: &[ValueRef<'_>],
+        columns: &[usize],
+        values: &[ValueRef<'_>],
+    ) -> Result<bool>;
+
     /// Deletes the row with a key.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 //! commit. Between BEGIN and COMMIT all statements see one state with the changes
 //! made so far, and a statement that fails leaves what came before it as it was.
 
+mod change;
 mod database;
 mod parameters;
 mod relations;
@@ -25,7 +26,7 @@ use folio_types::{ErrorCode, Value};
 
 use crate::error::{Error, Result};
 use crate::handle::Handle;
-use crate::source::{SharedTransaction, Tables, View, lock};
+use crate::source::{Tables, View};
 use parameters::signature_of;
 pub use parameters::{Parameters, list_of};
 pub use relations::{RelationKind, RelationSummary};
@@ -257,6 +258,10 @@ impl Session {
         parameters: &[Value],
         signature: &Signature,
     ) -> Result<Option<Answer>> {
+        // A transaction of its own looks for itself, and needs no snapshot before.
+        if self.transaction.is_none() && self.autocommit && statement.changes_tables() {
+            return self.change_alone(statement, parameters);
+        }
         let view = self.view()?;
         if !statement.is_current(&view)? {
             return Ok(None);
@@ -377,106 +382,18 @@ impl Session {
                 if self.transaction.is_some() {
                     return Err(unsupported_mix().into());
                 }
-                let outcome = statement.execute(&view, &self.context(view.clone(), parameters))?;
-                Ok(Answer { count: Some(outcome.count), rows: outcome.rows })
+                self.execute_in(statement, parameters, &view)
             }
+            Kind::Change if self.transaction.is_some() => self.change(statement, parameters, &view),
             Kind::Change => {
                 // A snapshot held meanwhile would keep the commit from a checkpoint.
                 drop(view);
-                self.change(statement, parameters, signature)
+                self.change_outside(statement, parameters, signature)
             }
             control => {
                 drop(view);
                 self.control(control)?;
                 Ok(Answer { count: None, rows: None })
-            }
-        }
-    }
-
-    /// Runs a statement that changes tables, whole or not at all.
-    fn change(
-        &mut self,
-        statement: &Statement,
-        parameters: &[Value],
-        signature: &Signature,
-    ) -> Result<Answer> {
-        self.handle.check_writable()?;
-        let Some(open) = &self.transaction else {
-            if self.autocommit {
-                return self.change_alone(statement, parameters, signature);
-            }
-            self.begin(false)?;
-            return match self.run_current(statement, parameters, signature)? {
-                Some(answer) => Ok(answer),
-                None => self.run_script(statement.text(), parameters, signature),
-            };
-        };
-        let Tables::Transaction(transaction) = open.tables.clone() else {
-            return Err(QueryError::new(ErrorCode::ReadOnly, "the transaction only reads")
-                .help("begin another without READ ONLY")
-                .into());
-        };
-        let mark = lock(&transaction)
-            .as_mut()
-            .filter(|_| statement.needs_mark())
-            .map(|open| open.savepoint());
-        let view = View { handle: Arc::clone(&self.handle), tables: open.tables.clone() };
-        let context = self.context(view.clone(), parameters);
-        let result = statement.execute(&view, &context);
-        if let (Some(mark), Some(open)) = (mark, lock(&transaction).as_mut()) {
-            match &result {
-                Ok(_) => open.release(mark)?,
-                Err(_) => {
-                    open.rollback_to(mark)?;
-                    open.release(mark)?;
-                }
-            }
-        }
-        let outcome = result?;
-        Ok(Answer { count: Some(outcome.count), rows: outcome.rows })
-    }
-
-    /// A transaction of one statement.
-    fn change_alone(
-        &mut self,
-        statement: &Statement,
-        parameters: &[Value],
-        signature: &Signature,
-    ) -> Result<Answer> {
-        let store = self.handle.store.tables_to_write()?;
-        let transaction: SharedTransaction = Arc::new(std::sync::Mutex::new(Some(store.begin()?)));
-        let tables = Tables::Transaction(Arc::clone(&transaction));
-        let view = View { handle: Arc::clone(&self.handle), tables };
-        if !statement.is_current(&view)? {
-            let text = statement.text().to_owned();
-            lock(&transaction).take();
-            return self.change_anew(&text, parameters, signature);
-        }
-        let outcome = statement.execute(&view, &self.context(view.clone(), parameters))?;
-        if let Some(transaction) = lock(&transaction).take() {
-            transaction.commit()?;
-        }
-        Ok(Answer { count: Some(outcome.count), rows: outcome.rows })
-    }
-
-    /// Another writer changed definitions between looking and writing: once more,
-    /// inside of a transaction, where that cannot happen.
-    fn change_anew(
-        &mut self,
-        text: &str,
-        parameters: &[Value],
-        signature: &Signature,
-    ) -> Result<Answer> {
-        self.control(Kind::Begin { read_only: false })?;
-        let result = self.run_script(text, parameters, signature);
-        match result {
-            Ok(answer) => {
-                self.control(Kind::Commit)?;
-                Ok(answer)
-            }
-            Err(error) => {
-                self.control(Kind::Rollback { savepoint: None })?;
-                Err(error)
             }
         }
     }

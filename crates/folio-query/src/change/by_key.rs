@@ -9,22 +9,25 @@ use std::sync::Arc;
 use folio_types::{ColumnType, borrowed};
 
 use super::update::moves_keys;
-use super::{ChangePlan, Done, Run, check_row};
+use super::{ChangePlan, Done, Run, check_value};
 use crate::error::Result;
 use crate::execute::scan::key_values;
-use crate::expression::Expr;
 use crate::expression::evaluate::value_of;
+use crate::expression::{ColumnId, Expr};
 use crate::plan::physical::{Lookup, Physical};
 use crate::source::{RelationKind, Source};
 
 /// How the row is found and what becomes of it.
 pub(crate) struct ByKey {
     lookup: Arc<Lookup>,
-    /// The types of the columns that are looked up.
-    types: Vec<ColumnType>,
-    /// The new value of each of the table's columns, over the columns looked up;
-    /// none where the row is deleted.
+    /// The columns that get new values; none where the row is deleted.
+    changed: Vec<usize>,
+    /// Their values, over the columns read.
     values: Vec<Expr>,
+    /// The columns of the table that the values are made of.
+    read: Vec<usize>,
+    /// Their types.
+    types: Vec<ColumnType>,
 }
 
 impl ByKey {
@@ -49,22 +52,31 @@ impl ByKey {
         if !is_alone || !lookup.filters.is_empty() {
             return None;
         }
-        let width = table.schema.columns.len();
-        let values = match &plan.changed[..] {
+        let mut values = match &plan.changed[..] {
             [] => Vec::new(),
-            changed => {
-                let mut values = outputs.get(..width)?.to_vec();
-                for (value, index) in outputs[width..].iter().zip(changed) {
-                    values[*index] = value.clone();
-                }
-                values
-            }
+            _ => outputs.get(table.schema.columns.len()..)?.to_vec(),
         };
-        if values.iter().any(Expr::has_subquery) {
+        if values.len() != plan.changed.len() || values.iter().any(Expr::has_subquery) {
             return None;
         }
-        let types = lookup.columns.iter().map(|column| table.column_type(*column).clone());
-        Some(Self { lookup: Arc::clone(lookup), types: types.collect(), values })
+        let mut positions = Vec::new();
+        values.iter().for_each(|value| value.collect_columns(&mut positions));
+        let at = |id: ColumnId| positions.iter().position(|other| *other == id);
+        for value in &mut values {
+            value.transform(&mut |part| {
+                if let Expr::Column(column) = part
+                    && let Some(position) = at(column.id)
+                {
+                    column.id = ColumnId(position as u32);
+                }
+            });
+        }
+        let read: Option<Vec<usize>> =
+            positions.iter().map(|id| lookup.columns.get(id.0 as usize).copied()).collect();
+        let read = read?;
+        let types = read.iter().map(|column| table.column_type(*column).clone()).collect();
+        let (lookup, changed) = (Arc::clone(lookup), plan.changed.clone());
+        Some(Self { lookup, changed, values, read, types })
     }
 
     /// Gives the row its new values.
@@ -74,20 +86,22 @@ impl ByKey {
     pub(super) fn update(&self, run: &Run<'_>) -> Result<Done> {
         let table = &self.lookup.relation;
         let key = &table.schema.primary_key;
-        let Some(key) = key_values(&self.lookup.key, table, key, run.context)? else {
+        let Some(key) = key_values(&self.lookup.key, table, key, run)? else {
             return Ok(Done::default());
         };
         let key = borrowed(&key);
         let mut old = Vec::with_capacity(self.types.len());
-        if !run.changes.get(table, &key, &self.lookup.columns, &mut old)? {
+        if !run.changes.get_to_change(table, &key, &self.read, &mut old)? {
             return Ok(Done::default());
         }
-        let mut row = Vec::with_capacity(self.values.len());
-        for value in &self.values {
-            row.push(value_of(value, &old, &self.types, run.context)?);
+        let mut values = Vec::with_capacity(self.values.len());
+        for (value, column) in self.values.iter().zip(&self.changed) {
+            let value = value_of(value, &old, &self.types, run)?;
+            check_value(table, *column, value.as_ref())?;
+            values.push(value);
         }
-        check_row(table, &row)?;
-        let is_changed = run.changes.update(table, &key, &borrowed(&row))?;
+        let is_changed =
+            run.changes.update_columns(table, &key, &self.changed, &borrowed(&values))?;
         Ok(Done { count: is_changed.into(), returned: None })
     }
 
@@ -98,7 +112,7 @@ impl ByKey {
     pub(super) fn delete(&self, run: &Run<'_>) -> Result<Done> {
         let table = &self.lookup.relation;
         let key = &table.schema.primary_key;
-        let is_deleted = match key_values(&self.lookup.key, table, key, run.context)? {
+        let is_deleted = match key_values(&self.lookup.key, table, key, run)? {
             Some(key) => run.changes.delete(table, &borrowed(&key))?,
             None => false,
         };

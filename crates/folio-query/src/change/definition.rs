@@ -78,10 +78,10 @@ fn create_relation(create: &Create, run: &Run<'_>) -> Result<Done> {
     let Some(rows) = &create.rows else { return Ok(Done::default()) };
     let mut plan = rows.clone();
     optimize::optimize(&mut plan, run.changes, Level::Full);
-    let mut running = build(&lower(&plan), run.context)?;
+    let mut running = build(&lower(&plan), run.context())?;
     let table = made(name, run)?;
     let mut count = 0;
-    while let Some(batch) = running.next(run.context)? {
+    while let Some(batch) = running.next(run.context())? {
         for row in 0..batch.row_count {
             let values = values_of(&batch, row, &table);
             super::check_row(&table, &values)?;
@@ -157,10 +157,10 @@ fn alter(
     let mut rows = run.changes.scan(table, &request)?;
     let mut batches: Vec<Batch> = Vec::new();
     while let Some(batch) = rows.next()? {
-        run.context.check()?;
+        run.context().check()?;
         let values = columns
             .iter()
-            .map(|column| evaluate(column, &batch, run.context)?.to_array(batch.row_count));
+            .map(|column| evaluate(column, &batch, run.context())?.to_array(batch.row_count));
         batches.push(Batch::new(values.collect::<Result<_>>()?, batch.row_count));
     }
     drop(rows);

@@ -166,12 +166,12 @@ enum Ready<'p> {
 
 fn computed<'p>(row: &'p EntityRow, run: &Run<'_>) -> Result<Ready<'p>> {
     let values = row.values.iter().map(|value| match value {
-        Given::Value(value) => constant(value, run.context),
-        Given::Entity(given) => given.only(run.context),
+        Given::Value(value) => constant(value, run.context()),
+        Given::Entity(given) => given.only(run.context()),
     });
     let values: Vec<Value> = values.collect::<Result<_>>()?;
     let links =
-        row.links.iter().map(|(table, linked)| Ok((Arc::clone(table), linked.keys(run.context)?)));
+        row.links.iter().map(|(table, linked)| Ok((Arc::clone(table), linked.keys(run.context())?)));
     Ok(Ready::Computed(values, links.collect::<Result<_>>()?, row))
 }
 
@@ -184,7 +184,7 @@ fn write_literals(
 ) -> Result<Value> {
     let mut row = borrowed(values);
     if matches!(row[plan.key], ValueRef::Null) {
-        row[plan.key] = ValueRef::Uuid(keys.next(run.context).to_be_bytes());
+        row[plan.key] = ValueRef::Uuid(keys.next(run.context()).to_be_bytes());
     }
     run.changes.insert(&plan.table, &row).map_err(taken)?;
     Ok(row[plan.key].to_value())
@@ -218,7 +218,7 @@ fn fill(plan: &EntityAdd, values: &mut [Value], keys: &mut NewKeys, run: &Run<'_
         if plan.table.constraints.identity.contains_key(&column.name) {
             *value = Value::Integer(run.changes.next_identity(&plan.table, index)?);
         } else if index == plan.key && column.column_type == ColumnType::Uuid {
-            *value = Value::Uuid(keys.next(run.context).to_be_bytes());
+            *value = Value::Uuid(keys.next(run.context()).to_be_bytes());
         }
     }
     Ok(())
@@ -275,12 +275,12 @@ fn twin(
 pub(crate) fn update(plan: &EntityChange, run: &Run<'_>) -> Result<Batch> {
     let mut more = Vec::with_capacity(plan.entities.len());
     for given in &plan.entities {
-        more.push(given.only(run.context)?);
+        more.push(given.only(run.context())?);
     }
-    let edits = plan.links.iter().map(|(table, edit)| Ok((table, edit.ready(run.context)?)));
+    let edits = plan.links.iter().map(|(table, edit)| Ok((table, edit.ready(run.context())?)));
     let edits: Vec<_> = edits.collect::<Result<_>>()?;
-    let context = run.context.anew(&more);
-    let run = Run { changes: run.changes, context: &context };
+    let context = run.context().anew(&more);
+    let run = Run::within(run.changes, &context);
     let keys = match plan.rows.changed.is_empty() {
         true => targets(plan, &run)?,
         false => {
@@ -306,7 +306,7 @@ pub(crate) fn delete(plan: &EntityChange, run: &Run<'_>) -> Result<Batch> {
 
 /// The keys of the entities meant.
 fn targets(plan: &EntityChange, run: &Run<'_>) -> Result<Batch> {
-    let rows = collect(&plan.rows.input, run.context, usize::MAX)?;
+    let rows = collect(&plan.rows.input, run.context(), usize::MAX)?;
     match rows.columns.get(plan.key) {
         Some(column) => Ok(Batch::new(vec![Arc::clone(column)], rows.row_count)),
         None => keys_as_batch(&[], &plan.rows.table, plan.key),

@@ -93,7 +93,7 @@ impl ReadyEdit {
     ) -> Result<()> {
         let mut written = Vec::new();
         for row in 0..sources.row_count {
-            run.context.check()?;
+            run.context().check()?;
             let source = value_at(&sources.columns[0], row, ty);
             let old = rows_beginning(table, &source, run)?;
             let targets: Vec<Value> =

@@ -1,12 +1,15 @@
 //! New rows.
 
+use std::borrow::Cow;
+
 use folio_types::{ErrorCode, Value, borrowed};
 
 use super::row::{batch_of, find, values_of};
-use super::{Done, InsertPlan, Run, check_row, check_rules, references, returned};
+use super::{Done, InsertPlan, Run, check_row, check_rules, check_value, references, returned};
 use crate::error::Result;
 use crate::execute::build;
-use crate::expression::evaluate::{constant, evaluate};
+use crate::expression::Expr;
+use crate::expression::evaluate::{constant, constant_ref, evaluate};
 use crate::expression::value::value_at;
 use crate::plan::physical::Physical;
 use crate::sql::statement::OnConflict;
@@ -19,16 +22,21 @@ pub(crate) fn insert(plan: &InsertPlan, run: &Run<'_>) -> Result<Done> {
     let mut writer = Writer { plan, run, written: Vec::new(), count: 0 };
     match &plan.input {
         // Rows of VALUES go one by one from their expressions to the store.
+        Physical::Values(values) if writer.is_plain() => {
+            for row in &values.rows {
+                writer.write_plain(row)?;
+            }
+        }
         Physical::Values(values) => {
             for row in &values.rows {
-                let row = row.iter().map(|value| constant(value, run.context));
+                let row = row.iter().map(|value| constant(value, run));
                 writer.write(row.collect::<Result<_>>()?)?;
             }
         }
         input if reads_nothing_changing(input) => {
-            let mut running = build(input, run.context)?;
-            while let Some(batch) = running.next(run.context)? {
-                run.context.check()?;
+            let mut running = build(input, run.context())?;
+            while let Some(batch) = running.next(run.context())? {
+                run.context().check()?;
                 for row in 0..batch.row_count {
                     writer.write(values_of(&batch, row, &plan.table))?;
                 }
@@ -64,6 +72,38 @@ struct Writer<'w, 'r> {
 }
 
 impl Writer<'_, '_> {
+    /// Whether nothing is asked of a row but that its values fit their columns.
+    fn is_plain(&self) -> bool {
+        let plan = self.plan;
+        plan.rules.checks.is_empty()
+            && plan.returning.is_none()
+            && plan.table.constraints.references.is_empty()
+            && matches!(plan.on_conflict, OnConflict::Fail)
+    }
+
+    /// Writes a row whose text and bytes the statement and its parameters lend.
+    fn write_plain(&mut self, expressions: &[Expr]) -> Result<()> {
+        let (table, run) = (&self.plan.table, self.run);
+        let mut row = Vec::with_capacity(expressions.len());
+        for expression in expressions {
+            row.push(constant_ref(expression, run)?);
+        }
+        for index in &self.plan.numbered {
+            if matches!(*row[*index], Value::Null) {
+                let number = run.changes.next_identity(table, *index)?;
+                row[*index] = Cow::Owned(Value::Integer(number));
+            }
+        }
+        let mut values = Vec::with_capacity(row.len());
+        for (index, value) in row.iter().enumerate() {
+            check_value(table, index, (**value).as_ref())?;
+            values.push((**value).as_ref());
+        }
+        run.changes.insert(table, &values)?;
+        self.count += 1;
+        Ok(())
+    }
+
     fn write(&mut self, mut row: Vec<Value>) -> Result<()> {
         let (plan, run) = (self.plan, self.run);
         for index in &plan.numbered {
@@ -124,14 +164,14 @@ impl Writer<'_, '_> {
         };
         let both = batch_of(&[old], &plan.table)?.beside(batch_of(&[row], &plan.table)?);
         if let Some(condition) = condition {
-            let verdict = evaluate(condition, &both, run.context)?;
+            let verdict = evaluate(condition, &both, run.context())?;
             let verdict = value_at(verdict.inner(), 0, &folio_types::ColumnType::Boolean);
             if verdict != Value::Boolean(true) {
                 return Ok(());
             }
         }
         let updated = values.iter().map(|value| {
-            let array = evaluate(value, &both, run.context)?.to_array(1)?;
+            let array = evaluate(value, &both, run.context())?.to_array(1)?;
             Ok(value_at(&array, 0, &value.ty()))
         });
         let updated: Vec<Value> = updated.collect::<Result<_>>()?;

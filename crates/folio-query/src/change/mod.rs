@@ -14,14 +14,15 @@ mod references;
 mod row;
 mod update;
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
-use folio_types::{ColumnType, Value};
+use folio_types::{ColumnType, Value, ValueRef};
 
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::execute::collect;
-use crate::execute::context::Context;
+use crate::execute::context::{Context, Parameters, find_parameter};
 use crate::expression::evaluate::evaluate;
 use crate::plan::physical::Physical;
 use crate::source::{Changes, Relation};
@@ -34,7 +35,48 @@ pub(crate) use update::{delete, truncate, update};
 /// A transaction and what its statement knows.
 pub(crate) struct Run<'r> {
     pub(crate) changes: &'r dyn Changes,
-    pub(crate) context: &'r Context,
+    parameters: &'r [Value],
+    context: Known<'r>,
+}
+
+/// A context there is, or one that is made when it is asked for.
+enum Known<'r> {
+    Ready(&'r Context),
+    Later(&'r dyn Fn() -> Context, OnceCell<Context>),
+}
+
+impl<'r> Run<'r> {
+    /// Of a statement that may do with its parameters.
+    pub(crate) fn new(
+        changes: &'r dyn Changes,
+        parameters: &'r [Value],
+        make: &'r dyn Fn() -> Context,
+    ) -> Self {
+        Self { changes, parameters, context: Known::Later(make, OnceCell::new()) }
+    }
+
+    /// As part of something greater.
+    pub(crate) fn within(changes: &'r dyn Changes, context: &'r Context) -> Self {
+        Self { changes, parameters: context.parameters(), context: Known::Ready(context) }
+    }
+
+    /// What operators and expressions run in.
+    pub(crate) fn context(&self) -> &Context {
+        match &self.context {
+            Known::Ready(context) => context,
+            Known::Later(make, made) => made.get_or_init(make),
+        }
+    }
+}
+
+impl Parameters for Run<'_> {
+    fn parameter(&self, index: usize) -> Result<&Value> {
+        find_parameter(self.parameters, index)
+    }
+
+    fn context(&self) -> &Context {
+        self.context()
+    }
 }
 
 /// An INSERT ready to run.
@@ -78,13 +120,13 @@ fn returned(returning: Option<&Returning>, rows: &Batch, run: &Run<'_>) -> Resul
     let columns = returning
         .outputs
         .iter()
-        .map(|(_, output)| evaluate(output, rows, run.context)?.to_array(rows.row_count));
+        .map(|(_, output)| evaluate(output, rows, run.context())?.to_array(rows.row_count));
     Ok(Some(Batch::new(columns.collect::<Result<_>>()?, rows.row_count)))
 }
 
 /// All rows a statement is to change.
 fn gather(input: &Physical, run: &Run<'_>) -> Result<Batch> {
-    collect(input, run.context, usize::MAX)
+    collect(input, run.context(), usize::MAX)
 }
 
 /// Refuses a row that breaks a NOT NULL or a length of its table.
@@ -92,38 +134,38 @@ fn gather(input: &Physical, run: &Run<'_>) -> Result<Batch> {
 /// # Errors
 /// `conflict`, `invalid_input`.
 pub fn check_row(table: &Relation, row: &[Value]) -> Result<()> {
-    for (column, value) in table.schema.columns.iter().zip(row) {
-        let name = &column.name;
-        match value {
-            Value::Null if !column.nullable => {
-                let table = &table.schema.name;
-                return Err(Error::new(
-                    folio_types::ErrorCode::Conflict,
-                    format!("column {name:?} of table {table:?} must not be null"),
-                )
-                .help("give it a value"));
-            }
-            Value::Text(text) => {
-                if let Some(length) = table.constraints.lengths.get(name)
-                    && text.len() > *length as usize
-                    && text.chars().count() > *length as usize
-                {
-                    let given = text.chars().count();
-                    return Err(Error::invalid(format!(
-                        "column {name:?} takes at most {length} characters, not {given}"
-                    )));
-                }
-            }
-            _ => {}
+    row.iter().enumerate().try_for_each(|(index, value)| check_value(table, index, value.as_ref()))
+}
+
+/// Refuses a value that its column must not have.
+fn check_value(table: &Relation, index: usize, value: ValueRef<'_>) -> Result<()> {
+    let column = &table.schema.columns[index];
+    match value {
+        ValueRef::Null if !column.nullable => {
+            let (name, table) = (&column.name, &table.schema.name);
+            let problem = format!("column {name:?} of table {table:?} must not be null");
+            Err(Error::conflict(problem).help("give it a value"))
         }
+        ValueRef::Text(text) if !table.constraints.lengths.is_empty() => {
+            let Some(length) = table.constraints.lengths.get(&column.name) else { return Ok(()) };
+            let is_short = text.len() <= *length as usize;
+            let given = if is_short { 0 } else { text.chars().count() };
+            if given <= *length as usize {
+                return Ok(());
+            }
+            let name = &column.name;
+            Err(Error::invalid(format!(
+                "column {name:?} takes at most {length} characters, not {given}"
+            )))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// Refuses rows for which a CHECK is false; null passes, as SQL has it.
 fn check_rules(table: &Relation, rules: &Rules, rows: &Batch, run: &Run<'_>) -> Result<()> {
     for (name, condition) in &rules.checks {
-        let verdicts = evaluate(condition, rows, run.context)?.to_array(rows.row_count)?;
+        let verdicts = evaluate(condition, rows, run.context())?.to_array(rows.row_count)?;
         let verdicts = arrow_array::cast::as_boolean_array(&verdicts);
         if verdicts.iter().any(|verdict| verdict == Some(false)) {
             let table = &table.schema.name;

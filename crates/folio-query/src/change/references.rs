@@ -226,7 +226,7 @@ fn pointing_rows(
             rows = Some(run.changes.scan(other, &request)?);
             continue;
         };
-        run.context.check()?;
+        run.context().check()?;
         let columns: Vec<ArrayRef> =
             own.iter().map(|index| ArrayRef::clone(&batch.columns[*index])).collect();
         let numbers = keys.find(&columns, batch.row_count)?;

@@ -73,7 +73,7 @@ pub(super) fn find(
     };
     let mut rows = run.changes.scan(table, &request)?;
     while let Some(batch) = rows.next()? {
-        run.context.check()?;
+        run.context().check()?;
         for row in 0..batch.row_count {
             let is_it = columns.iter().zip(values).all(|(column, value)| {
                 value_at(&batch.columns[*column], row, table.column_type(*column)) == *value

@@ -6,7 +6,7 @@ use super::row::{batch_of, key_of, values_of};
 use super::{ChangePlan, Done, Run, check_row, check_rules, gather, references, returned};
 use crate::error::Result;
 use crate::expression::value::value_at;
-use crate::source::{Relation, ScanRequest};
+use crate::source::{Relation, RelationKind, ScanRequest};
 
 /// Changes the rows of a plan.
 ///
@@ -39,11 +39,20 @@ pub(crate) fn update(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
     if let Some(batch) = &batch {
         check_rules(table, &plan.rules, batch, run)?;
     }
+    let keeps_key = table.kind == RelationKind::Table
+        && !plan.changed.iter().any(|index| table.schema.primary_key.contains(index));
     for (row, values) in rows.iter().enumerate() {
         if row % 1024 == 0 {
-            run.context.check()?;
+            run.context().check()?;
         }
-        run.changes.update(table, &borrowed(&key_of(&old, row, table)), &borrowed(values))?;
+        let key = key_of(&old, row, table);
+        if keeps_key {
+            let changed: Vec<_> =
+                plan.changed.iter().map(|index| values[*index].as_ref()).collect();
+            run.changes.update_columns(table, &borrowed(&key), &plan.changed, &changed)?;
+        } else {
+            run.changes.update(table, &borrowed(&key), &borrowed(values))?;
+        }
     }
     if let Some(batch) = &batch {
         references::check_targets(table, batch, run)?;
@@ -91,7 +100,7 @@ pub(crate) fn delete(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
     let mut count = 0;
     for row in 0..gone.row_count {
         if row % 1024 == 0 {
-            run.context.check()?;
+            run.context().check()?;
         }
         count += u64::from(run.changes.delete(table, &borrowed(&key_of(&gone, row, table)))?);
     }
@@ -117,7 +126,7 @@ pub(crate) fn truncate(table: &Relation, run: &Run<'_>) -> Result<Done> {
     drop(rows);
     let mut count = 0;
     for batch in &batches {
-        run.context.check()?;
+        run.context().check()?;
         for row in 0..batch.row_count {
             count += u64::from(run.changes.delete(table, &borrowed(&key_of(batch, row, table)))?);
         }

@@ -28,6 +28,34 @@ pub struct Context {
     pub(crate) outer: Vec<ArrayRef>,
 }
 
+/// What constants are made of: the values a statement is run with, and the whole
+/// context for whatever needs more. A statement about one row that asks for its
+/// parameters alone is spared the making of a context.
+pub(crate) trait Parameters {
+    /// The value of a parameter, from 0.
+    fn parameter(&self, index: usize) -> Result<&Value>;
+    /// All there is.
+    fn context(&self) -> &Context;
+}
+
+impl Parameters for Context {
+    fn parameter(&self, index: usize) -> Result<&Value> {
+        find_parameter(&self.shared.parameters, index)
+    }
+
+    fn context(&self) -> &Context {
+        self
+    }
+}
+
+/// The value of a parameter among those that were given.
+pub(crate) fn find_parameter(parameters: &[Value], index: usize) -> Result<&Value> {
+    parameters.get(index).ok_or_else(|| {
+        let (wanted, given) = (index + 1, parameters.len());
+        Error::invalid(format!("parameter {wanted} has no value: {given} were given"))
+    })
+}
+
 /// What is the same for all parts of a run.
 pub(crate) struct Shared {
     source: Option<Arc<dyn Source>>,
@@ -100,13 +128,6 @@ impl Context {
 
     pub(crate) fn source(&self) -> Result<&Arc<dyn Source>> {
         self.shared.source.as_ref().ok_or_else(|| Error::invalid("there is no source to read from"))
-    }
-
-    pub(crate) fn parameter(&self, index: usize) -> Result<&Value> {
-        self.shared.parameters.get(index).ok_or_else(|| {
-            let (wanted, given) = (index + 1, self.shared.parameters.len());
-            Error::invalid(format!("parameter {wanted} has no value: {given} were given"))
-        })
     }
 
     /// Ends the statement if it is to end.

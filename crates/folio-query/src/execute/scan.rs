@@ -7,7 +7,7 @@ use arrow_array::types::UInt32Type;
 use arrow_array::{ArrayRef, Int64Array, NullArray, UInt32Array};
 use folio_types::{ColumnType, Value, borrowed};
 
-use super::context::Context;
+use super::context::{Context, Parameters};
 use super::pairs::Pairs;
 use super::{Operator, Running};
 use crate::batch::Batch;
@@ -258,18 +258,18 @@ pub(crate) fn key_values(
     expressions: &[Expr],
     relation: &Relation,
     key: &[usize],
-    context: &Context,
+    given: &impl Parameters,
 ) -> Result<Option<Vec<Value>>> {
     let mut values = Vec::with_capacity(expressions.len());
     for (expression, column) in expressions.iter().zip(key) {
-        match fit(constant(expression, context)?, &expression.ty(), relation.column_type(*column)) {
+        match fit(constant(expression, given)?, &expression.ty(), relation.column_type(*column)) {
             Fit::Value(value) => values.push(value),
             _ => return Ok(None),
         }
     }
     // The hidden row number of a relation without a key.
     if key.is_empty() && !expressions.is_empty() {
-        values.push(constant(&expressions[0], context)?);
+        values.push(constant(&expressions[0], given)?);
     }
     Ok(Some(values))
 }

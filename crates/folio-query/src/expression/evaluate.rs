@@ -3,6 +3,7 @@
 //! The answer is an array with a value per row, or one value for all rows: a
 //! constant is computed once and the kernels take it as it is.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -12,7 +13,7 @@ use folio_types::{ColumnType, Value};
 use super::{Expr, arithmetic, case, cast, compare, pattern, subquery, value};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
-use crate::execute::context::Context;
+use crate::execute::context::{Context, Parameters};
 
 /// Values of an expression.
 #[derive(Debug, Clone)]
@@ -170,20 +171,32 @@ pub(crate) fn filter(terms: &[Expr], mut batch: Batch, context: &Context) -> Res
 ///
 /// # Errors
 /// As [`evaluate`].
-pub(crate) fn constant(expression: &Expr, context: &Context) -> Result<Value> {
+pub(crate) fn constant(expression: &Expr, given: &impl Parameters) -> Result<Value> {
+    constant_ref(expression, given).map(Cow::into_owned)
+}
+
+/// The same, borrowed from the statement or its parameters where it stands there.
+///
+/// # Errors
+/// As [`evaluate`].
+pub(crate) fn constant_ref<'v>(
+    expression: &'v Expr,
+    given: &'v impl Parameters,
+) -> Result<Cow<'v, Value>> {
     match expression {
-        Expr::Literal { value, .. } => Ok(value.clone()),
-        Expr::Parameter { index, .. } => context.parameter(*index).cloned(),
+        Expr::Literal { value, .. } => Ok(Cow::Borrowed(value)),
+        Expr::Parameter { index, .. } => given.parameter(*index).map(Cow::Borrowed),
         // The commonest of all: a parameter as the type of a column.
         Expr::Cast { input, to, is_try: false, span }
             if matches!(**input, Expr::Parameter { .. }) =>
         {
-            let value = constant(input, context)?;
-            cast::cast_value(&value, &input.ty(), to).map_err(|error| error.at(*span))
+            let value = constant_ref(input, given)?;
+            let value = cast::cast_value(&value, &input.ty(), to);
+            value.map(Cow::Owned).map_err(|error| error.at(*span))
         }
         other => {
-            let values = evaluate(other, &Batch::new(Vec::new(), 1), context)?;
-            Ok(value::value_at(values.get().0, 0, &other.ty()))
+            let values = evaluate(other, &Batch::new(Vec::new(), 1), given.context())?;
+            Ok(Cow::Owned(value::value_at(values.get().0, 0, &other.ty())))
         }
     }
 }
@@ -197,18 +210,17 @@ pub(crate) fn value_of(
     expression: &Expr,
     row: &[Value],
     types: &[ColumnType],
-    context: &Context,
+    given: &impl Parameters,
 ) -> Result<Value> {
     match expression {
         Expr::Column(column) => Ok(row[column.id.0 as usize].clone()),
-        Expr::Literal { .. } | Expr::Parameter { .. } => constant(expression, context),
+        Expr::Literal { .. } | Expr::Parameter { .. } => constant(expression, given),
         Expr::Cast { input, to, is_try: false, span } => {
-            let value = value_of(input, row, types, context)?;
+            let value = value_of(input, row, types, given)?;
             cast::cast_value(&value, &input.ty(), to).map_err(|error| error.at(*span))
         }
         Expr::Arithmetic { op, left, right, ty, span } => {
-            let values =
-                (value_of(left, row, types, context)?, value_of(right, row, types, context)?);
+            let values = (value_of(left, row, types, given)?, value_of(right, row, types, given)?);
             if let Some(answer) = arithmetic::of_values(*op, &values.0, &values.1, ty) {
                 return Ok(answer);
             }
@@ -228,7 +240,7 @@ pub(crate) fn value_of(
         other => {
             let columns = row.iter().zip(types).map(|(value, ty)| value::repeat(value, ty, 1));
             let batch = Batch::new(columns.collect::<Result<_>>()?, 1);
-            let values = evaluate(other, &batch, context)?;
+            let values = evaluate(other, &batch, given.context())?;
             Ok(value::value_at(values.inner(), 0, &other.ty()))
         }
     }

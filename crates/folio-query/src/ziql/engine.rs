@@ -251,7 +251,7 @@ impl Chain {
         for step in &self.steps {
             // What one statement has read is not what the next sees.
             context = context.anew(&[]);
-            let run = Run { changes, context: &context };
+            let run = Run::within(changes, &context);
             let rows = self.change(step, &run).map_err(|error| error.in_text(&self.text))?;
             last = Some(rows);
         }
@@ -261,15 +261,15 @@ impl Chain {
     /// Runs one statement to its end, and keeps its keys where they have a name.
     fn change(&self, step: &Ready, run: &Run<'_>) -> Result<Rows> {
         let (keys, table) = match &step.body {
-            _ if step.explain => return self.rows(step, run.context),
+            _ if step.explain => return self.rows(step, run.context()),
             Body::Rows { .. } => {
-                let mut rows = self.rows(step, run.context)?;
+                let mut rows = self.rows(step, run.context())?;
                 rows.gather()?;
                 return Ok(rows);
             }
             Body::Keys(_) => {
-                self.keep(step, run.context)?;
-                return Ok(self.answer(Vec::new(), Arc::default(), Arc::default(), run.context));
+                self.keep(step, run.context())?;
+                return Ok(self.answer(Vec::new(), Arc::default(), Arc::default(), run.context()));
             }
             Body::Add(plan) => (add(plan, run)?, (&plan.table, plan.key)),
             Body::Update(plan) => (update(plan, run)?, (&plan.rows.table, plan.key)),
@@ -277,12 +277,12 @@ impl Chain {
         };
         let keys = if keys.columns.is_empty() { Vec::new() } else { vec![keys] };
         if let Some(number) = step.set {
-            run.context.set_work_table(number, keys.clone());
+            run.context().set_work_table(number, keys.clone());
         }
         let (table, key) = table;
         let names = vec![table.schema.columns[key].name.clone()].into();
         let types: Arc<[ColumnType]> = vec![table.column_type(key).clone()].into();
-        Ok(self.answer(keys, names, types, run.context))
+        Ok(self.answer(keys, names, types, run.context()))
     }
 
     /// Keeps the keys a statement finds.

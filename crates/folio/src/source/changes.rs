@@ -3,7 +3,7 @@
 use folio_query::source::{Changes, IndexInfo, Relation, RelationKind, Source};
 use folio_query::{Constraints, Error as QueryError, Result as QueryResult};
 use folio_table::{IndexDefinition, Transaction};
-use folio_types::{ErrorCode, TableSchema, ValueRef};
+use folio_types::{ErrorCode, TableSchema, Value, ValueRef};
 
 use super::tables::table_of;
 use super::{Tables, View, documents, ended, from_table, lock};
@@ -90,6 +90,35 @@ impl Changes for View {
         }
         let table = table_of(relation)?;
         self.write(|transaction| transaction.update(&table, key, row))
+            .map_err(|error| refuse_twin(error, relation))
+    }
+
+    fn get_to_change(
+        &self,
+        relation: &Relation,
+        key: &[ValueRef<'_>],
+        columns: &[usize],
+        row: &mut Vec<Value>,
+    ) -> QueryResult<bool> {
+        let table = table_of(relation)?;
+        self.write(|transaction| {
+            let Some(found) = transaction.get_to_change(&table, key)? else { return Ok(false) };
+            for column in columns {
+                row.push(found.get(*column)?);
+            }
+            Ok(true)
+        })
+    }
+
+    fn update_columns(
+        &self,
+        relation: &Relation,
+        key: &[ValueRef<'_>],
+        columns: &[usize],
+        values: &[ValueRef<'_>],
+    ) -> QueryResult<bool> {
+        let table = table_of(relation)?;
+        self.write(|transaction| transaction.update_columns(&table, key, columns, values))
             .map_err(|error| refuse_twin(error, relation))
     }
 

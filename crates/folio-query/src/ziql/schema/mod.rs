@@ -71,7 +71,7 @@ impl Migration {
     /// # Errors
     /// Rows that do not fit; what the store says.
     pub fn apply(&self, changes: &dyn Changes, context: &Context) -> Result<()> {
-        let run = Run { changes, context };
+        let run = Run::within(changes, context);
         self.steps.iter().try_for_each(|step| step.apply(&run))
     }
 }
