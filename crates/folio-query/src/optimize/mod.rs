@@ -3,6 +3,7 @@
 //! | rule | what it does |
 //! |---|---|
 //! | [`fold_constants`] | computes what does not change from row to row |
+//! | [`factor_conditions`] | takes what all branches of an OR have in common in front of it |
 //! | [`decorrelate`] | turns EXISTS, IN and grouped scalars into joins |
 //! | [`push_filters`] | moves conditions to where rows come from |
 //! | [`order_joins`] | joins in the order that keeps results small |
@@ -14,6 +15,7 @@
 mod choose_path;
 mod decorrelate;
 mod estimate;
+mod factor_conditions;
 mod fold_constants;
 mod order_joins;
 pub(crate) mod probe_keys;
@@ -47,6 +49,7 @@ pub(crate) fn optimize(plan: &mut Plan, source: &dyn Source, level: Level) {
 
 fn rewrite(plan: &mut Plan, source: &dyn Source) {
     fold_constants::apply(plan);
+    factor_conditions::apply(plan);
     decorrelate::apply(plan);
     push_filters::apply(plan);
     within_subqueries(plan, &mut |inner| rewrite(inner, source));

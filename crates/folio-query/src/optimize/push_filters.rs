@@ -75,7 +75,7 @@ fn push(plan: Plan, terms: Vec<Expr>) -> Plan {
 }
 
 /// Whether a condition means the same anywhere.
-fn is_movable(term: &Expr) -> bool {
+pub(super) fn is_movable(term: &Expr) -> bool {
     !term.any(&mut |part| match part {
         Expr::Function { function, .. } => function.is_volatile,
         Expr::Subquery(_) => true,

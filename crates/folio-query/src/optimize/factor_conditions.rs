@@ -1,0 +1,54 @@
+//! Takes what all branches of an OR ask for in front of it: `a AND b OR a AND c` is
+//! `a AND (b OR c)`, also where null is about. A join's condition that every branch
+//! repeats becomes the join's, and what is asked of one side goes there.
+
+use super::push_filters::is_movable;
+use crate::expression::Expr;
+use crate::plan::logical::Plan;
+
+pub(super) fn apply(plan: &mut Plan) {
+    plan.for_each_expression_mut(&mut |expression| {
+        expression.transform(&mut |part| {
+            if let Expr::Or(terms) = part
+                && let Some(factored) = factor(terms)
+            {
+                *part = factored;
+            }
+        });
+    });
+}
+
+/// The same condition with what is common in front; none where nothing is.
+fn factor(terms: &[Expr]) -> Option<Expr> {
+    let branches = terms.iter().cloned().flat_map(disjuncts);
+    let mut branches: Vec<Vec<Expr>> = branches.map(Expr::into_conjuncts).collect();
+    let (first, others) = branches.split_first()?;
+    let is_common =
+        |term: &&Expr| is_movable(term) && others.iter().all(|branch| branch.contains(term));
+    let mut common: Vec<Expr> = Vec::new();
+    for term in first.iter().filter(is_common) {
+        if !common.contains(term) {
+            common.push(term.clone());
+        }
+    }
+    if common.is_empty() || others.is_empty() {
+        return None;
+    }
+    branches.iter_mut().for_each(|branch| branch.retain(|term| !common.contains(term)));
+    // A branch that asks for nothing more is true wherever the common part is.
+    if branches.iter().all(|branch| !branch.is_empty()) {
+        let all = |mut branch: Vec<Expr>| match branch.len() {
+            1 => branch.remove(0),
+            _ => Expr::And(branch),
+        };
+        common.push(Expr::Or(branches.into_iter().map(all).collect()));
+    }
+    Some(if common.len() == 1 { common.remove(0) } else { Expr::And(common) })
+}
+
+fn disjuncts(term: Expr) -> Vec<Expr> {
+    match term {
+        Expr::Or(terms) => terms.into_iter().flat_map(disjuncts).collect(),
+        other => vec![other],
+    }
+}
