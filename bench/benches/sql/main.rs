@@ -1,255 +1,241 @@
-//! SQL over many rows, side by side with SQLite: `sql -- [rows] [filter] [--json]`.
+//! SQL over many rows: FolioDB and SQLite, statement by statement.
 //!
 //! A table of nine columns, a million rows unless said otherwise, the same values in
-//! both systems. Both load it by a prepared INSERT in one transaction and commit with
-//! `synchronous = normal`. Queries run on a warm cache on one thread, their rows read
-//! to the end; the median of five runs counts.
+//! both systems.
+//!
+//! - `insert`: the whole table by a prepared INSERT, one transaction, per row.
+//! - `select_*`: one row by its key: prepared, the same text again, a new text.
+//! - `insert_some`, `update`, `delete`: by key, prepared, 20,000 in one transaction,
+//!   its commit included (phases apart in the results).
+//! - queries over the whole table, answered to the last row on one thread.
+//! - `small_*`: statements over a table of 100 rows, each a transaction of its own:
+//!   prepared, the same text again, a new text.
+//! - `autocommit`, `clients_8`: a durable commit each, by one client and by eight.
 
-use std::hint::black_box;
-use std::time::{Duration, Instant};
+mod engine;
+mod person;
+mod small;
 
-use facade::{Database, OpenOptions, Session, Synchronous, Value};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Mutex;
 
-const ROW_COUNT: i64 = 1_000_000;
-const REPETITIONS: usize = 5;
-/// Statements by key per figure.
-const KEYED_COUNT: i64 = 20_000;
+use folio_bench::Result;
+use folio_bench::contest::{Entrant, Stopwatch};
+use folio_bench::results::Sample;
+use folio_bench::suite::{self, Suite, Workload};
 
-const TABLE: &str = "CREATE TABLE people (id BIGINT PRIMARY KEY, name TEXT, email TEXT, age INT, \
-    score DOUBLE PRECISION, active BOOLEAN, city TEXT, visits BIGINT, note TEXT)";
-const INSERT: &str = "INSERT INTO people VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)";
+use engine::{Engine, Folio, Given, Sqlite};
+use person::Person;
+
+/// Makes an empty table in a directory; with `true` at `full`, else at `normal`.
+pub(crate) type Create = fn(&Path, bool) -> Result<Box<dyn Engine>>;
+
+pub(crate) const SYSTEMS: [(&str, Create); 2] =
+    [("FolioDB SQL", Folio::create), ("SQLite", Sqlite::create)];
+
+/// Statements by key per sample.
+const KEYED: i64 = 20_000;
+/// Commits per sample.
+const ALONE: i64 = 400;
+
+pub(crate) const NORMAL: &str = "synchronous = normal";
+const FULL: &str = "synchronous = full";
+
+const POINT: &str = "SELECT name, score FROM people WHERE id = {}";
+
+const LOOK_UPS: [(&str, Given); 3] = [
+    ("select_prepared", Given::Prepared),
+    ("select_same_text", Given::SameText),
+    ("select_new_text", Given::NewText),
+];
 
 const QUERIES: [(&str, &str); 9] = [
-    ("filter on text, no match", "SELECT * FROM people WHERE email = 'nobody@example.com'"),
-    ("filter on numbers, 1 %", "SELECT id, name FROM people WHERE score > 990.0"),
-    ("LIKE '%99@%'", "SELECT * FROM people WHERE email LIKE '%99@%'"),
-    ("AVG … GROUP BY", "SELECT city, AVG(score), COUNT(*) FROM people GROUP BY city"),
-    ("full scan", "SELECT * FROM people"),
-    ("two columns", "SELECT id, score FROM people"),
-    ("SUM with a filter", "SELECT SUM(visits) FROM people WHERE active AND age < 40"),
-    ("top ten", "SELECT id, name, score FROM people ORDER BY score DESC, id LIMIT 10"),
-    ("COUNT(DISTINCT)", "SELECT COUNT(DISTINCT visits) FROM people"),
+    ("filter_text", "SELECT * FROM people WHERE email = 'nobody@example.com'"),
+    ("filter_numbers", "SELECT id, name FROM people WHERE score > 990.0"),
+    ("like", "SELECT * FROM people WHERE email LIKE '%99@%'"),
+    ("group_by", "SELECT city, AVG(score), COUNT(*) FROM people GROUP BY city"),
+    ("full_scan", "SELECT * FROM people"),
+    ("two_columns", "SELECT id, score FROM people"),
+    ("sum_filter", "SELECT SUM(visits) FROM people WHERE active AND age < 40"),
+    ("top_ten", "SELECT id, name, score FROM people ORDER BY score DESC, id LIMIT 10"),
+    ("count_distinct", "SELECT COUNT(DISTINCT visits) FROM people"),
 ];
 
-/// Statements by key, run in one transaction: name, text.
-const KEYED: [(&str, &str); 3] = [
-    ("SELECT by key", "SELECT name, score FROM people WHERE id = ?"),
-    ("UPDATE by key", "UPDATE people SET score = score + 1 WHERE id = ?"),
-    ("DELETE by key", "DELETE FROM people WHERE id = ?"),
-];
+pub(crate) type Tables = Vec<(&'static str, Box<dyn Engine>)>;
 
-struct Figure {
-    name: String,
-    unit: &'static str,
-    ours: f64,
-    sqlite: f64,
-}
-
-/// The values of a row.
-struct Row {
-    id: i64,
-    name: String,
-    email: String,
-    age: i64,
-    score: f64,
-    active: bool,
-    city: String,
-    visits: i64,
-    note: String,
-}
-
-impl Row {
-    fn new(id: i64) -> Self {
-        // A multiplicative step scatters the numbers over their range.
-        let number = id.wrapping_mul(7_919) % 1_000_003;
-        Self {
-            id,
-            name: format!("User {id}"),
-            email: format!("user{id}@example.com"),
-            age: 18 + number % 60,
-            score: (number % 100_000) as f64 / 100.0,
-            active: number % 3 == 0,
-            city: format!("City {}", number % 100),
-            visits: number % 5_000,
-            note: "joined from the web".to_owned(),
+fn main() -> ExitCode {
+    suite::run("sql", env!("CARGO_TARGET_TMPDIR"), |suite| {
+        for rows in suite.arguments.sizes_or(&[1_000_000]) {
+            let people: Vec<Person> = (0..rows as i64).map(Person::new).collect();
+            loads(suite, &people)?;
+            let mut tables: Tables = Vec::new();
+            for (name, create) in SYSTEMS {
+                let mut engine = create(&suite.scratch.directory()?, false)?;
+                engine.insert(&people, true)?;
+                tables.push((name, engine));
+            }
+            drop(people);
+            // Before anything is timed, both have had every page in their hands.
+            for (_, engine) in &mut tables {
+                engine.query("SELECT * FROM people")?;
+            }
+            look_ups(suite, &mut tables, rows as i64)?;
+            queries(suite, &mut tables, rows)?;
+            changes(suite, &mut tables, rows as i64)?;
         }
-    }
+        small::small(suite)?;
+        commits(suite, "autocommit", 1)?;
+        commits(suite, "clients_8", 8)
+    })
 }
 
-fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
-    let row_count = arguments.iter().find_map(|a| a.parse().ok()).unwrap_or(ROW_COUNT);
-    let filter = arguments.iter().find(|a| !a.starts_with('-') && a.parse::<i64>().is_err());
-    let wanted = |name: &str| filter.is_none_or(|filter| name.contains(filter.as_str()));
-    let folder = std::env::temp_dir().join(format!("folio-sql-bench-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let figures = measure(&folder, row_count, &wanted);
-    // What is left behind is in the folder for temporary files.
-    let _ = std::fs::remove_dir_all(&folder);
-    if arguments.iter().any(|a| a == "--json") {
-        print_json(&figures);
-        return;
-    }
-    println!("{:<28} {:>12} {:>12} {:>7}", "", "folio", "sqlite", "ratio");
-    for Figure { name, unit, ours, sqlite } in &figures {
-        println!("{name:<28} {ours:>9.2} {unit} {sqlite:>9.2} {unit} {:>7.2}", ours / sqlite);
-    }
-}
-
-fn print_json(figures: &[Figure]) {
-    let entries = figures.iter().flat_map(|Figure { name, unit, ours, sqlite }| {
-        let entry = |name: &str, value: f64| {
-            format!("{{\"name\":\"{name}\",\"unit\":\"{unit}\",\"value\":{value:.3}}}")
-        };
-        [entry(name, *ours), entry(&format!("{name} (SQLite)"), *sqlite)]
+/// A table a round, each by a new database.
+fn loads(suite: &mut Suite, people: &[Person]) -> Result<()> {
+    let scratch = &suite.scratch;
+    let directories: Vec<_> = SYSTEMS.iter().map(|_| scratch.directory()).collect::<Result<_>>()?;
+    let entrants = SYSTEMS.iter().zip(&directories).map(|(&(name, create), directory)| {
+        let mut round = 0;
+        Entrant::writes(name, NORMAL, move || {
+            round += 1;
+            let directory = directory.join(round.to_string());
+            std::fs::create_dir(&directory)?;
+            let mut engine = create(&directory, false)?;
+            let sample = engine.insert(people, true)?;
+            drop(engine);
+            std::fs::remove_dir_all(&directory)?;
+            Ok(sample)
+        })
     });
-    println!("[{}]", entries.collect::<Vec<_>>().join(",\n "));
+    let entrants = entrants.collect();
+    let count = people.len() as u64;
+    let workload = Workload { name: "insert", mode: "", documents: count, operations: count };
+    suite.contest(workload, entrants)
 }
 
-fn measure(folder: &std::path::Path, row_count: i64, wanted: &dyn Fn(&str) -> bool) -> Vec<Figure> {
-    let rows: Vec<Row> = (0..row_count).map(Row::new).collect();
-    let options = OpenOptions { synchronous: Synchronous::Normal, ..OpenOptions::default() };
-    let database = Database::open_with(folder.join("data"), &options).expect("a database");
-    let mut session = database.session().expect("a session");
-    let connection = rusqlite::Connection::open(folder.join("data.db")).expect("a database");
-    connection.pragma_update(None, "journal_mode", "wal").expect("a log");
-    connection.pragma_update(None, "synchronous", "normal").expect("a setting");
-    // Both keep the table in memory.
-    connection.pragma_update(None, "cache_size", -1_000_000).expect("a setting");
-    let (ours, sqlite) = (load(&mut session, &rows), load_sqlite(&connection, &rows));
-    drop(rows);
-    let micros = |time: Duration| time.as_secs_f64() * 1e6 / row_count as f64;
-    let mut figures = vec![Figure {
-        name: "bulk INSERT, per row".to_owned(),
-        unit: "µs",
-        ours: micros(ours),
-        sqlite: micros(sqlite),
-    }];
-    for (name, text) in QUERIES.iter().filter(|(name, _)| wanted(name)) {
-        figures.push(query(&mut session, &connection, name, text));
+fn look_ups(suite: &mut Suite, tables: &mut Tables, rows: i64) -> Result<()> {
+    let keys: Vec<i64> = (0..KEYED.min(rows)).map(|n| scattered(n, rows)).collect();
+    for (name, given) in LOOK_UPS {
+        let entrants = tables.iter_mut().map(|(system, engine)| {
+            let keys = &keys;
+            Entrant::reads(*system, move || {
+                let mut watch = Stopwatch::start();
+                let found = engine.each(POINT, given, keys)?;
+                watch.lap(name);
+                assert_eq!(found, keys.len() as u64, "every key has its row");
+                Ok(watch.stop())
+            })
+        });
+        let entrants = entrants.collect();
+        let (documents, operations) = (rows as u64, keys.len() as u64);
+        suite.contest(Workload { name, mode: "warm", documents, operations }, entrants)?;
     }
-    for (name, text) in KEYED.iter().filter(|(name, _)| wanted(name)) {
-        figures.push(keyed(&mut session, &connection, row_count, name, text));
+    Ok(())
+}
+
+/// Keys all over the table, none twice within as many numbers as there are rows.
+fn scattered(number: i64, rows: i64) -> i64 {
+    number.wrapping_mul(104_729) % rows
+}
+
+fn queries(suite: &mut Suite, tables: &mut Tables, rows: u64) -> Result<()> {
+    for (name, text) in QUERIES {
+        let expected = Mutex::new(None);
+        let entrants = tables.iter_mut().map(|(system, engine)| {
+            let expected = &expected;
+            Entrant::reads(*system, move || {
+                let mut watch = Stopwatch::start();
+                let found = engine.query(text)?;
+                watch.lap(name);
+                let mut expected = expected.lock().expect("nobody panics");
+                assert_eq!(found, *expected.get_or_insert(found), "as many rows: {text}");
+                Ok(watch.stop())
+            })
+        });
+        let entrants = entrants.collect();
+        let workload = Workload { name, mode: "warm", documents: rows, operations: 1 };
+        suite.contest(workload, entrants)?;
     }
-    figures
+    Ok(())
 }
 
-fn load(session: &mut Session, rows: &[Row]) -> Duration {
-    let started = Instant::now();
-    session.execute(TABLE, &[]).expect("a table");
-    session.execute("BEGIN", &[]).expect("a transaction");
-    let mut insert = session.prepare(INSERT).expect("a statement");
-    for row in rows {
-        let values = [
-            Value::Integer(row.id),
-            Value::Text(row.name.clone()),
-            Value::Text(row.email.clone()),
-            Value::Integer(row.age),
-            Value::Float(row.score),
-            Value::Boolean(row.active),
-            Value::Text(row.city.clone()),
-            Value::Integer(row.visits),
-            Value::Text(row.note.clone()),
-        ];
-        session.execute_prepared(&mut insert, &values).expect("a row");
+fn changes(suite: &mut Suite, tables: &mut Tables, rows: i64) -> Result<()> {
+    let count = KEYED.min(rows / 10);
+    type Change = fn(&mut dyn Engine, i64, i64, i64) -> Result<Sample>;
+    let kinds: [(&str, Change); 3] = [
+        ("insert_some", |engine, rows, round, count| {
+            let first = rows + round * count;
+            let people: Vec<Person> = (first..first + count).map(Person::new).collect();
+            engine.insert(&people, true)
+        }),
+        ("update", |engine, rows, round, count| {
+            engine.together(
+                "UPDATE people SET score = score + 1 WHERE id = {}",
+                &keys_of(rows, round, count),
+            )
+        }),
+        ("delete", |engine, rows, round, count| {
+            engine.together("DELETE FROM people WHERE id = {}", &keys_of(rows, round, count))
+        }),
+    ];
+    for (name, change) in kinds {
+        let entrants = tables.iter_mut().map(|(system, engine)| {
+            let mut round = -1;
+            Entrant::writes(*system, NORMAL, move || {
+                round += 1;
+                change(&mut **engine, rows, round, count)
+            })
+        });
+        let entrants = entrants.collect();
+        let (documents, operations) = (rows as u64, count as u64);
+        suite.contest(Workload { name, mode: "", documents, operations }, entrants)?;
     }
-    session.execute("COMMIT", &[]).expect("a commit");
-    started.elapsed()
+    Ok(())
 }
 
-fn load_sqlite(connection: &rusqlite::Connection, rows: &[Row]) -> Duration {
-    let started = Instant::now();
-    connection.execute_batch(TABLE).expect("a table");
-    connection.execute_batch("BEGIN").expect("a transaction");
-    let mut insert = connection.prepare(INSERT).expect("a statement");
-    for row in rows {
-        insert
-            .execute(rusqlite::params![
-                row.id, row.name, row.email, row.age, row.score, row.active, row.city, row.visits,
-                row.note
-            ])
-            .expect("a row");
+/// The keys of a round, which no other round has.
+fn keys_of(rows: i64, round: i64, count: i64) -> Vec<i64> {
+    (round * count..(round + 1) * count).map(|number| scattered(number, rows)).collect()
+}
+
+/// So many clients, each with a connection of its own, a durable commit each.
+fn commits(suite: &mut Suite, name: &str, clients: usize) -> Result<()> {
+    let mut tables: Tables = Vec::new();
+    for (system, create) in SYSTEMS {
+        tables.push((system, create(&suite.scratch.directory()?, true)?));
     }
-    connection.execute_batch("COMMIT").expect("a commit");
-    started.elapsed()
+    let entrants = tables.iter().map(|(system, engine)| {
+        let mut round = 0;
+        Entrant::writes(*system, FULL, move || {
+            round += 1;
+            commit_from(&**engine, clients, round)
+        })
+    });
+    let entrants = entrants.collect();
+    let workload = Workload { name, mode: "", documents: 0, operations: ALONE as u64 };
+    suite.contest(workload, entrants)
 }
 
-fn query(
-    session: &mut Session,
-    connection: &rusqlite::Connection,
-    name: &str,
-    text: &str,
-) -> Figure {
-    let (mut ours, mut sqlite) = (Vec::new(), Vec::new());
-    let mut counts = (0, 0);
-    for _ in 0..REPETITIONS {
-        let started = Instant::now();
-        counts.0 = run(session, text);
-        ours.push(started.elapsed());
-        let started = Instant::now();
-        let mut statement = connection.prepare_cached(text).expect("a statement");
-        counts.1 = drain(&mut statement, &[]);
-        sqlite.push(started.elapsed());
-    }
-    assert_eq!(counts.0, counts.1, "both answer as many rows: {text}");
-    let millis = |times: Vec<Duration>| median(times).as_secs_f64() * 1e3;
-    Figure { name: name.to_owned(), unit: "ms", ours: millis(ours), sqlite: millis(sqlite) }
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times[times.len() / 2]
-}
-
-fn run(session: &mut Session, text: &str) -> usize {
-    let mut rows = session.execute(text, &[]).expect("it runs").rows.expect("rows");
-    let mut count = 0;
-    while let Some(batch) = rows.next_batch().expect("rows") {
-        count += black_box(&batch).row_count;
-    }
-    count
-}
-
-fn drain(statement: &mut rusqlite::Statement<'_>, parameters: &[i64]) -> usize {
-    let columns = statement.column_count();
-    let mut rows = statement.query(rusqlite::params_from_iter(parameters)).expect("it runs");
-    let mut count = 0;
-    while let Some(row) = rows.next().expect("rows") {
-        for column in 0..columns {
-            black_box(row.get_ref(column).expect("a value"));
+fn commit_from(engine: &dyn Engine, clients: usize, round: i64) -> Result<Sample> {
+    let connections: Vec<_> = (0..clients).map(|_| engine.again()).collect::<Result<_>>()?;
+    let failure = Mutex::new(None);
+    let share = ALONE / clients as i64;
+    let mut watch = Stopwatch::start();
+    std::thread::scope(|scope| {
+        for (client, mut connection) in connections.into_iter().enumerate() {
+            let failure = &failure;
+            scope.spawn(move || {
+                let first = (round << 32) + (client as i64) * share;
+                let people: Vec<Person> = (first..first + share).map(Person::new).collect();
+                if let Err(error) = connection.insert(&people, false) {
+                    failure.lock().expect("nobody panics").get_or_insert(error.to_string());
+                }
+            });
         }
-        count += 1;
+    });
+    watch.lap("commit");
+    match failure.into_inner()? {
+        Some(error) => Err(error.into()),
+        None => Ok(watch.stop()),
     }
-    count
-}
-
-fn keyed(
-    session: &mut Session,
-    connection: &rusqlite::Connection,
-    row_count: i64,
-    name: &str,
-    text: &str,
-) -> Figure {
-    let key = |number: i64| number.wrapping_mul(104_729) % row_count;
-    let count = KEYED_COUNT.min(row_count);
-    session.execute("BEGIN", &[]).expect("a transaction");
-    let mut prepared = session.prepare(text).expect("a statement");
-    let started = Instant::now();
-    for number in 0..count {
-        let parameters = [Value::Integer(key(number))];
-        let answer = session.execute_prepared(&mut prepared, &parameters).expect("it runs");
-        black_box(answer.rows.map(|mut rows| rows.take_row()));
-    }
-    let ours = started.elapsed();
-    session.execute("COMMIT", &[]).expect("a commit");
-    connection.execute_batch("BEGIN").expect("a transaction");
-    let mut statement = connection.prepare(text).expect("a statement");
-    let started = Instant::now();
-    for number in 0..count {
-        drain(&mut statement, &[key(number)]);
-    }
-    let sqlite = started.elapsed();
-    connection.execute_batch("COMMIT").expect("a commit");
-    let micros = |time: Duration| time.as_secs_f64() * 1e6 / count as f64;
-    Figure { name: name.to_owned(), unit: "µs", ours: micros(ours), sqlite: micros(sqlite) }
 }

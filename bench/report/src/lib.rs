@@ -13,6 +13,7 @@ mod picture;
 mod pool;
 mod readme;
 pub mod results;
+mod sql_page;
 mod table_page;
 mod tables;
 
@@ -22,6 +23,7 @@ pub use markdown::document;
 pub use picture::png;
 pub use pool::{PolicyRun, PoolCase, pool_chart, pool_page};
 pub use readme::insert;
+pub use sql_page::sql_page;
 pub use table_page::table_page;
 
 pub use chart::overview;

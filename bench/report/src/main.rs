@@ -5,6 +5,7 @@
 //! report render <results.json> <docs directory> [README.md]
 //! report pool <directory of a JSON per policy> <docs directory>
 //! report tables <results.json> <docs directory>
+//! report sql <results.json> <docs directory>
 //! ```
 //!
 //! Beside `NAME.json`, `NAME.notes.md` holds what people have to say about the run.
@@ -15,13 +16,15 @@ use std::process::ExitCode;
 
 use folio_bench_report::results::Results;
 use folio_bench_report::{
-    PolicyRun, Result, document, insert, overview, page, png, pool_chart, pool_page, table_page,
+    PolicyRun, Result, document, insert, overview, page, png, pool_chart, pool_page, sql_page,
+    table_page,
 };
 
 const USAGE: &str = "usage: report merge <out.json> <part.json>...\n       \
                      report render <results.json> <docs directory> [README.md]\n       \
                      report pool <directory of a JSON per policy> <docs directory>\n       \
-                     report tables <results.json> <docs directory>";
+                     report tables <results.json> <docs directory>\n       \
+                     report sql <results.json> <docs directory>";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -32,7 +35,8 @@ fn main() -> ExitCode {
         ["render", results, docs, readme] => render(Path::new(results), Path::new(docs))
             .and_then(|()| claim(Path::new(results), Path::new(readme))),
         ["pool", results, docs] => pool(Path::new(results), Path::new(docs)),
-        ["tables", results, docs] => tables(Path::new(results), Path::new(docs)),
+        ["tables", results, docs] => written(results, docs, "tables.md", table_page),
+        ["sql", results, docs] => written(results, docs, "sql.md", sql_page),
         _ => Err(USAGE.into()),
     };
     match done {
@@ -80,13 +84,19 @@ fn pool(directory: &Path, docs: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the page of the tables.
-fn tables(results_path: &Path, docs: &Path) -> Result<()> {
+/// Writes a page that is made of results, their name and their notes.
+fn written(
+    results: &str,
+    docs: &str,
+    file: &str,
+    page: impl Fn(&Results, &str, &str) -> String,
+) -> Result<()> {
+    let (results_path, docs) = (Path::new(results), Path::new(docs));
     let results = Results::read(results_path)?;
     let name = results_path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("results");
     let notes = fs::read_to_string(results_path.with_extension("notes.md")).unwrap_or_default();
     fs::create_dir_all(docs)?;
-    fs::write(docs.join("tables.md"), table_page(&results, name, &notes))?;
+    fs::write(docs.join(file), page(&results, name, &notes))?;
     println!("rendered {} into {}", results_path.display(), docs.display());
     Ok(())
 }
