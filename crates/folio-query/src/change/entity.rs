@@ -170,8 +170,10 @@ fn computed<'p>(row: &'p EntityRow, run: &Run<'_>) -> Result<Ready<'p>> {
         Given::Entity(given) => given.only(run.context()),
     });
     let values: Vec<Value> = values.collect::<Result<_>>()?;
-    let links =
-        row.links.iter().map(|(table, linked)| Ok((Arc::clone(table), linked.keys(run.context())?)));
+    let links = row
+        .links
+        .iter()
+        .map(|(table, linked)| Ok((Arc::clone(table), linked.keys(run.context())?)));
     Ok(Ready::Computed(values, links.collect::<Result<_>>()?, row))
 }
 
