@@ -8,9 +8,9 @@ use folio_query::{Migration, Rows, Ziql, ZiqlChain, show_schema};
 use folio_types::{ColumnType, ErrorCode, Value};
 
 use super::parameters::type_of_list;
-use super::{QueryError, Session, lock};
+use super::{QueryError, Session};
 use crate::error::Result;
-use crate::source::{SharedTransaction, Tables, View};
+use crate::source::{SharedTransaction, Tables, View, lock};
 
 /// Chains remembered at most, and the longest text worth it.
 const COUNT_MAX: usize = 256;
