@@ -155,7 +155,7 @@ pub(crate) fn change(
             let other = if random.once_in(3) { random.below(KEYS) as i64 } else { key };
             let row = random_row(random, other);
             match other == key && random.once_in(2) {
-                true => update_columns(transaction, table, rows, row, random),
+                true => update_columns(transaction, table, rows, &row, random),
                 false => update(transaction, table, rows, key, row),
             }
         }
@@ -210,10 +210,10 @@ fn update_columns(
     transaction: &mut Transaction,
     table: &Arc<Table>,
     rows: &mut Rows,
-    row: Vec<Value>,
+    row: &[Value],
     random: &mut Random,
 ) -> Result<()> {
-    let key = key_of(&row);
+    let key = key_of(row);
     let columns: Vec<usize> = (1..row.len()).filter(|_| random.once_in(2)).collect();
     let values: Vec<ValueRef<'_>> = columns.iter().map(|column| row[*column].as_ref()).collect();
     let own = [ValueRef::Integer(key)];
