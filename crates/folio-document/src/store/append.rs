@@ -36,6 +36,7 @@ impl Piece {
 #[derive(Debug)]
 pub(super) enum AppendError {
     Record(io::Error),
+    RecordSync(io::Error),
     Data(io::Error),
 }
 
@@ -44,6 +45,10 @@ pub(super) enum AppendError {
 pub(super) struct Appender {
     data: Arc<dyn File>,
     pub(super) record: BatchRecord,
+    /// Where the batch begins, until the record says so.
+    start: Option<u64>,
+    /// What the record says of a piece is made durable before the piece is written.
+    syncs_record: bool,
     /// Up to the end of the file, while nobody else appends to it.
     pub(super) sums: BlockSums,
     /// Sums of the blocks completed since the batch began.
@@ -58,15 +63,26 @@ impl Appender {
     pub(super) fn new(
         data: Arc<dyn File>,
         record: BatchRecord,
+        start: u64,
+        syncs_record: bool,
         sums: BlockSums,
         known: Option<Stat>,
     ) -> Self {
-        Self { data, record, sums, blocks: Vec::new(), known, is_disturbed: false }
+        Self {
+            data,
+            record,
+            start: Some(start),
+            syncs_record,
+            sums,
+            blocks: Vec::new(),
+            known,
+            is_disturbed: false,
+        }
     }
 
     /// Announces a piece in the record, then appends it; answers where it starts.
     pub(super) fn append(&mut self, piece: &Piece) -> Result<u64, AppendError> {
-        self.record.announce(&piece.sums).map_err(AppendError::Record)?;
+        self.announce(&piece.sums)?;
         self.look().map_err(AppendError::Data)?;
         let size = piece.text.len() as u64;
         let appended = self.data.append(&piece.text);
@@ -80,6 +96,21 @@ impl Appender {
         self.data.start_writeback(start, end - start);
         self.sums.update(&piece.text, &mut self.blocks);
         Ok(start)
+    }
+
+    /// Says in the record which lines come. Were that lost with the power and the lines
+    /// were not, they would be taken for lines of somebody else.
+    fn announce(&mut self, sums: &[u64]) -> Result<(), AppendError> {
+        let inode = self.known.map_or(0, |known| known.inode);
+        let announced = match self.start.take() {
+            Some(start) => self.record.begin(start, inode, sums),
+            None => self.record.announce(sums),
+        };
+        announced.map_err(AppendError::Record)?;
+        if self.syncs_record {
+            self.record.file.sync_data().map_err(AppendError::RecordSync)?;
+        }
+        Ok(())
     }
 
     /// Notes whether the file still is as we left it.

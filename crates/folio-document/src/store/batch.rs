@@ -1,7 +1,7 @@
 //! Atomic batches in the lines layout.
 //!
 //! The lines go to the end of the data file as they come, in large writes; the
-//! batch record says since before the first of them that they do not count yet.
+//! batch record says, since before the first of them, that they do not count yet.
 //! At commit the file is synced, the record closed and synced, and only then do
 //! readers see the batch.
 //!
@@ -26,9 +26,13 @@ use crate::options::Durability;
 use crate::report::{BatchCounts, Notice};
 use crate::segment::Segment;
 
-/// Lines are written in pieces of this size: few large writes leave the file in
-/// few extents, and in large folios of the page cache.
-const PIECE_SIZE: usize = 1 << 20;
+/// Lines are written in pieces, the first of this size: few large writes leave the file
+/// in few extents, and in large folios of the page cache.
+const FIRST_PIECE: usize = 1 << 20;
+
+/// Each piece is twice as large as the one before, up to this: the record is synced
+/// before each, which a long batch must not wait for too often.
+const PIECE_LIMIT: usize = 8 << 20;
 
 /// An open batch.
 #[derive(Debug)]
@@ -45,6 +49,8 @@ pub(crate) struct LineBatch {
     /// Where the lines of `piece` are expected to land.
     sent: u64,
     piece: Piece,
+    /// When `piece` is full.
+    piece_size: usize,
     /// Filled while the other one is on its way.
     spare: Option<Piece>,
     /// Entries of the lines, offsets in the file; the last ones are still in `piece`.
@@ -77,18 +83,18 @@ impl LineBatch {
         store.settle(&mut writer)?;
         let data = store.prepare_to_append(&mut writer)?;
         let start = store.read_view().index.state.data_end;
-        let record = store.begin_record(&mut writer, start)?;
-        let sums = writer.sums.take().expect("prepared to append");
+        let appender = Self::appender(store, &mut writer, &data, start)?;
         writer.batch_owner = Some(thread::current().id());
         Ok(Self {
             store: Arc::clone(store),
-            appender: Some(Box::new(Appender::new(Arc::clone(&data), record, sums, writer.known))),
+            appender: Some(appender),
             data,
             thread: None,
             under_way_at: start,
             start,
             sent: start,
             piece: Piece::with_capacity(0),
+            piece_size: FIRST_PIECE,
             spare: None,
             entries: Delta::default(),
             is_mixed: false,
@@ -96,6 +102,18 @@ impl LineBatch {
             import: None,
             stage: Stage::Open,
         })
+    }
+
+    fn appender(
+        store: &LineStore,
+        writer: &mut Writer,
+        data: &Arc<dyn File>,
+        start: u64,
+    ) -> Result<Box<Appender>> {
+        let record = store.open_record(writer)?;
+        let sums = writer.sums.take().expect("prepared to append");
+        let (data, syncs) = (Arc::clone(data), store.syncs_batch_record());
+        Ok(Box::new(Appender::new(data, record, start, syncs, sums, writer.known)))
     }
 
     /// Adds a line whose id is known.
@@ -111,7 +129,7 @@ impl LineBatch {
         self.piece.sums.push(sum);
         self.piece.text.extend_from_slice(text);
         self.piece.text.push(b'\n');
-        if self.piece.text.len() >= PIECE_SIZE { self.send_piece() } else { Ok(()) }
+        if self.piece.text.len() >= self.piece_size { self.send_piece() } else { Ok(()) }
     }
 
     /// Whether the id has a document, in this batch or before it.
@@ -168,7 +186,8 @@ impl LineBatch {
             let started = AppendThread::start();
             self.thread = Some(started.map_err(Error::io("start a thread to write", path))?);
         }
-        let spare = self.spare.take().unwrap_or_else(|| Piece::with_capacity(PIECE_SIZE));
+        self.piece_size = (2 * self.piece_size).min(PIECE_LIMIT);
+        let spare = self.spare.take().unwrap_or_else(|| Piece::with_capacity(self.piece_size));
         let piece = mem::replace(&mut self.piece, spare);
         self.under_way_at = self.sent;
         self.sent += piece.text.len() as u64;
@@ -211,21 +230,16 @@ impl LineBatch {
     /// nothing of the batch is written yet.
     fn follow_edits(&mut self) -> Result<()> {
         let store = Arc::clone(&self.store);
-        let appender = self.appender.as_mut().expect("no piece is on its way");
+        let appender = self.appender.as_ref().expect("no piece is on its way");
         let found = store.files.stat(&store.paths.data).ok();
         if self.sent != self.start || found == appender.known {
             return Ok(());
         }
         let mut writer = store.any_writer();
-        let closed = appender.record.close(self.start, None);
-        closed.map_err(Error::io("write", &store.paths.batch))?;
         store.follow_others(&mut writer)?;
         let data = store.prepare_to_append(&mut writer)?;
         let start = store.read_view().index.state.data_end;
-        let record = store.begin_record(&mut writer, start)?;
-        let sums = writer.sums.take().expect("prepared to append");
-        let again = Appender::new(Arc::clone(&data), record, sums, writer.known);
-        self.appender = Some(Box::new(again));
+        self.appender = Some(Self::appender(&store, &mut writer, &data, start)?);
         self.entries.move_by(self.start, start.wrapping_sub(self.start));
         (self.data, self.start, self.sent, self.under_way_at) = (data, start, start, start);
         Ok(())
@@ -290,6 +304,9 @@ impl LineBatch {
                 self.has_failed = true;
                 Err(match error {
                     AppendError::Record(error) => Error::io("write", &paths.batch)(error),
+                    AppendError::RecordSync(error) => {
+                        self.store.standing.poison(&paths.batch, error)
+                    }
                     AppendError::Data(error) => Error::io("append to", &paths.data)(error),
                 })
             }
@@ -428,6 +445,10 @@ impl LineBatch {
     /// behind a record that says the batch has ended.
     fn abort(&mut self, writer: &mut Writer) -> Result<()> {
         let appender = self.appender.as_mut().expect("no piece is on its way");
+        if self.sent == self.start {
+            self.keep_record(writer); // which does not know of this batch
+            return Ok(());
+        }
         // When it cannot be told whose lines stand there, the record stays open.
         appender.look().map_err(Error::io("read", &self.store.paths.data))?;
         let size = appender.known.map_or(0, |known| known.size);
@@ -436,8 +457,13 @@ impl LineBatch {
             return Err(self.disturbed());
         }
         self.close_record(self.start, None)?;
-        writer.batch_record = self.appender.take().map(|appender| appender.record);
+        self.keep_record(writer);
         Ok(())
+    }
+
+    /// For the next batch.
+    fn keep_record(&mut self, writer: &mut Writer) {
+        writer.batch_record = self.appender.take().map(|appender| appender.record);
     }
 }
 

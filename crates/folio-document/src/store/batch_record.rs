@@ -1,21 +1,22 @@
 //! The batch record: what tells a whole batch from a torn one after a crash.
 //!
 //! `meta/folio.batch` has two slots that are written in turn, so that a torn
-//! write of one leaves the other. A batch first writes that it is open and from
-//! which offset on (durable before any of its lines can be), then its lines, then,
-//! into both slots, that it is closed. So after a crash an open slot means: what
-//! lies behind its start was never acknowledged; and between batches the decay of
-//! one slot does not bring an old open one back.
+//! write of one leaves the other. Before the first of its lines a batch writes that
+//! it is open, and from which offset on; before each piece of them, the checksums of
+//! its lines; and into both slots at the end that it is closed. What is said before a
+//! piece is durable before any of the piece can be. So after a crash an open slot
+//! means: what lies behind its start was never acknowledged; and between batches the
+//! decay of one slot does not bring an old open one back.
 //!
 //! ```text
 //! offset 0, 4096   slot: "FOLIOBAT" sequence status start end inode source position
 //!                  list_count list_sum checksum
-//! offset 8192      u32 each: low halves of the checksums of the lines written so far
+//! offset 8192      u32 each: low halves of the checksums of the lines so far
 //! ```
 //!
 //! The list is there for edits by hand. Should somebody append a line after a
 //! killed batch, or change one, the line is not in the list: then nothing is moved
-//! away. A list that a power cut has torn tells nothing.
+//! away. A list that a power cut has torn tells nothing; its piece was not written.
 
 use std::collections::HashSet;
 use std::io;
@@ -157,10 +158,9 @@ impl BatchSlot {
         let written: HashSet<&[u8]> = list.chunks_exact(4).collect();
         let mut reader = LineReader::new(data, self.start, end);
         while let Some(line) = reader.next()? {
-            // What a crash has torn is no line any more, so it is nobody's edit.
-            let is_foreign = line.terminated
-                && self.list_count > 0
-                && !written.contains(&low_half(line.text)[..])
+            // What a crash has torn is no document any more, so it is nobody's edit; one
+            // that is whole is, with a line end or without.
+            let is_foreign = !written.contains(&low_half(line.text)[..])
                 && matches!(examine(line.text), Ok(Line::Document { .. } | Line::Tombstone(_)));
             if is_foreign {
                 return Ok(false);
@@ -190,32 +190,26 @@ impl BatchRecord {
         Ok(Self { file, last, list_sum: Xxh3::new() })
     }
 
-    /// Notes that a batch begins at `start`; the caller syncs.
-    pub(crate) fn begin(&mut self, start: u64, inode: u64) -> io::Result<()> {
+    /// Notes that a batch begins at `start` with lines of these checksums, which are
+    /// written next; the caller syncs.
+    pub(crate) fn begin(&mut self, start: u64, inode: u64, sums: &[u64]) -> io::Result<()> {
         self.list_sum.reset();
-        let slot = BatchSlot {
-            status: OPEN,
-            start,
-            end: start,
-            inode,
-            list_count: 0,
-            list_sum: self.list_sum.digest(),
-            ..self.last
-        };
-        self.write(slot)
+        let slot = BatchSlot { status: OPEN, start, end: start, inode, list_count: 0, ..self.last };
+        self.write_listed(slot, sums)
     }
 
-    /// Adds the checksums of lines that are about to be written to the list.
+    /// Adds the checksums of the lines that are written next to the list; the caller
+    /// syncs.
     pub(crate) fn announce(&mut self, sums: &[u64]) -> io::Result<()> {
+        self.write_listed(self.last, sums)
+    }
+
+    fn write_listed(&mut self, slot: BatchSlot, sums: &[u64]) -> io::Result<()> {
         let new: Vec<u8> = sums.iter().flat_map(|&sum| (sum as u32).to_le_bytes()).collect();
-        self.file.write_at(&new, LIST_OFFSET + self.last.list_count * 4)?;
+        self.file.write_at(&new, LIST_OFFSET + slot.list_count * 4)?;
         self.list_sum.update(&new);
-        let slot = BatchSlot {
-            list_count: self.last.list_count + sums.len() as u64,
-            list_sum: self.list_sum.digest(),
-            ..self.last
-        };
-        self.write(slot)
+        let list_count = slot.list_count + sums.len() as u64;
+        self.write(BatchSlot { list_count, list_sum: self.list_sum.digest(), ..slot })
     }
 
     /// Notes that everything up to `end` belongs to the file for good; the caller syncs.

@@ -1,5 +1,5 @@
-//! The record of a batch, from the writer's side: opened before the first line of a
-//! batch of its own, and followed where one that was killed left it open. A batch that
+//! The record of a batch, from the writer's side: opened for a batch of its own, and
+//! followed where one that was killed left it open. A batch that
 //! never ended is taken back as a whole, and moved away rather than deleted.
 
 use folio_file::File;
@@ -11,36 +11,30 @@ use crate::options::Durability;
 use crate::report::Notice;
 
 impl LineStore {
-    /// Says in the record that a batch begins, durably.
-    pub(super) fn begin_record(&self, writer: &mut Writer, start: u64) -> Result<BatchRecord> {
-        let record = self.try_begin_record(writer, start);
-        writer.has_open_record = record.is_err();
-        record
+    /// Whether what the record says of a piece must be durable before the piece is.
+    pub(super) fn syncs_batch_record(&self) -> bool {
+        self.options.durability != Durability::None
+            && !self.options.switches().skip_batch_record_sync()
     }
 
-    fn try_begin_record(&self, writer: &mut Writer, start: u64) -> Result<BatchRecord> {
+    /// The record, for a batch that is about to begin. It and the data file have their
+    /// names on the device then.
+    pub(super) fn open_record(&self, writer: &mut Writer) -> Result<BatchRecord> {
         let path = &self.paths.batch;
-        let is_synced = self.options.durability != Durability::None
-            && !self.options.switches().skip_batch_record_sync();
-        let poison = |path, error| self.standing.poison(path, error);
-        let mut record = match writer.batch_record.take() {
+        let record = match writer.batch_record.take() {
             Some(record) => record,
             None => {
                 let record = BatchRecord::open(&*self.files, path);
                 let record = record.map_err(Error::io("open", path))?;
                 // It may be new, or left by somebody who did not come to sync its name.
-                if is_synced {
+                if self.syncs_batch_record() {
                     let meta = &self.paths.meta;
-                    self.files.sync_directory(meta).map_err(|error| poison(meta, error))?;
+                    let synced = self.files.sync_directory(meta);
+                    synced.map_err(|error| self.standing.poison(meta, error))?;
                 }
                 record
             }
         };
-        let inode = writer.known.map_or(0, |known| known.inode);
-        record.begin(start, inode).map_err(Error::io("write", path))?;
-        if is_synced {
-            record.file.sync_data().map_err(|error| poison(path, error))?;
-        }
         self.sync_names(writer)?;
         Ok(record)
     }

@@ -11,7 +11,7 @@ use crate::world::Setup;
 
 /// Seeds that each suite tries before a bug counts as not noticed: faults are many and
 /// quick, crashes few and thorough.
-const FAULT_SEEDS: u64 = 600;
+const FAULT_SEEDS: u64 = 2000;
 const CRASH_SEEDS: u64 = 40;
 
 fn setup(seed: u64, bug: Option<PlantedBug>) -> Setup {

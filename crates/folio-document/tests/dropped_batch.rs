@@ -1,0 +1,55 @@
+//! A batch that is dropped while the device fails, and an edit by hand before anybody
+//! else has looked.
+
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_document::{Collection, CollectionOptions};
+use folio_file::{Fault, FaultKind, FileSystem, MemoryFileSystem, Operation, WriterLock};
+use serde_json::json;
+
+const DATA: &str = "/db/collections/docs/meta/data.jsonl";
+
+fn open(files: &MemoryFileSystem) -> Collection {
+    let files: Arc<dyn FileSystem> = Arc::new(files.clone());
+    let lock = Arc::new(WriterLock::new(Arc::clone(&files), Path::new("/db/folio.lock").into()));
+    let options = CollectionOptions::default();
+    Collection::open(files, Path::new("/db"), "docs", &options, lock).unwrap()
+}
+
+/// Drops a batch of a document of `size` bytes while the call `stop` of it fails, appends
+/// a line without its end, and answers what the next process finds.
+fn ids_after_a_drop(size: usize, stop: u64, edit: &[u8]) -> Vec<String> {
+    let files = MemoryFileSystem::new();
+    files.create_directory(Path::new("/db")).unwrap();
+    let docs = open(&files);
+    docs.put("kept", &json!({})).unwrap();
+    docs.flush().unwrap();
+    let mut batch = docs.batch().unwrap();
+    batch.put("big", &json!({ "text": "x".repeat(size) })).unwrap();
+    // A full piece is written before the line that follows it.
+    let _ = batch.put("small", &json!({}));
+    files.inject(Fault::next(Operation::Any, FaultKind::Eio).after(stop));
+    drop(batch);
+    files.clear_faults();
+    files.append(DATA, edit).unwrap();
+    let next = open(&files.kill());
+    next.ids().unwrap().map(Result::unwrap).collect()
+}
+
+/// The record of a batch stays open where its end could not be noted. What somebody
+/// appends behind it then looks like the batch's own lines, but for their sums.
+#[test]
+fn an_edit_behind_a_batch_whose_drop_failed_is_kept() {
+    for edit in [&b"{\"_id\":\"edited\"}"[..], b"{\"_id\":\"edited\"}\n"] {
+        for size in [10, 3 << 20] {
+            for stop in 0..30 {
+                let ids = ids_after_a_drop(size, stop, edit);
+                let has = |id: &str| ids.iter().any(|found| found == id);
+                assert!(has("kept") && has("edited"), "{size} bytes, call {stop}: {ids:?}");
+            }
+        }
+    }
+}
