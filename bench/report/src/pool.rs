@@ -72,6 +72,7 @@ pub fn pool_page(runs: &[PolicyRun], machine: &str) -> String {
          continues says of its own engine on its own machine (i7-8650U), the best of its three policies.\n\n\
          ![Time per pin by threads](buffer_pool.png)\n\n"
     );
+    page.push_str(&bars(runs));
     let names: Vec<&str> = runs.iter().map(|run| &*run.policy).collect();
     let _ = writeln!(page, "| case | {} | earlier |", names.join(" | "));
     let _ = writeln!(page, "|---|{}---|", "---|".repeat(names.len()));
@@ -89,6 +90,36 @@ pub fn pool_page(runs: &[PolicyRun], machine: &str) -> String {
         let _ = writeln!(page, " | {earlier} |");
     }
     page
+}
+
+/// What the page promises at its head, each with the policy that does worst in it.
+fn bars(runs: &[PolicyRun]) -> String {
+    let earlier = |name: &str| EARLIER.iter().find(|(case, _)| *case == name).map(|(_, ns)| *ns);
+    let ratio = |name: &'static str| move |run: &PolicyRun| Some(earlier(name)? / run.value(name)?);
+    let hit = |run: &PolicyRun| run.value("Pin/Unpin (hit)");
+    let threads = |run: &PolicyRun| Some(run.value("pin:t64")? / run.value("pin:t1")?);
+    let worst = |value: &dyn Fn(&PolicyRun) -> Option<f64>, is_most: bool| {
+        let values = runs.iter().filter_map(|run| Some((value(run)?, &*run.policy)));
+        let found = if is_most {
+            values.max_by(|one, other| one.0.total_cmp(&other.0))
+        } else {
+            values.min_by(|one, other| one.0.total_cmp(&other.0))
+        };
+        found.unwrap_or((f64::NAN, "-"))
+    };
+    let scan = "Sequential Scan (100 blocks)";
+    let rows = [
+        ("pin of a page that is there", "at most 30 ns", worst(&hit, true), " ns"),
+        ("the same, earlier / now", "at least 15x", worst(&ratio("Pin/Unpin (hit)"), false), "x"),
+        ("pins at 64 threads / at 1", "at most 1.0x", worst(&threads, true), "x"),
+        ("scan of 100 blocks, earlier / now", "at least 5x", worst(&ratio(scan), false), "x"),
+    ];
+    let mut table = String::from("| bar | wanted | the worst policy |\n|---|---|---|\n");
+    for (name, wanted, (value, policy), unit) in rows {
+        let _ = writeln!(table, "| {name} | {wanted} | {value:.2}{unit} ({policy}) |");
+    }
+    table.push('\n');
+    table
 }
 
 fn best(values: &[Option<f64>], unit: &str) -> Option<f64> {
