@@ -69,6 +69,7 @@ impl LineStore {
         }
         let io = |action| Error::io(action, &self.paths.data);
         let file = self.files.open(&self.paths.data, OpenMode::Write).map_err(io("open"))?;
+        let is_known = Some(file.stat().map_err(io("read"))?) == writer.known;
         let mut buffer = vec![0; (suspect.end - suspect.start).min(1 << 20) as usize];
         let mut at = suspect.start;
         while at < suspect.end {
@@ -83,7 +84,8 @@ impl LineStore {
         writer.data_unsynced = true;
         let stat = file.stat().map_err(io("read"))?;
         // Writing in place changes times and no size: another size is somebody's line.
-        writer.known = writer.known.filter(|known| known.size == stat.size).and(Some(stat));
+        let is_ours = is_known && writer.known.is_some_and(|known| known.size == stat.size);
+        writer.known = is_ours.then_some(stat); // else an edit is still to be looked at
         Ok(())
     }
 

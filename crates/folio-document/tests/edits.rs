@@ -1,5 +1,4 @@
-//! A batch that is dropped while the device fails, and an edit by hand before anybody
-//! else has looked.
+//! Edits by hand at moments when the writer is about to touch the file itself.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
@@ -17,6 +16,26 @@ fn open(files: &MemoryFileSystem) -> Collection {
     let lock = Arc::new(WriterLock::new(Arc::clone(&files), Path::new("/db/folio.lock").into()));
     let options = CollectionOptions::default();
     Collection::open(files, Path::new("/db"), "docs", &options, lock).unwrap()
+}
+
+/// A handle that found lines which may not be on the device writes them again at its next
+/// flush. The times that this gives the file must not hide that it was edited before.
+#[test]
+fn an_edit_before_lines_are_written_again_is_found() {
+    let files = MemoryFileSystem::new();
+    files.create_directory(Path::new("/db")).unwrap();
+    let docs = open(&files);
+    docs.put("a", &json!({})).unwrap();
+    docs.put("b", &json!({})).unwrap();
+    assert_eq!(docs.ids().unwrap().count(), 2, "a scan writes, and syncs nothing");
+    files.append(DATA, b"\n").unwrap();
+    docs.refresh().unwrap();
+    let text = String::from_utf8(files.read(DATA).unwrap()).unwrap();
+    files.write(DATA, text.replace("\"a\"", "\"c\"").as_bytes()).unwrap();
+    docs.close().unwrap();
+    let next = open(&files);
+    assert!(next.get("c").unwrap().is_some(), "{:?}", files.read(DATA));
+    assert!(next.get("a").unwrap().is_none());
 }
 
 /// Drops a batch of a document of `size` bytes while the call `stop` of it fails, appends
