@@ -1,0 +1,143 @@
+//! FolioDB: ZiQL texts in, JSON out.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use facade::{Database, JsonRows, OpenOptions, Session, Synchronous, Value};
+use folio_bench::Result;
+
+use crate::data::{CATEGORIES, Data, ITEMS};
+use crate::{Answer, Engine, Question};
+
+/// Users per statement.
+const CHUNK: usize = 5_000;
+
+const SCHEMA: &str = "
+    User ( name: str, email: str, age: int, address: str )
+    Order ( items: []Item, quantity: []int, at: datetime = NOW, from: User )
+    Item ( name: str, price: float, category: Category )
+    Category ( name: str )";
+
+/// A database and a session on it.
+pub(crate) struct Folio {
+    path: PathBuf,
+    // Dropped before the database it belongs to.
+    session: Session,
+    database: Database,
+}
+
+impl Folio {
+    pub(crate) fn create(directory: &Path) -> Result<Box<dyn Engine>> {
+        let folio = Self::open(directory.join("folio"))?;
+        folio.database.apply_schema(SCHEMA, false)?;
+        Ok(Box::new(folio))
+    }
+
+    fn open(path: PathBuf) -> Result<Self> {
+        let options = OpenOptions { synchronous: Synchronous::Normal, ..OpenOptions::default() };
+        let database = Database::open_with(&path, &options)?;
+        let session = database.session()?;
+        Ok(Self { path, session, database })
+    }
+
+    fn ids(&mut self, text: &str) -> Result<Vec<String>> {
+        let rows = self.session.ziql(text, &[])?.collect_rows()?;
+        let ids = rows.iter().map(|row| match &row[0] {
+            Value::Uuid(bytes) => hyphenated(bytes),
+            other => unreachable!("an id is a UUID, not {other:?}"),
+        });
+        Ok(ids.collect())
+    }
+}
+
+impl Engine for Folio {
+    fn load(&mut self, data: &Data) -> Result<()> {
+        self.session.execute("BEGIN", &[])?;
+        for name in CATEGORIES {
+            self.session.ziql(&format!("ADD Category (name = '{name}')"), &[])?;
+        }
+        let mut items = Vec::new();
+        for (index, name) in ITEMS.iter().enumerate() {
+            let category = CATEGORIES[index % CATEGORIES.len()];
+            let price = index as f64 + 0.5;
+            items.extend(self.ids(&format!(
+                "ADD Item (name = '{name}', price = {price:?}, category = {{name = '{category}'}})"
+            ))?);
+        }
+        let mut orders = data.orders.iter().peekable();
+        for (chunk, users) in data.users.chunks(CHUNK).enumerate() {
+            let mut text = String::from("ADD User");
+            for (index, user) in users.iter().enumerate() {
+                let crate::data::User { name, email, age, address } = user;
+                match index {
+                    0 => write!(
+                        text,
+                        " (name = '{name}', email = '{email}', age = {age}, address = '{address}')"
+                    )?,
+                    _ => write!(text, " ('{name}', '{email}', {age}, '{address}')")?,
+                }
+            }
+            let first = chunk * CHUNK;
+            let ids = self.ids(&text)?;
+            let mut text = String::from("ADD Order");
+            let mut is_first = true;
+            while let Some(order) = orders.next_if(|order| order.user < first + users.len()) {
+                let own: Vec<&str> = order.items.iter().map(|(item, _)| &*items[*item]).collect();
+                let counts: Vec<String> =
+                    order.items.iter().map(|(_, count)| count.to_string()).collect();
+                let (own, counts, user) =
+                    (own.join(", "), counts.join(", "), &ids[order.user - first]);
+                match std::mem::take(&mut is_first) {
+                    true => {
+                        write!(text, " (items = [{own}], quantity = [{counts}], from = {user})")?
+                    }
+                    false => write!(text, " ([{own}], [{counts}], {user})")?,
+                }
+            }
+            if !is_first {
+                self.session.ziql(&text, &[])?;
+            }
+        }
+        self.session.execute("COMMIT", &[])?;
+        self.database.flush()?;
+        Ok(())
+    }
+
+    fn ask(&mut self, question: Question) -> Result<Answer> {
+        let mut rows = self.session.ziql(question.ziql(), &[])?;
+        let writer = JsonRows::new(rows.names(), rows.types());
+        let (mut json, mut is_first) = (String::from("["), true);
+        let mut answer = Answer::default();
+        while let Some(batch) = rows.next_batch()? {
+            writer.write(&batch, ",", &mut is_first, &mut json);
+            answer.row_count += batch.row_count as u64;
+            answer.size += json.len() as u64;
+            std::hint::black_box(&json);
+            json.clear();
+        }
+        Ok(answer)
+    }
+
+    fn copy(&mut self, directory: &Path) -> Result<Box<dyn Engine>> {
+        let path = directory.join("folio");
+        self.database.backup(&path, &mut |_, _| true)?;
+        Ok(Box::new(Self::open(path)?))
+    }
+
+    fn close(self: Box<Self>) -> Result<u64> {
+        drop(self.session);
+        self.database.close()?;
+        let mut size = 0;
+        for entry in std::fs::read_dir(&self.path)? {
+            let entry = entry?.metadata()?;
+            size += if entry.is_file() { entry.len() } else { 0 };
+        }
+        Ok(size)
+    }
+}
+
+fn hyphenated(bytes: &[u8; 16]) -> String {
+    let hex = u128::from_be_bytes(*bytes);
+    let hex = format!("{hex:032x}");
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
