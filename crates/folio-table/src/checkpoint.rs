@@ -7,6 +7,10 @@
 //! 3. the data file's header, in the slot the last one does not use;
 //! 4. the log's header, in its other slot: a new generation, with a new salt.
 //!
+//! Behind its new header the log's file keeps the space that it takes until the next
+//! checkpoint is due, and gives back what a long transaction took beyond that; whoever
+//! closes the store gives all of it back.
+//!
 //! A crash before 4 leaves the old log, whose pages stand over those of the data
 //! file whatever state these are in; after 4 they are not needed. The log begins
 //! again only if nobody reads as of before its end: then what the data file had
@@ -39,6 +43,20 @@ impl Shared {
     pub(crate) fn checkpoint(&self) -> Result<bool> {
         let mut writer = self.take_writer(self.options.timeout)?;
         let result = self.checkpoint_as_writer(&mut writer);
+        self.give_writer_back(writer);
+        result
+    }
+
+    /// Makes a checkpoint and cuts the log to its header, unless somebody writes or
+    /// reads what is in the way. `false` then.
+    pub(crate) fn leave(&self) -> Result<bool> {
+        let mut writer = self.take_writer(Duration::ZERO)?;
+        let result = self.checkpoint_as_writer(&mut writer).and_then(|is_done| {
+            if is_done {
+                self.blocks.wal.cut(0)?;
+            }
+            Ok(is_done)
+        });
         self.give_writer_back(writer);
         result
     }
@@ -186,7 +204,8 @@ impl Shared {
     }
 
     fn restart_log(&self, writer: &mut Writer) -> Result<()> {
-        writer.position = self.blocks.wal.restart(writer.position.end, draw())?;
+        let kept_size = self.options.checkpoint_size;
+        writer.position = self.blocks.wal.restart(writer.position.end, draw(), kept_size)?;
         *self.blocks.position() = writer.position;
         Ok(())
     }

@@ -271,14 +271,13 @@ fn refuse_orphaned_log(files: &dyn FileSystem, directory: &Path) -> Result<()> {
         Err(error) => return Err(Error::io("open", LOG_NAME)(error)),
     };
     let size = log.stat().map_err(Error::io("read", LOG_NAME))?.size;
-    if size <= LOG_START {
-        return Ok(());
-    }
-    Err(Error::Corrupted {
-        file: DATA_NAME.to_owned(),
-        offset: 0,
-        problem: format!("the file is missing, but {LOG_NAME} has {size} bytes of its changes"),
-    })
+    let problem = match newest_log_header(&*log)? {
+        _ if size > LOG_START => format!("{LOG_NAME} has {size} bytes of its changes"),
+        Some(header) if header.generation > 1 => format!("{LOG_NAME} belongs to it"),
+        _ => return Ok(()),
+    };
+    let problem = format!("the file is missing, but {problem}");
+    Err(Error::Corrupted { file: DATA_NAME.to_owned(), offset: 0, problem })
 }
 
 fn open_files(files: &dyn FileSystem, directory: &Path, options: &Options) -> Result<Opened> {
@@ -332,7 +331,8 @@ fn read_header(data: &dyn File) -> Result<DataHeader> {
     })
 }
 
-fn read_log_header(log: &dyn File, data: DataHeader) -> Result<LogHeader> {
+/// The header of the log's newest generation that is whole.
+fn newest_log_header(log: &dyn File) -> Result<Option<LogHeader>> {
     let mut newest: Option<LogHeader> = None;
     for slot in 0..2 {
         let mut bytes = [0; LOG_HEADER_SIZE];
@@ -346,12 +346,17 @@ fn read_log_header(log: &dyn File, data: DataHeader) -> Result<LogHeader> {
             _ => {}
         }
     }
+    Ok(newest)
+}
+
+fn read_log_header(log: &dyn File, data: DataHeader) -> Result<LogHeader> {
     let damaged = |problem: &str| Error::Corrupted {
         file: LOG_NAME.to_owned(),
         offset: 0,
         problem: problem.to_owned(),
     };
-    let header = newest.ok_or_else(|| damaged("neither copy of its header is whole"))?;
+    let header = newest_log_header(log)?
+        .ok_or_else(|| damaged("neither copy of its header is whole"))?;
     if header.database != data.database || header.page_size != data.page_size {
         return Err(damaged("it belongs to another database than the data file"));
     }

@@ -84,6 +84,20 @@ impl TableStore {
         self.shared.checkpoint()
     }
 
+    /// Closes the store in a state that is quick to open and takes no more space than
+    /// its pages: a checkpoint, and a log of nothing but its header. Clones of the
+    /// store go on. `false` when somebody who reads stands in the way: then the log
+    /// stays, and whoever opens the store next reads it.
+    ///
+    /// Dropping a store loses nothing either.
+    ///
+    /// # Errors
+    /// The device's failure; [`Error::Busy`](crate::Error::Busy) while somebody
+    /// writes; [`Error::ReadOnly`](crate::Error::ReadOnly).
+    pub fn close(self) -> Result<bool> {
+        self.shared.leave()
+    }
+
     /// Whether another process has committed something since a store was opened for
     /// reading: opening it again shows it. A store that writes is never stale.
     ///
@@ -108,6 +122,12 @@ impl TableStore {
     #[must_use]
     pub fn page_size(&self) -> usize {
         self.shared.page_size
+    }
+
+    /// Bytes that the log takes on the disk.
+    #[must_use]
+    pub fn log_file_size(&self) -> u64 {
+        self.shared.blocks.wal.file_size()
     }
 
     /// Bytes of the log that the next checkpoint would copy.

@@ -34,7 +34,8 @@ use crate::write::create_directory;
 /// The file whose lock is the writer's lock.
 pub(crate) const LOCK_FILE_NAME: &str = "folio.lock";
 
-/// A log of the tables up to this size, in bytes, is left for whoever opens them next.
+/// A log of the tables whose file has up to this size, in bytes, is left for whoever
+/// opens them next.
 const LOG_SIZE_TO_LEAVE: u64 = 1 << 20;
 
 /// The open database behind its handles.
@@ -292,10 +293,10 @@ impl Store {
     fn close_tables(&self) {
         let stores = std::mem::take(&mut *lock(&self.table_stores));
         if let Some(store) = stores.writing
-            && store.log_size() > LOG_SIZE_TO_LEAVE
+            && store.log_file_size() > LOG_SIZE_TO_LEAVE
         {
             // Everything is committed; without this, opening reads a longer log.
-            let _ = store.checkpoint();
+            let _ = store.close();
         }
     }
 

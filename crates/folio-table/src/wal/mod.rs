@@ -283,12 +283,13 @@ impl Wal {
         Ok(())
     }
 
-    /// Begins again at the file's start, when the data file has everything.
+    /// Begins again at the file's start, when the data file has everything. Of the
+    /// file so much is kept for the records to come.
     ///
     /// # Errors
     /// The device's failure. The log is poisoned then: which of two generations
     /// the device has is not known.
-    pub(crate) fn restart(&self, end: Lsn, salt: u64) -> Result<LogPosition> {
+    pub(crate) fn restart(&self, end: Lsn, salt: u64, kept_size: u64) -> Result<LogPosition> {
         let header = self.header().successor(end, salt);
         self.settle(header)?;
         let mut generation = self.generation();
@@ -296,7 +297,28 @@ impl Wal {
         drop(generation);
         self.durability().durable = end;
         self.set_written(end);
+        // What stands there belongs to no generation that counts, cut off or not.
+        let _ = self.cut(kept_size);
         Ok(LogPosition { end, chain: salt })
+    }
+
+    /// Gives what the file has beyond a size back to the system. Nothing that counts
+    /// may stand there.
+    ///
+    /// # Errors
+    /// The device's failure: the file may be as long as it was.
+    pub(crate) fn cut(&self, size: u64) -> Result<()> {
+        let mut generation = self.generation();
+        if generation.size > LOG_START + size {
+            self.file.truncate(LOG_START + size).map_err(Error::io("cut", &self.name))?;
+            generation.size = LOG_START + size;
+        }
+        Ok(())
+    }
+
+    /// Bytes of the file.
+    pub(crate) fn file_size(&self) -> u64 {
+        self.generation().size
     }
 
     /// Reads a page's image back.

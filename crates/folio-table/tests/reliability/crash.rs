@@ -64,7 +64,11 @@ impl Worker {
                 }
                 2 => {
                     held = None;
-                    drop(store);
+                    if self.random.once_in(2) {
+                        assert!(store.close()?, "nobody reads");
+                    } else {
+                        drop(store);
+                    }
                     store = self.reopen()?;
                 }
                 3 => held = Some((store.snapshot(), tables.clone())),

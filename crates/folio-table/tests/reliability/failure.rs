@@ -51,9 +51,12 @@ impl Patient {
             if let Ok(found) = read_rows(&store.snapshot()) {
                 self.expect(&found, "while calls fail")?;
             }
-            if self.random.once_in(4) {
-                let _ = store.checkpoint();
-            }
+            let _ = match self.random.below(8) {
+                0 | 1 => store.checkpoint(),
+                // Clones go on.
+                2 => store.close(),
+                _ => Ok(false),
+            };
         }
         Ok(())
     }

@@ -1,13 +1,17 @@
 //! Bugs that were found, each by the name of what went wrong.
 
-use folio_file::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation, Recording};
+use std::path::Path;
+
+use folio_file::{
+    CrashPlan, Fault, FaultKind, FileSystem, MemoryFileSystem, Operation, Recording,
+};
 use folio_table::{Error, Options, Synchronous};
 use folio_types::{Value, ValueRef, borrowed};
 
 use crate::files::{Files, START};
 use crate::model::{EVENTS, THINGS};
 use crate::store::{
-    LOG, PAGE_SIZE, create_things, events_schema, name_of, new_disk, open, put, read_all,
+    DATA, LOG, PAGE_SIZE, create_things, events_schema, name_of, new_disk, open, put, read_all,
     read_rows, small_options, small_row,
 };
 
@@ -213,4 +217,44 @@ fn log_of(files: &MemoryFileSystem) -> Vec<u8> {
     let mut log = files.read(LOG).unwrap();
     log.resize(1 << 20, 0);
     log
+}
+
+/// A long transaction's log stayed as long as it had become, also after closing.
+#[test]
+fn the_log_of_a_closed_store_takes_no_space() {
+    let files = new_disk(0);
+    let store = open(&files, &small_options()).unwrap();
+    let size = |files: &MemoryFileSystem| files.stat(Path::new(LOG)).unwrap().size;
+    let mut transaction = store.begin().unwrap();
+    let table = create_things(&mut transaction).unwrap();
+    for key in 0..2000 {
+        transaction.insert(&table, &borrowed(&small_row(key, "many"))).unwrap();
+    }
+    transaction.commit().unwrap();
+    let kept = START as u64 + small_options().checkpoint_size;
+    assert!(size(&files) <= kept, "a checkpoint keeps what the next one is due at");
+    put(&store, 1, "later").unwrap();
+    let snapshot = store.snapshot();
+    put(&store, 1, "last").unwrap();
+    assert!(!store.clone().close().unwrap(), "somebody reads");
+    drop(snapshot);
+    assert!(store.close().unwrap());
+    assert_eq!(size(&files), START as u64);
+    let files = files.crash(CrashPlan::lose_everything());
+    let store = open(&files, &small_options()).unwrap();
+    assert_eq!(name_of(&store, 1).unwrap().as_deref(), Some("last"));
+    put(&store, 1, "after that").unwrap();
+    assert_eq!(name_of(&store, 1).unwrap().as_deref(), Some("after that"));
+}
+
+/// The log of a closed store has no records, and yet it belongs to a data file.
+#[test]
+fn a_data_file_that_is_gone_is_missed_by_an_empty_log() {
+    let files = new_disk(0);
+    let store = open(&files, &small_options()).unwrap();
+    put(&store, 1, "kept").unwrap();
+    assert!(store.close().unwrap());
+    files.remove_file(Path::new(DATA)).unwrap();
+    let error = open(&files, &small_options()).unwrap_err();
+    assert!(error.to_string().contains("is missing"), "{error}");
 }
