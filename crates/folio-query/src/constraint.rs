@@ -24,6 +24,9 @@ pub enum OnDelete {
     Restrict,
     /// They are deleted too.
     Cascade,
+    /// They are deleted too, and with each of them the row that their first reference
+    /// points at: the entity whose to-many link it was.
+    CascadeOwner,
     /// Their pointing columns become null.
     SetNull,
 }
@@ -196,6 +199,7 @@ fn reference_to_json(reference: &Reference) -> Json {
     let on_delete = match reference.on_delete {
         OnDelete::Restrict => "restrict",
         OnDelete::Cascade => "cascade",
+        OnDelete::CascadeOwner => "cascade owner",
         OnDelete::SetNull => "set null",
     };
     json!({
@@ -214,6 +218,7 @@ fn reference_from_json(value: &Json) -> Option<Reference> {
         target: names(&value["target"]),
         on_delete: match value["on_delete"].as_str()? {
             "cascade" => OnDelete::Cascade,
+            "cascade owner" => OnDelete::CascadeOwner,
             "set null" => OnDelete::SetNull,
             _ => OnDelete::Restrict,
         },
@@ -237,7 +242,7 @@ mod tests {
             columns: vec!["owner".to_owned()],
             table: "users".to_owned(),
             target: vec!["id".to_owned()],
-            on_delete: OnDelete::Cascade,
+            on_delete: OnDelete::CascadeOwner,
         });
         constraints.is_struct = true;
         constraints.links.push(Link {

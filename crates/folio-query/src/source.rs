@@ -245,6 +245,12 @@ pub trait Changes: Source {
     /// What the store says.
     fn delete(&self, relation: &Relation, key: &[ValueRef<'_>]) -> Result<bool>;
 
+    /// Deletes all rows of a table, in the time it takes to let go of its pages.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn clear(&self, table: &Relation) -> Result<()>;
+
     /// The next number of a column that numbers rows by itself: never one twice.
     ///
     /// # Errors

@@ -144,20 +144,24 @@ pub(super) fn write_links(
     replaces: bool,
     run: &Run<'_>,
 ) -> Result<()> {
+    let mut written: Vec<(&Arc<Relation>, Vec<Vec<Value>>)> = Vec::new();
     for (table, source, targets) in links {
         let old = if replaces { rows_beginning(table, source, run)? } else { Vec::new() };
         for (key, _) in old {
             run.changes.delete(table, &borrowed(&key))?;
         }
-        let mut written = Vec::with_capacity(targets.len());
+        let known = written.iter().position(|(other, _)| Arc::ptr_eq(other, table));
+        let place = known.unwrap_or_else(|| {
+            written.push((table, Vec::new()));
+            written.len() - 1
+        });
         for (target, position) in targets.iter().zip(0..) {
             let values = vec![source.clone(), Value::Integer(position), target.clone()];
             run.changes.insert(table, &borrowed(&values))?;
-            written.push(values);
+            written[place].1.push(values);
         }
-        check(table, &written, run)?;
     }
-    Ok(())
+    written.iter().try_for_each(|(table, rows)| check(table, rows, run))
 }
 
 /// All targets are there.

@@ -6,16 +6,14 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, UInt32Array};
 use folio_types::{Value, borrowed};
 
-use super::row::{find, key_of, values_of};
+use super::row::{batch_of, find, key_of, values_of};
 use super::{Run, types_of};
 use crate::batch::Batch;
 use crate::constraint::{OnDelete, Reference};
 use crate::error::{Error, Result};
+use crate::execute::keys::{KeyTable, has_null};
 use crate::expression::value::value_at;
 use crate::source::{Bound, IndexInfo, Relation, RowStream, ScanRequest};
-
-/// Cascades within cascades, at most.
-const DEPTH_MAX: usize = 64;
 
 /// Refuses rows that point at nothing.
 ///
@@ -26,13 +24,14 @@ pub(super) fn check_targets(table: &Relation, rows: &Batch, run: &Run<'_>) -> Re
         let Some(target) = run.changes.relation(&reference.table)? else { continue };
         let own = positions(table, &reference.columns);
         let key = target_key(&target, reference);
-        for row in 0..rows.row_count {
+        for row in first_of_each(table, rows, &own)? {
+            let row = row as usize;
             let values: Vec<Value> = own
                 .iter()
                 .map(|index| value_at(&rows.columns[*index], row, table.column_type(*index)))
                 .collect();
-            let has_null = values.iter().any(|value| matches!(value, Value::Null));
-            if !has_null && find(run, &target, &key, &values)?.is_none() {
+            let points = !values.iter().any(|value| matches!(value, Value::Null));
+            if points && find(run, &target, &key, &values)?.is_none() {
                 let (name, target) = (&reference.name, &reference.table);
                 return Err(Error::conflict(format!(
                     "a row points at no row of table {target:?}, against constraint {name:?}"
@@ -42,6 +41,16 @@ pub(super) fn check_targets(table: &Relation, rows: &Batch, run: &Run<'_>) -> Re
         }
     }
     Ok(())
+}
+
+/// The first of the rows that have the same values in some columns.
+fn first_of_each(table: &Relation, rows: &Batch, columns: &[usize]) -> Result<Vec<u32>> {
+    let types: Vec<_> = columns.iter().map(|index| table.column_type(*index).clone()).collect();
+    let arrays: Vec<ArrayRef> =
+        columns.iter().map(|index| ArrayRef::clone(&rows.columns[*index])).collect();
+    let mut first = Vec::new();
+    KeyTable::new(&types)?.intern(&arrays, rows.row_count, &mut first)?;
+    Ok(first)
 }
 
 fn positions(table: &Relation, names: &[String]) -> Vec<usize> {
@@ -77,19 +86,29 @@ pub(super) fn pointing_tables(table: &Relation, run: &Run<'_>) -> Result<Vec<Str
     Ok(others.filter(|name| !name.eq_ignore_ascii_case(&table.schema.name)).collect())
 }
 
-/// Does what references say about rows that are gone.
+/// Does what references say about rows that are gone, and about those that go with them.
 ///
 /// # Errors
 /// `conflict` where a reference restricts.
-pub(super) fn follow_deletion(
+pub(super) fn follow_deletion(table: &Relation, gone: &Batch, run: &Run<'_>) -> Result<()> {
+    // A list, not a recursion: rows may point at each other in chains of any length.
+    let mut waiting = Vec::new();
+    follow(table, gone, run, &mut waiting)?;
+    while let Some((table, gone)) = waiting.pop() {
+        follow(&table, &gone, run, &mut waiting)?;
+    }
+    Ok(())
+}
+
+/// Rows of a table that are gone.
+type Gone = (Arc<Relation>, Batch);
+
+fn follow(
     table: &Relation,
     gone: &Batch,
     run: &Run<'_>,
-    depth: usize,
+    waiting: &mut Vec<Gone>,
 ) -> Result<()> {
-    if depth > DEPTH_MAX {
-        return Err(Error::unsupported("deletions cascade through more than 64 tables"));
-    }
     if gone.row_count == 0 {
         return Ok(());
     }
@@ -100,11 +119,14 @@ pub(super) fn follow_deletion(
         }
         match reference.on_delete {
             OnDelete::Restrict => return Err(restricted(&other, &reference)),
-            OnDelete::Cascade => {
+            OnDelete::Cascade | OnDelete::CascadeOwner => {
                 for row in 0..pointing.row_count {
                     run.changes.delete(&other, &borrowed(&key_of(&pointing, row, &other)))?;
                 }
-                follow_deletion(&other, &pointing, run, depth + 1)?;
+                if reference.on_delete == OnDelete::CascadeOwner {
+                    waiting.extend(delete_owners(&other, &pointing, run)?);
+                }
+                waiting.push((other, pointing));
             }
             OnDelete::SetNull => {
                 let own = positions(&other, &reference.columns);
@@ -119,6 +141,25 @@ pub(super) fn follow_deletion(
         }
     }
     Ok(())
+}
+
+/// Deletes the rows that the first reference of some rows points at: the entities
+/// whose to-many links they were.
+fn delete_owners(table: &Relation, rows: &Batch, run: &Run<'_>) -> Result<Option<Gone>> {
+    let Some(reference) = table.constraints.references.first() else { return Ok(None) };
+    let Some(owner) = run.changes.relation(&reference.table)? else { return Ok(None) };
+    let (own, key) = (positions(table, &reference.columns), target_key(&owner, reference));
+    let mut gone = Vec::new();
+    for row in 0..rows.row_count {
+        let value = |index: &usize| value_at(&rows.columns[*index], row, table.column_type(*index));
+        let values: Vec<Value> = own.iter().map(value).collect();
+        // One of several that went may have been there first.
+        let Some((key, values)) = find(run, &owner, &key, &values)? else { continue };
+        run.changes.delete(&owner, &borrowed(&key))?;
+        gone.push(values);
+    }
+    let gone = batch_of(&gone, &owner)?;
+    Ok(Some((owner, gone)))
 }
 
 /// Refuses a change of keys that are pointed at.
@@ -209,7 +250,7 @@ fn pointing_rows(
     let own = positions(other, &reference.columns);
     let key = target_key(table, reference);
     let key_types: Vec<_> = key.iter().map(|index| table.column_type(*index).clone()).collect();
-    let mut keys = crate::execute::keys::KeyTable::new(&key_types)?;
+    let mut keys = KeyTable::new(&key_types)?;
     let columns: Vec<ArrayRef> =
         key.iter().map(|index| ArrayRef::clone(&targets.columns[*index])).collect();
     keys.intern(&columns, targets.row_count, &mut Vec::new())?;
@@ -231,7 +272,7 @@ fn pointing_rows(
             own.iter().map(|index| ArrayRef::clone(&batch.columns[*index])).collect();
         let numbers = keys.find(&columns, batch.row_count)?;
         let hits = numbers.into_iter().zip(0u32..).filter(|(number, row)| {
-            number.is_some() && !crate::execute::keys::has_null(&columns, *row as usize)
+            number.is_some() && !has_null(&columns, *row as usize)
         });
         let hits: Vec<u32> = hits.map(|(_, row)| row).collect();
         if !hits.is_empty() {

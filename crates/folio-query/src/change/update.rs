@@ -4,6 +4,7 @@ use folio_types::{Value, borrowed};
 
 use super::row::{batch_of, key_of, values_of};
 use super::{ChangePlan, Done, Run, check_row, check_rules, gather, references, returned};
+use crate::batch::Batch;
 use crate::error::Result;
 use crate::expression::value::value_at;
 use crate::source::{Relation, RelationKind, ScanRequest};
@@ -97,15 +98,32 @@ pub(crate) fn delete(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
     if gone.row_count == 0 {
         return nothing(plan, run);
     }
+    let count = delete_rows(table, &gone, run)?;
+    references::follow_deletion(table, &gone, run)?;
+    Ok(Done { count, returned: returned(plan.returning.as_ref(), &gone, run)? })
+}
+
+/// So many rows are deleted one by one, also where there are no others.
+const CLEARED_MIN: usize = 256;
+
+/// Deletes rows, all at once where they are all there are; answers how many.
+fn delete_rows(table: &Relation, gone: &Batch, run: &Run<'_>) -> Result<u64> {
+    let is_table = table.kind == RelationKind::Table;
+    if is_table
+        && gone.row_count > CLEARED_MIN
+        && run.changes.row_count(table)? == Some(gone.row_count as u64)
+    {
+        run.changes.clear(table)?;
+        return Ok(gone.row_count as u64);
+    }
     let mut count = 0;
     for row in 0..gone.row_count {
         if row % 1024 == 0 {
             run.context().check()?;
         }
-        count += u64::from(run.changes.delete(table, &borrowed(&key_of(&gone, row, table)))?);
+        count += u64::from(run.changes.delete(table, &borrowed(&key_of(gone, row, table)))?);
     }
-    references::follow_deletion(table, &gone, run, 0)?;
-    Ok(Done { count, returned: returned(plan.returning.as_ref(), &gone, run)? })
+    Ok(count)
 }
 
 /// Deletes all rows of tables.
@@ -124,13 +142,17 @@ pub(crate) fn truncate(table: &Relation, run: &Run<'_>) -> Result<Done> {
         batches.push(batch);
     }
     drop(rows);
+    if table.kind == RelationKind::Table {
+        run.changes.clear(table)?;
+    }
     let mut count = 0;
     for batch in &batches {
         run.context().check()?;
-        for row in 0..batch.row_count {
-            count += u64::from(run.changes.delete(table, &borrowed(&key_of(batch, row, table)))?);
-        }
-        references::follow_deletion(table, batch, run, 0)?;
+        count += match table.kind {
+            RelationKind::Table => batch.row_count as u64,
+            _ => delete_rows(table, batch, run)?,
+        };
+        references::follow_deletion(table, batch, run)?;
     }
     Ok(Done { count, returned: None })
 }

@@ -105,7 +105,8 @@ fn default_of<'c>(constraints: &'c Constraints, column: &str) -> Option<&'c Stri
 fn foreign_key(reference: &Reference) -> String {
     let on_delete = match reference.on_delete {
         OnDelete::Restrict => "",
-        OnDelete::Cascade => " ON DELETE CASCADE",
+        // What more it does, only a schema of structs can say.
+        OnDelete::Cascade | OnDelete::CascadeOwner => " ON DELETE CASCADE",
         OnDelete::SetNull => " ON DELETE SET NULL",
     };
     // Without columns the primary key is meant.

@@ -130,6 +130,11 @@ impl Changes for View {
         self.write(|transaction| transaction.delete(&table, key))
     }
 
+    fn clear(&self, table: &Relation) -> QueryResult<()> {
+        let name = &table.schema.name;
+        self.write(|transaction| transaction.truncate_table(name).map(|_| ()))
+    }
+
     fn next_identity(&self, relation: &Relation, column: usize) -> QueryResult<i64> {
         let table = table_of(relation)?;
         self.write(|transaction| transaction.take_identities(&table, column, 1))

@@ -24,7 +24,7 @@ pub(super) fn difference(
     source: &dyn Source,
     allow_drop: bool,
 ) -> Result<Migration> {
-    let mut work = Work { source, allow_drop, lines: Vec::new(), steps: Vec::new() };
+    let mut work = Work { source, drafts, allow_drop, lines: Vec::new(), steps: Vec::new() };
     let mut kept = Vec::new();
     for draft in drafts {
         match work.old(draft)? {
@@ -45,6 +45,7 @@ pub(super) fn difference(
 
 struct Work<'s> {
     source: &'s dyn Source,
+    drafts: &'s [Draft],
     allow_drop: bool,
     lines: Vec<String>,
     steps: Vec<Step>,
@@ -116,7 +117,13 @@ impl Work<'_> {
             self.lines.push(format!("~ struct {name} was {}", old.schema.name));
         }
         let anew = Arc::new(copy(&draft.relation));
-        let (new, mut gone) = (members(&anew, self.source)?, members(old, self.source)?);
+        let there = |table: &str| self.source.relation(table);
+        let drafted = |table: &str| {
+            let mut drafts = self.drafts.iter().map(|draft| &draft.relation);
+            Ok(drafts.find(|drafted| drafted.schema.name == table).map(|found| Arc::new(copy(found))))
+        };
+        let new = members(&anew, self.source, &drafted)?;
+        let mut gone = members(old, self.source, &there)?;
         for (member, text) in &new {
             let was = draft.renamed.iter().find(|(now, _)| now == member);
             let known =

@@ -182,10 +182,7 @@ impl Drafter<'_> {
         let on_delete = match member.on_delete {
             None | Some(OnDelete::SetNull) => OnDelete::Cascade,
             Some(OnDelete::Restrict) => OnDelete::Restrict,
-            Some(OnDelete::Cascade) => {
-                let error = Error::unsupported("a to-many link does not delete what it is of");
-                return Err(error.at(name.span).help("there are restrict and unset"));
-            }
+            Some(OnDelete::Cascade | OnDelete::CascadeOwner) => OnDelete::CascadeOwner,
         };
         let own = format!("{}.{}", self.name(), name.text);
         let reference = |column: &str, table: String, target: String, on_delete| Reference {

@@ -26,6 +26,7 @@ use crate::expression::Expr;
 use crate::source::{Changes, IndexInfo, Source};
 use crate::ziql::parse;
 pub use show::show as show_schema;
+pub(super) use show::{literal, quoted};
 
 /// What turns the tables there are into those a schema declares.
 pub struct Migration {

@@ -27,7 +27,7 @@ pub fn show(source: &dyn Source) -> Result<String> {
         }
         // Writing to a string does not fail.
         let _ = writeln!(out, "{} (", quoted(&relation.schema.name));
-        for (name, text) in members(&relation, source)? {
+        for (name, text) in members(&relation, source, &|table| source.relation(table))? {
             let _ = writeln!(out, "    {}: {text},", quoted(&name));
         }
         out.push_str(")\n");
@@ -51,10 +51,14 @@ pub(super) fn structs(source: &dyn Source) -> Result<Vec<Arc<Relation>>> {
     Ok(found)
 }
 
+/// The table of a to-many link, by its name.
+pub(super) type Pairs<'p> = &'p dyn Fn(&str) -> Result<Option<Arc<Relation>>>;
+
 /// Names and declarations of the members of a struct, `id` left out.
 pub(super) fn members(
     relation: &Arc<Relation>,
     source: &dyn Source,
+    pairs: Pairs<'_>,
 ) -> Result<Vec<(String, String)>> {
     let entity = Entity::of(relation);
     let mut found = Vec::new();
@@ -64,17 +68,11 @@ pub(super) fn members(
             MemberKind::Value(column) => value(relation, *column, source)?,
             MemberKind::One { column, target } => {
                 let unique = if has_index(relation, *column, true) { " unique" } else { "" };
-                let on_delete = on_delete(relation, &member.name);
+                let on_delete = on_delete(relation, &member.name, false);
                 format!("{}{unique}{on_delete}", quoted(target))
             }
             MemberKind::Many { table, target } => {
-                let pairs = source.relation(table)?;
-                let restricts = pairs.is_some_and(|pairs| {
-                    pairs.constraints.references.iter().any(|reference| {
-                        reference.columns == ["target"] && reference.on_delete == OnDelete::Restrict
-                    })
-                });
-                let on_delete = if restricts { " on delete restrict" } else { "" };
+                let on_delete = pairs(table)?.map_or("", |pairs| on_delete(&pairs, "target", true));
                 format!("[]{}{on_delete}", quoted(target))
             }
             MemberKind::Inverse { target, link } => {
@@ -110,11 +108,15 @@ pub(super) fn has_index(relation: &Relation, column: usize, unique: bool) -> boo
     relation.indexes.iter().any(|index| index.columns == columns && index.unique == unique)
 }
 
-fn on_delete(relation: &Relation, column: &str) -> &'static str {
+/// What a deletion does through a column; rows of to-many links go with what they lead
+/// to, which is no more than unsetting the link.
+fn on_delete(relation: &Relation, column: &str, is_many: bool) -> &'static str {
     let mut references = relation.constraints.references.iter();
-    match references.find(|reference| reference.columns == [column]) {
-        Some(reference) if reference.on_delete == OnDelete::Restrict => " on delete restrict",
-        Some(reference) if reference.on_delete == OnDelete::Cascade => " on delete cascade",
+    let found = references.find(|reference| reference.columns == [column]);
+    match found.map(|reference| reference.on_delete) {
+        Some(OnDelete::Restrict) => " on delete restrict",
+        Some(OnDelete::CascadeOwner) => " on delete cascade",
+        Some(OnDelete::Cascade) if !is_many => " on delete cascade",
         _ => "",
     }
 }
@@ -129,7 +131,7 @@ fn default_text(default: &Expr, ty: &ColumnType) -> Result<String> {
 }
 
 /// A value as ZiQL writes it.
-pub(super) fn literal(value: &Value, ty: &ColumnType) -> String {
+pub(crate) fn literal(value: &Value, ty: &ColumnType) -> String {
     match (value, ty) {
         (Value::Null, _) => "none".to_owned(),
         (Value::Text(text), ColumnType::Text) => {
@@ -153,7 +155,7 @@ pub(super) fn literal(value: &Value, ty: &ColumnType) -> String {
 }
 
 /// A name, in backquotes where it must stand in them.
-pub(super) fn quoted(name: &str) -> String {
+pub(crate) fn quoted(name: &str) -> String {
     let is_plain = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.chars().all(|part| part.is_ascii_alphanumeric() || part == '_')
         && Keyword::of(name).is_none();
