@@ -142,7 +142,7 @@ impl Binder<'_> {
             if is_keyword && only.quote_style.is_none() {
                 return function::resolve(&lower, Vec::new(), span);
             }
-            return scope.resolve(None, plain(0), span);
+            return self.column_or_link(None, plain(0), span, scope);
         }
         // schema.table.column, table.column, column.field: whichever there is.
         let start = if names.len() > 2 && !scope.has_table(plain(0)) && scope.has_table(plain(1)) {
@@ -152,7 +152,7 @@ impl Binder<'_> {
         };
         let rest = &names[start..];
         let (mut found, used) = if scope.has_table(&rest[0].value) {
-            (scope.resolve(Some(&rest[0].value), &rest[1].value, span)?, 2)
+            (self.column_or_link(Some(&rest[0].value), &rest[1].value, span, scope)?, 2)
         } else {
             match scope.resolve(None, &rest[0].value, span) {
                 Ok(found) => (found, 1),
@@ -163,6 +163,19 @@ impl Binder<'_> {
             found = member(found, &field.value, field.span.into())?;
         }
         Ok(found)
+    }
+
+    /// What a name means: a column, or else a to-many link.
+    fn column_or_link(
+        &mut self,
+        table: Option<&str>,
+        name: &str,
+        span: Span,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        scope.resolve(table, name, span).or_else(|error| {
+            self.link_column(table, name, span, scope)?.ok_or(error)
+        })
     }
 
     fn binary(

@@ -257,6 +257,11 @@ impl Binder<'_> {
             .iter()
             .map(|column| self.column(&column.name, column.column_type.clone()))
             .collect();
+        if let ([key], false) =
+            (&relation.schema.primary_key[..], relation.constraints.links.is_empty())
+        {
+            self.structs.push((columns[*key].id, Arc::clone(relation)));
+        }
         let named = relation.schema.columns.iter().zip(&columns);
         let named = named.map(|(own, column)| (own.name.clone(), column.clone())).collect();
         let plan = Plan::Scan(Scan {

@@ -15,6 +15,7 @@ mod definition;
 mod expression;
 mod from;
 mod insert;
+mod link;
 mod literal;
 mod operator;
 mod query;
@@ -55,6 +56,8 @@ pub(crate) struct Binder<'s> {
     /// Named queries, innermost last.
     ctes: Vec<HashMap<String, Cte>>,
     view_depth: usize,
+    /// The structs scanned whose to-many links can be named, by their key.
+    structs: Vec<(ColumnId, Arc<Relation>)>,
     /// What was named whose columns no version counts.
     reads: Reads,
 }
@@ -98,6 +101,7 @@ impl<'s> Binder<'s> {
             next_number: 0,
             ctes: Vec::new(),
             view_depth: 0,
+            structs: Vec::new(),
             reads: Reads::default(),
         }
     }

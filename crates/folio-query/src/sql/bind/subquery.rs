@@ -150,7 +150,7 @@ impl Binder<'_> {
         }
     }
 
-    fn subquery(
+    pub(super) fn subquery(
         &mut self,
         kind: SubqueryKind,
         operand: Option<Expr>,
