@@ -8,6 +8,7 @@
 //!                  transaction, and the rows of the last gathered
 //! ```
 
+use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use folio_types::{ColumnType, Value};
@@ -106,6 +107,13 @@ impl Ziql {
         let steps = bound.steps.into_iter().map(|step| compiler.step(step)).collect();
         let (version, collections) = (source.version(), binder.collections);
         Ok(Chain { text: Arc::clone(&self.text), version, collections, steps })
+    }
+}
+
+/// The text in one form, whatever it looked like: [`print`](super::print).
+impl Display for Ziql {
+    fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
+        self.script.fmt(out)
     }
 }
 

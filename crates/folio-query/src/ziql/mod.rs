@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! parse::script        text → syntax (lexer, parse)
+//! print                syntax → text
 //! ```
 
 pub(crate) mod ast;
@@ -11,6 +12,7 @@ pub(crate) mod entity;
 mod lexer;
 mod moment;
 pub(crate) mod parse;
+mod print;
 mod schema;
 pub(crate) mod token;
 
