@@ -47,7 +47,7 @@ impl Times {
 pub(super) fn run(session: &mut Session, text: &str) -> Result<(u64, u64), Failure> {
     let mut rows = session.ziql(text, &[])?;
     let writer = JsonRows::new(rows.names(), rows.types());
-    let (mut json, mut is_first) = (String::from("["), true);
+    let (mut json, mut is_first) = (Vec::from(b"["), true);
     let (mut row_count, mut size) = (0, 0);
     while let Some(batch) = rows.next_batch().map_err(folio::Error::from)? {
         writer.write(&batch, ",\n", &mut is_first, &mut json);

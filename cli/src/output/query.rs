@@ -53,14 +53,14 @@ pub(crate) fn print_rows_of_query(
 fn print_json(mut rows: Rows, format: Format, out: &mut impl Write) -> Result<(), Failure> {
     let writer = JsonRows::new(rows.names(), rows.types());
     let between = if format == Format::Json { ",\n" } else { "\n" };
-    let (mut text, mut is_first) = (String::new(), true);
+    let (mut text, mut is_first) = (Vec::new(), true);
     if format == Format::Json {
-        text.push('\n');
+        text.push(b'\n');
     }
     while let Some(batch) = rows.next_batch().map_err(folio::Error::from)? {
         writer.write(&batch, between, &mut is_first, &mut text);
         if !is_first {
-            out.write_all(text.as_bytes())?;
+            out.write_all(&text)?;
             text.clear();
         }
     }

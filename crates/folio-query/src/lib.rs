@@ -27,6 +27,7 @@ mod error;
 mod execute;
 mod expression;
 mod json_rows;
+mod json_text;
 mod optimize;
 mod plan;
 mod rows;

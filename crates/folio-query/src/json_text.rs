@@ -1,0 +1,305 @@
+//! JSON on its way out, written in pieces of constant size.
+//!
+//! Most of what a row of JSON is made of is short: names of members, numbers, words. A
+//! copy of as many bytes as there are is a call each; a copy of 16 or 32, whatever of
+//! it counts, is a few instructions. So there is always room behind what was written,
+//! and what a piece has too much is overwritten by the next.
+
+use crate::expression::json::write_string;
+use crate::expression::temporal::{DAY, SECOND, civil, format_timestamp};
+
+/// Bytes of text copied and looked at together.
+const CHUNK: usize = 16;
+
+/// Bytes of room made at once: little enough to be written twice.
+const ROOM: usize = 32 << 10;
+
+/// Bytes of a short piece.
+const SHORT: usize = 32;
+
+/// Text that is written again and again.
+pub(crate) struct Piece {
+    short: [u8; SHORT],
+    size: usize,
+    /// All of it, where it is not short.
+    long: Vec<u8>,
+}
+
+impl Piece {
+    pub(crate) fn new(text: &str) -> Self {
+        let mut short = [0; SHORT];
+        let bytes = text.as_bytes();
+        match short.get_mut(..bytes.len()) {
+            Some(start) => {
+                start.copy_from_slice(bytes);
+                Self { short, size: bytes.len(), long: Vec::new() }
+            }
+            None => Self { short, size: 0, long: bytes.to_vec() },
+        }
+    }
+}
+
+/// Text under way at the end of a buffer.
+pub(crate) struct JsonText<'o> {
+    /// Bytes up to `size` count, those behind are room.
+    bytes: &'o mut Vec<u8>,
+    size: usize,
+}
+
+impl<'o> JsonText<'o> {
+    /// Goes on behind what a buffer has.
+    pub(crate) fn behind(bytes: &'o mut Vec<u8>) -> Self {
+        let size = bytes.len();
+        Self { bytes, size }
+    }
+
+    /// Gives back the room.
+    pub(crate) fn finish(self) {
+        self.bytes.truncate(self.size);
+    }
+
+    #[inline]
+    fn room(&mut self, size: usize) {
+        if self.bytes.len() < self.size + size {
+            self.grow(size);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, size: usize) {
+        self.bytes.resize(self.size + size + ROOM, 0);
+    }
+
+    /// Bytes of which so many count.
+    #[inline]
+    fn short<const N: usize>(&mut self, bytes: &[u8; N], size: usize) {
+        self.room(N);
+        self.bytes[self.size..self.size + N].copy_from_slice(bytes);
+        self.size += size;
+    }
+
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        self.room(bytes.len());
+        self.bytes[self.size..self.size + bytes.len()].copy_from_slice(bytes);
+        self.size += bytes.len();
+    }
+
+    #[inline]
+    pub(crate) fn byte(&mut self, byte: u8) {
+        self.short(&[byte], 1);
+    }
+
+    #[inline]
+    pub(crate) fn piece(&mut self, piece: &Piece) {
+        self.short(&piece.short, piece.size);
+        if !piece.long.is_empty() {
+            self.push(&piece.long);
+        }
+    }
+
+    /// A string out of texts that stand one behind the other: `text` is where `data` has
+    /// it from `start` on.
+    #[inline]
+    pub(crate) fn string(&mut self, text: &str, data: &[u8], start: usize) {
+        let size = text.len();
+        self.room(size + CHUNK + 2);
+        self.bytes[self.size] = b'"';
+        let begin = self.size + 1;
+        let (mut at, mut needs_escape) = (0, false);
+        while at < size {
+            let target = &mut self.bytes[begin + at..begin + at + CHUNK];
+            let rest = &data[start + at..];
+            if let Some(chunk) = rest.first_chunk::<CHUNK>() {
+                // Text of others behind it at worst asks for a second look.
+                target.copy_from_slice(chunk);
+                needs_escape |= chunk.iter().fold(false, |found, byte| found | is_special(*byte));
+            } else {
+                target[..rest.len()].copy_from_slice(rest);
+                needs_escape |= rest.iter().any(|byte| is_special(*byte));
+            }
+            at += CHUNK;
+        }
+        if needs_escape {
+            return self.escaped(text);
+        }
+        self.size = begin + size;
+        self.byte(b'"');
+    }
+
+    /// A string, whatever is in it.
+    pub(crate) fn escaped(&mut self, text: &str) {
+        let mut quoted = String::with_capacity(text.len() + 2);
+        write_string(text, &mut quoted);
+        self.push(quoted.as_bytes());
+    }
+
+    pub(crate) fn integer(&mut self, value: i64) {
+        let mut digits = [0u8; 20];
+        let (mut at, mut rest) = (digits.len(), value.unsigned_abs());
+        loop {
+            at -= 1;
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        if value < 0 {
+            self.byte(b'-');
+        }
+        self.push(&digits[at..]);
+    }
+
+    /// Microseconds since 1970 as date and time in quotes, with a `Z` for UTC.
+    pub(crate) fn timestamp(&mut self, timestamp: i64, utc: bool) {
+        let (day, time) = (timestamp.div_euclid(DAY), timestamp.rem_euclid(DAY));
+        let (year, month, day) = civil(day);
+        if !(0..=9999).contains(&year) {
+            let text = format_timestamp(timestamp, false).replacen(' ', "T", 1);
+            return self.escaped(&(text + if utc { "Z" } else { "" }));
+        }
+        let mut text = *b"\"0000-00-00T00:00:00.000000Z\"";
+        let (seconds, mut micros) = (time / SECOND, time % SECOND);
+        let parts = [
+            (1, i64::from(year) / 100),
+            (3, i64::from(year)),
+            (6, i64::from(month)),
+            (9, i64::from(day)),
+            (12, seconds / 3600),
+            (15, seconds / 60 % 60),
+            (18, seconds % 60),
+        ];
+        parts.iter().for_each(|(at, number)| two_digits(&mut text, *at, *number));
+        let mut end = 20;
+        if micros > 0 {
+            [25, 23, 21].iter().for_each(|at| {
+                two_digits(&mut text, *at, micros);
+                micros /= 100;
+            });
+            end = 27;
+            while text[end - 1] == b'0' {
+                end -= 1;
+            }
+        }
+        if utc {
+            text[end] = b'Z';
+            end += 1;
+        }
+        text[end] = b'"';
+        self.short(&text, end + 1);
+    }
+
+    /// A UUID in quotes.
+    #[inline]
+    pub(crate) fn uuid(&mut self, bytes: &[u8; 16]) {
+        let mut text = [b'-'; 38];
+        (text[0], text[37]) = (b'"', b'"');
+        for (byte, at) in bytes.iter().zip(PLACES) {
+            let [high, low] = HEX[usize::from(*byte)];
+            (text[at], text[at + 1]) = (high, low);
+        }
+        self.short(&text, text.len());
+    }
+}
+
+/// The digits of a number below 100, at a place.
+fn two_digits(text: &mut [u8], at: usize, number: i64) {
+    text[at] = b'0' + (number / 10 % 10) as u8;
+    text[at + 1] = b'0' + (number % 10) as u8;
+}
+
+/// Where the digits of a UUID's bytes stand behind its quote.
+const PLACES: [usize; 16] = [1, 3, 5, 7, 10, 12, 15, 17, 20, 22, 25, 27, 29, 31, 33, 35];
+
+/// Both digits of every byte.
+static HEX: [[u8; 2]; 256] = {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut all = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        all[byte] = [DIGITS[byte >> 4], DIGITS[byte & 15]];
+        byte += 1;
+    }
+    all
+};
+
+/// Whether a string cannot have a byte as it is.
+#[inline]
+fn is_special(byte: u8) -> bool {
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(write: impl FnOnce(&mut JsonText<'_>)) -> String {
+        let mut bytes = b"before".to_vec();
+        let mut text = JsonText::behind(&mut bytes);
+        write(&mut text);
+        text.finish();
+        let text = String::from_utf8(bytes).expect("JSON is UTF-8");
+        text.strip_prefix("before").expect("what was there stays").to_owned()
+    }
+
+    #[test]
+    fn integers_and_uuids_are_written_whole() {
+        for value in [0, 7, -1, 10, i64::MAX, i64::MIN] {
+            assert_eq!(written(|text| text.integer(value)), value.to_string());
+        }
+        let bytes = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdefu128.to_be_bytes();
+        let expected = "\"01234567-89ab-cdef-0123-456789abcdef\"";
+        assert_eq!(written(|text| text.uuid(&bytes)), expected);
+    }
+
+    #[test]
+    fn strings_of_every_size_are_written_as_serde_writes_them() {
+        let plain = "plain text, then more of it, and an é and \u{1f600} at the end of it";
+        for special in ["", "\"", "\\", "\n", "\u{1}", "\u{7f}", "é"] {
+            for size in (0..plain.len()).filter(|size| plain.is_char_boundary(*size)) {
+                let texts = ["a", &plain[..size], special, &plain[size..], "\"", ""];
+                let data = texts.concat();
+                let mut start = 0;
+                for own in texts {
+                    let found = written(|text| text.string(own, data.as_bytes(), start));
+                    assert_eq!(found, serde_json::to_string(own).expect("text is JSON"));
+                    start += own.len();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn timestamps_are_written_as_values_of_them_are() {
+        let (day, last) = (DAY * 19_753, DAY * 2_932_897 - 1);
+        let moments = [0, -1, 1, day, day + 5, day + 100_000, day + DAY - 1, last, last + 1, i64::MIN / 2];
+        for moment in moments {
+            for utc in [true, false] {
+                let value = folio_types::Value::Timestamp(moment);
+                let ty = folio_types::ColumnType::Timestamp { utc };
+                let expected = crate::expression::json::to_json(&value, &ty);
+                assert_eq!(written(|text| text.timestamp(moment, utc)), expected, "{moment}");
+            }
+        }
+    }
+
+    #[test]
+    fn room_is_made_for_what_is_written_and_little_more() {
+        let mut bytes = Vec::new();
+        for _ in 0..2000 {
+            let mut text = JsonText::behind(&mut bytes);
+            text.string("some text", b"some text", 0);
+            text.finish();
+        }
+        assert_eq!(bytes.len(), 2000 * 11);
+        assert!(bytes.capacity() < 4 * (bytes.len() + ROOM), "{}", bytes.capacity());
+    }
+
+    #[test]
+    fn pieces_may_be_long() {
+        for size in [0, 1, 31, 32, 33, 100] {
+            let own = "x".repeat(size);
+            assert_eq!(written(|text| text.piece(&Piece::new(&own))), own);
+        }
+    }
+}
