@@ -121,11 +121,12 @@ impl Binder<'_> {
             _ => None,
         };
         let mut rows = Vec::with_capacity(add.tuples.len());
+        let mut defaults = vec![None; entity.relation.schema.columns.len()];
         for tuple in &add.tuples {
             let literals = places.as_ref().and_then(|places| places.row(&tuple.literals));
             rows.push(match literals {
                 Some(values) => NewRow::Literals(values, tuple.span),
-                None => NewRow::Bound(self.add_row(&entity, key, tuple, &first)?),
+                None => NewRow::Bound(self.add_row(&entity, key, tuple, &first, &mut defaults)?),
             });
         }
         let table = Arc::clone(&entity.relation);
@@ -138,6 +139,7 @@ impl Binder<'_> {
         key: usize,
         tuple: &Tuple,
         first: &[Option<&Name>],
+        defaults: &mut [Option<Expr>],
     ) -> Result<AddRow> {
         let mut rows = Rows::new(Plan::OneRow, Row { entity: Arc::clone(entity), columns: vec![] });
         let width = entity.relation.schema.columns.len();
@@ -169,7 +171,7 @@ impl Binder<'_> {
                 MemberKind::Inverse { .. } => return Err(computed(&member, item, tuple.span)),
             }
         }
-        let values = self.with_defaults(entity, key, values, tuple.span)?;
+        let values = self.with_defaults(entity, key, values, defaults, tuple.span)?;
         Ok(AddRow { values, given, links, span: tuple.span })
     }
 
@@ -191,12 +193,14 @@ impl Binder<'_> {
         }
     }
 
-    /// Defaults for what is not given. The key is null where it is to be numbered.
+    /// Defaults for what is not given, each read once. The key is null where it is to
+    /// be numbered.
     fn with_defaults(
         &mut self,
         entity: &Entity,
         key: usize,
         values: Vec<Option<MemberValue>>,
+        defaults: &mut [Option<Expr>],
         span: Span,
     ) -> Result<Vec<MemberValue>> {
         let (schema, constraints) = (&entity.relation.schema, &entity.relation.constraints);
@@ -212,7 +216,12 @@ impl Binder<'_> {
                     MemberValue::Value(Expr::null(column.column_type.clone()))
                 }
                 None if has_default || column.nullable => {
-                    MemberValue::Value(self.sql.default_of(&entity.relation, index)?)
+                    let default = match defaults[index].take() {
+                        Some(known) => known,
+                        None => self.sql.default_of(&entity.relation, index)?,
+                    };
+                    defaults[index] = Some(default.clone());
+                    MemberValue::Value(default)
                 }
                 None => {
                     let (own, name) = (entity.name(), &column.name);

@@ -24,6 +24,7 @@ mod shape;
 mod statement;
 mod types;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use folio_types::ColumnType;
@@ -53,6 +54,8 @@ pub(crate) struct Binder<'s> {
     parameters: &'s [(String, Option<ColumnType>)],
     /// Collections named so far: their columns are inferred.
     pub(crate) collections: Vec<String>,
+    /// Structs named so far: a chain is bound as a whole, so they stay what they are.
+    entities: HashMap<String, Arc<Entity>>,
     /// Sets named so far.
     sets: Vec<NamedSet>,
     /// While the fields of an aggregated shape are bound.
@@ -88,8 +91,15 @@ impl<'s> Binder<'s> {
         parameters: &'s [(String, Option<ColumnType>)],
     ) -> Self {
         let sql = SqlBinder::new(source, Signature::NONE);
-        let (collections, sets) = (Vec::new(), Vec::new());
-        Self { sql, source, parameters, collections, sets, grouping: None }
+        Self {
+            sql,
+            source,
+            parameters,
+            collections: Vec::new(),
+            entities: HashMap::new(),
+            sets: Vec::new(),
+            grouping: None,
+        }
     }
 
     /// The struct of a name.
@@ -97,6 +107,9 @@ impl<'s> Binder<'s> {
     /// # Errors
     /// `not_found`, with the nearest name.
     pub(crate) fn entity(&mut self, name: &str, span: Span) -> Result<Arc<Entity>> {
+        if let Some(known) = self.entities.get(name) {
+            return Ok(Arc::clone(known));
+        }
         let Some(relation) = self.source.relation(name)? else {
             let names = self.source.names()?;
             let error = Error::not_found(format!("there is no struct `{name}`"));
@@ -118,7 +131,9 @@ impl<'s> Binder<'s> {
                 member.kind = MemberKind::Value(*column);
             }
         }
-        Ok(Arc::new(entity))
+        let entity = Arc::new(entity);
+        self.entities.insert(name.to_owned(), Arc::clone(&entity));
+        Ok(entity)
     }
 
     fn is_key_of(&self, column: usize, target: &str, relation: &Arc<Relation>) -> Result<bool> {

@@ -46,12 +46,18 @@ pub(super) fn as_type(value: Expr, wanted: &ColumnType, place: &str, span: Span)
     Err(wrong(place, wanted, &given).at(span))
 }
 
-/// Whether a parameter is text where something is wanted that JSON, and languages that
-/// have no type for it, write as text.
+/// Whether a parameter is text, or a list of it, where something is wanted that JSON,
+/// and languages that have no type for it, write as text.
 fn is_read_as(value: &Expr, wanted: &ColumnType) -> bool {
-    use ColumnType::{Date, Text, Time, Timestamp, Uuid};
-    matches!(value, Expr::Parameter { ty: Text, .. })
-        && matches!(wanted, Date | Time | Timestamp { .. } | Uuid)
+    use ColumnType::{Date, List, Text, Time, Timestamp, Uuid};
+    let is_read = |given: &ColumnType, wanted: &ColumnType| {
+        matches!(given, Text) && matches!(wanted, Date | Time | Timestamp { .. } | Uuid)
+    };
+    let Expr::Parameter { ty, .. } = value else { return false };
+    match (ty, wanted) {
+        (List(given), List(wanted)) => is_read(given, wanted),
+        (given, wanted) => is_read(given, wanted),
+    }
 }
 
 fn wrong(place: &str, wanted: &ColumnType, given: &ColumnType) -> Error {
