@@ -5,10 +5,10 @@
 use folio::{Database, Level, Session};
 
 /// SplitMix64.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut state = self.0;
         state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -16,7 +16,7 @@ impl Random {
         usize::try_from((state ^ (state >> 31)) % end as u64).unwrap()
     }
 
-    fn pick<'p>(&mut self, from: &[&'p str]) -> &'p str {
+    pub(crate) fn pick<'p>(&mut self, from: &[&'p str]) -> &'p str {
         from[self.below(from.len())]
     }
 }
@@ -205,7 +205,7 @@ impl Random {
 }
 
 /// A database with a few dozen entities linked at random.
-fn fill(session: &mut Session, random: &mut Random) {
+pub(crate) fn fill(session: &mut Session, random: &mut Random) {
     session.apply_schema(SCHEMA, false).unwrap();
     for number in 0..20 {
         let nick = if random.below(2) == 0 { "none".to_owned() } else { format!("'k{number}'") };

@@ -6,6 +6,8 @@
 mod script;
 
 mod generated;
+mod rules;
+mod twins;
 
 use folio::{Database, Level, Rows, Session, Value};
 use script::{Answer, Answered, Ask, Surface};
@@ -51,7 +53,8 @@ impl Surface for Library {
                 let values: Vec<_> = values.collect();
                 let answer = answered(self.session.ziql(text, &values).map_err(told)?)?;
                 let changes = ["ADD", "UPDATE", "DELETE", "EXPLAIN"];
-                if !changes.iter().any(|verb| text.contains(verb)) {
+                let upper = text.to_uppercase();
+                if !changes.iter().any(|verb| upper.contains(verb)) {
                     self.check_plain_plan(text, &values, &answer);
                 }
                 Ok(answer)
