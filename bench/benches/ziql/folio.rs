@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use facade::{Database, JsonRows, OpenOptions, Session, Synchronous, Value};
+use arrow_array::cast::AsArray;
+use facade::{Database, JsonRows, OpenOptions, Session, Synchronous};
 use folio_bench::Result;
 
 use crate::data::{CATEGORIES, Data, ITEMS};
@@ -40,13 +41,16 @@ impl Folio {
         Ok(Self { path, session, database })
     }
 
-    fn ids(&mut self, text: &str) -> Result<Vec<String>> {
-        let rows = self.session.ziql(text, &[])?.collect_rows()?;
-        let ids = rows.iter().map(|row| match &row[0] {
-            Value::Uuid(bytes) => hyphenated(bytes),
-            other => unreachable!("an id is a UUID, not {other:?}"),
-        });
-        Ok(ids.collect())
+    /// The ids of the entities that a statement adds.
+    fn ids(&mut self, text: &str) -> Result<Vec<[u8; 16]>> {
+        let mut rows = self.session.ziql(text, &[])?;
+        let mut ids = Vec::new();
+        while let Some(batch) = rows.next_batch()? {
+            let column = batch.columns[0].as_fixed_size_binary();
+            let id = |bytes: Option<&[u8]>| bytes?.first_chunk().copied();
+            ids.extend(column.iter().map(|bytes| id(bytes).expect("an id is 16 bytes")));
+        }
+        Ok(ids)
     }
 }
 
@@ -60,9 +64,10 @@ impl Engine for Folio {
         for (index, name) in ITEMS.iter().enumerate() {
             let category = CATEGORIES[index % CATEGORIES.len()];
             let price = index as f64 + 0.5;
-            items.extend(self.ids(&format!(
+            let ids = self.ids(&format!(
                 "ADD Item (name = '{name}', price = {price:?}, category = {{name = '{category}'}})"
-            ))?);
+            ))?;
+            items.extend(ids.iter().map(hyphenated));
         }
         let mut orders = data.orders.iter().peekable();
         for (chunk, users) in data.users.chunks(CHUNK).enumerate() {
@@ -85,8 +90,8 @@ impl Engine for Folio {
                 let own: Vec<&str> = order.items.iter().map(|(item, _)| &*items[*item]).collect();
                 let counts: Vec<String> =
                     order.items.iter().map(|(_, count)| count.to_string()).collect();
-                let (own, counts, user) =
-                    (own.join(", "), counts.join(", "), &ids[order.user - first]);
+                let user = hyphenated(&ids[order.user - first]);
+                let (own, counts) = (own.join(", "), counts.join(", "));
                 match std::mem::take(&mut is_first) {
                     true => {
                         write!(text, " (items = [{own}], quantity = [{counts}], from = {user})")?
@@ -106,7 +111,7 @@ impl Engine for Folio {
     fn ask(&mut self, question: Question) -> Result<Answer> {
         let mut rows = self.session.ziql(question.ziql(), &[])?;
         let writer = JsonRows::new(rows.names(), rows.types());
-        let (mut json, mut is_first) = (String::from("["), true);
+        let (mut json, mut is_first) = (Vec::from(b"["), true);
         let mut answer = Answer::default();
         while let Some(batch) = rows.next_batch()? {
             writer.write(&batch, ",", &mut is_first, &mut json);

@@ -1,6 +1,7 @@
 //! ZiQL: FolioDB and SQLite, questions in, JSON out.
 //!
-//! A million users unless said otherwise, in two data sets (`data.rs`). Every answer is
+//! A million users unless said otherwise, in two data sets (`data.rs`), and ten links of
+//! each of as many persons (`links.rs`). Every answer is
 //! written as JSON; the text of a question is new to nobody. The figure that counts is
 //! processor time, which other work on the machine disturbs least.
 //!
@@ -8,6 +9,7 @@
 
 mod data;
 mod folio;
+mod links;
 mod sqlite;
 
 use std::path::Path;
@@ -104,6 +106,7 @@ fn main() -> ExitCode {
             for set in [DataSet::Few, DataSet::Many] {
                 measure(suite, set, users)?;
             }
+            links::measure(suite, users)?;
         }
         Ok(())
     })

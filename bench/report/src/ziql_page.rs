@@ -75,6 +75,7 @@ pub fn ziql_page(results: &Results, name: &str, notes: &str) -> String {
         );
     }
     sizes(results, &mut page);
+    links(results, &mut page);
     let foreign = results.timings.iter().map(|row| row.foreign_cores).fold(0.0, f64::max);
     let _ = writeln!(page, "\nOthers kept up to {foreign:.2} cores busy meanwhile.");
     if !notes.is_empty() {
@@ -107,12 +108,46 @@ fn sizes(results: &Results, page: &mut String) {
     }
 }
 
+/// Links followed: milliseconds of one answer.
+const LINKS: [(&str, &str); 2] = [
+    ("links, first", "`GRAB Person [10; friends [1; name]]`"),
+    ("links, all", "`GRAB Person [10; friends [name]]`"),
+];
+
+/// The bar of an answer that follows the links of ten: milliseconds.
+const LINKS_BAR: f64 = 1.0;
+
+fn links(results: &Results, page: &mut String) {
+    let mut rows = String::new();
+    for (workload, text) in LINKS {
+        let find = |system: &str| {
+            let mut rows = results.timings.iter();
+            rows.rfind(|row| row.workload == workload && row.system == system)
+        };
+        let (Some(ours), Some(sqlite)) = (find("FolioDB"), find("SQLite")) else { continue };
+        let (persons, ours, sqlite) = (ours.documents, milliseconds(ours), milliseconds(sqlite));
+        let verdict = if ours < LINKS_BAR { "met" } else { "**missed**" };
+        let (ratio, ours, sqlite) = (ours / sqlite, amount(ours), amount(sqlite));
+        let _ = writeln!(
+            rows,
+            "| {persons} | {text} | {ours} | {sqlite} | {ratio:.2}× | < {LINKS_BAR} ms | {verdict} |"
+        );
+    }
+    if !rows.is_empty() {
+        let _ = write!(
+            page,
+            "\n## Links followed\n\nEvery person has ten friends, spread over all persons. SQLite joins by the keys of its tables.\n\n\
+             | persons | question | FolioDB | SQLite | ratio | bar | |\n|---|---|---|---|---|---|---|\n{rows}"
+        );
+    }
+}
+
 /// Processor time of one operation; of a load, of all of it.
 fn milliseconds(row: &Timing) -> f64 {
     let mut times: Vec<u64> = row.samples.iter().map(|sample| sample.cpu_ns).collect();
     times.sort_unstable();
     let median = times.get(times.len() / 2).copied().unwrap_or_default() as f64 / 1e6;
-    let is_repeated = row.workload.ends_with(", one");
+    let is_repeated = row.workload.ends_with(", one") || row.workload.starts_with("links, ");
     if is_repeated { median / row.operations as f64 } else { median }
 }
 
