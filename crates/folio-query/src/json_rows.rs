@@ -5,8 +5,7 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    TimestampMicrosecondType,
+    Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
 };
 use arrow_array::{
     Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, ListArray, PrimitiveArray, StringArray,
@@ -106,7 +105,11 @@ enum Cells<'a> {
     Text(&'a StringArray),
     Uuid(&'a FixedSizeBinaryArray),
     List(&'a ListArray, Box<Cells<'a>>),
-    Struct { array: &'a StructArray, prefixes: Vec<Piece>, cells: Vec<Cells<'a>> },
+    Struct {
+        array: &'a StructArray,
+        prefixes: Vec<Piece>,
+        cells: Vec<Cells<'a>>,
+    },
     Other(&'a ArrayRef, &'a ColumnType),
 }
 

@@ -272,7 +272,8 @@ mod tests {
     #[test]
     fn timestamps_are_written_as_values_of_them_are() {
         let (day, last) = (DAY * 19_753, DAY * 2_932_897 - 1);
-        let moments = [0, -1, 1, day, day + 5, day + 100_000, day + DAY - 1, last, last + 1, i64::MIN / 2];
+        let moments =
+            [0, -1, 1, day, day + 5, day + 100_000, day + DAY - 1, last, last + 1, i64::MIN / 2];
         for moment in moments {
             for utc in [true, false] {
                 let value = folio_types::Value::Timestamp(moment);

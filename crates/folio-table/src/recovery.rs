@@ -355,8 +355,8 @@ fn read_log_header(log: &dyn File, data: DataHeader) -> Result<LogHeader> {
         offset: 0,
         problem: problem.to_owned(),
     };
-    let header = newest_log_header(log)?
-        .ok_or_else(|| damaged("neither copy of its header is whole"))?;
+    let header =
+        newest_log_header(log)?.ok_or_else(|| damaged("neither copy of its header is whole"))?;
     if header.database != data.database || header.page_size != data.page_size {
         return Err(damaged("it belongs to another database than the data file"));
     }

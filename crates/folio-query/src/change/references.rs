@@ -103,12 +103,7 @@ pub(super) fn follow_deletion(table: &Relation, gone: &Batch, run: &Run<'_>) -> 
 /// Rows of a table that are gone.
 type Gone = (Arc<Relation>, Batch);
 
-fn follow(
-    table: &Relation,
-    gone: &Batch,
-    run: &Run<'_>,
-    waiting: &mut Vec<Gone>,
-) -> Result<()> {
+fn follow(table: &Relation, gone: &Batch, run: &Run<'_>, waiting: &mut Vec<Gone>) -> Result<()> {
     if gone.row_count == 0 {
         return Ok(());
     }
@@ -271,9 +266,10 @@ fn pointing_rows(
         let columns: Vec<ArrayRef> =
             own.iter().map(|index| ArrayRef::clone(&batch.columns[*index])).collect();
         let numbers = keys.find(&columns, batch.row_count)?;
-        let hits = numbers.into_iter().zip(0u32..).filter(|(number, row)| {
-            number.is_some() && !has_null(&columns, *row as usize)
-        });
+        let hits = numbers
+            .into_iter()
+            .zip(0u32..)
+            .filter(|(number, row)| number.is_some() && !has_null(&columns, *row as usize));
         let hits: Vec<u32> = hits.map(|(_, row)| row).collect();
         if !hits.is_empty() {
             found.push(batch.take(&UInt32Array::from(hits))?);

@@ -62,7 +62,9 @@ impl Display for Step {
         match &self.statement {
             Statement::Grab(grab) => grab.fmt(out),
             Statement::Add(add) => add.fmt(out),
-            Statement::Update(update) => write!(out, "UPDATE {} TO {}", update.target, update.tuple),
+            Statement::Update(update) => {
+                write!(out, "UPDATE {} TO {}", update.target, update.tuple)
+            }
             Statement::Delete(delete) => write!(out, "DELETE {}", delete.target),
         }?;
         match &self.name {
@@ -142,7 +144,9 @@ impl Display for Field {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         match self {
             Self::All => out.write_str("*"),
-            Self::Path { alias: Some(alias), path, nested } => write!(out, "{alias}: {path}{nested}"),
+            Self::Path { alias: Some(alias), path, nested } => {
+                write!(out, "{alias}: {path}{nested}")
+            }
             Self::Path { alias: None, path, nested } => write!(out, "{path}{nested}"),
             Self::Value { alias, value } => write!(out, "{alias}: {value}"),
         }

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use folio_file::{
-    CrashPlan, Fault, FaultKind, FileSystem, MemoryFileSystem, Operation, Recording,
-};
+use folio_file::{CrashPlan, Fault, FaultKind, FileSystem, MemoryFileSystem, Operation, Recording};
 use folio_table::{Error, Options, Synchronous};
 use folio_types::{Value, ValueRef, borrowed};
 

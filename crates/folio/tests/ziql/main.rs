@@ -6,6 +6,7 @@
 mod script;
 
 mod generated;
+mod model;
 mod rules;
 mod twins;
 

@@ -79,7 +79,6 @@ fn pairs_that_the_documentation_shows() {
 
 /// A condition in both languages; `t` is what its row is called in SQL.
 fn condition(random: &mut Random, of: &str, t: &str, depth: usize) -> (String, String) {
-    let inner = format!("{t}x");
     match random.below(if depth == 0 { 4 } else { 9 }) {
         0 => {
             let column = if of == "User" { "age" } else { "likes" };
@@ -87,7 +86,8 @@ fn condition(random: &mut Random, of: &str, t: &str, depth: usize) -> (String, S
             (format!("{column} {op} {number}"), format!("{t}.{column} {op} {number}"))
         }
         1 if of == "User" => {
-            let (own, twin) = random_pair(random, &["= none", "!= none"], &["is null", "is not null"]);
+            let (own, twin) =
+                random_pair(random, &["= none", "!= none"], &["is null", "is not null"]);
             (format!("nick {own}"), format!("{t}.nick {twin}"))
         }
         1 => ("at < 2024-02-01".to_owned(), format!("{t}.at < date '2024-02-01'")),
@@ -109,26 +109,46 @@ fn condition(random: &mut Random, of: &str, t: &str, depth: usize) -> (String, S
             let (other, other_twin) = condition(random, of, t, depth - 1);
             (format!("({one} {word} {other})"), format!("({one_twin} {word} {other_twin})"))
         }
-        which => {
-            let (link, to, rows) = match (of, random.below(3)) {
-                ("Post", 0) => ("tags", "Tag", format!("\"Post.tags\" l join \"Tag\" {inner} on {inner}.id = l.target where l.source = {t}.id")),
-                ("Post", _) => ("author", "User", format!("\"User\" {inner} where {inner}.id = {t}.author")),
-                (_, 0) => ("posts", "Post", format!("\"Post\" {inner} where {inner}.author = {t}.id")),
-                (_, 1) => ("best", "User", format!("\"User\" {inner} where {inner}.id = {t}.best")),
-                _ => ("fans", "User", format!("\"User.friends\" l join \"User\" {inner} on {inner}.id = l.source where l.target = {t}.id")),
-            };
-            let (own, twin) = match to {
-                "Tag" => ("name > 'a'".to_owned(), format!("{inner}.name > 'a'")),
-                _ => condition(random, to, &inner, depth - 1),
-            };
-            match which {
-                7 => (format!("{link} IN {{{own}}}"), format!("exists (select 1 from {rows} and ({twin}))")),
-                _ => (
-                    format!("{link} ALLIN {{{own}}}"),
-                    format!("not exists (select 1 from {rows} and not ({twin}))"),
-                ),
-            }
+        which => on_link(random, of, t, depth, which == 7),
+    }
+}
+
+/// A condition on what a link leads to: that any, or all, of it passes.
+fn on_link(random: &mut Random, of: &str, t: &str, depth: usize, any: bool) -> (String, String) {
+    let inner = format!("{t}x");
+    let (link, to, rows) = match (of, random.below(3)) {
+        ("Post", 0) => (
+            "tags",
+            "Tag",
+            format!(
+                "\"Post.tags\" l join \"Tag\" {inner} on {inner}.id = l.target where l.source = {t}.id"
+            ),
+        ),
+        ("Post", _) => {
+            ("author", "User", format!("\"User\" {inner} where {inner}.id = {t}.author"))
         }
+        (_, 0) => ("posts", "Post", format!("\"Post\" {inner} where {inner}.author = {t}.id")),
+        (_, 1) => ("best", "User", format!("\"User\" {inner} where {inner}.id = {t}.best")),
+        _ => (
+            "fans",
+            "User",
+            format!(
+                "\"User.friends\" l join \"User\" {inner} on {inner}.id = l.source where l.target = {t}.id"
+            ),
+        ),
+    };
+    let (own, twin) = match to {
+        "Tag" => ("name > 'a'".to_owned(), format!("{inner}.name > 'a'")),
+        _ => condition(random, to, &inner, depth - 1),
+    };
+    match any {
+        true => {
+            (format!("{link} IN {{{own}}}"), format!("exists (select 1 from {rows} and ({twin}))"))
+        }
+        false => (
+            format!("{link} ALLIN {{{own}}}"),
+            format!("not exists (select 1 from {rows} and not ({twin}))"),
+        ),
     }
 }
 
@@ -150,7 +170,9 @@ fn pairs_made_at_random() {
         let (name, number) = if of == "User" { ("name", "age") } else { ("title", "likes") };
         let (limit, skip) = (1 + random.below(30), random.below(3));
         let (down, nulls) = random_pair(&mut random, &["", "DESC "], &["", "desc "]);
-        let own = format!("GRAB {of} [{limit} + {skip}; {name}, n: {number} * 2] {{{own}}} |{down}{number}|");
+        let own = format!(
+            "GRAB {of} [{limit} + {skip}; {name}, n: {number} * 2] {{{own}}} |{down}{number}|"
+        );
         let twin = format!(
             "select t.{name}, t.{number} * 2 as n from \"{of}\" t where {twin} \
              order by t.{number} {nulls}, t.id limit {limit} offset {skip}"
@@ -174,9 +196,15 @@ fn collections_can_be_grabbed() {
     }
     let mut session = database.session().unwrap();
     for (own, twin) in [
-        ("GRAB people [name, age] {age > 30} |DESC age|", "select name, age from people where age > 30 order by age desc"),
+        (
+            "GRAB people [name, age] {age > 30} |DESC age|",
+            "select name, age from people where age > 30 order by age desc",
+        ),
         ("GRAB people [1; tags] {name = 'bob'}", "select tags from people where name = 'bob'"),
-        ("GRAB people [n: COUNT(), s: SUM(age)]", "select count(*) as n, sum(age) as s from people"),
+        (
+            "GRAB people [n: COUNT(), s: SUM(age)]",
+            "select count(*) as n, sum(age) as s from people",
+        ),
     ] {
         assert_eq!(ziql(&mut session, own), sql(&mut session, twin), "{own}");
     }

@@ -173,9 +173,9 @@ impl Binder<'_> {
         span: Span,
         scope: &Scope<'_>,
     ) -> Result<Expr> {
-        scope.resolve(table, name, span).or_else(|error| {
-            self.link_column(table, name, span, scope)?.ok_or(error)
-        })
+        scope
+            .resolve(table, name, span)
+            .or_else(|error| self.link_column(table, name, span, scope)?.ok_or(error))
     }
 
     fn binary(

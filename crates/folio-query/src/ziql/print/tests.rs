@@ -54,9 +54,18 @@ fn one_form_of_many() {
         ("GRAB T {a = 2024/01/31-12:04:05}", "GRAB T {a = 2024-01-31T12:04:05}"),
         ("GRAB T {a = 2024-01-31T12:04:05+02:00}", "GRAB T {a = 2024-01-31T10:04:05}"),
         ("GRAB `GRAB` [`from`, `a b`]", "GRAB `GRAB` [from, `a b`]"),
-        ("ADD T (a=1,b=[1]{x}),(2,(c=3)),(4,)or update", "ADD T (a = 1, b = [1]{x}) (2, (c = 3)) (4) OR UPDATE"),
-        ("UPDATE T[1]{}TO(a+=1,b REMOVEAT[1],c POP)", "UPDATE T [1] {} TO (a += 1, b REMOVEAT [1], c POP)"),
-        ("GRAB T=>x=>EXPLAIN DELETE T{IN x};;GRAB T", "GRAB T => x => EXPLAIN DELETE T {IN x};\nGRAB T"),
+        (
+            "ADD T (a=1,b=[1]{x}),(2,(c=3)),(4,)or update",
+            "ADD T (a = 1, b = [1]{x}) (2, (c = 3)) (4) OR UPDATE",
+        ),
+        (
+            "UPDATE T[1]{}TO(a+=1,b REMOVEAT[1],c POP)",
+            "UPDATE T [1] {} TO (a += 1, b REMOVEAT [1], c POP)",
+        ),
+        (
+            "GRAB T=>x=>EXPLAIN DELETE T{IN x};;GRAB T",
+            "GRAB T => x => EXPLAIN DELETE T {IN x};\nGRAB T",
+        ),
         ("GRAB T{a}.b{c}.d[e]{f}", "GRAB T {a}.b {c}.d [e] {f}"),
     ] {
         assert_eq!(printed(text), expected);
@@ -79,9 +88,7 @@ fn literal() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<i64>().prop_map(|number| number.to_string()),
         float.prop_map(|number| format!("{number:?}")),
-        text.prop_map(|text| {
-            format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
-        }),
+        text.prop_map(|text| { format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'")) }),
         prop::sample::select(words.to_vec()).prop_map(str::to_owned),
         (1u32..=9998, 1u32..=12, 1u32..=28, 0u32..24, 0u32..60, 0u32..1_000_000).prop_map(
             |(year, month, day, hour, minute, micros)| {
@@ -145,7 +152,9 @@ fn filter() -> impl Strategy<Value = String> {
 
 fn order() -> impl Strategy<Value = String> {
     prop::collection::vec((any::<bool>(), path()), 0..3).prop_map(|keys| {
-        let key = |(down, path): &(bool, String)| format!("{}{path}", if *down { "DESC " } else { "ASC " });
+        let key = |(down, path): &(bool, String)| {
+            format!("{}{path}", if *down { "DESC " } else { "ASC " })
+        };
         let keys: Vec<String> = keys.iter().map(key).collect();
         if keys.is_empty() { String::new() } else { format!("|{}|", keys.join(",")) }
     })
@@ -179,7 +188,8 @@ fn source() -> impl Strategy<Value = String> {
 fn tuple() -> impl Strategy<Value = String> {
     let words = ["=", "+=", "-=", "*=", "/=", "APPEND", "REMOVE", "REMOVEAT"];
     let entities = (prop::sample::select(vec!["", "[1]", "[$n]"]), filter());
-    let given = prop_oneof![expression(), entities.prop_map(|(limit, filter)| limit.to_owned() + &filter)];
+    let given =
+        prop_oneof![expression(), entities.prop_map(|(limit, filter)| limit.to_owned() + &filter)];
     let item = prop_oneof![
         (name(), prop::sample::select(words.to_vec()), expression())
             .prop_map(|(name, word, value)| format!("{name} {word} {value}")),

@@ -120,7 +120,9 @@ impl Work<'_> {
         let there = |table: &str| self.source.relation(table);
         let drafted = |table: &str| {
             let mut drafts = self.drafts.iter().map(|draft| &draft.relation);
-            Ok(drafts.find(|drafted| drafted.schema.name == table).map(|found| Arc::new(copy(found))))
+            Ok(drafts
+                .find(|drafted| drafted.schema.name == table)
+                .map(|found| Arc::new(copy(found))))
         };
         let new = members(&anew, self.source, &drafted)?;
         let mut gone = members(old, self.source, &there)?;
