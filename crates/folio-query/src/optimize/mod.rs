@@ -43,8 +43,14 @@ pub(crate) fn optimize(plan: &mut Plan, source: &dyn Source, level: Level) {
         return;
     }
     rewrite(plan, source);
+    prune_and_limit(plan);
+}
+
+fn prune_and_limit(plan: &mut Plan) {
     prune_columns::apply(plan);
-    push_limits::apply(plan);
+    if push_limits::apply(plan) {
+        prune_columns::apply(plan);
+    }
 }
 
 fn rewrite(plan: &mut Plan, source: &dyn Source) {
@@ -56,10 +62,7 @@ fn rewrite(plan: &mut Plan, source: &dyn Source) {
     order_joins::apply(plan, source);
     choose_path::apply(plan);
     probe_keys::apply(plan, source);
-    within_subqueries(plan, &mut |inner| {
-        prune_columns::apply(inner);
-        push_limits::apply(inner);
-    });
+    within_subqueries(plan, &mut prune_and_limit);
 }
 
 /// Calls `change` with the plan of every subquery, and keeps the list of what it

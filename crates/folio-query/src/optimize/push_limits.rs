@@ -14,12 +14,15 @@ const FEW: u64 = 1000;
 /// A column of a projection and what it is made of.
 type Output = (crate::expression::Column, Expr);
 
-pub(super) fn apply(plan: &mut Plan) {
+/// Answers whether a sort is gone, and with it perhaps the only use of its keys.
+pub(super) fn apply(plan: &mut Plan) -> bool {
+    let mut has_dropped = false;
     plan.transform(&mut |part| {
         if let Plan::Sort { input, keys } = part
             && follow_key(input, keys)
         {
             *part = input.take();
+            has_dropped = true;
         }
         if let Plan::Limit { input, limit, offset } = part {
             let count = |bound: &Option<Expr>, otherwise| match bound {
@@ -32,7 +35,7 @@ pub(super) fn apply(plan: &mut Plan) {
             if let (Some(limit), Some(offset)) = (count(limit, None), count(offset, Some(0))) {
                 let wanted = limit.saturating_add(offset);
                 if wanted <= FEW {
-                    follow_index(input);
+                    has_dropped |= follow_index(input);
                 }
                 if let Some(scan) = scan_below(input, &mut |_| {}) {
                     scan.limit = Some(wanted);
@@ -40,35 +43,37 @@ pub(super) fn apply(plan: &mut Plan) {
             }
         }
     });
+    has_dropped
 }
 
 /// Drops the sort below by following an index, if there is one with its order.
-fn follow_index(plan: &mut Plan) {
+fn follow_index(plan: &mut Plan) -> bool {
     match plan {
         Plan::Project { input, .. } => follow_index(input),
         Plan::Sort { input, keys } => {
-            let Some(scan) = scan_below(input, &mut |_| {}) else { return };
+            let Some(scan) = scan_below(input, &mut |_| {}) else { return false };
             let is_plain = matches!(scan.path, Path::Full)
                 && scan.relation.kind == RelationKind::Table
                 && scan.row_number.is_none();
             if !is_plain {
-                return;
+                return false;
             }
             for index in 0..scan.relation.indexes.len() {
-                let Some(scan) = scan_below(input, &mut |_| {}) else { return };
+                let Some(scan) = scan_below(input, &mut |_| {}) else { return false };
                 if let Some(path) = choose_path::in_order_of(scan, index) {
                     scan.path = path;
                     if follow_key(input, keys) {
                         *plan = input.take();
-                        return;
+                        return true;
                     }
                 }
                 if let Some(scan) = scan_below(input, &mut |_| {}) {
                     scan.path = Path::Full;
                 }
             }
+            false
         }
-        _ => {}
+        _ => false,
     }
 }
 

@@ -34,9 +34,37 @@ pub(crate) struct BatchBuilder {
 struct ColumnBuilder {
     index: usize,
     place: Place,
-    /// Whether its values are the first eight bytes of the key, nearly as they are.
-    is_plain_key: bool,
+    /// Where in the key its values are, nearly as they are, if they are.
+    plain: Option<Plain>,
     buffer: ColumnBuffer,
+}
+
+/// Values at a constant place of every key.
+#[derive(Debug, Clone, Copy)]
+enum Plain {
+    Bigint(usize),
+    Uuid(usize),
+}
+
+impl Plain {
+    /// The place of a column behind others of constant size.
+    fn of(key: &[KeyColumn], position: usize) -> Option<Self> {
+        let is_plain = |column: &KeyColumn| !column.nullable && !column.descending;
+        let mut offset = 0;
+        for column in key.get(..position)? {
+            offset += match column.column_type {
+                ColumnType::Uuid if is_plain(column) => 16,
+                ColumnType::Int64 if is_plain(column) => 8,
+                ColumnType::Int32 | ColumnType::Date if is_plain(column) => 4,
+                _ => return None,
+            };
+        }
+        match key.get(position).filter(|column| is_plain(column))?.column_type {
+            ColumnType::Int64 => Some(Self::Bigint(offset)),
+            ColumnType::Uuid => Some(Self::Uuid(offset)),
+            _ => None,
+        }
+    }
 }
 
 impl BatchBuilder {
@@ -79,12 +107,13 @@ impl BatchBuilder {
         key: Vec<KeyColumn>,
         value_size_min: usize,
     ) -> Self {
-        let is_plain = key[0]
-            == KeyColumn { column_type: ColumnType::Int64, nullable: false, descending: false };
         let columns = projection.iter().zip(places).map(|(&index, place)| ColumnBuilder {
             index,
             place,
-            is_plain_key: is_plain && matches!(place, Place::Key(0)),
+            plain: match place {
+                Place::Key(position) => Plain::of(&key, position),
+                _ => None,
+            },
             buffer: ColumnBuffer::new(column_type(&table, index)),
         });
         let columns = columns.collect();
@@ -123,15 +152,20 @@ impl BatchBuilder {
             }
         }
         let layout = &self.table.layout;
-        for ColumnBuilder { index, place, is_plain_key, buffer } in &mut self.columns {
+        for ColumnBuilder { index, place, plain, buffer } in &mut self.columns {
             let is_whole = match *place {
-                Place::Key(_) if *is_plain_key => {
-                    rows.iter().all(|(key, _)| buffer.push_bigint_key(key))
-                }
-                Place::Key(position) => rows.iter().all(|(key, _)| {
-                    let value = decode_segment(&self.key, position, key);
-                    value.is_some_and(|value| buffer.push(&value))
-                }),
+                Place::Key(position) => match *plain {
+                    Some(Plain::Bigint(at)) => rows.iter().all(|(key, _)| {
+                        key.get(at..).is_some_and(|key| buffer.push_bigint_key(key))
+                    }),
+                    Some(Plain::Uuid(at)) => rows
+                        .iter()
+                        .all(|(key, _)| key.get(at..).is_some_and(|key| buffer.push_uuid_key(key))),
+                    None => rows.iter().all(|(key, _)| {
+                        let value = decode_segment(&self.key, position, key);
+                        value.is_some_and(|value| buffer.push(&value))
+                    }),
+                },
                 Place::Fixed { offset, size, null_bit } => {
                     buffer.append_fixed(rows, offset, size, null_bit)
                 }

@@ -68,6 +68,18 @@ impl ColumnBuffer {
         true
     }
 
+    /// So is one that begins with a UUID, which is its bytes.
+    #[inline]
+    pub(super) fn push_uuid_key(&mut self, key: &[u8]) -> bool {
+        let (Some(bytes), Kind::Fixed(buffer, _)) = (key.first_chunk::<16>(), &mut self.kind)
+        else {
+            return false;
+        };
+        buffer.push(u128::from_ne_bytes(*bytes));
+        self.len += 1;
+        true
+    }
+
     fn mark(&mut self, is_valid: bool) {
         if let Some(valid) = &mut self.valid {
             valid.append(is_valid);

@@ -46,6 +46,9 @@ struct Model {
     made: usize,
 }
 
+/// Whether a user passes.
+type Test<'m> = Box<dyn Fn(&User) -> bool + 'm>;
+
 /// A change of a list; `false` where it is refused.
 type ListChange = Box<dyn Fn(&mut Vec<String>) -> bool>;
 
@@ -83,7 +86,7 @@ impl Model {
             count => self.users[random.below(count)].name.clone(),
         };
         let age_of = |name: &String| self.users.iter().find(|user| user.name == *name).unwrap().age;
-        let (text, passes): (String, Box<dyn Fn(&User) -> bool>) = match random.below(7) {
+        let (text, passes): (String, Test<'_>) = match random.below(7) {
             0 => (format!("age < {number}"), Box::new(move |user| user.age < number)),
             1 => (format!("age >= {number}"), Box::new(move |user| user.age >= number)),
             2 | 3 => (format!("name = '{some}'"), Box::new(move |user| user.name == some)),
@@ -94,7 +97,7 @@ impl Model {
             5 => ("best != none".to_owned(), Box::new(|user| user.best.is_some())),
             _ => (
                 format!("NOT boss.age > {number}"),
-                Box::new(move |user| !user.boss.as_ref().is_some_and(|boss| age_of(boss) > number)),
+                Box::new(move |user| user.boss.as_ref().is_none_or(|boss| age_of(boss) <= number)),
             ),
         };
         let names = self.users.iter().filter(|user| passes(user)).map(|user| user.name.clone());
