@@ -110,7 +110,7 @@ impl Ziql {
     }
 }
 
-/// The text in one form, whatever it looked like: [`print`](super::print).
+/// The text in one form, whatever it looked like; what is printed reads back as the same.
 impl Display for Ziql {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         self.script.fmt(out)
