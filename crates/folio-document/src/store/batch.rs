@@ -26,13 +26,11 @@ use crate::options::Durability;
 use crate::report::{BatchCounts, Notice};
 use crate::segment::Segment;
 
-/// Lines are written in pieces, the first of this size: few large writes leave the file
-/// in few extents, and in large folios of the page cache.
-const FIRST_PIECE: usize = 1 << 20;
-
-/// Each piece is twice as large as the one before, up to this: the record is synced
-/// before each, which a long batch must not wait for too often.
-const PIECE_LIMIT: usize = 8 << 20;
+/// Lines are written in pieces: few large writes leave the file in few extents, and in
+/// large folios of the page cache. A piece is an eighth of what the batch has, between
+/// these bounds: the record is synced before each, which a long batch must not wait for
+/// too often, and the last one is written with nothing else to do meanwhile.
+const PIECE_SIZES: (usize, usize) = (1 << 20, 8 << 20);
 
 /// An open batch.
 #[derive(Debug)]
@@ -94,7 +92,7 @@ impl LineBatch {
             start,
             sent: start,
             piece: Piece::with_capacity(0),
-            piece_size: FIRST_PIECE,
+            piece_size: PIECE_SIZES.0,
             spare: None,
             entries: Delta::default(),
             is_mixed: false,
@@ -186,7 +184,7 @@ impl LineBatch {
             let started = AppendThread::start();
             self.thread = Some(started.map_err(Error::io("start a thread to write", path))?);
         }
-        self.piece_size = (2 * self.piece_size).min(PIECE_LIMIT);
+        self.piece_size = (self.size() as usize / 8).clamp(PIECE_SIZES.0, PIECE_SIZES.1);
         let spare = self.spare.take().unwrap_or_else(|| Piece::with_capacity(self.piece_size));
         let piece = mem::replace(&mut self.piece, spare);
         self.under_way_at = self.sent;
