@@ -16,11 +16,9 @@ from __future__ import annotations
 
 import os as _os
 from collections.abc import Mapping as _Mapping
-from importlib import import_module as _import_module
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
 
 from . import _foliodb
+from ._checking import TYPE_CHECKING
 from ._foliodb import Answer, Document, Prepared, Tables, salvage, unpack
 from .collection import Collection, Scan
 from .database import Database, open
@@ -41,12 +39,14 @@ from .errors import (
     UnsupportedError,
 )
 from .session import Session, Transaction
-from .values import Interval
 
-if _TYPE_CHECKING:
+if TYPE_CHECKING:
+    from typing import Any as _Any
+
     from .dataset import Dataset
     from .exchange import from_hf, read, to_folio, to_hf
     from .streaming import StreamingDataset
+    from .values import Interval
 
 __version__: str = _foliodb.__version__
 
@@ -89,6 +89,7 @@ __all__ = [
 # What not every program uses, by the module that has it.
 _LATER = {
     "Dataset": "dataset",
+    "Interval": "values",
     "StreamingDataset": "streaming",
     "from_hf": "exchange",
     "read": "exchange",
@@ -102,7 +103,9 @@ _LATER = {
 def __getattr__(name: str) -> _Any:
     if name not in _LATER:
         raise AttributeError(f"module 'foliodb' has no attribute {name!r}")
-    module = _import_module(f".{_LATER[name]}", __name__)
+    from importlib import import_module
+
+    module = import_module(f".{_LATER[name]}", __name__)
     value = module if name in ("dbapi", "zds") else getattr(module, name)
     globals()[name] = value
     return value

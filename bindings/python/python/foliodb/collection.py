@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import os
-from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
-from typing import IO, TYPE_CHECKING, Any, Literal, overload
 
 from . import _foliodb
+from ._checking import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import IO, Any, Literal
+
     import duckdb
     import pandas
     import polars
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from .dataset import Dataset
     from .streaming import StreamingDataset
 
-Filter = Callable[[dict[str, Any]], object]
-Progress = Callable[[int, int], object]
+    Filter = Callable[[dict[str, Any]], object]
+    Progress = Callable[[int, int], object]
 
 # How much of a collection a notebook shows.
 _SHOWN_DOCUMENTS = 10
@@ -236,15 +237,17 @@ class Collection(_foliodb.Collection):
         return f"{self.database!r}[{self.name!r}]"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         documents = list(islice(self.scan(), _SHOWN_DOCUMENTS))
         names = dict.fromkeys(name for document in documents for name in document)
         columns = list(names)[:_SHOWN_COLUMNS]
-        head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
+        head = "".join(f"<th>{escape(column)}</th>" for column in columns)
         rows = "".join(
-            "<tr>" + "".join(f"<td>{_cell(row, column)}</td>" for column in columns) + "</tr>"
+            "<tr>" + "".join(f"<td>{escape(_cell(row, column))}</td>" for column in columns) + "</tr>"
             for row in documents
         )
-        caption = f"{html.escape(self.name)}: {self.count():,} documents"
+        caption = f"{escape(self.name)}: {self.count():,} documents"
         return f"<table><caption>{caption}</caption><tr>{head}</tr>{rows}</table>"
 
 
@@ -269,4 +272,4 @@ def _cell(document: dict[str, Any], column: str) -> str:
     text = str(document[column])
     if len(text) > _SHOWN_CHARACTERS:
         text = text[: _SHOWN_CHARACTERS - 1] + "…"
-    return html.escape(text)
+    return text

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import html
 import os
-from collections.abc import Iterator, Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from . import _foliodb
+from ._checking import TYPE_CHECKING, overload
 from ._foliodb import Answer, Prepared
 from .collection import Collection
-from .models import built
 from .session import Session, Transaction
 
-Model = TypeVar("Model")
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import TracebackType
+    from typing import Any, Literal, TypeVar
 
-Mode = Literal["r", "rw"]
-Durability = Literal["none", "on_flush", "every_put"]
+    Model = TypeVar("Model")
+
+    Mode = Literal["r", "rw"]
+    Durability = Literal["none", "on_flush", "every_put"]
 
 
 def open(
@@ -105,7 +106,12 @@ class Database(_foliodb.Database):
         Parameters are keywords: `db.ziql("GRAB User {age > $min}", min=30)`. With a
         `model`, a dataclass or a pydantic model, the answer is a list of instances.
         """
-        return built(model, self._ziql(text, params))
+        answer = self._ziql(text, params)
+        if model is None:
+            return answer
+        from .models import built
+
+        return built(model, answer)
 
     def session(self, *, autocommit: bool = True) -> Session:
         """A session of its own. Without `autocommit` the first statement that changes
@@ -158,11 +164,13 @@ class Database(_foliodb.Database):
         return f"foliodb.open({os.fspath(self.path)!r}, mode={self.mode!r})"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         rows = "".join(
-            f"<tr><td>{html.escape(name)}</td><td>{self.collection(name).count():,}</td></tr>"
+            f"<tr><td>{escape(name)}</td><td>{self.collection(name).count():,}</td></tr>"
             for name in self.collections()
         )
-        title = html.escape(os.fspath(self.path))
+        title = escape(os.fspath(self.path))
         head = "<tr><th>collection</th><th>documents</th></tr>"
         return f"<table><caption>{title}</caption>{head}{rows}</table>"
 

@@ -20,13 +20,16 @@ import datetime
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import errors as _errors
 from ._foliodb import Answer
-from .database import Database, Durability, Mode
+from .database import Database
 from .database import open as _open
 from .session import Session
+
+if TYPE_CHECKING:
+    from .database import Durability, Mode
 
 apilevel = "2.0"
 threadsafety = 2  # threads may share the module and connections, not cursors

@@ -11,10 +11,8 @@ from typing import Any
 from ._foliodb import Answer
 
 
-def built(model: Any, answer: Answer) -> Any:
-    """The answer itself, or its rows as instances of a model."""
-    if model is None:
-        return answer
+def built(model: Any, answer: Answer) -> list[Any]:
+    """The rows of an answer as instances of a model."""
     return [instance(model, row) for row in answer]
 
 

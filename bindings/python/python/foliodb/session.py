@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar, overload
-
 from . import _foliodb
+from ._checking import TYPE_CHECKING, overload
 from ._foliodb import Answer, Prepared
-from .models import built
 
 if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any, TypeVar
+
     from .database import Database
 
-Model = TypeVar("Model")
+    Model = TypeVar("Model")
 
 
 class Session(_foliodb.Session):
@@ -38,7 +38,12 @@ class Session(_foliodb.Session):
 
     def ziql(self, text: str, *, model: Any = None, **params: Any) -> Any:
         """Runs a script of ZiQL and answers its last statement; see `Database.ziql`."""
-        return built(model, self._ziql(text, params))
+        answer = self._ziql(text, params)
+        if model is None:
+            return answer
+        from .models import built
+
+        return built(model, answer)
 
     def prepare(self, text: str) -> Prepared:
         """Makes one statement ready to run, any number of times: `prepared.execute(params)`."""

@@ -12,12 +12,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import _foliodb
-from ..database import Database, Durability, open
+from ..database import Database, open
 from ..errors import InvalidInputError, NotFoundError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from ..database import Durability
     from .datasets import ZDataset, ZIterableDataset
 
 Document = dict[str, Any]
