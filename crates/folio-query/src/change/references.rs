@@ -108,6 +108,10 @@ fn follow(table: &Relation, gone: &Batch, run: &Run<'_>, waiting: &mut Vec<Gone>
         return Ok(());
     }
     for (other, reference) in referrers(table, run)? {
+        // Before the keys of what is gone are gathered, which may be many.
+        if run.changes.row_count(&other)? == Some(0) {
+            continue;
+        }
         let pointing = pointing_rows(&other, &reference, table, gone, run)?;
         if pointing.row_count == 0 {
             continue;
