@@ -126,8 +126,9 @@ impl<'v> Reader<'v> {
         }
     }
 
-    /// The rows with many keys, in the order of the keys. With an index, the keys
-    /// are values of its first columns, and each may find any number of rows.
+    /// The rows with many keys, in the order of the keys. A key may be the values of
+    /// the first columns alone, of the primary key or of the index, and then finds any
+    /// number of rows.
     ///
     /// # Errors
     /// As [`Reader::get`]; [`Error::InvalidInput`](crate::Error::InvalidInput) for

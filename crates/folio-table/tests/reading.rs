@@ -131,6 +131,34 @@ fn many_keys_find_their_rows_in_order() {
 }
 
 #[test]
+fn the_first_columns_of_a_key_find_all_rows_that_begin_so() {
+    let store = store();
+    let mut transaction = store.begin().expect("a writer begins");
+    let columns = vec![
+        Column::required("day", ColumnType::Int64),
+        Column::required("number", ColumnType::Int64),
+        Column::required("note", ColumnType::Text),
+    ];
+    let table = transaction.create_table(&TableSchema::new("visits", columns, vec![0, 1]));
+    let table = table.expect("the table can be made");
+    // Few rows and many of a day, so that some days fill several leaves.
+    for (day, number) in (0..40).flat_map(|day| (0..day * day).map(move |number| (day, number))) {
+        let row = [Value::Integer(day), Value::Integer(number), Value::Text("x".repeat(20))];
+        transaction.insert(&table, &borrowed(&row)).expect("the row fits");
+    }
+    transaction.commit().expect("the rows are kept");
+    let snapshot = store.snapshot();
+    let days = [39, 0, 1, -1, 40, 20].map(|day| [ValueRef::Integer(day)]);
+    let keys: Vec<&[ValueRef<'_>]> = days.iter().map(|key| &key[..]).collect();
+    let found = snapshot.reader().lookup(&table, None, &keys, &[1]).expect("the lookup succeeds");
+    let count = |key: u32| found.positions.iter().filter(|position| **position == key).count();
+    assert_eq!([0, 1, 2, 3, 4, 5].map(count), [39 * 39, 0, 1, 0, 0, 400]);
+    assert!(found.positions.is_sorted());
+    let expected: Vec<i64> = (0..39 * 39).chain(0..1).chain(0..400).collect();
+    assert_eq!(ids(&[found.rows], 0), expected);
+}
+
+#[test]
 fn columns_can_come_later_for_some_rows() {
     let store = store();
     let table = fill(&store);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use folio_types::ValueRef;
 
-use super::entries::row_key;
-use super::project;
+use super::entries::EntryReader;
 use super::range::{encode_entry_prefix, successor};
+use super::{append, project};
 use crate::btree::Cursor;
 use crate::catalog::{Index, Table};
 use crate::error::Result;
@@ -25,8 +25,9 @@ pub struct Lookup {
     pub positions: Vec<u32>,
 }
 
-/// The rows with these keys: of the table itself, whole ones, or of an index,
-/// where the first columns are enough.
+/// The rows with these keys, of the table itself or of an index; the first columns
+/// are enough. Where the entries of an index have all that is asked for, the rows are
+/// not looked at.
 pub(crate) fn lookup(
     reader: &Reader<'_>,
     table: &Arc<Table>,
@@ -35,48 +36,58 @@ pub(crate) fn lookup(
     projection: &[usize],
 ) -> Result<Lookup> {
     let schema = project(table, projection)?;
-    let index = index.map(|index| table.current_index(index)).transpose()?;
-    let mut builder = BatchBuilder::new(Arc::clone(table), projection, schema);
+    let entries = index.map(|index| EntryReader::new(table, index, projection)).transpose()?;
+    let mut builder = match &entries {
+        Some(entries) if entries.is_covering => {
+            BatchBuilder::of_entries(Arc::clone(table), &entries.index, projection, schema)
+        }
+        _ => BatchBuilder::new(Arc::clone(table), projection, schema),
+    };
     let mut positions = Vec::with_capacity(keys.len());
     for (position, key) in keys.iter().enumerate() {
         let position = u32::try_from(position).unwrap_or(u32::MAX);
-        match index {
-            None => {
+        let count = match &entries {
+            None if key.len() >= table.layout.key.len() => {
                 let key = read::encode_key(table, key)?;
-                if read::append_row(reader, table, &key, &mut builder)? {
-                    positions.push(position);
-                }
+                usize::from(read::append_row(reader, table, &key, &mut builder)?)
             }
-            Some(index) => {
-                let prefix = encode_entry_prefix(table, index, key)?;
-                let count = append_matches(reader, table, index, &prefix, &mut builder)?;
-                positions.extend(std::iter::repeat_n(position, count));
+            None => {
+                let prefix = read::encode_key_prefix(table, key)?;
+                append_prefixed(reader, table, &entries, &prefix, &mut builder)?
             }
-        }
+            Some(own) => {
+                let prefix = encode_entry_prefix(table, &own.index, key)?;
+                append_prefixed(reader, table, &entries, &prefix, &mut builder)?
+            }
+        };
+        positions.extend(std::iter::repeat_n(position, count));
     }
     Ok(Lookup { rows: builder.finish()?, positions })
 }
 
-/// Appends the rows of all entries with a prefix; returns how many.
-fn append_matches(
+/// Appends the rows whose keys, or whose entries of an index, begin so; returns how
+/// many.
+fn append_prefixed(
     reader: &Reader<'_>,
     table: &Arc<Table>,
-    index: &Index,
+    entries: &Option<EntryReader>,
     prefix: &[u8],
     builder: &mut BatchBuilder,
 ) -> Result<usize> {
-    let mut cursor = Cursor::forward(index.tree(), reader, Some(prefix))?;
+    let tree = entries.as_ref().map_or(table.tree(), |entries| entries.index.tree());
+    let mut cursor = Cursor::forward(tree, reader, Some(prefix))?;
     let behind = successor(prefix.to_vec());
     let mut count = 0;
     while let Some(leaf) = cursor.next_leaf(reader)? {
         let node = Node::new(&leaf);
         let first = node.search(prefix).unwrap_or_else(|at| at);
-        for position in first..node.len() {
-            let entry = node.key(position);
-            if behind.as_ref().is_some_and(|behind| entry >= &behind[..]) {
-                return Ok(count);
-            }
-            count += usize::from(read::append_row(reader, table, row_key(index, entry)?, builder)?);
+        let is_in = |key: &[u8]| behind.as_ref().is_none_or(|behind| key < &behind[..]);
+        let cells = node.entries(first..node.len()).take_while(|(key, _)| is_in(key));
+        let cells: Vec<(&[u8], &[u8])> = cells.collect();
+        append(entries, reader, table, builder, &cells)?;
+        count += cells.len();
+        if first + cells.len() < node.len() {
+            break;
         }
     }
     Ok(count)
