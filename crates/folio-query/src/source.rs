@@ -9,12 +9,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use folio_types::{ColumnType, TableSchema, Value, ValueRef};
+use folio_types::{ColumnType, TableSchema, Value, ValueRef, borrowed};
 
 use crate::batch::Batch;
 use crate::constraint::Constraints;
 use crate::error::{Error, Result};
 pub use crate::expression::Comparison;
+use crate::expression::value::to_array;
 
 /// What a relation is kept as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +66,15 @@ impl Relation {
     #[must_use]
     pub fn column_type(&self, index: usize) -> &ColumnType {
         &self.schema.columns[index].column_type
+    }
+
+    /// Positions of the columns of an index, or of the primary key.
+    #[must_use]
+    pub fn key_columns(&self, index: Option<usize>) -> Vec<usize> {
+        match index {
+            Some(index) => self.indexes[index].columns.iter().map(|(column, _)| *column).collect(),
+            None => self.schema.primary_key.clone(),
+        }
     }
 }
 
@@ -140,6 +150,50 @@ pub trait RowStream: Send {
     }
 }
 
+/// Many keys, to be looked up together.
+#[derive(Debug, Clone, Copy)]
+pub struct Keys<'k> {
+    /// The index; the primary key otherwise.
+    pub index: Option<usize>,
+    /// How many columns of it each key has: its first ones.
+    pub width: usize,
+    /// The values of the keys, one key behind the other. None is null.
+    pub values: &'k [Value],
+}
+
+/// Rows found for many keys.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The rows, in the order of the keys that led to them.
+    pub rows: Batch,
+    /// For each row, the position of its key. They ascend.
+    pub positions: Vec<u32>,
+}
+
+/// The rows of many whole primary keys, got one by one.
+///
+/// # Errors
+/// What the store says.
+pub fn look_up_each<S: Source + ?Sized>(
+    source: &S,
+    relation: &Relation,
+    keys: Keys<'_>,
+    columns: &[usize],
+) -> Result<Found> {
+    let (mut found, mut positions) = (Vec::new(), Vec::new());
+    for (position, key) in (0u32..).zip(keys.values.chunks(keys.width.max(1))) {
+        if source.get(relation, &borrowed(key), columns, &mut found)? {
+            positions.push(position);
+        }
+    }
+    let (width, count) = (columns.len(), positions.len());
+    let values = columns.iter().enumerate().map(|(index, column)| {
+        let values = (0..count).map(|row| &found[row * width + index]);
+        to_array(values, relation.column_type(*column))
+    });
+    Ok(Found { rows: Batch::new(values.collect::<Result<_>>()?, count), positions })
+}
+
 /// One consistent view of named relations.
 pub trait Source: Send + Sync {
     /// Changes whenever a definition does: plans made under another version are void.
@@ -187,6 +241,15 @@ pub trait Source: Send + Sync {
         columns: &[usize],
         row: &mut Vec<Value>,
     ) -> Result<bool>;
+
+    /// The rows of many keys. A key that is not of the whole primary key finds rows of
+    /// tables alone, as many as begin with it.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn look_up(&self, relation: &Relation, keys: Keys<'_>, columns: &[usize]) -> Result<Found> {
+        look_up_each(self, relation, keys, columns)
+    }
 
     /// Rows in the order of a key.
     ///

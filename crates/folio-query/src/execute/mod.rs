@@ -16,6 +16,7 @@ mod follow;
 mod hash_join;
 pub(crate) mod keys;
 mod limit;
+mod lookup_join;
 mod loop_join;
 mod mark;
 pub(crate) mod pairs;
@@ -72,7 +73,7 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
             build(&join.right, context)?,
         )),
         Physical::LookupJoin(join) => {
-            Box::new(scan::LookupJoin::new(join, build(&join.left, context)?))
+            Box::new(lookup_join::LookupJoin::new(join, build(&join.left, context)?))
         }
         Physical::Apply(apply) => Box::new(apply::Apply::new(apply, build(&apply.left, context)?)),
         Physical::Aggregate(grouping) => {

@@ -1,8 +1,10 @@
 //! Pairs of rows a join has found: filtering them, and what becomes of rows of the
 //! left that have none.
 
+use std::sync::Arc;
+
 use arrow_array::builder::UInt32Builder;
-use arrow_array::{ArrayRef, BooleanArray, UInt32Array};
+use arrow_array::{ArrayRef, BooleanArray, NullArray, UInt32Array};
 use folio_types::ColumnType;
 
 use super::context::Context;
@@ -41,11 +43,30 @@ impl Pairs {
             if pairs.left.is_empty() {
                 break;
             }
-            let rows = pairs.rows(left, right)?;
+            let rows = pairs.rows_for(term, left, right)?;
             let mask = evaluate(term, &rows, context)?.to_array(rows.row_count)?;
             pairs.retain(arrow_array::cast::as_boolean_array(&mask));
         }
         Ok(pairs)
+    }
+
+    /// The rows of the pairs with those columns that a term reads; nothing stands in
+    /// the place of the others.
+    fn rows_for(&self, term: &Expr, left: &Batch, right: &Batch) -> Result<Batch> {
+        let read = term.columns();
+        let count = self.left.len();
+        let rows = [UInt32Array::from(self.left.clone()), UInt32Array::from(self.right.clone())];
+        let nothing: ArrayRef = Arc::new(NullArray::new(count));
+        let sides = [left, right].into_iter().zip(&rows);
+        let columns =
+            sides.flat_map(|(side, rows)| side.columns.iter().map(move |own| (own, rows)));
+        let columns = columns.zip(0..).map(|((own, rows), position)| {
+            match read.iter().any(|column| column.0 == position) {
+                true => Ok(arrow_select::take::take(own, rows, None)?),
+                false => Ok(ArrayRef::clone(&nothing)),
+            }
+        });
+        Ok(Batch::new(columns.collect::<Result<_>>()?, count))
     }
 
     fn retain(&mut self, mask: &BooleanArray) {

@@ -7,14 +7,13 @@ use arrow_array::types::UInt32Type;
 use arrow_array::{ArrayRef, Int64Array, NullArray, UInt32Array};
 use folio_types::{ColumnType, Value, borrowed};
 
+use super::Operator;
 use super::context::{Context, Parameters};
-use super::pairs::Pairs;
-use super::{Operator, Running};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::expression::coerce::is_integer;
-use crate::expression::evaluate::{self, constant, evaluate};
-use crate::expression::value::{to_array, value_at};
+use crate::expression::evaluate::{self, constant};
+use crate::expression::value::to_array;
 use crate::expression::{ColumnId, Expr, cast};
 use crate::plan::logical::Path;
 use crate::plan::physical;
@@ -175,7 +174,7 @@ fn request(
     };
     let Path::Range { index, equal, from, to } = &node.path else { return Ok(Some(request)) };
     request.index = *index;
-    let key = key_columns(&node.relation, *index);
+    let key = node.relation.key_columns(*index);
     let Some(prefix) = key_values(equal, &node.relation, &key, context)? else { return Ok(None) };
     let next = key.get(prefix.len()).copied();
     let bound = |end: &Option<(Expr, bool)>, slot: &mut Bound, is_from: bool| -> Result<bool> {
@@ -245,14 +244,6 @@ fn is_constant(value: &Expr) -> bool {
     }
 }
 
-/// Positions of the columns of a key.
-fn key_columns(relation: &Relation, index: Option<usize>) -> Vec<usize> {
-    match index {
-        Some(index) => relation.indexes[index].columns.iter().map(|(column, _)| *column).collect(),
-        None => relation.schema.primary_key.clone(),
-    }
-}
-
 /// Values that a key is to equal; `None` where none can.
 pub(crate) fn key_values(
     expressions: &[Expr],
@@ -274,7 +265,8 @@ pub(crate) fn key_values(
     Ok(Some(values))
 }
 
-enum Fit {
+/// A value in a key's column.
+pub(super) enum Fit {
     Value(Value),
     Null,
     Above,
@@ -283,7 +275,7 @@ enum Fit {
 
 /// A value as the type of a key column. The planner has seen to it that the cast
 /// loses nothing, if it is possible at all.
-fn fit(value: Value, from: &ColumnType, to: &ColumnType) -> Fit {
+pub(super) fn fit(value: Value, from: &ColumnType, to: &ColumnType) -> Fit {
     if matches!(value, Value::Null) {
         return Fit::Null;
     }
@@ -377,61 +369,5 @@ impl Operator for RowCount {
         let count = row_count(&self.relation, context)?;
         let column: ArrayRef = Arc::new(Int64Array::from(vec![count]));
         Ok(Some(Batch::new(vec![column], 1)))
-    }
-}
-
-/// Pairs by looking the left's keys up in a relation.
-pub(super) struct LookupJoin {
-    node: Arc<physical::LookupJoin>,
-    left: Running,
-}
-
-impl LookupJoin {
-    pub(super) fn new(node: &Arc<physical::LookupJoin>, left: Running) -> Self {
-        Self { node: Arc::clone(node), left }
-    }
-}
-
-impl Operator for LookupJoin {
-    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
-        let node = Arc::clone(&self.node);
-        while let Some(left) = self.left.next(context)? {
-            context.check()?;
-            let keys = node.key.iter().map(|key| {
-                Ok((evaluate(key, &left, context)?.to_array(left.row_count)?, key.ty()))
-            });
-            let keys: Vec<_> = keys.collect::<Result<_>>()?;
-            let (mut rows, mut found): (Vec<u32>, Vec<Value>) = (Vec::new(), Vec::new());
-            for row in 0..left.row_count {
-                let key = keys.iter().zip(&node.relation.schema.primary_key).map(
-                    |((array, ty), column)| match fit(
-                        value_at(array, row, ty),
-                        ty,
-                        node.relation.column_type(*column),
-                    ) {
-                        Fit::Value(value) => Some(value),
-                        _ => None,
-                    },
-                );
-                let Some(key) = key.collect::<Option<Vec<Value>>>() else { continue };
-                let source = context.source()?;
-                if source.get(&node.relation, &borrowed(&key), &node.columns, &mut found)? {
-                    rows.push(row as u32);
-                }
-            }
-            let width = node.columns.len();
-            let columns = node.right_types.iter().enumerate().map(|(index, ty)| {
-                to_array((0..rows.len()).map(|row| &found[row * width + index]), ty)
-            });
-            let right = Batch::new(columns.collect::<Result<_>>()?, rows.len());
-            let positions = (0..rows.len() as u32).collect();
-            let pairs = Pairs { left: rows, right: positions };
-            let pairs = pairs.filtered(&left, &right, &node.residual, context)?;
-            let answer = pairs.finish(node.kind, &left, &right, &node.right_types)?;
-            if answer.row_count > 0 {
-                return Ok(Some(answer));
-            }
-        }
-        Ok(None)
     }
 }

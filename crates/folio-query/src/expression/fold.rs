@@ -2,8 +2,8 @@
 
 use folio_types::{ColumnType, Value};
 
-use super::Expr;
 use super::evaluate::constant;
+use super::{Expr, temporal};
 use crate::execute::context::Context;
 
 /// Folds every constant part of an expression. What fails stays as it is and
@@ -11,6 +11,7 @@ use crate::execute::context::Context;
 pub(crate) fn fold(expression: &mut Expr) {
     expression.for_each_part_mut(&mut fold);
     simplify(expression);
+    compare_as_dates(expression);
     if is_foldable(expression)
         && let Ok(value) = constant(expression, &Context::detached())
     {
@@ -33,6 +34,35 @@ fn is_foldable(expression: &Expr) -> bool {
         _ => true,
     };
     is_pure && all_literal && parts > 0
+}
+
+/// Compares days as days: a day is never within one, so `day < midnight of d` is
+/// `day < d`. A source knows a condition on a column, not one on a cast.
+fn compare_as_dates(expression: &mut Expr) {
+    let Expr::Compare { left, right, .. } = expression else { return };
+    let day_of = |side: &Expr| match side {
+        Expr::Cast { input, to: ColumnType::Timestamp { utc: false }, is_try: false, .. }
+            if input.ty() == ColumnType::Date && input.as_literal().is_none() =>
+        {
+            Some((**input).clone())
+        }
+        _ => None,
+    };
+    let midnight_of = |side: &Expr| match side {
+        Expr::Literal { value: Value::Timestamp(time), span, .. } if time % temporal::DAY == 0 => {
+            let value = Value::Date(i32::try_from(time / temporal::DAY).ok()?);
+            Some(Expr::Literal { value, ty: ColumnType::Date, untyped: false, span: *span })
+        }
+        _ => None,
+    };
+    let sides = match (day_of(left), day_of(right)) {
+        (Some(day), None) => midnight_of(right).map(|date| (day, date)),
+        (None, Some(day)) => midnight_of(left).map(|date| (date, day)),
+        _ => None,
+    };
+    if let Some((one, two)) = sides {
+        (**left, **right) = (one, two);
+    }
 }
 
 /// Drops terms that decide nothing, and all others beside one that decides.

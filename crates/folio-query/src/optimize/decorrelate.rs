@@ -1,5 +1,5 @@
 //! Turns subqueries into joins: EXISTS and IN among the conditions of a filter into
-//! semi and anti joins, scalars over a grouped equality into outer joins.
+//! semi and anti joins. Scalars are [`super::join_scalars`]' part.
 //!
 //! What reads the query around it in any other way stays a subquery and is run for
 //! every combination of outer values.
@@ -58,6 +58,7 @@ fn joined(left: &Plan, subquery: &Subquery, negated: bool) -> Option<(JoinKind, 
         (SubqueryKind::Any(Comparison::Equal), true) if on.is_empty() => JoinKind::NullAnti,
         _ => return None,
     };
+    apply(&mut body);
     if let Some(operand) = &subquery.operand {
         if operand.has_subquery() || operand.columns().is_empty() || !operand.reads_only(&own) {
             return None;
@@ -65,13 +66,32 @@ fn joined(left: &Plan, subquery: &Subquery, negated: bool) -> Option<(JoinKind, 
         let value = Expr::Column(subquery.output.clone());
         on.push(Expr::compare(Comparison::Equal, operand.clone(), value));
     }
-    Some((kind, body, on))
+    Some((kind, without_projection(body, &mut on), on))
+}
+
+/// The plan below projections: what a semi join asks of their columns is asked of
+/// what they are made of, and a key or an index below can be seen.
+fn without_projection(mut body: Plan, on: &mut [Expr]) -> Plan {
+    while let Plan::Project { input, outputs } = &mut body {
+        let read: Vec<_> = on.iter().flat_map(Expr::columns).collect();
+        let mut asked = outputs.iter().filter(|(own, _)| read.contains(&own.id));
+        if !asked.all(|(_, output)| matches!(output, Expr::Column(_))) {
+            break;
+        }
+        for term in &mut *on {
+            term.replace_columns(&|id| {
+                outputs.iter().find(|(own, _)| own.id == id).map(|(_, output)| output.clone())
+            });
+        }
+        body = input.take();
+    }
+    body
 }
 
 /// Takes the conditions that read outside out of a plan of projections and filters,
 /// whose columns they need are then answered too. `None` where something else reads
 /// outside, or where rows are counted, cut or ordered in between.
-fn pull_up(body: &mut Plan) -> Option<Vec<Expr>> {
+pub(super) fn pull_up(body: &mut Plan) -> Option<Vec<Expr>> {
     match body {
         Plan::Project { input, outputs } => {
             let pulled = pull_up(input)?;

@@ -1,8 +1,11 @@
 //! How many rows a plan will have, roughly: enough to tell small from large.
 
+use folio_types::Value;
+
+use super::join_graph::{Graph, INPUTS_MAX};
 use crate::expression::{Comparison, Expr};
 use crate::plan::logical::{JoinKind, Plan, Scan};
-use crate::source::Source;
+use crate::source::{Relation, Source};
 
 /// Rows of a relation nobody has counted.
 const UNKNOWN_ROWS: f64 = 10_000.0;
@@ -18,15 +21,7 @@ pub(super) fn rows(plan: &Plan, source: &dyn Source) -> f64 {
         Plan::Filter { input, terms } => {
             terms.iter().fold(rows(input, source), |rows, term| rows * selectivity(term))
         }
-        Plan::Join { kind, left, right, terms, .. } => {
-            let (left, right) = (rows(left, source), rows(right, source));
-            match kind {
-                JoinKind::Semi => left * 0.5,
-                JoinKind::Anti | JoinKind::NullAnti => left * 0.5,
-                _ if terms.is_empty() => left * right,
-                _ => left.max(right),
-            }
-        }
+        Plan::Join { kind, left, right, terms, .. } => joined(*kind, left, right, terms, source),
         Plan::Aggregate { input, groups, .. } => {
             if groups.is_empty() {
                 1.0
@@ -35,7 +30,7 @@ pub(super) fn rows(plan: &Plan, source: &dyn Source) -> f64 {
             }
         }
         Plan::Limit { input, limit, .. } => match limit.as_ref().and_then(Expr::as_literal) {
-            Some(folio_types::Value::Integer(limit)) => rows(input, source).min(*limit as f64),
+            Some(Value::Integer(limit)) => rows(input, source).min(*limit as f64),
             _ => rows(input, source),
         },
         Plan::Distinct { input, .. } => rows(input, source) * 0.5,
@@ -49,9 +44,50 @@ pub(super) fn rows(plan: &Plan, source: &dyn Source) -> f64 {
     }
 }
 
+/// Rows of a join of two.
+fn joined(kind: JoinKind, left: &Plan, right: &Plan, terms: &[Expr], source: &dyn Source) -> f64 {
+    if kind == JoinKind::Inner {
+        let (mut inputs, mut all) = (Vec::new(), terms.to_vec());
+        flatten(left, &mut inputs, &mut all);
+        flatten(right, &mut inputs, &mut all);
+        if inputs.len() <= INPUTS_MAX {
+            return Graph::new(&inputs, all, source).rows();
+        }
+    }
+    let graph = Graph::new(&[left, right], terms.to_vec(), source);
+    let [one, two] = &graph.nodes[..] else { return UNKNOWN_ROWS };
+    // What is known of a key tells how many rows of the left find a partner.
+    let found = (two.rows / two.base.max(1.0)).min(1.0);
+    let found = if found < 1.0 { found } else { 0.5 };
+    match kind {
+        JoinKind::Semi => one.rows * found,
+        JoinKind::Anti | JoinKind::NullAnti => one.rows * (1.0 - found),
+        JoinKind::Inner => graph.rows(),
+        JoinKind::Left => graph.rows().max(one.rows),
+        JoinKind::Right => graph.rows().max(two.rows),
+        JoinKind::Full => graph.rows().max(one.rows + two.rows),
+    }
+}
+
+/// The inputs and conditions of a tree of inner joins.
+fn flatten<'p>(plan: &'p Plan, inputs: &mut Vec<&'p Plan>, all: &mut Vec<Expr>) {
+    match plan {
+        Plan::Join { kind: JoinKind::Inner, left, right, terms, lateral: false } => {
+            flatten(left, inputs, all);
+            flatten(right, inputs, all);
+            all.extend(terms.iter().cloned());
+        }
+        other => inputs.push(other),
+    }
+}
+
+/// Rows of a relation.
+pub(super) fn relation_rows(relation: &Relation, source: &dyn Source) -> f64 {
+    source.row_count(relation).ok().flatten().map_or(UNKNOWN_ROWS, |count| count as f64)
+}
+
 fn scan_rows(scan: &Scan, source: &dyn Source) -> f64 {
-    let all =
-        source.row_count(&scan.relation).ok().flatten().map_or(UNKNOWN_ROWS, |count| count as f64);
+    let all = relation_rows(&scan.relation, source);
     let is_one = |key: &[usize]| {
         !key.is_empty()
             && key
@@ -64,7 +100,14 @@ fn scan_rows(scan: &Scan, source: &dyn Source) -> f64 {
     if is_one(&scan.relation.schema.primary_key) || unique.any(|key| is_one(&key)) {
         return 1.0;
     }
-    scan.filters.iter().fold(all, |rows, term| rows * selectivity(term)).max(1.0)
+    // A value that is asked for is expected to be there.
+    let least = |term: &Expr| match term {
+        Expr::Or(branches) => branches.len() as f64,
+        Expr::InList { list, .. } => list.len() as f64,
+        _ => 1.0,
+    };
+    let pass = |rows: f64, term: &Expr| (rows * selectivity(term)).max(least(term)).min(rows);
+    scan.filters.iter().fold(all, pass).max(1.0)
 }
 
 fn equals_column(term: &Expr, scan: &Scan, index: usize) -> bool {
@@ -86,7 +129,10 @@ pub(super) fn selectivity(term: &Expr) -> f64 {
         Expr::Compare { op: Comparison::NotEqual | Comparison::Distinct, .. } => 0.9,
         Expr::Compare { .. } => 0.3,
         Expr::InList { list, .. } => (list.len() as f64 * 0.02).min(0.5),
-        Expr::Match { .. } => 0.1,
+        Expr::Match { pattern, .. } => match pattern.as_literal() {
+            Some(Value::Text(pattern)) if !pattern.starts_with(['%', '_']) => 0.02,
+            _ => 0.1,
+        },
         Expr::IsNull(_) => 0.05,
         Expr::Not(inner) => 1.0 - selectivity(inner),
         Expr::And(terms) => terms.iter().map(selectivity).product(),

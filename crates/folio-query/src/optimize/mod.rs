@@ -4,10 +4,11 @@
 //! |---|---|
 //! | [`fold_constants`] | computes what does not change from row to row |
 //! | [`factor_conditions`] | takes what all branches of an OR have in common in front of it |
-//! | [`decorrelate`] | turns EXISTS, IN and grouped scalars into joins |
+//! | [`decorrelate`] | turns EXISTS and IN into joins |
 //! | [`push_filters`] | moves conditions to where rows come from |
-//! | [`order_joins`] | joins in the order that keeps results small |
+//! | [`join_scalars`] | turns aggregates of the rows a column finds into joins |
 //! | [`choose_path`] | finds keys and indexes that a scan can follow |
+//! | [`order_joins`] | joins in the order that costs least |
 //! | [`probe_keys`] | joins a small input with a large relation by looking its keys up |
 //! | [`prune_columns`] | reads no column that nobody looks at |
 //! | [`push_limits`] | tells a scan how many rows are wanted, and drops sorts its order makes needless |
@@ -17,6 +18,8 @@ mod decorrelate;
 mod estimate;
 mod factor_conditions;
 mod fold_constants;
+mod join_graph;
+mod join_scalars;
 mod order_joins;
 pub(crate) mod probe_keys;
 mod prune_columns;
@@ -58,9 +61,12 @@ fn rewrite(plan: &mut Plan, source: &dyn Source) {
     factor_conditions::apply(plan);
     decorrelate::apply(plan);
     push_filters::apply(plan);
+    if join_scalars::apply(plan, source) {
+        push_filters::apply(plan);
+    }
     within_subqueries(plan, &mut |inner| rewrite(inner, source));
-    order_joins::apply(plan, source);
     choose_path::apply(plan);
+    order_joins::apply(plan, source);
     probe_keys::apply(plan, source);
     within_subqueries(plan, &mut prune_and_limit);
 }

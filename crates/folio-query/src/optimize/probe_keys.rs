@@ -1,11 +1,14 @@
-//! Joins a small input with a large relation by looking its keys up, where they are
-//! the relation's primary key: it costs by what is looked up, not by what is there.
+//! Joins a small input with a large relation by looking its keys up, in the primary
+//! key or an index: it costs by what is looked up, not by what is there.
+//!
+//! Inner joins are decided with their order; here it is about the other kinds.
 
 use super::estimate;
+use super::join_graph::Graph;
 use crate::expression::{ColumnId, Expr};
-use crate::plan::logical::{JoinKind, Path, Plan, Scan};
+use crate::plan::logical::{JoinKind, Path, Plan, Probe, Scan};
 use crate::plan::lower::split_keys;
-use crate::source::Source;
+use crate::source::{RelationKind, Source};
 
 /// A look-up costs about as much as reading so many rows.
 const ROWS_PER_LOOKUP: f64 = 8.0;
@@ -13,54 +16,97 @@ const ROWS_PER_LOOKUP: f64 = 8.0;
 pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
     plan.transform(&mut |part| {
         let Plan::Join { kind, left, right, terms, lateral: false } = part else { return };
-        if !matches!(kind, JoinKind::Inner | JoinKind::Left | JoinKind::Semi | JoinKind::Anti) {
+        if !matches!(kind, JoinKind::Left | JoinKind::Semi | JoinKind::Anti) {
             return;
         }
-        // An inner join may look up either side.
-        if *kind == JoinKind::Inner
-            && can_probe(right, left, terms, source)
-            && !can_probe(left, right, terms, source)
+        let Plan::Scan(scan) = &**right else { return };
+        let graph = Graph::new(&[left, right], terms.clone(), source);
+        let left_rows = estimate::rows(left, source);
+        let found = cheapest(scan, left_rows, |key| graph.fan_out(1, 1, key));
+        let Plan::Scan(scan) = &mut **right else { return };
+        if let Some((probe, cost)) = found
+            && cost < graph.nodes[1].base
         {
-            std::mem::swap(left, right);
-        }
-        if can_probe(left, right, terms, source)
-            && let Plan::Scan(scan) = &mut **right
-        {
-            scan.path = Path::Probe;
+            scan.path = Path::Probe(probe);
         }
     });
 }
 
-fn can_probe(left: &Plan, right: &Plan, terms: &[Expr], source: &dyn Source) -> bool {
-    let Plan::Scan(scan) = right else { return false };
+/// The key that finds the partners of so many rows at the least cost, and the cost in
+/// rows read. `fan_out` tells how many rows a value of these columns finds, where
+/// there is something to look up in all of them.
+pub(super) fn cheapest(
+    scan: &Scan,
+    left_rows: f64,
+    fan_out: impl Fn(&[ColumnId]) -> Option<f64>,
+) -> Option<(Probe, f64)> {
     let is_plain =
         matches!(scan.path, Path::Full) && scan.row_number.is_none() && scan.limit.is_none();
-    if !is_plain || probe_keys(scan, terms, &left.column_ids(), &right.column_ids()).is_none() {
-        return false;
+    if !is_plain {
+        return None;
     }
-    let all = source.row_count(&scan.relation).ok().flatten().unwrap_or(0);
-    estimate::rows(left, source) * ROWS_PER_LOOKUP < all as f64
+    let is_table = scan.relation.kind == RelationKind::Table;
+    let indexes = (0..scan.relation.indexes.len()).filter(|_| is_table).map(Some);
+    let mut best: Option<(Probe, f64)> = None;
+    for index in std::iter::once(None).chain(indexes) {
+        let key = scan.key_columns(index);
+        let ids = key.iter().map_while(|position| {
+            let own = scan.columns.iter().find(|(own, _)| own == position);
+            own.map(|(_, column)| column.id)
+        });
+        let ids: Vec<ColumnId> = ids.collect();
+        let found = (1..=ids.len())
+            .rev()
+            .find_map(|count| fan_out(&ids[..count]).map(|rows| (count, rows)));
+        let Some((columns, rows)) = found else { continue };
+        let is_whole = index.is_none() && columns == key.len();
+        if !is_table && !is_whole {
+            continue;
+        }
+        // A row found through an index is looked up again.
+        let cost = left_rows
+            * match index {
+                _ if is_whole => ROWS_PER_LOOKUP,
+                None => ROWS_PER_LOOKUP + rows,
+                Some(_) => ROWS_PER_LOOKUP * (1.0 + rows),
+            };
+        if best.is_none_or(|best| cost < best.1) {
+            best = Some((Probe { index, columns }, cost));
+        }
+    }
+    best
 }
 
-/// What each column of the primary key is to equal, in the order of the key.
+/// A join's conditions, told apart by what a probe says of them.
+pub(crate) struct ProbeKeys {
+    /// What each column that is looked up is to equal.
+    pub values: Vec<Expr>,
+    /// What it does not say.
+    pub residual: Vec<Expr>,
+}
+
+/// The values a probe looks up, if the conditions give them all.
 pub(crate) fn probe_keys(
     scan: &Scan,
+    probe: Probe,
     terms: &[Expr],
     left: &[ColumnId],
     right: &[ColumnId],
-) -> Option<Vec<Expr>> {
-    let split = split_keys(terms, left, right);
-    let key = &scan.relation.schema.primary_key;
-    if split.null_equal || key.is_empty() {
-        return None;
-    }
-    let probe = |index: &usize| {
+) -> Option<ProbeKeys> {
+    let mut residual = terms.to_vec();
+    let value = |index: &usize| {
         let (_, own) = scan.columns.iter().find(|(position, _)| position == index)?;
-        let pair = split
-            .pairs
-            .iter()
-            .find(|(_, other)| matches!(other, Expr::Column(column) if column.id == own.id))?;
-        (pair.0.ty() == own.ty).then(|| pair.0.clone())
+        let found = residual.iter().enumerate().find_map(|(at, term)| {
+            let split = split_keys(std::slice::from_ref(term), left, right);
+            let (value, other) = split.pairs.into_iter().next().filter(|_| !split.null_equal)?;
+            let is_own = matches!(other, Expr::Column(column) if column.id == own.id);
+            (is_own && value.ty() == own.ty).then_some((at, value))
+        });
+        let (at, value) = found?;
+        residual.remove(at);
+        Some(value)
     };
-    key.iter().map(probe).collect()
+    let key = &scan.key_columns(probe.index)[..probe.columns];
+    let values = key.iter().map(value).collect::<Option<Vec<Expr>>>()?;
+    Some(ProbeKeys { values, residual })
 }

@@ -2,6 +2,7 @@
 //! and groupings, into scans. Conditions between two sides of a join become the
 //! join's.
 
+use super::join_scalars::is_dear;
 use crate::expression::{ColumnId, Expr};
 use crate::plan::logical::{JoinKind, Plan};
 
@@ -14,7 +15,42 @@ pub(super) fn apply(plan: &mut Plan) {
         let own = std::mem::take(terms).into_iter().flat_map(Expr::into_conjuncts).collect();
         *terms = push_own(*kind, left, right, own, *lateral);
     }
+    sink_semi_join(plan);
     plan.inputs_mut().into_iter().for_each(apply);
+}
+
+/// A semi or anti join with what has to be made in any case goes to the input of the
+/// joins below that it asks about, and keeps them small. Where its partners can be
+/// looked up, it costs by the rows that are left, and stays.
+fn sink_semi_join(plan: &mut Plan) {
+    let Plan::Join { kind: JoinKind::Semi | JoinKind::Anti, left, right, terms, .. } = plan else {
+        return;
+    };
+    if matches!(**right, Plan::Scan(_)) || terms.iter().any(Expr::has_subquery) {
+        return;
+    }
+    let Plan::Join { kind: JoinKind::Inner, left: one, right: two, lateral: false, .. } =
+        &mut **left
+    else {
+        return;
+    };
+    let columns = right.column_ids();
+    let asks = |side: &Plan| {
+        let own: Vec<ColumnId> = side.column_ids().into_iter().chain(columns.clone()).collect();
+        terms.iter().all(|term| term.reads_only(&own))
+    };
+    let is_first = match (asks(one), asks(two)) {
+        (true, false) => true,
+        (false, true) => false,
+        _ => return,
+    };
+    let mut joins = left.take();
+    let Plan::Join { left: one, right: two, .. } = &mut joins else { return };
+    let side = if is_first { one } else { two };
+    // The semi join takes the side it asks about, and its place.
+    **left = side.take();
+    **side = plan.take();
+    *plan = joins;
 }
 
 /// The plan with these conditions, as deep in it as they can stand.
@@ -28,8 +64,9 @@ fn push(plan: Plan, terms: Vec<Expr>) -> Plan {
             push(*input, more.chain(terms).collect())
         }
         Plan::Scan(mut scan) => {
-            scan.filters.extend(terms);
-            Plan::Scan(scan)
+            let (dear, cheap): (Vec<Expr>, Vec<Expr>) = terms.into_iter().partition(is_dear);
+            scan.filters.extend(cheap);
+            Plan::Scan(scan).filtered(dear)
         }
         Plan::Sort { input, keys } => Plan::Sort { input: Box::new(push(*input, terms)), keys },
         Plan::Distinct { input, on: None } => {
@@ -116,9 +153,15 @@ fn push_join(
         let keeps_left = matches!(kind, JoinKind::Inner | JoinKind::Left) || !kind.has_right();
         let keeps_right = matches!(kind, JoinKind::Inner | JoinKind::Right);
         match (reads_left, reads_right) {
+            // What runs queries looks at what the join has left.
+            _ if is_dear(&term) => above.push(term),
             (_, false) if keeps_left => to_left.push(term),
             (false, true) if keeps_right && !lateral => to_right.push(term),
-            (true, true) if kind == JoinKind::Inner => own.push(term),
+            (true, true) if kind == JoinKind::Inner => {
+                to_left.extend(implied(&term, &left_columns));
+                to_right.extend(implied(&term, &right_columns).filter(|_| !lateral));
+                own.push(term);
+            }
             _ => above.push(term),
         }
     }
@@ -126,6 +169,23 @@ fn push_join(
     right = push(right, to_right);
     Plan::Join { kind, left: Box::new(left), right: Box::new(right), terms: own, lateral }
         .filtered(above)
+}
+
+/// What an OR says of these columns alone, where every branch says something of them:
+/// of `a = 1 AND b = 2 OR a = 3 AND b = 4` that a is 1 or 3.
+fn implied(term: &Expr, columns: &[ColumnId]) -> Option<Expr> {
+    let Expr::Or(branches) = term else { return None };
+    let part = |branch: &Expr| {
+        let own = branch.clone().into_conjuncts().into_iter().filter(|conjunct| {
+            reads(conjunct, columns) && conjunct.reads_only(columns) && is_movable(conjunct)
+        });
+        match own.collect::<Vec<_>>() {
+            own if own.is_empty() => None,
+            mut own if own.len() == 1 => own.pop(),
+            own => Some(Expr::And(own)),
+        }
+    };
+    branches.iter().map(part).collect::<Option<_>>().map(Expr::Or)
 }
 
 /// An outer join whose added nulls no condition lets through is an inner one.

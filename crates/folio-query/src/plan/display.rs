@@ -83,8 +83,12 @@ fn describe_rest(plan: &Physical) -> (String, Vec<&Physical>) {
     match plan {
         Physical::LookupJoin(join) => {
             let name = &join.relation.schema.name;
+            let through = match join.index {
+                Some(index) => format!("{} ", join.relation.indexes[index].name),
+                None => String::new(),
+            };
             let line = format!(
-                "look-up {} join with {name} by ({}){}",
+                "look-up {} join with {name} by {through}({}){}",
                 kind(join.kind),
                 list(&join.key),
                 condition(&join.residual)

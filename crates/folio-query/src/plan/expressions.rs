@@ -6,7 +6,7 @@ use crate::expression::{Column, ColumnId, Expr, SubqueryBody};
 impl Path {
     fn expressions_mut(&mut self) -> Vec<&mut Expr> {
         match self {
-            Self::Full | Self::Probe => Vec::new(),
+            Self::Full | Self::Probe(_) => Vec::new(),
             Self::Key(key) | Self::Keys(key) => key.iter_mut().collect(),
             Self::Range { equal, from, to, .. } => {
                 let ends = from.iter_mut().chain(to).map(|(bound, _)| bound);

@@ -73,8 +73,8 @@ pub(crate) enum Path {
     Key(Vec<Expr>),
     /// Those with one of these primary keys, of one column, in no order.
     Keys(Vec<Expr>),
-    /// Those whose primary key the left side of the join above asks for.
-    Probe,
+    /// Those whose key the left side of the join above asks for.
+    Probe(Probe),
     /// Those in a range of a key: the primary one, or that of an index.
     Range {
         /// The index followed.
@@ -86,6 +86,15 @@ pub(crate) enum Path {
         /// Greatest value of the next.
         to: Option<(Expr, bool)>,
     },
+}
+
+/// What finds rows by key: the primary key or an index, and how many of its columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Probe {
+    /// The index; the primary key otherwise.
+    pub index: Option<usize>,
+    /// How many of its first columns are looked up.
+    pub columns: usize,
 }
 
 /// Rows of a relation.
@@ -105,6 +114,13 @@ pub(crate) struct Scan {
     pub reverse: bool,
     /// No more rows are asked for.
     pub limit: Option<u64>,
+}
+
+impl Scan {
+    /// Positions of the columns of an index, or of the primary key.
+    pub(crate) fn key_columns(&self, index: Option<usize>) -> Vec<usize> {
+        self.relation.key_columns(index)
+    }
 }
 
 /// A plan.

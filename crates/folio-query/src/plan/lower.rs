@@ -229,7 +229,7 @@ fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Arc<Vec<ColumnId
         bound.as_ref().map(|(bound, is_in)| (places.resolve(bound), *is_in))
     };
     let path = match &scan.path {
-        Path::Full | Path::Probe => Path::Full,
+        Path::Full | Path::Probe(_) => Path::Full,
         Path::Key(key) if scan.row_number.is_none() => {
             let key = places.resolve_all(key);
             return Physical::Lookup(Arc::new(physical::Lookup {
@@ -319,17 +319,18 @@ fn lower_join(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
         return lower_apply(plan, lowered_left, &places, outer);
     }
     if let Plan::Scan(scan) = &**right
-        && matches!(scan.path, Path::Probe)
-        && let Some(key) = probe_keys(scan, terms, &left.column_ids(), &right.column_ids())
+        && let Path::Probe(probe) = scan.path
+        && let Some(keys) = probe_keys(scan, probe, terms, &left.column_ids(), &right.column_ids())
     {
         // What the key does not say is looked at with the pair.
-        let residual: Vec<Expr> = terms.iter().chain(&scan.filters).cloned().collect();
+        let residual: Vec<Expr> = keys.residual.iter().chain(&scan.filters).cloned().collect();
         return Physical::LookupJoin(Arc::new(physical::LookupJoin {
             kind: *kind,
             left: lowered_left,
             relation: Arc::clone(&scan.relation),
+            index: probe.index,
             columns: scan.columns.iter().map(|(position, _)| *position).collect(),
-            key: Places::of(&left_columns, outer).resolve_all(&key),
+            key: Places::of(&left_columns, outer).resolve_all(&keys.values),
             residual: places.resolve_all(&residual),
             right_types,
         }));

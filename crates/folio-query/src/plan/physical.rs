@@ -175,9 +175,11 @@ pub(crate) struct LookupJoin {
     pub left: Physical,
     /// The relation.
     pub relation: Arc<Relation>,
+    /// The index that is followed; the primary key otherwise.
+    pub index: Option<usize>,
     /// Positions of its columns wanted.
     pub columns: Vec<usize>,
-    /// The key, over the left's columns.
+    /// Values of the first columns of the key, over the left's columns.
     pub key: Vec<Expr>,
     /// What a pair must pass besides, over the columns of both.
     pub residual: Vec<Expr>,

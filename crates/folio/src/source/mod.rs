@@ -13,7 +13,9 @@ mod tables;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use folio_query::source::{Relation, RelationKind, RowStream, ScanRequest, Source};
+use folio_query::source::{
+    Found, Keys, Relation, RelationKind, RowStream, ScanRequest, Source, look_up_each,
+};
 use folio_query::{Error as QueryError, Result as QueryResult};
 use folio_table::{Reader, Snapshot, Transaction};
 use folio_types::{Value, ValueRef};
@@ -168,6 +170,18 @@ impl Source for View {
             Ok(true)
         })?;
         Ok(found.unwrap_or(false))
+    }
+
+    fn look_up(
+        &self,
+        relation: &Relation,
+        keys: Keys<'_>,
+        columns: &[usize],
+    ) -> QueryResult<Found> {
+        match relation.kind {
+            RelationKind::Table => tables::look_up(self, relation, keys, columns),
+            _ => look_up_each(self, relation, keys, columns),
+        }
     }
 
     fn scan(&self, relation: &Relation, request: &ScanRequest) -> QueryResult<Box<dyn RowStream>> {

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use arrow_array::ArrayRef;
 use folio_query::source::{
-    Bound, Comparison, Condition, IndexInfo, Relation, RelationKind, RowStream, ScanRequest,
+    Bound, Comparison, Condition, Found, IndexInfo, Keys, Relation, RelationKind, RowStream,
+    ScanRequest,
 };
 use folio_query::{BATCH_SIZE, Batch, Constraints, Error as QueryError, Result as QueryResult};
 use folio_table::{ROW_NUMBER, Reader, Scan, ScanOptions, Table};
@@ -175,6 +176,24 @@ pub(super) fn scan(
         Some(scan) => Ok(Box::new(TableRows { tables: view.tables.clone(), scan, is_counted })),
         None => Err(ended()),
     }
+}
+
+/// The rows of many keys.
+pub(super) fn look_up(
+    view: &View,
+    relation: &Relation,
+    keys: Keys<'_>,
+    columns: &[usize],
+) -> QueryResult<Found> {
+    let table = table_of(relation)?;
+    let values = borrowed(keys.values);
+    let wanted: Vec<&[ValueRef<'_>]> = values.chunks(keys.width.max(1)).collect();
+    let index = keys.index.map(|index| &table.indexes()[index]);
+    let found =
+        view.read(|reader| reader.lookup(&table, index, &wanted, columns).map_err(from_table))?;
+    let Some(found) = found else { return Err(ended()) };
+    let rows = Batch::new(found.rows.columns().to_vec(), found.rows.num_rows());
+    Ok(Found { rows, positions: found.positions })
 }
 
 /// A condition as the store knows it, if it does.
