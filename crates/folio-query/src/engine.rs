@@ -43,7 +43,7 @@ impl Script {
     /// # Errors
     /// `syntax`, with the place.
     pub fn parse(text: &str) -> Result<Self> {
-        let parsed = parse::parse(text).map_err(|error| error.in_text(text))?;
+        let parsed = parse::parse(text).map_err(|error| error.in_statement(text))?;
         Ok(Self { text: text.into(), statements: parsed.statements })
     }
 
@@ -79,7 +79,7 @@ impl Script {
         level: Level,
     ) -> Result<Statement> {
         let mut binder = Binder::new(source, given);
-        let in_text = |error: Error| error.in_text(&self.text);
+        let in_text = |error: Error| error.in_statement(&self.text);
         let bound = bind(&mut binder, &self.statements[index]).map_err(in_text)?;
         // Several statements may share what is given.
         if self.statements.len() == 1 {
@@ -351,7 +351,7 @@ impl Statement {
     /// # Errors
     /// What the source says.
     pub fn query(&self, context: Context) -> Result<Rows> {
-        let in_text = |error: Error| error.in_text(&self.text);
+        let in_text = |error: Error| error.in_statement(&self.text);
         match &self.body {
             Body::Query(query) => query.run(context, &self.text).map_err(in_text),
             Body::Explain { analyze, plan } => explain(*analyze, plan, context).map_err(in_text),
@@ -388,7 +388,7 @@ impl Statement {
             },
             _ => return Err(Error::invalid("the statement changes nothing")),
         };
-        let done = done.map_err(|error| error.in_text(&self.text))?;
+        let done = done.map_err(|error| error.in_statement(&self.text))?;
         let rows = returning
             .zip(done.returned)
             .map(|(returning, batch)| answered(returning, batch, run.context()));

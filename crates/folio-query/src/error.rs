@@ -122,6 +122,21 @@ impl Error {
         }
     }
 
+    /// The same error with a hint: a similar name, or all there are if they are few.
+    pub(crate) fn near_or_all<'n>(
+        self,
+        name: &str,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Self {
+        const SHOWN_MAX: usize = 8;
+        let names: Vec<&str> = names.into_iter().collect();
+        let error = self.near(name, names.iter().copied());
+        if error.hint().is_none() && (1..=SHOWN_MAX).contains(&names.len()) {
+            return error.help(format!("there is {}", names.join(", ")));
+        }
+        error
+    }
+
     /// The same error with the line of the statement it is about.
     #[must_use]
     pub fn in_text(mut self, text: &str) -> Self {
@@ -129,6 +144,39 @@ impl Error {
             self.inner.excerpt = self.inner.span.excerpt(text);
         }
         self
+    }
+
+    /// The same, of a statement that stands alone in its text. Where nobody knows the
+    /// place, it is where the first name stands that the error speaks of, or else the
+    /// statement's first word; what a lower layer advises behind a semicolon is help.
+    #[must_use]
+    pub fn in_statement(mut self, text: &str) -> Self {
+        use ErrorCode as Code;
+        let is_about_text = matches!(
+            self.inner.code,
+            Code::Syntax
+                | Code::TypeMismatch
+                | Code::InvalidInput
+                | Code::Unsupported
+                | Code::NotFound
+                | Code::Conflict
+        );
+        const MESSAGE_MAX: usize = 300;
+        if let Some((end, _)) = self.inner.message.char_indices().nth(MESSAGE_MAX) {
+            self.inner.message.truncate(end);
+            self.inner.message.push('…');
+        }
+        let is_alone = !text.trim_end().trim_end_matches(';').contains(';');
+        if is_about_text && is_alone && self.inner.excerpt.is_none() {
+            let found = self.inner.message.rsplit_once("; ");
+            if let (None, Some((message, help))) = (&self.inner.help, found) {
+                (self.inner.help, self.inner.message) = (Some(help.into()), message.into());
+            }
+            let names = self.inner.message.split('"').skip(1).step_by(2);
+            let place = names.filter_map(|name| Span::of_word(name, text)).next();
+            self = self.at(place.or_else(|| Span::of_first_word(text)).unwrap_or_default());
+        }
+        self.in_text(text)
     }
 
     /// The stable kind of this error.
@@ -223,16 +271,19 @@ impl From<Error> for ArrowError {
     }
 }
 
-fn lower_first(text: &str) -> String {
+/// A sentence as ours begin; a word in capitals stays.
+pub(crate) fn lower_first(text: &str) -> String {
     let mut characters = text.chars();
-    characters
-        .next()
-        .map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
+    let first = characters.next();
+    if characters.clone().next().is_some_and(char::is_uppercase) {
+        return text.to_owned();
+    }
+    first.map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
 }
 
 /// The name most like the one given, if any is like it.
 pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let limit = (name.chars().count() / 3).max(1);
+    let limit = ((name.chars().count() + 1) / 3).max(1);
     names
         .into_iter()
         .map(|other| (distance(&name.to_lowercase(), &other.to_lowercase()), other))
@@ -241,18 +292,23 @@ pub(crate) fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) 
         .map(|(_, other)| other)
 }
 
-/// Levenshtein's distance.
+/// Levenshtein's distance; two neighbours that changed places are one mistake
+/// (Damerau 1964, as optimal string alignment).
 fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
+    let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (at, character) in left.chars().enumerate() {
-        let mut corner = row[0];
-        row[0] = at + 1;
+    for (at, character) in left.iter().enumerate() {
+        let mut next = vec![at + 1];
         for (column, other) in right.iter().enumerate() {
-            let replaced = corner + usize::from(character != *other);
-            corner = row[column + 1];
-            row[column + 1] = replaced.min(row[column] + 1).min(corner + 1);
+            let replaced = row[column] + usize::from(character != other);
+            let mut least = replaced.min(row[column + 1] + 1).min(next[column] + 1);
+            if at > 0 && column > 0 && left[at - 1] == *other && *character == right[column - 1] {
+                least = least.min(before[column - 1] + 1);
+            }
+            next.push(least);
         }
+        before = std::mem::replace(&mut row, next);
     }
     row[right.len()]
 }
@@ -276,6 +332,8 @@ mod tests {
     #[test]
     fn near_names_are_near() {
         assert_eq!(nearest("usr", ["users", "user", "orders"]), Some("user"));
+        assert_eq!(nearest("nmae", ["name", "id"]), Some("name"));
+        assert_eq!(nearest("citys", ["cities", "visits"]), Some("cities"));
         assert_eq!(nearest("xyz", ["users"]), None);
     }
 }

@@ -52,9 +52,9 @@ impl Taken {
             self.question_marks += 1;
             self.question_marks - 1
         } else if let Some(number) = number {
-            number
-                .checked_sub(1)
-                .ok_or_else(|| Error::syntax("parameters count from $1").at(span))?
+            number.checked_sub(1).ok_or_else(|| {
+                Error::syntax("parameters count from $1").at(span).help("write $1 for the first")
+            })?
         } else {
             self.names.iter().position(|known| known == name).unwrap_or_else(|| {
                 self.names.push(name.to_owned());
@@ -68,7 +68,8 @@ impl Taken {
     fn position_of_given(&mut self, name: &str, given: &Signature, span: Span) -> Result<usize> {
         let Some(position) = given.names.iter().position(|known| known == name) else {
             let names = given.names.iter().map(String::as_str);
-            let error = Error::invalid(format!("parameter :{name} has no value"));
+            let error = Error::invalid(format!("parameter :{name} has no value"))
+                .help("give it by its name");
             return Err(error.near(name, names).at(span));
         };
         self.used.resize(given.names.len(), false);
@@ -83,18 +84,18 @@ impl Taken {
             if given < taken {
                 let (missing, were) = (given + 1, if given == 1 { "was" } else { "were" });
                 let error = format!("parameter {missing} has no value: {given} {were} given");
-                return Err(Error::invalid(error));
+                return Err(Error::invalid(error).help("give a value for each parameter"));
             }
             if given > taken {
                 let error = format!("{given} values were given to a statement that takes {taken}");
-                return Err(Error::invalid(error));
+                return Err(Error::invalid(error).help("give a value for each parameter"));
             }
             return Ok(());
         }
         for (position, name) in given.names.iter().enumerate() {
             if !self.used.get(position).is_some_and(|is_used| *is_used) {
                 let error = format!("a value was given for :{name}, which the statement has not");
-                return Err(Error::invalid(error));
+                return Err(Error::invalid(error).help("leave it out"));
             }
         }
         Ok(())

@@ -30,6 +30,37 @@ impl Span {
         Self { line, column, end_line: line, end_column: column + 1 }
     }
 
+    /// Where a word stands in a text, in whatever case.
+    pub(crate) fn of_word(word: &str, text: &str) -> Option<Self> {
+        let is_part = |character: Option<char>| {
+            character.is_some_and(|character| character.is_alphanumeric() || character == '_')
+        };
+        let length = u32::try_from(word.chars().count()).ok().filter(|length| *length > 0)?;
+        (1..).zip(text.lines()).find_map(|(line, own)| {
+            let (lower, word) = (own.to_lowercase(), word.to_lowercase());
+            let mut places = lower.match_indices(&word).map(|(at, _)| at);
+            let at = places.find(|at| {
+                let (before, after) = (&lower[..*at], &lower[*at + word.len()..]);
+                !is_part(before.chars().next_back()) && !is_part(after.chars().next())
+            })?;
+            let column = u32::try_from(lower[..at].chars().count()).ok()? + 1;
+            Some(Self { line, column, end_line: line, end_column: column + length })
+        })
+    }
+
+    /// Where the first word of a text stands.
+    pub(crate) fn of_first_word(text: &str) -> Option<Self> {
+        let word = text.split_whitespace().next()?;
+        let word = word.trim_end_matches(|end: char| !end.is_alphanumeric());
+        Self::of_word(word, text)
+    }
+
+    /// Right behind a text.
+    pub(crate) fn behind(text: &str) -> Self {
+        let (line, own) = (1..).zip(text.trim_end().lines()).last().unwrap_or((1, ""));
+        Self::at(line, u32::try_from(own.chars().count() + 1).unwrap_or(u32::MAX))
+    }
+
     /// Whether it is a place at all.
     #[must_use]
     pub fn is_known(self) -> bool {

@@ -150,6 +150,18 @@ impl Session {
         parameters: &[Value],
         signature: &Signature,
     ) -> Result<Answer> {
+        self.run_text(text, parameters, signature).map_err(|error| match error {
+            Error::Query(error) => Error::Query(error.in_statement(text)),
+            other => other,
+        })
+    }
+
+    fn run_text(
+        &mut self,
+        text: &str,
+        parameters: &[Value],
+        signature: &Signature,
+    ) -> Result<Answer> {
         self.interrupt.store(false, Ordering::Relaxed);
         if let Some(statement) = self.statements.of_text(text, signature) {
             return self.run(&statement, parameters, signature);
@@ -171,6 +183,13 @@ impl Session {
     /// # Errors
     /// `syntax`, and `invalid_input` for a text that is not one statement.
     pub fn prepare(&mut self, text: &str) -> Result<Prepared> {
+        if Script::depth(text)? > EASY_DEPTH {
+            let error = QueryError::new(
+                ErrorCode::Unsupported,
+                "the statement nests too deep to be prepared",
+            );
+            return Err(error.help("run its text, or split it").into());
+        }
         let script = Script::parse(text)?;
         if script.len() != 1 {
             return Err(Error::Invalid(format!(

@@ -156,7 +156,8 @@ fn check_value(table: &Relation, index: usize, value: ValueRef<'_>) -> Result<()
             let name = &column.name;
             Err(Error::invalid(format!(
                 "column {name:?} takes at most {length} characters, not {given}"
-            )))
+            ))
+            .help("shorten the text, or make the column a longer varchar"))
         }
         _ => Ok(()),
     }
@@ -171,7 +172,8 @@ fn check_rules(table: &Relation, rules: &Rules, rows: &Batch, run: &Run<'_>) -> 
             let table = &table.schema.name;
             return Err(Error::conflict(format!(
                 "a row of table {table:?} fails constraint {name:?}: {condition}"
-            )));
+            ))
+            .help("give values for which the condition holds"));
         }
     }
     Ok(())

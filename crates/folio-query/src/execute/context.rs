@@ -53,6 +53,7 @@ pub(crate) fn find_parameter(parameters: &[Value], index: usize) -> Result<&Valu
     parameters.get(index).ok_or_else(|| {
         let (wanted, given) = (index + 1, parameters.len());
         Error::invalid(format!("parameter {wanted} has no value: {given} were given"))
+            .help("give a value for each parameter")
     })
 }
 

@@ -38,8 +38,11 @@ pub(super) fn bounds(
         let Some(bound) = bound else { return Ok(otherwise) };
         match constant(bound, context)? {
             Value::Null => Ok(otherwise),
-            Value::Integer(count) => usize::try_from(count)
-                .map_err(|_| Error::invalid(format!("{name} must not be negative, {count} is"))),
+            Value::Integer(count) => usize::try_from(count).map_err(|_| {
+                Error::invalid(format!("{name} must not be negative, {count} is"))
+                    .at(bound.span())
+                    .help("leave it out for all rows")
+            }),
             _ => Err(Error::mismatch(format!("{name} takes an integer"))),
         }
     };

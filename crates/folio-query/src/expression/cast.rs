@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
-use arrow_array::types::TimestampMicrosecondType;
+use arrow_array::types::{Decimal128Type, TimestampMicrosecondType};
 use arrow_cast::{CastOptions, cast_with_options};
 use folio_types::{ColumnType, Value};
 
@@ -37,6 +37,17 @@ pub(crate) fn cast_array(
         let midnight = cast_array(array, from, &ColumnType::Timestamp { utc: false }, is_try)?;
         let midnight = midnight.as_primitive::<TimestampMicrosecondType>();
         return Ok(Arc::new(midnight.clone().with_data_type(to.to_arrow())));
+    }
+    if let (
+        ColumnType::Decimal { precision: own, scale },
+        ColumnType::Decimal { precision, scale: wanted },
+    ) = (from, to)
+        && scale == wanted
+        && own <= precision
+    {
+        // The same digits with room for more.
+        let digits = array.as_primitive::<Decimal128Type>().clone();
+        return Ok(Arc::new(digits.with_data_type(to.to_arrow())));
     }
     if arrow_casts(from, to) {
         let options = CastOptions { safe: is_try, ..CastOptions::default() };
@@ -233,7 +244,28 @@ pub fn parse(text: &str, to: &ColumnType) -> Result<Value> {
     parsed.filter(|value| to.accepts(value.as_ref())).ok_or_else(|| {
         let shown: String = text.chars().take(40).collect();
         let name = type_name(to);
-        Error::invalid(format!("{shown:?} is not a value of type {name}"))
+        let error = Error::invalid(format!("{shown:?} is not a value of type {name}"));
+        match example(to) {
+            Some(example) => error.help(format!("write it as {example}")),
+            None => error.help("try_cast gives null instead"),
+        }
+    })
+}
+
+/// How a value of a type is written.
+fn example(ty: &ColumnType) -> Option<&'static str> {
+    Some(match ty {
+        ColumnType::Boolean => "true",
+        ColumnType::Int16 | ColumnType::Int32 | ColumnType::Int64 => "42",
+        ColumnType::Float32 | ColumnType::Float64 => "1.5e3",
+        ColumnType::Decimal { .. } => "12.50",
+        ColumnType::Date => "'2024-12-31'",
+        ColumnType::Time => "'23:59:59'",
+        ColumnType::Timestamp { .. } => "'2024-12-31 23:59:59'",
+        ColumnType::Interval => "'3 days 4 hours'",
+        ColumnType::Uuid => "'123e4567-e89b-12d3-a456-426614174000'",
+        ColumnType::Json => "'{\"a\": [1]}'",
+        _ => return None,
     })
 }
 

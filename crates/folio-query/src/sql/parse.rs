@@ -6,11 +6,8 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use super::dialect::FolioDialect;
-use crate::error::{Error, Result, nearest};
+use crate::error::{Error, Result, lower_first, nearest};
 use crate::span::Span;
-
-/// Texts shorter than this cannot nest deep enough to matter.
-const SHORT: usize = 2048;
 
 /// The deepest chain of operators and brackets in one statement.
 const DEPTH_MAX: usize = 40_000;
@@ -52,9 +49,10 @@ fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
     Tokenizer::new(&FolioDialect, text).tokenize_with_location().map_err(|error| {
         let location = error.location;
         let span = Span::at(narrow(location.line), narrow(location.column));
-        let message = lower(&error.message);
+        let message = lower_first(error.message.trim_end_matches('.'));
         let error = Error::syntax(message.clone()).at(span);
-        if message.contains("nterminated") { error.help("close what was opened") } else { error }
+        let is_open = ["nterminated", "EOF"].iter().any(|sign| message.contains(sign));
+        if is_open { error.help("close what was opened") } else { error }
     })
 }
 
@@ -64,12 +62,23 @@ fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
 /// # Errors
 /// `unsupported` for what no stack could hold.
 pub(crate) fn depth(text: &str) -> Result<usize> {
-    if text.len() < SHORT {
+    // Each level takes a word, a bracket or an operator: most texts have too few.
+    let is_level = |byte: &u8| byte.is_ascii_whitespace() || b"([-+~!@#|/*%^&<>=".contains(byte);
+    if text.bytes().filter(|byte| is_level(byte)).take(DEPTH_EASY).count() < DEPTH_EASY {
         return Ok(0);
     }
     let (mut deepest, mut levels) = (0, vec![0usize]);
-    let mut sum = 0;
+    let (mut sum, mut is_behind_value) = (0, false);
     for token in tokenize(text)? {
+        let is_value = match &token.token {
+            Token::Word(_) | Token::Number(..) | Token::SingleQuotedString(_) => Some(true),
+            Token::RParen | Token::RBracket | Token::Placeholder(_) => Some(true),
+            Token::Whitespace(_) => None,
+            _ => Some(false),
+        };
+        // A sign in front of a value nests; one between two values does not add to it.
+        let is_between = is_behind_value && is_value == Some(false);
+        is_behind_value = is_value.unwrap_or(is_behind_value);
         match token.token {
             Token::Whitespace(_) => {}
             Token::LParen | Token::LBracket => {
@@ -85,13 +94,14 @@ pub(crate) fn depth(text: &str) -> Result<usize> {
                     *level = 0;
                 }
             }
-            Token::Word(_) | Token::Number(..) | Token::SingleQuotedString(_) => {
+            _ if is_between => {}
+            // A word, a value or a sign.
+            _ => {
                 if let Some(level) = levels.last_mut() {
                     *level += 1;
                     sum += 1;
                 }
             }
-            _ => {}
         }
         deepest = deepest.max(sum);
     }
@@ -103,12 +113,6 @@ pub(crate) fn depth(text: &str) -> Result<usize> {
 
 fn narrow(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-fn lower(text: &str) -> String {
-    let mut characters = text.chars();
-    let first = characters.next().map(|first| first.to_lowercase().collect::<String>());
-    first.unwrap_or_default() + characters.as_str()
 }
 
 fn trailing(token: &TokenWithSpan) -> Error {
@@ -137,11 +141,16 @@ fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
         None => (&**message, Span::from(first.span)),
     };
     let Some(rest) = message.strip_prefix("Expected: ") else {
-        return Error::syntax(lower(message)).at(span);
+        return Error::syntax(lower_first(message)).at(span);
     };
     let (expected, found) = rest.rsplit_once(", found: ").unwrap_or((rest, "EOF"));
-    let found = if found == "EOF" { "the end".to_owned() } else { format!("`{found}`") };
-    let error = Error::syntax(format!("expected {}, found {found}", lower(expected))).at(span);
+    if found == "EOF" {
+        let message = format!("expected {}, found the end", lower_first(expected));
+        return Error::syntax(message).at(Span::behind(text));
+    }
+    let found = format!("`{found}`");
+    let error =
+        Error::syntax(format!("expected {}, found {found}", lower_first(expected))).at(span);
     match keyword_near(&found, expected) {
         Some(keyword) => error.help(format!("did you mean {keyword}?")),
         None => error,

@@ -198,6 +198,46 @@ fn overloads() -> impl Iterator<Item = &'static Overload> {
     .flatten()
 }
 
+/// The names of the aggregates, for near matches.
+const AGGREGATES: [&str; 21] = [
+    "any_value",
+    "approx_distinct",
+    "array_agg",
+    "avg",
+    "bit_and",
+    "bit_or",
+    "bool_and",
+    "bool_or",
+    "count",
+    "json_agg",
+    "json_object_agg",
+    "max",
+    "median",
+    "min",
+    "product",
+    "stddev",
+    "stddev_pop",
+    "string_agg",
+    "sum",
+    "var_pop",
+    "variance",
+];
+
+/// The names of the functions that take a window alone.
+const WINDOW_FUNCTIONS: [&str; 11] = [
+    "cume_dist",
+    "dense_rank",
+    "first_value",
+    "lag",
+    "last_value",
+    "lead",
+    "nth_value",
+    "ntile",
+    "percent_rank",
+    "rank",
+    "row_number",
+];
+
 /// The names of all functions.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     overloads().map(|overload| overload.name)
@@ -211,9 +251,12 @@ pub(crate) fn resolve(name: &str, arguments: Vec<Expr>, span: Span) -> Result<Ex
     let candidates: Vec<&Overload> =
         overloads().filter(|overload| overload.name.eq_ignore_ascii_case(name)).collect();
     if candidates.is_empty() {
-        return Err(Error::not_found(format!("function {name:?} does not exist"))
-            .near(name, names())
-            .at(span));
+        let error = Error::not_found(format!("function {name:?} does not exist")).at(span);
+        let is_window = WINDOW_FUNCTIONS.iter().any(|known| known.eq_ignore_ascii_case(name));
+        return Err(match is_window {
+            true => error.help(format!("write {name}(…) OVER (…)")),
+            false => error.near(name, names().chain(AGGREGATES).chain(WINDOW_FUNCTIONS)),
+        });
     }
     let exact = candidates.iter().find_map(|overload| fit(overload, &arguments, true));
     let fitted = exact.map(|parameters| (parameters, true)).or_else(|| {

@@ -239,11 +239,13 @@ fn aggregate_types(
         let given = arguments.len();
         let error =
             Error::invalid(format!("aggregate {name} takes {wanted} arguments, not {given}"));
-        return Err(error.at(span));
+        return Err(error.at(span).help("write one aggregate for each value"));
     }
     let wrong = || {
         let signature = signature(name, &arguments);
-        Error::mismatch(format!("there is no {signature}")).at(span)
+        Error::mismatch(format!("there is no {signature}"))
+            .at(span)
+            .help("cast the argument to a type the aggregate takes")
     };
     let first = arguments.first().map_or(ColumnType::Int64, Expr::ty);
     let is_untyped = arguments.first().is_some_and(Expr::is_untyped);

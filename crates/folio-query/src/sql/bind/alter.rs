@@ -74,7 +74,8 @@ impl Binder<'_> {
         let added = draft.columns.remove(0);
         if table.column_index(&added.name).is_some() {
             return Err(Error::conflict(format!("column {:?} exists already", added.name))
-                .at(column.name.span.into()));
+                .at(column.name.span.into())
+                .help("choose another name"));
         }
         let value = match draft.constraints.defaults.get(&added.name) {
             Some(text) => {

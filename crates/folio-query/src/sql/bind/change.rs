@@ -248,6 +248,8 @@ pub(super) fn column_of(table: &Relation, name: &str, span: Span) -> Result<usiz
     table.column_index(name).ok_or_else(|| {
         let names = table.schema.columns.iter().map(|column| &*column.name);
         let own = &table.schema.name;
-        Error::not_found(format!("table {own:?} has no column {name:?}")).near(name, names).at(span)
+        Error::not_found(format!("table {own:?} has no column {name:?}"))
+            .near_or_all(name, names)
+            .at(span)
     })
 }

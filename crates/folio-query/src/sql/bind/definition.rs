@@ -321,7 +321,7 @@ impl Draft {
             columns.iter().position(|column| same(&column.name, name)).ok_or_else(|| {
                 let names = columns.iter().map(|column| &*column.name);
                 Error::not_found(format!("table {table:?} has no column {name:?}"))
-                    .near(name, names)
+                    .near_or_all(name, names)
             })
         };
         let key = self.key.iter().map(|name| position(&self.columns, name));

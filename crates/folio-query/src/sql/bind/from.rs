@@ -353,7 +353,7 @@ impl Binder<'_> {
             other => {
                 let known = ["unnest", "generate_series", "json_array_elements", "json_each"];
                 let error = Error::not_found(format!("table function {other:?} does not exist"));
-                return Err(error.near(other, known).at(call.span));
+                return Err(error.near_or_all(other, known).at(call.span));
             }
         };
         self.function_rows(function, arguments, &names, types, ordinality, alias)
@@ -462,7 +462,8 @@ fn aliased(named: Named, alias: Option<&ast::TableAlias>, own_name: Option<&str>
     if renamed.len() > named.columns.len() {
         let (given, there) = (renamed.len(), named.columns.len());
         return Err(Error::invalid(format!("{given} column names for {there} columns"))
-            .at(renamed[there].name.span.into()));
+            .at(renamed[there].name.span.into())
+            .help("name as many as there are"));
     }
     let columns =
         named.columns.into_iter().enumerate().map(|(index, (name, column))| ScopeColumn {

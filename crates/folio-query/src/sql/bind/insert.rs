@@ -52,7 +52,9 @@ impl Binder<'_> {
             let (name, span) = last_name(column)?;
             let index = column_of(table, &name, span)?;
             if targets.contains(&index) {
-                return Err(Error::invalid(format!("column {name:?} is given twice")).at(span));
+                return Err(Error::invalid(format!("column {name:?} is given twice"))
+                    .at(span)
+                    .help("name it once"));
             }
             targets.push(index);
         }
@@ -283,7 +285,9 @@ impl Binder<'_> {
                 let (name, span) = last_name(name)?;
                 let index = column_of(table, &name, span)?;
                 if changes.iter().any(|(other, _)| *other == index) {
-                    return Err(Error::invalid(format!("column {name:?} is set twice")).at(span));
+                    return Err(Error::invalid(format!("column {name:?} is set twice"))
+                        .at(span)
+                        .help("set it once"));
                 }
                 let value = binder.assigned(syntax, table, index, scope)?;
                 changes.push((index, value));
@@ -329,5 +333,7 @@ fn unique_key(table: &Relation, key: &[usize], span: Span) -> Result<Vec<usize>>
 
 fn wrong_count(table: &Relation, given: usize, wanted: usize, span: Span) -> Error {
     let name = &table.schema.name;
-    Error::invalid(format!("{given} values for {wanted} columns of table {name:?}")).at(span)
+    Error::invalid(format!("{given} values for {wanted} columns of table {name:?}"))
+        .at(span)
+        .help("give one value for each column, or name the columns")
 }

@@ -143,7 +143,7 @@ impl<'s> Binder<'s> {
         }
         let names = self.source.names()?;
         let error = Error::not_found(format!("table {name:?} does not exist"));
-        Err(error.near(name, names.iter().map(String::as_str)).at(span))
+        Err(error.near_or_all(name, names.iter().map(String::as_str)).at(span))
     }
 
     /// The table of a name, which must be one that statements change.
@@ -151,10 +151,11 @@ impl<'s> Binder<'s> {
         let (name, span) = last_name(name)?;
         let relation = self.relation(&name, span)?;
         match relation.kind {
-            crate::source::RelationKind::View => Err(Error::unsupported(format!(
-                "view {name:?} cannot be changed; change the tables it reads"
-            ))
-            .at(span)),
+            crate::source::RelationKind::View => {
+                Err(Error::unsupported(format!("view {name:?} cannot be changed"))
+                    .at(span)
+                    .help("change the tables it reads"))
+            }
             crate::source::RelationKind::File => {
                 Err(Error::unsupported(format!("file {name:?} cannot be changed")).at(span))
             }

@@ -164,7 +164,8 @@ impl Binder<'_> {
         if own != other {
             return Err(Error::invalid(format!(
                 "the sides of the set operation have {own} and {other} columns"
-            )));
+            ))
+            .help("select as many on both sides"));
         }
         let types = left.columns.iter().zip(&right.columns).map(|((name, one), (_, other))| {
             let guess = |plan: &Plan, column: &Column| is_bare_null(plan, column);
@@ -237,7 +238,8 @@ impl Binder<'_> {
                 return Err(Error::invalid(format!(
                     "a row of VALUES has {given} values, the first has {wanted}"
                 ))
-                .at(span));
+                .at(span)
+                .help("give every row as many"));
             }
             rows.push(bound);
         }

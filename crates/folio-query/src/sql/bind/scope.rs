@@ -118,7 +118,7 @@ impl<'p> Scope<'p> {
             Some(table) if !self.has_table(table) => {
                 let tables = all().filter_map(|column| column.table.as_deref());
                 Error::not_found(format!("table {table:?} is not in the FROM clause"))
-                    .near(table, tables)
+                    .near_or_all(table, tables)
             }
             Some(table) => {
                 let columns = all()
@@ -127,11 +127,15 @@ impl<'p> Scope<'p> {
                     })
                     .map(|column| &*column.name);
                 Error::not_found(format!("table {table:?} has no column {name:?}"))
-                    .near(name, columns)
+                    .near_or_all(name, columns)
             }
             None => {
                 let columns = all().filter(|column| !column.hidden).map(|column| &*column.name);
-                Error::not_found(format!("column {name:?} does not exist")).near(name, columns)
+                let error = Error::not_found(format!("column {name:?} does not exist"));
+                match columns.clone().next() {
+                    Some(_) => error.near_or_all(name, columns),
+                    None => error.help("add FROM; text stands in 'single quotes'"),
+                }
             }
         }
     }

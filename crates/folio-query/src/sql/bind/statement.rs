@@ -126,7 +126,8 @@ impl Binder<'_> {
             other => {
                 let text = other.to_string();
                 let word = text.split_whitespace().next().unwrap_or("this");
-                return Err(Error::unsupported(format!("the statement {word} is not supported")));
+                return Err(Error::unsupported(format!("the statement {word} is not supported"))
+                    .help("see the statements there are in docs/sql.md"));
             }
         };
         Ok(Statement::Query(to_query(named)))
@@ -173,7 +174,7 @@ impl Binder<'_> {
             other => {
                 let error =
                     Error::not_found(format!("table information_schema.{other} does not exist"));
-                Err(error.near(other, ["tables", "columns"]).at(span))
+                Err(error.near_or_all(other, ["tables", "columns"]).at(span))
             }
         }
     }

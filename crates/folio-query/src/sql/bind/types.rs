@@ -84,7 +84,9 @@ fn custom(name: &ObjectName, arguments: &[String]) -> Result<ColumnType> {
         _ => {
             let types = [
                 "boolean",
+                "bool",
                 "smallint",
+                "int",
                 "integer",
                 "bigint",
                 "real",

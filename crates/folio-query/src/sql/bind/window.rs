@@ -115,7 +115,7 @@ impl Binder<'_> {
         let Some(definition) = found else {
             let names = scope.named_windows.iter().map(|definition| &*definition.0.value);
             let error = Error::not_found(format!("window {:?} does not exist", name.value));
-            return Err(error.near(&name.value, names).at(span));
+            return Err(error.near_or_all(&name.value, names).at(span));
         };
         match &definition.1 {
             ast::NamedWindowExpr::WindowSpec(spec) => {
