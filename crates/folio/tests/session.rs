@@ -109,6 +109,42 @@ fn collections_join_tables() -> Result {
 }
 
 #[test]
+fn a_table_a_collection_and_files_join_in_one_statement() -> Result {
+    let mut fixture = fixture(PEOPLE)?;
+    let visits = fixture.database.collection("visits")?;
+    visits.put("v1", &json!({"person": 1, "city": "Oslo"}))?;
+    visits.put("v2", &json!({"person": 2, "city": "Bergen"}))?;
+    visits.put("v3", &json!({"person": 1, "city": "Bergen"}))?;
+    let folder = fixture._folder.path();
+    let (csv, lines) = (folder.join("cities.csv"), folder.join("rain.jsonl"));
+    std::fs::write(&csv, "name,people\nOslo,717710\nBergen,291940\n")?;
+    std::fs::write(
+        &lines,
+        "{\"city\":\"Bergen\",\"days\":202}\n{\"city\":\"Oslo\",\"days\":113}\n",
+    )?;
+    let text = format!(
+        "select p.name, c.name, c.people, r.days
+         from people p
+         join visits v on v.person = p.id
+         join '{}' c on c.name = v.city
+         join '{}' r on r.city = c.name
+         order by p.name, c.name",
+        csv.display(),
+        lines.display()
+    );
+    let row = |person: &str, city: &str, people, days| {
+        vec![person.into(), city.into(), Value::Integer(people), Value::Integer(days)]
+    };
+    let expected = [
+        row("Ann", "Bergen", 291_940, 202),
+        row("Ann", "Oslo", 717_710, 113),
+        row("Bob", "Bergen", 291_940, 202),
+    ];
+    assert_eq!(rows(&mut fixture.session, &text, &[])?, expected);
+    Ok(())
+}
+
+#[test]
 fn an_interrupt_ends_the_statement_and_nothing_else() -> Result {
     let mut fixture = fixture(PEOPLE)?;
     let session = &mut fixture.session;
