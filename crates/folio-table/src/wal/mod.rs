@@ -308,7 +308,13 @@ impl Wal {
     /// # Errors
     /// The device's failure: the file may be as long as it was.
     pub(crate) fn cut(&self, size: u64) -> Result<()> {
+        self.refuse_if_poisoned()?;
         let mut generation = self.generation();
+        if !generation.is_settled {
+            // The device may still have the header of the records that are cut off.
+            self.settle(generation.header)?;
+            generation.is_settled = true;
+        }
         if generation.size > LOG_START + size {
             self.file.truncate(LOG_START + size).map_err(Error::io("cut", &self.name))?;
             generation.size = LOG_START + size;
