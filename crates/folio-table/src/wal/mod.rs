@@ -131,10 +131,7 @@ impl Wal {
     pub(crate) fn write(&self, batch: &Batch) -> Result<()> {
         self.refuse_if_poisoned()?;
         let mut generation = self.generation();
-        if !generation.is_settled {
-            self.settle(generation.header)?;
-            generation.is_settled = true;
-        }
+        self.settle_found(&mut generation)?;
         let offset = LOG_START + batch.start().0 - generation.header.base.0;
         let end = offset + batch.bytes().len() as u64;
         let is_large = batch.bytes().len() as u64 >= GROWTH_MIN;
@@ -159,6 +156,15 @@ impl Wal {
         if taken_back.is_err() {
             self.poison();
         }
+    }
+
+    /// Settles the header that was found at opening, once.
+    fn settle_found(&self, generation: &mut Generation) -> Result<()> {
+        if !generation.is_settled {
+            self.settle(generation.header)?;
+            generation.is_settled = true;
+        }
+        Ok(())
     }
 
     /// Makes sure of a header that was found: its maker may have died before its
@@ -310,11 +316,8 @@ impl Wal {
     pub(crate) fn cut(&self, size: u64) -> Result<()> {
         self.refuse_if_poisoned()?;
         let mut generation = self.generation();
-        if !generation.is_settled {
-            // The device may still have the header of the records that are cut off.
-            self.settle(generation.header)?;
-            generation.is_settled = true;
-        }
+        // The device may still have the header of the records that are cut off.
+        self.settle_found(&mut generation)?;
         if generation.size > LOG_START + size {
             self.file.truncate(LOG_START + size).map_err(Error::io("cut", &self.name))?;
             generation.size = LOG_START + size;
