@@ -149,6 +149,13 @@ pub trait File: Debug + Send + Sync {
         self.stat()
     }
 
+    /// Names the time during which the system forgets nothing that was written to this
+    /// file's file system: another number after a power cut, a restart, or when a device
+    /// was taken out and mounted anew. Never 0; `None` where that cannot be told.
+    fn epoch(&self) -> Option<u64> {
+        None
+    }
+
     /// Sets the time of last change.
     ///
     /// # Errors

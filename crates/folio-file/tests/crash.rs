@@ -471,3 +471,18 @@ fn crash_points_are_images_of_their_moment() {
     files.stat(Path::new("/b")).expect("it is there");
     assert_eq!(files.crash_point_count(), points.len() + 4, "two around each change");
 }
+
+#[test]
+fn an_epoch_ends_with_a_crash_and_not_with_a_process() {
+    let files = MemoryFileSystem::new();
+    let epoch_in = |files: &MemoryFileSystem| {
+        files.open(Path::new("/a"), OpenMode::Write).expect("it opens").epoch()
+    };
+    let before = epoch_in(&files);
+    assert!(before.is_some());
+    assert_eq!(epoch_in(&files.kill()), before);
+    assert_ne!(epoch_in(&files.crash(CrashPlan::lose_nothing())), before);
+    files.hide_epoch();
+    assert_eq!(epoch_in(&files), None);
+    assert_eq!(epoch_in(&files.crash(CrashPlan::lose_nothing())), None);
+}

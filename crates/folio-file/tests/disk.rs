@@ -97,3 +97,17 @@ fn what_is_no_file_is_refused_at_once() {
     }
     assert_eq!(DiskFileSystem.stat(&pipe).expect("it is there").kind, FileKind::Other);
 }
+
+/// All files of one mount have one epoch, where there is any.
+#[test]
+fn files_beside_each_other_live_in_one_epoch() {
+    let directory = tempfile::tempdir().expect("a directory for the test");
+    let epoch_of = |name: &str| {
+        let path = directory.path().join(name);
+        DiskFileSystem.open(&path, OpenMode::Write).expect("it opens").epoch()
+    };
+    let epoch = epoch_of("a");
+    assert_ne!(epoch, Some(0));
+    assert_eq!(epoch, epoch_of("b"));
+    assert_eq!(epoch, epoch_of("a"), "asked again");
+}

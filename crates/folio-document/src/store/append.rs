@@ -47,7 +47,7 @@ pub(super) struct Appender {
     pub(super) record: BatchRecord,
     /// Where the batch begins, until the record says so.
     start: Option<u64>,
-    /// What the record says of a piece is made durable before the piece is written.
+    /// What the record says is made durable before the lines of which it does.
     syncs_record: bool,
     /// Up to the end of the file, while nobody else appends to it.
     pub(super) sums: BlockSums,
@@ -102,12 +102,13 @@ impl Appender {
     /// were not, they would be taken for lines of somebody else.
     fn announce(&mut self, sums: &[u64]) -> Result<(), AppendError> {
         let inode = self.known.map_or(0, |known| known.inode);
-        let announced = match self.start.take() {
+        let start = self.start.take();
+        let announced = match start {
             Some(start) => self.record.begin(start, inode, sums),
             None => self.record.announce(sums),
         };
         announced.map_err(AppendError::Record)?;
-        if self.syncs_record {
+        if self.syncs_record && (start.is_some() || self.record.needs_sync_of_list()) {
             self.record.file.sync_data().map_err(AppendError::RecordSync)?;
         }
         Ok(())

@@ -3,10 +3,10 @@
 //! `meta/folio.batch` has two slots that are written in turn, so that a torn
 //! write of one leaves the other. Before the first of its lines a batch writes that
 //! it is open, and from which offset on; before each piece of them, the checksums of
-//! its lines; and into both slots at the end that it is closed. What is said before a
-//! piece is durable before any of the piece can be. So after a crash an open slot
-//! means: what lies behind its start was never acknowledged; and between batches the
-//! decay of one slot does not bring an old open one back.
+//! its lines; and into both slots at the end that it is closed. That it is open is
+//! durable before any of its lines can be. So after a crash an open slot means: what
+//! lies behind its start was never acknowledged; and between batches the decay of one
+//! slot does not bring an old open one back.
 //!
 //! ```text
 //! offset 0, 4096   slot: "FOLIOBAT" sequence status start end inode source position
@@ -16,7 +16,11 @@
 //!
 //! The list is there for edits by hand. Should somebody append a line after a
 //! killed batch, or change one, the line is not in the list: then nothing is moved
-//! away. A list that a power cut has torn tells nothing; its piece was not written.
+//! away. But when the power fails, lines may reach the device and what the list says
+//! of them may not. So the list's sum is seeded with the [epoch](File::epoch) in which
+//! it was written, and in another one it tells nothing. Where the system names no
+//! epoch, the seed is 0, and each part of the list is synced before its lines are
+//! written. A list without its sum tells nothing either.
 
 use std::collections::HashSet;
 use std::io;
@@ -24,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use folio_file::{File, FileSystem, OpenMode};
-use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64, xxh3_64_with_seed};
 
 use crate::index::line_sum;
 use crate::line::{Line, LineReader, examine};
@@ -152,7 +156,10 @@ impl BatchSlot {
         }
         let mut list = vec![0; (self.list_count.min(1 << 32) * 4) as usize];
         let read = record.read_at(&mut list, LIST_OFFSET)?;
-        if read < list.len() || xxh3_64(&list) != self.list_sum {
+        let is_whole = read == list.len();
+        let seeds = [Some(0), record.epoch()];
+        let has_sum = |seed| xxh3_64_with_seed(&list, seed) == self.list_sum;
+        if !is_whole || !seeds.into_iter().flatten().any(has_sum) {
             return Ok(true);
         }
         let written: HashSet<&[u8]> = list.chunks_exact(4).collect();
@@ -174,10 +181,19 @@ fn low_half(text: &[u8]) -> [u8; 4] {
     (line_sum(text) as u32).to_le_bytes()
 }
 
+/// A list that is synced piece by piece is made longer than it is by this factor, with
+/// zeros: a sync that need not make a new size durable costs half as much, and does not
+/// wait for the lines of the batch, which file systems write out before they journal a size.
+const RESERVE: u64 = 16;
+
 /// Writes the record of one writer's batches.
 pub(crate) struct BatchRecord {
     pub(crate) file: Arc<dyn File>,
     last: BatchSlot,
+    /// When the lists are written; `None` where the system does not tell.
+    epoch: Option<u64>,
+    /// The size of the file.
+    size: u64,
     /// Of the list of lines so far.
     list_sum: Xxh3,
 }
@@ -187,7 +203,14 @@ impl BatchRecord {
     pub(crate) fn open(files: &dyn FileSystem, path: &Path) -> io::Result<Self> {
         let file = files.open(path, OpenMode::Write)?;
         let last = BatchSlot::read_from(&*file)?.unwrap_or_default();
-        Ok(Self { file, last, list_sum: Xxh3::new() })
+        let (epoch, size) = (file.epoch(), file.stat()?.size);
+        let list_sum = Xxh3::with_seed(epoch.unwrap_or(0));
+        Ok(Self { file, last, epoch, size, list_sum })
+    }
+
+    /// Whether each part of the list must be durable before its lines are written.
+    pub(crate) fn needs_sync_of_list(&self) -> bool {
+        self.epoch.is_none()
     }
 
     /// Notes that a batch begins at `start` with lines of these checksums, which are
@@ -201,12 +224,20 @@ impl BatchRecord {
     /// Adds the checksums of the lines that are written next to the list; the caller
     /// syncs.
     pub(crate) fn announce(&mut self, sums: &[u64]) -> io::Result<()> {
+        let listed = (self.last.list_count + sums.len() as u64) * 4;
+        if self.needs_sync_of_list() && LIST_OFFSET + listed > self.size {
+            let reserved = LIST_OFFSET + listed * RESERVE;
+            self.file.write_at(&vec![0; (reserved - self.size) as usize], self.size)?;
+            self.size = reserved;
+        }
         self.write_listed(self.last, sums)
     }
 
     fn write_listed(&mut self, slot: BatchSlot, sums: &[u64]) -> io::Result<()> {
         let new: Vec<u8> = sums.iter().flat_map(|&sum| (sum as u32).to_le_bytes()).collect();
-        self.file.write_at(&new, LIST_OFFSET + slot.list_count * 4)?;
+        let offset = LIST_OFFSET + slot.list_count * 4;
+        self.file.write_at(&new, offset)?;
+        self.size = self.size.max(offset + new.len() as u64);
         self.list_sum.update(&new);
         let list_count = slot.list_count + sums.len() as u64;
         self.write(BatchSlot { list_count, list_sum: self.list_sum.digest(), ..slot })

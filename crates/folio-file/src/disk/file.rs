@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::{byte_lock, platform};
+use super::{byte_lock, epoch, platform};
 use crate::{File, FileKind, Map, OpenMode, Stat};
 
 /// An open file of the operating system.
@@ -109,6 +109,10 @@ impl File for DiskFile {
 
     fn stat_at_open(&self) -> io::Result<Stat> {
         Ok(self.at_open)
+    }
+
+    fn epoch(&self) -> Option<u64> {
+        epoch::of(&self.file)
     }
 
     fn set_modified(&self, time: SystemTime) -> io::Result<()> {

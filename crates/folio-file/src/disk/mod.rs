@@ -10,10 +10,11 @@
 //!   and [`Stat::inode`] are 0 and a file replaced by one of the same size and
 //!   time cannot be told from its predecessor; directories cannot be synced; a
 //!   file locked exclusively cannot be read, so the holder's pid stays unknown;
-//! - [`File::start_writeback`] and [`FileSystem::is_network`] work on Linux only
-//!   and do nothing (answer `false`) elsewhere.
+//! - [`File::start_writeback`], [`File::epoch`] and [`FileSystem::is_network`] work on
+//!   Linux only and do nothing (answer `None`, `false`) elsewhere.
 
 mod byte_lock;
+mod epoch;
 mod file;
 mod network;
 #[cfg(unix)]

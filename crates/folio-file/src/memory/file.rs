@@ -158,6 +158,10 @@ impl File for MemoryFile {
         Ok(())
     }
 
+    fn epoch(&self) -> Option<u64> {
+        self.tree().epoch
+    }
+
     fn map(&self) -> io::Result<Map> {
         let mut tree = self.tree();
         tree.call_or_fail(Operation::Read, &self.path)?;

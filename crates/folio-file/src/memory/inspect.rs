@@ -37,6 +37,11 @@ impl MemoryFileSystem {
         self.tree().is_read_only = is_read_only;
     }
 
+    /// From now on [`File::epoch`](crate::File::epoch) tells nothing.
+    pub fn hide_epoch(&self) {
+        self.tree().epoch = None;
+    }
+
     /// What [`FileSystem::is_network`] says.
     pub fn set_network(&self, is_network: bool) {
         self.tree().is_network = is_network;

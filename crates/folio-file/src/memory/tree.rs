@@ -48,6 +48,8 @@ pub(super) struct Tree {
     pub(super) capacity: Option<u64>,
     pub(super) is_read_only: bool,
     pub(super) is_network: bool,
+    /// Another one after each crash; `None`: nobody is told.
+    pub(super) epoch: Option<u64>,
 
     pub(super) locks: Locks,
     pub(super) byte_locks: ByteLocks,
@@ -79,6 +81,7 @@ impl Tree {
             capacity: None,
             is_read_only: false,
             is_network: false,
+            epoch: Some(1),
             locks: Locks::default(),
             byte_locks: ByteLocks::default(),
             next_handle: 0,
@@ -94,6 +97,7 @@ impl Tree {
             capacity: self.capacity,
             is_read_only: self.is_read_only,
             is_network: self.is_network,
+            epoch: self.epoch,
             ..Self::with(nodes, self.clock.clone(), self.seed, self.next_inode)
         }
     }
@@ -132,6 +136,7 @@ impl Tree {
         }
         let mut tree = self.with_same_medium(HashMap::new());
         tree.clock.advance(Duration::from_secs(1 + random.below(60)));
+        tree.epoch = tree.epoch.map(|epoch| epoch + 1);
         tree.take_survivors(self, &directories, plan);
         tree
     }
