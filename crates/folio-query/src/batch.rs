@@ -46,6 +46,15 @@ impl Batch {
         Self { columns, row_count: count }
     }
 
+    /// Memory of the rows, in bytes: of a slice, what the slice has.
+    pub(crate) fn size(&self) -> usize {
+        let size = |column: &ArrayRef| {
+            let size = column.to_data().get_slice_memory_size();
+            size.unwrap_or_else(|_| column.get_array_memory_size())
+        };
+        self.columns.iter().map(size).sum()
+    }
+
     /// The rows whose bit is set; null counts as unset.
     pub(crate) fn filter(&self, mask: &BooleanArray) -> Result<Self> {
         let kept = mask.true_count();

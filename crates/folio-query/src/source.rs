@@ -194,6 +194,21 @@ pub fn look_up_each<S: Source + ?Sized>(
     Ok(Found { rows: Batch::new(values.collect::<Result<_>>()?, count), positions })
 }
 
+/// A file for what memory cannot hold: written and read by one statement, gone with it.
+pub trait SpillFile: Send {
+    /// Writes bytes at an offset, all of them.
+    ///
+    /// # Errors
+    /// `io`: a full disk, say.
+    fn write(&mut self, bytes: &[u8], offset: u64) -> Result<()>;
+
+    /// Reads bytes at an offset, as many as there is room for.
+    ///
+    /// # Errors
+    /// `io`, also where the file ends before.
+    fn read(&mut self, bytes: &mut [u8], offset: u64) -> Result<()>;
+}
+
 /// One consistent view of named relations.
 pub trait Source: Send + Sync {
     /// Changes whenever a definition does: plans made under another version are void.
@@ -256,6 +271,15 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// What the store says.
     fn scan(&self, relation: &Relation, request: &ScanRequest) -> Result<Box<dyn RowStream>>;
+
+    /// An empty file for what memory cannot hold; `None` where there are none, and
+    /// statements hold everything.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn spill_file(&self) -> Result<Option<Box<dyn SpillFile>>> {
+        Ok(None)
+    }
 }
 
 /// What a transaction can do to what a [`Source`] shows.

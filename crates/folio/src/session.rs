@@ -20,7 +20,7 @@ use std::thread;
 
 use folio_query::{
     Context, EASY_DEPTH, Error as QueryError, Interrupt, Kind, Level, Rows, Script, Signature,
-    Statement, Template, Watch,
+    Statement, Template, WORK_MEMORY, Watch,
 };
 use folio_types::{ErrorCode, Value};
 
@@ -45,6 +45,7 @@ pub struct Session {
     chains: ziql::Chains,
     interrupt: Interrupt,
     watch: Option<Watch>,
+    work_memory: usize,
     autocommit: bool,
     level: Level,
 }
@@ -84,6 +85,7 @@ impl Session {
             chains,
             interrupt,
             watch: None,
+            work_memory: WORK_MEMORY,
             autocommit: true,
             level,
         }
@@ -99,6 +101,13 @@ impl Session {
     /// the statement is to end.
     pub fn set_watch(&mut self, watch: Option<Watch>) {
         self.watch = watch;
+    }
+
+    /// Memory that each sort and each grouping of a statement may hold, in bytes, before it
+    /// goes on with files: 256 MiB at first. What a statement needs in all is a few times
+    /// that, and what it reads through.
+    pub fn set_work_memory(&mut self, size: usize) {
+        self.work_memory = size;
     }
 
     /// Without it, the first statement that changes tables begins a transaction, which
@@ -382,6 +391,7 @@ impl Session {
 
     fn context(&self, view: View, parameters: &[Value]) -> Context {
         Context::new(Arc::new(view), parameters, self.interrupt(), self.watch.clone())
+            .with_work_memory(self.work_memory)
     }
 
     fn run_in(

@@ -1,5 +1,6 @@
 //! The states of aggregates: one per group, in vectors by the group's number.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -7,14 +8,16 @@ use arrow_array::types::{
     ArrowPrimitiveType, Decimal128Type, Float64Type, Int16Type, Int32Type, Int64Type,
 };
 use arrow_array::{Array, ArrayRef, Int64Array};
-use arrow_schema::{ArrowError, SortOptions};
+use arrow_schema::ArrowError;
 use folio_types::{ColumnType, Value};
 
 use super::aggregate::{Aggregate, AggregateFunction};
+use super::extreme;
+use super::gather::Gather;
 use crate::error::Result;
+use crate::expression::cast;
 use crate::expression::coerce::scale_of;
-use crate::expression::value::{nulls, to_array, value_at};
-use crate::expression::{cast, json};
+use crate::expression::value::to_array;
 
 /// The states of one aggregate.
 pub(super) trait Accumulator: Send {
@@ -24,11 +27,14 @@ pub(super) trait Accumulator: Send {
     /// Overflow.
     fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()>;
 
-    /// The answer of each group.
+    /// The answers of these groups. Each is asked for once, in the order of numbers.
     ///
     /// # Errors
     /// Overflow.
-    fn finish(&mut self, group_count: usize) -> Result<ArrayRef>;
+    fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef>;
+
+    /// Memory the states have, in bytes, about.
+    fn size(&self) -> usize;
 }
 
 /// The states an aggregate needs.
@@ -47,20 +53,13 @@ pub(super) fn new(aggregate: &Aggregate) -> Box<dyn Accumulator> {
             let is_mean = aggregate.function == Kind::Avg;
             Box::new(ExactSum { sums: Vec::new(), argument, result, is_mean })
         }
-        Kind::Min => {
-            Box::new(Extreme { best: None, places: Vec::new(), is_max: false, ty: result })
-        }
-        Kind::Max => Box::new(Extreme { best: None, places: Vec::new(), is_max: true, ty: result }),
+        Kind::Min => extreme::new(&result, false),
+        Kind::Max => extreme::new(&result, true),
         Kind::Variance { sample } => {
             Box::new(Spread { states: Vec::new(), sample, is_root: false })
         }
         Kind::StdDev { sample } => Box::new(Spread { states: Vec::new(), sample, is_root: true }),
-        function => Box::new(Gather {
-            values: Vec::new(),
-            function,
-            types: aggregate.arguments.iter().map(|argument| argument.ty()).collect(),
-            result,
-        }),
+        function => Box::new(Gather::new(function, aggregate)),
     }
 }
 
@@ -84,9 +83,13 @@ impl Accumulator for Count {
         Ok(())
     }
 
-    fn finish(&mut self, group_count: usize) -> Result<ArrayRef> {
-        self.counts.resize(group_count, 0);
-        Ok(Arc::new(Int64Array::from(std::mem::take(&mut self.counts))))
+    fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {
+        self.counts.resize(self.counts.len().max(groups.end), 0);
+        Ok(Arc::new(Int64Array::from(self.counts[groups].to_vec())))
+    }
+
+    fn size(&self) -> usize {
+        self.counts.capacity() * size_of::<i64>()
     }
 }
 
@@ -159,11 +162,15 @@ impl Accumulator for ExactSum {
         }
     }
 
-    fn finish(&mut self, group_count: usize) -> Result<ArrayRef> {
-        self.sums.resize(group_count, (0, 0));
+    fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {
+        self.sums.resize(self.sums.len().max(groups.end), (0, 0));
         let values: Result<Vec<Value>> =
-            self.sums.iter().map(|(sum, count)| self.answer(*sum, *count)).collect();
+            self.sums[groups].iter().map(|(sum, count)| self.answer(*sum, *count)).collect();
         to_array(values?.iter(), &self.result)
+    }
+
+    fn size(&self) -> usize {
+        self.sums.capacity() * size_of::<(i128, i64)>()
     }
 }
 
@@ -198,10 +205,9 @@ impl Accumulator for FloatSum {
     }
 
     #[allow(clippy::cast_precision_loss, reason = "a count is small")]
-    fn finish(&mut self, group_count: usize) -> Result<ArrayRef> {
-        self.sums.resize(group_count, (0.0, 0.0, 0));
-        let values: Vec<Value> = self
-            .sums
+    fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {
+        self.sums.resize(self.sums.len().max(groups.end), (0.0, 0.0, 0));
+        let values: Vec<Value> = self.sums[groups]
             .iter()
             .map(|(sum, lost, count)| {
                 let total = if lost.is_finite() { sum + lost } else { *sum };
@@ -214,48 +220,9 @@ impl Accumulator for FloatSum {
             .collect();
         to_array(values.iter(), &self.result)
     }
-}
 
-/// The least or the greatest. The best values so far are rows of one array.
-struct Extreme {
-    best: Option<ArrayRef>,
-    /// Where in it each group's best is.
-    places: Vec<Option<u32>>,
-    is_max: bool,
-    ty: ColumnType,
-}
-
-impl Accumulator for Extreme {
-    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
-        self.places.resize(group_count, None);
-        let all = match self.best.take() {
-            Some(best) => arrow_select::concat::concat(&[&best, &arguments[0]])?,
-            None => ArrayRef::clone(&arguments[0]),
-        };
-        let start = all.len() - arguments[0].len();
-        let options = SortOptions { descending: self.is_max, nulls_first: false };
-        let order = arrow_ord::ord::make_comparator(&all, &all, options)?;
-        for (row, group) in groups.iter().enumerate() {
-            let row = start + row;
-            let place = &mut self.places[*group as usize];
-            if all.is_valid(row) && place.is_none_or(|best| order(row, best as usize).is_lt()) {
-                *place = Some(row as u32);
-            }
-        }
-        // Keep the best rows alone.
-        let rows = arrow_array::UInt32Array::from(self.places.clone());
-        self.best = Some(arrow_select::take::take(&all, &rows, None)?);
-        for (place, row) in self.places.iter_mut().zip(0..) {
-            *place = place.map(|_| row);
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self, group_count: usize) -> Result<ArrayRef> {
-        self.places.resize(group_count, None);
-        let Some(best) = &self.best else { return Ok(nulls(&self.ty, group_count)) };
-        let rows = arrow_array::UInt32Array::from(self.places.clone());
-        Ok(arrow_select::take::take(best, &rows, None)?)
+    fn size(&self) -> usize {
+        self.sums.capacity() * size_of::<(f64, f64, i64)>()
     }
 }
 
@@ -282,10 +249,9 @@ impl Accumulator for Spread {
         Ok(())
     }
 
-    fn finish(&mut self, group_count: usize) -> Result<ArrayRef> {
-        self.states.resize(group_count, (0.0, 0.0, 0.0));
-        let values: Vec<Value> = self
-            .states
+    fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {
+        self.states.resize(self.states.len().max(groups.end), (0.0, 0.0, 0.0));
+        let values: Vec<Value> = self.states[groups]
             .iter()
             .map(|(count, _, squares)| {
                 let divisor = if self.sample { count - 1.0 } else { *count };
@@ -298,123 +264,8 @@ impl Accumulator for Spread {
             .collect();
         to_array(values.iter(), &ColumnType::Float64)
     }
-}
 
-/// All else gathers the values and looks at them in the end.
-struct Gather {
-    /// For each group, its rows of argument values.
-    values: Vec<Vec<Vec<Value>>>,
-    function: AggregateFunction,
-    types: Vec<ColumnType>,
-    result: ColumnType,
-}
-
-impl Gather {
-    fn answer(&self, rows: &[Vec<Value>]) -> Result<Value> {
-        use AggregateFunction as Kind;
-        let first = || rows.iter().map(|row| &row[0]);
-        let present = || first().filter(|value| !matches!(value, Value::Null));
-        let truths = || present().map(|value| matches!(value, Value::Boolean(true)));
-        let integers = || {
-            present().filter_map(|value| match value {
-                Value::Integer(value) => Some(*value),
-                _ => None,
-            })
-        };
-        let is_empty = present().next().is_none();
-        Ok(match self.function {
-            Kind::ArrayAgg if rows.is_empty() => Value::Null,
-            Kind::ArrayAgg => Value::List(first().cloned().collect()),
-            Kind::JsonAgg if rows.is_empty() => Value::Null,
-            Kind::JsonAgg => {
-                let items: Vec<String> =
-                    first().map(|value| json::to_json(value, &self.types[0])).collect();
-                Value::Text(format!("[{}]", items.join(",")))
-            }
-            Kind::JsonObjectAgg if rows.is_empty() => Value::Null,
-            Kind::JsonObjectAgg => Value::Text(json_object(rows, &self.types)),
-            _ if is_empty => match self.function {
-                Kind::DistinctCount => Value::Integer(0),
-                _ => Value::Null,
-            },
-            Kind::BoolAnd => Value::Boolean(truths().all(|truth| truth)),
-            Kind::BoolOr => Value::Boolean(truths().any(|truth| truth)),
-            Kind::BitAnd => Value::Integer(integers().fold(-1, |all, value| all & value)),
-            Kind::BitOr => Value::Integer(integers().fold(0, |all, value| all | value)),
-            Kind::First => present().next().cloned().unwrap_or_default(),
-            Kind::StringAgg => Value::Text(joined(rows)),
-            Kind::Median => median(present()),
-            Kind::Product => Value::Float(floats(present()).product()),
-            _ => {
-                let mut shown: Vec<String> = present().map(|value| format!("{value:?}")).collect();
-                shown.sort_unstable();
-                shown.dedup();
-                Value::Integer(shown.len() as i64)
-            }
-        })
-    }
-}
-
-fn json_object(rows: &[Vec<Value>], types: &[ColumnType]) -> String {
-    let mut out = String::from("{");
-    for (index, row) in rows.iter().enumerate() {
-        if index > 0 {
-            out.push(',');
-        }
-        json::write_string(&cast::format(&row[0], &types[0]), &mut out);
-        out.push(':');
-        out.push_str(&json::to_json(&row[1], &types[1]));
-    }
-    out.push('}');
-    out
-}
-
-fn joined(rows: &[Vec<Value>]) -> String {
-    let mut out = String::new();
-    let mut is_first = true;
-    for row in rows {
-        let Value::Text(text) = &row[0] else { continue };
-        if let (false, Some(Value::Text(between))) = (is_first, row.get(1)) {
-            out.push_str(between);
-        }
-        out.push_str(text);
-        is_first = false;
-    }
-    out
-}
-
-fn floats<'v>(values: impl Iterator<Item = &'v Value>) -> impl Iterator<Item = f64> {
-    values.filter_map(|value| match value {
-        Value::Float(value) => Some(*value),
-        _ => None,
-    })
-}
-
-fn median<'v>(values: impl Iterator<Item = &'v Value>) -> Value {
-    let mut sorted: Vec<f64> = floats(values).collect();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => Value::Null,
-        count if count % 2 == 1 => Value::Float(sorted[middle]),
-        _ => Value::Float((sorted[middle - 1] + sorted[middle]) / 2.0),
-    }
-}
-
-impl Accumulator for Gather {
-    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
-        self.values.resize(group_count, Vec::new());
-        for (row, group) in groups.iter().enumerate() {
-            let values = arguments.iter().zip(&self.types);
-            let values = values.map(|(array, ty)| value_at(array, row, ty)).collect();
-            self.values[*group as usize].push(values);
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self, group_count: usize) -> Result<ArrayRef> {
-        self.values.resize(group_count, Vec::new());
-        let values: Result<Vec<Value>> = self.values.iter().map(|rows| self.answer(rows)).collect();
-        to_array(values?.iter(), &self.result)
+    fn size(&self) -> usize {
+        self.states.capacity() * size_of::<(f64, f64, f64)>()
     }
 }

@@ -1,7 +1,7 @@
-//! One row per group: rows are numbered by their key, and each aggregate keeps one
-//! state per number.
+//! What is computed of groups: one state per aggregate, of as many groups as there are.
 
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, UInt32Array};
@@ -10,15 +10,11 @@ use folio_types::ColumnType;
 use super::accumulator::{self, Accumulator};
 use super::context::Context;
 use super::keys::KeyTable;
-use super::pairs::empty;
-use super::{Operator, Pieces, Running};
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::expression::evaluate::{evaluate, types};
-use crate::expression::value::nulls;
 use crate::expression::{Expr, type_name};
 use crate::plan::logical::SortKey;
-use crate::plan::physical;
 
 /// What is computed of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,131 +181,14 @@ impl State {
         self.accumulator.take(&arguments, groups, group_count)
     }
 
-    /// The answers of all groups.
-    pub(super) fn finish(&mut self, group_count: usize) -> Result<ArrayRef> {
-        self.accumulator.finish(group_count)
-    }
-}
-
-/// Groups and their aggregates.
-pub(super) struct Grouping {
-    node: Arc<physical::Grouping>,
-    input: Running,
-    rows: Option<Pieces>,
-}
-
-impl Grouping {
-    pub(super) fn new(node: &Arc<physical::Grouping>, input: Running) -> Self {
-        Self { node: Arc::clone(node), input, rows: None }
+    /// The answers of these groups; each is asked for once, in the order of numbers.
+    pub(super) fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {
+        self.accumulator.finish(groups)
     }
 
-    fn run(&mut self, context: &Context) -> Result<Batch> {
-        let node = Arc::clone(&self.node);
-        let all: Vec<usize> = (0..node.groups.len()).collect();
-        let sets = node.sets.clone().unwrap_or_else(|| vec![all]);
-        let sets = sets.iter().map(|set| GroupSet::new(&node, set));
-        let mut sets: Vec<GroupSet> = sets.collect::<Result<_>>()?;
-        let needs_order = node.aggregates.iter().any(|aggregate| !aggregate.order.is_empty());
-        let mut gathered = Vec::new();
-        while let Some(batch) = self.input.next(context)? {
-            context.check()?;
-            if needs_order {
-                gathered.push(batch);
-            } else {
-                for set in &mut sets {
-                    set.take(&node, &batch, None, context)?;
-                }
-            }
-        }
-        if !gathered.is_empty() {
-            let batch = Batch::concat(&gathered)?;
-            for set in &mut sets {
-                for (index, aggregate) in node.aggregates.iter().enumerate() {
-                    let sorted = super::sort::in_order(&batch, &aggregate.order, None, context)?;
-                    set.take(&node, &sorted, Some(index), context)?;
-                }
-            }
-        }
-        let parts = sets.into_iter().map(|set| set.finish(&node));
-        Batch::concat(&parts.collect::<Result<Vec<_>>>()?)
-    }
-}
-
-impl Operator for Grouping {
-    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
-        if self.rows.is_none() {
-            self.rows = Some(Pieces::of(self.run(context)?));
-        }
-        Ok(self.rows.as_mut().and_then(Pieces::next))
-    }
-}
-
-/// One grouping set.
-struct GroupSet {
-    set: Vec<usize>,
-    keys: KeyTable,
-    /// The keys' values, a batch for every batch that brought new ones.
-    values: Vec<Batch>,
-    states: Vec<State>,
-}
-
-impl GroupSet {
-    fn new(node: &physical::Grouping, set: &[usize]) -> Result<Self> {
-        let key_types: Vec<ColumnType> = set.iter().map(|index| node.groups[*index].ty()).collect();
-        let states = node.aggregates.iter().map(State::new).collect::<Result<_>>()?;
-        Ok(Self { set: set.to_vec(), keys: KeyTable::new(&key_types)?, values: Vec::new(), states })
-    }
-
-    /// Takes a batch for all aggregates, or for one.
-    fn take(
-        &mut self,
-        node: &physical::Grouping,
-        batch: &Batch,
-        only: Option<usize>,
-        context: &Context,
-    ) -> Result<()> {
-        let keys = self
-            .set
-            .iter()
-            .map(|index| evaluate(&node.groups[*index], batch, context)?.to_array(batch.row_count));
-        let keys: Vec<ArrayRef> = keys.collect::<Result<_>>()?;
-        let mut fresh = Vec::new();
-        let groups = self.keys.intern(&keys, batch.row_count, &mut fresh)?;
-        if !fresh.is_empty() {
-            let count = fresh.len();
-            let rows = Batch::new(keys, batch.row_count).take(&UInt32Array::from(fresh))?;
-            debug_assert_eq!(rows.row_count, count);
-            self.values.push(rows);
-        }
-        let count = self.keys.len();
-        for (index, state) in self.states.iter_mut().enumerate() {
-            if only.is_none_or(|only| only == index) {
-                state.take(batch, &groups, count, context)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The groups. Without keys there is one, even of no rows.
-    fn finish(mut self, node: &physical::Grouping) -> Result<Batch> {
-        let count = if self.set.is_empty() { 1 } else { self.keys.len() };
-        let key_types: Vec<ColumnType> =
-            self.set.iter().map(|index| node.groups[*index].ty()).collect();
-        let keys = match self.values.is_empty() {
-            true => empty(&key_types),
-            false => Batch::concat(&self.values)?,
-        };
-        let mut columns = Vec::with_capacity(node.groups.len() + self.states.len());
-        for (index, group) in node.groups.iter().enumerate() {
-            columns.push(match self.set.iter().position(|of_set| *of_set == index) {
-                Some(position) => ArrayRef::clone(&keys.columns[position]),
-                None => nulls(&group.ty(), count),
-            });
-        }
-        for state in &mut self.states {
-            columns.push(state.finish(count)?);
-        }
-        Ok(Batch::new(columns, count))
+    /// Memory the state has, in bytes, about.
+    pub(super) fn size(&self) -> usize {
+        self.accumulator.size() + self.seen.as_ref().map_or(0, KeyTable::size)
     }
 }
 

@@ -20,6 +20,9 @@ pub type Interrupt = Arc<AtomicBool>;
 /// Asked by the threads that run a statement, at each batch: whether it is to end.
 pub type Watch = Arc<dyn Fn() -> bool + Send + Sync>;
 
+/// Bytes a sort or a grouping holds before it spills, unless the session says otherwise.
+pub const WORK_MEMORY: usize = 256 << 20;
+
 /// What a run needs to know. Cheap to clone: all but the outer values is shared.
 #[derive(Clone)]
 pub struct Context {
@@ -69,6 +72,8 @@ pub(crate) struct Shared {
     pub(crate) fetched: Mutex<HashMap<usize, Fetched>>,
     interrupt: Option<Interrupt>,
     watch: Option<Watch>,
+    /// Bytes an operator holds before it spills.
+    work_memory: usize,
     /// Microseconds since 1970, the same for the whole statement.
     pub(crate) now: i64,
     random: AtomicU64,
@@ -86,6 +91,21 @@ impl Context {
         watch: Option<Watch>,
     ) -> Self {
         Self::of(Some(source), parameters.to_vec(), Some(interrupt), watch)
+    }
+
+    /// The same run with another limit of what an operator holds in memory, in bytes,
+    /// before it spills.
+    #[must_use]
+    pub fn with_work_memory(mut self, size: usize) -> Self {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.work_memory = size;
+        }
+        self
+    }
+
+    /// Bytes an operator holds before it spills.
+    pub(crate) fn work_memory(&self) -> usize {
+        self.shared.work_memory
     }
 
     /// No source, no parameters: for what is constant.
@@ -109,6 +129,7 @@ impl Context {
             fetched: Mutex::default(),
             interrupt,
             watch,
+            work_memory: WORK_MEMORY,
             now,
             random: AtomicU64::new(now.cast_unsigned() ^ 0x9E37_79B9_7F4A_7C15),
             ordered: AtomicU64::new(0),
@@ -198,6 +219,7 @@ impl Context {
         };
         if let Some(shared) = Arc::get_mut(&mut anew.shared) {
             shared.work_tables = Mutex::new(lock(&self.shared.work_tables));
+            shared.work_memory = self.work_memory();
         }
         anew
     }

@@ -212,6 +212,50 @@ impl KeyTable {
         })
     }
 
+    /// The number of the key of every row; its hash where it is not known.
+    pub(crate) fn find_or_hash(
+        &self,
+        columns: &[ArrayRef],
+        row_count: usize,
+    ) -> Result<Vec<std::result::Result<u32, u64>>> {
+        let keys = self.encode(columns, row_count)?;
+        Ok(match (&self.form, keys) {
+            (Form::Integer(known), Keys::Integer(keys)) => {
+                let find = |key: Option<i64>| {
+                    let Some(key) = key else { return known.null.ok_or(0) };
+                    let hash = self.hasher.hash_one(key);
+                    let found = self.table.find(hash, |slot| known.keys[*slot as usize] == key);
+                    found.map(|slot| known.numbers[*slot as usize]).ok_or(hash)
+                };
+                keys.into_iter().map(find).collect()
+            }
+            (Form::Bytes { bytes, .. }, Keys::Bytes(rows)) => {
+                let find = |key: &[u8]| {
+                    let hash = self.hasher.hash_one(key);
+                    self.table.find(hash, |number| bytes.key(*number) == key).copied().ok_or(hash)
+                };
+                rows.iter().map(|key| find(key.data())).collect()
+            }
+            (Form::Unit { seen }, Keys::Unit(count)) => vec![seen.then_some(0).ok_or(0); count],
+            _ => unreachable!("keys are encoded in the table's form"),
+        })
+    }
+
+    /// Memory of the keys, in bytes, about.
+    pub(crate) fn size(&self) -> usize {
+        let of_form = match &self.form {
+            Form::Integer(integers) => {
+                integers.keys.capacity() * size_of::<i64>()
+                    + integers.numbers.capacity() * size_of::<u32>()
+            }
+            Form::Bytes { bytes, .. } => {
+                bytes.bytes.capacity() + bytes.ends.capacity() * size_of::<usize>()
+            }
+            Form::Unit { .. } => 0,
+        };
+        of_form + self.table.allocation_size()
+    }
+
     fn encode(&self, columns: &[ArrayRef], row_count: usize) -> Result<Keys> {
         Ok(match &self.form {
             Form::Unit { .. } => Keys::Unit(row_count),

@@ -10,20 +10,25 @@ mod apply;
 pub(crate) mod context;
 mod cut;
 mod distinct;
+mod extreme;
 mod fetch;
 mod filter;
 mod follow;
+mod gather;
+mod grouping;
 mod hash_join;
 pub(crate) mod keys;
 mod limit;
 mod lookup_join;
 mod loop_join;
 mod mark;
+mod merge;
 pub(crate) mod pairs;
 mod recursive;
 pub(crate) mod scan;
 mod set_operation;
 mod sort;
+mod spill;
 mod table_function;
 mod values;
 pub(crate) mod window;
@@ -77,7 +82,7 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
         }
         Physical::Apply(apply) => Box::new(apply::Apply::new(apply, build(&apply.left, context)?)),
         Physical::Aggregate(grouping) => {
-            Box::new(aggregate::Grouping::new(grouping, build(&grouping.input, context)?))
+            Box::new(grouping::Grouping::new(grouping, build(&grouping.input, context)?))
         }
         Physical::Window(window) => {
             Box::new(window::Window::new(window, build(&window.input, context)?))

@@ -1,18 +1,18 @@
 //! The input in order: all of it, or the first rows of the order alone.
 //!
-//! Without a limit all rows are kept, once, and copied into their order as they are
-//! asked for. With a limit no more than a few times that many rows are kept: whenever more
-//! have gathered, they are sorted and cut.
+//! Without a limit all rows go through runs ([`super::merge`]), which go to a file where
+//! memory ends. With a limit no more than a few times that many rows are kept: whenever
+//! more have gathered, they are sorted and cut.
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, UInt32Array};
+use arrow_array::{ArrayRef, UInt32Array};
 use arrow_ord::sort::{SortColumn, SortOptions, lexsort_to_indices};
-use arrow_select::interleave::interleave;
 
 use super::context::Context;
 use super::limit::bounds;
-use super::{Operator, Running};
+use super::merge::{Merge, Runs};
+use super::{Operator, Pieces, Running};
 use crate::batch::{BATCH_SIZE, Batch};
 use crate::error::Result;
 use crate::expression::compare::canonical;
@@ -20,10 +20,21 @@ use crate::expression::evaluate::evaluate;
 use crate::plan::logical::SortKey;
 use crate::plan::physical;
 
+/// The most rows of an order that are kept for its beginning alone.
+const FIRST_ROWS_MAX: usize = 1 << 18;
+
 pub(super) struct Sort {
     node: Arc<physical::Sort>,
     input: Running,
     sorted: Option<Sorted>,
+}
+
+/// The rows in order.
+enum Sorted {
+    /// The beginning of the order.
+    First(Pieces),
+    /// All of it, and how many rows are still wanted.
+    All(Box<Merge>, usize),
 }
 
 impl Sort {
@@ -32,9 +43,32 @@ impl Sort {
     }
 
     fn sort(&mut self, context: &Context) -> Result<Sorted> {
-        let node = Arc::clone(&self.node);
-        let (skip, take) = bounds(node.limit.as_ref(), node.offset.as_ref(), context)?;
+        let (skip, take) = bounds(self.node.limit.as_ref(), self.node.offset.as_ref(), context)?;
         let wanted = skip.saturating_add(take);
+        if wanted <= FIRST_ROWS_MAX {
+            return self.first_rows(skip, wanted, context);
+        }
+        let mut runs = Runs::new(&self.node)?;
+        while let Some(batch) = self.input.next(context)? {
+            context.check()?;
+            if batch.row_count > 0 {
+                runs.push(batch, context)?;
+            }
+        }
+        let mut merge = runs.merge(context)?;
+        let mut left = skip;
+        while left > 0
+            && let Some(skipped) = merge.next(left, context)?
+        {
+            context.check()?;
+            left -= skipped.row_count;
+        }
+        Ok(Sorted::All(Box::new(merge), take))
+    }
+
+    /// The first rows of the order: whenever more have gathered, they are sorted and cut.
+    fn first_rows(&mut self, skip: usize, wanted: usize, context: &Context) -> Result<Sorted> {
+        let node = Arc::clone(&self.node);
         let kept_max = wanted.saturating_mul(2).max(4 * BATCH_SIZE);
         let (mut batches, mut count) = (Vec::new(), 0);
         while let Some(batch) = self.input.next(context)? {
@@ -51,71 +85,14 @@ impl Sort {
             }
         }
         if batches.is_empty() {
-            return Ok(Sorted::new(batches, UInt32Array::from(Vec::<u32>::new())));
+            return Ok(Sorted::First(Pieces::default()));
         }
         let limit = (wanted < count).then_some(wanted);
-        let order = lexsort_to_indices(&keys_of_all(&batches, &node.keys, context)?, limit)?;
-        let skipped = skip.min(order.len());
-        Ok(Sorted::new(batches, order.slice(skipped, take.min(order.len() - skipped))))
+        let sorted = in_order(&Batch::concat(&batches)?, &node.keys, limit, context)?;
+        let skipped = skip.min(sorted.row_count);
+        let kept = sorted.slice(skipped, sorted.row_count.min(wanted) - skipped);
+        Ok(Sorted::First(Pieces::of(kept)))
     }
-}
-
-/// Rows as they came, and the order they go in: a row is copied when it is asked for,
-/// so that sorting needs its keys twice and all else once.
-struct Sorted {
-    batches: Vec<Batch>,
-    /// The position of each batch's first row.
-    starts: Vec<u32>,
-    order: UInt32Array,
-    done: usize,
-}
-
-impl Sorted {
-    fn new(batches: Vec<Batch>, order: UInt32Array) -> Self {
-        let starts = batches.iter().scan(0, |next, batch| {
-            let start = *next;
-            *next += batch.row_count as u32;
-            Some(start)
-        });
-        Self { starts: starts.collect(), batches, order, done: 0 }
-    }
-
-    fn next(&mut self) -> Result<Option<Batch>> {
-        let count = BATCH_SIZE.min(self.order.len() - self.done);
-        if count == 0 {
-            self.batches.clear();
-            return Ok(None);
-        }
-        let piece = self.order.slice(self.done, count);
-        self.done += count;
-        if let [only] = &self.batches[..] {
-            return only.take(&piece).map(Some);
-        }
-        let place = |row: &u32| {
-            let batch = self.starts.partition_point(|start| start <= row) - 1;
-            (batch, (row - self.starts[batch]) as usize)
-        };
-        let places: Vec<(usize, usize)> = piece.values().iter().map(place).collect();
-        let columns = (0..self.batches[0].columns.len()).map(|column| {
-            let parts: Vec<&dyn Array> =
-                self.batches.iter().map(|batch| &*batch.columns[column]).collect();
-            Ok(interleave(&parts, &places)?)
-        });
-        Ok(Some(Batch::new(columns.collect::<Result<_>>()?, count)))
-    }
-}
-
-/// The keys of an order over several batches, as of one.
-fn keys_of_all(batches: &[Batch], keys: &[SortKey], context: &Context) -> Result<Vec<SortColumn>> {
-    let own = |batch: &Batch| {
-        let keys = keys
-            .iter()
-            .map(|key| evaluate(&key.expression, batch, context)?.to_array(batch.row_count));
-        Ok(Batch::new(keys.collect::<Result<_>>()?, batch.row_count))
-    };
-    let parts: Vec<Batch> = batches.iter().map(own).collect::<Result<_>>()?;
-    let whole = Batch::concat(&parts)?;
-    Ok(sort_columns_of(&whole.columns, whole.row_count, keys))
 }
 
 /// The rows of a batch in order, or the first of them.
@@ -160,6 +137,14 @@ impl Operator for Sort {
             self.sorted = Some(self.sort(context)?);
         }
         context.check()?;
-        self.sorted.as_mut().map_or(Ok(None), Sorted::next)
+        match &mut self.sorted {
+            None => Ok(None),
+            Some(Sorted::First(pieces)) => Ok(pieces.next()),
+            Some(Sorted::All(merge, wanted)) => {
+                let batch = merge.next(*wanted, context)?;
+                *wanted -= batch.as_ref().map_or(0, |batch| batch.row_count);
+                Ok(batch)
+            }
+        }
     }
 }

@@ -364,7 +364,7 @@ fn over_frames(
         let part = ordered.rows.slice(*start, end.saturating_sub(*start));
         let mut state = State::new(aggregate)?;
         state.take(&part, &vec![0; part.row_count], 1, context)?;
-        answers.push(state.finish(1)?);
+        answers.push(state.finish(0..1)?);
     }
     if answers.is_empty() {
         return Ok(crate::expression::value::nulls(&call.ty, 0));

@@ -282,6 +282,14 @@ pub(crate) enum TableFunction {
 }
 
 impl Plan {
+    /// The rows in an order; as they come, where it has no keys.
+    pub(crate) fn sorted(self, keys: &[SortKey]) -> Self {
+        match keys {
+            [] => self,
+            keys => Self::Sort { input: Box::new(self), keys: keys.to_vec() },
+        }
+    }
+
     /// The columns of the answer, in order.
     #[must_use]
     pub(crate) fn columns(&self) -> Vec<Column> {

@@ -273,6 +273,7 @@ fn lower_sort(
     let places = Places::of(&input.columns(), outer);
     Physical::Sort(Arc::new(physical::Sort {
         input: lower_within(input, outer),
+        types: input.types(),
         keys: places.keys(keys),
         limit: limit.map(|limit| places.resolve(limit)),
         offset: offset.map(|offset| places.resolve(offset)),
@@ -300,6 +301,7 @@ fn lower_aggregate(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
     }
     Physical::Aggregate(Arc::new(physical::Grouping {
         input: lower_within(input, outer),
+        types: input.types(),
         groups: groups.iter().map(|(_, group)| places.resolve(group)).collect(),
         aggregates,
         sets: sets.clone(),

@@ -209,6 +209,8 @@ pub(crate) struct Apply {
 pub(crate) struct Grouping {
     /// The input.
     pub input: Physical,
+    /// The types of its columns.
+    pub types: Vec<ColumnType>,
     /// What rows are grouped by.
     pub groups: Vec<Expr>,
     /// What is computed of each group.
@@ -233,6 +235,8 @@ pub(crate) struct Window {
 pub(crate) struct Sort {
     /// The input.
     pub input: Physical,
+    /// The types of its columns.
+    pub types: Vec<ColumnType>,
     /// The order.
     pub keys: Vec<SortKey>,
     /// No more rows are asked for: those skipped and those taken.

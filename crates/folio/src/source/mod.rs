@@ -9,12 +9,13 @@ mod documents;
 mod file;
 mod infer;
 mod lines;
+mod spill;
 mod tables;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use folio_query::source::{
-    Found, Keys, Relation, RelationKind, RowStream, ScanRequest, Source, look_up_each,
+    Found, Keys, Relation, RelationKind, RowStream, ScanRequest, Source, SpillFile, look_up_each,
 };
 use folio_query::{Error as QueryError, Result as QueryResult};
 use folio_table::{Reader, Snapshot, Transaction};
@@ -194,5 +195,9 @@ impl Source for View {
                 "a view is read through its query",
             )),
         }
+    }
+
+    fn spill_file(&self) -> QueryResult<Option<Box<dyn SpillFile>>> {
+        spill::create(&self.handle).map(Some)
     }
 }

@@ -1,8 +1,8 @@
 //! Random statements over random tables, run by us and by SQLite.
 //!
 //! Each run is a schema with rows and a number of statements, decided by its seed.
-//! Every query runs with the optimizer and without, and must answer the same; both
-//! must answer what SQLite does. A failure prints its seed: `FOLIO_SEED=<seed>`
+//! Every query runs with the optimizer, without, and without memory for its sorts and
+//! groupings, and must answer what SQLite does each time. A failure prints its seed: `FOLIO_SEED=<seed>`
 //! repeats just that run, `FOLIO_RUNS=<n>` sets how many there are.
 
 mod generate;
@@ -20,6 +20,8 @@ use sqlite::Sqlite;
 
 const STATEMENTS_PER_RUN: usize = 25;
 const RUNS: u64 = 80;
+/// What sessions have at first, in bytes.
+const WORK_MEMORY: usize = 256 << 20;
 const DEEP_RUNS: u64 = 4000;
 
 #[test]
@@ -61,6 +63,11 @@ fn run(seed: u64) -> Result<u64, String> {
             session.set_level(Level::Full);
             compare(&plain, &theirs, statement)
                 .map_err(|problem| told(format!("without the optimizer: {problem}")))?;
+            session.set_work_memory(1);
+            let spilled = answer(&mut session, statement);
+            session.set_work_memory(WORK_MEMORY);
+            compare(&spilled, &theirs, statement)
+                .map_err(|problem| told(format!("without memory: {problem}")))?;
         }
     }
     Ok(statements.len() as u64)

@@ -355,7 +355,7 @@ impl Binder<'_> {
         }
         if let Some(on) = distinct_on {
             // The first row of each key by the order: sorted before and, stably, after.
-            plan = Plan::Sort { input: Box::new(plan), keys: keys.clone() };
+            plan = plan.sorted(&keys);
             plan = Plan::Distinct { input: Box::new(plan), on: Some(on) };
         }
         Ok(Selected { named: Named { plan, columns }, keys })
