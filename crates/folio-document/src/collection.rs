@@ -57,8 +57,8 @@ impl Collection {
             }
             manifest => manifest?,
         };
-        let (layout, notice) =
-            FoundLayouts::in_folder(&*files, &folder)?.choose(&manifest, options.layout);
+        let (layout, notice) = FoundLayouts::in_folder(&*files, &folder, manifest.layout)?
+            .choose(&manifest, options.layout);
         notices.extend(notice);
         let manifest = match manifest.is_stored {
             true => manifest,

@@ -245,7 +245,8 @@ pub(crate) enum Presence {
     Filled,
 }
 
-/// Which layouts are found in a collection's folder.
+/// Which layouts are found in a collection's folder; the one that the manifest names
+/// is not looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FoundLayouts {
     /// `meta/data.jsonl`
@@ -255,31 +256,24 @@ pub(crate) struct FoundLayouts {
 }
 
 impl FoundLayouts {
-    /// Looks into a collection's folder. Costs two calls, and a listing of `docs/` if there is one.
+    /// Looks into a collection's folder for what the manifest, which names a layout or
+    /// does not, leaves to be found out. Costs a call or two, and a listing of `docs/` if
+    /// there is one and it is not what the manifest says.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub(crate) fn in_folder(files: &dyn FileSystem, folder: &Path) -> Result<Self> {
-        let data = folder.join("meta").join("data.jsonl");
-        let lines = match files.stat(&data) {
-            Ok(stat) if stat.size > 0 => Presence::Filled,
-            Ok(_) => Presence::Empty,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Presence::Absent,
-            Err(error) => return Err(Error::io("look at", &data)(error)),
+    pub(crate) fn in_folder(
+        files: &dyn FileSystem,
+        folder: &Path,
+        named: Option<Layout>,
+    ) -> Result<Self> {
+        let unless = |layout, look: fn(&dyn FileSystem, &Path) -> Result<Presence>| {
+            if named == Some(layout) { Ok(Presence::Absent) } else { look(files, folder) }
         };
-        let docs = folder.join("docs");
-        let files = match files.read_directory(&docs) {
-            Ok(entries) => {
-                let is_document = |name: &str| name.ends_with(".json") && !name.starts_with('.');
-                let found = entries
-                    .iter()
-                    .any(|entry| entry.kind == FileKind::File && is_document(&entry.name));
-                if found { Presence::Filled } else { Presence::Empty }
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Presence::Absent,
-            Err(error) => return Err(Error::io("list", &docs)(error)),
-        };
-        Ok(Self { lines, files })
+        Ok(Self {
+            lines: unless(Layout::Lines, lines_in)?,
+            files: unless(Layout::Files, files_in)?,
+        })
     }
 
     /// The layout to use: the manifest's, else the one that holds documents, else
@@ -302,6 +296,30 @@ impl FoundLayouts {
             ))
         });
         (layout, notice)
+    }
+}
+
+fn lines_in(files: &dyn FileSystem, folder: &Path) -> Result<Presence> {
+    let data = folder.join("meta").join("data.jsonl");
+    match files.stat(&data) {
+        Ok(stat) if stat.size > 0 => Ok(Presence::Filled),
+        Ok(_) => Ok(Presence::Empty),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Presence::Absent),
+        Err(error) => Err(Error::io("look at", &data)(error)),
+    }
+}
+
+fn files_in(files: &dyn FileSystem, folder: &Path) -> Result<Presence> {
+    let docs = folder.join("docs");
+    let is_document = |name: &str| name.ends_with(".json") && !name.starts_with('.');
+    match files.read_directory(&docs) {
+        Ok(entries) => {
+            let mut documents = entries.iter().filter(|entry| is_document(&entry.name));
+            let found = documents.any(|entry| entry.kind == FileKind::File);
+            Ok(if found { Presence::Filled } else { Presence::Empty })
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Presence::Absent),
+        Err(error) => Err(Error::io("list", &docs)(error)),
     }
 }
 

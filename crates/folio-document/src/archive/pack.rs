@@ -120,8 +120,8 @@ impl Source {
         let lock = Arc::new(WriterLock::new(Arc::clone(files), database.join("folio.lock")));
         let folder = database.join("collections").join(name);
         let manifest = Manifest::load(&**files, &folder)?;
-        let (layout, notice) =
-            FoundLayouts::in_folder(&**files, &folder)?.choose(&manifest, Layout::Lines);
+        let (layout, notice) = FoundLayouts::in_folder(&**files, &folder, manifest.layout)?
+            .choose(&manifest, Layout::Lines);
         let files = Arc::clone(files);
         let (documents, size) = match layout {
             Layout::Lines => {

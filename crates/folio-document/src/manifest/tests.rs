@@ -153,7 +153,7 @@ fn the_layout_is_the_one_named_or_found() {
     ];
     for (contents, named, expected, told) in cases {
         let folder = folder(contents);
-        let found = FoundLayouts::in_folder(&DiskFileSystem, folder.path()).unwrap();
+        let found = FoundLayouts::in_folder(&DiskFileSystem, folder.path(), None).unwrap();
         let manifest = Manifest { layout: named, ..Manifest::fallback() };
         let (layout, notice) = found.choose(&manifest, Files);
         assert_eq!((layout, notice.is_some()), (expected, told), "{contents:?} {named:?}");

@@ -86,7 +86,12 @@ impl Loader<'_> {
     pub(crate) fn load(&mut self, progress: Progress<'_>) -> Result<Loaded> {
         loop {
             let (mut head, runs) = self.read_index()?;
-            let Some(data) = self.open_data()? else {
+            let unchanged = match (&head, &runs) {
+                (Some(head), Some(_)) => self.open_unchanged(head)?,
+                _ => None,
+            };
+            let Some(data) = unchanged.map_or_else(|| self.open_data(), |data| Ok(Some(data)))?
+            else {
                 return self.without_data(head.as_ref());
             };
             let index = match (&mut head, runs) {
@@ -117,6 +122,28 @@ impl Loader<'_> {
         }
     }
 
+    /// Opens the data file if all of it is in the index and on the device: then none of
+    /// it belongs to a batch that is under way, and the record need not be asked.
+    fn open_unchanged(&self, head: &Head) -> Result<Option<Data>> {
+        let state = head.state;
+        let Some(file) = self.open_file()? else { return Ok(None) };
+        let stat = file.stat_at_open().map_err(Error::io("read", &self.paths.data))?;
+        let covered = state.data_end.min(state.synced_end);
+        let is_unchanged = !self.rebuild && covered == stat.size && state.matches(&stat);
+        Ok(is_unchanged.then(|| {
+            let segment = Arc::new(Segment::new(file, self.cache_size));
+            Data { segment, stat, limit: stat.size }
+        }))
+    }
+
+    fn open_file(&self) -> Result<Option<Arc<dyn File>>> {
+        match self.files.open(&self.paths.data, OpenMode::Read) {
+            Ok(file) => Ok(Some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(Error::io("open", &self.paths.data)(error)),
+        }
+    }
+
     /// Opens the data file at a moment when no batch begins or ends; `None` where
     /// there is none.
     fn open_data(&self) -> Result<Option<Data>> {
@@ -132,11 +159,7 @@ impl Loader<'_> {
         let mut attempts = 0;
         loop {
             let before = read_slot().map_err(io("read", &self.paths.batch))?;
-            let file = match self.files.open(&self.paths.data, OpenMode::Read) {
-                Ok(file) => file,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                Err(error) => return Err(io("open", &self.paths.data)(error)),
-            };
+            let Some(file) = self.open_file()? else { return Ok(None) };
             let stat = file.stat_at_open().map_err(io("read", &self.paths.data))?;
             let slot = read_slot().map_err(io("read", &self.paths.batch))?;
             attempts += 1;
