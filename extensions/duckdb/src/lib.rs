@@ -10,6 +10,7 @@
 //! types and its vectors. Only the stable C interface is used, so one build loads in DuckDB 1.5.6
 //! and 2.0.0. Every callback runs inside [`guard`], so that no panic reaches the host process.
 
+mod background;
 mod bind;
 mod catalog_type;
 mod copy;

@@ -1,5 +1,6 @@
 //! Rows to a file: text or binary, a list or a sequence, perhaps compressed.
 
+use crate::background::{Background, Target};
 use crate::files::{Compression, File};
 use crate::vector_value::View;
 use folio_ion::Symbol;
@@ -27,7 +28,7 @@ impl Default for RowFormat {
 pub(crate) struct RowWriter {
     spelling: Spelling,
     array: bool,
-    sink: Sink,
+    sink: Background<Sink>,
 }
 
 enum Spelling {
@@ -63,7 +64,7 @@ impl RowWriter {
                 Spelling::Binary(writer) => writer.begin(Container::List),
             }
         }
-        Ok(RowWriter { spelling, array: format.array, sink })
+        Ok(RowWriter { spelling, array: format.array, sink: Background::new(sink) })
     }
 
     /// Writes `count` rows of `columns`.
@@ -97,7 +98,7 @@ impl RowWriter {
             Spelling::Binary(writer) if !self.array && writer.size() >= size => writer.take(),
             _ => return Ok(()),
         };
-        self.sink.write_all(&bytes).map_err(|error| error.to_string())
+        self.sink.write(bytes).map_err(|error| error.to_string())
     }
 
     /// Ends the file.
@@ -119,8 +120,7 @@ impl RowWriter {
                 writer.take()
             }
         };
-        let finished = self.sink.write_all(&bytes).and_then(|()| self.sink.finish());
-        finished.map_err(|error| error.to_string())
+        self.sink.finish(&bytes).map_err(|error| error.to_string())
     }
 }
 
@@ -158,7 +158,7 @@ unsafe fn write_row(
     Ok(())
 }
 
-impl Sink {
+impl Target for Sink {
     fn finish(self) -> io::Result<()> {
         match self {
             Sink::Plain(file) => file.close(),
