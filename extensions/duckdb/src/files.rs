@@ -99,6 +99,30 @@ impl File {
         u64::try_from(unsafe { duckdb::duckdb_file_handle_size(self.0) }).ok()
     }
 
+    /// The next byte to be read is that at `offset`.
+    pub(crate) fn seek(&mut self, offset: u64) -> io::Result<()> {
+        let place = i64::try_from(offset).map_err(io::Error::other)?;
+        // SAFETY: the handle is valid until dropped.
+        let state = unsafe { duckdb::duckdb_file_handle_seek(self.0, place) };
+        match state == duckdb::duckdb_state_DuckDBSuccess {
+            true => Ok(()),
+            false => Err(self.error()),
+        }
+    }
+
+    /// Reads at `offset` until `buffer` is full or the file ends.
+    pub(crate) fn read_at(&mut self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.seek(offset)?;
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.read(&mut buffer[filled..])? {
+                0 => break,
+                read => filled += read,
+            }
+        }
+        Ok(filled)
+    }
+
     fn error(&self) -> io::Error {
         // SAFETY: the handle is valid; the error record is ours to release.
         io::Error::other(unsafe { error_text(duckdb::duckdb_file_handle_error_data(self.0)) })

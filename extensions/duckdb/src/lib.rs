@@ -23,6 +23,7 @@ mod host;
 mod options;
 mod origin;
 mod path;
+mod pieces;
 mod profile;
 mod replacement;
 mod row_writer;

@@ -1,6 +1,6 @@
 //! Where a scan's bytes come from.
 
-use crate::files::{Compression, FileSystem, decompressed};
+use crate::files::{Compression, File, FileSystem, decompressed};
 use folio::{Collection, Database, Documents, OpenOptions, Scan};
 use std::io::{self, Read};
 
@@ -32,6 +32,24 @@ impl Origin {
                 Ok(Box::new(Lines { documents, rest: Vec::new(), at: 0 }))
             }
         }
+    }
+
+    /// The file at `path` if its bytes can be read in any order: one that is not compressed.
+    pub(crate) fn open_plain(&self, path: &str, compression: Compression) -> Option<File> {
+        match self {
+            Origin::Files(system) if compression.of(path) == Compression::None => {
+                system.open(path).ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// The file at `path`, which is not compressed, from `offset` on.
+    pub(crate) fn open_at(&self, path: &str, offset: u64) -> Result<File, String> {
+        let file = self.open_plain(path, Compression::None);
+        let mut file = file.ok_or_else(|| format!("cannot open \"{path}\" again"))?;
+        file.seek(offset).map_err(|error| format!("cannot read \"{path}\": {error}"))?;
+        Ok(file)
     }
 
     /// How many bytes `path` has, as far as it is known.

@@ -1,8 +1,10 @@
 //! The table functions `read_ion` and `read_folio`.
 //!
-//! One thread at a time cuts the next block off the current file, under a lock; reading blocks into
-//! columns and copying them into vectors happens in all threads at once. A query that wants no
-//! columns (`count(*)`) is answered from the cutter's counts.
+//! One large text file is cut in [pieces](crate::pieces), by all threads at once. Otherwise one thread
+//! at a time cuts the next block off the current file, under a lock. Reading blocks into columns and
+//! copying them into vectors happens in all threads at once. A query that wants no values of the
+//! records is answered from the counts of the blocks. `count(*)` is not such a query: through the
+//! stable interface DuckDB asks for the first column then.
 
 use crate::bind::{Bound, Output, locate, partitions};
 use crate::catalog_type::logical_type;
@@ -10,9 +12,10 @@ use crate::emit::emit;
 use crate::guard::guard;
 use crate::host::{LogicalType, c_string, drop_box, into_host};
 use crate::options::{FOLIO_NAMES, NAMES};
+use crate::pieces::{Handle, Next, Pieces};
 use crate::profile::{Phase, Profile};
-use folio_ion::Splitter;
 use folio_ion::shred::{Batch, Block, Field, Layout};
+use folio_ion::{Format, Splitter};
 use libduckdb_sys as duckdb;
 use std::ffi::CStr;
 use std::io::Read;
@@ -28,6 +31,8 @@ struct Scan {
     layout: Layout,
     /// The result columns that the query wants.
     outputs: Vec<Option<Output>>,
+    /// Cuts the file where that can be shared out.
+    pieces: Option<Pieces>,
     cutter: Mutex<Cutter>,
     profile: Profile,
 }
@@ -47,6 +52,7 @@ struct Worker {
     /// Rows of the block that are done.
     done: u64,
     recycled: Vec<u8>,
+    handle: Handle,
 }
 
 /// Registers the functions.
@@ -220,6 +226,7 @@ impl Scan {
         Scan {
             layout,
             outputs,
+            pieces: Pieces::of(bound),
             cutter: Mutex::new(Cutter { next_file: 0, current: None }),
             profile: Profile::new(bound.options.profile),
         }
@@ -285,16 +292,32 @@ impl Scan {
 
     /// Gives the worker the next block; false when all files are done.
     fn next_block(&self, bound: &Bound, worker: &mut Worker) -> Result<bool, String> {
-        let recycled = std::mem::take(&mut worker.recycled);
-        let mut cutter = self.cutter.lock().unwrap_or_else(PoisonError::into_inner);
-        let block = self.profile.time(Phase::Cut, || cutter.next_block(bound, recycled))?;
-        drop(cutter);
+        let block = self.profile.time(Phase::Cut, || self.cut(bound, worker))?;
         let Some((file, block)) = block else { return Ok(false) };
         self.profile.block(block.bytes.len(), block.row_count);
         worker.at = block.start;
         worker.done = 0;
         worker.block = Some((file, block));
         Ok(true)
+    }
+
+    fn cut(&self, bound: &Bound, worker: &mut Worker) -> Result<Option<(usize, Block)>, String> {
+        let mut recycled = std::mem::take(&mut worker.recycled);
+        let next = self
+            .pieces
+            .as_ref()
+            .map(|pieces| pieces.next(bound, &mut worker.handle, std::mem::take(&mut recycled)));
+        let place = match next {
+            Some(Next::Rows(block)) => return Ok(Some((0, block))),
+            Some(Next::End) => return Ok(None),
+            Some(Next::InOrder(offset, rows)) => Some((offset, rows)),
+            None => None,
+        };
+        let mut cutter = self.cutter.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = place {
+            cutter.resume(bound, place)?;
+        }
+        cutter.next_block(bound, recycled)
     }
 
     /// Copies the batch into the output.
@@ -337,6 +360,21 @@ impl Scan {
 }
 
 impl Cutter {
+    /// Goes on in the first file at a place that has so many rows before it, unless somebody
+    /// has done so already.
+    fn resume(&mut self, bound: &Bound, place: (u64, u64)) -> Result<(), String> {
+        if self.next_file > 0 {
+            return Ok(());
+        }
+        let source: Box<dyn Read + Send> =
+            Box::new(bound.origin.open_at(&bound.files[0], place.0)?);
+        let limits = bound.options.limits;
+        let splitter = Splitter::resumed(source, BLOCK_SIZE, Format::Values, limits, place);
+        self.current = Some((0, splitter));
+        self.next_file = 1;
+        Ok(())
+    }
+
     fn next_block(
         &mut self,
         bound: &Bound,

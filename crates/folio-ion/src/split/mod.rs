@@ -11,7 +11,10 @@
 //! row count needs no more than this.
 
 mod binary;
+mod piece;
 mod text;
+
+pub use piece::next_opening_line;
 
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
@@ -97,6 +100,18 @@ impl<R: Read> Splitter<R> {
             copied: 0,
             detour: 0,
         }
+    }
+
+    /// Cuts what is left of a stream from `offset` on, where `rows` values and no symbol tables
+    /// came before.
+    pub fn resumed(
+        source: R,
+        block_size: usize,
+        format: Format,
+        limits: Limits,
+        (offset, rows): (u64, u64),
+    ) -> Splitter<R> {
+        Splitter { base: offset, rows, ..Splitter::new(source, block_size, format, limits) }
     }
 
     /// The source.
