@@ -75,16 +75,8 @@ mod tests {
     fn lines_that_open_a_struct_are_found_from_any_place() {
         let text = b"{a:1}\n{b:{\n}}\n x\n{c:2}";
         let found: Vec<_> = (0..text.len()).map(|at| next_opening_line(text, at)).collect();
-        let wanted = |at| {
-            if at <= 6 {
-                Some(6)
-            } else if at <= 18 {
-                Some(18)
-            } else {
-                None
-            }
-        };
-        assert_eq!(found, (0..text.len()).map(wanted).collect::<Vec<_>>());
+        let wanted = [vec![Some(6); 7], vec![Some(17); 11], vec![None; 4]].concat();
+        assert_eq!(found, wanted);
         assert_eq!(next_opening_line(text, 99), None);
     }
 }
