@@ -29,7 +29,7 @@ use crate::signature::Signature;
 use crate::source::{Changes, Source};
 use crate::sql::bind::{Binder, Reads, bind};
 use crate::sql::parse;
-use crate::sql::statement::{self, Returning};
+use crate::sql::statement::{self, CopyTarget, Returning};
 
 /// A text read as statements.
 pub struct Script {
@@ -99,6 +99,8 @@ pub const EASY_DEPTH: usize = parse::DEPTH_EASY;
 pub enum Kind {
     /// Read.
     Query,
+    /// Read, and write the rows to a file.
+    CopyTo,
     /// Write, in a transaction.
     Change,
     /// Begin a transaction.
@@ -129,6 +131,7 @@ pub struct Statement {
 
 enum Body {
     Query(Query),
+    CopyTo(Query, CopyTarget),
     Explain { analyze: bool, plan: Physical },
     Insert(Box<InsertPlan>),
     Update(Box<ChangePlan>),
@@ -205,13 +208,15 @@ impl Body {
             optimize(&mut plan, source, level);
             lower(&plan)
         };
+        let ready = |query: statement::Query| {
+            let types = query.plan.types().into();
+            let physical = physical(query.plan);
+            let short = Short::of(&physical);
+            Query { physical, names: query.names.into(), types, short }
+        };
         match bound {
-            Bound::Query(query) => {
-                let types = query.plan.types().into();
-                let physical = physical(query.plan);
-                let short = Short::of(&physical);
-                Self::Query(Query { physical, names: query.names.into(), types, short })
-            }
+            Bound::Query(query) => Self::Query(ready(query)),
+            Bound::CopyTo { query, target } => Self::CopyTo(ready(query), target),
             Bound::Explain { analyze, statement } => {
                 let plan = match *statement {
                     Bound::Query(query) => query.plan,
@@ -273,6 +278,7 @@ impl Statement {
     pub fn kind(&self) -> Kind {
         match &self.body {
             Body::Query(_) | Body::Explain { .. } => Kind::Query,
+            Body::CopyTo(..) => Kind::CopyTo,
             Body::Control(kind) => kind.clone(),
             _ => Kind::Change,
         }
@@ -287,9 +293,7 @@ impl Statement {
     /// Whether it changes tables, and nothing else.
     #[must_use]
     pub fn changes_tables(&self) -> bool {
-        let is_change =
-            !matches!(self.body, Body::Query(_) | Body::Explain { .. } | Body::Control(_));
-        is_change && !self.is_for_collection()
+        self.kind() == Kind::Change && !self.is_for_collection()
     }
 
     /// Whether what it changes is a collection.
@@ -346,14 +350,25 @@ impl Statement {
         }
     }
 
-    /// Runs a query.
+    /// The file that COPY … TO writes the rows of its query to.
+    #[must_use]
+    pub fn copy_target(&self) -> Option<&CopyTarget> {
+        match &self.body {
+            Body::CopyTo(_, target) => Some(target),
+            _ => None,
+        }
+    }
+
+    /// Runs a query, also that of COPY … TO.
     ///
     /// # Errors
     /// What the source says.
     pub fn query(&self, context: Context) -> Result<Rows> {
         let in_text = |error: Error| error.in_statement(&self.text);
         match &self.body {
-            Body::Query(query) => query.run(context, &self.text).map_err(in_text),
+            Body::Query(query) | Body::CopyTo(query, _) => {
+                query.run(context, &self.text).map_err(in_text)
+            }
             Body::Explain { analyze, plan } => explain(*analyze, plan, context).map_err(in_text),
             _ => Err(Error::invalid("the statement is not a query")),
         }

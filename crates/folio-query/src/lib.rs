@@ -53,5 +53,6 @@ pub use rows::Rows;
 pub use signature::Signature;
 pub use span::Span;
 pub use sql::show::show_relation;
+pub use sql::statement::CopyTarget;
 pub use sql::template::Template;
 pub use ziql::{Chain as ZiqlChain, Migration, Ziql, show_schema};

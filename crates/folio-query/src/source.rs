@@ -194,6 +194,36 @@ pub fn look_up_each<S: Source + ?Sized>(
     Ok(Found { rows: Batch::new(values.collect::<Result<_>>()?, count), positions })
 }
 
+/// How rows lie in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileFormat {
+    /// An object per line.
+    JsonLines,
+    /// An array of objects.
+    Json,
+    /// Cells under a header (RFC 4180).
+    Csv,
+    /// Amazon Ion: structs one after another.
+    Ion,
+    /// Apache Parquet.
+    Parquet,
+}
+
+/// How a file is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileReading {
+    /// Its format; `None` is told by the file's name and first bytes.
+    pub format: Option<FileFormat>,
+    /// Whether cells without types that look like numbers become numbers; else they are text.
+    pub infer_types: bool,
+}
+
+impl Default for FileReading {
+    fn default() -> Self {
+        Self { format: None, infer_types: true }
+    }
+}
+
 /// A file for what memory cannot hold: written and read by one statement, gone with it.
 pub trait SpillFile: Send {
     /// Writes bytes at an offset, all of them.
@@ -223,8 +253,8 @@ pub trait Source: Send + Sync {
     /// The relation a file holds, told by its path.
     ///
     /// # Errors
-    /// `unsupported` where the source opens no files.
-    fn file(&self, path: &str) -> Result<Arc<Relation>>;
+    /// `unsupported` where the source opens no such files.
+    fn file(&self, path: &str, reading: FileReading) -> Result<Arc<Relation>>;
 
     /// All names there are.
     ///

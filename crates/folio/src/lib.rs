@@ -89,6 +89,8 @@ pub mod json;
 mod location;
 mod near;
 mod options;
+#[cfg(feature = "parquet")]
+mod parquet;
 #[cfg(feature = "sql")]
 mod session;
 #[cfg(feature = "sql")]

@@ -7,6 +7,7 @@
 //! made so far, and a statement that fails leaves what came before it as it was.
 
 mod change;
+mod copy;
 mod database;
 mod parameters;
 mod relations;
@@ -405,6 +406,12 @@ impl Session {
             Kind::Query => {
                 let rows = statement.query(self.context(view, parameters))?;
                 Ok(Answer { count: None, rows: Some(rows) })
+            }
+            Kind::CopyTo => {
+                let mut rows = statement.query(self.context(view, parameters))?;
+                let target = statement.copy_target().expect("a COPY … TO has a target");
+                let count = copy::copy_to(&self.handle, target, &mut rows)?;
+                Ok(Answer { count: Some(count), rows: None })
             }
             Kind::Change if statement.is_for_collection() => {
                 self.handle.check_writable()?;

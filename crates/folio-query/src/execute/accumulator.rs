@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Decimal128Type, Float64Type, Int16Type, Int32Type, Int64Type,
 };
-use arrow_array::{Array, ArrayRef, Int64Array};
+use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray};
 use arrow_schema::ArrowError;
 use folio_types::{ColumnType, Value};
 
@@ -118,6 +118,18 @@ impl ExactSum {
         Ok(())
     }
 
+    /// Sums that are decimals, as they are.
+    fn decimals(&self, groups: Range<usize>, precision: u8) -> Result<ArrayRef> {
+        let limit = 10i128.pow(u32::from(precision));
+        let sums = &self.sums[groups];
+        if sums.iter().any(|(sum, _)| *sum <= -limit || *sum >= limit) {
+            return Err(ArrowError::ArithmeticOverflow(String::new()).into());
+        }
+        let sums = sums.iter().map(|(sum, count)| (*count > 0).then_some(*sum));
+        let array: PrimitiveArray<Decimal128Type> = sums.collect();
+        Ok(Arc::new(array.with_data_type(self.result.to_arrow())))
+    }
+
     #[allow(
         clippy::cast_precision_loss,
         reason = "a mean in double precision is what is asked for"
@@ -164,6 +176,9 @@ impl Accumulator for ExactSum {
 
     fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {
         self.sums.resize(self.sums.len().max(groups.end), (0, 0));
+        if let (false, ColumnType::Decimal { precision, .. }) = (self.is_mean, &self.result) {
+            return self.decimals(groups, *precision);
+        }
         let values: Result<Vec<Value>> =
             self.sums[groups].iter().map(|(sum, count)| self.answer(*sum, *count)).collect();
         to_array(values?.iter(), &self.result)

@@ -62,6 +62,11 @@ impl IntegerKeys {
     ) -> Vec<u32> {
         let mut numbers = Vec::with_capacity(keys.len());
         for (row, key) in keys.iter().enumerate() {
+            // Rows often come in the order of their key.
+            if row > 0 && *key == keys[row - 1] {
+                numbers.push(numbers[row - 1]);
+                continue;
+            }
             let known = match key {
                 None => self.null,
                 Some(key) => table

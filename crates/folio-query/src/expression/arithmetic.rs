@@ -231,38 +231,59 @@ where
     }
 }
 
-/// Decimal arithmetic on the digits, rounding half away from zero.
+/// Decimal arithmetic on the digits, rounding half away from zero. Each operation is a loop
+/// of its own, and looks at scales before it begins.
 fn decimals(
     op: Arithmetic,
     left: &Evaluated,
     right: &Evaluated,
     (left_scale, right_scale, scale): (i8, i8, i8),
 ) -> Result<ArrayRef> {
-    let overflow = || ArrowError::ArithmeticOverflow(String::new());
     let limit = 10i128.pow(u32::from(COMPUTED_PRECISION));
-    let apply = |left: i128, right: i128| -> Result<i128, ArrowError> {
-        if right == 0 && matches!(op, Arithmetic::Divide | Arithmetic::Remainder) {
-            return Err(ArrowError::DivideByZero);
-        }
-        let aligned = || {
-            Some((
-                cast::rescale(left, left_scale, left_scale.max(right_scale))?,
-                cast::rescale(right, right_scale, left_scale.max(right_scale))?,
-            ))
-        };
-        let digits = match op {
-            Arithmetic::Add => aligned().and_then(|(left, right)| left.checked_add(right)),
-            Arithmetic::Subtract => aligned().and_then(|(left, right)| left.checked_sub(right)),
-            Arithmetic::Remainder => aligned().map(|(left, right)| left % right),
-            Arithmetic::Multiply => left
-                .checked_mul(right)
-                .and_then(|digits| cast::rescale(digits, left_scale + right_scale, scale)),
-            _ => divide(left, right, scale + right_scale - left_scale),
-        };
-        digits.filter(|digits| digits.abs() < limit).ok_or_else(overflow)
+    let within = |digits: Option<i128>| {
+        let digits = digits.filter(|digits| -limit < *digits && *digits < limit);
+        digits.ok_or_else(|| ArrowError::ArithmeticOverflow(String::new()))
     };
-    let array = binary::<Decimal128Type>(left, right, apply)?;
-    Ok(Arc::new(array.with_precision_and_scale(COMPUTED_PRECISION, scale)?))
+    let common = left_scale.max(right_scale);
+    let left_factor = 10i128.pow(u32::from(common.abs_diff(left_scale)));
+    let right_factor = 10i128.pow(u32::from(common.abs_diff(right_scale)));
+    let aligned = |left, right| Some((product(left, left_factor)?, product(right, right_factor)?));
+    let is_zero = |right: i128| match right {
+        0 => Err(ArrowError::DivideByZero),
+        _ => Ok(()),
+    };
+    let array = match op {
+        Arithmetic::Add => binary::<Decimal128Type>(left, right, |left, right| {
+            within(aligned(left, right).and_then(|(left, right)| left.checked_add(right)))
+        }),
+        Arithmetic::Subtract => binary(left, right, |left, right| {
+            within(aligned(left, right).and_then(|(left, right)| left.checked_sub(right)))
+        }),
+        Arithmetic::Multiply if left_scale + right_scale == scale => {
+            binary(left, right, |left, right| within(product(left, right)))
+        }
+        Arithmetic::Multiply => binary(left, right, |left, right| {
+            let digits = product(left, right);
+            within(digits.and_then(|digits| cast::rescale(digits, left_scale + right_scale, scale)))
+        }),
+        Arithmetic::Remainder => binary(left, right, |left, right| {
+            is_zero(right)?;
+            within(aligned(left, right).map(|(left, right)| left % right))
+        }),
+        _ => binary(left, right, |left, right| {
+            is_zero(right)?;
+            within(divide(left, right, scale + right_scale - left_scale))
+        }),
+    };
+    Ok(Arc::new(array?.with_precision_and_scale(COMPUTED_PRECISION, scale)?))
+}
+
+/// A product. That of two words needs two words, and no check.
+fn product(left: i128, right: i128) -> Option<i128> {
+    match (i64::try_from(left), i64::try_from(right)) {
+        (Ok(left), Ok(right)) => Some(i128::from(left) * i128::from(right)),
+        _ => left.checked_mul(right),
+    }
 }
 
 /// A quotient with so many more digits, rounded half away from zero.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::builder::BooleanBufferBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Datum, StringArray};
 use regex::{Regex, RegexBuilder};
@@ -51,8 +52,9 @@ pub(crate) fn matches(
     escape: Option<char>,
 ) -> Result<Evaluated> {
     let both_scalar = input.is_scalar() && pattern.is_scalar();
-    let array: ArrayRef = if escape.is_none() && matches!(kind, MatchKind::Like | MatchKind::Prefix)
-    {
+    let array: ArrayRef = if let Some(needle) = needle(kind, input, pattern, escape) {
+        Arc::new(contains(input.get().0.as_string::<i32>(), needle.as_bytes()))
+    } else if escape.is_none() && matches!(kind, MatchKind::Like | MatchKind::Prefix) {
         Arc::new(match kind {
             MatchKind::Like => arrow_string::like::like(input, pattern)?,
             _ => arrow_string::like::starts_with(input, pattern)?,
@@ -61,6 +63,50 @@ pub(crate) fn matches(
         Arc::new(by_regex(kind, input, pattern, escape)?)
     };
     Ok(if both_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
+}
+
+/// What is looked for where a pattern asks for texts that have it anywhere.
+fn needle<'p>(
+    kind: MatchKind,
+    input: &Evaluated,
+    pattern: &'p Evaluated,
+    escape: Option<char>,
+) -> Option<&'p str> {
+    if kind != MatchKind::Like || escape.is_some() || input.is_scalar() || !pattern.is_scalar() {
+        return None;
+    }
+    let patterns = pattern.get().0.as_string::<i32>();
+    if patterns.is_null(0) {
+        return None;
+    }
+    let inside = patterns.value(0).strip_prefix('%')?.strip_suffix('%')?;
+    (!inside.is_empty() && !inside.contains(['%', '_', '\\'])).then_some(inside)
+}
+
+/// Which texts have the needle. All texts are searched as the one block they lie in:
+/// a search that begins anew for each costs more than it reads. A text cannot begin in
+/// the middle of a character, so what is found within its ends is a match.
+fn contains(texts: &StringArray, needle: &[u8]) -> BooleanArray {
+    let (offsets, block) = (texts.value_offsets(), texts.value_data());
+    let end_of = |row: usize| offsets[row + 1] as usize;
+    let mut found = BooleanBufferBuilder::new(texts.len());
+    found.append_n(texts.len(), false);
+    let finder = memchr::memmem::Finder::new(needle);
+    let (mut row, mut from) = (0, offsets[0] as usize);
+    let end = offsets[texts.len()] as usize;
+    while let Some(place) = finder.find(&block[from..end]) {
+        let place = from + place;
+        while end_of(row) <= place {
+            row += 1;
+        }
+        // What reaches over the end of a text is none of its own.
+        let is_inside = place + needle.len() <= end_of(row);
+        if is_inside {
+            found.set_bit(row, true);
+        }
+        from = if is_inside { end_of(row) } else { place + 1 };
+    }
+    BooleanArray::new(found.finish(), texts.nulls().cloned())
 }
 
 fn by_regex(
@@ -158,5 +204,26 @@ mod tests {
         assert!(hits(MatchKind::ILike, "ABC", None, "abc"));
         assert!(hits(MatchKind::Similar, "(a|b)+", None, "abab"));
         assert!(compile(MatchKind::Regex, "(", None).is_err());
+    }
+    #[test]
+    fn a_block_of_texts_is_searched_text_by_text() {
+        // Needles that lie over the ends of texts, in empty texts, in nulls, twice in one.
+        let parts = ["", "a", "b", "ab", "ba", "aab", "abab", "bb", "ü", "aüb"];
+        let mut state = 7u64;
+        for needle in ["a", "ab", "aba", "bb", "ü", "abü"] {
+            let mut texts = Vec::new();
+            for _ in 0..500 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let choice = (state >> 33) as usize % (parts.len() + 1);
+                texts.push(parts.get(choice).copied());
+            }
+            let array = StringArray::from(texts.clone());
+            for start in [0, 1, 37] {
+                let found = contains(&array.slice(start, 400), needle.as_bytes());
+                let expected = texts[start..start + 400].iter();
+                let expected = expected.map(|text| text.map(|text| text.contains(needle)));
+                assert!(found.iter().eq(expected), "{needle} from {start}");
+            }
+        }
     }
 }

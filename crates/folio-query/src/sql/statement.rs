@@ -6,7 +6,7 @@ use folio_types::TableSchema;
 
 use crate::expression::{Column, Expr};
 use crate::plan::logical::Plan;
-use crate::source::{IndexInfo, Relation};
+use crate::source::{FileFormat, IndexInfo, Relation};
 
 /// A query with the names of its columns.
 #[derive(Debug, Clone)]
@@ -15,6 +15,17 @@ pub(crate) struct Query {
     pub plan: Plan,
     /// Its columns' names.
     pub names: Vec<String>,
+}
+
+/// The file that COPY … TO writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CopyTarget {
+    /// Where it is.
+    pub path: String,
+    /// How rows lie in it.
+    pub format: FileFormat,
+    /// Whether a CSV file begins with the names of the columns.
+    pub has_header: bool,
 }
 
 /// A statement.
@@ -28,6 +39,13 @@ pub(crate) enum Statement {
         analyze: bool,
         /// Which.
         statement: Box<Statement>,
+    },
+    /// Rows into a file.
+    CopyTo {
+        /// Which.
+        query: Query,
+        /// Where to.
+        target: CopyTarget,
     },
     /// New rows.
     Insert(Insert),

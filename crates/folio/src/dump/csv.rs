@@ -9,7 +9,7 @@ use super::broken;
 use crate::error::{Error, Result};
 
 /// Appends the names of the columns.
-pub(super) fn push_header(names: &[String], out: &mut String) {
+pub(crate) fn push_header(names: &[String], out: &mut String) {
     for (at, name) in names.iter().enumerate() {
         push_separator(at, out);
         push_text(name, out);
@@ -18,7 +18,7 @@ pub(super) fn push_header(names: &[String], out: &mut String) {
 }
 
 /// Appends a row.
-pub(super) fn push_row(types: &[ColumnType], values: &[Value], out: &mut String) {
+pub(crate) fn push_row(types: &[ColumnType], values: &[Value], out: &mut String) {
     for (at, (ty, value)) in types.iter().zip(values).enumerate() {
         push_separator(at, out);
         if !matches!(value, Value::Null) {

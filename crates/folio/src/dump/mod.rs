@@ -14,7 +14,7 @@
 //! are checked at the end: links may lead anywhere, in circles too. Columns that number
 //! rows by themselves go on behind the greatest number there is.
 
-mod csv;
+pub(crate) mod csv;
 mod json;
 
 use std::io::{BufRead, Write};

@@ -70,7 +70,7 @@ impl Session {
             }
             Kind::Rollback { savepoint: Some(name) } => self.find_savepoint(&name, true),
             Kind::Release(name) => self.find_savepoint(&name, false),
-            Kind::Query | Kind::Change => Ok(()),
+            Kind::Query | Kind::CopyTo | Kind::Change => Ok(()),
         }
     }
 

@@ -1,19 +1,22 @@
-//! Files as relations: `select … from 'events.jsonl'`. JSON Lines, JSON arrays and
-//! CSV, plain or compressed, read as an import reads them. A file is read whole when
-//! a statement names it, since its columns are inferred from all of it.
+//! Files as relations: `select … from 'events.jsonl'`. JSON Lines, JSON arrays, CSV and
+//! Ion, plain or compressed, are read as an import reads them: whole, when a statement
+//! names the file, since its columns are inferred from all of it. Parquet says its
+//! columns itself and is read as the rows are wanted (`crate::parquet`).
 
 use std::path::Path;
 use std::sync::Arc;
 
 use folio_file::FileSystem;
-use folio_query::source::{Relation, RelationKind, RowStream, ScanRequest};
+use folio_query::source::{
+    FileFormat, FileReading, Relation, RelationKind, RowStream, ScanRequest,
+};
 use folio_query::{BATCH_SIZE, Batch, Constraints, Error as QueryError, Result as QueryResult};
 use folio_types::ErrorCode;
 
 use super::from_facade;
 use super::infer::Inferred;
 use super::lines::LineColumns;
-use crate::import::{ImportOptions, Records, Source};
+use crate::import::{Format, ImportOptions, Records, Source};
 
 /// The records of a file, as JSON objects.
 struct FileLines {
@@ -21,10 +24,22 @@ struct FileLines {
 }
 
 /// The relation a file holds.
-pub(super) fn relation(files: &dyn FileSystem, path: &str) -> QueryResult<Arc<Relation>> {
+pub(super) fn relation(
+    files: &dyn FileSystem,
+    path: &str,
+    reading: FileReading,
+) -> QueryResult<Arc<Relation>> {
+    if is_parquet(path, reading) {
+        return parquet_relation(files, path);
+    }
+    let options = ImportOptions {
+        format: reading.format.and_then(format_of),
+        infer_types: reading.infer_types,
+        ..ImportOptions::default()
+    };
     let name = Path::new(path).file_stem().map_or(path.into(), std::ffi::OsStr::to_string_lossy);
     let source = Source::file_in(files, Path::new(path)).map_err(from_facade)?;
-    let mut records = Records::open(source, &ImportOptions::default()).map_err(from_facade)?;
+    let mut records = Records::open(source, &options).map_err(from_facade)?;
     let (mut lines, mut inferred) = (Vec::new(), Inferred::default());
     while let Some(record) = records.next().map_err(from_facade)? {
         let bad = |problem: &str| {
@@ -45,8 +60,56 @@ pub(super) fn relation(files: &dyn FileSystem, path: &str) -> QueryResult<Arc<Re
     }))
 }
 
+/// Whether a file is to be read as Parquet: it is said to be, or called so.
+fn is_parquet(path: &str, reading: FileReading) -> bool {
+    let is_called =
+        || Path::new(path).extension().is_some_and(|it| it.eq_ignore_ascii_case("parquet"));
+    reading.format.map_or_else(is_called, |format| format == FileFormat::Parquet)
+}
+
+fn format_of(format: FileFormat) -> Option<Format> {
+    match format {
+        FileFormat::JsonLines => Some(Format::JsonLines),
+        FileFormat::Json => Some(Format::Json),
+        FileFormat::Csv => Some(Format::Csv),
+        FileFormat::Ion => Some(Format::Ion),
+        FileFormat::Parquet => None,
+    }
+}
+
+#[cfg(feature = "parquet")]
+fn parquet_relation(files: &dyn FileSystem, path: &str) -> QueryResult<Arc<Relation>> {
+    crate::parquet::relation(files, path)
+}
+
+#[cfg(not(feature = "parquet"))]
+fn parquet_relation(_: &dyn FileSystem, _: &str) -> QueryResult<Arc<Relation>> {
+    Err(no_parquet())
+}
+
+/// What a build without Parquet says.
+#[cfg(not(feature = "parquet"))]
+pub(crate) fn no_parquet() -> QueryError {
+    QueryError::new(ErrorCode::Unsupported, "this build neither reads nor writes Parquet")
+        .help("build with the feature \"parquet\", or use CSV or JSON Lines")
+}
+
+/// How many rows a file has, where it says so itself.
+pub(super) fn row_count(relation: &Relation) -> Option<u64> {
+    #[cfg(feature = "parquet")]
+    if let Some(file) = relation.handle.downcast_ref::<crate::parquet::ParquetFile>() {
+        return Some(file.row_count());
+    }
+    let lines = relation.handle.downcast_ref::<FileLines>()?;
+    Some(lines.lines.len() as u64)
+}
+
 /// The rows of a file.
 pub(super) fn scan(relation: &Relation, request: &ScanRequest) -> QueryResult<Box<dyn RowStream>> {
+    #[cfg(feature = "parquet")]
+    if let Some(file) = relation.handle.downcast_ref::<crate::parquet::ParquetFile>() {
+        return crate::parquet::scan(file, relation, request);
+    }
     let lines = Arc::clone(&relation.handle).downcast::<FileLines>().map_err(|_| {
         QueryError::new(
             ErrorCode::InvalidInput,

@@ -15,7 +15,8 @@ mod tables;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use folio_query::source::{
-    Found, Keys, Relation, RelationKind, RowStream, ScanRequest, Source, SpillFile, look_up_each,
+    FileReading, Found, Keys, Relation, RelationKind, RowStream, ScanRequest, Source, SpillFile,
+    look_up_each,
 };
 use folio_query::{Error as QueryError, Result as QueryResult};
 use folio_table::{Reader, Snapshot, Transaction};
@@ -23,6 +24,8 @@ use folio_types::{Value, ValueRef};
 
 use crate::handle::Handle;
 use documents::KnownCollections;
+#[cfg(not(feature = "parquet"))]
+pub(crate) use file::no_parquet;
 use tables::KnownTables;
 
 /// A transaction that several scans may read through at the same time.
@@ -118,8 +121,8 @@ impl Source for View {
         documents::relation(&self.handle, name)
     }
 
-    fn file(&self, path: &str) -> QueryResult<Arc<Relation>> {
-        file::relation(&*self.handle.store.host, path)
+    fn file(&self, path: &str, reading: FileReading) -> QueryResult<Arc<Relation>> {
+        file::relation(&*self.handle.store.host, path, reading)
     }
 
     fn names(&self) -> QueryResult<Vec<String>> {
@@ -146,7 +149,8 @@ impl Source for View {
             RelationKind::Collection => {
                 Ok(Some(documents::collection_of(relation)?.count().map_err(from_facade)?))
             }
-            RelationKind::File | RelationKind::View => Ok(None),
+            RelationKind::File => Ok(file::row_count(relation)),
+            RelationKind::View => Ok(None),
         }
     }
 

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 
-use super::expression::place;
-use super::operator::{compare, condition};
-use super::scope::{Allowed, Scope, ScopeColumn, same};
+use super::join::{check_names, join, span_of};
+use super::scope::{Scope, ScopeColumn};
 use super::{Binder, Named, VIEW_DEPTH_MAX, refuse};
 use crate::error::{Error, Result};
-use crate::expression::coerce::{coerce, settle, unify};
-use crate::expression::{Comparison, Expr, type_name};
+use crate::expression::coerce::{coerce, settle};
+use crate::expression::{Expr, type_name};
 use crate::plan::logical::{JoinKind, Path, Plan, Scan, TableFunction};
-use crate::source::{Relation, RelationKind};
+use crate::source::{FileReading, Relation, RelationKind};
 use crate::span::Span;
 
 /// A plan with the columns that names can mean.
@@ -49,117 +48,15 @@ impl Binder<'_> {
         parent: Option<&Scope<'_>>,
     ) -> Result<From> {
         let mut left = self.factor(&table.relation, before, parent)?;
+        check_names(before, &left.columns, &table.relation)?;
         for step in &table.joins {
             let visible: Vec<ScopeColumn> = before.iter().chain(&left.columns).cloned().collect();
             let right = self.factor(&step.relation, &visible, parent)?;
-            left = self.join_step(left, right, &step.join_operator, parent)?;
+            check_names(&visible, &right.columns, &step.relation)?;
+            let operator = (&step.join_operator, span_of(&step.relation));
+            left = self.join_step(left, right, operator, parent)?;
         }
         Ok(left)
-    }
-
-    fn join_step(
-        &mut self,
-        left: From,
-        right: From,
-        operator: &ast::JoinOperator,
-        parent: Option<&Scope<'_>>,
-    ) -> Result<From> {
-        use ast::JoinOperator as Sql;
-        let (kind, constraint) = match operator {
-            Sql::Join(constraint) | Sql::Inner(constraint) | Sql::CrossJoin(constraint) => {
-                (JoinKind::Inner, constraint)
-            }
-            Sql::Left(constraint) | Sql::LeftOuter(constraint) => (JoinKind::Left, constraint),
-            Sql::Right(constraint) | Sql::RightOuter(constraint) => (JoinKind::Right, constraint),
-            Sql::FullOuter(constraint) => (JoinKind::Full, constraint),
-            Sql::Semi(constraint) | Sql::LeftSemi(constraint) => (JoinKind::Semi, constraint),
-            Sql::Anti(constraint) | Sql::LeftAnti(constraint) => (JoinKind::Anti, constraint),
-            other => return Err(Error::unsupported(format!("{other:?} is not supported"))),
-        };
-        match constraint {
-            ast::JoinConstraint::None => {
-                let is_cross = matches!(operator, Sql::CrossJoin(_) | Sql::Join(_) | Sql::Inner(_));
-                if !is_cross {
-                    return Err(
-                        Error::syntax("an outer join needs a condition").help("add ON or USING")
-                    );
-                }
-                Ok(join(left, right, kind, Vec::new()))
-            }
-            ast::JoinConstraint::On(on) => {
-                let columns = left.columns.iter().chain(&right.columns).cloned().collect();
-                let scope = Scope::new(columns, parent);
-                scope.enter("a join condition", Allowed::Columns);
-                let bound = self.expression(on, &scope)?;
-                let term = condition(bound, "on").map_err(|error| error.at(place(on)))?;
-                Ok(join(left, right, kind, term.into_conjuncts()))
-            }
-            ast::JoinConstraint::Using(names) => {
-                let names = names.iter().map(super::last_name).collect::<Result<Vec<_>>>()?;
-                self.join_using(left, right, kind, &names)
-            }
-            ast::JoinConstraint::Natural => {
-                let shared = left.columns.iter().filter(|column| !column.hidden).filter(|column| {
-                    right
-                        .columns
-                        .iter()
-                        .any(|other| !other.hidden && same(&other.name, &column.name))
-                });
-                let names: Vec<_> =
-                    shared.map(|column| (column.name.to_string(), Span::NONE)).collect();
-                self.join_using(left, right, kind, &names)
-            }
-        }
-    }
-
-    /// Columns of both sides under one name become one column.
-    fn join_using(
-        &mut self,
-        left: From,
-        right: From,
-        kind: JoinKind,
-        names: &[(String, Span)],
-    ) -> Result<From> {
-        let (left_scope, right_scope) =
-            (Scope::new(left.columns.clone(), None), Scope::new(right.columns.clone(), None));
-        let (mut terms, mut merged, mut computed) = (Vec::new(), Vec::new(), Vec::new());
-        for (name, span) in names {
-            let (one, other) =
-                (left_scope.resolve(None, name, *span)?, right_scope.resolve(None, name, *span)?);
-            terms.push(compare(Comparison::Equal, one.clone(), other.clone(), *span)?);
-            let column = match (kind, &one, &other) {
-                (JoinKind::Right, _, Expr::Column(column)) => column.clone(),
-                (JoinKind::Full, one, other) => {
-                    let ty = unify(&one.ty(), &other.ty()).unwrap_or(one.ty());
-                    let terms = vec![
-                        coerce(one.clone(), &ty, "using")?,
-                        coerce(other.clone(), &ty, "using")?,
-                    ];
-                    let column = self.column(name, ty.clone());
-                    computed.push((column.clone(), Expr::Coalesce(terms, ty)));
-                    column
-                }
-                (_, Expr::Column(column), _) => column.clone(),
-                _ => continue,
-            };
-            merged.push(ScopeColumn { table: None, name: (&**name).into(), column, hidden: false });
-        }
-        let mut whole = join(left, right, kind, terms);
-        for column in &mut whole.columns {
-            column.hidden |= names.iter().any(|(name, _)| same(name, &column.name));
-        }
-        if !computed.is_empty() {
-            let kept = whole
-                .plan
-                .columns()
-                .into_iter()
-                .map(|column| (column.clone(), Expr::Column(column)));
-            let outputs = kept.chain(computed).collect();
-            whole.plan = Plan::Project { input: Box::new(whole.plan), outputs };
-        }
-        merged.append(&mut whole.columns);
-        whole.columns = merged;
-        Ok(whole)
     }
 
     fn factor(
@@ -227,9 +124,7 @@ impl Binder<'_> {
         if let [ast::ObjectNamePart::Identifier(ident)] = &name.0[..]
             && ident.quote_style == Some('\'')
         {
-            self.reads.files = true;
-            let relation =
-                self.source.file(&ident.value).map_err(|error| error.at(ident.span.into()))?;
+            let relation = self.file(&ident.value, FileReading::default(), ident.span.into())?;
             let own_name = relation.schema.name.clone();
             return Ok((self.scan(&relation), own_name));
         }
@@ -247,6 +142,17 @@ impl Binder<'_> {
             RelationKind::View => Ok((self.view(&relation, span)?, plain)),
             _ => Ok((self.scan(&relation), plain)),
         }
+    }
+
+    /// The relation a file holds. Files change unseen: the statement is read anew each time.
+    pub(super) fn file(
+        &mut self,
+        path: &str,
+        reading: FileReading,
+        span: Span,
+    ) -> Result<Arc<Relation>> {
+        self.reads.files = true;
+        self.source.file(path, reading).map_err(|error| error.at(span))
     }
 
     /// All rows of a relation.
@@ -440,18 +346,6 @@ fn series_arguments(arguments: Vec<Expr>, span: Span) -> Result<(Vec<Expr>, Colu
         }
     });
     Ok((cast.collect::<Result<_>>()?, ty))
-}
-
-/// Two inputs side by side. What the right reads of the left makes it lateral.
-fn join(left: From, right: From, kind: JoinKind, terms: Vec<Expr>) -> From {
-    let made = left.plan.column_ids();
-    let lateral = right.plan.free_columns().iter().any(|column| made.contains(&column.id));
-    let mut columns = left.columns;
-    if kind.has_right() {
-        columns.extend(right.columns);
-    }
-    let (left, right) = (Box::new(left.plan), Box::new(right.plan));
-    From { plan: Plan::Join { kind, left, right, terms, lateral }, columns }
 }
 
 /// Columns under the name of an alias, or under their own.

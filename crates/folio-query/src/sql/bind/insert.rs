@@ -157,7 +157,7 @@ impl Binder<'_> {
 
     /// Whole rows: what is given in its place, defaults elsewhere. Also the columns
     /// that the table numbers.
-    fn full_rows(
+    pub(super) fn full_rows(
         &mut self,
         table: &Arc<Relation>,
         targets: &[usize],

@@ -11,10 +11,12 @@
 mod aggregate;
 mod alter;
 mod change;
+mod copy;
 mod definition;
 mod expression;
 mod from;
 mod insert;
+mod join;
 mod link;
 mod literal;
 mod operator;

@@ -3,9 +3,10 @@
 use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 
+use super::copy::{CopyFile, span_of};
 use super::from::text;
 use super::select::literal;
-use super::{Binder, Named, last_name};
+use super::{Binder, Named, last_name, refuse};
 use crate::error::{Error, Result};
 use crate::expression::{Column, Expr, type_name};
 use crate::plan::logical::Plan;
@@ -39,6 +40,12 @@ pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<S
         Sql::AlterTable(alter) => binder.alter_table(alter),
         Sql::Drop { object_type, if_exists, names, cascade, .. } => {
             drop_statement(object_type, *if_exists, names, *cascade)
+        }
+        Sql::Copy { source, to, target, options, legacy_options, .. } => {
+            refuse(!legacy_options.is_empty(), "COPY with options of PostgreSQL 8")?;
+            let file = CopyFile::new(target, options);
+            let file = file.map_err(|error| error.at(span_of(source)))?;
+            if *to { binder.copy_to(source, file) } else { binder.copy_from(source, &file) }
         }
         Sql::Truncate(truncate) => {
             let tables = truncate.table_names.iter().map(|target| binder.table(&target.name));

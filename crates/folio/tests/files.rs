@@ -1,0 +1,256 @@
+//! Files in SQL: Parquet beside tables and collections, and COPY in both directions.
+//!
+//! The files of `conformance/parquet` were written by pyarrow; `make.py` beside them says
+//! of what.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use folio::{Database, ErrorCode, Session, Value};
+use serde_json::json;
+use tempfile::TempDir;
+
+#[path = "../../../conformance/random.rs"]
+mod random;
+
+use random::Random;
+
+type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
+
+struct Fixture {
+    database: Database,
+    session: Session,
+    folder: TempDir,
+}
+
+impl Fixture {
+    fn new(setup: &str) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let database = Database::open(folder.path().join("data"))?;
+        let mut session = database.session()?;
+        session.execute(setup, &[])?;
+        Ok(Self { database, session, folder })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn rows(&mut self, text: &str) -> Result<Vec<Vec<Value>>> {
+        Ok(self.session.execute(text, &[])?.rows.ok_or("there are rows")?.collect_rows()?)
+    }
+
+    /// The rows of a statement as JSON.
+    fn json(&mut self, text: &str) -> Result<String> {
+        Ok(self.session.execute(text, &[])?.rows.ok_or("there are rows")?.to_json()?)
+    }
+
+    fn refused(&mut self, text: &str) -> Result<(ErrorCode, String)> {
+        let error = match self.session.execute(text, &[]) {
+            Err(error) => error,
+            Ok(answer) => match answer.rows.map(|mut rows| rows.collect_rows()) {
+                Some(Err(error)) => error.into(),
+                _ => return Err(format!("{text} is not refused").into()),
+            },
+        };
+        Ok((error.code(), error.to_string()))
+    }
+}
+
+fn stored(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/parquet");
+    folder.join(name).display().to_string()
+}
+
+#[test]
+fn a_table_a_collection_and_a_parquet_file_join_in_one_statement() -> Result {
+    let mut fixture = Fixture::new(
+        "create table people (id int primary key, name text);
+        insert into people values (1, 'Ann'), (2, 'Bob'), (3, 'Cid')",
+    )?;
+    let visits = fixture.database.collection("visits")?;
+    visits.put("v1", &json!({"person": 1, "place": 7}))?;
+    visits.put("v2", &json!({"person": 2, "place": 8}))?;
+    visits.put("v3", &json!({"person": 1, "place": 9}))?;
+    let text = format!(
+        "select p.name, v._id, f.name, f.price from people p
+         join visits v on v.person = p.id
+         join '{}' f on f.id = v.place
+         where f.truth is not null order by v._id",
+        stored("snappy.parquet")
+    );
+    assert_eq!(
+        fixture.json(&text)?,
+        r#"[{"name":"Ann","_id":"v1","name":"name 0 ü","price":0.07},{"name":"Bob","_id":"v2","name":"name 1 ü","price":0.08}]"#
+    );
+    Ok(())
+}
+
+#[test]
+fn every_type_of_a_parquet_file_is_read() -> Result {
+    let mut fixture = Fixture::new("")?;
+    let file = stored("snappy.parquet");
+    let first = fixture.json(&format!("select * from '{file}' where id in (3, 4) order by id"))?;
+    assert_eq!(
+        first,
+        concat!(
+            r#"[{"id":3,"tiny":-47,"wide":18446744073709551612,"truth":true,"half":1.5,"real":0.375,"#,
+            r#""price":0.03,"name":"name 3 ü","bytes":"\\x0300","day":"2000-01-04","clock":"03:05:06","#,
+            r#""local":"2000-01-04T12:30:12.25","world":"2000-01-04T12:30:12.25Z","shade":"green","#,
+            r#""tags":["t0","t1","t2"],"place":{"x":3,"at":{"y":null}},"#,
+            r#""counts":[{"key":"a","value":3},{"key":"b","value":null}]},"#,
+            r#"{"id":4,"tiny":null,"wide":null,"truth":null,"half":null,"real":null,"price":null,"#,
+            r#""name":null,"bytes":null,"day":null,"clock":null,"local":null,"world":null,"shade":null,"#,
+            r#""tags":null,"place":null,"counts":null}]"#
+        )
+    );
+    let text = format!(
+        "select count(*), count(tiny), sum(id), max(wide), sum(price), max(day), min(world), max(half),
+         count(distinct name), sum(array_length(tags, 1)) from '{file}'"
+    );
+    let expected = concat!(
+        r#"[{"count":200,"count":160,"sum":19900,"max":18446744073709551615,"sum":158.40,"#,
+        r#""max":"2000-07-17","min":"2000-01-01T12:30:15.25Z","max":99.0,"count":7,"sum":240}]"#
+    );
+    assert_eq!(fixture.json(&text)?, expected);
+    // Columns in another order, one twice, none at all, and a limit.
+    let text = format!("select name, id, name from '{file}' order by id desc limit 1 offset 1");
+    assert_eq!(fixture.json(&text)?, r#"[{"name":"name 2 ü","id":198,"name":"name 2 ü"}]"#);
+    assert_eq!(fixture.json(&format!("select count(*) from '{file}'"))?, r#"[{"count":200}]"#);
+    assert_eq!(fixture.rows(&format!("select 1 from '{file}'"))?.len(), 200);
+    Ok(())
+}
+
+#[test]
+fn codecs_are_read_or_named() -> Result {
+    let mut fixture = Fixture::new("")?;
+    for name in ["gzip.parquet", "none.parquet"] {
+        let text = format!("select count(*), sum(id), max(name) from '{}'", stored(name));
+        assert_eq!(fixture.json(&text)?, r#"[{"count":100,"sum":4950,"max":"name 6 ü"}]"#);
+    }
+    let (code, text) = fixture.refused(&format!("select * from '{}'", stored("zstd.parquet")))?;
+    assert_eq!(code, ErrorCode::Unsupported, "{text}");
+    assert!(text.contains("zstd") && text.contains("Snappy"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn a_damaged_parquet_file_is_an_error_and_never_more() -> Result {
+    let mut fixture = Fixture::new("")?;
+    let whole = fs::read(stored("snappy.parquet"))?;
+    let path = fixture.path("damaged.parquet");
+    let text = format!("select * from '{}'", path.display());
+    let (mut refused, mut answered) = (0, 0);
+    for round in 0..300 {
+        let mut random = Random::new(round);
+        let mut bytes = whole.clone();
+        match round % 3 {
+            // The footer says most, and lies at the end.
+            0 => {
+                let at = bytes.len() - 1 - random.below(6000);
+                bytes[at] ^= 1 << random.below(8);
+            }
+            1 => {
+                let at = random.below(bytes.len());
+                bytes[at] ^= 1 << random.below(8);
+            }
+            _ => bytes.truncate(random.below(bytes.len())),
+        }
+        fs::write(&path, &bytes)?;
+        match fixture.session.execute(&text, &[]) {
+            Ok(answer) => match answer.rows.ok_or("rows")?.collect_rows() {
+                Ok(_) => answered += 1,
+                Err(_) => refused += 1,
+            },
+            Err(_) => refused += 1,
+        }
+    }
+    assert!(refused > 100, "{refused} refused, {answered} answered");
+    assert_eq!(fixture.rows("select 1")?, [[Value::Integer(1)]]);
+    Ok(())
+}
+
+const THINGS: &str = "
+    create table things (id int primary key, name text, n bigint, price numeric(10, 2), x double precision,
+        truth boolean, day date, clock time, moment timestamptz, bytes bytea, doc json, tags text[]);
+    insert into things values
+        (1, 'a, \"b\"', 9007199254740993, 1.10, 0.1, true, '2024-02-29', '23:59:59.5', '2024-02-29 12:00:00+02', '\\x00ff', '{\"a\":[1,null]}', array['x', null]),
+        (2, '', -1, -0.05, -1e300, false, '1969-12-31', '00:00:00', '1969-12-31 23:59:59Z', '\\x', '{}', array[]::text[]),
+        (3, null, null, null, null, null, null, null, null, null, null, null),
+        (4, E'line\\nbreak', 0, 0, 0, true, '9999-12-31', '12:00', '2000-01-01 00:00:00Z', '\\x41', '\"text\"', array['ü'])";
+
+#[test]
+fn what_copy_writes_copy_reads() -> Result {
+    let mut fixture = Fixture::new(THINGS)?;
+    let original = fixture.rows("select * from things order by id")?;
+    for name in ["things.parquet", "things.csv", "things.jsonl", "things.json"] {
+        let path = fixture.path(name).display().to_string();
+        let answer = fixture.session.execute(&format!("copy things to '{path}'"), &[])?;
+        assert_eq!(answer.count, Some(4), "{name}");
+        let text = THINGS.split("insert").next().ok_or("a table")?.replace("things", "back");
+        fixture.session.execute(&text, &[])?;
+        let answer = fixture.session.execute(&format!("copy back from '{path}'"), &[])?;
+        assert_eq!(answer.count, Some(4), "{name}");
+        assert_eq!(fixture.rows("select * from back order by id")?, original, "{name}");
+        fixture.session.execute("drop table back", &[])?;
+    }
+    Ok(())
+}
+
+#[test]
+fn copy_takes_queries_columns_and_options() -> Result {
+    let mut fixture = Fixture::new(THINGS)?;
+    let path = fixture.path("out.txt");
+    let copy = |what: &str, options: &str| format!("copy {what} to '{}' {options}", path.display());
+    fixture
+        .session
+        .execute(&copy("(select id, name from things where id < 3)", "(format csv)"), &[])?;
+    assert_eq!(fs::read_to_string(&path)?, "id,name\n1,\"a, \"\"b\"\"\"\n2,\"\"\n");
+    fixture.session.execute(&copy("things (n, id)", "(format csv, header false)"), &[])?;
+    assert_eq!(fs::read_to_string(&path)?, "9007199254740993,1\n-1,2\n,3\n0,4\n");
+    fixture
+        .session
+        .execute(&copy("(select id from things where id > 9)", "(format jsonl)"), &[])?;
+    assert_eq!(fs::read_to_string(&path)?, "");
+    fixture.session.execute(&copy("(select id from things where id > 9)", "(format json)"), &[])?;
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&fs::read_to_string(&path)?)?, json!([]));
+    // A postcode stays text, defaults fill what the file has not, order is the file's own.
+    let csv = fixture.path("in.csv");
+    fs::write(&csv, "code,id\n01234,1\n1.50,2\n,3\n\"\",4\n")?;
+    fixture
+        .session
+        .execute("create table codes (id bigint primary key, code text, at int default 7)", &[])?;
+    fixture.session.execute(&format!("copy codes from '{}'", csv.display()), &[])?;
+    assert_eq!(
+        fixture.json("select * from codes order by id")?,
+        r#"[{"id":1,"code":"01234","at":7},{"id":2,"code":"1.50","at":7},{"id":3,"code":null,"at":7},{"id":4,"code":"","at":7}]"#
+    );
+    Ok(())
+}
+
+#[test]
+fn a_copy_that_fails_changes_nothing() -> Result {
+    let mut fixture = Fixture::new(THINGS)?;
+    let path = fixture.path("out.jsonl");
+    fs::write(&path, "what was there\n")?;
+    let query = format!("copy (select 1 / (id - 4) from things) to '{}'", path.display());
+    let (_, text) = fixture.refused(&query)?;
+    assert!(text.contains("division by zero"), "{text}");
+    assert_eq!(fs::read_to_string(&path)?, "what was there\n");
+    let csv = fixture.path("in.csv");
+    fs::write(&csv, "id,n\n10,1\n11,many\n")?;
+    let before = fixture.rows("select count(*) from things")?;
+    let (_, text) = fixture.refused(&format!("copy things from '{}'", csv.display()))?;
+    assert!(text.contains("many"), "{text}");
+    fs::write(&csv, "id,n\n10,1\n1,2\n")?;
+    let (code, _) = fixture.refused(&format!("copy things from '{}'", csv.display()))?;
+    assert_eq!(code, ErrorCode::Conflict);
+    fs::write(&csv, "id,nothing\n10,1\n")?;
+    let (_, text) = fixture.refused(&format!("copy things from '{}'", csv.display()))?;
+    assert!(text.contains("nothing"), "{text}");
+    assert_eq!(fixture.rows("select count(*) from things")?, before);
+    let left = fs::read_dir(fixture.folder.path())?.count();
+    assert_eq!(left, 3, "the database, the file that was there, the file that was read");
+    Ok(())
+}
