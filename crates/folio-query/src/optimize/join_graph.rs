@@ -313,7 +313,7 @@ fn base_rows(plan: &Plan, source: &dyn Source) -> f64 {
 }
 
 /// How many values a column can have, where no two rows are equal in it.
-fn unique_rows(plan: &Plan, column: ColumnId, source: &dyn Source) -> Option<f64> {
+pub(super) fn unique_rows(plan: &Plan, column: ColumnId, source: &dyn Source) -> Option<f64> {
     match plan {
         Plan::Scan(scan) if is_key(scan, column) => {
             Some(estimate::relation_rows(&scan.relation, source))

@@ -7,10 +7,10 @@
 //! key or an index of the right finds the partners of few rows, looking them up
 //! costs less than reading it; [`super::probe_keys`] sees to that.
 
-use super::join_graph::{Graph, INPUTS_MAX, Inputs, is_in};
+use super::join_graph::{Graph, INPUTS_MAX, Inputs, is_in, unique_rows};
 use super::join_scalars::is_dear;
 use super::probe_keys;
-use crate::expression::Expr;
+use crate::expression::{Comparison, Expr};
 use crate::plan::logical::{JoinKind, Path, Plan, Probe};
 use crate::source::Source;
 
@@ -21,6 +21,11 @@ const COMPARED_MAX: usize = 9;
 const PRODUCT_COST: f64 = 1e12;
 
 pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
+    if let Plan::Join { kind: JoinKind::Semi, right, terms, lateral: false, .. } = plan
+        && finds_one(right, terms, source)
+    {
+        as_inner(plan);
+    }
     if is_inner(plan) && count(plan) <= INPUTS_MAX {
         let (mut inputs, mut terms) = (Vec::new(), Vec::new());
         flatten(plan.take(), &mut inputs, &mut terms);
@@ -31,6 +36,38 @@ pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
         return;
     }
     plan.inputs_mut().into_iter().for_each(|input| apply(input, source));
+}
+
+/// Whether the terms of a join find one row of its right side at most.
+fn finds_one(right: &Plan, terms: &[Expr], source: &dyn Source) -> bool {
+    let own = right.column_ids();
+    let is_unique = |side: &Expr| match side {
+        Expr::Column(column) => {
+            own.contains(&column.id) && unique_rows(right, column.id, source).is_some()
+        }
+        _ => false,
+    };
+    let finds_one = |term: &Expr| match term {
+        Expr::Compare { op: Comparison::Equal, left, right: other, .. } => {
+            (is_unique(left) && !other.columns().iter().any(|id| own.contains(id)))
+                || (is_unique(other) && !left.columns().iter().any(|id| own.contains(id)))
+        }
+        _ => false,
+    };
+    terms.iter().any(finds_one)
+}
+
+/// A semi join that finds one row at most, as the inner join it is: now either side can
+/// come first, and a few rows of the right are looked up on the left.
+fn as_inner(plan: &mut Plan) {
+    let columns = plan.columns();
+    let mut join = plan.take();
+    if let Plan::Join { kind, .. } = &mut join {
+        *kind = JoinKind::Inner;
+    }
+    let outputs = columns.into_iter().map(|column| (column.clone(), Expr::Column(column)));
+    let outputs = outputs.collect();
+    *plan = Plan::Project { input: Box::new(join), outputs };
 }
 
 fn is_inner(plan: &Plan) -> bool {
