@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
 
 use crate::batch::Marker;
-use crate::encode::Encoder;
+use crate::encode::{Ahead, Encoder};
 use crate::error::{OrRaise, invalid};
 use crate::pipeline::{Lines, Pipeline};
 use crate::progress::Reporter;
@@ -78,7 +78,13 @@ impl PutMany<'_> {
             reporter.check(count, total)
         };
         match documents.cast::<PyList>() {
-            Ok(list) => list.iter().try_for_each(&mut take)?,
+            Ok(list) => {
+                let ahead = Ahead::new(list)?;
+                for (index, document) in list.iter().enumerate() {
+                    ahead.fetch(index);
+                    take(document)?;
+                }
+            }
             Err(_) => documents.try_iter()?.try_for_each(|document| take(document?))?,
         }
         let counts = py.detach(|| pipeline.commit(lines)).or_raise()?;

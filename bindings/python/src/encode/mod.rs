@@ -8,6 +8,7 @@
 //! are no strings, containers inside themselves and what nests too deep. What is
 //! written reads back equal.
 
+mod ahead;
 mod foreign;
 mod keys;
 mod place;
@@ -17,6 +18,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 use crate::error::invalid;
+pub(crate) use ahead::Ahead;
 use keys::Keys;
 use place::{Place, Step};
 

@@ -1,0 +1,86 @@
+//! Documents fetched into the processor's cache before their turn.
+//!
+//! A list of a hundred thousand dicts lies all over the memory, and encoding would wait for
+//! every object of it. Some documents ahead the dict itself is fetched, closer what it
+//! points at, and closest its values. Fetching is a hint: whatever the address, nothing
+//! is read, and an address that is none does nothing.
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+type Object = *mut ffi::PyObject;
+
+/// So many documents ahead for the dict, for what it points at, and for its values.
+const AHEAD: [isize; 3] = [12, 8, 4];
+
+/// A line of the processor's cache.
+const LINE_SIZE: usize = 64;
+
+/// Lines fetched of what a dict points at, the keys of eight members and their places.
+const TABLE_LINES: usize = 4;
+
+pub(crate) struct Ahead<'a, 'py> {
+    list: &'a Bound<'py, PyList>,
+    /// Words of a dict behind count and type, which all objects begin with.
+    words: usize,
+}
+
+impl<'a, 'py> Ahead<'a, 'py> {
+    pub(crate) fn new(list: &'a Bound<'py, PyList>) -> PyResult<Self> {
+        let size: usize = list.py().get_type::<PyDict>().getattr("__basicsize__")?.extract()?;
+        Ok(Self { list, words: (size / size_of::<usize>()).clamp(2, 8) - 2 })
+    }
+
+    /// Fetches for the documents behind the one at hand.
+    #[inline]
+    pub(crate) fn fetch(&self, index: usize) {
+        let [far, near, next] = AHEAD.map(|ahead| self.document(index as isize + ahead));
+        if let Some(document) = far {
+            fetch(document.cast());
+        }
+        // SAFETY: a live object has a type.
+        if let Some(dict) = near.filter(|near| unsafe { ffi::PyDict_CheckExact(*near) } != 0) {
+            // SAFETY: an object of the exact type dict has so many words, which may be
+            // read as long as the interpreter's lock is held.
+            let words = unsafe {
+                std::slice::from_raw_parts(dict.cast::<usize>().cast_const().add(2), self.words)
+            };
+            for &word in words.iter().filter(|&&word| word > u32::MAX as usize) {
+                (0..TABLE_LINES).for_each(|line| fetch((word + line * LINE_SIZE) as *const u8));
+            }
+        }
+        if let Some(dict) = next {
+            let mut position: ffi::Py_ssize_t = 0;
+            let (mut key, mut value): (Object, Object) =
+                (std::ptr::null_mut(), std::ptr::null_mut());
+            // SAFETY: an object that the list holds, and three places to write to. For what
+            // is no dict the answer is that there is nothing.
+            while unsafe { ffi::PyDict_Next(dict, &raw mut position, &raw mut key, &raw mut value) }
+                != 0
+            {
+                fetch(value.cast());
+            }
+        }
+    }
+
+    #[inline]
+    fn document(&self, index: isize) -> Option<Object> {
+        let list = self.list.as_ptr();
+        // SAFETY: a live list, and an index within it.
+        unsafe { (index < ffi::PyList_Size(list)).then(|| ffi::PyList_GetItem(list, index)) }
+    }
+}
+
+/// Asks for the line of the cache that an address lies in.
+#[inline(always)]
+fn fetch(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint, which no address makes fail.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
