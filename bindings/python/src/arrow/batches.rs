@@ -43,20 +43,23 @@ impl Source {
             ));
         };
         let documents = crate::scan::open(collection, &request, &self.raised)?;
-        Ok(Documents { documents, raised: self.raised.clone() })
+        let raised = request.filter.is_some().then(|| self.raised.clone());
+        Ok(Documents { documents, raised })
     }
 }
 
 /// Documents that end where the filter raised.
 pub(super) struct Documents {
     documents: folio::Documents,
-    raised: Raised,
+    /// Where a filter leaves what it raises.
+    raised: Option<Raised>,
 }
 
 impl Documents {
+    #[inline]
     pub(super) fn next_line(&mut self) -> folio::Result<Option<&[u8]>> {
         match self.documents.next_line()? {
-            Some(_) if self.raised.is_set() => {
+            Some(_) if self.raised.as_ref().is_some_and(Raised::is_set) => {
                 Err(folio::Error::Invalid("the filter raised".to_owned()))
             }
             line => Ok(line),

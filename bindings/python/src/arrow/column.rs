@@ -11,6 +11,7 @@ use arrow_schema::{DataType, Fields};
 
 use super::kind::{Kind, Members};
 use super::token::{Malformed, Next, Tokens, push_text};
+use crate::decode::short_decimal;
 
 /// A value that the schema has no place for. The schema must be widened.
 #[derive(Debug)]
@@ -284,7 +285,7 @@ fn int(digits: &[u8]) -> Result<i64> {
 
 /// An integer in a column of fractions must be exact there, which the kind has seen to.
 fn float(digits: &[u8]) -> Result<f64> {
-    parse(digits)
+    short_decimal(digits).map_or_else(|| parse(digits), Ok)
 }
 
 fn parse<T: std::str::FromStr>(digits: &[u8]) -> Result<T> {

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Fields};
 
 use super::token::{Malformed, Next, Tokens};
+use crate::decode::Pattern;
 
 /// An object with more members than this is taken for a map.
 const FIELDS_MAX: usize = 1_000;
@@ -45,7 +46,7 @@ pub(super) struct Members {
 pub(super) struct Member {
     pub(super) name: String,
     /// The key as it usually stands in the text: `"name":`.
-    pub(super) pattern: Box<[u8]>,
+    pub(super) pattern: Pattern,
     pub(super) kind: Kind,
 }
 
@@ -63,7 +64,8 @@ impl Members {
         if let Some(&index) = self.by_name.get(name) {
             return index;
         }
-        let pattern = format!("{}:", serde_json::Value::from(name)).into_bytes().into();
+        let quoted = serde_json::Value::from(name).to_string();
+        let pattern = Pattern::of_key(&quoted.as_bytes()[1..quoted.len() - 1]);
         self.members.push(Member { name: name.to_owned(), pattern, kind: Kind::Null });
         self.by_name.insert(name.to_owned(), self.members.len() - 1);
         self.members.len() - 1

@@ -3,6 +3,8 @@
 //! Lines are valid JSON without white space between tokens as we write them, and
 //! may have some as people do; text that is not JSON after all ends the walk.
 
+use crate::decode::Pattern;
+
 /// A place in a line.
 pub(super) struct Tokens<'a> {
     text: &'a [u8],
@@ -119,11 +121,11 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// Steps over `pattern`, a key with quotes and colon, if it comes next.
+    /// Steps over a key with its colon if it comes next.
     #[inline(always)]
-    pub(super) fn take(&mut self, pattern: &[u8]) -> bool {
+    pub(super) fn take(&mut self, pattern: &Pattern) -> bool {
         self.byte();
-        let is_next = self.text[self.at.min(self.text.len())..].starts_with(pattern);
+        let is_next = pattern.begins(&self.text[self.at.min(self.text.len())..]);
         if is_next {
             self.at += pattern.len();
         }

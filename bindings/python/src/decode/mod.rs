@@ -16,6 +16,7 @@
 mod cursor;
 mod number;
 mod parser;
+mod pattern;
 mod shape;
 mod string;
 
@@ -25,6 +26,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::with_code;
+pub(crate) use number::short_decimal;
+pub(crate) use pattern::Pattern;
 use shape::Shapes;
 pub(crate) use string::find_quote;
 

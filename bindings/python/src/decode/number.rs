@@ -107,6 +107,31 @@ impl Decoder {
     }
 }
 
+/// A number without an exponent and with few digits, as the double nearest to it; see
+/// [`Decoder::fraction`]. `None` for all others, and for what is no number.
+#[inline]
+pub(crate) fn short_decimal(text: &[u8]) -> Option<f64> {
+    let (is_negative, digits) = match text {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    if digits.len() > INT_DIGITS_MAX {
+        return None;
+    }
+    let (mut number, mut point) = (0u64, None);
+    for (place, &byte) in digits.iter().enumerate() {
+        match byte {
+            b'0'..=b'9' => number = number * 10 + u64::from(byte - b'0'),
+            b'.' if point.is_none() => point = Some(place),
+            _ => return None,
+        }
+    }
+    let fraction_count = point.map_or(0, |point| digits.len() - point - 1);
+    let is_number = digits.len() > usize::from(point.is_some());
+    let value = number as f64 / POWERS[fraction_count];
+    (is_number && number <= EXACT_MAX).then_some(if is_negative { -value } else { value })
+}
+
 #[inline(never)]
 fn big_int(digits: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
     let digits = CString::new(digits).expect("digits are no zero bytes");

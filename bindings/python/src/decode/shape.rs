@@ -13,6 +13,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
+use super::pattern::Pattern;
+
 /// Index of a shape.
 pub(super) type ShapeId = u32;
 
@@ -41,10 +43,7 @@ struct Shape {
 
 struct Entry {
     /// The key as it stands in the text: `"key":`.
-    pattern: Box<[u8]>,
-    /// Its first eight bytes as one word, and which bits of that count.
-    head: u64,
-    mask: u64,
+    pattern: Pattern,
     key: Py<PyString>,
     child: Option<ShapeId>,
 }
@@ -59,14 +58,14 @@ impl Shapes {
     pub(super) fn find(&self, shape: ShapeId, guess: usize, text: &[u8]) -> Option<usize> {
         let entries = &self.shapes[shape as usize].entries;
         match entries.get(guess) {
-            Some(entry) if entry.begins(text) => Some(guess),
+            Some(entry) if entry.pattern.begins(text) => Some(guess),
             _ => Self::search(entries, text),
         }
     }
 
     #[inline(never)]
     fn search(entries: &[Entry], text: &[u8]) -> Option<usize> {
-        entries.iter().position(|entry| entry.begins(text))
+        entries.iter().position(|entry| entry.pattern.begins(text))
     }
 
     /// The length of an entry's pattern, and its key, borrowed.
@@ -83,7 +82,11 @@ impl Shapes {
         if shape.entries.len() >= ENTRIES_MAX || name.len() > KEY_SIZE_MAX {
             return false;
         }
-        shape.entries.push(Entry::new(name, key));
+        shape.entries.push(Entry {
+            pattern: Pattern::of_key(name),
+            key: key.clone().unbind(),
+            child: None,
+        });
         shape.template = None;
         true
     }
@@ -138,33 +141,5 @@ impl Shapes {
         }
         let template = shape.template.insert(template.unbind());
         Some(template.as_ptr())
-    }
-}
-
-impl Entry {
-    fn new(name: &[u8], key: &Bound<'_, PyString>) -> Self {
-        let pattern: Box<[u8]> = [b"\"", name, b"\":"].concat().into();
-        let mut head = [0; 8];
-        let size = pattern.len().min(8);
-        head[..size].copy_from_slice(&pattern[..size]);
-        let mask = u64::MAX >> (64 - 8 * size);
-        Self {
-            pattern,
-            head: u64::from_le_bytes(head),
-            mask,
-            key: key.clone().unbind(),
-            child: None,
-        }
-    }
-
-    /// Whether the text begins with the pattern. Most keys differ, or end, within
-    /// eight bytes.
-    #[inline(always)]
-    fn begins(&self, text: &[u8]) -> bool {
-        match text.first_chunk::<8>() {
-            Some(first) if u64::from_le_bytes(*first) & self.mask != self.head => false,
-            Some(_) if self.pattern.len() <= 8 => true,
-            _ => text.starts_with(&self.pattern),
-        }
     }
 }
