@@ -8,7 +8,7 @@ from . import _foliodb
 from ._checking import TYPE_CHECKING, overload
 from ._foliodb import Answer, Prepared
 from .collection import Collection
-from .session import Session, Transaction
+from .session import Session, Transaction, answer_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -106,12 +106,7 @@ class Database(_foliodb.Database):
         Parameters are keywords: `db.ziql("GRAB User {age > $min}", min=30)`. With a
         `model`, a dataclass or a pydantic model, the answer is a list of instances.
         """
-        answer = self._ziql(text, params)
-        if model is None:
-            return answer
-        from .models import built
-
-        return built(model, answer)
+        return answer_as(model, self._ziql(text, params))
 
     def session(self, *, autocommit: bool = True) -> Session:
         """A session of its own. Without `autocommit` the first statement that changes

@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     Model = TypeVar("Model")
 
 
+def answer_as(model: Any, answer: Answer) -> Any:
+    """The answer as it is, or as a list of a model's instances."""
+    if model is None:
+        return answer
+    # Imported late: most programs never name a model.
+    from .models import built
+
+    return built(model, answer)
+
+
 class Session(_foliodb.Session):
     """Runs statements, and has a transaction of its own. Any number may be open.
 
@@ -38,12 +48,7 @@ class Session(_foliodb.Session):
 
     def ziql(self, text: str, *, model: Any = None, **params: Any) -> Any:
         """Runs a script of ZiQL and answers its last statement; see `Database.ziql`."""
-        answer = self._ziql(text, params)
-        if model is None:
-            return answer
-        from .models import built
-
-        return built(model, answer)
+        return answer_as(model, self._ziql(text, params))
 
     def prepare(self, text: str) -> Prepared:
         """Makes one statement ready to run, any number of times: `prepared.execute(params)`."""
