@@ -34,3 +34,27 @@ fail() {
     printf '%s: %s\n' "${0##*/}" "$*" >&2
     exit 1
 }
+
+# The most that a command, wheel or addon may have, in bytes: what they have, and little
+# more, so that none grows unseen. The aim is 25 MB.
+ARTEFACT_SIZE_MAX=33000000
+
+# shrink FILE: takes out what only debuggers read, and fails if too much is left. They
+# find it in the target directory.
+shrink() {
+    if ! command -v strip >/dev/null; then
+        echo "WARNING: strip is missing; $1 keeps what only debuggers read"
+        return 0
+    fi
+    case $(uname -s) in
+    Darwin) strip -x "$1" ;;
+    *) strip "$1" ;;
+    esac
+    check_size "$1" "$(wc -c <"$1")"
+}
+
+# check_size NAME BYTES
+check_size() {
+    [ "$2" -le "$ARTEFACT_SIZE_MAX" ] ||
+        fail "$1 has $2 bytes, more than $ARTEFACT_SIZE_MAX; see docs/decisions/0003-size.md for what keeps it small"
+}

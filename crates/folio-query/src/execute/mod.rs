@@ -23,6 +23,7 @@ mod lookup_join;
 mod loop_join;
 mod mark;
 mod merge;
+mod order;
 pub(crate) mod pairs;
 mod recursive;
 pub(crate) mod scan;

@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, UInt32Array};
-use arrow_ord::sort::{SortColumn, SortOptions, lexsort_to_indices};
+use arrow_schema::SortOptions;
 
 use super::context::Context;
 use super::limit::bounds;
 use super::merge::{Merge, Runs};
+use super::order::{self, OrderColumn};
 use super::{Operator, Pieces, Running};
 use crate::batch::{BATCH_SIZE, Batch};
 use crate::error::Result;
@@ -106,29 +106,21 @@ pub(super) fn in_order(
     context: &Context,
 ) -> Result<Batch> {
     let columns = sort_columns(batch, keys, context)?;
-    batch.take(&lexsort_to_indices(&columns, limit)?)
+    batch.take(&order::in_order(&columns, batch.row_count, limit)?)
 }
 
-/// The keys of an order over a batch. The row's position comes last, so that equal
-/// rows keep the order they came in.
+/// The keys of an order over a batch.
 pub(super) fn sort_columns(
     batch: &Batch,
     keys: &[SortKey],
     context: &Context,
-) -> Result<Vec<SortColumn>> {
-    let values =
-        keys.iter().map(|key| evaluate(&key.expression, batch, context)?.to_array(batch.row_count));
-    Ok(sort_columns_of(&values.collect::<Result<Vec<_>>>()?, batch.row_count, keys))
-}
-
-fn sort_columns_of(values: &[ArrayRef], row_count: usize, keys: &[SortKey]) -> Vec<SortColumn> {
-    let columns = values.iter().zip(keys).map(|(values, key)| SortColumn {
-        values: canonical(values),
-        options: Some(SortOptions { descending: key.descending, nulls_first: key.nulls_first }),
-    });
-    let positions = UInt32Array::from_iter_values(0..row_count as u32);
-    let positions = SortColumn { values: Arc::new(positions), options: None };
-    columns.chain([positions]).collect()
+) -> Result<Vec<OrderColumn>> {
+    let column = |key: &SortKey| -> Result<OrderColumn> {
+        let values = evaluate(&key.expression, batch, context)?.to_array(batch.row_count)?;
+        let options = SortOptions { descending: key.descending, nulls_first: key.nulls_first };
+        Ok(OrderColumn { values: canonical(&values), options })
+    };
+    keys.iter().map(column).collect()
 }
 
 impl Operator for Sort {

@@ -9,12 +9,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, UInt32Array};
-use arrow_ord::sort::lexsort_to_indices;
 use folio_types::{ColumnType, Value};
 
 use super::aggregate::{Aggregate, State};
 use super::context::Context;
 use super::keys::KeyTable;
+use super::order::{self, OrderColumn};
 use super::{Operator, Pieces, Running, drain};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
@@ -166,13 +166,13 @@ impl Ordered {
         let mut table = KeyTable::new(&types(&call.partition))?;
         let numbers = table.intern(&keys, batch.row_count, &mut Vec::new())?;
         let mut columns = super::sort::sort_columns(batch, &call.order, context)?;
-        let partition = arrow_ord::sort::SortColumn {
+        let partition = OrderColumn {
             values: Arc::new(UInt32Array::from(numbers.clone())),
-            options: None,
+            options: arrow_schema::SortOptions::default(),
         };
         columns.insert(0, partition);
-        let from = lexsort_to_indices(&columns, None)?;
-        let order_keys = columns[1..columns.len() - 1]
+        let from = order::in_order(&columns, batch.row_count, None)?;
+        let order_keys = columns[1..]
             .iter()
             .map(|column| Ok(arrow_select::take::take(&column.values, &from, None)?));
         let order_keys: Vec<ArrayRef> = order_keys.collect::<Result<_>>()?;

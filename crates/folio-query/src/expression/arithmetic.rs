@@ -4,16 +4,14 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    ArrowPrimitiveType, Decimal128Type, Float32Type, Float64Type, Int64Type,
-    IntervalMonthDayNanoType,
-};
-use arrow_array::{Array, ArrayRef, Datum, PrimitiveArray};
+use arrow_array::types::{Decimal128Type, IntervalMonthDayNanoType};
+use arrow_array::{ArrayRef, Datum};
 use arrow_schema::ArrowError;
 use folio_types::{ColumnType, Interval, Value};
 
 use super::coerce::{COMPUTED_PRECISION, decimal, is_integer, is_numeric, scale_of, unify};
 use super::evaluate::Evaluated;
+use super::numbers::{self, checked};
 use super::{Arithmetic, cast, temporal, type_name, value};
 use crate::error::{Error, Result};
 
@@ -169,66 +167,11 @@ pub(crate) fn evaluate(
             decimals(op, left, right, scales)?
         }
         (left_type, right_type) if is_numeric(left_type) && is_numeric(right_type) => {
-            numbers(op, left, right, left_type)?
+            numbers::evaluate(op, left, right, left_type)?
         }
         _ => by_value(op, (left, left_type), (right, right_type), result)?,
     };
     Ok(if both_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
-}
-
-fn numbers(
-    op: Arithmetic,
-    left: &Evaluated,
-    right: &Evaluated,
-    ty: &ColumnType,
-) -> Result<ArrayRef> {
-    use arrow_arith::{bitwise, numeric};
-    match op {
-        Arithmetic::Add => Ok(numeric::add(left, right)?),
-        Arithmetic::Subtract => Ok(numeric::sub(left, right)?),
-        Arithmetic::Multiply => Ok(numeric::mul(left, right)?),
-        Arithmetic::Divide | Arithmetic::Remainder => {
-            match ty {
-                ColumnType::Float64 => refuse_zero::<Float64Type>(right)?,
-                ColumnType::Float32 => refuse_zero::<Float32Type>(right)?,
-                _ => {}
-            }
-            Ok(match op {
-                Arithmetic::Divide => numeric::div(left, right)?,
-                _ => numeric::rem(left, right)?,
-            })
-        }
-        _ => {
-            let count = left.len().max(right.len());
-            let wide = |operand: &Evaluated| -> Result<ArrayRef> {
-                let array =
-                    operand.to_array(if operand.is_scalar() { count } else { operand.len() })?;
-                cast::cast_array(&array, ty, &ColumnType::Int64, false)
-            };
-            let (left, right) = (wide(left)?, wide(right)?);
-            let (left, right) =
-                (left.as_primitive::<Int64Type>(), right.as_primitive::<Int64Type>());
-            let array: ArrayRef = Arc::new(match op {
-                Arithmetic::BitAnd => bitwise::bitwise_and(left, right)?,
-                Arithmetic::BitOr => bitwise::bitwise_or(left, right)?,
-                Arithmetic::BitXor => bitwise::bitwise_xor(left, right)?,
-                Arithmetic::ShiftLeft => bitwise::bitwise_shift_left(left, right)?,
-                _ => bitwise::bitwise_shift_right(left, right)?,
-            });
-            cast::cast_array(&array, &ColumnType::Int64, ty, false)
-        }
-    }
-}
-
-fn refuse_zero<T: ArrowPrimitiveType>(divisor: &Evaluated) -> Result<()>
-where
-    T::Native: Default + PartialEq,
-{
-    let array = divisor.get().0.as_primitive::<T>();
-    match array.iter().flatten().any(|value| value == T::Native::default()) {
-        true => Err(ArrowError::DivideByZero.into()),
-        false => Ok(()),
-    }
 }
 
 /// Decimal arithmetic on the digits, rounding half away from zero. Each operation is a loop
@@ -253,24 +196,24 @@ fn decimals(
         _ => Ok(()),
     };
     let array = match op {
-        Arithmetic::Add => binary::<Decimal128Type>(left, right, |left, right| {
+        Arithmetic::Add => checked::<Decimal128Type>(left, right, |left, right| {
             within(aligned(left, right).and_then(|(left, right)| left.checked_add(right)))
         }),
-        Arithmetic::Subtract => binary(left, right, |left, right| {
+        Arithmetic::Subtract => checked(left, right, |left, right| {
             within(aligned(left, right).and_then(|(left, right)| left.checked_sub(right)))
         }),
         Arithmetic::Multiply if left_scale + right_scale == scale => {
-            binary(left, right, |left, right| within(product(left, right)))
+            checked(left, right, |left, right| within(product(left, right)))
         }
-        Arithmetic::Multiply => binary(left, right, |left, right| {
+        Arithmetic::Multiply => checked(left, right, |left, right| {
             let digits = product(left, right);
             within(digits.and_then(|digits| cast::rescale(digits, left_scale + right_scale, scale)))
         }),
-        Arithmetic::Remainder => binary(left, right, |left, right| {
+        Arithmetic::Remainder => checked(left, right, |left, right| {
             is_zero(right)?;
             within(aligned(left, right).map(|(left, right)| left % right))
         }),
-        _ => binary(left, right, |left, right| {
+        _ => checked(left, right, |left, right| {
             is_zero(right)?;
             within(divide(left, right, scale + right_scale - left_scale))
         }),
@@ -298,28 +241,6 @@ fn divide(left: i128, right: i128, steps: i8) -> Option<i128> {
     let up = rest.unsigned_abs() >= right.unsigned_abs() - rest.unsigned_abs();
     let sign = if (left < 0) == (right < 0) { 1 } else { -1 };
     Some(whole + if up && rest != 0 { sign } else { 0 })
-}
-
-/// Applies an operation to pairs, null where either is null.
-fn binary<T: ArrowPrimitiveType>(
-    left: &Evaluated,
-    right: &Evaluated,
-    apply: impl Fn(T::Native, T::Native) -> Result<T::Native, ArrowError>,
-) -> Result<PrimitiveArray<T>> {
-    let (left_array, right_array) =
-        (left.get().0.as_primitive::<T>(), right.get().0.as_primitive::<T>());
-    let scalar = |array: &PrimitiveArray<T>| (!array.is_null(0)).then(|| array.value(0));
-    Ok(match (left.is_scalar(), right.is_scalar()) {
-        (false, true) => match scalar(right_array) {
-            Some(right) => left_array.try_unary(|left| apply(left, right))?,
-            None => PrimitiveArray::new_null(left_array.len()),
-        },
-        (true, false) => match scalar(left_array) {
-            Some(left) => right_array.try_unary(|right| apply(left, right))?,
-            None => PrimitiveArray::new_null(right_array.len()),
-        },
-        _ => arrow_arith::arity::try_binary(left_array, right_array, apply)?,
-    })
 }
 
 /// Dates, times and intervals, which nobody adds by the million.
@@ -429,6 +350,6 @@ pub(crate) fn negate(operand: &ArrayRef, ty: &ColumnType) -> Result<ArrayRef> {
                 .collect::<Result<_>>()?;
             value::to_array(values.iter(), ty)
         }
-        _ => Ok(arrow_arith::numeric::neg(operand)?),
+        _ => numbers::negate(operand, ty),
     }
 }

@@ -1,19 +1,17 @@
 //! From one type to another.
 //!
-//! Arrow's kernel casts between numbers that widen; everything that rounds,
-//! parses or prints goes value by value, so that it does what SQL says: numbers
-//! round half away from zero, text must be the whole value and nothing else.
+//! Columns of numbers and days go as a whole (`columns`); everything else goes value by
+//! value: numbers round half away from zero, text must be the whole value and nothing else.
 
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, TimestampMicrosecondType};
-use arrow_cast::{CastOptions, cast_with_options};
 use folio_types::{ColumnType, Value};
 
 use super::coerce::{is_integer, is_numeric};
-use super::{json, temporal, type_name, value};
+use super::{columns, json, temporal, type_name, value};
 use crate::error::{Error, Result};
 
 /// Casts a whole array.
@@ -49,9 +47,8 @@ pub(crate) fn cast_array(
         let digits = array.as_primitive::<Decimal128Type>().clone();
         return Ok(Arc::new(digits.with_data_type(to.to_arrow())));
     }
-    if arrow_casts(from, to) {
-        let options = CastOptions { safe: is_try, ..CastOptions::default() };
-        return cast_with_options(array, &to.to_arrow(), &options).map_err(|_| range(to));
+    if let Some(cast) = columns::cast(array, from, to, is_try)? {
+        return Ok(cast);
     }
     let mut values = Vec::with_capacity(array.len());
     for row in 0..array.len() {
@@ -64,21 +61,7 @@ pub(crate) fn cast_array(
     value::to_array(values.iter(), to)
 }
 
-/// Where Arrow's kernel does what SQL says.
-fn arrow_casts(from: &ColumnType, to: &ColumnType) -> bool {
-    use ColumnType::{Boolean, Date, Decimal, Float32, Float64, Text, Timestamp};
-    match (from, to) {
-        (Decimal { .. }, Decimal { .. } | Float32 | Float64)
-        | (Float32, Float64)
-        | (Float64, Float32)
-        | (Date, Timestamp { utc: false }) => true,
-        (from, Text) => is_integer(from),
-        (from, Boolean) => is_integer(from),
-        (from, to) => is_integer(from) && is_numeric(to),
-    }
-}
-
-fn range(to: &ColumnType) -> Error {
+pub(super) fn range(to: &ColumnType) -> Error {
     Error::invalid(format!("a value is out of range for type {}", type_name(to)))
         .help("use a wider type, or try_cast to get null instead")
 }
@@ -169,10 +152,10 @@ fn cast_number(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Valu
         (Value::Integer(value), Type::Float64) => Value::Float(*value as f64),
         (Value::Float(value), Type::Float32) => Value::Float(f64::from(*value as f32)),
         (Value::Float(value), Type::Float64) => Value::Float(*value),
-        (Value::Decimal(value), Type::Float32 | Type::Float64) => {
-            let text = format_decimal(*value, from_scale);
-            Value::Float(text.parse().map_err(|_| range(to))?)
+        (Value::Decimal(value), Type::Float32) => {
+            Value::Float(f64::from(columns::float(*value, from_scale) as f32))
         }
+        (Value::Decimal(value), Type::Float64) => Value::Float(columns::float(*value, from_scale)),
         (Value::Integer(value), Type::Decimal { scale, .. }) => {
             Value::Decimal(rescale((*value).into(), 0, *scale).ok_or_else(|| range(to))?)
         }
