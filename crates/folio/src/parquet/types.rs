@@ -1,11 +1,21 @@
 //! The types of Parquet columns, as Arrow reads them, and their arrays as ours.
+//!
+//! Columns differ from ours in width, in the unit of times and in the name of a zone, ten
+//! conversions in all. Arrow's own crate for them knows every pair of its types and would
+//! be a tenth of the command.
 
 use std::sync::Arc;
 
+use arrow_array::builder::BinaryBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, ListArray, StructArray};
-use arrow_cast::cast::{CastOptions, cast_with_options};
-use arrow_schema::{ArrowError, DataType, Field};
+use arrow_array::types::{
+    ArrowTimestampType, Decimal128Type, Float16Type, Float32Type, Int8Type, Int16Type, Int32Type,
+    Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType,
+    Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, ListArray, StructArray, new_null_array};
+use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
 use folio_types::ColumnType;
 
 /// The type a column of a file has here; `None` for types that have no counterpart.
@@ -67,8 +77,86 @@ pub(super) fn convert(array: &ArrayRef, ty: &ColumnType) -> Result<ArrayRef, Arr
             let columns = columns.collect::<Result<Vec<_>, _>>()?;
             Ok(Arc::new(StructArray::try_new(wanted, columns, given.nulls().cloned())?))
         }
-        _ => cast_with_options(array, &wanted, &CastOptions { safe: false, ..Default::default() }),
+        _ => plain(array, &wanted),
     }
+}
+
+/// An array without others in it as one of the type `wanted`, which holds its values.
+fn plain(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, ArrowError> {
+    Ok(match (array.data_type(), wanted) {
+        (DataType::Null, _) => new_null_array(wanted, array.len()),
+        (DataType::Int8, DataType::Int16) => widened::<Int8Type, Int16Type>(array, i16::from),
+        (DataType::UInt8, DataType::Int16) => widened::<UInt8Type, Int16Type>(array, i16::from),
+        (DataType::UInt16, DataType::Int32) => widened::<UInt16Type, Int32Type>(array, i32::from),
+        (DataType::UInt32, DataType::Int64) => widened::<UInt32Type, Int64Type>(array, i64::from),
+        (DataType::UInt64, &DataType::Decimal128(precision, scale)) => {
+            let values = array.as_primitive::<UInt64Type>();
+            let wide = values.unary::<_, Decimal128Type>(i128::from);
+            Arc::new(wide.with_precision_and_scale(precision, scale)?)
+        }
+        (DataType::Float16, DataType::Float32) => {
+            widened::<Float16Type, Float32Type>(array, f32::from)
+        }
+        (DataType::FixedSizeBinary(_), DataType::Binary) => {
+            let mut bytes = BinaryBuilder::new();
+            bytes.extend(array.as_fixed_size_binary().iter());
+            Arc::new(bytes.finish())
+        }
+        (DataType::Time32(TimeUnit::Second), _) => {
+            widened::<Time32SecondType, Time64MicrosecondType>(array, |at| {
+                i64::from(at) * 1_000_000
+            })
+        }
+        (DataType::Time32(_), _) => {
+            widened::<Time32MillisecondType, Time64MicrosecondType>(array, |at| {
+                i64::from(at) * 1_000
+            })
+        }
+        (DataType::Time64(_), _) => {
+            widened::<Time64NanosecondType, Time64MicrosecondType>(array, |at| at / 1_000)
+        }
+        (DataType::Timestamp(unit, _), DataType::Timestamp(_, zone)) => {
+            let zone = zone.clone();
+            match unit {
+                TimeUnit::Second => moment::<TimestampSecondType>(array, zone, 1_000_000)?,
+                TimeUnit::Millisecond => moment::<TimestampMillisecondType>(array, zone, 1_000)?,
+                TimeUnit::Microsecond => moment::<TimestampMicrosecondType>(array, zone, 1)?,
+                TimeUnit::Nanosecond => {
+                    let values = array.as_primitive::<TimestampNanosecondType>();
+                    let before = |at: i64| at.div_euclid(1_000);
+                    let rounded = values.unary::<_, TimestampMicrosecondType>(before);
+                    Arc::new(rounded.with_timezone_opt(zone))
+                }
+            }
+        }
+        (given, _) => {
+            let text = format!("a column of {given} does not become one of {wanted}");
+            return Err(ArrowError::CastError(text));
+        }
+    })
+}
+
+/// Every value as one of a type that holds all of them.
+fn widened<G: ArrowPrimitiveType, W: ArrowPrimitiveType>(
+    array: &ArrayRef,
+    widen: impl Fn(G::Native) -> W::Native,
+) -> ArrayRef {
+    Arc::new(array.as_primitive::<G>().unary::<_, W>(widen))
+}
+
+/// Moments of a unit of so many microseconds.
+fn moment<G: ArrowTimestampType>(
+    array: &ArrayRef,
+    zone: Option<Arc<str>>,
+    microseconds: i64,
+) -> Result<ArrayRef, ArrowError> {
+    let beyond = |at: i64| {
+        ArrowError::ComputeError(format!("{at} is beyond what a timestamp holds in microseconds"))
+    };
+    let scaled = |at: i64| at.checked_mul(microseconds).ok_or_else(|| beyond(at));
+    let values = array.as_primitive::<G>();
+    let values = values.try_unary::<_, TimestampMicrosecondType, ArrowError>(scaled)?;
+    Ok(Arc::new(values.with_timezone_opt(zone)))
 }
 
 fn list_of(
