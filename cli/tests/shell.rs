@@ -38,7 +38,7 @@ fn a_session_answers_errs_and_goes_on() {
     let error = terminal.ask("select nam from planets;", "did you mean \"name\"?");
     assert!(error.contains("       ^^^  help: "), "a caret points at it: {error}");
     terminal.ask(".mod json", "did you mean .mode?");
-    terminal.ask(".mode json", "sql> ");
+    terminal.ask(".mode json", "\nsql> ");
     terminal.ask("select moons from planets where id = 1;", "{\"moons\":2}");
     terminal.ask(".timing on", "timing is on");
     terminal.ask("delete from planets where id = 2;", "1 row changed");

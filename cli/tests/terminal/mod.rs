@@ -46,12 +46,17 @@ impl Terminal {
         thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(length @ 1..) = drawn.read(&mut buffer) {
-                let new = &buffer[..length];
-                for _ in new.windows(WHERE.len()).filter(|window| *window == WHERE) {
+                let mut screen = shared_screen.0.lock().unwrap();
+                // A question may come in two reads.
+                let from = screen.len().saturating_sub(WHERE.len() - 1);
+                screen.extend(&buffer[..length]);
+                let asked = screen[from..].windows(WHERE.len()).filter(|text| *text == WHERE);
+                let asked = asked.count();
+                drop(screen);
+                for _ in 0..asked {
                     // The command may have ended meanwhile.
                     let _ = shared_keys.lock().unwrap().write_all(THERE);
                 }
-                shared_screen.0.lock().unwrap().extend(new);
                 shared_screen.1.notify_all();
             }
         });
