@@ -90,10 +90,11 @@ impl Loader<'_> {
                 (Some(head), Some(_)) => self.open_unchanged(head)?,
                 _ => None,
             };
-            let Some(data) = unchanged.map_or_else(|| self.open_data(), |data| Ok(Some(data)))?
-            else {
-                return self.without_data(head.as_ref());
+            let data = match unchanged {
+                Some(data) => Some(data),
+                None => self.open_data()?,
             };
+            let Some(data) = data else { return self.without_data(head.as_ref()) };
             let index = match (&mut head, runs) {
                 (Some(head), Some(runs)) => Some(index_of(head, runs)),
                 _ => None,

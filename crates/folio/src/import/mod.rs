@@ -48,4 +48,6 @@ pub use reason::{OptionNames, Reason};
 pub(crate) use records::Records;
 pub use report::{ImportReport, Rejected};
 pub use run::import;
+#[cfg(feature = "parquet")]
+pub(crate) use source::FileReader;
 pub use source::Source;

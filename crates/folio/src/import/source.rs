@@ -85,10 +85,10 @@ impl fmt::Debug for Source {
     }
 }
 
-/// Reads a file from its start.
-struct FileReader {
-    file: Arc<dyn File>,
-    offset: u64,
+/// Reads a file from an offset on.
+pub(crate) struct FileReader {
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) offset: u64,
 }
 
 impl Read for FileReader {

@@ -1,6 +1,6 @@
 //! A Parquet file as a relation.
 
-use std::io::{self, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,6 +21,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use super::types::{column_type, convert};
 use super::{damaged, guarded};
 use crate::error::Error;
+use crate::import::FileReader;
 
 /// An open file with its footer.
 pub(crate) struct ParquetFile {
@@ -144,10 +145,10 @@ impl Length for FileBytes {
 }
 
 impl ChunkReader for FileBytes {
-    type T = BufReader<FileFrom>;
+    type T = BufReader<FileReader>;
 
     fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
-        Ok(BufReader::new(FileFrom { file: Arc::clone(&self.file), offset: start }))
+        Ok(BufReader::new(FileReader { file: Arc::clone(&self.file), offset: start }))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
@@ -162,19 +163,5 @@ impl ChunkReader for FileBytes {
         let mut bytes = vec![0; length];
         self.get_read(start)?.read_exact(&mut bytes)?;
         Ok(bytes.into())
-    }
-}
-
-/// A file from an offset on.
-struct FileFrom {
-    file: Arc<dyn File>,
-    offset: u64,
-}
-
-impl Read for FileFrom {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.file.read_at(buffer, self.offset)?;
-        self.offset += count as u64;
-        Ok(count)
     }
 }
