@@ -8,6 +8,8 @@ mod terminal;
 use std::fs;
 use std::io::Write as _;
 use std::process::{Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use sandbox::Sandbox;
 use terminal::{CONTROL_C, CONTROL_D, ENTER, RIGHT, TAB, Terminal, UP};
@@ -141,6 +143,27 @@ fn a_terminal_may_change_its_width() {
     assert!(table.contains("x…") && !table.contains(&"x".repeat(50)), "{table}");
     terminal.expect("sql> ");
     assert!(terminal.leave().success());
+}
+
+/// A shell that stayed would keep a core busy, and the writer's lock.
+#[test]
+fn a_shell_ends_with_its_terminal() {
+    let sandbox = planets();
+    let mut terminal = Terminal::start(&sandbox, 100, "folio shell data");
+    terminal.expect("sql> ");
+    terminal.ask("begin;", "sql*> ");
+    terminal.ask("delete from planets;", "2 rows changed");
+    terminal.expect("sql*> ");
+    let write = || sandbox.run("folio sql data 'delete from planets where id = 1'");
+    assert!(!write().status.success(), "the shell holds the lock");
+    drop(terminal);
+    let begun = Instant::now();
+    while !write().status.success() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the shell is still there");
+        thread::sleep(Duration::from_millis(50));
+    }
+    let left = sandbox.run("folio sql data 'select count(*) as n from planets'");
+    assert_eq!(left.stdout, b"{\"n\":1}\n");
 }
 
 fn piped(sandbox: &Sandbox, command: &str, input: &str) -> Output {

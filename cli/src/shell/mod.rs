@@ -26,16 +26,20 @@ mod statement;
 mod tokens;
 mod waiting;
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Read};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use folio::{Database, Session};
 use reedline::{Reedline, Signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+use signal_hook::low_level::pipe;
 
 use crate::console::Console;
 use crate::failure::Failure;
@@ -47,6 +51,9 @@ use prompt::Begin;
 
 /// Files that read files that read files.
 const DEPTH_MAX: usize = 16;
+
+/// What a shell has to end by itself once its terminal is gone.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Whether to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,7 +101,10 @@ pub(crate) fn run(
         is_ended,
     };
     let result = match io::stdin().is_terminal() {
-        true => shell.converse(),
+        true => {
+            end_with_terminal()?;
+            shell.converse()
+        }
         false => shell.run_text(&io::read_to_string(io::stdin())?).map(drop),
     };
     shell.close()?;
@@ -110,6 +120,20 @@ fn listen(session: &Session, is_ended: &Arc<AtomicBool>) {
             let _ = flag::register(signal, Arc::clone(is_ended));
         }
     }
+}
+
+/// Ends the process a while after HUP: the line editor reads the end of a terminal that is
+/// gone for ever. What was committed is safe, an open transaction is not part of it.
+fn end_with_terminal() -> io::Result<()> {
+    let (mut told, teller) = UnixStream::pair()?;
+    pipe::register(SIGHUP, teller)?;
+    thread::Builder::new().name("folio-hangup".to_owned()).spawn(move || {
+        if told.read_exact(&mut [0]).is_ok() {
+            thread::sleep(GRACE);
+            process::exit(128 + SIGHUP);
+        }
+    })?;
+    Ok(())
 }
 
 impl Shell<'_> {
