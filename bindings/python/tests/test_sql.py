@@ -254,6 +254,15 @@ def test_prepared(db: foliodb.Database) -> None:
         db.prepare("select 1; select 2")
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as at a terminal: what runs in a shell's background is born deaf to it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_leaves_a_usable_session(db: foliodb.Database) -> None:
     for run in (db.sql, db.session().sql):
         began = time.monotonic()
