@@ -4,7 +4,8 @@
 //! is under `good` must read, survive text and binary and come back equal; what is under `bad` must be
 //! refused. Files under `good/equivs` hold sequences (lists or s-expressions) whose elements are all
 //! equal, under `good/non-equivs` all different; the annotation `embedded_documents` means that the
-//! elements are strings of text Ion.
+//! elements are strings of text Ion. Those under `good/timestamp/equivTimeline` are timestamps of one
+//! point in time, whatever their precision and offset.
 
 use folio_ion::{Element, Symbol, Value, read_all, write};
 use std::path::{Path, PathBuf};
@@ -43,10 +44,26 @@ fn check_good(name: &str, bytes: &[u8]) -> Result<(), String> {
         return Err("binary does not come back equal".to_owned());
     }
     match () {
+        () if name.contains("equivTimeline/") => points_in_time(&values),
         () if name.contains("non-equivs/") => groups(&values, false),
         () if name.contains("equivs/") => groups(&values, true),
         () => Ok(()),
     }
+}
+
+fn points_in_time(values: &[Element]) -> Result<(), String> {
+    for group in values {
+        let points =
+            group.elements().unwrap_or_default().iter().map(|element| match &element.value {
+                Value::Timestamp(timestamp) => Ok(timestamp.to_micros()),
+                _ => Err("not a timestamp".to_owned()),
+            });
+        let points = points.collect::<Result<Vec<_>, _>>()?;
+        if points.windows(2).any(|pair| pair[0] != pair[1]) {
+            return Err(format!("different points in time in {}", write::to_text(group)));
+        }
+    }
+    Ok(())
 }
 
 fn groups(values: &[Element], equal: bool) -> Result<(), String> {

@@ -9,6 +9,7 @@ mod timestamp;
 mod value;
 
 pub(crate) use cursor::{Cursor, Header, Kind, value_end, var_uint};
+pub(crate) use value::null_type;
 
 /// The bytes that mark Ion 1.0 in binary form.
 pub const VERSION_MARKER: [u8; 4] = [0xe0, 0x01, 0x00, 0xea];

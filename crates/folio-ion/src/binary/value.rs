@@ -222,7 +222,7 @@ fn lookup(id: usize, start: usize, context: Context<'_>) -> Result<Symbol> {
     })
 }
 
-fn null_type(kind: Kind) -> IonType {
+pub(crate) fn null_type(kind: Kind) -> IonType {
     match kind {
         Kind::Bool => IonType::Bool,
         Kind::PositiveInt | Kind::NegativeInt => IonType::Int,

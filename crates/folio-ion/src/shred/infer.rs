@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::limits::Limits;
 use crate::symbol::SymbolTable;
 use crate::text::Context;
-use crate::value::{Element, Int, Precision, Value};
+use crate::value::{Element, Int, IonType, Precision, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -46,6 +46,9 @@ impl Default for Rules {
     }
 }
 
+/// Precision and scale of decimals of which none was seen, as SQL engines have it for a bare DECIMAL.
+const NULL_DECIMAL: (u8, u8) = (18, 3);
+
 /// Collects what is seen.
 #[derive(Debug, Default)]
 pub struct Inference {
@@ -57,6 +60,10 @@ pub struct Inference {
 /// What values of one column were like.
 #[derive(Debug, Default)]
 pub(super) struct Shape {
+    /// Binary: the type codes of which one more plain value says nothing new, a bit each.
+    pub(super) settled: u16,
+    /// The type of the first null that named one, which counts where nothing else was seen.
+    null: Option<IonType>,
     pub(super) bools: bool,
     ints: Option<Width>,
     /// Digits before and after the point.
@@ -139,7 +146,7 @@ impl Inference {
 impl Shape {
     pub(super) fn observe(&mut self, element: &Element) {
         match &element.value {
-            Value::Null(_) => {}
+            Value::Null(ion_type) => self.observe_null(*ion_type),
             Value::Bool(_) => self.bools = true,
             Value::Int(int) => self.ints = self.ints.max(Some(Width::of(int))),
             Value::Float(_) => self.floats = true,
@@ -167,6 +174,12 @@ impl Shape {
                     target.field(name.text().unwrap_or("$0")).observe(element);
                 }
             }
+        }
+    }
+
+    pub(super) fn observe_null(&mut self, ion_type: IonType) {
+        if ion_type != IonType::Null {
+            self.null = self.null.or(Some(ion_type));
         }
     }
 
@@ -208,7 +221,7 @@ impl Shape {
 
     fn to_type(&self, depth: usize, rules: &Rules) -> Type {
         match self.kinds() {
-            0 => return Type::String,
+            0 => return self.null_type(rules),
             1 => {}
             _ => return rules.conflict.clone(),
         }
@@ -229,6 +242,22 @@ impl Shape {
             Shape { timestamps: true, .. } => Type::Timestamp,
             Shape { dates: true, .. } => Type::Date,
             _ => self.number_type(rules),
+        }
+    }
+
+    /// The type of a column that has nulls alone.
+    fn null_type(&self, rules: &Rules) -> Type {
+        match self.null {
+            Some(IonType::Bool) => Type::Bool,
+            Some(IonType::Int) => Type::Int(64),
+            Some(IonType::Float) => Type::Float(64),
+            Some(IonType::Decimal) => {
+                let (precision, scale) = rules.decimal.unwrap_or(NULL_DECIMAL);
+                Type::Decimal { precision, scale }
+            }
+            Some(IonType::Timestamp) => Type::Timestamp,
+            Some(IonType::Blob) => Type::Blob,
+            _ => Type::String,
         }
     }
 
@@ -260,6 +289,7 @@ impl Shape {
 
     /// Adds what `other` has seen.
     fn merge(&mut self, other: &Shape) {
+        self.null = self.null.or(other.null);
         self.bools |= other.bools;
         self.ints = self.ints.max(other.ints);
         self.floats |= other.floats;

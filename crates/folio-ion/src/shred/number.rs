@@ -4,7 +4,7 @@
 //! nothing when anything unusual comes up; the caller then takes the general way.
 
 use crate::text::after_value;
-use crate::value::days_from_civil;
+use crate::value::{IonType, days_from_civil};
 
 /// The powers of ten that floats hold exactly.
 const EXACT: [f64; 23] = [
@@ -29,6 +29,22 @@ fn digits(bytes: &[u8], value: &mut u64) -> usize {
 #[inline(always)]
 fn ends(bytes: &[u8], at: usize) -> bool {
     bytes.get(at).is_some_and(|byte| after_value(*byte) && *byte != b'/')
+}
+
+/// A null, plain or of a named type, and its length.
+#[inline(always)]
+pub(super) fn null(bytes: &[u8]) -> Option<(IonType, usize)> {
+    if !bytes.starts_with(b"null") {
+        return None;
+    }
+    if ends(bytes, 4) {
+        return Some((IonType::Null, 4));
+    }
+    let name = bytes[4..].strip_prefix(b".")?;
+    let named = |ion_type: &IonType| name.starts_with(ion_type.name().as_bytes());
+    let ion_type = IonType::ALL.into_iter().find(named)?;
+    let length = 5 + ion_type.name().len();
+    ends(bytes, length).then_some((ion_type, length))
 }
 
 /// A decimal integer of up to eighteen digits.

@@ -10,6 +10,24 @@ use crate::binary::{self, Header, Kind};
 use crate::error::Result;
 use crate::text::{self, Context, after_value};
 
+/// First bytes of binary values that say all that inference wants to know: once one with the same
+/// type code was seen, the next changes nothing.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        plain[byte] = match byte {
+            // Booleans; integers of up to seven bytes; floats; timestamps that are no dates.
+            0x10 | 0x11 | 0x20..=0x27 | 0x31..=0x37 | 0x40 | 0x44 | 0x48 | 0x67..=0x6d => true,
+            // Strings and blobs.
+            0x80..=0x8e | 0xa0..=0xae => true,
+            _ => false,
+        };
+        byte += 1;
+    }
+    plain
+};
+
 impl Shape {
     /// Takes the text value at the cursor into account and steps over it.
     pub(super) fn observe_text(
@@ -92,10 +110,9 @@ impl Shape {
             }
             (false, _) => match token {
                 b"true" | b"false" => self.bools = true,
-                b"null" => {}
                 _ if super::number::date(bytes).is_some() => self.dates = true,
                 _ if super::number::timestamp(bytes).is_some() => self.timestamps = true,
-                _ => return None,
+                _ => self.observe_null(super::number::null(bytes)?.0),
             },
         }
         Some(length)
@@ -112,6 +129,7 @@ impl Shape {
         let start = cursor.at;
         let header = cursor.header(limit)?;
         if header.is_null() || header.is_padding() {
+            self.observe_null(binary::null_type(header.kind));
             cursor.at = header.end;
             return Ok(());
         }
@@ -233,7 +251,11 @@ impl Fields {
         depth: usize,
     ) -> Result<()> {
         self.occurrences += 1;
-        while cursor.at < end {
+        loop {
+            self.pass_settled(cursor, end);
+            if cursor.at >= end {
+                return Ok(());
+            }
             let start = cursor.at;
             let number = cursor.var_uint()?;
             let known = self.numbers.get(number).copied().unwrap_or(0);
@@ -260,9 +282,29 @@ impl Fields {
                     known as usize - 1
                 }
             };
-            self.fields[index].1.observe_binary(cursor, end, context, depth)?;
+            let head = cursor.bytes.get(cursor.at).copied().unwrap_or_default();
+            let shape = &mut self.fields[index].1;
+            shape.observe_binary(cursor, end, context, depth)?;
+            if PLAIN[usize::from(head)] {
+                shape.settled |= 1 << (head >> 4);
+            }
         }
-        Ok(())
+    }
+
+    /// Steps over fields whose first bytes say that they are like others before.
+    #[inline]
+    fn pass_settled(&mut self, cursor: &mut binary::Cursor<'_>, end: usize) {
+        while let Some([name, head]) = cursor.bytes[..end].get(cursor.at..cursor.at + 2)
+            && name & 0x80 != 0
+            && PLAIN[usize::from(*head)]
+            && let Some(known) = self.numbers.get(usize::from(name & 0x7f))
+            && let Some((_, shape)) = self.fields.get((*known as usize).wrapping_sub(1))
+            && shape.settled >> (head >> 4) & 1 == 1
+            && let Some(next) = binary::value_end(&cursor.bytes[..end], cursor.at + 1)
+        {
+            self.appearances += 1;
+            cursor.at = next;
+        }
     }
 }
 

@@ -248,13 +248,15 @@ impl Column {
             }
             _ => self.read_number(cursor.rest()),
         };
-        match read {
-            Some(length) => {
-                cursor.at += length;
-                Ok(())
-            }
-            None => self.read_tree(cursor, context, depth),
+        if let Some(length) = read {
+            cursor.at += length;
+        } else if let Some((_, length)) = number::null(cursor.rest()) {
+            cursor.at += length;
+            self.push_null();
+        } else {
+            return self.read_tree(cursor, context, depth);
         }
+        Ok(())
     }
 
     #[inline(always)]

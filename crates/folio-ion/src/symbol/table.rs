@@ -124,7 +124,8 @@ fn append_import(
     let version = whole_number(import.get("version")).filter(|v| *v >= 1).unwrap_or(1);
     let table = catalog.find(name, version);
     let exact = table.filter(|table| table.version == version);
-    let size = import_size(import)?.or(exact.map(|table| table.symbols.len()));
+    // A `max_id` that is no whole number says nothing ("Symbol Tables", Imports).
+    let size = whole_number(import.get("max_id")).or(exact.map(|table| table.symbols.len()));
     let Some(size) = size else {
         let message = format!(
             "symbol table `{name}` version {version} is imported without \
@@ -143,18 +144,6 @@ fn append_import(
         }
     }));
     Ok(())
-}
-
-/// The `max_id` of an import: absent or null says nothing, anything but a whole number is wrong.
-fn import_size(import: &Element) -> Result<Option<usize>> {
-    match import.get("max_id") {
-        None => Ok(None),
-        Some(element) if element.is_null() => Ok(None),
-        Some(element) => match whole_number(Some(element)) {
-            Some(size) => Ok(Some(size)),
-            None => Err(Error::syntax(0, "the `max_id` of an import is not a whole number")),
-        },
-    }
 }
 
 fn whole_number(element: Option<&Element>) -> Option<usize> {
