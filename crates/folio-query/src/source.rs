@@ -203,24 +203,28 @@ pub enum FileFormat {
     Json,
     /// Cells under a header (RFC 4180).
     Csv,
-    /// Amazon Ion: structs one after another.
+    /// Amazon Ion: structs one after another, as text.
     Ion,
+    /// The same, in its binary form; a reader tells them apart by itself.
+    IonBinary,
     /// Apache Parquet.
     Parquet,
 }
 
 /// How a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileReading {
+pub struct FileReading<'r> {
     /// Its format; `None` is told by the file's name and first bytes.
     pub format: Option<FileFormat>,
     /// Whether cells without types that look like numbers become numbers; else they are text.
     pub infer_types: bool,
+    /// Columns that are JSON whatever they hold, so that a text is not taken for a JSON text.
+    pub json: &'r [&'r str],
 }
 
-impl Default for FileReading {
+impl Default for FileReading<'_> {
     fn default() -> Self {
-        Self { format: None, infer_types: true }
+        Self { format: None, infer_types: true, json: &[] }
     }
 }
 
@@ -254,7 +258,7 @@ pub trait Source: Send + Sync {
     ///
     /// # Errors
     /// `unsupported` where the source opens no such files.
-    fn file(&self, path: &str, reading: FileReading) -> Result<Arc<Relation>>;
+    fn file(&self, path: &str, reading: FileReading<'_>) -> Result<Arc<Relation>>;
 
     /// All names there are.
     ///

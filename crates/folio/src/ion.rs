@@ -4,13 +4,23 @@
 //! A value at a time passes through, whatever the size of the file; gzip and zstd are undone. Symbol
 //! tables are used and not passed on: what is written has its own.
 
+#[cfg(feature = "sql")]
+mod columns;
+#[cfg(feature = "sql")]
+pub(crate) mod file;
+#[cfg(feature = "sql")]
+mod rows;
+
 use std::io::Write;
 
+use folio_ion::shred::Block;
 use folio_ion::write::{BinaryWriter, JsonWriter, Layout, TextWriter, write_element};
-use folio_ion::{Encoding, Reader};
+use folio_ion::{Element, Encoding, Limits, Reader, SymbolTable};
 
 use crate::error::{Error, Result};
 use crate::import::{Source, decompress};
+#[cfg(feature = "sql")]
+pub(crate) use rows::RowWriter;
 
 /// How values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -73,10 +83,28 @@ pub fn convert(source: Source, out: &mut dyn Write, form: Form) -> Result<IonRep
     read
 }
 
-fn each_value(
-    source: Source,
-    mut take: impl FnMut(&folio_ion::Element) -> Result<()>,
-) -> Result<IonReport> {
+/// A JSON text, which is Ion as it stands.
+///
+/// # Errors
+/// Where it is neither.
+pub(crate) fn of_json(text: &[u8]) -> folio_ion::Result<Element> {
+    let block = Block {
+        encoding: Encoding::Text,
+        bytes: text.to_vec(),
+        start: 0,
+        offset: 0,
+        first_row: 0,
+        row_count: 1,
+        ends: Vec::new(),
+        in_list: false,
+        symbols: SymbolTable::system(),
+    };
+    let limits = Limits { value_size: usize::MAX, ..Limits::default() };
+    let nothing = || folio_ion::Error::new(folio_ion::ErrorKind::Syntax, 0, "there is no value");
+    Ok(block.element(0, &limits)?.ok_or_else(nothing)?.0)
+}
+
+fn each_value(source: Source, mut take: impl FnMut(&Element) -> Result<()>) -> Result<IonReport> {
     let name = source.name;
     let bytes = decompress(source.reader).map_err(Error::io("read", name.as_ref()))?;
     let mut reader = Reader::new(bytes);

@@ -184,7 +184,9 @@ const THINGS: &str = "
 fn what_copy_writes_copy_reads() -> Result {
     let mut fixture = Fixture::new(THINGS)?;
     let original = fixture.rows("select * from things order by id")?;
-    for name in ["things.parquet", "things.csv", "things.jsonl", "things.json"] {
+    for name in
+        ["things.parquet", "things.csv", "things.jsonl", "things.json", "things.ion", "things.10n"]
+    {
         let path = fixture.path(name).display().to_string();
         let answer = fixture.session.execute(&format!("copy things to '{path}'"), &[])?;
         assert_eq!(answer.count, Some(4), "{name}");

@@ -4,11 +4,10 @@
 //! with a point become decimal, digit by digit; those with an exponent become float, as Ion has it.
 
 use folio_document::Error as CollectionError;
-use folio_ion::shred::Block;
 use folio_ion::write::{BinaryWriter, Layout, TextWriter, write_element};
-use folio_ion::{Encoding, Limits, SymbolTable};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::ion::of_json;
 
 /// Turns lines into one stream.
 pub(super) enum IonLines {
@@ -29,20 +28,10 @@ impl IonLines {
     /// # Errors
     /// `syntax` when it is no JSON, as after an edit by hand.
     pub(super) fn push(&mut self, line: &[u8]) -> Result<()> {
-        let block = Block {
-            encoding: Encoding::Text,
-            bytes: line.to_vec(),
-            start: 0,
-            offset: 0,
-            first_row: 0,
-            row_count: 1,
-            ends: Vec::new(),
-            in_list: false,
-            symbols: SymbolTable::system(),
-        };
-        let limits = Limits { value_size: usize::MAX, ..Limits::default() };
-        let element = block.element(0, &limits).map_err(|error| not_json(error.offset()))?;
-        let (element, _) = element.ok_or_else(|| not_json(0))?;
+        let element = of_json(line).map_err(|error| {
+            let offset = usize::try_from(error.offset()).unwrap_or(usize::MAX);
+            CollectionError::Json { offset, reason: "not a JSON object" }
+        })?;
         match self {
             Self::Text(writer) => write_element(writer, &element),
             Self::Binary(writer) => write_element(writer, &element),
@@ -65,9 +54,4 @@ impl IonLines {
             Self::Binary(writer) => writer.take(),
         }
     }
-}
-
-fn not_json(offset: u64) -> Error {
-    let offset = usize::try_from(offset).unwrap_or(usize::MAX);
-    CollectionError::Json { offset, reason: "not a JSON object" }.into()
 }

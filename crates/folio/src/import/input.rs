@@ -13,7 +13,7 @@ const WINDOW_SIZE: usize = 1 << 20;
 
 /// The longest record. A longer one is rejected, so that a file without line
 /// ends cannot take all memory.
-pub(super) const MAX_RECORD_SIZE: usize = 256 << 20;
+pub(crate) const MAX_RECORD_SIZE: usize = 256 << 20;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 

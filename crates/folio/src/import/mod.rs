@@ -42,12 +42,14 @@ pub(crate) use decompress::decompress;
 pub use identity::derived_id;
 pub(crate) use identity::identify_document;
 pub(crate) use infer::is_bare_value;
+#[cfg(feature = "sql")]
+pub(crate) use input::MAX_RECORD_SIZE;
 pub use options::{Format, ImportOptions, OnConflict};
 pub use reason::{OptionNames, Reason};
 #[cfg(feature = "sql")]
 pub(crate) use records::Records;
 pub use report::{ImportReport, Rejected};
 pub use run::import;
-#[cfg(feature = "parquet")]
+#[cfg(feature = "sql")]
 pub(crate) use source::FileReader;
 pub use source::Source;

@@ -5,12 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use folio_query::source::FileFormat;
-use folio_query::{CopyTarget, Error as QueryError, JsonRows, Rows, value_at};
-use folio_types::{ErrorCode, Value};
+use folio_query::{CopyTarget, JsonRows, Rows, value_at};
+use folio_types::Value;
 
 use crate::dump::csv;
 use crate::error::{Error, Result};
 use crate::handle::Handle;
+use crate::ion::RowWriter;
 use crate::write::AtomicFile;
 
 /// Writes all rows, and says how many there were.
@@ -29,10 +30,8 @@ pub(super) fn copy_to(handle: &Handle, target: &CopyTarget, rows: &mut Rows) -> 
             file = written;
             count
         }
-        FileFormat::Ion => {
-            let error = QueryError::new(ErrorCode::Unsupported, "COPY … TO writes no Ion");
-            return Err(error.help("write jsonl, and turn it with `folio ion from-json`").into());
-        }
+        FileFormat::Ion => write_ion(rows, false, &mut file)?,
+        FileFormat::IonBinary => write_ion(rows, true, &mut file)?,
     };
     file.commit()?;
     Ok(count)
@@ -75,6 +74,18 @@ fn write_json(rows: &mut Rows, marks: [&str; 3], file: &mut AtomicFile) -> Resul
         text.extend_from_slice(behind.as_bytes());
     }
     file.write_all(&text).map_err(Error::Output)?;
+    Ok(count)
+}
+
+fn write_ion(rows: &mut Rows, is_binary: bool, file: &mut AtomicFile) -> Result<u64> {
+    let mut writer = RowWriter::new(rows.names(), rows.types(), is_binary);
+    let mut count = 0;
+    while let Some(batch) = rows.next_batch()? {
+        writer.write(&batch)?;
+        count += batch.row_count as u64;
+        file.write_all(&writer.take(false)).map_err(Error::Output)?;
+    }
+    file.write_all(&writer.take(true)).map_err(Error::Output)?;
     Ok(count)
 }
 

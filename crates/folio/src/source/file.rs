@@ -1,7 +1,8 @@
-//! Files as relations: `select … from 'events.jsonl'`. JSON Lines, JSON arrays, CSV and
-//! Ion, plain or compressed, are read as an import reads them: whole, when a statement
-//! names the file, since its columns are inferred from all of it. Parquet says its
-//! columns itself and is read as the rows are wanted (`crate::parquet`).
+//! Files as relations: `select … from 'events.jsonl'`. JSON Lines, JSON arrays and CSV,
+//! plain or compressed, are read as an import reads them: whole, when a statement
+//! names the file, since its columns are inferred from all of it. Ion is looked at whole,
+//! too, and read as the rows are wanted (`crate::ion::file`); so is Parquet, which says
+//! its columns itself (`crate::parquet`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,12 +12,13 @@ use folio_query::source::{
     FileFormat, FileReading, Relation, RelationKind, RowStream, ScanRequest,
 };
 use folio_query::{BATCH_SIZE, Batch, Constraints, Error as QueryError, Result as QueryResult};
-use folio_types::ErrorCode;
+use folio_types::{ColumnType, ErrorCode, TableSchema};
 
 use super::from_facade;
 use super::infer::Inferred;
 use super::lines::LineColumns;
 use crate::import::{Format, ImportOptions, Records, Source};
+use crate::ion::file::IonFile;
 
 /// The records of a file, as JSON objects.
 struct FileLines {
@@ -27,7 +29,7 @@ struct FileLines {
 pub(super) fn relation(
     files: &dyn FileSystem,
     path: &str,
-    reading: FileReading,
+    reading: FileReading<'_>,
 ) -> QueryResult<Arc<Relation>> {
     if is_parquet(path, reading) {
         return parquet_relation(files, path);
@@ -40,6 +42,11 @@ pub(super) fn relation(
     let name = Path::new(path).file_stem().map_or(path.into(), std::ffi::OsStr::to_string_lossy);
     let source = Source::file_in(files, Path::new(path)).map_err(from_facade)?;
     let mut records = Records::open(source, &options).map_err(from_facade)?;
+    if matches!(records, Records::Ion(_)) {
+        return crate::ion::file::relation(files, path, reading.json);
+    }
+    // A cell of CSV spells JSON; a member of JSON is it.
+    let json = if matches!(records, Records::Csv(_)) { &[] } else { reading.json };
     let (mut lines, mut inferred) = (Vec::new(), Inferred::default());
     while let Some(record) = records.next().map_err(from_facade)? {
         let bad = |problem: &str| {
@@ -53,15 +60,25 @@ pub(super) fn relation(
     }
     Ok(Arc::new(Relation {
         kind: RelationKind::File,
-        schema: inferred.schema(&name, None, None),
+        schema: with_json(inferred.schema(&name, None, None), json),
         constraints: Constraints::default(),
         indexes: Vec::new(),
         handle: Arc::new(FileLines { lines }),
     }))
 }
 
+/// The schema with columns of these names as JSON.
+fn with_json(mut schema: TableSchema, names: &[&str]) -> TableSchema {
+    for column in &mut schema.columns {
+        if names.iter().any(|name| name.eq_ignore_ascii_case(&column.name)) {
+            column.column_type = ColumnType::Json;
+        }
+    }
+    schema
+}
+
 /// Whether a file is to be read as Parquet: it is said to be, or called so.
-fn is_parquet(path: &str, reading: FileReading) -> bool {
+fn is_parquet(path: &str, reading: FileReading<'_>) -> bool {
     let is_called =
         || Path::new(path).extension().is_some_and(|it| it.eq_ignore_ascii_case("parquet"));
     reading.format.map_or_else(is_called, |format| format == FileFormat::Parquet)
@@ -72,7 +89,7 @@ fn format_of(format: FileFormat) -> Option<Format> {
         FileFormat::JsonLines => Some(Format::JsonLines),
         FileFormat::Json => Some(Format::Json),
         FileFormat::Csv => Some(Format::Csv),
-        FileFormat::Ion => Some(Format::Ion),
+        FileFormat::Ion | FileFormat::IonBinary => Some(Format::Ion),
         FileFormat::Parquet => None,
     }
 }
@@ -100,6 +117,9 @@ pub(super) fn row_count(relation: &Relation) -> Option<u64> {
     if let Some(file) = relation.handle.downcast_ref::<crate::parquet::ParquetFile>() {
         return Some(file.row_count());
     }
+    if let Some(file) = relation.handle.downcast_ref::<IonFile>() {
+        return Some(file.row_count());
+    }
     let lines = relation.handle.downcast_ref::<FileLines>()?;
     Some(lines.lines.len() as u64)
 }
@@ -109,6 +129,9 @@ pub(super) fn scan(relation: &Relation, request: &ScanRequest) -> QueryResult<Bo
     #[cfg(feature = "parquet")]
     if let Some(file) = relation.handle.downcast_ref::<crate::parquet::ParquetFile>() {
         return crate::parquet::scan(file, relation, request);
+    }
+    if let Ok(file) = Arc::clone(&relation.handle).downcast::<IonFile>() {
+        return crate::ion::file::scan(&file, request);
     }
     let lines = Arc::clone(&relation.handle).downcast::<FileLines>().map_err(|_| {
         QueryError::new(

@@ -121,7 +121,7 @@ impl Source for View {
         documents::relation(&self.handle, name)
     }
 
-    fn file(&self, path: &str, reading: FileReading) -> QueryResult<Arc<Relation>> {
+    fn file(&self, path: &str, reading: FileReading<'_>) -> QueryResult<Arc<Relation>> {
         file::relation(&*self.handle.store.host, path, reading)
     }
 

@@ -4,6 +4,7 @@
 //! file has not take their defaults, and every value is cast to its column's type. Cells
 //! of CSV are text until then, so that nothing is taken for a number on its way.
 
+use folio_types::{Column as TableColumn, ColumnType};
 use sqlparser::ast;
 
 use super::change::column_of;
@@ -51,7 +52,7 @@ impl CopyFile {
         let extension = self.path.rsplit_once('.').map_or("", |(_, extension)| extension);
         named_format(extension).ok_or_else(|| {
             Error::invalid(format!("the name {:?} does not tell a format", self.path))
-                .help("add (FORMAT csv), jsonl, json or parquet")
+                .help("add (FORMAT csv), jsonl, json, ion or parquet")
         })
     }
 }
@@ -71,7 +72,8 @@ fn named_format(name: &str) -> Option<FileFormat> {
         "csv" => FileFormat::Csv,
         "jsonl" | "ndjson" => FileFormat::JsonLines,
         "json" => FileFormat::Json,
-        "ion" | "10n" => FileFormat::Ion,
+        "ion" => FileFormat::Ion,
+        "10n" | "ion_binary" => FileFormat::IonBinary,
         "parquet" => FileFormat::Parquet,
         _ => return None,
     })
@@ -81,7 +83,7 @@ fn format_of(name: &ast::Ident) -> Result<FileFormat> {
     named_format(&name.value).ok_or_else(|| {
         Error::unsupported(format!("the format {:?} is not supported", name.value))
             .at(name.span.into())
-            .help("the formats are csv, jsonl, json, ion and parquet")
+            .help("the formats are csv, jsonl, json, ion, ion_binary and parquet")
     })
 }
 
@@ -150,7 +152,10 @@ impl Binder<'_> {
                 .at(span)
                 .help("import the file into the collection"));
         }
-        let reading = FileReading { format: file.format, infer_types: false };
+        let columns_of_table = table.schema.columns.iter();
+        let is_json = |column: &&TableColumn| column.column_type == ColumnType::Json;
+        let json: Vec<&str> = columns_of_table.filter(is_json).map(|own| &*own.name).collect();
+        let reading = FileReading { format: file.format, infer_types: false, json: &json };
         let rows = self.file(&file.path, reading, span)?;
         let named = self.scan(&rows);
         let mut wanted: Vec<(usize, usize)> = Vec::new();

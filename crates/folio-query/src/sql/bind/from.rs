@@ -148,7 +148,7 @@ impl Binder<'_> {
     pub(super) fn file(
         &mut self,
         path: &str,
-        reading: FileReading,
+        reading: FileReading<'_>,
         span: Span,
     ) -> Result<Arc<Relation>> {
         self.reads.files = true;
