@@ -1,8 +1,9 @@
 """Append the footer that makes a shared library a DuckDB extension.
 
-usage: package.py LIBRARY OUTPUT
+usage: package.py LIBRARY OUTPUT stable|pinned
 
-The footer is a WebAssembly custom section (so that a Wasm build can carry it too): a header, eight
+A library with the stable interface names the oldest one it needs, a pinned library the one DuckDB it
+is made for. The footer is a WebAssembly custom section (so that a Wasm build can carry it too): a header, eight
 fields of 32 bytes, last field first, and room for a signature.
 """
 
@@ -32,11 +33,12 @@ def extension_version():
 
 
 def main():
-    library, output = sys.argv[1:]
+    library, output, interface = sys.argv[1:]
+    abi, version = {"stable": ("C_STRUCT", "v1.5.6"), "pinned": ("C_STRUCT_UNSTABLE", "v2.0.0")}[interface]
     with open(library, "rb") as source:
         content = source.read()
     with open(output, "wb") as target:
-        target.write(content + footer("C_STRUCT", extension_version(), "v1.5.6"))
+        target.write(content + footer(abi, extension_version(), version))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,34 @@
 //! From a call of `read_ion` or `read_folio` to bytes and columns.
 
 use crate::files::FileSystem;
-use crate::glob;
 use crate::host::HostValue;
-use crate::options::{FOLIO_NAMES, NAMES, Options};
+use crate::options::Options;
 use crate::origin::Origin;
 use folio_ion::shred::{Field, Inference, Layout, Type};
 use folio_ion::{Format, Splitter};
-use libduckdb_sys as duckdb;
 
 const SAMPLE_BLOCK: usize = 256 << 10;
+
+/// The arguments of a call, and what it may read.
+pub(crate) struct Call {
+    pub(crate) positional: Vec<HostValue>,
+    /// The options that were given.
+    pub(crate) named: Vec<(&'static str, HostValue)>,
+    pub(crate) files: FileSystem,
+}
+
+const ENDINGS: [&str; 6] = [".ion", ".10n", ".ion.gz", ".10n.gz", ".ion.zst", ".10n.zst"];
+
+/// Whether `path` has characters of a pattern.
+pub(crate) fn is_pattern(path: &str) -> bool {
+    path.contains(['*', '?', '['])
+}
+
+/// Whether a table that does not exist is called like an Ion file.
+pub(crate) fn is_file_name(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ENDINGS.iter().any(|ending| lower.ends_with(ending))
+}
 
 /// What a scan reads and what it returns.
 pub(crate) struct Bound {
@@ -37,46 +56,25 @@ pub(crate) enum Output {
 
 impl Bound {
     /// Binds a call of `read_ion`.
-    ///
-    /// # Safety
-    ///
-    /// `info` is the bind information of a call of `read_ion`.
-    pub(crate) unsafe fn of(info: duckdb::duckdb_bind_info) -> Result<Bound, String> {
-        // SAFETY: the caller's promise; the context lives until it is released here, the file
-        // system it gives lives as long as the statement.
-        let (options, file_system, path) = unsafe {
-            let options = Options::of(info, &NAMES)?;
-            let mut context = std::ptr::null_mut();
-            duckdb::duckdb_table_function_get_client_context(info, &mut context);
-            let file_system = FileSystem::of(context);
-            duckdb::duckdb_destroy_client_context(&mut context);
-            (options, file_system, HostValue::new(duckdb::duckdb_bind_get_parameter(info, 0)))
-        };
-        let path = path.ok_or("read_ion needs a path")?;
-        let files = paths(&path)?;
-        Bound::new(options, Origin::Files(file_system), files)
+    pub(crate) fn of(call: Call) -> Result<Bound, String> {
+        let options = Options::of(&call)?;
+        let path = call.positional.first().ok_or("read_ion needs a path")?;
+        let files = paths(path, &call.files)?;
+        Bound::new(options, Origin::Files(call.files), files)
     }
 
     /// Binds a call of `read_folio`.
-    ///
-    /// # Safety
-    ///
-    /// `info` is the bind information of a call of `read_folio`.
-    pub(crate) unsafe fn of_collection(info: duckdb::duckdb_bind_info) -> Result<Bound, String> {
-        // SAFETY: the caller's promise; the values are ours to release.
-        let (mut options, given) = unsafe {
-            let options = Options::of(info, &FOLIO_NAMES)?;
-            let parameter = |index| HostValue::new(duckdb::duckdb_bind_get_parameter(info, index));
-            (options, [parameter(0), parameter(1)])
-        };
-        let texts = given.map(|value| value.filter(|value| !value.is_null())?.text());
-        let [Some(database), Some(name)] = texts else {
+    pub(crate) fn of_collection(call: Call) -> Result<Bound, String> {
+        let mut options = Options::of(&call)?;
+        let text = |value: &HostValue| if value.is_null() { None } else { value.text() };
+        let texts: Vec<_> = call.positional.iter().map(text).collect();
+        let [Some(database), Some(name)] = &texts[..] else {
             return Err(
                 "read_folio takes a database and a collection, which are not NULL".to_owned()
             );
         };
         options.format = Format::Values;
-        let origin = Origin::collection(&database, &name)?;
+        let origin = Origin::collection(database, name)?;
         let exact = options.rules.decimal.is_some() || options.columns.is_some();
         let mut bound = Bound::new(options, origin, vec![format!("{database}/{name}")])?;
         if !exact {
@@ -110,23 +108,21 @@ impl Bound {
 }
 
 /// The files that the first argument names: a path, a pattern, or a list of both.
-fn paths(value: &HostValue) -> Result<Vec<String>, String> {
-    let given = match value.type_id() {
-        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR => vec![value.text()],
-        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_LIST => value
-            .elements()
-            .iter()
-            .map(|element| if element.is_null() { None } else { element.text() })
-            .collect(),
-        _ => return Err("read_ion takes a path or a list of paths".to_owned()),
+fn paths(value: &HostValue, system: &FileSystem) -> Result<Vec<String>, String> {
+    let text = |value: &HostValue| if value.is_null() { None } else { value.text() };
+    let given = match () {
+        () if value.is_text() => vec![text(value)],
+        () if value.is_list() => value.elements().iter().map(text).collect(),
+        () if value.is_null() => vec![None],
+        () => return Err("read_ion takes a path or a list of paths".to_owned()),
     };
     if value.is_null() || given.iter().any(Option::is_none) {
         return Err("a path given to read_ion is NULL".to_owned());
     }
     let mut files = Vec::new();
     for path in given.into_iter().flatten() {
-        match glob::is_pattern(&path) {
-            true => files.extend(glob::expand(&path)?),
+        match is_pattern(&path) {
+            true => files.extend(system.expand(&path)?),
             false => files.push(path),
         }
     }

@@ -4,8 +4,8 @@
 //! bytes travel inside their views; longer ones are handed over one by one, since DuckDB owns the
 //! memory they end up in.
 
+use crate::host::Vector;
 use folio_ion::shred::{Column, Data, ListEntry, Text, Type, Validity};
-use libduckdb_sys as duckdb;
 
 /// Copies all values of `column` to the start of `vector`.
 ///
@@ -13,7 +13,7 @@ use libduckdb_sys as duckdb;
 ///
 /// `vector` is a flat vector of the type that `catalog_type` makes for the column, and has room for
 /// its values.
-pub(crate) unsafe fn emit(column: &Column, vector: duckdb::duckdb_vector) -> Result<(), String> {
+pub(crate) unsafe fn emit(column: &Column, vector: Vector) -> Result<(), String> {
     // SAFETY: the caller's promise, handed down; children are reserved before they are filled.
     unsafe {
         emit_validity(column.validity(), vector);
@@ -36,12 +36,12 @@ pub(crate) unsafe fn emit(column: &Column, vector: duckdb::duckdb_vector) -> Res
             }
             Data::Map(entries, map) => {
                 let pairs = emit_entries(entries, map.keys.len(), vector)?;
-                emit(&map.keys, duckdb::duckdb_struct_vector_get_child(pairs, 0))?;
-                emit(&map.values, duckdb::duckdb_struct_vector_get_child(pairs, 1))?;
+                emit(&map.keys, pairs.field(0))?;
+                emit(&map.values, pairs.field(1))?;
             }
             Data::Struct(fields) => {
                 for (index, field) in fields.fields.iter().enumerate() {
-                    emit(field, duckdb::duckdb_struct_vector_get_child(vector, index as u64))?;
+                    emit(field, vector.field(index))?;
                 }
             }
         }
@@ -52,10 +52,10 @@ pub(crate) unsafe fn emit(column: &Column, vector: duckdb::duckdb_vector) -> Res
 /// # Safety
 ///
 /// `vector` holds `T`s and has room for `values`.
-unsafe fn copy<T: Copy>(values: &[T], vector: duckdb::duckdb_vector) {
+unsafe fn copy<T: Copy>(values: &[T], vector: Vector) {
     // SAFETY: the caller's promise; the two do not overlap.
     unsafe {
-        let target = duckdb::duckdb_vector_get_data(vector).cast::<T>();
+        let target = vector.data().cast::<T>();
         std::ptr::copy_nonoverlapping(values.as_ptr(), target, values.len());
     }
 }
@@ -63,10 +63,10 @@ unsafe fn copy<T: Copy>(values: &[T], vector: duckdb::duckdb_vector) {
 /// # Safety
 ///
 /// `vector` holds `T`s and has room for `values`.
-unsafe fn convert<S, T>(values: &[S], vector: duckdb::duckdb_vector, to: impl Fn(&S) -> T) {
+unsafe fn convert<S, T>(values: &[S], vector: Vector, to: impl Fn(&S) -> T) {
     // SAFETY: the caller's promise; each index is below the number of values.
     unsafe {
-        let target = duckdb::duckdb_vector_get_data(vector).cast::<T>();
+        let target = vector.data().cast::<T>();
         for (index, value) in values.iter().enumerate() {
             target.add(index).write(to(value));
         }
@@ -76,7 +76,7 @@ unsafe fn convert<S, T>(values: &[S], vector: duckdb::duckdb_vector, to: impl Fn
 /// # Safety
 ///
 /// As [`emit`]. The columns have checked that the values fit.
-unsafe fn emit_ints(values: &[i64], column_type: &Type, vector: duckdb::duckdb_vector) {
+unsafe fn emit_ints(values: &[i64], column_type: &Type, vector: Vector) {
     // SAFETY: the caller's promise.
     unsafe {
         match column_type {
@@ -91,7 +91,7 @@ unsafe fn emit_ints(values: &[i64], column_type: &Type, vector: duckdb::duckdb_v
 /// # Safety
 ///
 /// As [`emit`]. The columns have checked that the values fit.
-unsafe fn emit_unsigned(values: &[u64], column_type: &Type, vector: duckdb::duckdb_vector) {
+unsafe fn emit_unsigned(values: &[u64], column_type: &Type, vector: Vector) {
     // SAFETY: the caller's promise.
     unsafe {
         match column_type {
@@ -106,7 +106,7 @@ unsafe fn emit_unsigned(values: &[u64], column_type: &Type, vector: duckdb::duck
 /// # Safety
 ///
 /// As [`emit`]. DuckDB holds decimals of up to 4, 9 and 18 digits in 2, 4 and 8 bytes.
-unsafe fn emit_decimals(values: &[i64], column_type: &Type, vector: duckdb::duckdb_vector) {
+unsafe fn emit_decimals(values: &[i64], column_type: &Type, vector: Vector) {
     // SAFETY: the caller's promise.
     unsafe {
         match column_type {
@@ -124,15 +124,14 @@ unsafe fn emit_decimals(values: &[i64], column_type: &Type, vector: duckdb::duck
 /// # Safety
 ///
 /// As [`emit`].
-unsafe fn emit_validity(validity: &Validity, vector: duckdb::duckdb_vector) {
+unsafe fn emit_validity(validity: &Validity, vector: Vector) {
     let words = validity.words();
     if words.is_empty() {
         return;
     }
     // SAFETY: a writable validity mask has a bit for every value that the vector has room for.
     unsafe {
-        duckdb::duckdb_vector_ensure_validity_writable(vector);
-        let target = duckdb::duckdb_vector_get_validity(vector);
+        let target = vector.writable_validity();
         std::ptr::copy_nonoverlapping(words.as_ptr(), target, words.len());
     }
 }
@@ -140,19 +139,14 @@ unsafe fn emit_validity(validity: &Validity, vector: duckdb::duckdb_vector) {
 /// # Safety
 ///
 /// As [`emit`].
-unsafe fn emit_text(text: &Text, vector: duckdb::duckdb_vector) {
+unsafe fn emit_text(text: &Text, vector: Vector) {
     // SAFETY: the views have the layout of DuckDB's strings; those that would point elsewhere are
     // written by DuckDB itself, from bytes that are valid UTF-8 where the column is text.
     unsafe {
         copy(text.views(), vector);
         for (index, view) in text.views().iter().enumerate() {
             if let Some(bytes) = text.long(*view) {
-                duckdb::duckdb_unsafe_vector_assign_string_element_len(
-                    vector,
-                    index as u64,
-                    bytes.as_ptr().cast(),
-                    bytes.len() as u64,
-                );
+                vector.set_bytes(index, bytes);
             }
         }
     }
@@ -166,18 +160,11 @@ unsafe fn emit_text(text: &Text, vector: duckdb::duckdb_vector) {
 unsafe fn emit_entries(
     entries: &[ListEntry],
     count: usize,
-    vector: duckdb::duckdb_vector,
-) -> Result<duckdb::duckdb_vector, String> {
+    vector: Vector,
+) -> Result<Vector, String> {
     // SAFETY: the caller's promise; `ListEntry` has the layout of DuckDB's list entries.
     unsafe {
         copy(entries, vector);
-        let reserved = duckdb::duckdb_list_vector_reserve(vector, count as u64);
-        let sized = duckdb::duckdb_list_vector_set_size(vector, count as u64);
-        if reserved != duckdb::duckdb_state_DuckDBSuccess
-            || sized != duckdb::duckdb_state_DuckDBSuccess
-        {
-            return Err(format!("cannot make room for {count} list elements"));
-        }
-        Ok(duckdb::duckdb_list_vector_get_child(vector))
+        vector.set_elements(count)
     }
 }

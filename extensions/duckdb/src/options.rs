@@ -1,11 +1,11 @@
 //! The named parameters of `read_ion` and `read_folio`.
 
+use crate::bind::Call;
 use crate::files::Compression;
-use crate::host::{HostValue, c_string};
+use crate::host::HostValue;
 use crate::type_name;
 use folio_ion::shred::{Field, Rules, Type};
 use folio_ion::{Format, Limits};
-use libduckdb_sys as duckdb;
 
 /// What `read_ion` was asked to do.
 pub(crate) struct Options {
@@ -45,71 +45,63 @@ impl Default for Options {
     }
 }
 
-const BOOLEAN: duckdb::DUCKDB_TYPE = duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BOOLEAN;
-const BIGINT: duckdb::DUCKDB_TYPE = duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BIGINT;
-const DOUBLE: duckdb::DUCKDB_TYPE = duckdb::DUCKDB_TYPE_DUCKDB_TYPE_DOUBLE;
-const VARCHAR: duckdb::DUCKDB_TYPE = duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR;
-const ANY: duckdb::DUCKDB_TYPE = duckdb::DUCKDB_TYPE_DUCKDB_TYPE_ANY;
+/// The type of an option's value, or of a function's parameter or result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Any,
+    Boolean,
+    Bigint,
+    Double,
+    Varchar,
+    Blob,
+}
 
 /// Every option with the type of its value.
-pub(crate) const NAMES: [(&str, duckdb::DUCKDB_TYPE); 19] = [
-    ("columns", ANY),
-    ("format", VARCHAR),
-    ("records", ANY),
-    ("maximum_depth", BIGINT),
-    ("field_appearance_threshold", DOUBLE),
-    ("map_inference_threshold", BIGINT),
-    ("sample_size", BIGINT),
-    ("maximum_sample_files", BIGINT),
-    ("union_by_name", BOOLEAN),
-    ("conflict_mode", VARCHAR),
-    ("profile", BOOLEAN),
-    ("filename", BOOLEAN),
-    ("hive_partitioning", BOOLEAN),
-    ("compression", VARCHAR),
-    ("ignore_errors", BOOLEAN),
-    ("annotations", VARCHAR),
-    ("timestamp_type", VARCHAR),
-    ("decimal_as", VARCHAR),
-    ("maximum_object_size", BIGINT),
+pub(crate) const NAMES: [(&str, Kind); 19] = [
+    ("columns", Kind::Any),
+    ("format", Kind::Varchar),
+    ("records", Kind::Any),
+    ("maximum_depth", Kind::Bigint),
+    ("field_appearance_threshold", Kind::Double),
+    ("map_inference_threshold", Kind::Bigint),
+    ("sample_size", Kind::Bigint),
+    ("maximum_sample_files", Kind::Bigint),
+    ("union_by_name", Kind::Boolean),
+    ("conflict_mode", Kind::Varchar),
+    ("profile", Kind::Boolean),
+    ("filename", Kind::Boolean),
+    ("hive_partitioning", Kind::Boolean),
+    ("compression", Kind::Varchar),
+    ("ignore_errors", Kind::Boolean),
+    ("annotations", Kind::Varchar),
+    ("timestamp_type", Kind::Varchar),
+    ("decimal_as", Kind::Varchar),
+    ("maximum_object_size", Kind::Bigint),
 ];
 
 /// Those of them that `read_folio` has too.
-pub(crate) const FOLIO_NAMES: [(&str, duckdb::DUCKDB_TYPE); 10] = [
-    ("columns", ANY),
-    ("maximum_depth", BIGINT),
-    ("field_appearance_threshold", DOUBLE),
-    ("map_inference_threshold", BIGINT),
-    ("sample_size", BIGINT),
-    ("conflict_mode", VARCHAR),
-    ("profile", BOOLEAN),
-    ("ignore_errors", BOOLEAN),
-    ("decimal_as", VARCHAR),
-    ("maximum_object_size", BIGINT),
+pub(crate) const FOLIO_NAMES: [(&str, Kind); 10] = [
+    ("columns", Kind::Any),
+    ("maximum_depth", Kind::Bigint),
+    ("field_appearance_threshold", Kind::Double),
+    ("map_inference_threshold", Kind::Bigint),
+    ("sample_size", Kind::Bigint),
+    ("conflict_mode", Kind::Varchar),
+    ("profile", Kind::Boolean),
+    ("ignore_errors", Kind::Boolean),
+    ("decimal_as", Kind::Varchar),
+    ("maximum_object_size", Kind::Bigint),
 ];
 
 impl Options {
     /// The options given in a call.
-    ///
-    /// # Safety
-    ///
-    /// `info` is the bind information of a call of a function with the parameters `names`.
-    pub(crate) unsafe fn of(
-        info: duckdb::duckdb_bind_info,
-        names: &[(&str, duckdb::DUCKDB_TYPE)],
-    ) -> Result<Options, String> {
+    pub(crate) fn of(call: &Call) -> Result<Options, String> {
         let mut options = Options::default();
-        for (name, _) in names {
-            let key = c_string(name);
-            // SAFETY: the caller's promise; the value is ours to release.
-            let value = HostValue::new(unsafe {
-                duckdb::duckdb_bind_get_named_parameter(info, key.as_ptr())
-            });
-            let Some(value) = value else { continue };
+        for (name, value) in &call.named {
             if value.is_null() {
                 return Err(format!("option '{name}' is NULL; give it a value or leave it out"));
             }
-            options.set(name, &value)?;
+            options.set(name, value)?;
         }
         if options.columns.is_some() && options.rules.records == Some(false) {
             return Err("option 'columns' names fields of records; remove it or records := false"
@@ -158,12 +150,12 @@ fn columns(value: &HostValue) -> Result<Vec<Field>, String> {
         "option 'columns' takes a struct of types, such as {id: 'BIGINT', name: 'VARCHAR'}"
             .to_owned()
     };
-    if value.type_id() != duckdb::DUCKDB_TYPE_DUCKDB_TYPE_STRUCT {
+    if !value.is_struct() {
         return Err(usage());
     }
     let mut fields = Vec::new();
     for (name, value) in value.fields() {
-        if value.is_null() || value.type_id() != VARCHAR {
+        if value.is_null() || !value.is_text() {
             return Err(usage());
         }
         let named = type_name::parse(&value.text().unwrap_or_default());

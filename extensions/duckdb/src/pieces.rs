@@ -1,15 +1,17 @@
-//! Cutting one text file at several places at once.
+//! Cutting one file at several places at once.
 //!
-//! Under one lock, cutting is what a second thread waits for. So each thread takes the next piece
-//! of the file, from one line that opens a struct to another, and cuts it on its own. It hands the
-//! rows out once all pieces before have turned out to end between two values, which they usually
-//! have by then. One that does not (a line of a long string began with a brace, something is
-//! malformed, symbols are defined) ends the method: from there on the file is cut in order.
+//! Under one lock, reading and cutting is what a second thread waits for. So each thread takes the
+//! next piece of the file. One of text goes from one line that opens a struct to another, and is cut
+//! by its thread alone; the rows are handed out once all pieces before have turned out to end between
+//! two values, which they usually have by then. One of binary is any stretch: threads read theirs at
+//! the same time, and walk over them in turn ([`Relay`]). A piece that does not fit (a line of a long
+//! string began with a brace, something is malformed, symbols are defined) ends the method: from
+//! there on the file is cut in order.
 
 use crate::bind::Bound;
 use crate::files::File;
 use folio_ion::shred::Block;
-use folio_ion::{Format, Limits, next_opening_line};
+use folio_ion::{Format, Limits, Place, Relay, next_opening_line};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a piece: it stays in a core's cache until its values are read.
@@ -20,7 +22,11 @@ const LOOKS: [usize; 2] = [4 << 10, 256 << 10];
 
 /// A file that is cut in pieces.
 pub(crate) struct Pieces {
+    /// Where the first piece begins, and the file ends.
+    start: u64,
     size: u64,
+    /// Binary: the walk.
+    relay: Option<Mutex<Relay>>,
     limits: Limits,
     state: Mutex<State>,
     settled: Condvar,
@@ -42,8 +48,8 @@ struct State {
 pub(crate) enum Next {
     /// Read the rows of this block.
     Rows(Block),
-    /// Go on in order, from this offset, before which there are so many rows.
-    InOrder(u64, u64),
+    /// Go on in order from this place.
+    InOrder(Place),
     /// The file is done.
     End,
 }
@@ -63,18 +69,31 @@ struct Claim<'a> {
 }
 
 impl Pieces {
-    /// `None` where the file must be cut in order: several files, compressed ones, binary,
-    /// one list, small ones.
+    /// `None` where the file must be cut in order: several files, compressed ones, one list, small
+    /// ones.
     pub(crate) fn of(bound: &Bound) -> Option<Pieces> {
         let [path] = &bound.files[..] else { return None };
+        let limits = bound.options.limits;
         let mut file = bound.origin.open_plain(path, bound.options.compression)?;
         let size = file.size().filter(|size| *size >= 2 * PIECE_SIZE)?;
+        if bound.options.format == Format::List {
+            return None;
+        }
         let mut first = [0];
-        let begins = file.read_at(&mut first, 0).is_ok() && first == *b"{";
-        let possible = begins && bound.options.format != Format::List;
-        possible.then(|| Pieces {
+        file.read_at(&mut first, 0).ok()?;
+        let place = match first {
+            [b'{'] => None,
+            [0xe0] => {
+                file.seek(0).ok()?;
+                Some(Place::of_binary(file, limits)?)
+            }
+            _ => return None,
+        };
+        Some(Pieces {
+            start: place.as_ref().map_or(0, |place| place.offset),
             size,
-            limits: bound.options.limits,
+            relay: place.map(|place| Mutex::new(Relay::new(place))),
+            limits,
             state: Mutex::default(),
             settled: Condvar::new(),
         })
@@ -86,24 +105,34 @@ impl Pieces {
             Ok(claim) => claim,
             Err(next) => return next,
         };
-        let block = self.cut(bound, handle, claim.number, recycled);
-        match block.and_then(|block| claim.settle(block)) {
+        let block = match &self.relay {
+            None => {
+                let block = self.cut(bound, handle, claim.number, recycled);
+                block.and_then(|block| claim.settle(block))
+            }
+            Some(relay) => {
+                let bytes = self.read(bound, handle, claim.number, recycled);
+                bytes.and_then(|bytes| claim.walk(relay, bytes))
+            }
+        };
+        match block {
             Some(block) => Next::Rows(block),
             None => self.in_order(),
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// A piece to cut, or else what to do.
     fn claim(&self) -> Result<Claim<'_>, Next> {
         let mut state = self.state();
         if state.failed {
-            return Err(Next::InOrder(state.end, state.rows));
+            drop(state);
+            return Err(self.in_order());
         }
-        if state.next == self.size.div_ceil(PIECE_SIZE) {
+        if state.next == (self.size - self.start).div_ceil(PIECE_SIZE) {
             return Err(Next::End);
         }
         state.next += 1;
@@ -111,8 +140,37 @@ impl Pieces {
     }
 
     fn in_order(&self) -> Next {
-        let state = self.state();
-        Next::InOrder(state.end, state.rows)
+        Next::InOrder(match &self.relay {
+            Some(relay) => lock(relay).place().clone(),
+            None => {
+                let state = self.state();
+                Place { offset: state.end, rows: state.rows, ..Place::of_text() }
+            }
+        })
+    }
+
+    /// The file as the thread has it open.
+    fn file<'h>(&self, bound: &Bound, handle: &'h mut Handle) -> Option<&'h mut File> {
+        if handle.file.is_none() {
+            handle.file = bound.origin.open_plain(&bound.files[0], bound.options.compression);
+        }
+        handle.file.as_mut()
+    }
+
+    /// The bytes of a piece of binary, with room before them.
+    fn read(
+        &self,
+        bound: &Bound,
+        handle: &mut Handle,
+        number: u64,
+        mut bytes: Vec<u8>,
+    ) -> Option<Vec<u8>> {
+        let from = self.start + number * PIECE_SIZE;
+        let size = PIECE_SIZE.min(self.size - from) as usize;
+        bytes.resize(Relay::ROOM + size, 0);
+        let file = self.file(bound, handle)?;
+        let read = file.read_at(&mut bytes[Relay::ROOM..], from).ok()?;
+        (read == size).then_some(bytes)
     }
 
     /// The values of a piece; `None` where it is none, or cannot be read.
@@ -123,9 +181,7 @@ impl Pieces {
         number: u64,
         mut bytes: Vec<u8>,
     ) -> Option<Block> {
-        if handle.file.is_none() {
-            handle.file = bound.origin.open_plain(&bound.files[0], bound.options.compression);
-        }
+        self.file(bound, handle)?;
         let start = self.opening_line(handle, number * PIECE_SIZE)?;
         let end = self.opening_line(handle, (number + 1) * PIECE_SIZE)?;
         bytes.resize(usize::try_from(end.checked_sub(start)?).ok()?, 0);
@@ -153,14 +209,36 @@ impl Pieces {
     }
 }
 
-impl Claim<'_> {
-    /// Waits for the pieces before this one; `None` if one of them is none, or ends elsewhere.
-    fn settle(mut self, mut block: Block) -> Option<Block> {
+/// A panic elsewhere leaves what is behind these locks consistent.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> Claim<'a> {
+    /// Waits until all pieces before this one are settled; `None` if one of them is none.
+    fn wait(&self) -> Option<MutexGuard<'a, State>> {
         let mut state = self.pieces.state();
         while state.settled < self.number && !state.failed {
             state = self.pieces.settled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if state.failed || state.end != block.offset {
+        (!state.failed).then_some(state)
+    }
+
+    /// Walks over a piece of binary when its turn has come.
+    fn walk(mut self, relay: &Mutex<Relay>, bytes: Vec<u8>) -> Option<Block> {
+        drop(self.wait()?);
+        let is_last = (self.number + 1) * PIECE_SIZE >= self.pieces.size - self.pieces.start;
+        let block = lock(relay).take(bytes, is_last)?;
+        self.pieces.state().settled += 1;
+        self.is_settled = true;
+        self.pieces.settled.notify_all();
+        Some(block)
+    }
+
+    /// Waits for the pieces before this one; `None` if one of them is none, or ends elsewhere.
+    fn settle(mut self, mut block: Block) -> Option<Block> {
+        let mut state = self.wait()?;
+        if state.end != block.offset {
             return None;
         }
         block.first_row = state.rows;

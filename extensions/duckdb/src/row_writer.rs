@@ -1,13 +1,11 @@
-//! Rows to a file: text or binary, a list or a sequence, perhaps compressed.
+//! How rows are spelled, and the file they go to: text or binary, perhaps compressed.
 
-use crate::background::{Background, Target};
+use crate::background::Target;
 use crate::files::{Compression, File};
 use crate::vector_value::View;
 use folio_ion::Symbol;
-use folio_ion::write::{BinaryWriter, Container, Layout, TextWriter, ValueWriter};
+use folio_ion::write::{BinaryWriter, Container, TextWriter, ValueWriter};
 use std::io::{self, Write};
-
-const FLUSH_SIZE: usize = 1 << 20;
 
 /// How rows are spelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,27 +22,22 @@ impl Default for RowFormat {
     }
 }
 
-/// Writes rows to a file.
-pub(crate) struct RowWriter {
-    spelling: Spelling,
-    array: bool,
-    sink: Background<Sink>,
-}
-
-enum Spelling {
+/// A writer of either spelling.
+pub(crate) enum Spelling {
     Text(TextWriter),
     Binary(BinaryWriter),
 }
 
-enum Sink {
+/// Where bytes go.
+pub(crate) enum Sink {
     Plain(File),
     Gzip(flate2::write::GzEncoder<File>),
     Zstd(zstd::Encoder<'static, File>),
 }
 
-impl RowWriter {
-    pub(crate) fn new(file: File, path: &str, format: &RowFormat) -> Result<RowWriter, String> {
-        let sink = match format.compression.of(path) {
+impl Sink {
+    pub(crate) fn new(file: File, path: &str, format: &RowFormat) -> Result<Sink, String> {
+        Ok(match format.compression.of(path) {
             Compression::Gzip => {
                 Sink::Gzip(flate2::write::GzEncoder::new(file, flate2::Compression::default()))
             }
@@ -52,75 +45,7 @@ impl RowWriter {
                 Sink::Zstd(zstd::Encoder::new(file, 0).map_err(|error| error.to_string())?)
             }
             _ => Sink::Plain(file),
-        };
-        let mut spelling = match (format.binary, format.pretty) {
-            (true, _) => Spelling::Binary(BinaryWriter::new()),
-            (false, true) => Spelling::Text(TextWriter::new(Layout::Pretty)),
-            (false, false) => Spelling::Text(TextWriter::new(Layout::Compact)),
-        };
-        if format.array {
-            match &mut spelling {
-                Spelling::Text(writer) => writer.begin(Container::List),
-                Spelling::Binary(writer) => writer.begin(Container::List),
-            }
-        }
-        Ok(RowWriter { spelling, array: format.array, sink: Background::new(sink) })
-    }
-
-    /// Writes `count` rows of `columns`.
-    ///
-    /// # Safety
-    ///
-    /// Every view has at least `count` values.
-    pub(crate) unsafe fn write(
-        &mut self,
-        names: &Names,
-        columns: &[View<'_>],
-        count: usize,
-    ) -> Result<(), String> {
-        for row in 0..count {
-            // SAFETY: the caller's promise.
-            unsafe {
-                match &mut self.spelling {
-                    Spelling::Text(writer) => write_row(writer, names, columns, row)?,
-                    Spelling::Binary(writer) => write_row(writer, names, columns, row)?,
-                }
-            }
-        }
-        self.flush(FLUSH_SIZE)
-    }
-
-    /// Hands over what was written if it is at least `size` bytes.
-    fn flush(&mut self, size: usize) -> Result<(), String> {
-        let bytes = match &mut self.spelling {
-            Spelling::Text(writer) if writer.bytes().len() >= size => writer.take(),
-            // The length of a binary list is known only at its end.
-            Spelling::Binary(writer) if !self.array && writer.size() >= size => writer.take(),
-            _ => return Ok(()),
-        };
-        self.sink.write(bytes).map_err(|error| error.to_string())
-    }
-
-    /// Ends the file.
-    pub(crate) fn finish(mut self) -> Result<(), String> {
-        let bytes = match &mut self.spelling {
-            Spelling::Text(writer) => {
-                if self.array {
-                    writer.end();
-                }
-                let mut bytes = writer.take();
-                // Values are separated by line feeds; the last line gets one too.
-                bytes.push(b'\n');
-                bytes
-            }
-            Spelling::Binary(writer) => {
-                if self.array {
-                    writer.end();
-                }
-                writer.take()
-            }
-        };
-        self.sink.finish(&bytes).map_err(|error| error.to_string())
+        })
     }
 }
 
@@ -135,7 +60,7 @@ pub(crate) enum Names {
 /// # Safety
 ///
 /// As [`RowWriter::write`].
-unsafe fn write_row(
+pub(crate) unsafe fn write_row(
     writer: &mut impl ValueWriter,
     names: &Names,
     columns: &[View<'_>],

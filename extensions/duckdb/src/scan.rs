@@ -1,4 +1,4 @@
-//! The table functions `read_ion` and `read_folio`.
+//! The scan behind `read_ion` and `read_folio`.
 //!
 //! One large text file is cut in [pieces](crate::pieces), by all threads at once. Otherwise one thread
 //! at a time cuts the next block off the current file, under a lock. Reading blocks into columns and
@@ -7,17 +7,12 @@
 //! stable interface DuckDB asks for the first column then.
 
 use crate::bind::{Bound, Output, locate, partitions};
-use crate::catalog_type::logical_type;
 use crate::emit::emit;
-use crate::guard::guard;
-use crate::host::{LogicalType, c_string, drop_box, into_host};
-use crate::options::{FOLIO_NAMES, NAMES};
+use crate::host::{Vector, vector_size};
 use crate::pieces::{Handle, Next, Pieces};
 use crate::profile::{Phase, Profile};
 use folio_ion::shred::{Batch, Block, Field, Layout};
-use folio_ion::{Format, Splitter};
-use libduckdb_sys as duckdb;
-use std::ffi::CStr;
+use folio_ion::{Format, Place, Splitter};
 use std::io::Read;
 use std::sync::{Mutex, PoisonError};
 
@@ -25,8 +20,11 @@ const BLOCK_SIZE: usize = 512 << 10;
 
 type Source = Splitter<Box<dyn Read + Send>>;
 
+/// A block, the place of its file, and the rows of files before that.
+type Cut = (usize, Block, u64);
+
 /// What the threads of one scan share.
-struct Scan {
+pub(crate) struct Scan {
     /// Columns of the values that the query wants.
     layout: Layout,
     /// The result columns that the query wants.
@@ -34,20 +32,26 @@ struct Scan {
     /// Cuts the file where that can be shared out.
     pieces: Option<Pieces>,
     cutter: Mutex<Cutter>,
+    /// Files that are not to be read.
+    spared: Vec<bool>,
     profile: Profile,
 }
 
 /// The file being cut.
 struct Cutter {
     next_file: usize,
+    /// Rows of the files before the current one.
+    rows_before: u64,
     current: Option<(usize, Source)>,
 }
 
 /// What a thread keeps between calls.
 #[derive(Default)]
-struct Worker {
+pub(crate) struct Worker {
     batch: Option<Batch>,
     block: Option<(usize, Block)>,
+    /// Rows of the scan before the block, as if no file was spared.
+    first_row: u64,
     at: usize,
     /// Rows of the block that are done.
     done: u64,
@@ -55,157 +59,31 @@ struct Worker {
     handle: Handle,
 }
 
-/// Registers the functions.
-///
-/// # Safety
-///
-/// `connection` is valid.
-pub(crate) unsafe fn register(connection: duckdb::duckdb_connection) -> Result<(), String> {
-    let any = LogicalType::simple(duckdb::DUCKDB_TYPE_DUCKDB_TYPE_ANY);
-    let text = LogicalType::simple(duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR);
-    // SAFETY: the caller's promise; the types live until both are registered.
-    unsafe {
-        register_function(connection, c"read_ion", &[&any], &NAMES, bind)?;
-        register_function(connection, c"read_folio", &[&text, &text], &FOLIO_NAMES, bind_folio)
-    }
-}
-
-type Bind = unsafe extern "C" fn(duckdb::duckdb_bind_info);
-
-/// # Safety
-///
-/// `connection` is valid, and `bind` sets a [`Bound`].
-unsafe fn register_function(
-    connection: duckdb::duckdb_connection,
-    name: &CStr,
-    parameters: &[&LogicalType],
-    options: &[(&str, duckdb::DUCKDB_TYPE)],
-    bind: Bind,
-) -> Result<(), String> {
-    // SAFETY: the connection is valid; DuckDB copies what it is given; the function is released.
-    unsafe {
-        let mut function = duckdb::duckdb_create_table_function();
-        duckdb::duckdb_table_function_set_name(function, name.as_ptr());
-        for parameter in parameters {
-            duckdb::duckdb_table_function_add_parameter(function, parameter.0);
-        }
-        for (name, id) in options {
-            let value_type = LogicalType::simple(*id);
-            duckdb::duckdb_table_function_add_named_parameter(
-                function,
-                c_string(name).as_ptr(),
-                value_type.0,
-            );
-        }
-        duckdb::duckdb_table_function_supports_projection_pushdown(function, true);
-        duckdb::duckdb_table_function_set_bind(function, Some(bind));
-        duckdb::duckdb_table_function_set_init(function, Some(init));
-        duckdb::duckdb_table_function_set_local_init(function, Some(init_worker));
-        duckdb::duckdb_table_function_set_function(function, Some(scan));
-        let state = duckdb::duckdb_register_table_function(connection, function);
-        duckdb::duckdb_destroy_table_function(&mut function);
-        match state == duckdb::duckdb_state_DuckDBSuccess {
-            true => Ok(()),
-            false => Err(format!("cannot register {}", name.to_string_lossy())),
-        }
-    }
-}
-
-unsafe extern "C" fn bind(info: duckdb::duckdb_bind_info) {
-    // SAFETY: DuckDB calls this for a call of `read_ion`.
-    unsafe { bind_as(info, || Bound::of(info)) }
-}
-
-unsafe extern "C" fn bind_folio(info: duckdb::duckdb_bind_info) {
-    // SAFETY: DuckDB calls this for a call of `read_folio`.
-    unsafe { bind_as(info, || Bound::of_collection(info)) }
-}
-
-/// # Safety
-///
-/// `info` is the bind information of the call that `bound` binds.
-unsafe fn bind_as(info: duckdb::duckdb_bind_info, bound: impl FnOnce() -> Result<Bound, String>) {
-    let bound = guard(|| {
-        let bound = bound()?;
-        // SAFETY: the caller's promise; DuckDB copies names and types.
-        unsafe {
-            for (name, output) in &bound.outputs {
-                let column_type = logical_type(&bound.output_type(output));
-                duckdb::duckdb_bind_add_result_column(info, c_string(name).as_ptr(), column_type.0);
-            }
-            duckdb::duckdb_bind_set_bind_data(info, into_host(bound), Some(drop_box::<Bound>));
-        }
-        Ok(())
-    });
-    if let Err(message) = bound {
-        // SAFETY: `info` is valid during the call; the message is copied.
-        unsafe { duckdb::duckdb_bind_set_error(info, c_string(&message).as_ptr()) }
-    }
-}
-
-unsafe extern "C" fn init(info: duckdb::duckdb_init_info) {
-    let made = guard(|| {
-        // SAFETY: the bind data is a `Bound` that outlives the scan; indexes are below the count.
-        unsafe {
-            let bound = &*duckdb::duckdb_init_get_bind_data(info).cast::<Bound>();
-            let count = duckdb::duckdb_init_get_column_count(info);
-            let wanted = (0..count).map(|index| duckdb::duckdb_init_get_column_index(info, index));
-            let scan = Scan::new(bound, wanted);
-            duckdb::duckdb_init_set_max_threads(info, threads(bound));
-            duckdb::duckdb_init_set_init_data(info, into_host(scan), Some(drop_box::<Scan>));
-        }
-        Ok(())
-    });
-    if let Err(message) = made {
-        // SAFETY: as in `bind`.
-        unsafe { duckdb::duckdb_init_set_error(info, c_string(&message).as_ptr()) }
-    }
-}
-
 /// As many threads as there are blocks, by the files' sizes.
-fn threads(bound: &Bound) -> u64 {
+pub(crate) fn threads(bound: &Bound) -> u64 {
     let sizes = bound.files.iter().take(64).filter_map(|path| bound.origin.size(path));
     let bytes: u64 = sizes.sum();
     bytes / BLOCK_SIZE as u64 + 1
 }
 
-unsafe extern "C" fn init_worker(info: duckdb::duckdb_init_info) {
-    let _ = guard(|| {
-        // SAFETY: `info` is valid during the call.
-        unsafe {
-            let worker = into_host(Worker::default());
-            duckdb::duckdb_init_set_init_data(info, worker, Some(drop_box::<Worker>));
-        }
-        Ok(())
-    });
-}
+impl Worker {
+    /// Where in the scan the rows that were read last stand, so that those of all threads can be put
+    /// in order: it never goes back.
+    #[cfg(feature = "pinned")]
+    pub(crate) fn batch_number(&self) -> u64 {
+        self.first_row
+    }
 
-unsafe extern "C" fn scan(info: duckdb::duckdb_function_info, output: duckdb::duckdb_data_chunk) {
-    let scanned = guard(|| {
-        // SAFETY: the three were set by the functions above; a worker belongs to one thread.
-        unsafe {
-            let bound = &*duckdb::duckdb_function_get_bind_data(info).cast::<Bound>();
-            let scan = &*duckdb::duckdb_function_get_init_data(info).cast::<Scan>();
-            let worker = &mut *duckdb::duckdb_function_get_local_init_data(info).cast::<Worker>();
-            let rows = scan.next(bound, worker)?;
-            if rows > 0 {
-                let Worker { batch, block, .. } = worker;
-                let file = block.as_ref().map_or(0, |(file, _)| *file);
-                scan.profile
-                    .time(Phase::Emit, || scan.emit(bound, batch.as_ref(), file, output))?;
-            }
-            duckdb::duckdb_data_chunk_set_size(output, rows as u64);
-        }
-        Ok(())
-    });
-    if let Err(message) = scanned {
-        // SAFETY: as in `bind`.
-        unsafe { duckdb::duckdb_function_set_error(info, c_string(&message).as_ptr()) }
+    /// Is done with the block, and keeps its memory.
+    fn recycle(&mut self) {
+        self.recycled = self.block.take().map(|(_, block)| block.bytes).unwrap_or_default();
     }
 }
 
 impl Scan {
-    fn new(bound: &Bound, wanted: impl Iterator<Item = u64>) -> Scan {
+    /// A scan of the columns `wanted`, by their places among the outputs, that leaves out the files
+    /// that are `spared`.
+    pub(crate) fn new(bound: &Bound, wanted: impl Iterator<Item = u64>, spared: Vec<bool>) -> Scan {
         let mut fields = Vec::new();
         let mut outputs = Vec::new();
         for index in wanted {
@@ -226,8 +104,9 @@ impl Scan {
         Scan {
             layout,
             outputs,
-            pieces: Pieces::of(bound),
-            cutter: Mutex::new(Cutter { next_file: 0, current: None }),
+            pieces: Pieces::of(bound).filter(|_| spared.iter().all(|spared| !spared)),
+            spared,
+            cutter: Mutex::new(Cutter { next_file: 0, rows_before: 0, current: None }),
             profile: Profile::new(bound.options.profile),
         }
     }
@@ -240,7 +119,7 @@ impl Scan {
     }
 
     /// Fills the worker's batch with the next rows; how many, zero at the end.
-    fn next(&self, bound: &Bound, worker: &mut Worker) -> Result<usize, String> {
+    pub(crate) fn next(&self, bound: &Bound, worker: &mut Worker) -> Result<usize, String> {
         let vector_size = vector_size();
         loop {
             let Some((file, block)) = &worker.block else {
@@ -255,12 +134,11 @@ impl Scan {
                 if rows > 0 {
                     return Ok(rows as usize);
                 }
-                worker.block = None;
+                worker.recycle();
                 continue;
             }
             if worker.at >= block.bytes.len() {
-                worker.recycled =
-                    worker.block.take().map(|(_, block)| block.bytes).unwrap_or_default();
+                worker.recycle();
                 continue;
             }
             let batch = worker.batch.get_or_insert_with(|| self.batch(bound));
@@ -293,63 +171,80 @@ impl Scan {
     /// Gives the worker the next block; false when all files are done.
     fn next_block(&self, bound: &Bound, worker: &mut Worker) -> Result<bool, String> {
         let block = self.profile.time(Phase::Cut, || self.cut(bound, worker))?;
-        let Some((file, block)) = block else { return Ok(false) };
+        let Some((file, block, rows_before)) = block else { return Ok(false) };
         self.profile.block(block.bytes.len(), block.row_count);
+        worker.first_row = rows_before + block.first_row;
         worker.at = block.start;
         worker.done = 0;
         worker.block = Some((file, block));
         Ok(true)
     }
 
-    fn cut(&self, bound: &Bound, worker: &mut Worker) -> Result<Option<(usize, Block)>, String> {
+    fn cut(&self, bound: &Bound, worker: &mut Worker) -> Result<Option<Cut>, String> {
         let mut recycled = std::mem::take(&mut worker.recycled);
         let next = self
             .pieces
             .as_ref()
             .map(|pieces| pieces.next(bound, &mut worker.handle, std::mem::take(&mut recycled)));
         let place = match next {
-            Some(Next::Rows(block)) => return Ok(Some((0, block))),
+            Some(Next::Rows(block)) => return Ok(Some((0, block, 0))),
             Some(Next::End) => return Ok(None),
-            Some(Next::InOrder(offset, rows)) => Some((offset, rows)),
+            Some(Next::InOrder(place)) => Some(place),
             None => None,
         };
         let mut cutter = self.cutter.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(place) = place {
             cutter.resume(bound, place)?;
         }
-        cutter.next_block(bound, recycled)
+        cutter.next_block(bound, &self.spared, recycled)
     }
 
-    /// Copies the batch into the output.
+    /// Copies the worker's rows into the vectors of the outputs.
     ///
     /// # Safety
     ///
-    /// `output` has a vector for each of the scan's outputs, of the type it was bound with.
+    /// `vector` gives a flat vector for each of the scan's outputs, of the type it was bound with and
+    /// with room for `count` rows, which [`Scan::next`] has just read.
+    pub(crate) unsafe fn emit_rows(
+        &self,
+        bound: &Bound,
+        worker: &Worker,
+        count: usize,
+        vector: impl Fn(usize) -> Vector,
+    ) -> Result<(), String> {
+        // SAFETY: the caller's promise.
+        self.profile.time(Phase::Emit, || unsafe { self.emit(bound, worker, count, vector) })
+    }
+
+    /// # Safety
+    ///
+    /// As [`Scan::emit_rows`].
     unsafe fn emit(
         &self,
         bound: &Bound,
-        batch: Option<&Batch>,
-        file: usize,
-        output: duckdb::duckdb_data_chunk,
+        worker: &Worker,
+        count: usize,
+        vector: impl Fn(usize) -> Vector,
     ) -> Result<(), String> {
+        let path = &bound.files[worker.block.as_ref().map_or(0, |(file, _)| *file)];
+        let batch = worker.batch.as_ref();
         for (index, wanted) in self.outputs.iter().enumerate() {
             // SAFETY: the caller's promise.
             unsafe {
-                let vector = duckdb::duckdb_data_chunk_get_vector(output, index as u64);
                 match (wanted, batch) {
                     (Some(Output::Column(column)), Some(batch)) => {
-                        emit(&batch.columns()[*column], vector)?
+                        emit(&batch.columns()[*column], vector(index))?;
                     }
                     (Some(Output::Annotations), Some(batch)) => {
                         if let Some(annotations) = batch.annotations() {
-                            emit(annotations, vector)?;
+                            emit(annotations, vector(index))?;
                         }
                     }
-                    (Some(Output::Filename), _) => constant(vector, Some(&bound.files[file])),
+                    (Some(Output::Filename), _) => vector(index).set_constant(Some(path), count),
                     (Some(Output::Partition(name)), _) => {
-                        let mut found = partitions(&bound.files[file]);
+                        let mut found = partitions(path);
                         let value = found.find(|(known, _)| known == name).map(|(_, value)| value);
-                        constant(vector, value);
+                        vector(index).set_constant(value, count);
                     }
                     _ => {}
                 }
@@ -360,14 +255,13 @@ impl Scan {
 }
 
 impl Cutter {
-    /// Goes on in the first file at a place that has so many rows before it, unless somebody
-    /// has done so already.
-    fn resume(&mut self, bound: &Bound, place: (u64, u64)) -> Result<(), String> {
+    /// Goes on in the first file at `place`, unless somebody has done so already.
+    fn resume(&mut self, bound: &Bound, place: Place) -> Result<(), String> {
         if self.next_file > 0 {
             return Ok(());
         }
         let source: Box<dyn Read + Send> =
-            Box::new(bound.origin.open_at(&bound.files[0], place.0)?);
+            Box::new(bound.origin.open_at(&bound.files[0], place.offset)?);
         let limits = bound.options.limits;
         let splitter = Splitter::resumed(source, BLOCK_SIZE, Format::Values, limits, place);
         self.current = Some((0, splitter));
@@ -378,11 +272,16 @@ impl Cutter {
     fn next_block(
         &mut self,
         bound: &Bound,
+        spared: &[bool],
         mut recycled: Vec<u8>,
-    ) -> Result<Option<(usize, Block)>, String> {
+    ) -> Result<Option<Cut>, String> {
         loop {
             if self.current.is_none() {
                 let Some(path) = bound.files.get(self.next_file) else { return Ok(None) };
+                if spared.get(self.next_file) == Some(&true) {
+                    self.next_file += 1;
+                    continue;
+                }
                 let source = bound.origin.open(path, bound.options.compression)?;
                 let options = &bound.options;
                 let splitter = Splitter::new(source, BLOCK_SIZE, options.format, options.limits);
@@ -391,8 +290,9 @@ impl Cutter {
             }
             let Some((file, splitter)) = &mut self.current else { continue };
             match splitter.next_block(recycled) {
-                Ok(Some(block)) => return Ok(Some((*file, block))),
+                Ok(Some(block)) => return Ok(Some((*file, block, self.rows_before))),
                 Ok(None) => {
+                    self.rows_before += splitter.row_count();
                     recycled = Vec::new();
                     self.current = None;
                 }
@@ -402,27 +302,4 @@ impl Cutter {
             }
         }
     }
-}
-
-/// Makes `vector` hold one value for all rows.
-///
-/// # Safety
-///
-/// `vector` is a vector of texts.
-unsafe fn constant(vector: duckdb::duckdb_vector, text: Option<&str>) {
-    // SAFETY: the caller's promise; the value is copied and released.
-    unsafe {
-        let mut value = match text {
-            Some(text) => duckdb::duckdb_create_varchar(c_string(text).as_ptr()),
-            None => duckdb::duckdb_create_null_value(),
-        };
-        duckdb::duckdb_vector_reference_value(vector, value);
-        duckdb::duckdb_destroy_value(&mut value);
-    }
-}
-
-/// Rows of a full vector.
-fn vector_size() -> usize {
-    // SAFETY: the function takes and touches nothing.
-    (unsafe { duckdb::duckdb_vector_size() }) as usize
 }

@@ -1,12 +1,11 @@
 //! Rows of DuckDB's vectors as Ion values.
 //!
 //! A [`View`] is made once per chunk from a vector and its type; writing a row then follows
-//! pointers only. DuckDB hands flat vectors to functions, so a row's index is its place.
+//! pointers only. Vectors are made flat first, so a row's index is its place.
 
-use crate::host::{LogicalType, take_text};
+use crate::host::Vector;
 use folio_ion::write::{Container, ValueWriter};
 use folio_ion::{Decimal, Int, IonType, Symbol, Timestamp};
-use libduckdb_sys as duckdb;
 use std::ffi::c_void;
 
 /// A column's type with what writing needs of it.
@@ -41,131 +40,9 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    /// The shape of `logical_type`, or why it cannot be written.
-    ///
-    /// # Safety
-    ///
-    /// `logical_type` is valid.
-    pub(crate) unsafe fn of(logical_type: duckdb::duckdb_logical_type) -> Result<Shape, String> {
-        // SAFETY: the caller's promise; child types are released by their owners.
-        unsafe {
-            let id = duckdb::duckdb_get_type_id(logical_type);
-            Ok(match id {
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BOOLEAN => Shape::Bool,
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TINYINT => Shape::Int(1),
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_SMALLINT => Shape::Int(2),
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_INTEGER => Shape::Int(4),
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BIGINT => Shape::Int(8),
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UTINYINT => Shape::UInt(1),
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_USMALLINT => Shape::UInt(2),
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UINTEGER => Shape::UInt(4),
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UBIGINT => Shape::UInt(8),
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_HUGEINT => Shape::HugeInt,
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UHUGEINT => Shape::UHugeInt,
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_FLOAT => Shape::Float,
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_DOUBLE => Shape::Double,
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR => Shape::Text,
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BLOB => Shape::Blob,
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_DATE => Shape::Date,
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIME => Shape::Time,
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP => Shape::Timestamp(6, false),
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP_S => Shape::Timestamp(0, false),
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP_MS => Shape::Timestamp(3, false),
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP_NS => Shape::Timestamp(9, false),
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP_TZ => Shape::Timestamp(6, true),
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_INTERVAL => Shape::Interval,
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UUID => Shape::Uuid,
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_SQLNULL => Shape::Null,
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_DECIMAL => {
-                    let size = size_of_type(duckdb::duckdb_decimal_internal_type(logical_type));
-                    Shape::Decimal(size, duckdb::duckdb_decimal_scale(logical_type))
-                }
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_ENUM => Shape::of_enum(logical_type),
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_LIST => {
-                    let child = LogicalType(duckdb::duckdb_list_type_child_type(logical_type));
-                    Shape::List(Box::new(Shape::of(child.0)?))
-                }
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_ARRAY => {
-                    let child = LogicalType(duckdb::duckdb_array_type_child_type(logical_type));
-                    let size = duckdb::duckdb_array_type_array_size(logical_type);
-                    Shape::Array(Box::new(Shape::of(child.0)?), size)
-                }
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_MAP => Shape::of_map(logical_type)?,
-                duckdb::DUCKDB_TYPE_DUCKDB_TYPE_STRUCT => Shape::of_struct(logical_type)?,
-                _ => {
-                    return Err(format!(
-                        "a column of DuckDB type number {id} has no Ion form; cast it to VARCHAR"
-                    ));
-                }
-            })
-        }
-    }
-
     /// Whether all values are NULL.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self, Shape::Null)
-    }
-
-    /// # Safety
-    ///
-    /// `logical_type` is a valid enum type.
-    unsafe fn of_enum(logical_type: duckdb::duckdb_logical_type) -> Shape {
-        // SAFETY: the caller's promise; indexes are below the size; the texts are ours.
-        unsafe {
-            let size = size_of_type(duckdb::duckdb_enum_internal_type(logical_type));
-            let count = duckdb::duckdb_enum_dictionary_size(logical_type);
-            let text = |index| {
-                take_text(duckdb::duckdb_enum_dictionary_value(logical_type, u64::from(index)))
-            };
-            let texts =
-                (0..count).map(|index| Symbol::from(text(index).unwrap_or_default().as_str()));
-            Shape::Enum(size, texts.collect())
-        }
-    }
-
-    /// # Safety
-    ///
-    /// `logical_type` is a valid map type.
-    unsafe fn of_map(logical_type: duckdb::duckdb_logical_type) -> Result<Shape, String> {
-        // SAFETY: the caller's promise.
-        unsafe {
-            let key = LogicalType(duckdb::duckdb_map_type_key_type(logical_type));
-            let value = LogicalType(duckdb::duckdb_map_type_value_type(logical_type));
-            let value = Shape::of(value.0)?;
-            Ok(match Shape::of(key.0)? {
-                Shape::Text => Shape::Map(Box::new(value)),
-                key => Shape::Pairs(Box::new(Shape::Struct(vec![
-                    (Symbol::from("key"), key),
-                    (Symbol::from("value"), value),
-                ]))),
-            })
-        }
-    }
-
-    /// # Safety
-    ///
-    /// `logical_type` is a valid struct type.
-    unsafe fn of_struct(logical_type: duckdb::duckdb_logical_type) -> Result<Shape, String> {
-        // SAFETY: the caller's promise; indexes are below the count; names are ours.
-        unsafe {
-            let count = duckdb::duckdb_struct_type_child_count(logical_type);
-            let field = |index| {
-                let name = take_text(duckdb::duckdb_struct_type_child_name(logical_type, index));
-                let child = LogicalType(duckdb::duckdb_struct_type_child_type(logical_type, index));
-                Ok((Symbol::from(name.unwrap_or_default().as_str()), Shape::of(child.0)?))
-            };
-            (0..count).map(field).collect::<Result<_, String>>().map(Shape::Struct)
-        }
-    }
-}
-
-fn size_of_type(id: duckdb::DUCKDB_TYPE) -> u8 {
-    match id {
-        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UTINYINT => 1,
-        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_SMALLINT | duckdb::DUCKDB_TYPE_DUCKDB_TYPE_USMALLINT => 2,
-        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_INTEGER | duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UINTEGER => 4,
-        duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BIGINT => 8,
-        _ => 16,
     }
 }
 
@@ -182,37 +59,31 @@ impl<'a> View<'a> {
     ///
     /// # Safety
     ///
-    /// `vector` is flat, of the type that `shape` was made from, and outlives the view.
-    pub(crate) unsafe fn of(vector: duckdb::duckdb_vector, shape: &'a Shape) -> View<'a> {
+    /// `vector` is of the type that `shape` was made from, and outlives the view.
+    pub(crate) unsafe fn of(vector: Vector, shape: &'a Shape) -> Result<View<'a>, String> {
         // SAFETY: the caller's promise, which holds for children too.
         unsafe {
+            vector.flatten()?;
             let children = match shape {
                 Shape::List(child) | Shape::Pairs(child) => {
-                    vec![View::of(duckdb::duckdb_list_vector_get_child(vector), child)]
+                    vec![View::of(vector.elements(), child)?]
                 }
                 Shape::Map(value) => {
-                    let pairs = duckdb::duckdb_list_vector_get_child(vector);
-                    vec![
-                        View::of(duckdb::duckdb_struct_vector_get_child(pairs, 0), &Shape::Text),
-                        View::of(duckdb::duckdb_struct_vector_get_child(pairs, 1), value),
-                    ]
+                    let pairs = vector.elements();
+                    pairs.flatten()?;
+                    vec![View::of(pairs.field(0), &Shape::Text)?, View::of(pairs.field(1), value)?]
                 }
-                Shape::Array(child, _) => {
-                    vec![View::of(duckdb::duckdb_array_vector_get_child(vector), child)]
-                }
+                Shape::Array(child, _) => vec![View::of(vector.array_elements(), child)?],
                 Shape::Struct(fields) => {
-                    let child = |index| duckdb::duckdb_struct_vector_get_child(vector, index);
                     let fields = fields.iter().enumerate();
-                    fields.map(|(index, (_, shape))| View::of(child(index as u64), shape)).collect()
+                    let view = |(index, (_, shape)): (usize, &'a (Symbol, Shape))| {
+                        View::of(vector.field(index), shape)
+                    };
+                    fields.map(view).collect::<Result<_, String>>()?
                 }
                 _ => Vec::new(),
             };
-            View {
-                shape,
-                data: duckdb::duckdb_vector_get_data(vector),
-                validity: duckdb::duckdb_vector_get_validity(vector),
-                children,
-            }
+            Ok(View { shape, data: vector.data(), validity: vector.validity(), children })
         }
     }
 

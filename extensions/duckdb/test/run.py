@@ -2,6 +2,9 @@
 
 usage: run.py [--accept] [FILE …]
 
+Files in `sql` are for both interfaces, those in `sql/stable` and `sql/pinned` for the one that
+`ION_INTERFACE` names.
+
 Knows `statement ok`, `statement error` (the expected text is a part of the message), `query` with
 rows separated by tabs, and `sort` behind it. Each file gets a new database; paths are relative to
 this folder, `__TMP__` is a folder of the file's own. `--accept` rewrites expectations with what was
@@ -90,7 +93,8 @@ def main():
     accept = "--accept" in arguments
     named = [pathlib.Path(argument).resolve() for argument in arguments if argument != "--accept"]
     os.chdir(HERE)
-    paths = named or sorted((HERE / "sql").glob("*.test"))
+    interface = os.environ.get("ION_INTERFACE", "stable")
+    paths = named or [*sorted((HERE / "sql").glob("*.test")), *sorted((HERE / "sql" / interface).glob("*.test"))]
     total = failed = 0
     for path in paths:
         count, failures = run_file(path, accept)

@@ -12,9 +12,11 @@
 
 mod binary;
 mod piece;
+mod relay;
 mod text;
 
 pub use piece::next_opening_line;
+pub use relay::{Place, Relay};
 
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
@@ -102,16 +104,21 @@ impl<R: Read> Splitter<R> {
         }
     }
 
-    /// Cuts what is left of a stream from `offset` on, where `rows` values and no symbol tables
-    /// came before.
+    /// Cuts what is left of a stream from `place` on.
     pub fn resumed(
         source: R,
         block_size: usize,
         format: Format,
         limits: Limits,
-        (offset, rows): (u64, u64),
+        place: Place,
     ) -> Splitter<R> {
-        Splitter { base: offset, rows, ..Splitter::new(source, block_size, format, limits) }
+        Splitter {
+            base: place.offset,
+            rows: place.rows,
+            encoding: Some(place.encoding),
+            symbols: place.symbols,
+            ..Splitter::new(source, block_size, format, limits)
+        }
     }
 
     /// The source.

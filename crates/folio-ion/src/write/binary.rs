@@ -58,6 +58,43 @@ impl BinaryWriter {
         }
     }
 
+    /// Numbers symbols before they are used, so that forks know them.
+    pub fn number_symbols<'a>(&mut self, symbols: impl IntoIterator<Item = &'a Symbol>) {
+        for symbol in symbols {
+            self.number(symbol);
+        }
+    }
+
+    /// A writer of values to stand behind what this one has taken: the symbols known so far are
+    /// defined for it. Several may write at the same time, as long as none meets a new symbol
+    /// ([`BinaryWriter::has_new_symbols`]); one that does writes a stream of its own
+    /// ([`BinaryWriter::take_stream`]).
+    #[must_use]
+    pub fn fork(&self) -> BinaryWriter {
+        BinaryWriter {
+            numbers: self.numbers.clone(),
+            recent: self.recent.clone(),
+            started: true,
+            ..BinaryWriter::new()
+        }
+    }
+
+    /// Whether symbols were used that are not defined yet.
+    pub fn has_new_symbols(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// What was written since the last call as a stream that stands for itself: the version marker
+    /// and all symbols come first.
+    pub fn take_stream(&mut self) -> Vec<u8> {
+        let mut named: Vec<_> = self.numbers.iter().map(|(text, number)| (*number, text)).collect();
+        named.sort_unstable_by_key(|(number, _)| *number);
+        let own = named.into_iter().skip(SYSTEM_SYMBOLS.len()).map(|(_, text)| text.clone());
+        self.pending = own.collect();
+        self.started = false;
+        self.take()
+    }
+
     /// Bytes of values written since the last [`BinaryWriter::take`].
     pub fn size(&self) -> usize {
         self.out.len()

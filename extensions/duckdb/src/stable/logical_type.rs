@@ -1,6 +1,7 @@
 //! Column types, theirs and ours.
 
-use crate::host::{LogicalType, c_string};
+use super::value::LogicalType;
+use super::value::c_string;
 use folio_ion::shred::Type;
 use libduckdb_sys as duckdb;
 

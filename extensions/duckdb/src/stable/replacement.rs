@@ -1,11 +1,10 @@
-//! `FROM 'x.ion'`: a table name that ends like an Ion file is read as one.
+//! `FROM 'x.ion'` becomes a call of `read_ion`.
 
+use super::value::c_string;
+use crate::bind::is_file_name;
 use crate::guard::guard;
-use crate::host::c_string;
 use libduckdb_sys as duckdb;
 use std::ffi::{CStr, c_char, c_void};
-
-const ENDINGS: [&str; 6] = [".ion", ".10n", ".ion.gz", ".10n.gz", ".ion.zst", ".10n.zst"];
 
 /// Registers the replacement on `database`.
 ///
@@ -27,8 +26,7 @@ unsafe extern "C" fn replace(
     let _ = guard(|| {
         // SAFETY: DuckDB passes a zero-terminated name.
         let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
-        let lower = name.to_ascii_lowercase();
-        if ENDINGS.iter().any(|ending| lower.ends_with(ending)) {
+        if is_file_name(&name) {
             let path = c_string(&name);
             // SAFETY: `info` is valid during the call; DuckDB copies names and values.
             unsafe {

@@ -1,5 +1,6 @@
-//! Owned forms of DuckDB's handles, so that each is released once and on every path.
+//! Values, types and texts of DuckDB as values that own them.
 
+use crate::options::Kind;
 use libduckdb_sys as duckdb;
 use std::ffi::{CStr, CString, c_char, c_void};
 
@@ -40,8 +41,22 @@ impl HostValue {
         unsafe { duckdb::duckdb_is_null_value(self.0) }
     }
 
-    /// Its type, by DuckDB's number.
-    pub(crate) fn type_id(&self) -> duckdb::duckdb_type {
+    /// Whether it is a text.
+    pub(crate) fn is_text(&self) -> bool {
+        self.type_id() == duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR
+    }
+
+    /// Whether it is a list.
+    pub(crate) fn is_list(&self) -> bool {
+        self.type_id() == duckdb::DUCKDB_TYPE_DUCKDB_TYPE_LIST
+    }
+
+    /// Whether it is a struct.
+    pub(crate) fn is_struct(&self) -> bool {
+        self.type_id() == duckdb::DUCKDB_TYPE_DUCKDB_TYPE_STRUCT
+    }
+
+    fn type_id(&self) -> duckdb::duckdb_type {
         // SAFETY: the value is valid; its type is borrowed from it and not freed.
         unsafe { duckdb::duckdb_get_type_id(duckdb::duckdb_get_value_type(self.0)) }
     }
@@ -65,17 +80,6 @@ impl HostValue {
         // SAFETY: as above.
         let count = unsafe { duckdb::duckdb_get_list_size(self.0) };
         (0..count).filter_map(|index| HostValue::new(child(index))).collect()
-    }
-
-    /// It as texts: itself, or the elements of a list, of whatever depth.
-    pub(crate) fn texts(&self) -> Vec<String> {
-        match self.type_id() {
-            _ if self.is_null() => Vec::new(),
-            duckdb::DUCKDB_TYPE_DUCKDB_TYPE_LIST => {
-                self.elements().iter().flat_map(HostValue::texts).collect()
-            }
-            _ => self.text().into_iter().collect(),
-        }
     }
 
     /// The names and values of a struct value.
@@ -105,6 +109,18 @@ impl Drop for HostValue {
 pub(crate) struct LogicalType(pub(crate) duckdb::duckdb_logical_type);
 
 impl LogicalType {
+    /// The type of an option, a parameter or a result.
+    pub(crate) fn of_kind(kind: Kind) -> LogicalType {
+        LogicalType::simple(match kind {
+            Kind::Any => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_ANY,
+            Kind::Boolean => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BOOLEAN,
+            Kind::Bigint => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BIGINT,
+            Kind::Double => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_DOUBLE,
+            Kind::Varchar => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR,
+            Kind::Blob => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BLOB,
+        })
+    }
+
     /// A type without parameters.
     pub(crate) fn simple(id: duckdb::DUCKDB_TYPE) -> LogicalType {
         // SAFETY: any number is answered with a type.
@@ -117,19 +133,4 @@ impl Drop for LogicalType {
         // SAFETY: the type is ours and is released once.
         unsafe { duckdb::duckdb_destroy_logical_type(&mut self.0) }
     }
-}
-
-/// Gives DuckDB a boxed value to keep; it returns it to [`drop_box`].
-pub(crate) fn into_host<T>(value: T) -> *mut c_void {
-    Box::into_raw(Box::new(value)).cast()
-}
-
-/// Releases what [`into_host`] gave.
-pub(crate) extern "C" fn drop_box<T>(pointer: *mut c_void) {
-    // A panic in a destructor must not reach the host either.
-    let _ = crate::guard::guard(|| {
-        // SAFETY: DuckDB hands back each pointer it was given by `into_host::<T>` once.
-        drop(unsafe { Box::from_raw(pointer.cast::<T>()) });
-        Ok(())
-    });
 }

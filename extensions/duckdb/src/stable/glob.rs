@@ -2,12 +2,8 @@
 //!
 //! DuckDB's C interface opens files but does not expand patterns, so this looks at the local disk.
 
+use crate::bind::is_pattern;
 use std::path::{Path, PathBuf};
-
-/// Whether `path` has characters of a pattern.
-pub(crate) fn is_pattern(path: &str) -> bool {
-    path.contains(['*', '?', '['])
-}
 
 /// The local files that `pattern` matches, sorted.
 pub(crate) fn expand(pattern: &str) -> Result<Vec<String>, String> {

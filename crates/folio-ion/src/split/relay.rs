@@ -1,0 +1,213 @@
+//! Cutting a binary stream whose bytes several threads have read.
+//!
+//! Only a value's length tells where the next one begins, so the walk from one to the next cannot be
+//! shared out; reading can, and costs several times as much. A piece is any stretch of the stream.
+//! Whoever has read the next one walks over it and leaves what stands behind its last whole value to
+//! the piece after it. Records are plain structs; at anything else (annotations, padding, another
+//! symbol table) the relay ends, and the stream is cut in order from there on.
+
+use crate::binary::value_end;
+use crate::limits::Limits;
+use crate::reader::Encoding;
+use crate::shred::Block;
+use crate::split::{Format, Splitter};
+use crate::symbol::SymbolTable;
+use std::io::Read;
+use std::sync::Arc;
+
+/// A place between two values of a stream, and what must be known to read on from there.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Bytes before it.
+    pub offset: u64,
+    /// Values before it.
+    pub rows: u64,
+    /// How the values are spelled.
+    pub encoding: Encoding,
+    /// The symbol table in force.
+    pub symbols: Arc<SymbolTable>,
+}
+
+impl Place {
+    /// The start of a stream without symbol tables.
+    pub fn of_text() -> Place {
+        Place { offset: 0, rows: 0, encoding: Encoding::Text, symbols: SymbolTable::system() }
+    }
+
+    /// The first record of the binary stream that `source` starts; `None` if it is not binary, has no
+    /// record near its start, or is one list.
+    pub fn of_binary(source: impl Read, limits: Limits) -> Option<Place> {
+        let mut splitter = Splitter::new(source, 4 << 10, Format::Auto, limits);
+        let block = splitter.next_block(Vec::new()).ok()??;
+        let is_plain = block.encoding == Encoding::Binary && !block.in_list;
+        is_plain.then_some(Place {
+            offset: block.offset,
+            rows: 0,
+            encoding: Encoding::Binary,
+            symbols: block.symbols,
+        })
+    }
+}
+
+/// How far a stream was cut, and the bytes of a value that has begun.
+#[derive(Debug)]
+pub struct Relay {
+    place: Place,
+    begun: Vec<u8>,
+}
+
+impl Relay {
+    /// Free bytes before those of a piece, for what the piece before it left.
+    pub const ROOM: usize = 16 << 10;
+
+    /// A relay from `place` on.
+    pub fn new(place: Place) -> Relay {
+        Relay { place, begun: Vec::new() }
+    }
+
+    /// Where the stream was cut up to.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// The values that end in a piece: `bytes` from [`Relay::ROOM`] on, which stand behind those of
+    /// the last piece. `None`, and nothing is changed, where something else than plain structs
+    /// stands, a value is larger than the room, or the stream ends inside one.
+    pub fn take(&mut self, mut bytes: Vec<u8>, is_last: bool) -> Option<Block> {
+        let mut start = Relay::ROOM.checked_sub(self.begun.len())?;
+        bytes.get_mut(start..Relay::ROOM)?.copy_from_slice(&self.begun);
+        if self.place.offset < start as u64 {
+            // The bytes of a block cannot start before the stream does.
+            bytes.drain(..start);
+            start = 0;
+        }
+        let mut ends = Vec::with_capacity(bytes.len() / 32);
+        let mut at = start;
+        while let Some(0xd0 | 0xd2..=0xde) = bytes.get(at)
+            && let Some(end) = value_end(&bytes, at)
+        {
+            ends.push(u32::try_from(end).ok()?);
+            at = end;
+        }
+        let left = &bytes[at..];
+        let is_struct = matches!(left.first(), None | Some(0xd0 | 0xd2..=0xde));
+        if !is_struct || left.len() > Relay::ROOM || (is_last && !left.is_empty()) {
+            return None;
+        }
+        self.begun.clear();
+        self.begun.extend_from_slice(left);
+        bytes.truncate(at);
+        let block = Block {
+            encoding: Encoding::Binary,
+            start,
+            offset: self.place.offset - start as u64,
+            first_row: self.place.rows,
+            row_count: ends.len() as u64,
+            ends,
+            in_list: false,
+            symbols: Arc::clone(&self.place.symbols),
+            bytes,
+        };
+        self.place.offset += (at - start) as u64;
+        self.place.rows += block.row_count;
+        Some(block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, Relay};
+    use crate::limits::Limits;
+    use crate::split::{Format, Splitter};
+    use crate::{read_all, write};
+
+    /// The rows of a stream taken in pieces of `size`, as text with their offsets; and where the
+    /// relay ended.
+    fn relayed(bytes: &[u8], size: usize) -> (Vec<(u64, String)>, u64) {
+        let place = Place::of_binary(bytes, Limits::default()).expect("a binary stream");
+        let first = place.offset as usize;
+        let mut relay = Relay::new(place);
+        let mut rows = Vec::new();
+        let mut pieces = bytes[first..].chunks(size).peekable();
+        while let Some(piece) = pieces.next() {
+            let mut own = vec![0; Relay::ROOM];
+            own.extend_from_slice(piece);
+            let Some(block) = relay.take(own, pieces.peek().is_none()) else { break };
+            assert_eq!(block.first_row, rows.len() as u64);
+            let mut at = block.start;
+            for _ in 0..block.row_count {
+                let (row, next) =
+                    block.element(at, &Limits::default()).expect("a value").expect("a row");
+                rows.push((block.offset + at as u64, write::to_text(&row)));
+                at = next;
+            }
+        }
+        (rows, relay.place().offset)
+    }
+
+    /// The same rows of a stream cut in order.
+    fn in_order(bytes: &[u8]) -> Vec<(u64, String)> {
+        let mut splitter = Splitter::new(bytes, 1 << 20, Format::Auto, Limits::default());
+        let mut rows = Vec::new();
+        while let Some(block) = splitter.next_block(Vec::new()).expect("blocks") {
+            let mut at = block.start;
+            while let Some((row, next)) = block.element(at, &Limits::default()).expect("a value") {
+                rows.push((block.offset + at as u64, write::to_text(&row)));
+                at = next;
+            }
+        }
+        rows
+    }
+
+    fn stream(text: &str) -> Vec<u8> {
+        write::to_binary(&read_all(text.as_bytes()).expect("ion"))
+    }
+
+    #[test]
+    fn pieces_of_any_size_give_the_rows_of_the_stream() {
+        let text: String = (0..40)
+            .map(|at| format!("{{id: {at}, name: \"{}\", deep: {{x: [1]}}}}\n", "n".repeat(at)))
+            .collect();
+        let bytes = stream(&text);
+        let expected = in_order(&bytes);
+        for size in 1..bytes.len() {
+            assert_eq!(relayed(&bytes, size), (expected.clone(), bytes.len() as u64), "{size}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_plain_struct_ends_the_relay_before_it() {
+        let head = "{a: 1} {a: 2} ";
+        for tail in ["x::{a: 3}", "5", "[{a: 3}]", "{b: 3}"] {
+            let bytes = match tail {
+                // The writer appends to the symbol table between two flushes.
+                "{b: 3}" => {
+                    let mut writer = write::BinaryWriter::new();
+                    let mut bytes = Vec::new();
+                    for row in read_all(format!("{head}{tail}").as_bytes()).expect("ion") {
+                        write::write_element(&mut writer, &row);
+                        bytes.extend(writer.take());
+                    }
+                    bytes
+                }
+                _ => stream(&format!("{head}{tail}")),
+            };
+            let expected = in_order(&bytes);
+            for size in 1..bytes.len() {
+                let (rows, end) = relayed(&bytes, size);
+                assert!(rows.len() <= 2 && rows[..] == expected[..rows.len()], "{tail}: {rows:?}");
+                let next = expected.get(rows.len()).map_or(bytes.len() as u64, |(at, _)| *at);
+                assert!(end <= next, "{tail} in pieces of {size}: {end} is behind {next}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_value_cut_off_is_not_taken() {
+        let whole = stream("{a: 1} {a: \"long enough\"}");
+        let cut = &whole[..whole.len() - 1];
+        let (rows, end) = relayed(cut, 4);
+        assert_eq!(rows.len(), 1);
+        assert_eq!(end, in_order(&whole)[1].0);
+    }
+}

@@ -1,0 +1,369 @@
+//! The table functions, as the pinned interface calls them.
+//!
+//! Batches are numbered by the row they begin with, so that DuckDB puts rows in the order of the files
+//! whichever thread read them.
+
+use super::files::FileSystem;
+use super::filter::spare;
+use super::scope::{Scope, call, get, opaque, str_of};
+use super::value::{HostValue, LogicalType};
+use super::vector::Vector;
+use crate::bind::{Bound, Call};
+use crate::options::{FOLIO_NAMES, Kind, NAMES};
+use crate::scan::{Scan, Worker, threads};
+use libduckdb_sys::v2 as duckdb;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::{Mutex, PoisonError};
+
+/// One of the functions.
+struct Function {
+    name: &'static str,
+    parameters: &'static [(&'static str, Kind)],
+    options: &'static [(&'static str, Kind)],
+    bind: fn(Call) -> Result<Bound, String>,
+}
+
+static FUNCTIONS: [Function; 2] = [
+    Function {
+        name: "read_ion",
+        parameters: &[("path", Kind::Any)],
+        options: &NAMES,
+        bind: Bound::of,
+    },
+    Function {
+        name: "read_folio",
+        parameters: &[("database", Kind::Varchar), ("collection", Kind::Varchar)],
+        options: &FOLIO_NAMES,
+        bind: Bound::of_collection,
+    },
+];
+
+/// A bound call, and the files that filters spare.
+struct Binding {
+    bound: Bound,
+    spared: Mutex<Vec<bool>>,
+}
+
+/// Registers the functions.
+///
+/// # Safety
+///
+/// `extension` is the one being loaded.
+pub(super) unsafe fn register(
+    scope: Scope,
+    extension: duckdb::duckdb_v2_extension_handle,
+) -> Result<(), String> {
+    for function in &FUNCTIONS {
+        // SAFETY: the caller's promise; the function is released.
+        unsafe {
+            let mut made = get(null_mut(), |out, error| {
+                duckdb::duckdb_v2_table_function_create(scope.factory, out, error)
+            })?;
+            let registered =
+                describe(made, function).and_then(|()| set_callbacks(made)).and_then(|()| {
+                    call(|error| {
+                        duckdb::duckdb_v2_extension_register_table_function(extension, made, error)
+                    })
+                });
+            duckdb::duckdb_v2_table_function_destroy(&mut made);
+            registered.map_err(|why| format!("cannot register {}: {why}", function.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// # Safety
+///
+/// `made` is valid.
+unsafe fn describe(
+    made: duckdb::duckdb_v2_table_function_handle,
+    function: &'static Function,
+) -> Result<(), String> {
+    type Place = duckdb::DUCKDB_V2_FUNCTION_PARAMETER_KIND;
+    let positional = Place::DUCKDB_V2_FUNCTION_PARAMETER_KIND_POSITIONAL_ONLY;
+    let named = Place::DUCKDB_V2_FUNCTION_PARAMETER_KIND_NAMED_VARIADIC;
+    // SAFETY: the caller's promise; DuckDB copies texts and types; what it is told to keep lives as
+    // long as the library.
+    unsafe {
+        let name = str_of(function.name);
+        call(|error| duckdb::duckdb_v2_table_function_set_name(made, &name, error))?;
+        let signature = get(null_mut(), |out, error| {
+            duckdb::duckdb_v2_table_function_get_signature(made, out, error)
+        })?;
+        // Options are taken as they come: one that is not given differs from one that is NULL.
+        let parameters = function.parameters.iter().map(|(name, kind)| (*name, *kind, positional));
+        for (name, kind, place) in parameters.chain([("options", Kind::Any, named)]) {
+            let (name, own) = (str_of(name), LogicalType::of_kind(kind)?);
+            call(|error| {
+                duckdb::duckdb_v2_function_signature_add_parameter(
+                    signature,
+                    &name,
+                    own.0,
+                    null_mut(),
+                    place,
+                    error,
+                )
+            })?;
+        }
+        let mut own = duckdb::duckdb_v2_opaque {
+            ptr: std::ptr::from_ref(function).cast_mut().cast(),
+            destroy: None,
+            equals: None,
+        };
+        call(|error| duckdb::duckdb_v2_table_function_set_user_data(made, &mut own, error))
+    }
+}
+
+/// # Safety
+///
+/// `made` is valid.
+unsafe fn set_callbacks(made: duckdb::duckdb_v2_table_function_handle) -> Result<(), String> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        call(|error| duckdb::duckdb_v2_table_function_set_bind_callback(made, Some(bind), error))?;
+        call(|error| {
+            duckdb::duckdb_v2_table_function_set_filter_pushdown_callback(made, Some(filter), error)
+        })?;
+        call(|error| {
+            duckdb::duckdb_v2_table_function_set_init_global_callback(made, Some(init), error)
+        })?;
+        call(|error| {
+            duckdb::duckdb_v2_table_function_set_init_local_callback(made, Some(init_worker), error)
+        })?;
+        call(|error| duckdb::duckdb_v2_table_function_set_exec_callback(made, Some(scan), error))?;
+        call(|error| {
+            duckdb::duckdb_v2_table_function_set_partition_data_callback(made, Some(number), error)
+        })?;
+        call(|error| duckdb::duckdb_v2_table_function_set_projection_pushdown(made, true, error))
+    }
+}
+
+/// The arguments of a call.
+///
+/// # Safety
+///
+/// `info` is that of the call at hand, of `function`.
+unsafe fn arguments(
+    info: duckdb::duckdb_v2_function_bind_info_handle,
+    function: &Function,
+) -> Result<Call, String> {
+    // SAFETY: the caller's promise; indexes are below the count; values are ours to release.
+    unsafe {
+        let value = |index| {
+            HostValue::take(|out, error| {
+                duckdb::duckdb_v2_function_bind_get_arg_value(info, index, out, error)
+            })
+        };
+        let positional = (0..function.parameters.len() as u64).map(value);
+        let positional = positional.collect::<Result<Vec<_>, _>>()?;
+        let mut counts = [0u64; 4];
+        let [fixed, variadic, named_fixed, named] = &mut counts;
+        call(|error| {
+            duckdb::duckdb_v2_function_bind_get_arg_count(
+                info,
+                fixed,
+                variadic,
+                named_fixed,
+                named,
+                error,
+            )
+        })?;
+        let first = counts[0] + counts[1] + counts[2];
+        let mut named = Vec::new();
+        for index in first..first + counts[3] {
+            let given = super::scope::string(get(str_of(""), |out, error| {
+                duckdb::duckdb_v2_function_bind_get_arg_name(info, index, out, error)
+            })?);
+            let known = function.options.iter().find(|(name, _)| name.eq_ignore_ascii_case(&given));
+            let Some((name, kind)) = known else {
+                let names: Vec<&str> = function.options.iter().map(|(name, _)| *name).collect();
+                return Err(format!(
+                    "option '{given}' is not known; the options are {}",
+                    names.join(", ")
+                ));
+            };
+            named.push((*name, value(index)?.cast(*kind)?));
+        }
+        Ok(Call { positional, named, files: FileSystem })
+    }
+}
+
+unsafe extern "C" fn bind(
+    info: duckdb::duckdb_v2_function_bind_info_handle,
+    result: duckdb::duckdb_v2_table_function_bind_info_handle,
+    context: duckdb::duckdb_v2_context_handle,
+    error: *mut duckdb::duckdb_v2_error_info_handle,
+) {
+    // SAFETY: DuckDB's handles are valid during the call, and it hands on the function that was
+    // registered; names and types are copied.
+    unsafe {
+        Scope::bind(context, error, |_| {
+            let function = get(null_mut(), |out, error| {
+                duckdb::duckdb_v2_function_bind_get_user_data(info, out, error)
+            })?;
+            let function = &*function.cast::<Function>();
+            let bound = (function.bind)(arguments(info, function)?)?;
+            for (name, output) in &bound.outputs {
+                let (name, own) = (str_of(name), LogicalType::of(&bound.output_type(output))?);
+                call(|error| {
+                    duckdb::duckdb_v2_table_function_bind_add_result_column(
+                        result, &name, own.0, error,
+                    )
+                })?;
+            }
+            let mut data = opaque(Binding { bound, spared: Mutex::default() });
+            call(|error| duckdb::duckdb_v2_function_bind_set_bind_data(info, &mut data, error))
+        });
+    }
+}
+
+unsafe extern "C" fn filter(
+    info: duckdb::duckdb_v2_table_function_filter_pushdown_info_handle,
+    context: duckdb::duckdb_v2_context_handle,
+    error: *mut duckdb::duckdb_v2_error_info_handle,
+) {
+    // SAFETY: DuckDB's handles are valid during the call; the bind data is a `Binding`.
+    unsafe {
+        Scope::run(context, error, |_| {
+            let binding = get(null_mut(), |out, error| {
+                duckdb::duckdb_v2_table_function_filter_pushdown_get_bind_data(info, out, error)
+            })?;
+            let binding = &*binding.cast::<Binding>();
+            let mut spared = binding.spared.lock().unwrap_or_else(PoisonError::into_inner);
+            spare(info, &binding.bound, &mut spared)
+        });
+    }
+}
+
+unsafe extern "C" fn init(
+    info: duckdb::duckdb_v2_table_function_init_global_info_handle,
+    context: duckdb::duckdb_v2_context_handle,
+    error: *mut duckdb::duckdb_v2_error_info_handle,
+) {
+    // SAFETY: DuckDB's handles are valid during the call; the bind data is a `Binding`; indexes are
+    // below the count.
+    unsafe {
+        Scope::run(context, error, |_| {
+            let binding = get(null_mut(), |out, error| {
+                duckdb::duckdb_v2_table_function_init_global_get_bind_data(info, out, error)
+            })?;
+            let binding = &*binding.cast::<Binding>();
+            let count = get(0, |out, error| {
+                duckdb::duckdb_v2_table_function_init_global_get_column_count(info, out, error)
+            })?;
+            let place = |index| {
+                get(0, |out, error| {
+                    duckdb::duckdb_v2_table_function_init_global_get_column_index(
+                        info, index, out, error,
+                    )
+                })
+            };
+            let wanted = (0..count).map(place).collect::<Result<Vec<_>, _>>()?;
+            let spared = binding.spared.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let scan = Scan::new(&binding.bound, wanted.into_iter(), spared);
+            let threads = threads(&binding.bound);
+            call(|error| {
+                duckdb::duckdb_v2_table_function_init_global_set_max_threads(info, threads, error)
+            })?;
+            let mut state = opaque(scan);
+            call(|error| {
+                duckdb::duckdb_v2_table_function_init_global_set_global_state(
+                    info, &mut state, error,
+                )
+            })
+        });
+    }
+}
+
+unsafe extern "C" fn init_worker(
+    info: duckdb::duckdb_v2_table_function_init_local_info_handle,
+    context: duckdb::duckdb_v2_context_handle,
+    error: *mut duckdb::duckdb_v2_error_info_handle,
+) {
+    // SAFETY: DuckDB's handles are valid during the call.
+    unsafe {
+        Scope::run(context, error, |_| {
+            let mut state = opaque(Worker::default());
+            call(|error| {
+                duckdb::duckdb_v2_table_function_init_local_set_local_state(info, &mut state, error)
+            })
+        });
+    }
+}
+
+unsafe extern "C" fn scan(
+    info: duckdb::duckdb_v2_table_function_exec_info_handle,
+    context: duckdb::duckdb_v2_context_handle,
+    error: *mut duckdb::duckdb_v2_error_info_handle,
+) {
+    // SAFETY: the data were set by the functions above; a worker belongs to one thread.
+    unsafe {
+        Scope::run(context, error, |_| {
+            let binding = get(null_mut(), |out, error| {
+                duckdb::duckdb_v2_table_function_exec_get_bind_data(info, out, error)
+            })?;
+            let scan = get(null_mut(), |out, error| {
+                duckdb::duckdb_v2_table_function_exec_get_global_state(info, out, error)
+            })?;
+            let worker = get(null_mut(), |out, error| {
+                duckdb::duckdb_v2_table_function_exec_get_local_state(info, out, error)
+            })?;
+            let chunk = get(null_mut(), |out, error| {
+                duckdb::duckdb_v2_table_function_exec_get_output_chunk(info, out, error)
+            })?;
+            let bound = &(*binding.cast::<Binding>()).bound;
+            fill(bound, &*scan.cast::<Scan>(), &mut *worker.cast::<Worker>(), chunk)
+        });
+    }
+}
+
+/// # Safety
+///
+/// `chunk` has a vector for each output of `scan`, and one at least.
+unsafe fn fill(
+    bound: &Bound,
+    scan: &Scan,
+    worker: &mut Worker,
+    chunk: duckdb::duckdb_v2_data_chunk_handle,
+) -> Result<(), String> {
+    let count = scan.next(bound, worker)?;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let total =
+            get(0, |out, error| duckdb::duckdb_v2_data_chunk_get_vector_count(chunk, out, error))?;
+        let vector = |index| {
+            get(null_mut(), |out, error| {
+                duckdb::duckdb_v2_data_chunk_get_vector(chunk, index, out, error)
+            })
+            .map(Vector)
+        };
+        let vectors = (0..total).map(vector).collect::<Result<Vec<_>, _>>()?;
+        for vector in &vectors {
+            vector.set_size(count)?;
+        }
+        match count {
+            0 => Ok(()),
+            _ => scan.emit_rows(bound, worker, count, |index| vectors[index]),
+        }
+    }
+}
+
+unsafe extern "C" fn number(
+    info: duckdb::duckdb_v2_table_function_partition_data_info_handle,
+    context: duckdb::duckdb_v2_context_handle,
+    error: *mut duckdb::duckdb_v2_error_info_handle,
+) {
+    // SAFETY: the worker was set by `init_worker`.
+    unsafe {
+        Scope::run(context, error, |_| {
+            let worker: *mut c_void = get(null_mut(), |out, error| {
+                duckdb::duckdb_v2_table_function_partition_data_get_local_state(info, out, error)
+            })?;
+            let number = (*worker.cast::<Worker>()).batch_number();
+            call(|error| {
+                duckdb::duckdb_v2_table_function_partition_data_set_batch_index(info, number, error)
+            })
+        });
+    }
+}

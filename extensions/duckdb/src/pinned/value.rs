@@ -1,0 +1,248 @@
+//! Values and types of DuckDB as values that own them.
+
+use super::scope::{Scope, call, get, str_of, string};
+use crate::options::Kind;
+use folio_ion::shred::Type;
+use libduckdb_sys::v2 as duckdb;
+use std::ptr::null_mut;
+
+pub(super) type TypeId = duckdb::DUCKDB_V2_LOGICAL_TYPE_ID;
+
+/// A value that DuckDB gave us.
+pub(crate) struct HostValue(pub(super) duckdb::duckdb_v2_value_handle);
+
+impl HostValue {
+    /// Takes over what a function answers.
+    pub(super) fn take(
+        function: impl FnOnce(
+            *mut duckdb::duckdb_v2_value_handle,
+            *mut duckdb::duckdb_v2_error_info_handle,
+        ) -> duckdb::DUCKDB_V2_ERROR,
+    ) -> Result<HostValue, String> {
+        get(null_mut(), function).map(HostValue)
+    }
+
+    /// A text.
+    pub(super) fn of_text(text: &str) -> Result<HostValue, String> {
+        let factory = Scope::current()?.factory;
+        let text = str_of(text);
+        // SAFETY: the factory is that of the call at hand; DuckDB copies the text.
+        HostValue::take(|out, error| unsafe {
+            duckdb::duckdb_v2_value_create_varchar(factory, &text, out, error)
+        })
+    }
+
+    /// It as a value of the type of an option; itself for any type.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be one.
+    pub(super) fn cast(self, kind: Kind) -> Result<HostValue, String> {
+        if kind == Kind::Any {
+            return Ok(self);
+        }
+        let factory = Scope::current()?.factory;
+        let wanted = LogicalType::of_kind(kind)?;
+        // SAFETY: the factory is that of the call at hand, value and type are valid.
+        HostValue::take(|out, error| unsafe {
+            duckdb::duckdb_v2_value_cast(factory, self.0, wanted.0, out, error)
+        })
+    }
+
+    /// Whether it is SQL's NULL.
+    pub(crate) fn is_null(&self) -> bool {
+        // SAFETY: the value is valid until dropped.
+        get(true, |out, error| unsafe { duckdb::duckdb_v2_value_is_null(self.0, out, error) })
+            .unwrap_or(true)
+    }
+
+    /// Whether it is a text.
+    pub(crate) fn is_text(&self) -> bool {
+        self.type_id() == Some(TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_VARCHAR)
+    }
+
+    /// Whether it is a list. COPY gives lists of options as structs without names.
+    pub(crate) fn is_list(&self) -> bool {
+        matches!(
+            self.type_id(),
+            Some(TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_LIST | TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_TUPLE)
+        )
+    }
+
+    /// Whether it is a struct.
+    pub(crate) fn is_struct(&self) -> bool {
+        self.type_id() == Some(TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_STRUCT)
+    }
+
+    fn logical_type(&self) -> Result<LogicalType, String> {
+        // SAFETY: the value is valid until dropped.
+        LogicalType::take(|out, error| unsafe {
+            duckdb::duckdb_v2_value_get_logical_type(self.0, out, error)
+        })
+    }
+
+    fn type_id(&self) -> Option<TypeId> {
+        self.logical_type().and_then(|found| found.id()).ok()
+    }
+
+    /// It as text.
+    pub(crate) fn text(&self) -> Option<String> {
+        if self.is_null() {
+            return None;
+        }
+        let factory = Scope::current().ok()?.factory;
+        let wanted = LogicalType::of_kind(Kind::Varchar).ok()?;
+        // SAFETY: the factory is that of the call at hand, value and type are valid; the text lives
+        // as long as the value.
+        unsafe {
+            let cast = HostValue::take(|out, error| {
+                duckdb::duckdb_v2_value_cast(factory, self.0, wanted.0, out, error)
+            });
+            let cast = cast.ok()?;
+            let text = get(str_of(""), |out, error| {
+                duckdb::duckdb_v2_value_get_varchar(cast.0, out, error)
+            });
+            text.ok().map(|text| string(text))
+        }
+    }
+
+    /// It as a boolean.
+    pub(crate) fn boolean(&self) -> bool {
+        // SAFETY: the value is valid until dropped.
+        get(false, |out, error| unsafe { duckdb::duckdb_v2_value_get_bool(self.0, out, error) })
+            .unwrap_or(false)
+    }
+
+    /// The elements of a list value, or the values of a struct.
+    pub(crate) fn elements(&self) -> Vec<HostValue> {
+        // SAFETY: the value is valid until dropped; indexes are below the count.
+        let count = get(0, |out, error| unsafe {
+            duckdb::duckdb_v2_value_get_child_count(self.0, out, error)
+        });
+        let child = |index| {
+            HostValue::take(|out, error| {
+                // SAFETY: as above.
+                unsafe { duckdb::duckdb_v2_value_get_child(self.0, index, out, error) }
+            })
+        };
+        (0..count.unwrap_or(0)).filter_map(|index| child(index).ok()).collect()
+    }
+
+    /// The names and values of a struct value.
+    pub(crate) fn fields(&self) -> Vec<(String, HostValue)> {
+        let names = self.logical_type().and_then(|found| found.parameters()).unwrap_or_default();
+        names.into_iter().map(|(name, _)| name).zip(self.elements()).collect()
+    }
+}
+
+impl Drop for HostValue {
+    fn drop(&mut self) {
+        // SAFETY: the value is ours and is released once.
+        unsafe { duckdb::duckdb_v2_value_destroy(&mut self.0) };
+    }
+}
+
+/// A type that DuckDB gave us.
+pub(crate) struct LogicalType(pub(crate) duckdb::duckdb_v2_logical_type_handle);
+
+impl LogicalType {
+    /// Takes over what a function answers.
+    pub(super) fn take(
+        function: impl FnOnce(
+            *mut duckdb::duckdb_v2_logical_type_handle,
+            *mut duckdb::duckdb_v2_error_info_handle,
+        ) -> duckdb::DUCKDB_V2_ERROR,
+    ) -> Result<LogicalType, String> {
+        get(null_mut(), function).map(LogicalType)
+    }
+
+    /// The type of a parameter or a result.
+    pub(super) fn of_kind(kind: Kind) -> Result<LogicalType, String> {
+        LogicalType::of_id(match kind {
+            Kind::Any => TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_ANY,
+            Kind::Boolean => TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_BOOLEAN,
+            Kind::Bigint => TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_BIGINT,
+            Kind::Double => TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_DOUBLE,
+            Kind::Varchar => TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_VARCHAR,
+            Kind::Blob => TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_BLOB,
+        })
+    }
+
+    fn of_id(id: TypeId) -> Result<LogicalType, String> {
+        let factory = Scope::current()?.factory;
+        // SAFETY: the factory is that of the call at hand; there are no parameters.
+        LogicalType::take(|out, error| unsafe {
+            let (names, values) = (std::ptr::null(), std::ptr::null());
+            duckdb::duckdb_v2_factory_create_type_from_id(factory, id, names, values, 0, out, error)
+        })
+    }
+
+    /// The type of a column of ours.
+    pub(super) fn of(column_type: &Type) -> Result<LogicalType, String> {
+        let factory = Scope::current()?.factory;
+        let sql = sql_of(column_type);
+        let text = str_of(&sql);
+        // SAFETY: the factory is that of the call at hand; the text lives during the call.
+        LogicalType::take(|out, error| unsafe {
+            duckdb::duckdb_v2_factory_create_type_from_text(factory, &text, out, error)
+        })
+    }
+
+    pub(super) fn id(&self) -> Result<TypeId, String> {
+        let none = TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_INVALID;
+        // SAFETY: the type is valid until dropped.
+        get(none, |out, error| unsafe { duckdb::duckdb_v2_logical_type_get_id(self.0, out, error) })
+    }
+
+    /// What the type is made of: fields and their types, precision and scale, names of an enum.
+    pub(super) fn parameters(&self) -> Result<Vec<(String, HostValue)>, String> {
+        // SAFETY: the type is valid until dropped; indexes are below the count; names live as long
+        // as the type.
+        let count = get(0, |out, error| unsafe {
+            duckdb::duckdb_v2_logical_type_get_param_count(self.0, out, error)
+        })?;
+        let parameter = |index| {
+            let (mut name, mut value) = (str_of(""), null_mut());
+            // SAFETY: as above.
+            unsafe {
+                call(|error| {
+                    duckdb::duckdb_v2_logical_type_get_param(
+                        self.0, index, &mut name, &mut value, error,
+                    )
+                })?;
+                Ok((string(name), HostValue(value)))
+            }
+        };
+        (0..count).map(parameter).collect()
+    }
+
+    /// The type that a value is.
+    pub(super) fn of_value(value: &HostValue) -> Result<LogicalType, String> {
+        // SAFETY: the value is valid until dropped.
+        LogicalType::take(|out, error| unsafe {
+            duckdb::duckdb_v2_value_get_type(value.0, out, error)
+        })
+    }
+}
+
+impl Drop for LogicalType {
+    fn drop(&mut self) {
+        // SAFETY: the type is ours and is released once.
+        unsafe { duckdb::duckdb_v2_logical_type_destroy(&mut self.0) };
+    }
+}
+
+/// A type as SQL spells it, with every name in quotes.
+fn sql_of(column_type: &Type) -> String {
+    match column_type {
+        Type::List(child) => format!("{}[]", sql_of(child)),
+        Type::Map(value) => format!("MAP(VARCHAR, {})", sql_of(value)),
+        Type::Struct(fields) => {
+            let field = |field: &folio_ion::shred::Field| {
+                format!("\"{}\" {}", field.name.replace('"', "\"\""), sql_of(&field.field_type))
+            };
+            format!("STRUCT({})", fields.iter().map(field).collect::<Vec<_>>().join(", "))
+        }
+        simple => simple.to_string(),
+    }
+}
