@@ -91,7 +91,7 @@ fn symbols() {
     let import = r#"$ion_symbol_table::{imports:[{name:"x",version:1,max_id:2000000000}]} $10"#;
     assert_eq!(refuse(import.as_bytes()).kind(), ErrorKind::Limit);
     let negative = r#"$ion_symbol_table::{imports:[{name:"x",version:1,max_id:-1}]} $10"#;
-    assert_eq!(refuse(negative.as_bytes()).kind(), ErrorKind::Syntax);
+    assert_eq!(refuse(negative.as_bytes()).kind(), ErrorKind::Symbol);
     assert_eq!(refuse(b"$18446744073709551617").kind(), ErrorKind::Symbol);
     let append = r#"$ion_symbol_table::{imports:$ion_symbol_table,symbols:["a","b","c","d"]}"#;
     let mut text = append.repeat(20_000);
