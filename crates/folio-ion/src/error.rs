@@ -90,6 +90,15 @@ impl Error {
         self
     }
 
+    /// The same error, in the value of a column; unless that is not what is wrong.
+    #[cold]
+    pub(crate) fn within_column(self, name: &str) -> Error {
+        match self.0.kind {
+            ErrorKind::Incomplete | ErrorKind::Io => self,
+            _ => self.within(&format!("column `{name}`")),
+        }
+    }
+
     pub(crate) fn is_incomplete(&self) -> bool {
         self.0.kind == ErrorKind::Incomplete
     }

@@ -196,6 +196,31 @@ fn generated_records() {
     }
 }
 
+/// Whatever is wrong inside a value is told with the column, by the scan and by inference.
+#[test]
+fn errors_name_the_column() {
+    let good = "{a:1,name:\"x\",p:{q:[1]}}";
+    let layout = layout_of(&read_all(good.as_bytes()).expect("valid"), &Rules::default());
+    for (bad, column) in [
+        ("{a:0x}", "`a`"),
+        ("{a:\"x\"}", "`a`"),
+        ("{name:\"\\q\"}", "`name`"),
+        ("{name:$99}", "`name`"),
+        ("{p:{q:[1.2.3]}}", "`p`: column `q`"),
+        ("{p:{q:[1,2024-13T]}}", "`p`: column `q`"),
+    ] {
+        let text = format!("{good}\n{bad}\n");
+        let error = shredded(text.as_bytes(), &layout, 4_096).expect_err(bad).to_string();
+        assert!(error.contains(&format!("column {column}: ")), "{bad}: {error}");
+        let mut splitter = Splitter::new(text.as_bytes(), 4_096, Format::Auto, Limits::default());
+        let block = splitter.next_block(Vec::new()).expect("a block").expect("rows");
+        let (_, seen) = Inference::new().observe_block(&block, 9, &Limits::default());
+        if let Err(error) = seen {
+            assert!(error.to_string().contains(&format!("column {column}: ")), "{bad}: {error}");
+        }
+    }
+}
+
 #[test]
 fn every_cut_of_a_file_is_a_prefix_or_an_error() {
     let text =

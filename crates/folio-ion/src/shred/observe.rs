@@ -218,7 +218,10 @@ impl Fields {
                 _ => self.find_text(cursor, context, &mut slot)?,
             };
             cursor.space()?;
-            self.fields[index].1.observe_text(cursor, context, depth)?;
+            let (name, shape) = &mut self.fields[index];
+            shape
+                .observe_text(cursor, context, depth)
+                .map_err(|error| error.within_column(name))?;
             cursor.comma(b'}')?;
         }
     }
@@ -283,8 +286,10 @@ impl Fields {
                 }
             };
             let head = cursor.bytes.get(cursor.at).copied().unwrap_or_default();
-            let shape = &mut self.fields[index].1;
-            shape.observe_binary(cursor, end, context, depth)?;
+            let (name, shape) = &mut self.fields[index];
+            shape
+                .observe_binary(cursor, end, context, depth)
+                .map_err(|error| error.within_column(name))?;
             if PLAIN[usize::from(head)] {
                 shape.settled |= 1 << (head >> 4);
             }

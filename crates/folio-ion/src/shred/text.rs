@@ -215,10 +215,7 @@ impl StructColumn {
 
     #[cold]
     pub(super) fn blame(&self, index: usize, error: Error) -> Error {
-        match error.kind() {
-            ErrorKind::Type => error.within(&format!("column `{}`", self.name_of(index))),
-            _ => error,
-        }
+        error.within_column(self.name_of(index))
     }
 }
 
