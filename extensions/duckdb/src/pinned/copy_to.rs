@@ -1,6 +1,6 @@
 //! `COPY … TO 'x.ion' (FORMAT ION)`, as the pinned interface calls it.
 //!
-//! Threads spell batches of rows at the same time, and DuckDB has them written in order. The names of
+//! DuckDB has batches of rows spelt in whichever threads it likes, and written in order. The names of
 //! the columns are known when the statement is bound, and so are their symbols in binary Ion: they are
 //! defined once, at the start of the file. A batch that needs others (names of map entries) is a stream
 //! of its own, behind which the definitions are repeated.
