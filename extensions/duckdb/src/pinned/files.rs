@@ -45,7 +45,7 @@ impl FileSystem {
         opened.map(File).map_err(|why| format!("cannot open \"{path}\": {why}"))
     }
 
-    /// The files that `pattern` matches, sorted, on whatever file system.
+    /// The files that `pattern` matches, sorted.
     pub(crate) fn expand(&self, pattern: &str) -> Result<Vec<String>, String> {
         let files = Scope::current()?.files;
         let mut found: Vec<String> = Vec::new();
