@@ -142,6 +142,7 @@ impl Builder {
         }
         editor.edit.state.page_count += 1;
         let id = PageId(editor.edit.state.page_count);
+        editor.edit.home.insert(id);
         let bytes = &mut self.levels[level];
         page::put_u32(bytes, 16, id.0);
         page::set_lsn(bytes, editor.edit.start.end);

@@ -14,12 +14,14 @@
 //! Each page is checked against what the way to it demands: its tree, and a level
 //! one below its parent's. So no damage can lead in circles.
 
+mod append;
 mod bulk;
 mod cursor;
 mod delete;
 mod finger;
 mod insert;
 
+pub(crate) use append::Appender;
 pub(crate) use bulk::Builder;
 pub(crate) use cursor::{Cursor, Direction};
 pub(crate) use finger::Finger;

@@ -7,14 +7,16 @@
 //!
 //! Changed pages live in the buffer pool. When the pool needs their frames they
 //! go to the log, from where they come back; so a transaction may be greater than
-//! the pool.
+//! the pool. Pages that a long transaction has filled go to the data file at once, see
+//! [`Editor::send_home`].
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
 use crate::btree::Finger;
 use crate::buffer::{PageGuard, PageGuardMut};
+use crate::data_header::page_offset;
 use crate::error::{Error, Result};
 use crate::ids::{BlockId, PageId, TreeId};
 use crate::page::{self, PageKind, free_list};
@@ -23,6 +25,10 @@ use crate::state::{PAGE_COUNT_MAX, State};
 use crate::versions::NO_SLOT;
 use crate::wal::record::LogPosition;
 use crate::writer::Writer;
+
+/// Pages a transaction has changed before full ones go to the data file, unless a quarter
+/// of the pool is less: of fewer the log takes less time than the data file's sync.
+const HOME_MIN: usize = 256;
 
 /// What a transaction has changed so far.
 #[derive(Debug)]
@@ -45,6 +51,10 @@ pub(crate) struct Edit {
     pub(crate) changes: u64,
     /// Where the last change was.
     pub(crate) finger: Finger,
+    /// Pages that went to the data file already, also those of a bulk load.
+    pub(crate) home: HashSet<PageId, RandomState>,
+    /// Whether the data file must be durable before the commit is.
+    is_home_to_sync: bool,
 }
 
 /// A page's version in this transaction.
@@ -87,7 +97,14 @@ impl Edit {
             row_counts: HashMap::default(),
             changes: 0,
             finger: Finger::default(),
+            home: HashSet::default(),
+            is_home_to_sync: false,
         }
+    }
+
+    /// Whether the data file must be durable before the commit is.
+    pub(crate) fn is_home_to_sync(&self) -> bool {
+        self.is_home_to_sync
     }
 
     /// Changes from here on can be taken back together.
@@ -293,6 +310,38 @@ impl<'s> Editor<'s, '_> {
         {
             self.edit.writer.drop_private(self.shared, version.slot);
         }
+    }
+
+    /// Writes a page that is full to the data file, where the log would take it later:
+    /// it is behind the last page any commit knows of, so nobody can see it there, as
+    /// with a bulk load. Only of long transactions, and each page once: what a savepoint
+    /// returns to must not have been written over.
+    ///
+    /// # Errors
+    /// The device's failure.
+    pub(crate) fn send_home(&mut self, page: PageId) -> Result<()> {
+        let pool = self.shared.options.pool_size / self.shared.page_size;
+        let is_long = self.edit.changed.len() >= HOME_MIN.min(pool / 4).max(1);
+        let is_unknown = page.0 > self.edit.writer.state.page_count;
+        if !is_long || !is_unknown || !self.edit.home.insert(page) {
+            return Ok(());
+        }
+        let Some(version) = self.edit.changed.get(&page).copied() else { return Ok(()) };
+        let blocks = &self.shared.blocks;
+        let mut bytes = self.shared.pool.pin(BlockId::version(version.slot))?.to_vec();
+        if page::level(&bytes) > 0 {
+            return Ok(());
+        }
+        page::set_lsn(&mut bytes, self.edit.start.end);
+        page::seal(&mut bytes, blocks.database);
+        // A transaction that was rolled back may have left its page here.
+        self.shared.pool.discard(BlockId::page(page));
+        let written = blocks.data.write_at(&bytes, page_offset(page, bytes.len()));
+        written.map_err(Error::io("write", &blocks.data_name))?;
+        self.edit.is_home_to_sync = true;
+        self.edit.changed.remove(&page);
+        self.edit.writer.drop_private(self.shared, version.slot);
+        Ok(())
     }
 
     fn seen(&self) -> Seen<'s, '_> {

@@ -23,6 +23,8 @@ pub(super) struct IndexFiller {
     entries: Vec<Entry>,
     /// Whether parts have been inserted already.
     is_started: bool,
+    /// The row that was refused.
+    refused: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -32,11 +34,19 @@ struct Entry {
     /// The size of the indexed columns; 0 where one of them is null, which is
     /// equal to nothing.
     unique_size: u32,
+    /// The row's position among those that came.
+    row: u32,
 }
 
 impl IndexFiller {
     pub(super) fn new(index: Index) -> Self {
-        Self { index, bytes: Vec::new(), entries: Vec::new(), is_started: false }
+        let (bytes, entries) = (Vec::new(), Vec::new());
+        Self { index, bytes, entries, is_started: false, refused: None }
+    }
+
+    /// The position of the row that was refused, as [`IndexFiller::push_row`] had it.
+    pub(super) fn refused(&self) -> Option<usize> {
+        self.refused.map(|row| row as usize)
     }
 
     /// Adds a row.
@@ -52,12 +62,27 @@ impl IndexFiller {
         if self.bytes.len() >= GATHERED_SIZE {
             self.insert_part(editor)?;
         }
+        self.push_row(editor, 0, values, row_key)
+    }
+
+    /// Adds the row of a position, however many there are.
+    ///
+    /// # Errors
+    /// [`Error::KeyTooLong`].
+    pub(super) fn push_row(
+        &mut self,
+        editor: &Editor<'_, '_>,
+        row: usize,
+        values: &[ValueRef<'_>],
+        row_key: &[u8],
+    ) -> Result<()> {
         let (prefix, has_null) = index_entries::prefix(&self.index, values);
         let size = prefix.len() + row_key.len();
         read::check_size(editor.shared.page_size, size)?;
         let unique_size = if self.index.unique && !has_null { prefix.len() as u32 } else { 0 };
         let start = self.bytes.len();
-        self.entries.push(Entry { start, size: size as u32, unique_size });
+        let row = u32::try_from(row).unwrap_or(u32::MAX);
+        self.entries.push(Entry { start, size: size as u32, unique_size, row });
         self.bytes.extend_from_slice(&prefix);
         self.bytes.extend_from_slice(row_key);
         Ok(())
@@ -71,24 +96,30 @@ impl IndexFiller {
         let mut entries = std::mem::take(&mut self.entries);
         entries.sort_unstable_by(|left, right| self.entry(*left).cmp(self.entry(*right)));
         self.entries = entries;
-        let is_repeated = self.entries.windows(2).any(|pair| {
+        let repeated = self.entries.windows(2).find(|pair| {
             let size = pair[1].unique_size as usize;
             size > 0 && self.entry(pair[0]).get(..size) == self.entry(pair[1]).get(..size)
         });
-        if is_repeated {
+        if let Some(pair) = repeated {
+            self.refused = Some(pair[0].row.max(pair[1].row));
             return Err(Error::Conflict { constraint: self.index.name.clone() });
         }
         Ok(())
     }
 
-    fn insert_part(&mut self, editor: &mut Editor<'_, '_>) -> Result<()> {
+    /// Sorts what was gathered, and enters it.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when rows are equal in a unique index; what the pages say.
+    pub(super) fn insert_part(&mut self, editor: &mut Editor<'_, '_>) -> Result<()> {
         self.sort()?;
         self.is_started = true;
         let tree = self.index.tree();
         for &entry in &self.entries {
-            let bytes = self.entry(entry);
+            let bytes = &self.bytes[entry.start..entry.start + entry.size as usize];
             let unique = &bytes[..entry.unique_size as usize];
-            if !unique.is_empty() {
+            if !unique.is_empty() && tree.has_prefix(editor, unique)? != Some(false) {
+                self.refused = Some(entry.row);
                 index_entries::refuse_prefix(editor, &self.index, unique)?;
             }
             tree.insert(editor, bytes, &[])?;

@@ -15,6 +15,7 @@ pub(crate) mod edit;
 mod identity;
 pub(crate) mod index_entries;
 mod index_filler;
+mod insert_many;
 mod load;
 mod rebuild;
 mod rows;
@@ -204,7 +205,8 @@ impl Transaction {
     fn log_and_publish(&self, mut edit: Edit) -> Result<CommitPoint> {
         let shared = &*self.shared;
         edit.state.transaction += 1;
-        let (slots, position) = match log(shared, &edit) {
+        let is_home = if edit.is_home_to_sync() { shared.sync_data() } else { Ok(()) };
+        let (slots, position) = match is_home.and_then(|()| log(shared, &edit)) {
             Ok(logged) => logged,
             Err(error) => {
                 shared.give_writer_back(edit.discard(shared));

@@ -242,7 +242,7 @@ impl Transaction {
     }
 
     /// The next hidden row number: one more than the greatest there is.
-    fn next_row_number(&mut self, table: &Table) -> Result<i64> {
+    pub(super) fn next_row_number(&mut self, table: &Table) -> Result<i64> {
         if !table.layout.has_row_number {
             return Ok(0);
         }

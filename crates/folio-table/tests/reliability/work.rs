@@ -38,7 +38,12 @@ fn step(transaction: &mut Transaction, tables: &mut Tables, random: &mut Random)
         0 => define_events(transaction, tables),
         1 => load_events(transaction, tables, random),
         2 => rebuild_index(transaction),
-        3..=8 => add_event(transaction, tables, random),
+        3..=7 => add_event(transaction, tables, random),
+        8..=10 => add_events(transaction, tables, random),
+        11 => {
+            let table = transaction.table(THINGS)?;
+            insert_many(transaction, &table, tables.get_mut(THINGS).unwrap(), random)
+        }
         _ => {
             let table = transaction.table(THINGS)?;
             change(transaction, &table, tables.get_mut(THINGS).unwrap(), random)
@@ -101,6 +106,56 @@ fn add_event(
     transaction.insert(&table, &borrowed(&row))?;
     rows.insert(rows.len() as i64, row);
     Ok(())
+}
+
+/// Many rows at once: full pages go to the data file before the commit.
+fn add_events(
+    transaction: &mut Transaction,
+    tables: &mut Tables,
+    random: &mut Random,
+) -> Result<()> {
+    let Some(rows) = tables.get_mut(EVENTS) else { return Ok(()) };
+    let table = transaction.table(EVENTS)?;
+    let events: Vec<Vec<Value>> = (0..random.below(60)).map(|_| event(random)).collect();
+    let values: Vec<ValueRef<'_>> = events.iter().flatten().map(Value::as_ref).collect();
+    transaction.insert_many(&table, &values).map_err(|(_, error)| error)?;
+    for row in events {
+        rows.insert(rows.len() as i64, row);
+    }
+    Ok(())
+}
+
+/// The same in any order of keys: all of them, or none and a savepoint returned to.
+fn insert_many(
+    transaction: &mut Transaction,
+    table: &Arc<Table>,
+    rows: &mut Rows,
+    random: &mut Random,
+) -> Result<()> {
+    let savepoint = transaction.savepoint();
+    let (mut after, mut refused) = (rows.clone(), Vec::new());
+    let mut many: Vec<Vec<Value>> = Vec::new();
+    for _ in 0..1 + random.below(8) {
+        let key = random.below(KEYS) as i64;
+        many.push(random_row(random, key));
+    }
+    for (position, row) in many.iter().enumerate() {
+        if after.contains_key(&key_of(row)) || !number_is_free(&after, row, None) {
+            refused.push(position);
+        }
+        after.entry(key_of(row)).or_insert_with(|| row.clone());
+    }
+    let values: Vec<ValueRef<'_>> = many.iter().flatten().map(Value::as_ref).collect();
+    match transaction.insert_many(table, &values) {
+        Ok(()) if refused.is_empty() => rows.clone_from(&after),
+        Err((at, Error::Conflict { .. })) if !refused.is_empty() => {
+            assert!(at < many.len(), "row {at} of {} was refused", many.len());
+            transaction.rollback_to(savepoint)?;
+        }
+        Err((_, error)) => return Err(error),
+        Ok(()) => panic!("rows {refused:?} must be refused"),
+    }
+    transaction.release(savepoint)
 }
 
 /// A bulk load: straight to pages where the table is empty, else row by row.

@@ -1,0 +1,87 @@
+//! Inserting keys that come in order, with the leaf they go to held.
+
+use super::Tree;
+use crate::buffer::PageGuardMut;
+use crate::error::Result;
+use crate::ids::PageId;
+use crate::page::node::{Node, NodeMut};
+use crate::transaction::edit::Editor;
+
+/// Inserts keys one after the other. As long as they ascend behind the end of a leaf, it
+/// is found once and stays pinned; no other change of the tree may come in between
+/// without [`Appender::let_go`].
+pub(crate) struct Appender<'s> {
+    tree: Tree,
+    /// The leaf whose last key came last.
+    leaf: Option<PageGuardMut<'s>>,
+    page: PageId,
+    last: Vec<u8>,
+    /// The keys from here on belong to the next leaf.
+    end: Option<Vec<u8>>,
+}
+
+impl<'s> Appender<'s> {
+    pub(crate) fn new(tree: Tree) -> Self {
+        Self { tree, leaf: None, page: PageId::NONE, last: Vec::new(), end: None }
+    }
+
+    /// Lets go of the leaf.
+    pub(crate) fn let_go(&mut self) {
+        self.leaf = None;
+    }
+
+    /// Inserts a key; `false` when it is there already, and nothing changed. The cell
+    /// fits a leaf.
+    ///
+    /// # Errors
+    /// As [`Tree::insert`].
+    pub(crate) fn push(
+        &mut self,
+        editor: &mut Editor<'s, '_>,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<bool> {
+        let ascends = key > &self.last[..];
+        let belongs = ascends && self.end.as_ref().is_none_or(|end| key < &end[..]);
+        if let (true, Some(leaf)) = (belongs, &mut self.leaf) {
+            let mut node = NodeMut::new(leaf);
+            let len = node.as_node().len();
+            if node.insert(len, key, value) {
+                self.keep(key);
+                return Ok(true);
+            }
+        }
+        let full = if belongs && self.leaf.is_some() { self.page } else { PageId::NONE };
+        self.let_go();
+        if !self.tree.insert(editor, key, value)? {
+            return Ok(false);
+        }
+        // Behind the end of the tree the next page is begun: this one is done with.
+        if full.is_some() && self.end.is_none() {
+            editor.send_home(full)?;
+        }
+        if ascends {
+            self.hold(editor, key)?;
+        }
+        self.keep(key);
+        Ok(true)
+    }
+
+    fn keep(&mut self, key: &[u8]) {
+        self.last.clear();
+        self.last.extend_from_slice(key);
+    }
+
+    /// Takes hold of the leaf of a key that is there, if it is the last one.
+    fn hold(&mut self, editor: &mut Editor<'s, '_>, key: &[u8]) -> Result<()> {
+        let page = self.tree.locate(editor, key)?;
+        let leaf = editor.pin_mut(page)?;
+        let node = Node::new(&leaf);
+        if node.len().checked_sub(1).is_some_and(|last| node.key(last) == key) {
+            self.end = editor.edit.finger.end().map(<[u8]>::to_vec);
+            self.page = page;
+            self.leaf = Some(leaf);
+        }
+        Ok(())
+    }
+}

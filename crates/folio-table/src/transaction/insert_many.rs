@@ -1,0 +1,118 @@
+//! Inserting many rows at once.
+//!
+//! Rows that come in key order go to the leaf that has the last of them, which is held
+//! until it is full: such a row costs its encoding and a copy. Entries of indexes are
+//! gathered, sorted, and entered in their own order. What one row costs on its own
+//! (finding the leaf, asking the pool, a look at each index) is paid per leaf.
+
+use std::sync::Arc;
+
+use folio_types::ValueRef;
+
+use super::Transaction;
+use super::index_filler::IndexFiller;
+use crate::btree::Appender;
+use crate::catalog::Table;
+use crate::error::{Error, Result};
+use crate::read;
+use crate::row::{RowEncoder, chained};
+use crate::transaction::edit::Editor;
+
+impl Transaction {
+    /// Inserts rows, given one behind the other, each in the order of the columns.
+    ///
+    /// # Errors
+    /// The position of the row that was refused, and why, as [`Transaction::insert`]
+    /// says it. Rows before it may be there: the transaction must return to where it was.
+    pub fn insert_many(
+        &mut self,
+        table: &Arc<Table>,
+        rows: &[ValueRef<'_>],
+    ) -> Result<(), (usize, Error)> {
+        let first = |error| (0, error);
+        let table = self.current(table).map_err(first)?;
+        let row_number = self.next_row_number(&table).map_err(first)?;
+        let (mut encoder, mut at) = (std::mem::take(&mut self.encoder), 0);
+        let result = self.change(|editor| {
+            let indexes = table.indexes.iter().map(|index| IndexFiller::new(index.clone()));
+            let mut many = Many {
+                encoder: &mut encoder,
+                appender: Appender::new(table.tree()),
+                indexes: indexes.collect(),
+                at: 0,
+                table: &table,
+            };
+            let result = many.insert(editor, rows, row_number);
+            at = many.at;
+            result
+        });
+        self.encoder = encoder;
+        let count = rows.len() / table.schema.columns.len().max(1);
+        let next = row_number.saturating_add(i64::try_from(count).unwrap_or(i64::MAX));
+        if table.layout.has_row_number {
+            self.row_numbers.insert(table.id, next);
+        }
+        result.map_err(|error| (at, error))
+    }
+}
+
+/// Rows on their way into a table.
+struct Many<'t, 's> {
+    table: &'t Table,
+    encoder: &'t mut RowEncoder,
+    appender: Appender<'s>,
+    indexes: Vec<IndexFiller>,
+    /// The row under way.
+    at: usize,
+}
+
+impl<'s> Many<'_, 's> {
+    fn insert(
+        &mut self,
+        editor: &mut Editor<'s, '_>,
+        rows: &[ValueRef<'_>],
+        row_number: i64,
+    ) -> Result<()> {
+        let mut next_number = row_number;
+        for (position, values) in rows.chunks(self.table.schema.columns.len()).enumerate() {
+            self.at = position;
+            self.insert_row(editor, values, next_number)?;
+            next_number = next_number.saturating_add(1);
+        }
+        self.appender.let_go();
+        for index in &mut self.indexes {
+            let result = index.insert_part(editor);
+            if let (Err(_), Some(refused)) = (&result, index.refused()) {
+                self.at = refused;
+            }
+            result?;
+        }
+        let count = rows.len() / self.table.schema.columns.len().max(1);
+        let count = i64::try_from(count).expect("rows have 64-bit numbers");
+        *editor.edit.row_counts.entry(self.table.id).or_default() += count;
+        Ok(())
+    }
+
+    fn insert_row(
+        &mut self,
+        editor: &mut Editor<'s, '_>,
+        values: &[ValueRef<'_>],
+        row_number: i64,
+    ) -> Result<()> {
+        let (table, row) = (self.table, &mut *self.encoder);
+        row.encode(&table.schema, &table.layout, values, row_number)?;
+        let page_size = editor.shared.page_size;
+        read::check_key_size(page_size, &row.key)?;
+        if !chained::fits_leaf(page_size, row.key.len(), &row.value) {
+            self.appender.let_go();
+        }
+        let value = chained::store(editor, table.id, row.key.len(), &row.value)?;
+        if !self.appender.push(editor, &row.key, &value)? {
+            return Err(Error::Conflict { constraint: table.schema.name.clone() });
+        }
+        for index in &mut self.indexes {
+            index.push_row(editor, self.at, values, &row.key)?;
+        }
+        Ok(())
+    }
+}

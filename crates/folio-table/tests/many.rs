@@ -1,0 +1,138 @@
+//! Rows inserted many at a time: the same as one by one, and where their pages go.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_file::{DiskFileSystem, FileSystem};
+use folio_table::{Error, IndexDefinition, Options, Synchronous, Table, TableStore, Transaction};
+use folio_types::{Column, ColumnType, TableSchema, Value, ValueRef};
+
+fn open(directory: &Path) -> TableStore {
+    let files: Arc<dyn FileSystem> = Arc::new(DiskFileSystem);
+    let synchronous = Synchronous::Normal;
+    let options =
+        Options { page_size: 4096, pool_size: 1 << 20, synchronous, ..Options::default() };
+    TableStore::open(&files, directory, options).expect("the store opens")
+}
+
+/// A table with a text, a number that is unique, and an index that is not.
+fn make(transaction: &mut Transaction) -> Arc<Table> {
+    let columns = vec![
+        Column::required("id", ColumnType::Int64),
+        Column::required("name", ColumnType::Text),
+        Column::optional("number", ColumnType::Int64),
+    ];
+    let schema = TableSchema::new("people", columns, vec![0]);
+    transaction.create_table(&schema).expect("the table can be made");
+    for (name, column, unique) in [("by_name", 1, false), ("by_number", 2, true)] {
+        let index = IndexDefinition { name: name.into(), columns: vec![(column, false)], unique };
+        transaction.create_index("people", &index).expect("the index can be made");
+    }
+    transaction.table("people").expect("the table")
+}
+
+fn row(id: i64) -> [Value; 3] {
+    let number = if id % 7 == 0 { Value::Null } else { Value::Integer(id * 31 % 100_003) };
+    [Value::Integer(id), Value::Text(format!("name {} of many", id % 50)), number]
+}
+
+fn insert(
+    transaction: &mut Transaction,
+    table: &Arc<Table>,
+    ids: impl Iterator<Item = i64>,
+) -> Result<(), (usize, Error)> {
+    let rows: Vec<[Value; 3]> = ids.map(row).collect();
+    let values: Vec<ValueRef<'_>> = rows.iter().flatten().map(Value::as_ref).collect();
+    transaction.insert_many(table, &values)
+}
+
+/// The ids there are, every row being what it should, and the store sound.
+fn ids(store: &TableStore) -> Vec<i64> {
+    let snapshot = store.snapshot();
+    assert_eq!(snapshot.check().expect("the check runs").problems, []);
+    let table = snapshot.table("people").expect("the table");
+    let mut found = Vec::new();
+    for id in 0..40_000 {
+        let Some(stored) = snapshot.get(&table, &[ValueRef::Integer(id)]).expect("it reads") else {
+            continue;
+        };
+        assert_eq!(stored.values().expect("it is whole"), row(id));
+        found.push(id);
+    }
+    assert_eq!(snapshot.row_count(&table).expect("a count"), found.len() as u64);
+    found
+}
+
+#[test]
+fn rows_in_any_order_are_there() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path());
+    let mut transaction = store.begin().expect("a writer begins");
+    let table = make(&mut transaction);
+    insert(&mut transaction, &table, (0..2000).rev()).expect("they fit");
+    insert(&mut transaction, &table, (2000..4000).map(|id| 2000 + id * 7 % 2000))
+        .expect("they fit");
+    insert(&mut transaction, &table, std::iter::empty()).expect("nothing fits");
+    transaction.commit().expect("the commit succeeds");
+    assert_eq!(ids(&store), (0..4000).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_row_that_is_refused_is_named() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path());
+    let mut transaction = store.begin().expect("a writer begins");
+    let table = make(&mut transaction);
+    insert(&mut transaction, &table, 10..20).expect("they fit");
+    for (given, position) in [(vec![1, 2, 15, 3], 2), (vec![30, 31, 30], 2), (vec![19], 0)] {
+        let savepoint = transaction.savepoint();
+        let refused = insert(&mut transaction, &table, given.into_iter());
+        let (at, error) = refused.expect_err("a key is taken");
+        assert!(matches!(error, Error::Conflict { .. }), "{error}");
+        assert_eq!(at, position);
+        assert!(insert(&mut transaction, &table, 50..51).is_err(), "it has to go back first");
+        transaction.rollback_to(savepoint).expect("it goes back");
+    }
+    // 11 and 11 + 100,003 have the same number.
+    let savepoint = transaction.savepoint();
+    let refused = insert(&mut transaction, &table, [40, 100_014, 41].into_iter());
+    let (at, error) = refused.expect_err("a number is taken");
+    assert!(matches!(&error, Error::Conflict { constraint } if constraint == "by_number"));
+    assert_eq!(at, 1);
+    transaction.rollback_to(savepoint).expect("it goes back");
+    transaction.commit().expect("the commit succeeds");
+    assert_eq!(ids(&store), (10..20).collect::<Vec<_>>());
+}
+
+#[test]
+fn full_pages_go_home_and_savepoints_return() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path());
+    let mut transaction = store.begin().expect("a writer begins");
+    let table = make(&mut transaction);
+    for part in 0..20 {
+        insert(&mut transaction, &table, part * 1000..(part + 1) * 1000).expect("they fit");
+        let savepoint = transaction.savepoint();
+        // Fills the page that stands half full, sends it home, and takes that back.
+        insert(&mut transaction, &table, 30_000..30_800).expect("they fit");
+        if part % 2 == 0 {
+            let key = [ValueRef::Integer(part * 1000 + 500)];
+            assert!(transaction.delete(&table, &key).expect("it reads"), "a page at home changes");
+        }
+        transaction.rollback_to(savepoint).expect("it goes back");
+        transaction.release(savepoint).expect("it is there");
+    }
+    let size = |name| fs::metadata(directory.path().join(name)).expect("the file is there").len();
+    assert!(size("tables.folio") > 500_000, "{} bytes at home", size("tables.folio"));
+    // What is there before the commit is no part of the database.
+    let copy = tempfile::tempdir().expect("a directory");
+    for name in ["tables.folio", "tables.folio-wal"] {
+        fs::copy(directory.path().join(name), copy.path().join(name)).expect("it can be copied");
+    }
+    assert!(open(copy.path()).snapshot().table("people").is_err(), "nothing was committed");
+    transaction.commit().expect("the commit succeeds");
+    assert_eq!(ids(&store), (0..20_000).collect::<Vec<_>>());
+    drop(store);
+    assert_eq!(ids(&open(directory.path())), (0..20_000).collect::<Vec<_>>());
+}
