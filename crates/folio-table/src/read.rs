@@ -1,12 +1,15 @@
 //! Reading rows, for snapshots and transactions alike.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use folio_types::{Value, ValueRef, key};
 
+use crate::btree::Cursor;
+use crate::buffer::PageGuard;
 use crate::catalog::Table;
 use crate::error::{Error, Result};
-use crate::page::node::{cell_cost, cell_cost_max};
+use crate::page::node::{Node, cell_cost, cell_cost_max};
 use crate::row::{BatchBuilder, Row, RowBytes, chained, decode_column, mismatch};
 use crate::shared::Pages;
 
@@ -28,6 +31,66 @@ pub(crate) fn get<'s>(
     Ok(Some(Row::new(Arc::clone(table), key, bytes)))
 }
 
+/// The first row in the order of the key, or the last.
+///
+/// # Errors
+/// What the pages say.
+pub(crate) fn first<'s>(
+    pages: &impl Pages<'s>,
+    table: &Arc<Table>,
+    reverse: bool,
+) -> Result<Option<Row<'s>>> {
+    let mut cursor = match reverse {
+        false => Cursor::forward(table.tree(), pages, None)?,
+        true => Cursor::backward(table.tree(), pages, None)?,
+    };
+    while let Some(leaf) = cursor.upcoming() {
+        let page = cursor.page_again(pages, leaf)?;
+        let node = Node::new(&page);
+        if let Some(last) = node.len().checked_sub(1) {
+            let cell = if reverse { last } else { 0 };
+            let (key, range) = (node.key(cell).to_vec(), node.value_range(cell));
+            let bytes = match chained::load(pages, table.tree(), &page[range.clone()])? {
+                Some(whole) => RowBytes::Own(whole),
+                None => RowBytes::InPage(page, range),
+            };
+            return Ok(Some(Row::new(Arc::clone(table), key, bytes)));
+        }
+        cursor.next_page(pages)?;
+    }
+    Ok(None)
+}
+
+/// The leaf that was read last: keys near each other are found there, without the way
+/// from the root.
+#[derive(Default)]
+pub(crate) struct Near<'s> {
+    leaf: Option<PageGuard<'s>>,
+}
+
+impl<'s> Near<'s> {
+    /// The leaf, if keys from this one on would stand there.
+    pub(crate) fn leaf_from(&self, key: &[u8]) -> Option<&PageGuard<'s>> {
+        let leaf = self.leaf.as_ref()?;
+        let node = Node::new(leaf);
+        (node.len() > 0 && node.key(0) <= key).then_some(leaf)
+    }
+
+    pub(crate) fn keep(&mut self, leaf: PageGuard<'s>) {
+        self.leaf = Some(leaf);
+    }
+
+    /// Where the value of a key stands in the leaf. `None` where only the way from the
+    /// root can tell.
+    fn find(&self, key: &[u8]) -> Option<Option<Range<usize>>> {
+        let node = Node::new(self.leaf_from(key)?);
+        match node.search(key) {
+            Ok(cell) => Some(Some(node.value_range(cell))),
+            Err(at) => (at < node.len()).then_some(None),
+        }
+    }
+}
+
 /// Appends the row with an encoded key; `false` when there is none.
 ///
 /// # Errors
@@ -36,9 +99,17 @@ pub(crate) fn append_row<'s>(
     pages: &impl Pages<'s>,
     table: &Table,
     key: &[u8],
+    near: &mut Near<'s>,
     builder: &mut BatchBuilder,
 ) -> Result<bool> {
-    let Some((page, range)) = table.tree().get(pages, key)? else { return Ok(false) };
+    let range = match near.find(key) {
+        Some(found) => found,
+        None => table.tree().get(pages, key)?.map(|(page, range)| {
+            near.keep(page);
+            range
+        }),
+    };
+    let (Some(range), Some(page)) = (range, &near.leaf) else { return Ok(false) };
     let stored = &page[range];
     let whole = chained::load(pages, table.tree(), stored)?;
     builder.append(&[(key, whole.as_deref().unwrap_or(stored))])?;

@@ -126,6 +126,18 @@ impl<'v> Reader<'v> {
         }
     }
 
+    /// The first row in the order of the key, or the last.
+    ///
+    /// # Errors
+    /// What the pages say.
+    pub fn first(&self, table: &Arc<Table>, reverse: bool) -> Result<Option<Row<'v>>> {
+        let table = self.current(table)?;
+        match &self.source {
+            Source::Snapshot(pages) => read::first(pages, &table, reverse),
+            Source::Transaction(pages, _) => read::first(pages, &table, reverse),
+        }
+    }
+
     /// The rows with many keys, in the order of the keys. A key may be the values of
     /// the first columns alone, of the primary key or of the index, and then finds any
     /// number of rows.

@@ -7,7 +7,7 @@ use folio_types::key;
 use super::ROW_NUMBER;
 use crate::catalog::{Index, Table};
 use crate::error::{Error, Result};
-use crate::read;
+use crate::read::{self, Near};
 use crate::row::BatchBuilder;
 use crate::shared::Pages;
 
@@ -46,9 +46,10 @@ impl EntryReader {
         if builder.is_of_entries() {
             return builder.append(entries);
         }
+        let mut near = Near::default();
         for (entry, _) in entries {
             let key = self.row_key(entry)?;
-            let found = read::append_row(pages, table, key, builder)?;
+            let found = read::append_row(pages, table, key, &mut near, builder)?;
             if !found {
                 let problem =
                     format!("index {:?} leads to a row that is not there", self.index.name);

@@ -12,7 +12,7 @@ use crate::btree::Cursor;
 use crate::catalog::{Index, Table};
 use crate::error::Result;
 use crate::page::node::Node;
-use crate::read;
+use crate::read::{self, Near};
 use crate::reader::Reader;
 use crate::row::BatchBuilder;
 
@@ -28,8 +28,8 @@ pub struct Lookup {
 /// The rows with these keys, of the table itself or of an index; the first columns
 /// are enough. Where the entries of an index have all that is asked for, the rows are
 /// not looked at.
-pub(crate) fn lookup(
-    reader: &Reader<'_>,
+pub(crate) fn lookup<'v>(
+    reader: &Reader<'v>,
     table: &Arc<Table>,
     index: Option<&Index>,
     keys: &[&[ValueRef<'_>]],
@@ -44,20 +44,21 @@ pub(crate) fn lookup(
         _ => BatchBuilder::new(Arc::clone(table), projection, schema),
     };
     let mut positions = Vec::with_capacity(keys.len());
+    let mut near = Near::default();
     for (position, key) in keys.iter().enumerate() {
         let position = u32::try_from(position).unwrap_or(u32::MAX);
         let count = match &entries {
             None if key.len() >= table.layout.key.len() => {
                 let key = read::encode_key(table, key)?;
-                usize::from(read::append_row(reader, table, &key, &mut builder)?)
+                usize::from(read::append_row(reader, table, &key, &mut near, &mut builder)?)
             }
             None => {
                 let prefix = read::encode_key_prefix(table, key)?;
-                append_prefixed(reader, table, &entries, &prefix, &mut builder)?
+                append_prefixed(reader, table, &entries, &prefix, &mut near, &mut builder)?
             }
             Some(own) => {
                 let prefix = encode_entry_prefix(table, &own.index, key)?;
-                append_prefixed(reader, table, &entries, &prefix, &mut builder)?
+                append_prefixed(reader, table, &entries, &prefix, &mut near, &mut builder)?
             }
         };
         positions.extend(std::iter::repeat_n(position, count));
@@ -67,13 +68,25 @@ pub(crate) fn lookup(
 
 /// Appends the rows whose keys, or whose entries of an index, begin so; returns how
 /// many.
-fn append_prefixed(
-    reader: &Reader<'_>,
+fn append_prefixed<'v>(
+    reader: &Reader<'v>,
     table: &Arc<Table>,
     entries: &Option<EntryReader>,
     prefix: &[u8],
+    near: &mut Near<'v>,
     builder: &mut BatchBuilder,
 ) -> Result<usize> {
+    if let Some(leaf) = near.leaf_from(prefix) {
+        let node = Node::new(leaf);
+        let first = node.search(prefix).unwrap_or_else(|at| at);
+        let cells = node.entries(first..node.len()).take_while(|(key, _)| key.starts_with(prefix));
+        let cells: Vec<(&[u8], &[u8])> = cells.collect();
+        // Where the leaf goes on behind them, there are no more.
+        if first + cells.len() < node.len() {
+            append(entries, reader, table, builder, &cells)?;
+            return Ok(cells.len());
+        }
+    }
     let tree = entries.as_ref().map_or(table.tree(), |entries| entries.index.tree());
     let mut cursor = Cursor::forward(tree, reader, Some(prefix))?;
     let behind = successor(prefix.to_vec());
@@ -87,6 +100,7 @@ fn append_prefixed(
         append(entries, reader, table, builder, &cells)?;
         count += cells.len();
         if first + cells.len() < node.len() {
+            near.keep(leaf);
             break;
         }
     }
