@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::expression::evaluate::evaluate;
 use crate::expression::value::{to_array, value_at};
 use crate::plan::follow::PhysicalFetch;
-use crate::source::{Bound, ScanRequest};
+use crate::source::{Bound, Keys, RelationKind, ScanRequest};
 
 /// A look-up costs about as much as reading so many rows.
 const ROWS_PER_LOOKUP: u64 = 8;
@@ -81,8 +81,24 @@ impl Fetch {
         node.columns.iter().map(|column| node.relation.column_type(*column).clone()).collect()
     }
 
-    /// Rows of single keys, looked up one after the other.
+    /// Rows of single keys, and where those of each end.
     fn look_up(&self, keys: &[Value], context: &Context) -> Result<(Batch, Vec<u32>)> {
+        let node = &self.node;
+        if node.relation.kind == RelationKind::Table {
+            let wanted = Keys { index: node.index, width: 1, values: keys };
+            let found = context.source()?.look_up(&node.relation, wanted, &node.columns)?;
+            let mut ends = vec![0; keys.len() + 1];
+            found.positions.iter().for_each(|position| ends[*position as usize + 1] += 1);
+            for key in 1..ends.len() {
+                ends[key] += ends[key - 1];
+            }
+            return Ok((found.rows, ends));
+        }
+        self.look_up_each(keys, context)
+    }
+
+    /// The same, one after the other.
+    fn look_up_each(&self, keys: &[Value], context: &Context) -> Result<(Batch, Vec<u32>)> {
         let node = &self.node;
         let is_whole_key = node.index.is_none() && node.relation.schema.primary_key.len() == 1;
         if is_whole_key {
