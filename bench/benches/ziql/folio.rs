@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
-use facade::{Database, JsonRows, OpenOptions, Session, Synchronous};
+use facade::{Database, OpenOptions, Session, Synchronous};
 use folio_bench::Result;
 
 use crate::data::{CATEGORIES, Data, ITEMS};
@@ -110,12 +110,10 @@ impl Engine for Folio {
 
     fn ask(&mut self, question: Question) -> Result<Answer> {
         let mut rows = self.session.ziql(question.ziql(), &[])?;
-        let writer = JsonRows::new(rows.names(), rows.types());
         let (mut json, mut is_first) = (Vec::from(b"["), true);
         let mut answer = Answer::default();
-        while let Some(batch) = rows.next_batch()? {
-            writer.write(&batch, ",", &mut is_first, &mut json);
-            answer.row_count += batch.row_count as u64;
+        while let Some(count) = rows.next_json(",", &mut is_first, &mut json)? {
+            answer.row_count += count as u64;
             answer.size += json.len() as u64;
             std::hint::black_box(&json);
             json.clear();

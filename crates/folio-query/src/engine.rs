@@ -7,7 +7,7 @@
 //! Statement::execute the same for statements that change: checks → store
 //! ```
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use folio_types::{ColumnType, Value};
 use sqlparser::ast;
@@ -17,14 +17,14 @@ use crate::change::{self, ByKey, ChangePlan, Done, InsertPlan, Run};
 use crate::error::{Error, Result};
 use crate::execute::build;
 use crate::execute::context::Context;
-use crate::execute::scan::{look_up, row_count};
-use crate::expression::Expr;
+use crate::json_rows::JsonRows;
 use crate::optimize::{Level, optimize};
 use crate::plan::display::display;
 use crate::plan::logical::Plan;
 use crate::plan::lower::lower;
 use crate::plan::physical::Physical;
 use crate::rows::{Rows, State};
+use crate::short::Short;
 use crate::signature::Signature;
 use crate::source::{Changes, Source};
 use crate::sql::bind::{Binder, Reads, bind};
@@ -146,59 +146,7 @@ struct Query {
     names: Arc<[String]>,
     types: Arc<[ColumnType]>,
     short: Option<Short>,
-}
-
-/// A query whose answer is one row that needs no operators.
-enum Short {
-    /// The row of a key; columns of the answer by position in the look-up.
-    Lookup(Arc<crate::plan::physical::Lookup>, Option<Vec<usize>>),
-    /// How many rows there are.
-    RowCount(Arc<crate::source::Relation>),
-}
-
-impl Short {
-    fn of(plan: &Physical) -> Option<Self> {
-        match plan {
-            Physical::Lookup(lookup) if lookup.filters.is_empty() => {
-                Some(Self::Lookup(Arc::clone(lookup), None))
-            }
-            Physical::RowCount(relation) => Some(Self::RowCount(Arc::clone(relation))),
-            Physical::Project(project) => {
-                let position = |expression: &Expr| match expression {
-                    Expr::Column(column) => Some(column.id.0 as usize),
-                    _ => None,
-                };
-                let order: Option<Vec<usize>> = project.expressions.iter().map(position).collect();
-                match (Self::of(&project.input)?, order?) {
-                    (Self::Lookup(lookup, None), order) => {
-                        let is_plain = order.iter().copied().eq(0..lookup.columns.len());
-                        Some(Self::Lookup(lookup, (!is_plain).then_some(order)))
-                    }
-                    (short @ Self::RowCount(_), order) if order == [0] => Some(short),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
-    }
-
-    fn run(&self, context: &Context) -> Result<Option<Vec<Value>>> {
-        match self {
-            Self::RowCount(relation) => {
-                Ok(Some(vec![Value::Integer(row_count(relation, context)?)]))
-            }
-            Self::Lookup(lookup, order) => {
-                let mut row = Vec::with_capacity(lookup.columns.len());
-                if !look_up(lookup, context, &mut row)? {
-                    return Ok(None);
-                }
-                Ok(Some(match order {
-                    None => row,
-                    Some(order) => order.iter().map(|position| row[*position].clone()).collect(),
-                }))
-            }
-        }
-    }
+    json: Arc<OnceLock<JsonRows>>,
 }
 
 impl Body {
@@ -212,7 +160,8 @@ impl Body {
             let types = query.plan.types().into();
             let physical = physical(query.plan);
             let short = Short::of(&physical);
-            Query { physical, names: query.names.into(), types, short }
+            let json = Arc::default();
+            Query { physical, names: query.names.into(), types, short, json }
         };
         match bound {
             Bound::Query(query) => Self::Query(ready(query)),
@@ -258,6 +207,7 @@ fn change_plan(
         rules: change.rules,
         returning: change.returning,
         by_key: None,
+        read: None,
     };
     plan.by_key = ByKey::of(&plan, source);
     plan
@@ -312,7 +262,7 @@ impl Statement {
     #[must_use]
     pub fn is_template(&self) -> bool {
         match &self.body {
-            Body::Query(query) => query.short.is_some(),
+            Body::Query(query) => query.short.as_ref().is_some_and(Short::is_template),
             Body::Insert(_) | Body::Update(_) | Body::Delete(_) => true,
             _ => false,
         }
@@ -420,6 +370,7 @@ fn answered(returning: &Returning, batch: Batch, context: &Context) -> Rows {
         state: State::Batch(Some(batch)),
         context: context.clone(),
         text: "".into(),
+        json: Arc::default(),
     }
 }
 
@@ -435,6 +386,7 @@ impl Query {
             state,
             context,
             text: Arc::clone(text),
+            json: Arc::clone(&self.json),
         })
     }
 }
@@ -459,5 +411,6 @@ fn explain(analyze: bool, plan: &Physical, context: Context) -> Result<Rows> {
         state: State::Batch(Some(batch)),
         context,
         text: "".into(),
+        json: Arc::default(),
     })
 }

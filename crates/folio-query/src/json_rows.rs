@@ -3,6 +3,8 @@
 //! A writer is made per column once for each batch; a row then asks each to append
 //! its value. Nothing stands between array and text.
 
+use std::sync::Arc;
+
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
@@ -50,19 +52,67 @@ impl JsonRows {
         }
         out.finish();
     }
+
+    /// Appends one row that is no arrays.
+    fn write_row(&self, row: &[Value], out: &mut Vec<u8>) {
+        let mut text = JsonText::behind(out);
+        if row.is_empty() {
+            text.byte(b'{');
+        }
+        for ((prefix, ty), value) in self.prefixes.iter().zip(&self.types).zip(row) {
+            text.piece(prefix);
+            match (value, ty) {
+                (Value::Uuid(bytes), _) => text.uuid(bytes),
+                (Value::Integer(value), _) => text.integer(*value),
+                (Value::Timestamp(value), ColumnType::Timestamp { utc }) => {
+                    text.timestamp(*value, *utc);
+                }
+                (Value::Text(value), ColumnType::Text) => text.string(value, value.as_bytes(), 0),
+                (value, ty) => {
+                    let mut written = String::new();
+                    write_json(value, ty, &mut written);
+                    text.push(written.as_bytes());
+                }
+            }
+        }
+        text.byte(b'}');
+        text.finish();
+    }
 }
 
 impl Rows {
+    /// Appends the next rows as JSON objects, as UTF-8, with `between` before each but the
+    /// first; `is_first` says whether any came yet. Answers how many; `None` after the last.
+    ///
+    /// # Errors
+    /// As [`Rows::next_batch`].
+    pub fn next_json(
+        &mut self,
+        between: &str,
+        is_first: &mut bool,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<usize>> {
+        let known = Arc::clone(&self.json);
+        let writer = known.get_or_init(|| JsonRows::new(self.names(), self.types()));
+        if let Some(row) = self.take_row() {
+            if !std::mem::take(is_first) {
+                out.extend_from_slice(between.as_bytes());
+            }
+            writer.write_row(&row, out);
+            return Ok(Some(1));
+        }
+        let Some(batch) = self.next_batch()? else { return Ok(None) };
+        writer.write(&batch, between, is_first, out);
+        Ok(Some(batch.row_count))
+    }
+
     /// All rows that are left as one JSON array of objects.
     ///
     /// # Errors
     /// As [`Rows::next_batch`].
     pub fn to_json(&mut self) -> Result<String> {
-        let writer = JsonRows::new(self.names(), self.types());
         let (mut out, mut is_first) = (Vec::from(b"["), true);
-        while let Some(batch) = self.next_batch()? {
-            writer.write(&batch, ",", &mut is_first, &mut out);
-        }
+        while self.next_json(",", &mut is_first, &mut out)?.is_some() {}
         out.push(b']');
         Ok(String::from_utf8(out).expect("names, texts and numbers are UTF-8"))
     }

@@ -14,6 +14,9 @@ const CHUNK: usize = 16;
 /// Bytes of room made at once: little enough to be written twice.
 const ROOM: usize = 32 << 10;
 
+/// The same at the beginning.
+const ROOM_MIN: usize = 512;
+
 /// Bytes of a short piece.
 const SHORT: usize = 32;
 
@@ -67,7 +70,9 @@ impl<'o> JsonText<'o> {
 
     #[cold]
     fn grow(&mut self, size: usize) {
-        self.bytes.resize(self.size + size + ROOM, 0);
+        // What is made for one short row must not cost more than the row.
+        let room = self.size.clamp(ROOM_MIN, ROOM);
+        self.bytes.resize(self.size + size + room, 0);
     }
 
     /// Bytes of which so many count.

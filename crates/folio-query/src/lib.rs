@@ -31,6 +31,7 @@ mod json_text;
 mod optimize;
 mod plan;
 mod rows;
+mod short;
 mod signature;
 pub mod source;
 mod span;

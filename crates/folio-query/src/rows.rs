@@ -1,6 +1,6 @@
 //! The answer of a query: rows that are pulled.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use folio_types::{ColumnType, Value};
 
@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::execute::Running;
 use crate::execute::context::Context;
 use crate::expression::value::value_at;
+use crate::json_rows::JsonRows;
 
 /// The answer of a query, pulled batch by batch.
 pub struct Rows {
@@ -17,6 +18,8 @@ pub struct Rows {
     pub(crate) state: State,
     pub(crate) context: Context,
     pub(crate) text: Arc<str>,
+    /// What writes them as JSON, once anybody has asked.
+    pub(crate) json: Arc<OnceLock<JsonRows>>,
 }
 
 /// Where the rows come from.

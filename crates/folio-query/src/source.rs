@@ -272,6 +272,22 @@ pub trait Source: Send + Sync {
     /// What the store says.
     fn referrers(&self, relation: &Relation) -> Result<Arc<[Arc<Relation>]>>;
 
+    /// Appends columns of the first row in the order of the key, or of the last;
+    /// `false` where there is none. Asked of tables only.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn first(
+        &self,
+        relation: &Relation,
+        reverse: bool,
+        columns: &[usize],
+        row: &mut Vec<Value>,
+    ) -> Result<bool> {
+        let _ = (relation, reverse, columns, row);
+        Err(Error::unsupported("these rows are scanned"))
+    }
+
     /// How many rows, where that is known without reading them.
     ///
     /// # Errors
@@ -323,6 +339,19 @@ pub trait Changes: Source {
     /// # Errors
     /// `conflict` when a unique key is taken; what the store says.
     fn insert(&self, relation: &Relation, row: &[ValueRef<'_>]) -> Result<()>;
+
+    /// Inserts rows, one behind the other, each given in the order of the columns.
+    ///
+    /// # Errors
+    /// The position of the row that was refused, and why, as [`Changes::insert`]. Those
+    /// before it may be there: the transaction must return to where it was.
+    fn insert_many(
+        &self,
+        relation: &Relation,
+        rows: &[ValueRef<'_>],
+    ) -> Result<(), (usize, Error)> {
+        insert_each(self, relation, rows)
+    }
 
     /// Replaces the row with a key. The key of a relation without one is its row number.
     ///
@@ -407,4 +436,18 @@ pub trait Changes: Source {
     /// # Errors
     /// `not_found`.
     fn drop_index(&self, name: &str) -> Result<()>;
+}
+
+/// [`Changes::insert_many`] row by row.
+///
+/// # Errors
+/// As it.
+pub fn insert_each<C: Changes + ?Sized>(
+    changes: &C,
+    relation: &Relation,
+    rows: &[ValueRef<'_>],
+) -> Result<(), (usize, Error)> {
+    let width = relation.schema.columns.len().max(1);
+    let mut rows = rows.chunks(width).enumerate();
+    rows.try_for_each(|(at, row)| changes.insert(relation, row).map_err(|error| (at, error)))
 }

@@ -4,11 +4,13 @@
 //! All that a statement gives is looked up before anything is written, so that it
 //! sees the state before itself. The answer is the keys of what was changed.
 
+use std::ops::Range;
 use std::sync::Arc;
 
-use folio_types::{ColumnType, ErrorCode, Value, ValueRef, borrowed};
+use folio_types::{ColumnType, ErrorCode, Value, borrowed};
 
 use super::entity_link::{LinkEdit, Linked, write_links};
+use super::entity_literals::{Literals, Written};
 use super::row::{batch_of, find, key_of, values_of};
 use super::{ChangePlan as RowChange, Run, check_row, check_rules, references};
 use crate::batch::Batch;
@@ -22,23 +24,26 @@ use crate::plan::physical::Physical;
 use crate::source::{Bound, Relation, ScanRequest};
 use crate::span::Span;
 use crate::sql::statement::{Returning, Rules};
-use crate::ziql::ast::OnConflict;
+use crate::ziql::ast::{Literal, OnConflict};
+use crate::ziql::bind::Places;
 
 /// New entities, ready to be written.
 pub(crate) struct EntityAdd {
     pub(crate) table: Arc<Relation>,
     pub(crate) key: usize,
     pub(crate) rows: Vec<NewEntity>,
+    pub(crate) literals: Arc<Vec<Literal>>,
+    /// Where literals go, if any go as they are.
+    pub(crate) places: Option<Places>,
     pub(crate) on_conflict: OnConflict,
     pub(crate) rules: Rules,
 }
 
 /// One of them.
-#[allow(clippy::large_enum_variant, reason = "of the larger there are few, for a moment")]
 pub(crate) enum NewEntity {
-    /// Values that fit their columns; the key is null where it is to be numbered.
-    Literals(Vec<Value>, Span),
-    Given(EntityRow),
+    /// Those of the literals that are its values, which fit their places.
+    Literals(Range<usize>, Span),
+    Given(Box<EntityRow>),
 }
 
 impl NewEntity {
@@ -122,45 +127,62 @@ pub(crate) fn add(plan: &EntityAdd, run: &Run<'_>) -> Result<Batch> {
     let mut ready = Vec::with_capacity(plan.rows.len());
     for row in &plan.rows {
         ready.push(match row {
-            NewEntity::Literals(values, span) => Ready::Literals(values, *span),
+            NewEntity::Literals(range, span) => Ready::Literals((range.clone(), *span)),
             NewEntity::Given(row) => computed(row, run)?,
         });
     }
-    let mut keys = NewKeys::after_last(plan, run)?;
-    let has_references = !plan.table.constraints.references.is_empty();
-    let (mut written, mut answered, mut links) = (Vec::new(), Vec::new(), Vec::new());
+    let literals = Literals::of(plan, run)?;
+    let (mut keys, mut written) = (NewKeys::after_last(plan, run)?, Written::default());
+    let mut tuples = Vec::new();
     for row in ready {
-        let (mut values, own_links, row) = match row {
-            Ready::Literals(values, span) => {
-                let at = |error: Error| error.at(span);
-                answered.push(write_literals(plan, values, &mut keys, run).map_err(at)?);
-                if has_references {
-                    written.push(values.to_vec());
-                }
+        let (values, links, row) = match row {
+            Ready::Literals(tuple) => {
+                tuples.push(tuple);
                 continue;
             }
-            Ready::Computed(values, own_links, row) => (values, own_links, row),
+            Ready::Computed(values, links, row) => (values, links, row),
         };
+        if let Some(literals) = &literals {
+            literals.write(&std::mem::take(&mut tuples), &mut keys, &mut written, run)?;
+        }
         let at = |error: Error| error.at(row.span);
-        fill(plan, &mut values, &mut keys, run)?;
-        check(plan, &values, run).map_err(at)?;
-        let Some(values) = write(plan, row, values, run).map_err(at)? else { continue };
-        let key = values[plan.key].clone();
-        links.extend(own_links.into_iter().map(|(table, targets)| (table, key.clone(), targets)));
-        answered.push(key);
-        written.push(values);
+        add_computed(plan, (values, links, row), &mut keys, &mut written, run).map_err(at)?;
     }
-    if has_references {
-        references::check_targets(&plan.table, &batch_of(&written, &plan.table)?, run)
+    if let Some(literals) = &literals {
+        literals.write(&tuples, &mut keys, &mut written, run)?;
+    }
+    if !plan.table.constraints.references.is_empty() {
+        references::check_targets(&plan.table, &batch_of(&written.rows, &plan.table)?, run)
             .map_err(|error| told(error, plan.rows.first().map_or(Span::NONE, NewEntity::span)))?;
     }
-    write_links(&links, plan.on_conflict == OnConflict::Update, run)?;
-    keys_as_batch(&answered, &plan.table, plan.key)
+    write_links(&written.links, plan.on_conflict == OnConflict::Update, run)?;
+    keys_as_batch(&written.keys, &plan.table, plan.key)
+}
+
+/// A row of values, and what its to-many links lead to.
+type Computed<'p> = (Vec<Value>, Vec<(Arc<Relation>, Vec<Value>)>, &'p EntityRow);
+
+fn add_computed(
+    plan: &EntityAdd,
+    (mut values, links, row): Computed<'_>,
+    keys: &mut NewKeys,
+    written: &mut Written,
+    run: &Run<'_>,
+) -> Result<()> {
+    fill(plan, &mut values, keys, run)?;
+    check(plan, &values, run)?;
+    let Some(values) = write(plan, row, values, run)? else { return Ok(()) };
+    let key = values[plan.key].clone();
+    let links = links.into_iter().map(|(table, targets)| (table, key.clone(), targets));
+    written.links.extend(links);
+    written.keys.push(key);
+    written.rows.push(values);
+    Ok(())
 }
 
 /// A new entity once all that it gives was looked up.
 enum Ready<'p> {
-    Literals(&'p [Value], Span),
+    Literals((Range<usize>, Span)),
     Computed(Vec<Value>, Vec<(Arc<Relation>, Vec<Value>)>, &'p EntityRow),
 }
 
@@ -177,23 +199,8 @@ fn computed<'p>(row: &'p EntityRow, run: &Run<'_>) -> Result<Ready<'p>> {
     Ok(Ready::Computed(values, links.collect::<Result<_>>()?, row))
 }
 
-/// Writes a row whose values fit already; answers its key.
-fn write_literals(
-    plan: &EntityAdd,
-    values: &[Value],
-    keys: &mut NewKeys,
-    run: &Run<'_>,
-) -> Result<Value> {
-    let mut row = borrowed(values);
-    if matches!(row[plan.key], ValueRef::Null) {
-        row[plan.key] = ValueRef::Uuid(keys.next(run.context()).to_be_bytes());
-    }
-    run.changes.insert(&plan.table, &row).map_err(taken)?;
-    Ok(row[plan.key].to_value())
-}
-
 /// What can be done about a conflict.
-fn taken(error: Error) -> Error {
+pub(super) fn taken(error: Error) -> Error {
     if error.code() == ErrorCode::Conflict {
         return error.help("choose another value, or add OR SKIP or OR UPDATE");
     }
@@ -346,7 +353,7 @@ fn told(error: Error, span: Span) -> Error {
 
 /// Keys of new entities: each greater than all there are, so that the order of keys
 /// is that of insertion even where the clock has gone back.
-struct NewKeys {
+pub(super) struct NewKeys {
     last: u128,
 }
 
@@ -375,7 +382,7 @@ impl NewKeys {
         Ok(Self { last })
     }
 
-    fn next(&mut self, context: &Context) -> u128 {
+    pub(super) fn next(&mut self, context: &Context) -> u128 {
         let fresh = context.ordered_uuid();
         self.last = if fresh > self.last { fresh } else { following(self.last) };
         self.last

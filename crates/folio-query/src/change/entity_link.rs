@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use folio_types::{ColumnType, Value, borrowed};
+use folio_types::{ColumnType, Value, ValueRef, borrowed};
 
 use super::entity::{GivenEntities, rows_beginning};
 use super::row::batch_of;
@@ -29,22 +29,35 @@ pub(crate) enum Linked {
 impl Linked {
     /// Their keys, each once, in order.
     pub(super) fn keys(&self, context: &Context) -> Result<Vec<Value>> {
-        let keys = match self {
+        let mut keys = match self {
             Self::Rows(given) => given.keys(context)?,
             Self::Keys(list) => match constant(list, context)? {
                 Value::List(keys) => keys,
                 _ => Vec::new(),
             },
         };
-        Ok(distinct(keys))
+        make_distinct(&mut keys);
+        Ok(keys)
     }
 }
 
-fn distinct(keys: Vec<Value>) -> Vec<Value> {
+/// Leaves each key once, and no nulls.
+pub(super) fn make_distinct(keys: &mut Vec<Value>) {
+    /// So many are compared with each other; more are looked up.
+    const FEW: usize = 16;
+    keys.retain(|key| !matches!(key, Value::Null));
+    if keys.len() <= FEW {
+        let mut at = 1;
+        while at < keys.len() {
+            match keys[..at].contains(&keys[at]) {
+                true => drop(keys.remove(at)),
+                false => at += 1,
+            }
+        }
+        return;
+    }
     let mut seen = std::collections::HashSet::new();
-    let mut kept = keys;
-    kept.retain(|key| !matches!(key, Value::Null) && seen.insert(format!("{key:?}")));
-    kept
+    keys.retain(|key| seen.insert(format!("{key:?}")));
 }
 
 /// What becomes of a to-many link.
@@ -134,6 +147,9 @@ impl ReadyEdit {
     }
 }
 
+/// Rows of links written at once.
+const ROWS: usize = 1024;
+
 /// Gives entities their lists: table, source, targets; in place of those they have,
 /// if they may have any.
 ///
@@ -157,11 +173,21 @@ pub(super) fn write_links(
         });
         for (target, position) in targets.iter().zip(0..) {
             let values = vec![source.clone(), Value::Integer(position), target.clone()];
-            run.changes.insert(table, &borrowed(&values))?;
+            // The same entity may come again, and replaces what it was given before.
+            if replaces {
+                run.changes.insert(table, &borrowed(&values))?;
+            }
             written[place].1.push(values);
         }
     }
-    written.iter().try_for_each(|(table, rows)| check(table, rows, run))
+    for (table, rows) in &written {
+        for rows in rows.chunks(ROWS).filter(|_| !replaces) {
+            let values: Vec<ValueRef<'_>> = rows.iter().flatten().map(Value::as_ref).collect();
+            run.changes.insert_many(table, &values).map_err(|(_, error)| error)?;
+        }
+        check(table, rows, run)?;
+    }
+    Ok(())
 }
 
 /// All targets are there.

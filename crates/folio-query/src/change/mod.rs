@@ -9,6 +9,7 @@ mod by_key;
 mod definition;
 pub(crate) mod entity;
 pub(crate) mod entity_link;
+mod entity_literals;
 mod insert;
 mod references;
 mod row;
@@ -96,6 +97,8 @@ pub(crate) struct ChangePlan {
     pub(crate) changed: Vec<usize>,
     pub(crate) rules: Rules,
     pub(crate) returning: Option<Returning>,
+    /// Which columns the input has, where it has not all.
+    pub(crate) read: Option<Vec<usize>>,
     /// How to do it without a batch, where that is possible.
     pub(crate) by_key: Option<ByKey>,
 }

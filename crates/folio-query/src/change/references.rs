@@ -31,7 +31,7 @@ pub(super) fn check_targets(table: &Relation, rows: &Batch, run: &Run<'_>) -> Re
                 .map(|index| value_at(&rows.columns[*index], row, table.column_type(*index)))
                 .collect();
             let points = !values.iter().any(|value| matches!(value, Value::Null));
-            if points && find(run, &target, &key, &values)?.is_none() {
+            if points && !is_there(run, &target, &key, &values)? {
                 let (name, target) = (&reference.name, &reference.table);
                 return Err(Error::conflict(format!(
                     "a row points at no row of table {target:?}, against constraint {name:?}"
@@ -41,6 +41,14 @@ pub(super) fn check_targets(table: &Relation, rows: &Batch, run: &Run<'_>) -> Re
         }
     }
     Ok(())
+}
+
+/// Whether a table has a row with these values.
+fn is_there(run: &Run<'_>, target: &Relation, key: &[usize], values: &[Value]) -> Result<bool> {
+    if key == target.schema.primary_key {
+        return run.changes.get(target, &borrowed(values), &[], &mut Vec::new());
+    }
+    Ok(find(run, target, key, values)?.is_some())
 }
 
 /// The first of the rows that have the same values in some columns.

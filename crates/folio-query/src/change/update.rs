@@ -1,5 +1,8 @@
 //! Other values for rows, and fewer rows.
 
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, NullArray};
 use folio_types::{Value, borrowed};
 
 use super::row::{batch_of, key_of, values_of};
@@ -94,13 +97,26 @@ pub(crate) fn delete(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
         return by_key.delete(run);
     }
     let table = &plan.table;
-    let gone = gather(&plan.input, run)?;
+    let mut gone = gather(&plan.input, run)?;
     if gone.row_count == 0 {
         return nothing(plan, run);
+    }
+    if let Some(read) = &plan.read {
+        gone = in_places(gone, read, table.schema.columns.len());
     }
     let count = delete_rows(table, &gone, run)?;
     references::follow_deletion(table, &gone, run)?;
     Ok(Done { count, returned: returned(plan.returning.as_ref(), &gone, run)? })
+}
+
+/// Columns in their places among those of a table, nothing in the others.
+fn in_places(rows: Batch, places: &[usize], width: usize) -> Batch {
+    let nothing: ArrayRef = Arc::new(NullArray::new(rows.row_count));
+    let mut columns = vec![nothing; width];
+    for (place, column) in places.iter().zip(rows.columns) {
+        columns[*place] = column;
+    }
+    Batch::new(columns, rows.row_count)
 }
 
 /// So many rows are deleted one by one, also where there are no others.

@@ -1,5 +1,8 @@
 //! The syntax of a script, as it was written.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use folio_types::{ColumnType, Value};
 
 use crate::expression::{Arithmetic, Comparison};
@@ -225,6 +228,9 @@ impl Expr {
 pub(crate) struct Add {
     pub(crate) entity: Name,
     pub(crate) tuples: Vec<Tuple>,
+    /// The values of the tuples that are nothing but literals, one behind the other:
+    /// there may be millions, and the plan reads them where they are.
+    pub(crate) literals: Arc<Vec<Literal>>,
     pub(crate) on_conflict: OnConflict,
 }
 
@@ -240,9 +246,9 @@ pub(crate) enum OnConflict {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tuple {
     pub(crate) items: Vec<Item>,
-    /// Its values where all are literals that go by their places; then there are no
-    /// items.
-    pub(crate) literals: Vec<Literal>,
+    /// Which of the statement's literals are its values, where all are literals that go
+    /// by their places; then there are no items.
+    pub(crate) literals: Range<usize>,
     pub(crate) span: Span,
 }
 
@@ -251,12 +257,23 @@ pub(crate) struct Tuple {
 pub(crate) struct Literal {
     pub(crate) value: Value,
     pub(crate) span: Span,
+    /// Where the elements of a list stand.
+    pub(crate) elements: Vec<Span>,
 }
 
 impl Literal {
     /// The same as an expression.
     pub(crate) fn expression(&self) -> Expr {
-        let ty = match &self.value {
+        if let Value::List(values) = &self.value {
+            let items = values.iter().zip(&self.elements);
+            let items = items.map(|(value, span)| Self::scalar(value, *span)).collect();
+            return Expr::List(items, self.span);
+        }
+        Self::scalar(&self.value, self.span)
+    }
+
+    fn scalar(value: &Value, span: Span) -> Expr {
+        let ty = match value {
             Value::Boolean(_) => ColumnType::Boolean,
             Value::Integer(_) => ColumnType::Int64,
             Value::Float(_) => ColumnType::Float64,
@@ -265,9 +282,9 @@ impl Literal {
             Value::Time(_) => ColumnType::Time,
             Value::Timestamp(_) => ColumnType::Timestamp { utc: true },
             Value::Uuid(_) => ColumnType::Uuid,
-            _ => return Expr::None(self.span),
+            _ => return Expr::None(span),
         };
-        Expr::Literal(self.value.clone(), ty, self.span)
+        Expr::Literal(value.clone(), ty, span)
     }
 }
 

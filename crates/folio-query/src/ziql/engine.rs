@@ -9,7 +9,7 @@
 //! ```
 
 use std::fmt::{self, Display, Formatter};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use folio_types::{ColumnType, Value};
 
@@ -19,7 +19,7 @@ use super::bind::{
     LinkOperation, MemberValue, NewRow,
 };
 use super::parse;
-use crate::batch::Batch;
+use crate::batch::{BATCH_SIZE, Batch};
 use crate::change::entity::{
     EntityAdd, EntityChange, EntityRow, Given, GivenEntities, NewEntity, add, delete, returning,
     update,
@@ -29,12 +29,14 @@ use crate::change::{ChangePlan as RowChange, Run};
 use crate::error::{Error, Result};
 use crate::execute::context::Context;
 use crate::execute::{build, drain};
+use crate::json_rows::JsonRows;
 use crate::optimize::{Level, optimize};
 use crate::plan::display::display;
 use crate::plan::logical::Plan;
 use crate::plan::lower::lower;
 use crate::plan::physical::Physical;
 use crate::rows::{Rows, State};
+use crate::short::Short;
 use crate::source::{Changes, Source};
 
 /// A text read as chains of ZiQL.
@@ -60,11 +62,20 @@ struct Ready {
 }
 
 enum Body {
-    Rows { plan: Physical, names: Arc<[String]>, types: Arc<[ColumnType]> },
+    Rows(Query),
     Keys(Physical),
     Add(Box<EntityAdd>),
     Update(Box<EntityChange>),
     Delete(Box<EntityChange>),
+}
+
+/// A GRAB whose rows are answered.
+struct Query {
+    plan: Physical,
+    names: Arc<[String]>,
+    types: Arc<[ColumnType]>,
+    short: Option<Short>,
+    json: Arc<OnceLock<JsonRows>>,
 }
 
 impl Ziql {
@@ -133,7 +144,9 @@ impl Compiler<'_> {
         let body = match step.body {
             BoundBody::Rows { plan, names } => {
                 let types = plan.types().into();
-                Body::Rows { plan: self.physical(plan), names: names.into(), types }
+                let plan = self.physical(plan);
+                let short = Short::of(&plan);
+                Body::Rows(Query { plan, names: names.into(), types, short, json: Arc::default() })
             }
             BoundBody::Keys(plan) => Body::Keys(self.physical(plan)),
             BoundBody::Add(plan) => Body::Add(Box::new(self.add(plan))),
@@ -174,13 +187,15 @@ impl Compiler<'_> {
             span: row.span,
         };
         let new = |new: NewRow| match new {
-            NewRow::Literals(values, span) => NewEntity::Literals(values, span),
-            NewRow::Bound(bound) => NewEntity::Given(row(bound)),
+            NewRow::Literals(literals, span) => NewEntity::Literals(literals, span),
+            NewRow::Bound(bound) => NewEntity::Given(Box::new(row(*bound))),
         };
         EntityAdd {
             table: plan.table,
             key: plan.key,
             rows: plan.rows.into_iter().map(new).collect(),
+            literals: plan.literals,
+            places: plan.places,
             on_conflict: plan.on_conflict,
             rules: plan.rules,
         }
@@ -200,6 +215,7 @@ impl Compiler<'_> {
                 returning: Some(returning(&plan.table, plan.key)),
                 table: plan.table,
                 by_key: None,
+                read: plan.read,
                 input: self.physical(plan.input),
                 changed: plan.changed,
                 rules: plan.rules,
@@ -220,7 +236,7 @@ impl Chain {
     #[must_use]
     pub fn is_query(&self) -> bool {
         let reads =
-            |step: &Ready| step.explain || matches!(step.body, Body::Rows { .. } | Body::Keys(_));
+            |step: &Ready| step.explain || matches!(step.body, Body::Rows(_) | Body::Keys(_));
         self.steps.iter().all(reads)
     }
 
@@ -270,7 +286,7 @@ impl Chain {
     fn change(&self, step: &Ready, run: &Run<'_>) -> Result<Rows> {
         let (keys, table) = match &step.body {
             _ if step.explain => return self.rows(step, run.context()),
-            Body::Rows { .. } => {
+            Body::Rows(_) => {
                 let mut rows = self.rows(step, run.context())?;
                 rows.gather()?;
                 return Ok(rows);
@@ -283,7 +299,7 @@ impl Chain {
             Body::Update(plan) => (update(plan, run)?, (&plan.rows.table, plan.key)),
             Body::Delete(plan) => (delete(plan, run)?, (&plan.rows.table, plan.key)),
         };
-        let keys = if keys.columns.is_empty() { Vec::new() } else { vec![keys] };
+        let keys = if keys.columns.is_empty() { Vec::new() } else { in_pieces(keys) };
         if let Some(number) = step.set {
             run.context().set_work_table(number, keys.clone());
         }
@@ -305,7 +321,7 @@ impl Chain {
 
     fn rows(&self, step: &Ready, context: &Context) -> Result<Rows> {
         let plan = match &step.body {
-            Body::Rows { plan, .. } | Body::Keys(plan) => plan,
+            Body::Rows(Query { plan, .. }) | Body::Keys(plan) => plan,
             Body::Update(change) | Body::Delete(change) => &change.rows.input,
             Body::Add(_) => &Physical::OneRow,
         };
@@ -317,15 +333,20 @@ impl Chain {
             let names = vec!["plan".to_owned()].into();
             return Ok(self.answer(vec![batch], names, vec![ColumnType::Text].into(), context));
         }
-        let Body::Rows { names, types, .. } = &step.body else {
+        let Body::Rows(query) = &step.body else {
             return Err(Error::invalid("the statement changes what it reads"));
         };
+        let state = match &query.short {
+            Some(short) => State::Row(short.run(context)?),
+            None => State::Running(build(plan, context)?),
+        };
         Ok(Rows {
-            names: Arc::clone(names),
-            types: Arc::clone(types),
-            state: State::Running(build(plan, context)?),
+            names: Arc::clone(&query.names),
+            types: Arc::clone(&query.types),
+            state,
             context: context.clone(),
             text: Arc::clone(&self.text),
+            json: Arc::clone(&query.json),
         })
     }
 
@@ -336,9 +357,15 @@ impl Chain {
         types: Arc<[ColumnType]>,
         context: &Context,
     ) -> Rows {
-        let state = State::Batches(batches.into_iter());
-        Rows { names, types, state, context: context.clone(), text: Arc::clone(&self.text) }
+        let (state, json) = (State::Batches(batches.into_iter()), Arc::default());
+        Rows { names, types, state, context: context.clone(), text: Arc::clone(&self.text), json }
     }
+}
+
+/// Rows as batches of the usual size: whoever writes them holds as much at a time.
+fn in_pieces(whole: Batch) -> Vec<Batch> {
+    let starts = (0..whole.row_count.max(1)).step_by(BATCH_SIZE);
+    starts.map(|start| whole.slice(start, BATCH_SIZE.min(whole.row_count - start))).collect()
 }
 
 fn empty() -> Error {

@@ -4,26 +4,57 @@
 //! `2024-01-31` is always a date and never a subtraction. What looks like one of
 //! them and is none (`2024/02/30`) is an error at once.
 
+use super::ast::Literal;
 use super::moment;
 use super::token::{Keyword, Lexeme, Token};
+use super::tuples::Tuples;
 use crate::error::{Error, Result};
 use crate::span::Span;
 
-/// Signs, those of two characters first.
-const SIGNS: [&str; 31] = [
-    "=>", "!=", "<=", ">=", "!~", "+=", "-=", "*=", "/=", "[", "]", "{", "}", "(", ")", "|", ";",
-    ":", ",", ".", "*", "+", "-", "/", "%", "=", "<", ">", "~", "!", "?",
+/// Bytes of a text that a literal takes, about; short texts have none.
+const LITERAL_SIZE: usize = 20;
+
+/// Signs of two characters, which are tried first.
+const DOUBLE_SIGNS: [&str; 9] = ["=>", "!=", "<=", ">=", "!~", "+=", "-=", "*=", "/="];
+
+/// Signs of one character.
+const SIGNS: [&str; 22] = [
+    "[", "]", "{", "}", "(", ")", "|", ";", ":", ",", ".", "*", "+", "-", "/", "%", "=", "<", ">",
+    "~", "!", "?",
 ];
+
+/// For each byte, which of [`SIGNS`] it is; their number where it is none.
+const SIGN_OF: [u8; 256] = {
+    let mut all = [SIGNS.len() as u8; 256];
+    let mut sign = 0;
+    while sign < SIGNS.len() {
+        all[SIGNS[sign].as_bytes()[0] as usize] = sign as u8;
+        sign += 1;
+    }
+    all
+};
 
 /// The tokens of a text, the end among them.
 ///
 /// # Errors
 /// `syntax`, with the place.
-pub(crate) fn tokenize(text: &str) -> Result<Vec<Lexeme>> {
+pub(crate) fn tokenize(text: &str) -> Result<Tokens> {
     let mut lexer = Lexer { rest: text, line: 1, column: 1 };
-    let mut tokens = Vec::new();
+    let (mut tokens, mut literals) = (Vec::new(), Vec::new());
+    // What grows to megabytes by doubling takes twice the memory, all of it fresh.
+    literals.reserve(text.len() / LITERAL_SIZE);
+    let mut tuples = Tuples::default();
     loop {
+        lexer.skip_blank();
+        let start = (lexer.line, lexer.column);
+        if tuples.may_begin()
+            && let Some(count) = lexer.literal_tuple(&mut literals)
+        {
+            tokens.push(Lexeme { token: Token::Tuple(count), span: lexer.since(start) });
+            continue;
+        }
         let mut lexeme = lexer.next()?;
+        tuples.see(&lexeme.token);
         let is_end = lexeme.token == Token::End;
         if let (true, Some(Lexeme { span, .. })) = (is_end, tokens.last()) {
             // The end is missed where the last word ends, not lines below.
@@ -31,12 +62,21 @@ pub(crate) fn tokenize(text: &str) -> Result<Vec<Lexeme>> {
         }
         tokens.push(lexeme);
         if is_end {
-            return Ok(tokens);
+            return Ok(Tokens { tokens, literals });
         }
     }
 }
 
-struct Lexer<'t> {
+/// The tokens of a text.
+pub(crate) struct Tokens {
+    pub(crate) tokens: Vec<Lexeme>,
+    /// The literals of those tokens that are tuples, one behind the other.
+    pub(crate) literals: Vec<Literal>,
+}
+
+/// A place in a text.
+#[derive(Clone, Copy)]
+pub(super) struct Lexer<'t> {
     rest: &'t str,
     line: u32,
     column: u32,
@@ -50,7 +90,48 @@ impl<'t> Lexer<'t> {
         Ok(Lexeme { token, span: self.since(start) })
     }
 
-    fn since(&self, (line, column): (u32, u32)) -> Span {
+    /// Where it is.
+    pub(super) fn place(&self) -> Self {
+        *self
+    }
+
+    pub(super) fn return_to(&mut self, place: Self) {
+        *self = place;
+    }
+
+    pub(super) fn position(&self) -> (u32, u32) {
+        (self.line, self.column)
+    }
+
+    pub(super) fn rest(&self) -> &'t str {
+        self.rest
+    }
+
+    pub(super) fn next_byte(&self) -> Option<u8> {
+        self.rest.as_bytes().first().copied()
+    }
+
+    /// Takes a sign of one byte, if it stands here.
+    pub(super) fn eat(&mut self, sign: u8) -> bool {
+        let is_it = self.next_byte() == Some(sign);
+        if is_it {
+            self.rest = &self.rest[1..];
+            self.column += 1;
+        }
+        is_it
+    }
+
+    /// Spaces and the ends of lines.
+    pub(super) fn skip_white(&mut self) {
+        while let Some(byte @ (b' ' | b'\n')) = self.next_byte() {
+            self.eat(byte);
+            if byte == b'\n' {
+                (self.line, self.column) = (self.line + 1, 1);
+            }
+        }
+    }
+
+    pub(super) fn since(&self, (line, column): (u32, u32)) -> Span {
         let (end_line, mut end_column) = (self.line, self.column);
         if end_line == line && end_column == column {
             end_column += 1;
@@ -63,17 +144,22 @@ impl<'t> Lexer<'t> {
     }
 
     /// Takes so many bytes, which end at a character.
-    fn take(&mut self, size: usize) -> &'t str {
+    pub(super) fn take(&mut self, size: usize) -> &'t str {
         let (taken, rest) = self.rest.split_at(size);
         self.rest = rest;
-        for character in taken.chars() {
-            if character == '\n' {
-                self.line += 1;
+        let bytes = taken.as_bytes();
+        let last_line = match bytes.iter().rposition(|byte| *byte == b'\n') {
+            None => bytes,
+            Some(end) => {
+                let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+                self.line += u32::try_from(lines).unwrap_or(u32::MAX);
                 self.column = 1;
-            } else {
-                self.column += 1;
+                &bytes[end + 1..]
             }
-        }
+        };
+        // Of the bytes of a character only the first counts.
+        let characters = last_line.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
+        self.column += u32::try_from(characters).unwrap_or(u32::MAX);
         taken
     }
 
@@ -124,7 +210,15 @@ impl<'t> Lexer<'t> {
     }
 
     fn sign(&mut self, first: char) -> Result<Token> {
-        if let Some(sign) = SIGNS.iter().find(|sign| self.rest.starts_with(**sign)) {
+        let bytes = self.rest.as_bytes();
+        let is_double = matches!(
+            bytes,
+            [b'=' | b'!' | b'<' | b'>' | b'+' | b'-' | b'*' | b'/', b'=' | b'>' | b'~', ..]
+        );
+        let double = DOUBLE_SIGNS.iter().find(|sign| is_double && self.rest.starts_with(**sign));
+        let single =
+            bytes.first().and_then(|byte| SIGNS.get(usize::from(SIGN_OF[usize::from(*byte)])));
+        if let Some(sign) = double.or(single) {
             self.take(sign.len());
             return Ok(Token::Sign(sign));
         }
@@ -202,8 +296,7 @@ impl<'t> Lexer<'t> {
         let mut decoded = String::new();
         self.take(1);
         loop {
-            let plain = self.rest.find(['\'', '\\']).unwrap_or(self.rest.len());
-            decoded.push_str(self.take(plain));
+            decoded.push_str(self.plain());
             match self.peek() {
                 Some('\'') => {
                     self.take(1);
@@ -217,6 +310,12 @@ impl<'t> Lexer<'t> {
                 }
             }
         }
+    }
+
+    /// What of a string stands as it is meant.
+    fn plain(&mut self) -> &'t str {
+        let end = self.rest.bytes().position(|byte| matches!(byte, b'\'' | b'\\'));
+        self.take(end.unwrap_or(self.rest.len()))
     }
 
     /// `\' \\ \n \r \t \u{…}`

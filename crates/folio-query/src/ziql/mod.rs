@@ -15,6 +15,7 @@ pub(crate) mod parse;
 mod print;
 mod schema;
 pub(crate) mod token;
+mod tuples;
 
 pub use engine::{Chain, Ziql};
 pub use schema::{Migration, show_schema};

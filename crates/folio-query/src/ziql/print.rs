@@ -200,7 +200,13 @@ impl Display for Set {
 
 impl Display for Add {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
-        write!(out, "ADD {} {}", self.entity, Joined(&self.tuples, " "))?;
+        write!(out, "ADD {}", self.entity)?;
+        for tuple in &self.tuples {
+            let literals = &self.literals[tuple.literals.clone()];
+            let literals: Vec<Expr> =
+                literals.iter().map(super::ast::Literal::expression).collect();
+            write!(out, " ({}{})", Joined(&tuple.items, ", "), Joined(&literals, ", "))?;
+        }
         out.write_str(match self.on_conflict {
             OnConflict::Fail => "",
             OnConflict::Skip => " OR SKIP",
@@ -221,9 +227,7 @@ impl Display for Target {
 
 impl Display for Tuple {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
-        let literals: Vec<Expr> =
-            self.literals.iter().map(super::ast::Literal::expression).collect();
-        write!(out, "({}{})", Joined(&self.items, ", "), Joined(&literals, ", "))
+        write!(out, "({})", Joined(&self.items, ", "))
     }
 }
 

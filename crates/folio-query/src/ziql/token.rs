@@ -108,6 +108,8 @@ pub(crate) enum Token {
     Uuid([u8; 16]),
     /// `$name`
     Parameter(String),
+    /// A tuple of so many literals.
+    Tuple(usize),
     /// Anything else.
     Sign(&'static str),
     /// The end of the text.
@@ -136,6 +138,7 @@ impl fmt::Display for Token {
             Self::Timestamp(_) => out.write_str("a datetime"),
             Self::Uuid(uuid) => write!(out, "the uuid {}", cast::format_uuid(uuid)),
             Self::Parameter(name) => write!(out, "the parameter `${name}`"),
+            Self::Tuple(_) => out.write_str("`(`"),
             Self::Sign(sign) => write!(out, "`{sign}`"),
             Self::End => out.write_str("the end of the text"),
         }

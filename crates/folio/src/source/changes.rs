@@ -1,6 +1,6 @@
 //! What a transaction changes: rows, tables, views, indexes.
 
-use folio_query::source::{Changes, IndexInfo, Relation, RelationKind, Source};
+use folio_query::source::{Changes, IndexInfo, Relation, RelationKind, Source, insert_each};
 use folio_query::{Constraints, Error as QueryError, Result as QueryResult};
 use folio_table::{IndexDefinition, Transaction};
 use folio_types::{ErrorCode, TableSchema, Value, ValueRef};
@@ -77,6 +77,27 @@ impl Changes for View {
         let table = table_of(relation)?;
         self.write(|transaction| transaction.insert(&table, row).map(|_| ()))
             .map_err(|error| refuse_twin(error, relation))
+    }
+
+    fn insert_many(
+        &self,
+        relation: &Relation,
+        rows: &[ValueRef<'_>],
+    ) -> Result<(), (usize, QueryError)> {
+        if relation.kind == RelationKind::Collection {
+            return insert_each(self, relation, rows);
+        }
+        let first = |error| (0, error);
+        let table = table_of(relation).map_err(first)?;
+        // Whose the refusal is comes out beside it.
+        let mut refused = 0;
+        let written = self.write(|transaction| {
+            transaction.insert_many(&table, rows).map_err(|(row, error)| {
+                refused = row;
+                error
+            })
+        });
+        written.map_err(|error| (refused, refuse_twin(error, relation)))
     }
 
     fn update(

@@ -177,6 +177,25 @@ impl Source for View {
         Ok(found.unwrap_or(false))
     }
 
+    fn first(
+        &self,
+        relation: &Relation,
+        reverse: bool,
+        columns: &[usize],
+        row: &mut Vec<Value>,
+    ) -> QueryResult<bool> {
+        let table = tables::table_of(relation)?;
+        let found = self.read(|reader| {
+            let found = reader.first(&table, reverse).map_err(from_table)?;
+            let Some(found) = found else { return Ok(false) };
+            for column in columns {
+                row.push(found.get(*column).map_err(from_table)?);
+            }
+            Ok(true)
+        })?;
+        Ok(found.unwrap_or(false))
+    }
+
     fn look_up(
         &self,
         relation: &Relation,

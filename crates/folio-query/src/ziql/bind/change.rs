@@ -1,11 +1,14 @@
 //! ADD, UPDATE and DELETE: new values for members, and what links are to lead to.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use folio_types::{ColumnType, Value};
 
 use super::given::listed;
+use super::literals::Places;
 use super::types::{as_type, compute};
 use super::{Binder, Row, Rows};
 use crate::error::{Error, Result};
@@ -25,16 +28,18 @@ pub(crate) struct AddPlan {
     /// The position of the key, which is numbered where it is not given.
     pub(crate) key: usize,
     pub(crate) rows: Vec<NewRow>,
+    pub(crate) literals: Arc<Vec<Literal>>,
+    /// Where literals go, if any go as they are.
+    pub(crate) places: Option<Places>,
     pub(crate) on_conflict: OnConflict,
     pub(crate) rules: Rules,
 }
 
 /// One of them.
-#[allow(clippy::large_enum_variant, reason = "of the larger there are few, for a moment")]
 pub(crate) enum NewRow {
-    /// Values that fit their columns; the key is null where it is to be numbered.
-    Literals(Vec<Value>, Span),
-    Bound(AddRow),
+    /// Those of the literals that are its values, which fit their places.
+    Literals(Range<usize>, Span),
+    Bound(Box<AddRow>),
 }
 
 /// One with values that are to be computed, or links to be followed.
@@ -87,6 +92,8 @@ pub(crate) struct ChangePlan {
     /// Entities whose keys are parameters behind those of the statement.
     pub(crate) entities: Vec<GivenRows>,
     pub(crate) links: Vec<LinkChange>,
+    /// Which of the old values there are, where not all are looked at.
+    pub(crate) read: Option<Vec<usize>>,
 }
 
 /// What becomes of a to-many link.
@@ -123,21 +130,25 @@ impl Binder<'_> {
         let mut rows = Vec::with_capacity(add.tuples.len());
         let mut defaults = vec![None; entity.relation.schema.columns.len()];
         for tuple in &add.tuples {
-            let literals = places.as_ref().and_then(|places| places.row(&tuple.literals));
-            rows.push(match literals {
-                Some(values) => NewRow::Literals(values, tuple.span),
-                None => NewRow::Bound(self.add_row(&entity, key, tuple, &first, &mut defaults)?),
-            });
+            let literals = &add.literals[tuple.literals.clone()];
+            let fits = |places: &Places| !literals.is_empty() && places.fit(literals);
+            if places.as_ref().is_some_and(fits) {
+                rows.push(NewRow::Literals(tuple.literals.clone(), tuple.span));
+                continue;
+            }
+            let items = items_of(tuple, literals);
+            let row = self.add_row(&entity, key, (tuple, &items), &first, &mut defaults)?;
+            rows.push(NewRow::Bound(Box::new(row)));
         }
-        let table = Arc::clone(&entity.relation);
-        Ok(AddPlan { table, key, rows, on_conflict: add.on_conflict, rules })
+        let (table, literals) = (Arc::clone(&entity.relation), Arc::clone(&add.literals));
+        Ok(AddPlan { table, key, rows, literals, places, on_conflict: add.on_conflict, rules })
     }
 
     fn add_row(
         &mut self,
         entity: &Arc<Entity>,
         key: usize,
-        tuple: &Tuple,
+        (tuple, items): (&Tuple, &[Item]),
         first: &[Option<&Name>],
         defaults: &mut [Option<Expr>],
     ) -> Result<AddRow> {
@@ -145,7 +156,7 @@ impl Binder<'_> {
         let width = entity.relation.schema.columns.len();
         let mut values: Vec<Option<MemberValue>> = (0..width).map(|_| None).collect();
         let (mut given, mut links, mut seen) = (Vec::new(), Vec::new(), Vec::new());
-        for (at, item) in items_of(tuple).iter().enumerate() {
+        for (at, item) in items.iter().enumerate() {
             let member = self.item_member(entity, item, first.get(at).copied().flatten(), tuple)?;
             once(&mut seen, &member, item, tuple.span)?;
             let Change::Set(value) = &item.change else {
@@ -283,7 +294,26 @@ impl Binder<'_> {
     /// Binds DELETE.
     pub(super) fn delete(&mut self, delete: &Delete) -> Result<ChangePlan> {
         let (rows, key) = self.targets_of(&delete.target)?;
-        self.change_plan(rows, key, Vec::new(), Vec::new(), Vec::new())
+        let mut plan = self.change_plan(rows, key, Vec::new(), Vec::new(), Vec::new())?;
+        let read = self.columns_pointed_at(&plan.table)?;
+        if let Plan::Project { outputs, .. } = &mut plan.input {
+            let mut all = (0..).zip(std::mem::take(outputs));
+            outputs.extend(all.by_ref().filter(|(at, _)| read.contains(at)).map(|(_, one)| one));
+        }
+        plan.read = Some(read);
+        Ok(plan)
+    }
+
+    /// The columns of a table that make its key, and those that others point at: all
+    /// that a deletion looks at.
+    fn columns_pointed_at(&self, table: &Relation) -> Result<Vec<usize>> {
+        let mut read: BTreeSet<usize> = table.schema.primary_key.iter().copied().collect();
+        for other in &*self.source.referrers(table)? {
+            let references = other.constraints.references.iter();
+            let names = references.flat_map(|reference| &reference.target);
+            read.extend(names.filter_map(|name| table.column_index(name)));
+        }
+        Ok(read.into_iter().collect())
     }
 
     /// The entities a statement changes, in their order.
@@ -310,7 +340,7 @@ impl Binder<'_> {
         let outputs: Vec<_> =
             old.chain(new).map(|value| (self.sql.column("value", value.ty()), value)).collect();
         let input = Plan::Project { input: Box::new(rows.plan), outputs };
-        Ok(ChangePlan { table, key, input, changed, rules, entities, links })
+        Ok(ChangePlan { table, key, input, changed, rules, entities, links, read: None })
     }
 
     /// The new value of a member that is a value or an array of them.
@@ -410,15 +440,15 @@ fn changeable(entity: &Entity, span: Span) -> Result<usize> {
 }
 
 /// The items of a tuple, also of one that was read as literals.
-fn items_of(tuple: &Tuple) -> Cow<'_, [Item]> {
-    if tuple.literals.is_empty() {
+fn items_of<'t>(tuple: &'t Tuple, literals: &[Literal]) -> Cow<'t, [Item]> {
+    if literals.is_empty() {
         return Cow::Borrowed(&tuple.items);
     }
     let item = |literal: &Literal| Item {
         member: None,
         change: Change::Set(Given::Value(literal.expression())),
     };
-    Cow::Owned(tuple.literals.iter().map(item).collect())
+    Cow::Owned(literals.iter().map(item).collect())
 }
 
 fn item_span(item: &Item, otherwise: Span) -> Span {

@@ -42,6 +42,7 @@ pub(crate) use change::{
     AddPlan, AddRow, ChangePlan, GivenRows, LinkGiven, LinkOperation, MemberValue, NewRow,
 };
 use group::Grouping;
+pub(crate) use literals::Places;
 use rows::{Row, Rows};
 pub(crate) use statement::{BoundBody, BoundStep, chain};
 

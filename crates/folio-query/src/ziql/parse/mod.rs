@@ -14,12 +14,13 @@ mod schema;
 mod shape;
 mod statement;
 
-use super::ast::{Name, Script};
-use super::lexer::tokenize;
+use super::ast::{Literal, Name, Script};
+use super::lexer::{Tokens, tokenize};
 use super::token::{Keyword, Lexeme, Token};
 use crate::error::{Error, Result};
 use crate::span::Span;
 pub(crate) use schema::{Declaration, LinkTarget, MemberDeclaration, MemberType, value_type};
+pub(super) use statement::literal_of;
 
 /// The deepest nesting of brackets and operators: any thread's stack has room for it.
 const DEPTH_MAX: usize = 128;
@@ -45,13 +46,16 @@ pub(crate) fn declarations(text: &str) -> Result<Vec<Declaration>> {
 /// Tokens with a place in them.
 struct Parser {
     tokens: Vec<Lexeme>,
+    /// Those of the tuples that are tokens and not read yet.
+    literals: std::vec::IntoIter<Literal>,
     at: usize,
     depth: usize,
 }
 
 impl Parser {
     fn new(text: &str) -> Result<Self> {
-        Ok(Self { tokens: tokenize(text)?, at: 0, depth: 0 })
+        let Tokens { tokens, literals } = tokenize(text)?;
+        Ok(Self { tokens, literals: literals.into_iter(), at: 0, depth: 0 })
     }
 
     fn peek(&self) -> &Token {

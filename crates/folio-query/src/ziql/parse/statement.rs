@@ -1,5 +1,7 @@
 //! Chains, statements and the tuples of new data.
 
+use std::sync::Arc;
+
 use folio_types::Value;
 
 use super::super::ast::{
@@ -10,6 +12,7 @@ use super::super::token::{Keyword, Token};
 use super::Parser;
 use crate::error::{Error, Result};
 use crate::expression::Arithmetic;
+use crate::span::Span;
 
 /// The words that change a member, and where they stand.
 const CHANGES: [&str; 5] = ["APPEND", "REMOVE", "REMOVEAT", "POP", "CLEAR"];
@@ -99,10 +102,24 @@ impl Parser {
     fn add(&mut self) -> Result<Add> {
         self.at += 1;
         let entity = self.name("the name of a struct")?;
-        let mut tuples = vec![self.tuple()?];
-        while self.is_sign("(") || self.is_sign(",") {
-            self.eat_sign(",");
-            tuples.push(match self.literal_tuple() {
+        let (mut tuples, mut literals) = (vec![self.tuple()?], Vec::new());
+        loop {
+            if let Token::Tuple(count) = *self.peek() {
+                let first = literals.len();
+                literals.extend(self.literals.by_ref().take(count));
+                let (literals, span) = (first..literals.len(), self.span());
+                tuples.push(Tuple { items: Vec::new(), literals, span });
+                self.at += 1;
+                continue;
+            }
+            let has_comma = self.eat_sign(",");
+            if has_comma && matches!(self.peek(), Token::Tuple(_)) {
+                continue;
+            }
+            if !has_comma && !self.is_sign("(") {
+                break;
+            }
+            tuples.push(match self.literal_tuple(&mut literals) {
                 Some(tuple) => tuple,
                 None => self.tuple()?,
             });
@@ -116,7 +133,7 @@ impl Parser {
             }
             true => return Err(self.expected("SKIP or UPDATE behind OR")),
         };
-        Ok(Add { entity, tuples, on_conflict })
+        Ok(Add { entity, tuples, literals: Arc::new(literals), on_conflict })
     }
 
     /// `"UPDATE" source [shape] where "TO" tuple`
@@ -156,26 +173,47 @@ impl Parser {
     fn tuple(&mut self) -> Result<Tuple> {
         let start = self.expect_sign("(", "`(` and the values")?;
         let items = self.list_until(")", "a value", Self::item)?;
-        Ok(Tuple { items, literals: Vec::new(), span: self.since(start) })
+        Ok(Tuple { items, literals: 0..0, span: self.since(start) })
     }
 
     /// A tuple of nothing but literals, as those of large statements are: read without
     /// a syntax tree for each value. Nothing is taken where it is none.
-    fn literal_tuple(&mut self) -> Option<Tuple> {
+    fn literal_tuple(&mut self, literals: &mut Vec<Literal>) -> Option<Tuple> {
         let end = self.end_of_literals()?;
-        let start = self.span();
-        let mut literals = Vec::with_capacity((end - self.at) / 2);
+        let (start, first) = (self.span(), literals.len());
         self.at += 1;
         while self.at < end {
-            let is_negative = self.eat_sign("-");
-            let span = self.span();
-            let token = std::mem::replace(&mut self.tokens[self.at].token, Token::Sign(""));
-            literals.push(Literal { value: literal_of(token, is_negative)?, span });
-            self.at += 1;
+            literals.push(self.literal()?);
             self.eat_sign(",");
         }
         self.at = end + 1;
+        let literals = first..literals.len();
         Some(Tuple { items: Vec::new(), literals, span: self.since(start) })
+    }
+
+    /// The literal that stands here.
+    fn literal(&mut self) -> Option<Literal> {
+        let start = self.span();
+        if !self.eat_sign("[") {
+            let (value, span) = self.scalar()?;
+            return Some(Literal { value, span, elements: Vec::new() });
+        }
+        let (mut values, mut elements) = (Vec::new(), Vec::new());
+        while !self.eat_sign("]") {
+            let (value, span) = self.scalar()?;
+            values.push(value);
+            elements.push(span);
+            self.eat_sign(",");
+        }
+        Some(Literal { value: Value::List(values), span: self.since(start), elements })
+    }
+
+    fn scalar(&mut self) -> Option<(Value, Span)> {
+        let is_negative = self.eat_sign("-");
+        let span = self.span();
+        let token = std::mem::replace(&mut self.tokens[self.at].token, Token::Sign(""));
+        self.at += 1;
+        Some((literal_of(token, is_negative)?, span))
     }
 
     /// The place of the bracket that closes a tuple of literals.
@@ -185,19 +223,46 @@ impl Parser {
         }
         let mut at = self.at + 1;
         loop {
-            let is_negative = matches!(self.tokens[at].token, Token::Sign("-"));
-            at += usize::from(is_negative);
-            let is_fit = match &self.tokens[at].token {
-                Token::Integer(number) => i64::try_from(*number).is_ok(),
-                Token::Float(_) => true,
-                token => !is_negative && is_literal(token),
-            };
-            match &self.tokens.get(at + 1)?.token {
-                Token::Sign(")") if is_fit => return Some(at + 1),
-                Token::Sign(",") if is_fit => at += 2,
+            at = self.behind_literal(at)?;
+            match &self.tokens.get(at)?.token {
+                Token::Sign(")") => return Some(at),
+                Token::Sign(",") => at += 1,
                 _ => return None,
             }
         }
+    }
+
+    /// The place behind a literal, which may be a list of some.
+    fn behind_literal(&self, at: usize) -> Option<usize> {
+        let is_sign = |at: usize, sign: &'static str| {
+            self.tokens.get(at).is_some_and(|lexeme| lexeme.token == Token::Sign(sign))
+        };
+        if !is_sign(at, "[") {
+            return self.behind_scalar(at);
+        }
+        let mut at = at + 1;
+        if is_sign(at, "]") {
+            return Some(at + 1);
+        }
+        loop {
+            at = self.behind_scalar(at)?;
+            match &self.tokens.get(at)?.token {
+                Token::Sign("]") => return Some(at + 1),
+                Token::Sign(",") => at += 1,
+                _ => return None,
+            }
+        }
+    }
+
+    fn behind_scalar(&self, at: usize) -> Option<usize> {
+        let is_negative = matches!(self.tokens.get(at)?.token, Token::Sign("-"));
+        let at = at + usize::from(is_negative);
+        let is_fit = match &self.tokens.get(at)?.token {
+            Token::Integer(number) => i64::try_from(*number).is_ok(),
+            Token::Float(_) => true,
+            token => !is_negative && is_literal(token),
+        };
+        is_fit.then_some(at + 1)
     }
 
     fn item(&mut self) -> Result<Item> {
@@ -275,7 +340,7 @@ fn is_literal(token: &Token) -> bool {
 }
 
 /// The value a token is.
-fn literal_of(token: Token, is_negative: bool) -> Option<Value> {
+pub(in crate::ziql) fn literal_of(token: Token, is_negative: bool) -> Option<Value> {
     Some(match token {
         Token::Integer(number) => {
             let number = i64::try_from(number).ok()?;

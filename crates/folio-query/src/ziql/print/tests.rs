@@ -10,8 +10,9 @@ fn bare(mut script: Script) -> String {
     let steps = script.chains.iter_mut().flat_map(|chain| &mut chain.steps);
     for step in steps {
         let Statement::Add(add) = &mut step.statement else { continue };
+        let all = std::mem::take(&mut add.literals);
         for tuple in &mut add.tuples {
-            let literals = std::mem::take(&mut tuple.literals);
+            let literals = &all[std::mem::take(&mut tuple.literals)];
             let item = |value| Item { member: None, change: Change::Set(Given::Value(value)) };
             tuple.items.extend(literals.iter().map(|literal| item(literal.expression())));
         }

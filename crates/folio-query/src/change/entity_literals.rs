@@ -1,0 +1,110 @@
+//! ADD of literals: rows straight from where the parser has put their values, many at
+//! once.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use folio_types::{ColumnType, Value, ValueRef, borrowed};
+
+use super::Run;
+use super::entity::{EntityAdd, NewKeys, taken};
+use crate::error::{Error, Result};
+use crate::source::Relation;
+use crate::span::Span;
+use crate::ziql::ast::Literal;
+use crate::ziql::bind::Places;
+
+/// Rows written at once.
+const ROWS: usize = 1024;
+
+/// What a row of literals is made of, and what becomes of many.
+pub(super) struct Literals<'p> {
+    plan: &'p EntityAdd,
+    places: &'p Places,
+    /// What no tuple gives.
+    template: Vec<Value>,
+    /// The columns that point at other tables.
+    pointing: Vec<usize>,
+}
+
+/// What is left to do about rows that were written.
+#[derive(Default)]
+pub(super) struct Written {
+    /// The rows with the columns that point at others, and nothing in the rest.
+    pub(super) rows: Vec<Vec<Value>>,
+    /// The keys of all.
+    pub(super) keys: Vec<Value>,
+    /// Their to-many links: table, source, targets.
+    pub(super) links: Vec<(Arc<Relation>, Value, Vec<Value>)>,
+}
+
+impl<'p> Literals<'p> {
+    /// `None` where no literals go as they are.
+    ///
+    /// # Errors
+    /// Those of defaults.
+    pub(super) fn of(plan: &'p EntityAdd, run: &Run<'_>) -> Result<Option<Self>> {
+        let Some(places) = &plan.places else { return Ok(None) };
+        let references = plan.table.constraints.references.iter();
+        let names = references.flat_map(|reference| &reference.columns);
+        let pointing = names.filter_map(|name| plan.table.column_index(name)).collect();
+        let template = places.template(run.context())?;
+        Ok(Some(Self { plan, places, template, pointing }))
+    }
+
+    /// Writes tuples that stand one behind the other.
+    ///
+    /// # Errors
+    /// Constraints that would be broken, with the tuple.
+    pub(super) fn write(
+        &self,
+        tuples: &[(Range<usize>, Span)],
+        keys: &mut NewKeys,
+        written: &mut Written,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        let mut rows = Vec::with_capacity(tuples.len().min(ROWS) * self.template.len());
+        for tuples in tuples.chunks(ROWS) {
+            run.context().check()?;
+            rows.clear();
+            for (range, _) in tuples {
+                let literals = &self.plan.literals[range.clone()];
+                self.add_row(literals, &mut rows, keys, written, run);
+            }
+            let done = run.changes.insert_many(&self.plan.table, &rows);
+            done.map_err(|(row, error): (usize, Error)| {
+                taken(error).at(tuples.get(row).map_or(Span::NONE, |(_, span)| *span))
+            })?;
+        }
+        Ok(())
+    }
+
+    fn add_row<'v>(
+        &'v self,
+        literals: &'v [Literal],
+        rows: &mut Vec<ValueRef<'v>>,
+        keys: &mut NewKeys,
+        written: &mut Written,
+        run: &Run<'_>,
+    ) {
+        let (start, key) = (rows.len(), self.plan.key);
+        rows.extend(borrowed(&self.template));
+        let row = &mut rows[start..];
+        self.places.fill(literals, row);
+        let is_uuid = *self.plan.table.column_type(key) == ColumnType::Uuid;
+        if is_uuid && row[key].is_null() {
+            row[key] = ValueRef::Uuid(keys.next(run.context()).to_be_bytes());
+        }
+        written.keys.push(row[key].to_value());
+        if !self.pointing.is_empty() {
+            let mut values = vec![Value::Null; row.len()];
+            self.pointing.iter().for_each(|column| values[*column] = row[*column].to_value());
+            written.rows.push(values);
+        }
+        for (table, targets) in self.places.links(literals) {
+            let mut targets = targets.to_vec();
+            super::entity_link::make_distinct(&mut targets);
+            written.links.push((Arc::clone(table), row[key].to_value(), targets));
+        }
+    }
+}
