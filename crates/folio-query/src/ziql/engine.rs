@@ -299,7 +299,7 @@ impl Chain {
             Body::Update(plan) => (update(plan, run)?, (&plan.rows.table, plan.key)),
             Body::Delete(plan) => (delete(plan, run)?, (&plan.rows.table, plan.key)),
         };
-        let keys = if keys.columns.is_empty() { Vec::new() } else { in_pieces(keys) };
+        let keys = if keys.columns.is_empty() { Vec::new() } else { in_pieces(&keys) };
         if let Some(number) = step.set {
             run.context().set_work_table(number, keys.clone());
         }
@@ -363,7 +363,7 @@ impl Chain {
 }
 
 /// Rows as batches of the usual size: whoever writes them holds as much at a time.
-fn in_pieces(whole: Batch) -> Vec<Batch> {
+fn in_pieces(whole: &Batch) -> Vec<Batch> {
     let starts = (0..whole.row_count.max(1)).step_by(BATCH_SIZE);
     starts.map(|start| whole.slice(start, BATCH_SIZE.min(whole.row_count - start))).collect()
 }
