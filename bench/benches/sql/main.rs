@@ -10,6 +10,7 @@
 //! - queries over the whole table, answered to the last row on one thread.
 //! - `small_*`: statements over a table of 100 rows, each a transaction of its own:
 //!   prepared, the same text again, a new text.
+//! - `small_join_*`: two tables of 1,000 rows, every row answered.
 //! - `autocommit`, `clients_8`: a durable commit each, by one client and by eight.
 
 mod engine;
@@ -85,6 +86,7 @@ fn main() -> ExitCode {
             changes(suite, &mut tables, rows as i64)?;
         }
         small::small(suite)?;
+        small::joins(suite)?;
         commits(suite, "autocommit", 1)?;
         commits(suite, "clients_8", 8)
     })

@@ -1,4 +1,5 @@
-//! Small statements over a table of 100 rows, each a transaction of its own.
+//! Small statements over a table of 100 rows, each a transaction of its own, and a
+//! join of two tables of 1,000 rows.
 
 use folio_bench::Result;
 use folio_bench::contest::{Entrant, Stopwatch};
@@ -14,6 +15,21 @@ const COUNT: i64 = 1_000;
 const TABLE: &str = "CREATE TABLE small (id BIGINT PRIMARY KEY, name TEXT, score DOUBLE PRECISION)";
 const INSERT: &str = "INSERT INTO small VALUES ({}, 'a name', 1.5)";
 const DELETE: &str = "DELETE FROM small WHERE id = {}";
+
+/// Rows of each of the tables joined, and of the answer.
+const JOINED_ROWS: i64 = 1_000;
+/// Joins per sample.
+const JOINS: i64 = 100;
+
+const JOINED: [&str; 2] = [
+    "CREATE TABLE persons (id BIGINT PRIMARY KEY, name TEXT, place BIGINT)",
+    "CREATE TABLE places (id BIGINT PRIMARY KEY, name TEXT)",
+];
+const PERSON: &str = "INSERT INTO persons VALUES ({}, 'a name', {} * 7 % 1000)";
+const PLACE: &str = "INSERT INTO places VALUES ({}, 'a place')";
+/// The condition holds for every row.
+const JOIN: &str = "SELECT a.name, b.name FROM persons a JOIN places b ON b.id = a.place \
+    WHERE a.id > {}";
 
 /// A statement with `{}` for a key.
 struct Case {
@@ -83,6 +99,41 @@ pub(crate) fn small(suite: &mut Suite) -> Result<()> {
             let (documents, operations) = (ROWS as u64, COUNT as u64);
             suite.contest(Workload { name: &name, mode: "", documents, operations }, entrants)?;
         }
+    }
+    Ok(())
+}
+
+/// Measures the join in every way of giving it.
+pub(crate) fn joins(suite: &mut Suite) -> Result<()> {
+    let keys: Vec<i64> = (0..JOINED_ROWS).collect();
+    let mut tables: Tables = Vec::new();
+    for (name, create) in SYSTEMS {
+        let mut engine = create(&suite.scratch.directory()?, false)?;
+        for text in JOINED {
+            engine.each(text, Given::SameText, &[])?;
+        }
+        for text in [PERSON, PLACE] {
+            engine.each(text, Given::NewText, &keys)?;
+        }
+        tables.push((name, engine));
+    }
+    for (suffix, given) in GIVEN {
+        let name = format!("small_join_{suffix}");
+        let entrants = tables.iter_mut().map(|(system, engine)| {
+            let mut round = 0;
+            Entrant::reads(*system, move || {
+                round += 1;
+                let keys: Vec<i64> = (0..JOINS).map(|number| -1 - number - round * JOINS).collect();
+                let mut watch = Stopwatch::start();
+                let found = engine.each(JOIN, given, &keys)?;
+                watch.lap("join");
+                assert_eq!(found, (JOINS * JOINED_ROWS) as u64, "every row has its partner");
+                Ok(watch.stop())
+            })
+        });
+        let entrants = entrants.collect();
+        let (documents, operations) = (JOINED_ROWS as u64, JOINS as u64);
+        suite.contest(Workload { name: &name, mode: "", documents, operations }, entrants)?;
     }
     Ok(())
 }

@@ -62,6 +62,9 @@ const SECTIONS: [(&str, &[Row]); 4] = [
             ("small_delete_prepared", "DELETE by key, prepared", 1.0),
             ("small_delete_same_text", "DELETE by key, the same text again", 1.0),
             ("small_delete_new_text", "DELETE by key, a new text", 1.0),
+            ("small_join_prepared", "join of two tables, 1,000 rows, prepared", 1.0),
+            ("small_join_same_text", "join of two tables, the same text again", 1.0),
+            ("small_join_new_text", "join of two tables, a new text", 2.0),
         ],
     ),
 ];

@@ -12,7 +12,7 @@ use crate::execute::scan::{look_up, row_count};
 use crate::expression::Expr;
 use crate::plan::logical::Path;
 use crate::plan::physical::{self, Physical};
-use crate::source::{Relation, RelationKind};
+use crate::source::RelationKind;
 
 /// A query whose answer is one row that needs no operators.
 pub(crate) enum Short {
@@ -21,7 +21,7 @@ pub(crate) enum Short {
     /// The first row of a relation, or the last; the same.
     First(Arc<physical::Scan>, Option<Vec<usize>>),
     /// How many rows there are.
-    RowCount(Arc<Relation>),
+    RowCount(Arc<physical::Scan>),
 }
 
 impl Short {
@@ -37,7 +37,7 @@ impl Short {
                 let is_first = matches!(short, Self::First(..));
                 (is_first && one == Some(&Value::Integer(1))).then_some(short)
             }
-            Physical::RowCount(relation) => Some(Self::RowCount(Arc::clone(relation))),
+            Physical::RowCount(scan) => Some(Self::RowCount(Arc::clone(scan))),
             Physical::Project(project) => {
                 let position = |expression: &Expr| match expression {
                     Expr::Column(column) => Some(column.id.0 as usize),
@@ -61,9 +61,14 @@ impl Short {
         }
     }
 
-    /// Whether the text it was bound with may have other literals.
+    /// Whether the text it was bound with may have other literals: what depends on them
+    /// is a parameter, and nothing fails at a place in the text.
     pub(crate) fn is_template(&self) -> bool {
-        !matches!(self, Self::First(..))
+        match self {
+            Self::Lookup(..) => true,
+            Self::First(..) => false,
+            Self::RowCount(scan) => scan.compares_alone(),
+        }
     }
 
     /// The row, if there is one.
@@ -72,9 +77,7 @@ impl Short {
     /// What the source says.
     pub(crate) fn run(&self, context: &Context) -> Result<Option<Vec<Value>>> {
         match self {
-            Self::RowCount(relation) => {
-                Ok(Some(vec![Value::Integer(row_count(relation, context)?)]))
-            }
+            Self::RowCount(scan) => Ok(Some(vec![Value::Integer(row_count(scan, context)?)])),
             Self::Lookup(lookup, order) => {
                 let mut row = Vec::with_capacity(lookup.columns.len());
                 if !look_up(lookup, context, &mut row)? {

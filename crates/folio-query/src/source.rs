@@ -294,6 +294,22 @@ pub trait Source: Send + Sync {
     /// What the store says.
     fn row_count(&self, relation: &Relation) -> Result<Option<u64>>;
 
+    /// How many rows a scan would answer that fulfil all of the request's conditions,
+    /// where that can be told without making rows. Asks `check` now and then whether to
+    /// go on.
+    ///
+    /// # Errors
+    /// What the store says, and what `check` does.
+    fn count(
+        &self,
+        relation: &Relation,
+        request: &ScanRequest,
+        check: &dyn Fn() -> Result<()>,
+    ) -> Result<Option<u64>> {
+        let _ = (relation, request, check);
+        Ok(None)
+    }
+
     /// The row with a primary key: the values of `columns` are pushed to `row`.
     /// `false` when there is none.
     ///

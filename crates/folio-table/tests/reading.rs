@@ -218,6 +218,50 @@ fn parts_are_the_whole() {
 }
 
 #[test]
+fn a_count_is_of_the_rows_a_scan_answers() {
+    let store = store();
+    let table = fill(&store);
+    let snapshot = store.snapshot();
+    let reader = snapshot.reader();
+    let note = ValueRef::Text("note 3000");
+    let conditions = [Condition { column: 2, comparison: Comparison::Less, value: note }];
+    let (city, id) = ([ValueRef::Text("city 7")], [ValueRef::Integer(1234)]);
+    for (index, from) in [(None, &id), (table.index("by_city"), &city)] {
+        for (from, conditions) in [
+            (Bound::Unbounded, &[][..]),
+            (Bound::Included(from), &[]),
+            (Bound::Unbounded, &conditions),
+            (Bound::Excluded(from), &conditions),
+        ] {
+            for (reverse, limit) in
+                [(false, None), (true, None), (false, Some(77)), (true, Some(77))]
+            {
+                let projection = Some(&[0][..]);
+                let options = ScanOptions {
+                    projection,
+                    index,
+                    from,
+                    reverse,
+                    limit,
+                    conditions,
+                    ..ScanOptions::default()
+                };
+                let mut wanted = 0;
+                for batch in reader.scan(&table, &options).expect("the scan begins") {
+                    wanted += batch.expect("a batch").num_rows();
+                }
+                let mut scan = reader.begin_scan(&table, &options).expect("the scan begins");
+                let mut found = 0;
+                while let Some(count) = scan.next_count(&reader).expect("a count") {
+                    found += count;
+                }
+                assert_eq!(found, wanted, "{options:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn estimates_are_near_the_truth() {
     let store = store();
     let table = fill(&store);

@@ -60,7 +60,7 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
         Physical::OneRow => Box::new(values::OneRow::default()),
         Physical::Scan(scan) => Box::new(scan::Scan::begin(scan, context)?),
         Physical::Lookup(lookup) => Box::new(scan::Lookup::new(lookup)),
-        Physical::RowCount(relation) => Box::new(scan::RowCount::new(relation)),
+        Physical::RowCount(scan) => Box::new(scan::RowCount::new(scan)),
         Physical::Values(values) => Box::new(values::Values::new(values)),
         Physical::Project(project) => {
             Box::new(values::Project::new(project, build(&project.input, context)?))

@@ -11,7 +11,6 @@ use super::Operator;
 use super::context::{Context, Parameters};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
-use crate::expression::coerce::is_integer;
 use crate::expression::evaluate::{self, constant};
 use crate::expression::value::to_array;
 use crate::expression::{ColumnId, Expr, cast};
@@ -207,15 +206,8 @@ fn request(
 /// the source to look at before it decodes anything.
 fn conditions(node: &physical::Scan, context: &Context) -> Result<Vec<Condition>> {
     let mut conditions = Vec::new();
-    for filter in &node.filters {
-        let Expr::Compare { op, left, right } = filter else { continue };
-        let sides = match (own_column(left, node), own_column(right, node)) {
-            (Some(column), None) => (column, *op, right),
-            (None, Some(column)) => (column, op.mirrored(), left),
-            _ => continue,
-        };
-        let (column, comparison, value) = sides;
-        if is_constant(value)
+    for (column, comparison, value) in node.filters.iter().filter_map(|one| node.compared(one)) {
+        if value.is_given()
             && let wanted = node.relation.column_type(column)
             && let Fit::Value(value) = fit(constant(value, context)?, &value.ty(), wanted)
         {
@@ -223,25 +215,6 @@ fn conditions(node: &physical::Scan, context: &Context) -> Result<Vec<Condition>
         }
     }
     Ok(conditions)
-}
-
-/// The relation's column that a side of a comparison is, perhaps as a wider integer.
-fn own_column(side: &Expr, node: &physical::Scan) -> Option<usize> {
-    let column = match side {
-        Expr::Cast { input, to, .. } if is_integer(to) && is_integer(&input.ty()) => input,
-        side => side,
-    };
-    let Expr::Column(column) = column else { return None };
-    node.columns.get(column.id.0 as usize).copied()
-}
-
-/// Whether a value can be had without a row, at no cost worth mentioning.
-fn is_constant(value: &Expr) -> bool {
-    match value {
-        Expr::Literal { .. } | Expr::Parameter { .. } => true,
-        Expr::Cast { input, .. } => is_constant(input),
-        _ => false,
-    }
 }
 
 /// Values that a key is to equal; `None` where none can.
@@ -331,34 +304,49 @@ pub(crate) fn look_up(
     context.source()?.get(relation, &borrowed(&key), &node.columns, row)
 }
 
-/// How many rows a relation has, without looking at them where that is known.
+/// How many rows a scan has, without looking at them where that is known.
 pub(super) struct RowCount {
-    relation: Arc<Relation>,
+    node: Arc<physical::Scan>,
     is_done: bool,
 }
 
 impl RowCount {
-    pub(super) fn new(relation: &Arc<Relation>) -> Self {
-        Self { relation: Arc::clone(relation), is_done: false }
+    pub(super) fn new(node: &Arc<physical::Scan>) -> Self {
+        Self { node: Arc::clone(node), is_done: false }
     }
 }
 
-/// How many rows a relation has.
-pub(crate) fn row_count(relation: &Relation, context: &Context) -> Result<i64> {
-    let source = context.source()?;
-    let count = match source.row_count(relation)? {
+/// How many rows a scan has: as the source knows it, or counts it, or by reading them.
+pub(crate) fn row_count(node: &Arc<physical::Scan>, context: &Context) -> Result<i64> {
+    let counted = match counted(node, context)? {
         Some(count) => count,
         None => {
-            let mut rows = source.scan(relation, &ScanRequest::default())?;
+            let mut rows = Scan::begin(node, context)?;
             let mut count = 0;
-            while let Some(batch) = rows.next()? {
-                context.check()?;
+            while let Some(batch) = rows.next(context)? {
                 count += batch.row_count as u64;
             }
             count
         }
     };
-    i64::try_from(count).map_err(|_| Error::invalid("there are too many rows to count"))
+    i64::try_from(counted).map_err(|_| Error::invalid("there are too many rows to count"))
+}
+
+/// The count of a scan that the source can tell.
+fn counted(node: &physical::Scan, context: &Context) -> Result<Option<u64>> {
+    let (source, relation) = (context.source()?, &node.relation);
+    if node.limit.is_some() || matches!(node.path, Path::Keys(_)) {
+        return Ok(None);
+    }
+    if node.filters.is_empty() && matches!(node.path, Path::Full) {
+        return source.row_count(relation);
+    }
+    let Some(mut request) = request(node, &[], context)? else { return Ok(Some(0)) };
+    if request.conditions.len() < node.filters.len() {
+        return Ok(None);
+    }
+    request.columns.clear();
+    source.count(relation, &request, &|| context.check())
 }
 
 impl Operator for RowCount {
@@ -366,7 +354,7 @@ impl Operator for RowCount {
         if std::mem::replace(&mut self.is_done, true) {
             return Ok(None);
         }
-        let count = row_count(&self.relation, context)?;
+        let count = row_count(&self.node, context)?;
         let column: ArrayRef = Arc::new(Int64Array::from(vec![count]));
         Ok(Some(Batch::new(vec![column], 1)))
     }

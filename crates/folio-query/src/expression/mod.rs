@@ -330,6 +330,16 @@ impl Expr {
         }
     }
 
+    /// Whether it is a literal or a parameter, perhaps cast: its value can be had without
+    /// a row, at no cost worth mentioning.
+    pub(crate) fn is_given(&self) -> bool {
+        match self {
+            Self::Literal { .. } | Self::Parameter { .. } => true,
+            Self::Cast { input, .. } => input.is_given(),
+            _ => false,
+        }
+    }
+
     /// Where it stands, as far as that was kept.
     pub(crate) fn span(&self) -> Span {
         match self {

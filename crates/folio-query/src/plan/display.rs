@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::logical::{JoinKind, Path, SetKind, SortKey};
-use super::physical::Physical;
+use super::physical::{Physical, Scan};
 use crate::expression::{Expr, type_name};
 
 /// The lines of a plan.
@@ -24,19 +24,7 @@ fn write_plan(plan: &Physical, depth: usize, out: &mut String) {
 fn describe(plan: &Physical) -> (String, Vec<&Physical>) {
     match plan {
         Physical::OneRow => ("one row".to_owned(), vec![]),
-        Physical::Scan(scan) => {
-            let name = &scan.relation.schema.name;
-            let path = path(&scan.path, &scan.relation.indexes);
-            let columns: Vec<&str> = scan
-                .columns
-                .iter()
-                .map(|index| &*scan.relation.schema.columns[*index].name)
-                .collect();
-            let reverse = if scan.reverse { " backward" } else { "" };
-            let limit = scan.limit.map_or_else(String::new, |limit| format!(" limit {limit}"));
-            let filters = condition(&scan.filters);
-            (format!("scan {name}{path}{reverse} ({}){filters}{limit}", columns.join(", ")), vec![])
-        }
+        Physical::Scan(scan) => (format!("scan {}", scanned(scan)), vec![]),
         Physical::Lookup(lookup) => {
             let name = &lookup.relation.schema.name;
             (
@@ -48,7 +36,7 @@ fn describe(plan: &Physical) -> (String, Vec<&Physical>) {
                 vec![],
             )
         }
-        Physical::RowCount(relation) => (format!("row count of {}", relation.schema.name), vec![]),
+        Physical::RowCount(scan) => (format!("row count of {}", counted(scan)), vec![]),
         Physical::Values(values) => (format!("values ({} rows)", values.rows.len()), vec![]),
         Physical::Project(project) => {
             (format!("project {}", list(&project.expressions)), vec![&project.input])
@@ -77,6 +65,22 @@ fn describe(plan: &Physical) -> (String, Vec<&Physical>) {
         }
         other => describe_rest(other),
     }
+}
+
+/// A scan behind its verb.
+fn scanned(scan: &Scan) -> String {
+    let (name, columns) = (&scan.relation.schema.name, &scan.relation.schema.columns);
+    let path = path(&scan.path, &scan.relation.indexes);
+    let columns: Vec<&str> = scan.columns.iter().map(|index| &*columns[*index].name).collect();
+    let reverse = if scan.reverse { " backward" } else { "" };
+    let limit = scan.limit.map_or_else(String::new, |limit| format!(" limit {limit}"));
+    format!("{name}{path}{reverse} ({}){}{limit}", columns.join(", "), condition(&scan.filters))
+}
+
+/// A scan whose rows are counted.
+fn counted(scan: &Scan) -> String {
+    let (name, path) = (&scan.relation.schema.name, path(&scan.path, &scan.relation.indexes));
+    format!("{name}{path}{}", condition(&scan.filters))
 }
 
 fn describe_rest(plan: &Physical) -> (String, Vec<&Physical>) {

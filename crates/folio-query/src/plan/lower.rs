@@ -9,6 +9,7 @@ use super::logical::{Path, Plan, SortKey};
 use super::physical::{self, Physical};
 use crate::expression::{Column, ColumnId, Comparison, Expr, SubqueryBody};
 use crate::optimize::probe_keys::probe_keys;
+use crate::source::RelationKind;
 
 /// Where the columns of an input are, and which of the query around are known.
 #[derive(Default, Clone)]
@@ -250,17 +251,46 @@ fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Arc<Vec<ColumnId
             to: bound(to),
         },
     };
-    let with_row_number = scan.row_number.is_some();
-    let (reverse, limit) = (scan.reverse, scan.limit);
-    Physical::Scan(Arc::new(physical::Scan {
+    let mut lowered = physical::Scan {
         relation,
         columns,
-        with_row_number,
+        with_row_number: scan.row_number.is_some(),
         filters,
         path,
-        reverse,
-        limit,
-    }))
+        reverse: scan.reverse,
+        limit: scan.limit,
+    };
+    let filters = std::mem::take(&mut lowered.filters);
+    lowered.filters = filters.into_iter().filter(|filter| !is_implied(filter, &lowered)).collect();
+    Physical::Scan(Arc::new(lowered))
+}
+
+/// Whether every row of the scan's path passes a filter, because the filter is what
+/// made the path.
+fn is_implied(filter: &Expr, scan: &physical::Scan) -> bool {
+    let Path::Range { index, equal, from, to } = &scan.path else { return false };
+    let Some((column, op, value)) = scan.compared(filter) else { return false };
+    if scan.relation.kind != RelationKind::Table {
+        return false;
+    }
+    let key = scan.relation.key_columns(*index);
+    let is_next = key.get(equal.len()) == Some(&column);
+    // Null stands behind all values of an index, and is in a range without an end.
+    let has_null = scan.relation.schema.columns[column].nullable;
+    let is_end = |end: &Option<(Expr, bool)>, is_in: bool| {
+        is_next && !has_null && end.as_ref().is_some_and(|end| end.0 == *value && end.1 == is_in)
+    };
+    match op {
+        Comparison::Equal => {
+            let mut pairs = key.iter().zip(equal);
+            pairs.any(|(own, wanted)| *own == column && wanted == value)
+        }
+        Comparison::Greater => is_end(from, false),
+        Comparison::GreaterOrEqual => is_end(from, true),
+        Comparison::Less => is_end(to, false),
+        Comparison::LessOrEqual => is_end(to, true),
+        _ => false,
+    }
 }
 
 fn lower_sort(
@@ -284,12 +314,12 @@ fn lower_aggregate(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
     let Plan::Aggregate { input, groups, aggregates, sets } = plan else {
         unreachable!("the caller has looked");
     };
-    if let (Plan::Scan(scan), [], [(_, only)]) = (&**input, &groups[..], &aggregates[..])
+    if let (Plan::Scan(_), [], [(_, only)]) = (&**input, &groups[..], &aggregates[..])
         && only.is_plain_count()
-        && scan.filters.is_empty()
-        && matches!(scan.path, Path::Full)
+        && sets.is_none()
+        && let Physical::Scan(scan) = lower_within(input, outer)
     {
-        return Physical::RowCount(Arc::clone(&scan.relation));
+        return Physical::RowCount(scan);
     }
     let places = Places::of(&input.columns(), outer);
     let mut aggregates: Vec<_> =

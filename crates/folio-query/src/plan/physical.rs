@@ -11,7 +11,8 @@ use super::follow::{PhysicalCut, PhysicalFetch, PhysicalFollow, PhysicalMark};
 use super::logical::{JoinKind, Path, SetKind, SortKey, TableFunction};
 use crate::execute::aggregate::Aggregate;
 use crate::execute::window::WindowCall;
-use crate::expression::Expr;
+use crate::expression::coerce::is_integer;
+use crate::expression::{Comparison, Expr};
 use crate::source::Relation;
 
 /// An operator and its inputs.
@@ -23,8 +24,8 @@ pub(crate) enum Physical {
     Scan(Arc<Scan>),
     /// The row with a primary key.
     Lookup(Arc<Lookup>),
-    /// How many rows a relation has.
-    RowCount(Arc<Relation>),
+    /// How many rows a scan has.
+    RowCount(Arc<Scan>),
     /// Rows given in the statement.
     Values(Arc<Values>),
     /// Other columns.
@@ -84,6 +85,35 @@ pub(crate) struct Scan {
     pub reverse: bool,
     /// No more rows are asked for.
     pub limit: Option<u64>,
+}
+
+impl Scan {
+    /// A filter as a comparison of one of the relation's columns, perhaps as a wider
+    /// integer, with something else: the column's position, how, and with what.
+    pub(crate) fn compared<'f>(&self, filter: &'f Expr) -> Option<(usize, Comparison, &'f Expr)> {
+        let Expr::Compare { op, left, right } = filter else { return None };
+        match (self.own_column(left), self.own_column(right)) {
+            (Some(column), None) => Some((column, *op, right)),
+            (None, Some(column)) => Some((column, op.mirrored(), left)),
+            _ => None,
+        }
+    }
+
+    /// Whether every filter compares a column with a value that is given.
+    pub(crate) fn compares_alone(&self) -> bool {
+        let is_given = |filter| self.compared(filter).is_some_and(|(.., value)| value.is_given());
+        self.filters.iter().all(is_given)
+    }
+
+    /// The relation's column that a side of a comparison is.
+    fn own_column(&self, side: &Expr) -> Option<usize> {
+        let column = match side {
+            Expr::Cast { input, to, .. } if is_integer(to) && is_integer(&input.ty()) => input,
+            side => side,
+        };
+        let Expr::Column(column) = column else { return None };
+        self.columns.get(column.id.0 as usize).copied()
+    }
 }
 
 /// The row with a primary key.

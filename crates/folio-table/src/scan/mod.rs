@@ -14,6 +14,7 @@ mod lookup;
 mod parts;
 mod range;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -275,42 +276,78 @@ impl Scan {
         Ok(())
     }
 
-    /// Appends rows of a leaf, from the `done`-th of the range on.
-    fn read_leaf(&mut self, reader: &Reader<'_>, page: PageId, done: usize) -> Result<()> {
-        let leaf = self.cursor.page_again(reader, page)?;
-        let node = Node::new(&leaf);
+    /// How many rows the next leaf has, none of them decoded; `None` at the end. A scan is
+    /// counted from its beginning, by nothing else.
+    ///
+    /// # Errors
+    /// What the pages say.
+    pub fn next_count(&mut self, reader: &Reader<'_>) -> Result<Option<usize>> {
+        self.find_place_again(reader)?;
+        if self.is_done || self.left == 0 {
+            return Ok(None);
+        }
+        let Some(leaf) = self.cursor.next_page(reader)? else { return Ok(None) };
+        let page = self.cursor.page_again(reader, leaf)?;
+        let node = Node::new(&page);
+        let part = self.part(node, 0, usize::MAX);
+        let cells = self.cells_of(node, &part);
+        if let Some(last) = cells.clone().last() {
+            node.key(last).clone_into(&mut self.last);
+        }
+        let mut count = 0;
+        for cell in cells {
+            let (key, value) = node.entry(cell);
+            count += usize::from(self.tests.is_empty() || self.fulfils(reader, key, value)?);
+        }
+        let count = count.min(self.left);
+        self.left -= count;
+        self.is_done = part.is_last_leaf;
+        Ok(Some(count))
+    }
+
+    /// Which cells of a leaf to look at: those in the range from the `done`-th on, `room`
+    /// of them at most.
+    fn part(&self, node: Node<'_>, done: usize, room: usize) -> Part {
         let position = |key: &Option<Vec<u8>>, otherwise| {
             key.as_ref().map_or(otherwise, |key| node.search(key).unwrap_or_else(|at| at))
         };
         let (first, last) = (position(&self.range.from, 0), position(&self.range.to, node.len()));
-        let is_last_leaf = match self.direction {
-            Direction::Forward => last < node.len(),
-            Direction::Backward => first > 0,
-        };
         let count = last.saturating_sub(first);
-        let room = (self.batch_size - self.builder.row_count()).min(self.left);
-        let taken = room.min(count - done.min(count));
-        let start = match self.direction {
-            Direction::Forward => first + done,
-            Direction::Backward => node.len() - last + done,
+        let (start, is_last_leaf) = match self.direction {
+            Direction::Forward => (first + done, last < node.len()),
+            Direction::Backward => (node.len() - last + done, first > 0),
         };
-        let ahead = Ahead::of(reader, &self.cursor, leaf.len(), taken);
-        let cells = match self.direction {
-            Direction::Forward => {
-                let entries = node.entries(start..start + taken);
-                self.gather(reader, page, start, entries, ahead)?
-            }
+        Part { start, taken: room.min(count - done.min(count)), count, is_last_leaf }
+    }
+
+    /// The cells of a part in the order of the node.
+    fn cells_of(&self, node: Node<'_>, part: &Part) -> Range<usize> {
+        match self.direction {
+            Direction::Forward => part.start..part.start + part.taken,
             Direction::Backward => {
-                let end = node.len() - start;
-                let entries = node.entries(end - taken..end).rev();
-                self.gather(reader, page, start, entries, ahead)?
+                let end = node.len() - part.start;
+                end - part.taken..end
             }
+        }
+    }
+
+    /// Appends rows of a leaf, from the `done`-th of the range on.
+    fn read_leaf(&mut self, reader: &Reader<'_>, page: PageId, done: usize) -> Result<()> {
+        let leaf = self.cursor.page_again(reader, page)?;
+        let node = Node::new(&leaf);
+        let room = (self.batch_size - self.builder.row_count()).min(self.left);
+        let part = self.part(node, done, room);
+        let ahead = Ahead::of(reader, &self.cursor, leaf.len(), part.taken);
+        let entries = node.entries(self.cells_of(node, &part));
+        let cells = match self.direction {
+            Direction::Forward => self.gather(reader, page, part.start, entries, ahead)?,
+            Direction::Backward => self.gather(reader, page, part.start, entries.rev(), ahead)?,
         };
         append(&self.entries, reader, &self.table, &mut self.builder, &cells)?;
         self.left -= cells.len();
-        if done + taken < count {
-            self.rest = Some((page, done + taken));
-        } else if is_last_leaf {
+        if done + part.taken < part.count {
+            self.rest = Some((page, done + part.taken));
+        } else if part.is_last_leaf {
             self.is_done = true;
         }
         Ok(())
@@ -376,6 +413,18 @@ impl Scan {
             Direction::Backward => node.entry(node.len() - 1 - position),
         }
     }
+}
+
+/// What of a leaf is looked at.
+struct Part {
+    /// The first cell, in the order of the walk.
+    start: usize,
+    /// How many cells.
+    taken: usize,
+    /// How many of the leaf's cells are in the range.
+    count: usize,
+    /// Whether the range ends in this leaf.
+    is_last_leaf: bool,
 }
 
 /// The leaf that comes next, on its way into the processor's cache while the one

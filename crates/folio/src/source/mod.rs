@@ -154,6 +154,18 @@ impl Source for View {
         }
     }
 
+    fn count(
+        &self,
+        relation: &Relation,
+        request: &ScanRequest,
+        check: &dyn Fn() -> QueryResult<()>,
+    ) -> QueryResult<Option<u64>> {
+        match relation.kind {
+            RelationKind::Table => tables::count(self, relation, request, check),
+            _ => Ok(None),
+        }
+    }
+
     fn get(
         &self,
         relation: &Relation,

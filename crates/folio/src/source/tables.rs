@@ -178,6 +178,36 @@ pub(super) fn scan(
     }
 }
 
+/// How many rows a scan would answer; `None` where the store cannot tell a condition.
+pub(super) fn count(
+    view: &View,
+    relation: &Relation,
+    request: &ScanRequest,
+    check: &dyn Fn() -> QueryResult<()>,
+) -> QueryResult<Option<u64>> {
+    let table = table_of(relation)?;
+    let conditions = request.conditions.iter().map(|condition| told(condition, &table));
+    let Some(conditions) = conditions.collect::<Option<Vec<_>>>() else { return Ok(None) };
+    let (from, to) = (Ends::of(&request.from), Ends::of(&request.to));
+    let options = ScanOptions {
+        projection: Some(&[]),
+        index: request.index.map(|index| &table.indexes()[index]),
+        from: from.bound(),
+        to: to.bound(),
+        conditions: &conditions,
+        ..ScanOptions::default()
+    };
+    view.read(|reader| {
+        let mut scan = reader.begin_scan(&table, &options).map_err(from_table)?;
+        let mut total = 0;
+        while let Some(count) = scan.next_count(&reader).map_err(from_table)? {
+            total += count as u64;
+            check()?;
+        }
+        Ok(total)
+    })
+}
+
 /// The rows of many keys.
 pub(super) fn look_up(
     view: &View,
