@@ -338,6 +338,21 @@ pub trait Source: Send + Sync {
     /// What the store says.
     fn scan(&self, relation: &Relation, request: &ScanRequest) -> Result<Box<dyn RowStream>>;
 
+    /// The same in about `count` parts, which threads may read at the same time; one
+    /// behind the other they are the scan. One part where the source cannot cut it.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn scan_parts(
+        &self,
+        relation: &Relation,
+        request: &ScanRequest,
+        count: usize,
+    ) -> Result<Vec<Box<dyn RowStream>>> {
+        let _ = count;
+        Ok(vec![self.scan(relation, request)?])
+    }
+
     /// An empty file for what memory cannot hold; `None` where there are none, and
     /// statements hold everything.
     ///

@@ -47,6 +47,7 @@ pub struct Session {
     interrupt: Interrupt,
     watch: Option<Watch>,
     work_memory: usize,
+    threads: Option<usize>,
     autocommit: bool,
     level: Level,
 }
@@ -87,6 +88,7 @@ impl Session {
             interrupt,
             watch: None,
             work_memory: WORK_MEMORY,
+            threads: None,
             autocommit: true,
             level,
         }
@@ -109,6 +111,12 @@ impl Session {
     /// that, and what it reads through.
     pub fn set_work_memory(&mut self, size: usize) {
         self.work_memory = size;
+    }
+
+    /// Threads that large tables are read with: one per processor at first. Answers are
+    /// the same with any number. Within a transaction it is one.
+    pub fn set_threads(&mut self, count: usize) {
+        self.threads = Some(count.max(1));
     }
 
     /// Without it, the first statement that changes tables begins a transaction, which
@@ -391,8 +399,13 @@ impl Session {
     }
 
     fn context(&self, view: View, parameters: &[Value]) -> Context {
-        Context::new(Arc::new(view), parameters, self.interrupt(), self.watch.clone())
-            .with_work_memory(self.work_memory)
+        let context =
+            Context::new(Arc::new(view), parameters, self.interrupt(), self.watch.clone())
+                .with_work_memory(self.work_memory);
+        match self.threads {
+            Some(count) => context.with_threads(count),
+            None => context,
+        }
     }
 
     fn run_in(

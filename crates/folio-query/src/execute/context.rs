@@ -10,6 +10,7 @@ use arrow_array::{ArrayRef, Float64Array};
 use folio_types::Value;
 
 use super::fetch::Fetched;
+use super::parallel::default_threads;
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::source::Source;
@@ -74,6 +75,7 @@ pub(crate) struct Shared {
     watch: Option<Watch>,
     /// Bytes an operator holds before it spills.
     work_memory: usize,
+    threads: usize,
     /// Microseconds since 1970, the same for the whole statement.
     pub(crate) now: i64,
     random: AtomicU64,
@@ -103,6 +105,20 @@ impl Context {
         self
     }
 
+    /// The same run with another number of threads that large tables are read with.
+    #[must_use]
+    pub fn with_threads(mut self, count: usize) -> Self {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.threads = count;
+        }
+        self
+    }
+
+    /// Threads that large tables are read with.
+    pub(crate) fn threads(&self) -> usize {
+        self.shared.threads
+    }
+
     /// Bytes an operator holds before it spills.
     pub(crate) fn work_memory(&self) -> usize {
         self.shared.work_memory
@@ -130,6 +146,7 @@ impl Context {
             interrupt,
             watch,
             work_memory: WORK_MEMORY,
+            threads: default_threads(),
             now,
             random: AtomicU64::new(now.cast_unsigned() ^ 0x9E37_79B9_7F4A_7C15),
             ordered: AtomicU64::new(0),
@@ -219,7 +236,7 @@ impl Context {
         };
         if let Some(shared) = Arc::get_mut(&mut anew.shared) {
             shared.work_tables = Mutex::new(lock(&self.shared.work_tables));
-            shared.work_memory = self.work_memory();
+            (shared.work_memory, shared.threads) = (self.work_memory(), self.threads());
         }
         anew
     }

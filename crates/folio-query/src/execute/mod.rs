@@ -25,6 +25,7 @@ mod mark;
 mod merge;
 mod order;
 pub(crate) mod pairs;
+mod parallel;
 mod recursive;
 pub(crate) mod scan;
 mod set_operation;
@@ -58,7 +59,10 @@ pub(crate) type Running = Box<dyn Operator>;
 pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
     Ok(match plan {
         Physical::OneRow => Box::new(values::OneRow::default()),
-        Physical::Scan(scan) => Box::new(scan::Scan::begin(scan, context)?),
+        Physical::Scan(scan) => match parallel::parts_worth(scan, context)? {
+            1 => Box::new(scan::Scan::begin(scan, context)?),
+            parts => Box::new(parallel::ParallelScan::new(scan, parts)),
+        },
         Physical::Lookup(lookup) => Box::new(scan::Lookup::new(lookup)),
         Physical::RowCount(scan) => Box::new(scan::RowCount::new(scan)),
         Physical::Values(values) => Box::new(values::Values::new(values)),

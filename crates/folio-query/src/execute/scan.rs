@@ -43,10 +43,49 @@ impl Scan {
         };
         Ok(Self { node: Arc::clone(node), late, rows, left: node.limit.unwrap_or(u64::MAX) })
     }
+
+    /// A part of a scan, whose late columns are those of the whole.
+    pub(super) fn of_part(
+        node: Arc<physical::Scan>,
+        late: Vec<usize>,
+        rows: Box<dyn RowStream>,
+    ) -> Self {
+        Self { node, late, rows: Some(rows), left: u64::MAX }
+    }
+
+    /// The next rows that pass; asks `go_on` at every batch that was read.
+    pub(super) fn passed(
+        &mut self,
+        go_on: impl Fn() -> Result<()>,
+        context: &Context,
+    ) -> Result<Option<Batch>> {
+        let Some(rows) = &mut self.rows else { return Ok(None) };
+        while self.left > 0
+            && let Some(batch) = rows.next()?
+        {
+            go_on()?;
+            let batch = match &self.late[..] {
+                [] => batch,
+                late => with_places(batch, late, self.node.columns.len()),
+            };
+            let mut passed = evaluate::filter(&self.node.filters, batch, context)?;
+            if passed.row_count as u64 > self.left {
+                passed = passed.slice(0, usize::try_from(self.left).unwrap_or(usize::MAX));
+            }
+            self.left -= passed.row_count as u64;
+            if passed.row_count > 0 && !self.late.is_empty() {
+                passed = fetch_late(&mut **rows, passed, &self.late, &self.node)?;
+            }
+            if passed.row_count > 0 {
+                return Ok(Some(passed));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// The columns worth fetching late: those no filter reads, where one is a pattern.
-fn late_columns(node: &physical::Scan) -> Vec<usize> {
+pub(super) fn late_columns(node: &physical::Scan) -> Vec<usize> {
     let is_fit = node.relation.kind == RelationKind::Table
         && matches!(node.path, Path::Full | Path::Range { index: None, .. })
         && node.filters.iter().any(|filter| matches!(filter, Expr::Match { .. }));
@@ -95,28 +134,7 @@ fn fetch_late(
 
 impl Operator for Scan {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
-        let Some(rows) = &mut self.rows else { return Ok(None) };
-        while self.left > 0
-            && let Some(batch) = rows.next()?
-        {
-            context.check()?;
-            let batch = match &self.late[..] {
-                [] => batch,
-                late => with_places(batch, late, self.node.columns.len()),
-            };
-            let mut passed = evaluate::filter(&self.node.filters, batch, context)?;
-            if passed.row_count as u64 > self.left {
-                passed = passed.slice(0, usize::try_from(self.left).unwrap_or(usize::MAX));
-            }
-            self.left -= passed.row_count as u64;
-            if passed.row_count > 0 && !self.late.is_empty() {
-                passed = fetch_late(&mut **rows, passed, &self.late, &self.node)?;
-            }
-            if passed.row_count > 0 {
-                return Ok(Some(passed));
-            }
-        }
-        Ok(None)
+        self.passed(|| context.check(), context)
     }
 }
 
@@ -156,7 +174,7 @@ impl RowStream for Once {
 
 /// What is asked of the source; `None` where a bound is null or out of range, so
 /// that no row can match.
-fn request(
+pub(super) fn request(
     node: &physical::Scan,
     late: &[usize],
     context: &Context,

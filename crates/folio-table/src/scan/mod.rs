@@ -9,6 +9,7 @@
 //! its rows; only pages with such rows are looked at again.
 
 mod condition;
+mod count;
 mod entries;
 mod lookup;
 mod parts;
@@ -274,35 +275,6 @@ impl Scan {
             Direction::Backward => Cursor::backward(tree, reader, self.range.to.as_deref())?,
         };
         Ok(())
-    }
-
-    /// How many rows the next leaf has, none of them decoded; `None` at the end. A scan is
-    /// counted from its beginning, by nothing else.
-    ///
-    /// # Errors
-    /// What the pages say.
-    pub fn next_count(&mut self, reader: &Reader<'_>) -> Result<Option<usize>> {
-        self.find_place_again(reader)?;
-        if self.is_done || self.left == 0 {
-            return Ok(None);
-        }
-        let Some(leaf) = self.cursor.next_page(reader)? else { return Ok(None) };
-        let page = self.cursor.page_again(reader, leaf)?;
-        let node = Node::new(&page);
-        let part = self.part(node, 0, usize::MAX);
-        let cells = self.cells_of(node, &part);
-        if let Some(last) = cells.clone().last() {
-            node.key(last).clone_into(&mut self.last);
-        }
-        let mut count = 0;
-        for cell in cells {
-            let (key, value) = node.entry(cell);
-            count += usize::from(self.tests.is_empty() || self.fulfils(reader, key, value)?);
-        }
-        let count = count.min(self.left);
-        self.left -= count;
-        self.is_done = part.is_last_leaf;
-        Ok(Some(count))
     }
 
     /// Which cells of a leaf to look at: those in the range from the `done`-th on, `room`

@@ -222,13 +222,31 @@ impl Source for View {
 
     fn scan(&self, relation: &Relation, request: &ScanRequest) -> QueryResult<Box<dyn RowStream>> {
         match relation.kind {
-            RelationKind::Table => tables::scan(self, relation, request),
+            RelationKind::Table => {
+                let mut parts = tables::scan_parts(self, relation, request, 1)?;
+                parts.pop().ok_or_else(ended)
+            }
             RelationKind::Collection => documents::scan(relation, request),
             RelationKind::File => file::scan(relation, request),
             RelationKind::View => Err(QueryError::new(
                 folio_types::ErrorCode::InvalidInput,
                 "a view is read through its query",
             )),
+        }
+    }
+
+    fn scan_parts(
+        &self,
+        relation: &Relation,
+        request: &ScanRequest,
+        count: usize,
+    ) -> QueryResult<Vec<Box<dyn RowStream>>> {
+        match (relation.kind, &self.tables) {
+            // A transaction is read by one thread at a time.
+            (RelationKind::Table, Tables::Snapshot(_)) => {
+                tables::scan_parts(self, relation, request, count)
+            }
+            _ => Ok(vec![self.scan(relation, request)?]),
         }
     }
 

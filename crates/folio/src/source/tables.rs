@@ -140,12 +140,13 @@ pub(super) fn table_of(relation: &Relation) -> QueryResult<Arc<Table>> {
     })
 }
 
-/// Rows of a table in the order of its key or of an index.
-pub(super) fn scan(
+/// Rows of a table in the order of its key or of an index, in at most so many parts.
+pub(super) fn scan_parts(
     view: &View,
     relation: &Relation,
     request: &ScanRequest,
-) -> QueryResult<Box<dyn RowStream>> {
+    count: usize,
+) -> QueryResult<Vec<Box<dyn RowStream>>> {
     let table = table_of(relation)?;
     let mut projection = request.columns.clone();
     if request.with_row_number {
@@ -157,8 +158,8 @@ pub(super) fn scan(
         projection.push(table.schema().primary_key.first().copied().unwrap_or(0));
     }
     let (from, to) = (Ends::of(&request.from), Ends::of(&request.to));
-    let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-    let (limit, wanted) = (request.limit.map(count), request.wanted.map(count));
+    let rows = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let (limit, wanted) = (request.limit.map(rows), request.wanted.map(rows));
     let conditions: Vec<_> =
         request.conditions.iter().filter_map(|condition| told(condition, &table)).collect();
     let options = ScanOptions {
@@ -171,11 +172,15 @@ pub(super) fn scan(
         reverse: request.reverse,
         conditions: &conditions,
     };
-    let begin = |reader: Reader<'_>| reader.begin_scan(&table, &options).map_err(from_table);
-    match view.read(begin)? {
-        Some(scan) => Ok(Box::new(TableRows { tables: view.tables.clone(), scan, is_counted })),
-        None => Err(ended()),
-    }
+    let begin = |reader: Reader<'_>| match count {
+        1 => reader.begin_scan(&table, &options).map(|scan| vec![scan]).map_err(from_table),
+        _ => reader.begin_parts(&table, &options, count).map_err(from_table),
+    };
+    let scans = view.read(begin)?.ok_or_else(ended)?;
+    let rows = |scan| -> Box<dyn RowStream> {
+        Box::new(TableRows { tables: view.tables.clone(), scan, is_counted })
+    };
+    Ok(scans.into_iter().map(rows).collect())
 }
 
 /// How many rows a scan would answer; `None` where the store cannot tell a condition.
