@@ -1,5 +1,5 @@
-//! Statements that need more memory than they may have: sorts and groupings that go on
-//! with files answer what they answer in memory, leave nothing behind, end when they are
+//! Statements that need more memory than they may have: sorts, groupings, joins and
+//! DISTINCT that go on with files answer what they answer in memory, leave nothing behind, end when they are
 //! interrupted wherever they are, and tell of a disk that fails.
 
 use std::error::Error;
@@ -27,7 +27,7 @@ const ROWS: &str = "
 
 /// Every kind of key and of aggregate; the number is that of rows, which says that
 /// the statement does something.
-const STATEMENTS: [(&str, usize); 17] = [
+const STATEMENTS: [(&str, usize); 26] = [
     ("select n, count(*) from t group by n", 9974),
     ("select name, count(*), count(n), sum(n), avg(n), min(x), max(x) from t group by name", 6008),
     ("select name, min(shade), max(name), min(day), max(price) from t group by name", 6008),
@@ -48,6 +48,18 @@ const STATEMENTS: [(&str, usize); 17] = [
     ("select id, name from t order by flags, day desc, id desc offset 19000", 1000),
     ("select n, count(*) from t group by n order by count(*) desc, n", 9974),
     ("select id, name from t order by name, id limit 300000", 20000),
+    ("select a.id, b.id from t a join t b on b.n = a.n and b.shade = a.shade", 13846),
+    ("select a.id, b.name from t a left join t b on b.name = a.name and b.n > a.n", 25808),
+    ("select a.id, b.id from t a right join t b on b.n = a.n and a.flags", 20000),
+    ("select a.id, b.id from t a full join t b on b.n = a.id and b.shade = a.shade", 38253),
+    (
+        "select a.id, b.id from t a join t b on a.n is not distinct from b.n and a.name is not distinct from b.name",
+        39182,
+    ),
+    ("select id from t a where exists (select 1 from t b where b.n = a.id and b.flags)", 3054),
+    ("select id from t a where not exists (select 1 from t b where b.n = a.id)", 15028),
+    ("select distinct name, shade, n from t", 19865),
+    ("select distinct on (n) n, id from t order by n, id desc", 9974),
 ];
 
 fn open(files: &MemoryFileSystem) -> Result<Session> {
@@ -101,7 +113,7 @@ fn answers_are_the_same_with_little_memory() -> Result {
 fn an_interrupt_anywhere_in_a_spilling_statement_leaves_a_usable_session() -> Result {
     let files = MemoryFileSystem::new();
     let mut session = open(&files)?;
-    for (text, _) in [STATEMENTS[1], STATEMENTS[3], STATEMENTS[11]] {
+    for (text, _) in [1, 3, 11, 18, 24].map(|number| STATEMENTS[number]) {
         for memory in [LITTLE, PLENTY] {
             session.set_work_memory(memory);
             let mut ended = 0;
@@ -136,7 +148,7 @@ fn a_disk_that_fails_fails_the_statement_alone() -> Result {
     let files = MemoryFileSystem::new();
     let mut session = open(&files)?;
     session.set_work_memory(LITTLE);
-    for (text, _) in [STATEMENTS[1], STATEMENTS[11]] {
+    for (text, _) in [1, 11, 18, 24].map(|number| STATEMENTS[number]) {
         let whole = shown(&mut session, text)?;
         let cases = [
             (Operation::Create, FaultKind::Eio, 0),
@@ -201,6 +213,8 @@ fn ten_million_rows_stay_within_a_gigabyte() -> Result {
         "select n, max(name), min(name) from big group by n order by n limit 1",
         "select * from big order by name",
         "select id from big order by n desc, id",
+        "select count(*), sum(a.n), max(b.id) from big a join big b on b.name = a.name",
+        "select count(*) from (select distinct name, n from big) x",
     ] {
         let started = std::time::Instant::now();
         let mut answer = session.execute(text, &[])?.rows.ok_or("rows")?;

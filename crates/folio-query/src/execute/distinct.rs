@@ -1,45 +1,115 @@
 //! The first row of each key, in the order they come.
+//!
+//! Where the keys need more memory than an operator may hold, rows whose key has not come
+//! are divided over a file instead ([`super::divide`]). Each part is gone through the same
+//! way afterwards, so that rows of different keys change places but the first of each
+//! stays the first.
 
 use std::sync::Arc;
 
 use arrow_array::UInt32Array;
 
 use super::context::Context;
+use super::divide::{Divider, PARTS, keys_of};
 use super::keys::KeyTable;
+use super::spill::Spill;
 use super::{Operator, Running};
 use crate::batch::Batch;
 use crate::error::Result;
-use crate::expression::evaluate::{evaluate, types};
+use crate::expression::evaluate::types;
 use crate::plan::physical;
 
 pub(super) struct Distinct {
     node: Arc<physical::Distinct>,
     input: Running,
+    /// The keys that came, of the input or of the part under way.
     seen: Option<KeyTable>,
+    /// Where rows go for which there is no room.
+    spill: Option<Spill>,
+    /// Rows that were divided, those of the deepest division last.
+    divided: Vec<Divided>,
+}
+
+/// Rows on a file, part by part.
+struct Divided {
+    rows: Spill,
+    level: u32,
+    /// The part that is read.
+    part: usize,
 }
 
 impl Distinct {
     pub(super) fn new(node: &Arc<physical::Distinct>, input: Running) -> Self {
-        Self { node: Arc::clone(node), input, seen: None }
+        let (seen, spill, divided) = (None, None, Vec::new());
+        Self { node: Arc::clone(node), input, seen, spill, divided }
+    }
+
+    fn next_input(&mut self, context: &Context) -> Result<Option<Batch>> {
+        match self.divided.last_mut() {
+            Some(divided) => divided.rows.next(divided.part),
+            None => self.input.next(context),
+        }
+    }
+
+    /// How often rows that are written now have been divided before.
+    fn level(&self) -> u32 {
+        self.divided.last().map_or(0, |divided| divided.level + 1)
+    }
+
+    /// The rows of a batch whose keys are new; those there is no room for are written.
+    fn first_rows(&mut self, batch: &Batch, context: &Context) -> Result<Vec<u32>> {
+        let (node, level) = (Arc::clone(&self.node), self.level());
+        let keys = keys_of(&node.keys, batch, context)?;
+        let seen = match &mut self.seen {
+            Some(seen) => seen,
+            none => none.insert(KeyTable::new(&types(&node.keys))?),
+        };
+        let mut fresh = Vec::new();
+        if let Some(spill) = &mut self.spill {
+            let found = seen.find(&keys, batch.row_count)?;
+            let unknown = (0..batch.row_count as u32).filter(|row| found[*row as usize].is_none());
+            let unknown = batch.take(&UInt32Array::from_iter_values(unknown))?;
+            Divider::new(&node.keys, level)?.write(spill, &unknown, context)?;
+            return Ok(fresh);
+        }
+        seen.intern(&keys, batch.row_count, &mut fresh)?;
+        if seen.size() > context.work_memory() && !node.keys.is_empty() {
+            self.spill = Spill::new(&node.types, context)?;
+        }
+        Ok(fresh)
+    }
+
+    /// Goes on with the next part of what was written; `false` when there is none.
+    fn next_part(&mut self) -> Result<bool> {
+        self.seen = None;
+        if let Some(mut rows) = self.spill.take() {
+            rows.finish()?;
+            let level = self.level();
+            self.divided.push(Divided { rows, level, part: 0 });
+            return Ok(true);
+        }
+        while let Some(divided) = self.divided.last_mut() {
+            divided.part += 1;
+            if divided.part < PARTS {
+                return Ok(true);
+            }
+            self.divided.pop();
+        }
+        Ok(false)
     }
 }
 
 impl Operator for Distinct {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
-        let seen = match &mut self.seen {
-            Some(seen) => seen,
-            none => none.insert(KeyTable::new(&types(&self.node.keys))?),
-        };
-        while let Some(batch) = self.input.next(context)? {
+        loop {
             context.check()?;
-            let keys = self
-                .node
-                .keys
-                .iter()
-                .map(|key| evaluate(key, &batch, context)?.to_array(batch.row_count));
-            let keys: Vec<_> = keys.collect::<Result<_>>()?;
-            let mut fresh = Vec::new();
-            seen.intern(&keys, batch.row_count, &mut fresh)?;
+            let Some(batch) = self.next_input(context)? else {
+                match self.next_part()? {
+                    true => continue,
+                    false => return Ok(None),
+                }
+            };
+            let fresh = self.first_rows(&batch, context)?;
             if fresh.len() == batch.row_count && !fresh.is_empty() {
                 return Ok(Some(batch));
             }
@@ -47,6 +117,5 @@ impl Operator for Distinct {
                 return batch.take(&UInt32Array::from(fresh)).map(Some);
             }
         }
-        Ok(None)
     }
 }

@@ -13,22 +13,19 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, UInt32Array};
-use folio_types::ColumnType;
-
 use super::aggregate::State;
 use super::context::Context;
+use super::divide::{keys_of, part_of};
 use super::keys::KeyTable;
 use super::spill::Spill;
 use super::{Operator, Running};
 use crate::batch::{BATCH_SIZE, Batch};
 use crate::error::Result;
-use crate::expression::evaluate::evaluate;
+use crate::expression::Expr;
+use crate::expression::evaluate::types;
 use crate::expression::value::nulls;
 use crate::plan::physical;
-
-/// Parts that rows are divided into when they are written.
-const PARTS: usize = 16;
+use arrow_array::{ArrayRef, UInt32Array};
 
 /// Groups and their aggregates.
 pub(super) struct Grouping {
@@ -128,6 +125,8 @@ impl Operator for Grouping {
 /// One grouping set.
 struct GroupSet {
     set: Vec<usize>,
+    /// What the set groups by.
+    by: Vec<Expr>,
     keys: KeyTable,
     /// The keys' values, in batches: one for every batch that brought new ones.
     values: VecDeque<Batch>,
@@ -143,11 +142,12 @@ struct GroupSet {
 
 impl GroupSet {
     fn new(node: &physical::Grouping, set: &[usize], level: u32) -> Result<Self> {
-        let key_types: Vec<ColumnType> = set.iter().map(|index| node.groups[*index].ty()).collect();
+        let by: Vec<Expr> = set.iter().map(|index| node.groups[*index].clone()).collect();
         let states = node.aggregates.iter().map(State::new).collect::<Result<_>>()?;
         Ok(Self {
             set: set.to_vec(),
-            keys: KeyTable::new(&key_types)?,
+            keys: KeyTable::new(&types(&by))?,
+            by,
             values: VecDeque::new(),
             values_size: 0,
             states,
@@ -159,7 +159,7 @@ impl GroupSet {
 
     /// Takes a batch for all aggregates, and writes rows of groups there is no room for.
     fn take(&mut self, node: &physical::Grouping, batch: &Batch, context: &Context) -> Result<()> {
-        let keys = self.keys_of(node, batch, context)?;
+        let keys = keys_of(&self.by, batch, context)?;
         if self.spill.is_some() {
             return self.take_known(&keys, batch, context);
         }
@@ -214,24 +214,11 @@ impl GroupSet {
     ) -> Result<()> {
         for (index, aggregate) in node.aggregates.iter().enumerate() {
             let sorted = super::sort::in_order(batch, &aggregate.order, None, context)?;
-            let keys = self.keys_of(node, &sorted, context)?;
+            let keys = keys_of(&self.by, &sorted, context)?;
             let groups = self.number(keys, &sorted)?;
             self.states[index].take(&sorted, &groups, self.keys.len(), context)?;
         }
         Ok(())
-    }
-
-    fn keys_of(
-        &self,
-        node: &physical::Grouping,
-        batch: &Batch,
-        context: &Context,
-    ) -> Result<Vec<ArrayRef>> {
-        let keys = self
-            .set
-            .iter()
-            .map(|index| evaluate(&node.groups[*index], batch, context)?.to_array(batch.row_count));
-        keys.collect()
     }
 
     /// The group of every row; keys that are new begin groups.
@@ -300,12 +287,4 @@ impl GroupSet {
         rows.finish()?;
         Ok(Some(Spilled { set: self.set, level: self.level + 1, rows, next: 0 }))
     }
-}
-
-/// The part that a key goes to. Each level looks at other bits of the hash, so that the
-/// keys of one part are divided again.
-fn part_of(hash: u64, level: u32) -> usize {
-    const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mixed = hash.rotate_left(level.wrapping_mul(11)).wrapping_add(level.into());
-    (mixed.wrapping_mul(ODD) >> 32) as usize % PARTS
 }

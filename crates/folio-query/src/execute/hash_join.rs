@@ -3,19 +3,26 @@
 //!
 //! Null equals nothing, unless the join says it does. Rows of the right that found
 //! no partner come last, where the kind of join wants them.
+//!
+//! Where the right side needs more memory than an operator may hold, both sides are
+//! divided by the hash of their keys over two files ([`super::divide`]), and the parts
+//! joined one after the other, each divided again if it has to be (DeWitt and others'
+//! Grace join, 1984). A part of one key, or of few, is held in memory after all, and so
+//! is the right side of NOT IN, whose rows depend on all others.
 
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, UInt32Array};
 
 use super::context::Context;
+use super::divide::{Divider, PARTS, keys_of};
 use super::keys::{KeyTable, has_null};
 use super::pairs::{Pairs, empty, lonely};
-use super::{Operator, Running, drain};
+use super::spill::Spill;
+use super::{Operator, Running};
 use crate::batch::{BATCH_SIZE, Batch};
 use crate::error::Result;
-use crate::expression::Expr;
-use crate::expression::evaluate::{evaluate, types};
+use crate::expression::evaluate::types;
 use crate::plan::logical::JoinKind;
 use crate::plan::physical;
 
@@ -24,10 +31,23 @@ pub(super) struct HashJoin {
     left: Running,
     right: Running,
     table: Option<Table>,
+    /// Sides that were divided, those of the deepest division last.
+    divisions: Vec<Division>,
     /// The left batch under way, its keys' numbers, and rows of it done.
     current: Option<(Batch, Vec<Option<u32>>, usize)>,
     is_done: bool,
 }
+
+/// Both sides on files, and the part that is joined.
+struct Division {
+    left: Spill,
+    right: Spill,
+    level: u32,
+    part: usize,
+}
+
+/// Divisions of divisions, at most: what is together still has one key, or few.
+const LEVELS_MAX: u32 = 5;
 
 /// The right side.
 struct Table {
@@ -45,16 +65,101 @@ const END: u32 = u32::MAX;
 
 impl HashJoin {
     pub(super) fn new(node: &Arc<physical::HashJoin>, left: Running, right: Running) -> Self {
-        Self { node: Arc::clone(node), left, right, table: None, current: None, is_done: false }
+        let node = Arc::clone(node);
+        let (divisions, is_done) = (Vec::new(), false);
+        Self { node, left, right, table: None, divisions, current: None, is_done }
     }
 
-    /// Reads the right side.
-    fn read_right(&mut self, context: &Context) -> Result<Table> {
+    /// Reads the right side, or divides both; then there is no table yet.
+    fn read_right(&mut self, context: &Context) -> Result<Option<Table>> {
+        let (mut batches, mut size) = (Vec::new(), 0);
+        while let Some(batch) = self.next_right(context)? {
+            context.check()?;
+            if batch.row_count == 0 {
+                continue;
+            }
+            size += batch.size();
+            batches.push(batch);
+            // The rows are copied once more when they are put together.
+            if 2 * size > context.work_memory()
+                && self.may_divide()
+                && let Some(right) = Spill::new(&self.node.right_types, context)?
+                && let Some(left) = Spill::new(&self.node.left_types, context)?
+            {
+                self.divide(batches, left, right, context)?;
+                return Ok(None);
+            }
+        }
+        self.table_of(&batches, context).map(Some)
+    }
+
+    fn may_divide(&self) -> bool {
         let node = &self.node;
-        let batches = drain(&mut self.right, context)?;
+        let has_room = self.divisions.last().is_none_or(|last| last.level < LEVELS_MAX);
+        has_room && node.kind != JoinKind::NullAnti && !node.right_keys.is_empty()
+    }
+
+    /// Writes what there is of both sides, part by part.
+    fn divide(
+        &mut self,
+        batches: Vec<Batch>,
+        mut left: Spill,
+        mut right: Spill,
+        context: &Context,
+    ) -> Result<()> {
+        let node = Arc::clone(&self.node);
+        let level = self.divisions.last().map_or(0, |last| last.level + 1);
+        let divider = Divider::new(&node.right_keys, level)?;
+        for batch in batches {
+            divider.write(&mut right, &batch, context)?;
+        }
+        while let Some(batch) = self.next_right(context)? {
+            context.check()?;
+            divider.write(&mut right, &batch, context)?;
+        }
+        let divider = Divider::new(&node.left_keys, level)?;
+        while let Some(batch) = self.next_of_left(context)? {
+            context.check()?;
+            divider.write(&mut left, &batch, context)?;
+        }
+        left.finish()?;
+        right.finish()?;
+        self.divisions.push(Division { left, right, level, part: 0 });
+        Ok(())
+    }
+
+    fn next_right(&mut self, context: &Context) -> Result<Option<Batch>> {
+        match self.divisions.last_mut() {
+            Some(division) => division.right.next(division.part),
+            None => self.right.next(context),
+        }
+    }
+
+    fn next_of_left(&mut self, context: &Context) -> Result<Option<Batch>> {
+        match self.divisions.last_mut() {
+            Some(division) => division.left.next(division.part),
+            None => self.left.next(context),
+        }
+    }
+
+    /// Goes on with the next part; `false` when there is none.
+    fn next_part(&mut self) -> bool {
+        self.table = None;
+        while let Some(division) = self.divisions.last_mut() {
+            division.part += 1;
+            if division.part < PARTS {
+                return true;
+            }
+            self.divisions.pop();
+        }
+        false
+    }
+
+    fn table_of(&self, batches: &[Batch], context: &Context) -> Result<Table> {
+        let node = &self.node;
         let rows = match batches.is_empty() {
             true => empty(&node.right_types),
-            false => Batch::concat(&batches)?,
+            false => Batch::concat(batches)?,
         };
         let mut keys = KeyTable::new(&types(&node.right_keys))?;
         let columns = keys_of(&node.right_keys, &rows, context)?;
@@ -78,7 +183,7 @@ impl HashJoin {
 
     /// The next batch of the left with the numbers of its keys.
     fn next_left(&mut self, context: &Context) -> Result<bool> {
-        let Some(batch) = self.left.next(context)? else { return Ok(false) };
+        let Some(batch) = self.next_of_left(context)? else { return Ok(false) };
         let (node, Some(table)) = (&self.node, &self.table) else { return Ok(false) };
         let columns = keys_of(&node.left_keys, &batch, context)?;
         let mut numbers = table.keys.find(&columns, batch.row_count)?;
@@ -153,22 +258,22 @@ fn undecided(
     batch.take(&UInt32Array::from(rows))
 }
 
-fn keys_of(keys: &[Expr], batch: &Batch, context: &Context) -> Result<Vec<ArrayRef>> {
-    let arrays = keys.iter().map(|key| evaluate(key, batch, context)?.to_array(batch.row_count));
-    arrays.collect()
-}
-
 impl Operator for HashJoin {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
-        if self.table.is_none() {
-            self.table = Some(self.read_right(context)?);
-        }
         let node = Arc::clone(&self.node);
         while !self.is_done {
             context.check()?;
+            if self.table.is_none() {
+                self.table = self.read_right(context)?;
+                continue;
+            }
             if self.current.is_none() && !self.next_left(context)? {
-                self.is_done = true;
-                return self.lonely_right();
+                let lonely = self.lonely_right()?;
+                self.is_done = !self.next_part();
+                match lonely {
+                    None => continue,
+                    lonely => return Ok(lonely),
+                }
             }
             let (left, pairs) = self.next_pairs();
             let Some(table) = &mut self.table else { break };

@@ -10,6 +10,7 @@ mod apply;
 pub(crate) mod context;
 mod cut;
 mod distinct;
+mod divide;
 mod extreme;
 mod fetch;
 mod filter;

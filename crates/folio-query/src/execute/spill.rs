@@ -105,12 +105,13 @@ impl Spill {
         self.runs.len()
     }
 
-    /// The next rows of a run; `None` after its last.
+    /// The next rows of a run; `None` after its last, and for a run nothing was written to.
     ///
     /// # Errors
     /// What the file says; `corrupted` where it lost what was written.
     pub(super) fn next(&mut self, run: usize) -> Result<Option<Batch>> {
-        let Some(chunk) = self.runs[run].chunks.pop_front() else { return Ok(None) };
+        let chunks = self.runs.get_mut(run).map(|run| &mut run.chunks);
+        let Some(chunk) = chunks.and_then(VecDeque::pop_front) else { return Ok(None) };
         let mut bytes = vec![0; chunk.size];
         self.file.read(&mut bytes, chunk.offset)?;
         if hash(&bytes) != chunk.hash {

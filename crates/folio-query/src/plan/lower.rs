@@ -135,7 +135,7 @@ fn lower_rest(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
     match plan {
         Plan::Distinct { input, on } => {
             let columns = input.columns();
-            let places = Places::of(&columns, outer);
+            let (places, types) = (Places::of(&columns, outer), input.types());
             let input = lower_within(input, outer);
             let keys = match on {
                 Some(on) => places.resolve_all(on),
@@ -143,7 +143,7 @@ fn lower_rest(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
                     places.resolve_all(&columns.into_iter().map(Expr::Column).collect::<Vec<_>>())
                 }
             };
-            Physical::Distinct(Arc::new(physical::Distinct { input, keys }))
+            Physical::Distinct(Arc::new(physical::Distinct { input, types, keys }))
         }
         Plan::SetOperation { kind, all, left, right, .. } => {
             Physical::SetOperation(Arc::new(physical::SetOperation {

@@ -291,6 +291,8 @@ pub(crate) struct Limit {
 pub(crate) struct Distinct {
     /// The input.
     pub input: Physical,
+    /// The types of its columns.
+    pub types: Vec<ColumnType>,
     /// What tells rows apart.
     pub keys: Vec<Expr>,
 }
