@@ -87,7 +87,8 @@ impl Script {
         }
         let reads = binder.reads().clone();
         let body = Body::of(bound, source, level);
-        Ok(Statement { text: Arc::clone(&self.text), body, version: source.version(), reads })
+        let (text, version) = (Arc::clone(&self.text), source.version());
+        Ok(Statement { text, position: index, body, version, reads })
     }
 }
 
@@ -124,6 +125,8 @@ pub enum Kind {
 /// A statement ready to run, any number of times, by any number of threads.
 pub struct Statement {
     text: Arc<str>,
+    /// Which of the text's statements it is.
+    position: usize,
     body: Body,
     version: u64,
     reads: Reads,
@@ -238,6 +241,12 @@ impl Statement {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// Which of its text's statements it is, from 0.
+    #[must_use]
+    pub fn position(&self) -> usize {
+        self.position
     }
 
     /// Whether it changes tables, and nothing else.

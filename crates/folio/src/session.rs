@@ -285,7 +285,7 @@ impl Session {
         }
         // Definitions have changed: whatever was remembered is void.
         self.statements.clear();
-        self.run_script(statement.text(), parameters, signature)
+        self.run_again(statement, parameters, signature)
     }
 
     /// Runs a statement unless definitions have changed since it was made ready.
@@ -315,14 +315,36 @@ impl Session {
         let script = Script::parse(text)?;
         let mut last = Answer { count: None, rows: None };
         for index in 0..script.len() {
-            let view = self.view()?;
-            let statement = Arc::new(script.compile(index, &view, signature, self.level)?);
-            if script.len() == 1 {
-                self.statements.remember(text, signature, &statement);
-            }
-            last = self.run_in(&statement, parameters, signature, view)?;
+            last = self.run_part(&script, index, parameters, signature)?;
         }
         Ok(last)
+    }
+
+    /// Compiles one statement of a script, and runs it.
+    fn run_part(
+        &mut self,
+        script: &Script,
+        index: usize,
+        parameters: &[Value],
+        signature: &Signature,
+    ) -> Result<Answer> {
+        let view = self.view()?;
+        let statement = Arc::new(script.compile(index, &view, signature, self.level)?);
+        if script.len() == 1 {
+            self.statements.remember(statement.text(), signature, &statement);
+        }
+        self.run_in(&statement, parameters, signature, view)
+    }
+
+    /// Compiles a statement again, and runs it; others of its text stay as they are.
+    fn run_again(
+        &mut self,
+        statement: &Statement,
+        parameters: &[Value],
+        signature: &Signature,
+    ) -> Result<Answer> {
+        let script = Script::parse(statement.text())?;
+        self.run_part(&script, statement.position(), parameters, signature)
     }
 
     /// Runs the statement that a text with other literals was, if there was one. Where

@@ -256,3 +256,33 @@ fn a_copy_that_fails_changes_nothing() -> Result {
     assert_eq!(left, 3, "the database, the file that was there, the file that was read");
     Ok(())
 }
+
+/// A statement that reads a file is compiled again when it is run. The whole text was.
+#[test]
+fn statements_before_one_that_reads_a_file_run_once() -> Result {
+    let mut fixture = Fixture::new("create table log (n int); create table t (n int)")?;
+    let file = fixture.path("n.csv");
+    fs::write(&file, "n\n7\n8\n")?;
+    let file = file.display();
+    for autocommit in [true, false] {
+        fixture.session.set_autocommit(autocommit);
+        for reading in [
+            format!("copy t from '{file}'"),
+            format!("insert into t select n from '{file}'"),
+            format!("update t set n = f.n from '{file}' f where t.n = f.n"),
+        ] {
+            fixture.session.execute("delete from log; delete from t", &[])?;
+            fixture.session.execute("insert into t values (7)", &[])?;
+            let text = format!("insert into log values (1); {reading}; insert into log values (2)");
+            fixture.session.execute(&text, &[])?;
+            let log = fixture.json("select n from log order by n")?;
+            assert_eq!(log, r#"[{"n":1},{"n":2}]"#, "{text}");
+            let count = if reading.starts_with("update") { 1 } else { 3 };
+            assert_eq!(fixture.rows("select n from t")?.len(), count, "{text}");
+        }
+        if !autocommit {
+            fixture.session.execute("commit", &[])?;
+        }
+    }
+    Ok(())
+}

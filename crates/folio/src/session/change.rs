@@ -61,14 +61,14 @@ impl Session {
         if self.autocommit {
             return match self.change_alone(statement, parameters)? {
                 Some(answer) => Ok(answer),
-                None => self.change_anew(statement.text(), parameters, signature),
+                None => self.change_anew(statement, parameters, signature),
             };
         }
         self.handle.check_writable()?;
         self.begin(false)?;
         match self.run_current(statement, parameters, signature)? {
             Some(answer) => Ok(answer),
-            None => self.run_script(statement.text(), parameters, signature),
+            None => self.run_again(statement, parameters, signature),
         }
     }
 
@@ -94,16 +94,16 @@ impl Session {
         Ok(Some(answer))
     }
 
-    /// Another writer changed definitions between looking and writing: once more,
-    /// inside of a transaction, where that cannot happen.
+    /// Another writer changed definitions between looking and writing, or a file is read:
+    /// once more, inside of a transaction, where that cannot happen.
     fn change_anew(
         &mut self,
-        text: &str,
+        statement: &Statement,
         parameters: &[Value],
         signature: &Signature,
     ) -> Result<Answer> {
         self.control(Kind::Begin { read_only: false })?;
-        let result = self.run_script(text, parameters, signature);
+        let result = self.run_again(statement, parameters, signature);
         match result {
             Ok(answer) => {
                 self.control(Kind::Commit)?;
