@@ -25,8 +25,10 @@ const JOINED: [&str; 2] = [
     "CREATE TABLE persons (id BIGINT PRIMARY KEY, name TEXT, place BIGINT)",
     "CREATE TABLE places (id BIGINT PRIMARY KEY, name TEXT)",
 ];
-const PERSON: &str = "INSERT INTO persons VALUES ({}, 'a name', {} * 7 % 1000)";
+const PERSON: &str = "INSERT INTO persons VALUES ({}, 'a name', 0)";
 const PLACE: &str = "INSERT INTO places VALUES ({}, 'a place')";
+/// Partners are not side by side.
+const SCATTER: &str = "UPDATE persons SET place = id * 7 % 1000";
 /// The condition holds for every row.
 const JOIN: &str = "SELECT a.name, b.name FROM persons a JOIN places b ON b.id = a.place \
     WHERE a.id > {}";
@@ -115,6 +117,7 @@ pub(crate) fn joins(suite: &mut Suite) -> Result<()> {
         for text in [PERSON, PLACE] {
             engine.each(text, Given::NewText, &keys)?;
         }
+        engine.each(SCATTER, Given::SameText, &[])?;
         tables.push((name, engine));
     }
     for (suffix, given) in GIVEN {

@@ -75,7 +75,7 @@ pub fn sql_page(results: &Results, name: &str, notes: &str) -> String {
     let machine = &results.machine;
     let mut page = format!(
         "# SQL beside SQLite\n\nMade from `bench/results/{name}.json` by `bench/sql`; not edited by hand. {}, {} cores, {}, {}; taken {}.\n\n\
-         Both through their Rust interfaces, at `synchronous = normal` unless a commit is said to be durable, page caches of 512 MiB, one thread; every row answered is read. \
+         Both through their Rust interfaces, at `synchronous = normal` unless a commit is said to be durable, page caches of 512 MiB, one thread but where FolioDB reads the large table; every row answered is read. \
          Times are medians, of a statement or of a row; changes have their commit in them. The bar is a multiple of SQLite's time.\n",
         machine.cpu, machine.cores, machine.kernel, machine.file_system, results.taken
     );
