@@ -48,6 +48,7 @@ RUSTS_OWN = {
     },
     "Prepared": set(),
     "Tables": set(),
+    "Table": set(),
 }
 
 

@@ -244,12 +244,18 @@ impl Database {
             Ok(names) => names,
             Err(error) => return error,
         };
-        let hint = match near_match(name, &names) {
-            Some(near) => format!("did you mean {near:?}?"),
-            None if names.is_empty() => "the database has no collections yet".to_owned(),
-            None => format!("there is {}", quoted_list(&names)),
-        };
+        let hint = near_or_all(name, &names);
+        let hint = hint.unwrap_or_else(|| "the database has no collections yet".to_owned());
         Error::NoCollection { name: name.to_owned(), database: self.path().to_owned(), hint }
+    }
+}
+
+/// What may have been meant by a name that is none of these; `None` without any.
+pub(crate) fn near_or_all(name: &str, names: &[String]) -> Option<String> {
+    match near_match(name, names) {
+        Some(near) => Some(format!("did you mean {near:?}?")),
+        None if names.is_empty() => None,
+        None => Some(format!("there is {}", quoted_list(names))),
     }
 }
 

@@ -67,6 +67,17 @@ pub enum Error {
         hint: String,
     },
 
+    /// No collection and no table has the name.
+    #[error("no collection or table {name:?} in {database:?}; {hint}")]
+    NoRelation {
+        /// The name asked for.
+        name: String,
+        /// The database.
+        database: PathBuf,
+        /// A near match, or what there is.
+        hint: String,
+    },
+
     /// The database has no tables.
     #[error("no tables in {path:?}; a `create table` statement makes the first")]
     NoTables {
@@ -189,6 +200,7 @@ impl Error {
             Self::NoDatabase { .. }
             | Self::NoArchive { .. }
             | Self::NoCollection { .. }
+            | Self::NoRelation { .. }
             | Self::NoTables { .. } => ErrorCode::NotFound,
             Self::Exists { .. } | Self::ImportConflict { .. } => ErrorCode::Conflict,
             Self::Closed { .. } => ErrorCode::Closed,

@@ -38,7 +38,8 @@
 //! error has a stable [`Error::code`].
 //!
 //! Without the feature `sql`, on by default, there are collections and tables and
-//! no query engine: for whoever embeds the stores alone.
+//! no query engine: for whoever embeds the stores alone. A [`Table`] is read as Arrow
+//! record batches then, and [`Database::relation`] says what a name stands for.
 //!
 //! # The paths of the data
 //!
@@ -67,6 +68,7 @@
 //!           tables: Snapshot::backup, every page as of one commit
 //! tables    Database::tables: Store::tables: the store that writes, or one that reads and
 //!           follows other processes → folio_table::TableStore
+//! table     Tables::table → Table::scan: a snapshot → folio_table::Scan → record batches
 //! close     Database::close: the last handle of the process flushes and closes all
 //! ```
 
@@ -91,11 +93,13 @@ mod near;
 mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod relation;
 #[cfg(feature = "sql")]
 mod session;
 #[cfg(feature = "sql")]
 mod source;
 mod store;
+mod table;
 mod tables;
 mod write;
 
@@ -128,6 +132,8 @@ pub use folio_types::{Column, ColumnType, Interval, Value};
 pub use folio_types::{ErrorCode, check_collection_name, check_document_id, push_json_string};
 pub use near::near_match;
 pub use options::{CollectionOptions, OpenOptions};
+pub use relation::Relation;
 #[cfg(feature = "sql")]
 pub use session::{Answer, Parameters, Prepared, RelationKind, RelationSummary, Session, list_of};
+pub use table::{Table, TableScan};
 pub use tables::{TableStatistics, TableSummary, Tables};

@@ -1,6 +1,7 @@
 //! The tables of a database as a whole: what there is, whether it is sound, what
 //! can be saved, and giving space back. Rows are read and changed by statements,
-//! through a [`Session`](crate::Session).
+//! through a [`Session`](crate::Session), or read by who has an engine of their own,
+//! through a [`Table`](crate::Table).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -51,6 +52,10 @@ pub struct TableStatistics {
 impl Tables {
     pub(crate) fn new(handle: Arc<Handle>) -> Self {
         Self { handle }
+    }
+
+    pub(crate) fn handle(&self) -> &Arc<Handle> {
+        &self.handle
     }
 
     /// Whether the database has a table store. Making the first table makes it.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use folio::{Database, ErrorCode, OpenOptions, Synchronous, Value};
+use folio::{Column, ColumnType, Database, ErrorCode, OpenOptions, Relation, Synchronous, Value};
 use serde_json::json;
 
 fn number(database: &Database, query: &str) -> i64 {
@@ -206,4 +206,73 @@ fn a_database_without_tables_has_none() {
     assert_eq!(tables.vacuum().unwrap(), None);
     assert_eq!(tables.statistics().unwrap(), None);
     assert_eq!(tables.inspect(1).unwrap_err().code(), ErrorCode::NotFound);
+}
+
+/// Rows per batch.
+fn sizes(scan: folio::TableScan) -> Vec<usize> {
+    scan.map(|batch| batch.unwrap().num_rows()).collect()
+}
+
+#[test]
+fn a_table_comes_as_batches_of_the_columns_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = fill(&folder.path().join("data"));
+    let table = database.tables().unwrap().table("Accounts").unwrap();
+    assert_eq!((table.name(), table.row_count()), ("accounts", 100));
+    assert_eq!(table.columns()[0], Column::required("id", ColumnType::Int32));
+    let mut scan = table.scan(&[2, 0], 30).unwrap();
+    let first = scan.next().unwrap().unwrap();
+    let names: Vec<_> = first.schema().fields().iter().map(|field| field.name().clone()).collect();
+    assert_eq!(names, ["filler", "id"]);
+    let ids = first.column(1).to_data();
+    assert_eq!(ids.buffers()[0].typed_data::<i32>()[..3], [0, 1, 2]);
+    // What is committed meanwhile is not seen, nor by the parts of one scan.
+    let parts = table.scan_parts(&[0], 7, 4).unwrap();
+    assert!(parts.len() > 1, "{}", parts.len());
+    run(&database, "delete from accounts where id >= 50");
+    assert_eq!(sizes(scan), [30, 30, 10]);
+    assert_eq!(parts.into_iter().flat_map(sizes).sum::<usize>(), 100);
+    // Without columns there is a number of rows and nothing else.
+    assert_eq!(sizes(table.scan(&[], 20).unwrap()), [20, 20, 10]);
+    assert_eq!(database.tables().unwrap().table("accounts").unwrap().row_count(), 50);
+    assert_eq!(sizes(table.scan(&[], 0).unwrap()).len(), 50);
+}
+
+#[test]
+fn a_table_that_changed_is_not_read_as_what_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = fill(&folder.path().join("data"));
+    let table = database.tables().unwrap().table("accounts").unwrap();
+    run(&database, "alter table accounts drop column filler");
+    run(&database, "alter table accounts add column filler int");
+    let refused = |columns: &[usize]| table.scan(columns, 100).unwrap_err();
+    assert_eq!(refused(&[2]).code(), ErrorCode::InvalidInput);
+    assert!(refused(&[2]).to_string().contains("column \"filler\" of table \"accounts\""));
+    assert_eq!(refused(&[7]).code(), ErrorCode::InvalidInput);
+    assert_eq!(sizes(table.scan(&[1], 100).unwrap()), [100]);
+    run(&database, "drop table accounts");
+    assert_eq!(refused(&[1]).code(), ErrorCode::NotFound);
+    database.close().unwrap();
+    assert_eq!(refused(&[1]).code(), ErrorCode::Closed);
+}
+
+#[test]
+fn a_name_is_a_table_or_a_collection() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    let database = fill(&path);
+    run(&database, "create view few as select id from accounts where id < 3");
+    database.close().unwrap();
+    let database = Database::open_with(&path, &OpenOptions::read_only()).unwrap();
+    assert!(matches!(database.relation("NOTES").unwrap(), Relation::Collection(_)));
+    assert!(matches!(database.relation("Accounts").unwrap(), Relation::Table(_)));
+    for (name, code, told) in [
+        ("few", ErrorCode::InvalidInput, "\"few\" is a view"),
+        ("account", ErrorCode::NotFound, "did you mean \"accounts\"?"),
+        ("films", ErrorCode::NotFound, "there is \"notes\" and \"accounts\""),
+    ] {
+        let error = database.relation(name).unwrap_err();
+        assert_eq!(error.code(), code, "{error}");
+        assert!(error.to_string().contains(told), "{error}");
+    }
 }

@@ -1,0 +1,182 @@
+//! A table, read as Arrow record batches: for whoever brings a query engine of their own,
+//! and needs none of ours. SQL reads tables through a [`Session`](crate::Session).
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use folio_table::{Scan, ScanOptions, Snapshot};
+use folio_types::{Column, ErrorCode, TableSchema};
+
+use crate::error::{Error, Result};
+use crate::handle::Handle;
+use crate::tables::Tables;
+
+/// A table of an open database, with the columns it had when it was asked for. Its rows
+/// are those of the newest commit whenever a scan begins.
+#[derive(Debug, Clone)]
+pub struct Table {
+    handle: Arc<Handle>,
+    name: String,
+    columns: Vec<Column>,
+    row_count: u64,
+}
+
+/// Rows on their way, as of one commit: an iterator over record batches. Memory does not
+/// grow with the table, and nobody who writes is in the way.
+#[derive(Debug)]
+pub struct TableScan {
+    snapshot: Arc<Snapshot>,
+    scan: Scan,
+    batch_size: usize,
+    /// Rows that were counted and not yet given, where no columns are wanted.
+    counted: Option<usize>,
+}
+
+impl Table {
+    /// The table's name, as it was spelt when it was made.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The columns, in order.
+    #[must_use]
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+
+    /// How many rows there were when the table was asked for.
+    #[must_use]
+    pub fn row_count(&self) -> u64 {
+        self.row_count
+    }
+
+    /// Begins to read the columns at these positions, in batches of at most `batch_size`
+    /// rows, in the order of the key. Other columns are not decoded; without any, batches
+    /// have a number of rows and nothing else.
+    ///
+    /// # Errors
+    /// `invalid_input` for positions that do not exist, and when one of the columns has
+    /// changed since the table was asked for; `not_found` when it was dropped;
+    /// `corrupted`, `io`.
+    pub fn scan(&self, columns: &[usize], batch_size: usize) -> Result<TableScan> {
+        let mut parts = self.scan_parts(columns, batch_size, 1)?;
+        parts.pop().ok_or_else(|| Error::Invalid("a scan has one part at least".to_owned()))
+    }
+
+    /// The same in at most `count` parts of about the same size, which threads may read at
+    /// the same time. All are of one commit; one behind the other they are the scan.
+    ///
+    /// # Errors
+    /// As [`Table::scan`].
+    pub fn scan_parts(
+        &self,
+        columns: &[usize],
+        batch_size: usize,
+        count: usize,
+    ) -> Result<Vec<TableScan>> {
+        let snapshot = Arc::new(snapshot(&self.handle)?);
+        let table = snapshot.table(&self.name)?;
+        let place = |&column: &usize| self.place(column, &table);
+        let projection = columns.iter().map(place).collect::<Result<Vec<_>>>()?;
+        let batch_size = batch_size.max(1);
+        let options =
+            ScanOptions { projection: Some(&projection), batch_size, ..ScanOptions::default() };
+        let reader = snapshot.reader();
+        let scans = match count {
+            0 | 1 => vec![reader.begin_scan(&table, &options)?],
+            _ => reader.begin_parts(&table, &options, count)?,
+        };
+        let counted = columns.is_empty().then_some(0);
+        let part = |scan| TableScan { snapshot: Arc::clone(&snapshot), scan, batch_size, counted };
+        Ok(scans.into_iter().map(part).collect())
+    }
+
+    /// Where a column is now.
+    fn place(&self, column: usize, table: &folio_table::Table) -> Result<usize> {
+        let Some(known) = self.columns.get(column) else {
+            let what = format!("table {:?} has no column at position {column}", self.name);
+            return Err(Error::Invalid(what));
+        };
+        let schema = table.schema();
+        let place = schema.column_index(&known.name);
+        place.filter(|&at| schema.columns[at].column_type == known.column_type).ok_or_else(|| {
+            Error::Invalid(format!(
+                "column {:?} of table {:?} has changed; look the table up again",
+                known.name, self.name
+            ))
+        })
+    }
+}
+
+impl TableScan {
+    fn next_batch(&mut self) -> Result<Option<RecordBatch>> {
+        let reader = self.snapshot.reader();
+        let Some(counted) = &mut self.counted else {
+            return Ok(self.scan.next_batch(&reader)?);
+        };
+        while *counted < self.batch_size
+            && let Some(count) = self.scan.next_count(&reader)?
+        {
+            *counted += count;
+        }
+        let row_count = self.batch_size.min(*counted);
+        if row_count == 0 {
+            return Ok(None);
+        }
+        *counted -= row_count;
+        let options = RecordBatchOptions::new().with_row_count(Some(row_count));
+        RecordBatch::try_new_with_options(self.scan.schema(), Vec::new(), &options)
+            .map(Some)
+            .map_err(|error| Error::Invalid(format!("no batch can be made: {error}")))
+    }
+}
+
+impl Iterator for TableScan {
+    type Item = Result<RecordBatch>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.next_batch().transpose()
+    }
+}
+
+impl Tables {
+    /// A table by name, to be read as Arrow record batches; letters match in either case.
+    ///
+    /// # Errors
+    /// `not_found`, with the nearest name; `invalid_input` for a view, which is a query;
+    /// `corrupted`, `io`.
+    pub fn table(&self, name: &str) -> Result<Table> {
+        let snapshot = snapshot(self.handle())?;
+        match snapshot.table(name) {
+            Ok(table) => {
+                let row_count = snapshot.row_count(&table)?;
+                let TableSchema { name, columns, .. } = table.schema().clone();
+                Ok(Table { handle: Arc::clone(self.handle()), name, columns, row_count })
+            }
+            Err(error) => match snapshot.reader().view(name)? {
+                Some(view) => Err(Error::Invalid(format!(
+                    "{:?} is a view, which is a query; name the tables and collections it reads",
+                    view.name
+                ))),
+                None => Err(error.into()),
+            },
+        }
+    }
+
+    /// A table by name, if there is one.
+    pub(crate) fn find(&self, name: &str) -> Result<Option<Table>> {
+        match self.table(name) {
+            Ok(table) => Ok(Some(table)),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The tables as of their newest commit.
+fn snapshot(handle: &Handle) -> Result<Snapshot> {
+    handle.check_open()?;
+    let none = || Error::NoTables { path: handle.path.clone() };
+    Ok(handle.store.tables()?.ok_or_else(none)?.snapshot())
+}
