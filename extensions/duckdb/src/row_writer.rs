@@ -28,6 +28,28 @@ pub(crate) enum Spelling {
     Binary(BinaryWriter),
 }
 
+impl Spelling {
+    /// Spells `count` rows of `columns`.
+    ///
+    /// # Safety
+    ///
+    /// Every view has at least `count` values.
+    pub(crate) unsafe fn write_rows(
+        &mut self,
+        names: &Names,
+        columns: &[View<'_>],
+        count: usize,
+    ) -> Result<(), String> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Spelling::Text(writer) => write_rows(writer, names, columns, count),
+                Spelling::Binary(writer) => write_rows(writer, names, columns, count),
+            }
+        }
+    }
+}
+
 /// Where bytes go.
 pub(crate) enum Sink {
     Plain(File),
@@ -59,24 +81,26 @@ pub(crate) enum Names {
 
 /// # Safety
 ///
-/// As [`RowWriter::write`].
-pub(crate) unsafe fn write_row(
+/// As [`Spelling::write_rows`].
+unsafe fn write_rows(
     writer: &mut impl ValueWriter,
     names: &Names,
     columns: &[View<'_>],
-    row: usize,
+    count: usize,
 ) -> Result<(), String> {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match names {
-            Names::Record => columns[0].write(row, writer)?,
-            Names::Columns(names) => {
-                writer.begin(Container::Struct);
-                for (name, column) in names.iter().zip(columns) {
-                    writer.field(name);
-                    column.write(row, writer)?;
+    for row in 0..count {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match names {
+                Names::Record => columns[0].write(row, writer)?,
+                Names::Columns(names) => {
+                    writer.begin(Container::Struct);
+                    for (name, column) in names.iter().zip(columns) {
+                        writer.field(name);
+                        column.write(row, writer)?;
+                    }
+                    writer.end();
                 }
-                writer.end();
             }
         }
     }

@@ -8,7 +8,7 @@
 
 use crate::background::Background;
 use crate::files::File;
-use crate::row_writer::{Names, RowFormat, Sink, Spelling, write_row};
+use crate::row_writer::{Names, RowFormat, Sink, Spelling};
 use crate::vector_value::{Shape, View};
 use folio_ion::write::{BinaryWriter, Container, Layout, TextWriter, ValueWriter, write_element};
 use folio_ion::{Element, Symbol, read_all};
@@ -156,15 +156,8 @@ impl Batch {
         columns: &[View<'_>],
         count: usize,
     ) -> Result<(), String> {
-        for row in 0..count {
-            // SAFETY: the caller's promise.
-            unsafe {
-                match &mut self.spelling {
-                    Spelling::Text(writer) => write_row(writer, names, columns, row)?,
-                    Spelling::Binary(writer) => write_row(writer, names, columns, row)?,
-                }
-            }
-        }
+        // SAFETY: the caller's promise.
+        unsafe { self.spelling.write_rows(names, columns, count)? };
         self.count += count;
         Ok(())
     }

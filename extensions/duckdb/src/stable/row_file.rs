@@ -2,7 +2,7 @@
 
 use crate::background::Background;
 use crate::files::File;
-use crate::row_writer::{Names, RowFormat, Sink, Spelling, write_row};
+use crate::row_writer::{Names, RowFormat, Sink, Spelling};
 use crate::vector_value::View;
 use folio_ion::write::{BinaryWriter, Container, Layout, TextWriter, ValueWriter};
 
@@ -43,15 +43,8 @@ impl RowFile {
         columns: &[View<'_>],
         count: usize,
     ) -> Result<(), String> {
-        for row in 0..count {
-            // SAFETY: the caller's promise.
-            unsafe {
-                match &mut self.spelling {
-                    Spelling::Text(writer) => write_row(writer, names, columns, row)?,
-                    Spelling::Binary(writer) => write_row(writer, names, columns, row)?,
-                }
-            }
-        }
+        // SAFETY: the caller's promise.
+        unsafe { self.spelling.write_rows(names, columns, count)? };
         self.flush(FLUSH_SIZE)
     }
 
