@@ -238,3 +238,18 @@ fn every_cut_of_a_file_is_a_prefix_or_an_error() {
         }
     }
 }
+
+#[test]
+fn no_part_of_a_value_that_does_not_fit_stays() {
+    let fitting = read_all(b"{a: 1, b: [{c: 1}]}").unwrap();
+    let layout = layout_of(&fitting, &Rules { records: Some(false), ..Rules::default() });
+    let text = "{a: 1, b: [{c: 1}]} {a: 2, b: [{c: 2}, {c: x}]} {a: 3, b: [{c: 3}]}";
+    let mut splitter = Splitter::new(text.as_bytes(), 1 << 10, Format::Auto, Limits::default());
+    let block = splitter.next_block(Vec::new()).unwrap().unwrap();
+    let mut batch = Batch::new(&layout, Limits::default());
+    let mut at = block.start;
+    assert!(batch.read(&block, &mut at, 3).is_err());
+    at = block.skip(at).unwrap();
+    batch.read(&block, &mut at, 3).unwrap();
+    assert_eq!(rows(&batch), ["{1,[{1}]}", "{3,[{3}]}"]);
+}

@@ -221,8 +221,9 @@ impl Batch {
     /// Takes back what a record that failed has already put into columns.
     fn discard_partial_row(&mut self) {
         let rows = self.row_count();
-        if let Root::Records(records) = &mut self.root {
-            records.truncate(rows);
+        match &mut self.root {
+            Root::Records(records) => records.truncate(rows),
+            Root::Values(column) => column.truncate(rows),
         }
         if let Some(annotations) = &mut self.annotations {
             annotations.truncate(rows);
