@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use std::io::Read;
 
 impl<R: Read> Splitter<R> {
-    pub(super) fn scan_binary(&mut self, bytes: &[u8]) -> Result<(usize, Stop, u64)> {
+    /// Steps over binary values: where and why it stopped, how many.
+    pub(super) fn scan_binary(&mut self, bytes: &[u8]) -> Result<(Stop, u64)> {
         let mut cursor = binary::Cursor::new(bytes, 0, self.last);
         let mut count = 0;
         self.ends.clear();
@@ -37,11 +38,11 @@ impl<R: Read> Splitter<R> {
                 }
                 // Padding; it stays in the block or is left behind with what follows.
                 Ok(Step::End) => {}
-                Ok(Step::System) => return Ok((0, Stop::System(start), count)),
+                Ok(Step::System) => return Ok((Stop::System(start), count)),
                 Err(error) if error.is_incomplete() && !ends_here => {
-                    return Ok((0, Stop::Incomplete(start), count));
+                    return Ok((Stop::Incomplete(start), count));
                 }
-                Err(_) if count > 0 => return Ok((0, Stop::Incomplete(start), count)),
+                Err(_) if count > 0 => return Ok((Stop::Incomplete(start), count)),
                 Err(error) => return Err(error),
             }
         }
@@ -50,7 +51,7 @@ impl<R: Read> Splitter<R> {
             (false, true) => Stop::End(limit),
             (false, false) => Stop::Incomplete(limit),
         };
-        Ok((0, stop, count))
+        Ok((stop, count))
     }
 
     /// Steps over plain structs from `at` on: where it got to, and the count with them.

@@ -177,7 +177,7 @@ impl<R: Read> Splitter<R> {
             return Ok(None);
         };
         self.encoding = Some(encoding);
-        let (start, stop, count) = match encoding {
+        let (stop, count) = match encoding {
             Encoding::Text => self.scan_text(bytes)?,
             Encoding::Binary => self.scan_binary(bytes)?,
         };
@@ -192,7 +192,7 @@ impl<R: Read> Splitter<R> {
             let block = Block {
                 encoding,
                 bytes,
-                start,
+                start: 0,
                 offset: self.base,
                 first_row: self.rows,
                 row_count: count,

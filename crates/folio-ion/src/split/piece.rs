@@ -20,12 +20,12 @@ impl Block {
         let mut splitter = Splitter::new(io::empty(), bytes.len(), Format::Values, limits);
         splitter.encoding = Some(Encoding::Text);
         splitter.last = true;
-        let (start, stop, row_count) = splitter.scan_text(&bytes).ok()?;
+        let (stop, row_count) = splitter.scan_text(&bytes).ok()?;
         let Stop::End(_) = stop else { return None };
         Some(Block {
             encoding: Encoding::Text,
             bytes,
-            start,
+            start: 0,
             offset,
             first_row: 0,
             row_count,

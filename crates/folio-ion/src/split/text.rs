@@ -14,8 +14,8 @@ const SHORT_STRETCH: usize = 4;
 const DETOUR: u32 = 64;
 
 impl<R: Read> Splitter<R> {
-    /// Steps over text values: where they start, where and why it stopped, how many.
-    pub(super) fn scan_text(&mut self, bytes: &[u8]) -> Result<(usize, Stop, u64)> {
+    /// Steps over text values: where and why it stopped, how many.
+    pub(super) fn scan_text(&mut self, bytes: &[u8]) -> Result<(Stop, u64)> {
         let mut cursor = text::Cursor::new(bytes, 0, self.last);
         let mut count = 0;
         let mut settled = 0;
@@ -31,13 +31,13 @@ impl<R: Read> Splitter<R> {
                     count += 1;
                     settled = cursor.at;
                 }
-                Ok(Step::System) => return Ok((0, Stop::System(cursor.at), count)),
-                Ok(Step::End) => return Ok((0, Stop::End(cursor.at), count)),
+                Ok(Step::System) => return Ok((Stop::System(cursor.at), count)),
+                Ok(Step::End) => return Ok((Stop::End(cursor.at), count)),
                 Err(error) if error.is_incomplete() => {
-                    return Ok((0, Stop::Incomplete(settled), count));
+                    return Ok((Stop::Incomplete(settled), count));
                 }
                 // What comes before the error is fine, and its turn comes after that.
-                Err(_) if count > 0 => return Ok((0, Stop::Incomplete(settled), count)),
+                Err(_) if count > 0 => return Ok((Stop::Incomplete(settled), count)),
                 Err(error) => return Err(error),
             }
         }
