@@ -224,13 +224,15 @@ impl<'a> Claim<'a> {
         (!state.failed).then_some(state)
     }
 
-    /// Walks over a piece of binary when its turn has come.
+    /// Walks over a piece of binary when its turn has come. Nobody can end the method meanwhile: the
+    /// file would be cut in order from a place before rows that are handed out here.
     fn walk(mut self, relay: &Mutex<Relay>, bytes: Vec<u8>) -> Option<Block> {
-        drop(self.wait()?);
+        let mut state = self.wait()?;
         let is_last = (self.number + 1) * PIECE_SIZE >= self.pieces.size - self.pieces.start;
         let block = lock(relay).take(bytes, is_last)?;
-        self.pieces.state().settled += 1;
+        state.settled += 1;
         self.is_settled = true;
+        drop(state);
         self.pieces.settled.notify_all();
         Some(block)
     }
