@@ -1,9 +1,11 @@
-//! From a call of `read_ion` or `read_folio` to bytes and columns.
+//! From a call of `read_ion`, or of `read_folio` for a collection, to bytes and columns.
 
 use crate::files::FileSystem;
 use crate::host::HostValue;
+use crate::host_type::{HostType, Kind, make_distinct};
 use crate::options::Options;
 use crate::origin::Origin;
+use folio::Collection;
 use folio_ion::shred::{Field, Inference, Layout, Type};
 use folio_ion::{Format, Splitter};
 
@@ -63,20 +65,16 @@ impl Bound {
         Bound::new(options, Origin::Files(call.files), files)
     }
 
-    /// Binds a call of `read_folio`.
-    pub(crate) fn of_collection(call: Call) -> Result<Bound, String> {
-        let mut options = Options::of(&call)?;
-        let text = |value: &HostValue| if value.is_null() { None } else { value.text() };
-        let texts: Vec<_> = call.positional.iter().map(text).collect();
-        let [Some(database), Some(name)] = &texts[..] else {
-            return Err(
-                "read_folio takes a database and a collection, which are not NULL".to_owned()
-            );
-        };
+    /// Binds a call of `read_folio` for a collection; `place` is its database and its name.
+    pub(crate) fn of_collection(
+        call: &Call,
+        collection: Collection,
+        place: String,
+    ) -> Result<Bound, String> {
+        let mut options = Options::of(call)?;
         options.format = Format::Values;
-        let origin = Origin::collection(database, name)?;
         let exact = options.rules.decimal.is_some() || options.columns.is_some();
-        let mut bound = Bound::new(options, origin, vec![format!("{database}/{name}")])?;
+        let mut bound = Bound::new(options, Origin::Collection(collection), vec![place])?;
         if !exact {
             // A number with a point is whatever its writer had, mostly a double.
             bound.layout = with_types(bound.layout, &|found| match found {
@@ -96,13 +94,21 @@ impl Bound {
         Ok(Bound { options, origin, files, layout, outputs })
     }
 
-    /// The type of a result column.
-    pub(crate) fn output_type(&self, output: &Output) -> Type {
+    /// The result columns, in order.
+    pub(crate) fn columns(&self) -> Vec<(String, HostType)> {
+        let column = |(name, output): &(String, Output)| (name.clone(), self.output_type(output));
+        self.outputs.iter().map(column).collect()
+    }
+
+    fn output_type(&self, output: &Output) -> HostType {
+        let text = HostType::Simple(Kind::Varchar);
         match (output, &self.layout) {
-            (Output::Column(index), Layout::Records(fields)) => fields[*index].field_type.clone(),
-            (Output::Column(_), Layout::Values(value_type)) => value_type.clone(),
-            (Output::Annotations, _) => Type::List(Box::new(Type::String)),
-            (Output::Filename | Output::Partition(_), _) => Type::String,
+            (Output::Column(index), Layout::Records(fields)) => {
+                HostType::of_values(&fields[*index].field_type)
+            }
+            (Output::Column(_), Layout::Values(value_type)) => HostType::of_values(value_type),
+            (Output::Annotations, _) => HostType::List(Box::new(text)),
+            (Output::Filename | Output::Partition(_), _) => text,
         }
     }
 }
@@ -216,24 +222,8 @@ fn outputs(
             files[0]
         ));
     }
-    Ok(distinct(outputs))
-}
-
-/// Names that DuckDB tells apart: it ignores case, Ion does not.
-fn distinct(mut outputs: Vec<(String, Output)>) -> Vec<(String, Output)> {
-    let mut taken = std::collections::HashSet::new();
-    for (name, _) in &mut outputs {
-        if name.is_empty() {
-            "column".clone_into(name);
-        }
-        let plain = name.clone();
-        let mut suffix = 0;
-        while !taken.insert(name.to_lowercase()) {
-            suffix += 1;
-            *name = format!("{plain}_{suffix}");
-        }
-    }
-    outputs
+    make_distinct(outputs.iter_mut().map(|(name, _)| name));
+    Ok(outputs)
 }
 
 /// The `name=value` folders of a path.

@@ -5,14 +5,16 @@
 //! memory they end up in.
 
 use crate::host::Vector;
-use folio_ion::shred::{Column, Data, ListEntry, Text, Type, Validity};
+use folio_ion::shred::{Column, Data, Text, Type, Validity};
 
 /// Copies all values of `column` to the start of `vector`.
 ///
 /// # Safety
 ///
-/// `vector` is a flat vector of the type that `catalog_type` makes for the column, and has room for
-/// its values.
+/// `vector` is a flat vector of the type that [`HostType::of_values`] makes of the column's, and has
+/// room for its values.
+///
+/// [`HostType::of_values`]: crate::host_type::HostType::of_values
 pub(crate) unsafe fn emit(column: &Column, vector: Vector) -> Result<(), String> {
     // SAFETY: the caller's promise, handed down; children are reserved before they are filled.
     unsafe {
@@ -49,26 +51,31 @@ pub(crate) unsafe fn emit(column: &Column, vector: Vector) -> Result<(), String>
     Ok(())
 }
 
+/// Copies `values` as they are to the start of `vector`.
+///
 /// # Safety
 ///
 /// `vector` holds `T`s and has room for `values`.
-unsafe fn copy<T: Copy>(values: &[T], vector: Vector) {
-    // SAFETY: the caller's promise; the two do not overlap.
+pub(crate) unsafe fn copy<T: Copy>(values: &[T], vector: Vector) {
+    // SAFETY: the caller's promise; the two do not overlap. As bytes, for DuckDB aligns sixteen-byte
+    // integers as their halves.
     unsafe {
-        let target = vector.data().cast::<T>();
-        std::ptr::copy_nonoverlapping(values.as_ptr(), target, values.len());
+        let (source, target) = (values.as_ptr().cast::<u8>(), vector.data().cast::<u8>());
+        std::ptr::copy_nonoverlapping(source, target, size_of_val(values));
     }
 }
 
+/// Writes what `to` makes of `values` to the start of `vector`.
+///
 /// # Safety
 ///
 /// `vector` holds `T`s and has room for `values`.
-unsafe fn convert<S, T>(values: &[S], vector: Vector, to: impl Fn(&S) -> T) {
-    // SAFETY: the caller's promise; each index is below the number of values.
+pub(crate) unsafe fn convert<S, T>(values: &[S], vector: Vector, to: impl Fn(&S) -> T) {
+    // SAFETY: the caller's promise; each index is below the number of values; alignment as above.
     unsafe {
         let target = vector.data().cast::<T>();
         for (index, value) in values.iter().enumerate() {
-            target.add(index).write(to(value));
+            target.add(index).write_unaligned(to(value));
         }
     }
 }
@@ -156,13 +163,13 @@ unsafe fn emit_text(text: &Text, vector: Vector) {
 ///
 /// # Safety
 ///
-/// As [`emit`].
-unsafe fn emit_entries(
-    entries: &[ListEntry],
+/// As [`emit`]; an `E` is an offset and a length of eight bytes each.
+pub(crate) unsafe fn emit_entries<E: Copy>(
+    entries: &[E],
     count: usize,
     vector: Vector,
 ) -> Result<Vector, String> {
-    // SAFETY: the caller's promise; `ListEntry` has the layout of DuckDB's list entries.
+    // SAFETY: the caller's promise; that is the layout of DuckDB's list entries.
     unsafe {
         copy(entries, vector);
         vector.set_elements(count)

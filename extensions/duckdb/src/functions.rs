@@ -1,7 +1,7 @@
 //! The scalar functions: `to_ion`, `to_ion_binary`, `ion_valid`, `ion_extract`.
 
 use crate::host::Vector;
-use crate::options::Kind;
+use crate::host_type::Kind;
 use crate::path::Path;
 use crate::vector_value::{Shape, View};
 use folio_ion::read_all;

@@ -4,9 +4,10 @@
 //! load          entry: functions registered on the database
 //! bind          read_ion(path, …) → files → sample → columns
 //! scan          thread: take a block (file, decompression, cut) → batch → vectors
+//! read_folio    a collection: its lines are a file's; a table: parts → Arrow arrays → vectors
 //! ```
 //!
-//! Everything that is not about DuckDB is in `folio-ion`; here are its options, its files, its
+//! Everything that is not about DuckDB is in `folio-ion` and `folio`; here are its options, its files, its
 //! types and its vectors. DuckDB has two C interfaces, and each is a thin module under the name `host`:
 //! `stable`, so that one build loads in DuckDB 1.5.6 and 2.0.0, and, with the feature of that name,
 //! `pinned`, which loads in DuckDB 2.0.0 alone and does what the other cannot. Every callback runs
@@ -16,6 +17,7 @@ mod background;
 mod bind;
 mod copy;
 mod emit;
+mod emit_arrow;
 mod files;
 mod functions;
 mod guard;
@@ -26,12 +28,16 @@ mod host;
 #[cfg(not(feature = "pinned"))]
 #[path = "stable/mod.rs"]
 mod host;
+mod host_type;
 mod options;
 mod origin;
 mod path;
 mod pieces;
 mod profile;
+mod relation;
 mod row_writer;
 mod scan;
+mod string_view;
+mod table;
 mod type_name;
 mod vector_value;

@@ -3,6 +3,7 @@
 use crate::bind::Call;
 use crate::files::Compression;
 use crate::host::HostValue;
+use crate::host_type::Kind;
 use crate::type_name;
 use folio_ion::shred::{Field, Rules, Type};
 use folio_ion::{Format, Limits};
@@ -43,17 +44,6 @@ impl Default for Options {
             profile: false,
         }
     }
-}
-
-/// The type of an option's value, or of a function's parameter or result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Any,
-    Boolean,
-    Bigint,
-    Double,
-    Varchar,
-    Blob,
 }
 
 /// Every option with the type of its value.

@@ -1,7 +1,7 @@
 //! Where a scan's bytes come from.
 
 use crate::files::{Compression, File, FileSystem, decompressed};
-use folio::{Collection, Database, Documents, OpenOptions, Scan};
+use folio::{Collection, Documents, Scan};
 use std::io::{self, Read};
 
 /// Files that DuckDB opens, or a collection that FolioDB does.
@@ -12,13 +12,6 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// The collection `name` of the database at `path`, to read from.
-    pub(crate) fn collection(path: &str, name: &str) -> Result<Origin, String> {
-        let database = Database::open_with(path, &OpenOptions::read_only());
-        let collection = database.and_then(|database| database.existing_collection(name));
-        Ok(Origin::Collection(collection.map_err(|error| error.to_string())?))
-    }
-
     /// The bytes called `path`, decompressed.
     pub(crate) fn open(
         &self,

@@ -1,4 +1,4 @@
-//! The scan behind `read_ion` and `read_folio`.
+//! The scan behind `read_ion`, and behind `read_folio` for collections.
 //!
 //! One large text file is cut in [pieces](crate::pieces), by all threads at once. Otherwise one thread
 //! at a time cuts the next block off the current file, under a lock. Reading blocks into columns and
@@ -83,12 +83,12 @@ impl Worker {
 impl Scan {
     /// A scan of the columns `wanted`, by their places among the outputs, that leaves out the files
     /// that are `spared`.
-    pub(crate) fn new(bound: &Bound, wanted: impl Iterator<Item = u64>, spared: Vec<bool>) -> Scan {
+    pub(crate) fn new(bound: &Bound, wanted: &[u64], spared: Vec<bool>) -> Scan {
         let mut fields = Vec::new();
         let mut outputs = Vec::new();
         for index in wanted {
             // A query without columns asks for one that does not exist.
-            let output = usize::try_from(index).ok().and_then(|index| bound.outputs.get(index));
+            let output = usize::try_from(*index).ok().and_then(|index| bound.outputs.get(index));
             outputs.push(output.map(|(_, output)| match (output, &bound.layout) {
                 (Output::Column(column), Layout::Records(all)) => {
                     fields.push(Field::clone(&all[*column]));

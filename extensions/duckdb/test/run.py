@@ -7,12 +7,14 @@ Files in `sql` are for both interfaces, those in `sql/stable` and `sql/pinned` f
 
 Knows `statement ok`, `statement error` (the expected text is a part of the message), `query` with
 rows separated by tabs, and `sort` behind it. Each file gets a new database; paths are relative to
-this folder, `__TMP__` is a folder of the file's own. `--accept` rewrites expectations with what was
+this folder, `__TMP__` is a folder of the file's own, `__TABLES__` a FolioDB database with tables, which
+the program that `ION_MAKE_DATABASE` names has made. `--accept` rewrites expectations with what was
 found, to be read in review.
 """
 
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 
@@ -35,7 +37,7 @@ def show(value):
     return str(value)
 
 
-def run_block(connection, block, tmp):
+def run_block(connection, block, folders):
     """The block as it should read, given what happened."""
     lines = block.strip("\n").split("\n")
     first = next(index for index, line in enumerate(lines) if not line.startswith("#"))
@@ -44,11 +46,11 @@ def run_block(connection, block, tmp):
     cut = body.index("----") if "----" in body else len(body)
     sql, expected = "\n".join(body[:cut]), body[cut + 1 :]
     try:
-        result = connection.execute(sql.replace("__TMP__", tmp))
+        result = connection.execute(spelt(sql, folders))
         rows = [[show(value) for value in row] for row in result.fetchall()] if result.description else []
         error = None
     except Exception as raised:
-        rows, error = [], str(raised).replace(tmp, "__TMP__")
+        rows, error = [], named(str(raised), folders)
     if words[0] == "statement" and words[1] == "ok":
         if error:
             return "\n".join(head + body[:cut]) + f"\nFAILED: {error}"
@@ -60,13 +62,27 @@ def run_block(connection, block, tmp):
         return "\n".join(head + body[:cut] + ["----", found])
     if error:
         return "\n".join(head + body[:cut]) + f"\nFAILED: {error}"
-    shown = ["\t".join(row).replace(tmp, "__TMP__") for row in rows]
+    shown = [named("\t".join(row), folders) for row in rows]
     if "sort" in words:
         shown.sort()
     return "\n".join(head + body[:cut] + ["----"] + shown)
 
 
-def run_file(path, accept):
+def spelt(text, folders):
+    """The text with folders for their names."""
+    for name, folder in folders.items():
+        text = text.replace(name, folder)
+    return text
+
+
+def named(text, folders):
+    """The text with names for the folders."""
+    for name, folder in folders.items():
+        text = text.replace(folder, name)
+    return text
+
+
+def run_file(path, accept, tables):
     connection = connect()
     connection.execute("SET TimeZone = 'UTC'")
     text = path.read_text()
@@ -77,7 +93,7 @@ def run_file(path, accept):
             if all(line.startswith("#") for line in block.strip("\n").split("\n")):
                 found.append(block.strip("\n"))
                 continue
-            actual = run_block(connection, block, tmp)
+            actual = run_block(connection, block, {"__TMP__": tmp, "__TABLES__": tables})
             if actual != block.strip("\n"):
                 failures += 1
                 if not accept or "FAILED" in actual:
@@ -96,9 +112,12 @@ def main():
     interface = os.environ.get("ION_INTERFACE", "stable")
     paths = named or [*sorted((HERE / "sql").glob("*.test")), *sorted((HERE / "sql" / interface).glob("*.test"))]
     total = failed = 0
-    for path in paths:
-        count, failures = run_file(path, accept)
-        total, failed = total + count, failed + failures
+    with tempfile.TemporaryDirectory() as folder:
+        tables = str(pathlib.Path(folder) / "tables")
+        subprocess.run([os.environ["ION_MAKE_DATABASE"], tables], check=True)
+        for path in paths:
+            count, failures = run_file(path, accept, tables)
+            total, failed = total + count, failed + failures
     import duckdb
 
     print(f"test result: {total - failed} passed, {failed} failed (duckdb {duckdb.__version__}, {len(paths)} files)")

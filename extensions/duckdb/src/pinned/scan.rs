@@ -8,11 +8,11 @@ use super::filter::spare;
 use super::scope::{Scope, call, get, opaque, str_of};
 use super::value::{HostValue, LogicalType};
 use super::vector::Vector;
-use crate::bind::{Bound, Call};
-use crate::options::{FOLIO_NAMES, Kind, NAMES};
-use crate::scan::{Scan, Worker, threads};
+use crate::bind::Call;
+use crate::host_type::Kind;
+use crate::options::{FOLIO_NAMES, NAMES};
+use crate::relation::{Relation, Scan, Worker};
 use libduckdb_sys::v2 as duckdb;
-use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
 
@@ -21,7 +21,7 @@ struct Function {
     name: &'static str,
     parameters: &'static [(&'static str, Kind)],
     options: &'static [(&'static str, Kind)],
-    bind: fn(Call) -> Result<Bound, String>,
+    bind: fn(Call) -> Result<Relation, String>,
 }
 
 static FUNCTIONS: [Function; 2] = [
@@ -29,19 +29,19 @@ static FUNCTIONS: [Function; 2] = [
         name: "read_ion",
         parameters: &[("path", Kind::Any)],
         options: &NAMES,
-        bind: Bound::of,
+        bind: Relation::of_files,
     },
     Function {
         name: "read_folio",
-        parameters: &[("database", Kind::Varchar), ("collection", Kind::Varchar)],
+        parameters: &[("database", Kind::Varchar), ("name", Kind::Varchar)],
         options: &FOLIO_NAMES,
-        bind: Bound::of_collection,
+        bind: Relation::of_database,
     },
 ];
 
 /// A bound call, and the files that filters spare.
 struct Binding {
-    bound: Bound,
+    relation: Relation,
     spared: Mutex<Vec<bool>>,
 }
 
@@ -203,16 +203,23 @@ unsafe extern "C" fn bind(
                 duckdb::duckdb_v2_function_bind_get_user_data(info, out, error)
             })?;
             let function = &*function.cast::<Function>();
-            let bound = (function.bind)(arguments(info, function)?)?;
-            for (name, output) in &bound.outputs {
-                let (name, own) = (str_of(name), LogicalType::of(&bound.output_type(output))?);
+            let relation = (function.bind)(arguments(info, function)?)?;
+            for (name, host_type) in relation.columns() {
+                let (name, own) = (str_of(&name), LogicalType::of(&host_type)?);
                 call(|error| {
                     duckdb::duckdb_v2_table_function_bind_add_result_column(
                         result, &name, own.0, error,
                     )
                 })?;
             }
-            let mut data = opaque(Binding { bound, spared: Mutex::default() });
+            if let Some(count) = relation.row_count() {
+                call(|error| {
+                    duckdb::duckdb_v2_table_function_bind_set_cardinality(
+                        result, count, false, error,
+                    )
+                })?;
+            }
+            let mut data = opaque(Binding { relation, spared: Mutex::default() });
             call(|error| duckdb::duckdb_v2_function_bind_set_bind_data(info, &mut data, error))
         });
     }
@@ -231,7 +238,10 @@ unsafe extern "C" fn filter(
             })?;
             let binding = &*binding.cast::<Binding>();
             let mut spared = binding.spared.lock().unwrap_or_else(PoisonError::into_inner);
-            spare(info, &binding.bound, &mut spared)
+            match &binding.relation {
+                Relation::Values(bound) => spare(info, bound, &mut spared),
+                Relation::Table(_) => Ok(()),
+            }
         });
     }
 }
@@ -261,8 +271,8 @@ unsafe extern "C" fn init(
             };
             let wanted = (0..count).map(place).collect::<Result<Vec<_>, _>>()?;
             let spared = binding.spared.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let scan = Scan::new(&binding.bound, wanted.into_iter(), spared);
-            let threads = threads(&binding.bound);
+            let scan = binding.relation.scan(&wanted, spared)?;
+            let threads = binding.relation.threads();
             call(|error| {
                 duckdb::duckdb_v2_table_function_init_global_set_max_threads(info, threads, error)
             })?;
@@ -300,9 +310,6 @@ unsafe extern "C" fn scan(
     // SAFETY: the data were set by the functions above; a worker belongs to one thread.
     unsafe {
         Scope::run(context, error, |_| {
-            let binding = get(null_mut(), |out, error| {
-                duckdb::duckdb_v2_table_function_exec_get_bind_data(info, out, error)
-            })?;
             let scan = get(null_mut(), |out, error| {
                 duckdb::duckdb_v2_table_function_exec_get_global_state(info, out, error)
             })?;
@@ -312,8 +319,7 @@ unsafe extern "C" fn scan(
             let chunk = get(null_mut(), |out, error| {
                 duckdb::duckdb_v2_table_function_exec_get_output_chunk(info, out, error)
             })?;
-            let bound = &(*binding.cast::<Binding>()).bound;
-            fill(bound, &*scan.cast::<Scan>(), &mut *worker.cast::<Worker>(), chunk)
+            fill(&*scan.cast::<Scan>(), &mut *worker.cast::<Worker>(), chunk)
         });
     }
 }
@@ -322,12 +328,11 @@ unsafe extern "C" fn scan(
 ///
 /// `chunk` has a vector for each output of `scan`, and one at least.
 unsafe fn fill(
-    bound: &Bound,
     scan: &Scan,
     worker: &mut Worker,
     chunk: duckdb::duckdb_v2_data_chunk_handle,
 ) -> Result<(), String> {
-    let count = scan.next(bound, worker)?;
+    let count = scan.next(worker)?;
     // SAFETY: the caller's promise.
     unsafe {
         let total =
@@ -344,7 +349,7 @@ unsafe fn fill(
         }
         match count {
             0 => Ok(()),
-            _ => scan.emit_rows(bound, worker, count, |index| vectors[index]),
+            _ => scan.emit_rows(worker, count, |index| vectors[index]),
         }
     }
 }
@@ -354,13 +359,16 @@ unsafe extern "C" fn number(
     context: duckdb::duckdb_v2_context_handle,
     error: *mut duckdb::duckdb_v2_error_info_handle,
 ) {
-    // SAFETY: the worker was set by `init_worker`.
+    // SAFETY: the data were set by `init` and `init_worker`.
     unsafe {
         Scope::run(context, error, |_| {
-            let worker: *mut c_void = get(null_mut(), |out, error| {
+            let scan = get(null_mut(), |out, error| {
+                duckdb::duckdb_v2_table_function_partition_data_get_global_state(info, out, error)
+            })?;
+            let worker = get(null_mut(), |out, error| {
                 duckdb::duckdb_v2_table_function_partition_data_get_local_state(info, out, error)
             })?;
-            let number = (*worker.cast::<Worker>()).batch_number();
+            let number = (*scan.cast::<Scan>()).batch_number(&*worker.cast::<Worker>());
             call(|error| {
                 duckdb::duckdb_v2_table_function_partition_data_set_batch_index(info, number, error)
             })

@@ -1,8 +1,7 @@
 //! Values and types of DuckDB as values that own them.
 
 use super::scope::{Scope, call, get, str_of, string};
-use crate::options::Kind;
-use folio_ion::shred::Type;
+use crate::host_type::{HostType, Kind};
 use libduckdb_sys::v2 as duckdb;
 use std::ptr::null_mut;
 
@@ -156,19 +155,14 @@ impl LogicalType {
         get(null_mut(), function).map(LogicalType)
     }
 
-    /// The type of a parameter or a result.
+    /// A type without parameters.
     pub(super) fn of_kind(kind: Kind) -> Result<LogicalType, String> {
-        LogicalType::of_id(match kind {
+        let id = match kind {
             Kind::Any => TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_ANY,
-            Kind::Boolean => TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_BOOLEAN,
-            Kind::Bigint => TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_BIGINT,
-            Kind::Double => TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_DOUBLE,
+            // Asked for once per name of an enum; the others are asked for while binding.
             Kind::Varchar => TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_VARCHAR,
-            Kind::Blob => TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_BLOB,
-        })
-    }
-
-    fn of_id(id: TypeId) -> Result<LogicalType, String> {
+            _ => return LogicalType::of(&HostType::Simple(kind)),
+        };
         let factory = Scope::current()?.factory;
         // SAFETY: the factory is that of the call at hand; there are no parameters.
         LogicalType::take(|out, error| unsafe {
@@ -177,10 +171,10 @@ impl LogicalType {
         })
     }
 
-    /// The type of a column of ours.
-    pub(super) fn of(column_type: &Type) -> Result<LogicalType, String> {
+    /// The type of a result column.
+    pub(super) fn of(host_type: &HostType) -> Result<LogicalType, String> {
         let factory = Scope::current()?.factory;
-        let sql = sql_of(column_type);
+        let sql = sql_of(host_type);
         let text = str_of(&sql);
         // SAFETY: the factory is that of the call at hand; the text lives during the call.
         LogicalType::take(|out, error| unsafe {
@@ -233,16 +227,44 @@ impl Drop for LogicalType {
 }
 
 /// A type as SQL spells it, with every name in quotes.
-fn sql_of(column_type: &Type) -> String {
-    match column_type {
-        Type::List(child) => format!("{}[]", sql_of(child)),
-        Type::Map(value) => format!("MAP(VARCHAR, {})", sql_of(value)),
-        Type::Struct(fields) => {
-            let field = |field: &folio_ion::shred::Field| {
-                format!("\"{}\" {}", field.name.replace('"', "\"\""), sql_of(&field.field_type))
+fn sql_of(host_type: &HostType) -> String {
+    match host_type {
+        HostType::Simple(kind) => name_of(*kind).to_owned(),
+        HostType::Decimal { precision, scale } => format!("DECIMAL({precision},{scale})"),
+        HostType::List(element) => format!("{}[]", sql_of(element)),
+        HostType::Map(value) => format!("MAP(VARCHAR, {})", sql_of(value)),
+        HostType::Struct(fields) => {
+            let field = |(name, field): &(String, HostType)| {
+                format!("\"{}\" {}", name.replace('"', "\"\""), sql_of(field))
             };
             format!("STRUCT({})", fields.iter().map(field).collect::<Vec<_>>().join(", "))
         }
-        simple => simple.to_string(),
+    }
+}
+
+fn name_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Any => "ANY",
+        Kind::Boolean => "BOOLEAN",
+        Kind::TinyInt => "TINYINT",
+        Kind::SmallInt => "SMALLINT",
+        Kind::Integer => "INTEGER",
+        Kind::Bigint => "BIGINT",
+        Kind::HugeInt => "HUGEINT",
+        Kind::UTinyInt => "UTINYINT",
+        Kind::USmallInt => "USMALLINT",
+        Kind::UInteger => "UINTEGER",
+        Kind::UBigint => "UBIGINT",
+        Kind::Float => "FLOAT",
+        Kind::Double => "DOUBLE",
+        Kind::Date => "DATE",
+        Kind::Time => "TIME",
+        Kind::Timestamp => "TIMESTAMP",
+        Kind::TimestampTz => "TIMESTAMP WITH TIME ZONE",
+        Kind::Interval => "INTERVAL",
+        Kind::Uuid => "UUID",
+        Kind::Varchar => "VARCHAR",
+        Kind::Json => "JSON",
+        Kind::Blob => "BLOB",
     }
 }

@@ -2,7 +2,8 @@
 
 use super::scope::{Scope, call, get};
 use super::value::{HostValue, LogicalType};
-use crate::options::Kind;
+use crate::host_type::Kind;
+use crate::string_view::{SHORT, string_view};
 use libduckdb_sys::v2 as duckdb;
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -99,13 +100,10 @@ impl Vector {
 
     /// Makes a copy of `bytes` the text or blob at `row`.
     pub(crate) unsafe fn set_bytes(self, row: usize, bytes: &[u8]) {
-        let mut view = [0u8; 16];
-        view[..4].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+        let mut view = string_view(bytes);
         // SAFETY: see the impl; the arena's memory lives as long as the vector.
         unsafe {
-            if bytes.len() <= 12 {
-                view[4..4 + bytes.len()].copy_from_slice(bytes);
-            } else {
+            if bytes.len() > SHORT {
                 let arena = get(null_mut(), |out, error| {
                     duckdb::duckdb_v2_vector_get_arena(self.0, out, error)
                 });
@@ -117,7 +115,6 @@ impl Vector {
                 });
                 let place: *mut u8 = place.expect("a vector of texts has memory for them");
                 std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len());
-                view[4..8].copy_from_slice(&bytes[..4]);
                 view[8..].copy_from_slice(&(place as u64).to_le_bytes());
             }
             self.data().cast::<[u8; 16]>().add(row).write_unaligned(view);

@@ -5,11 +5,12 @@ use super::logical_type::logical_type;
 use super::value::c_string;
 use super::value::{HostValue, LogicalType};
 use super::vector::Vector;
-use crate::bind::{Bound, Call};
+use crate::bind::Call;
 use crate::guard::guard;
 use crate::handle::{drop_box, into_host};
-use crate::options::{FOLIO_NAMES, Kind, NAMES};
-use crate::scan::{Scan, Worker, threads};
+use crate::host_type::Kind;
+use crate::options::{FOLIO_NAMES, NAMES};
+use crate::relation::{Relation, Scan, Worker};
 use libduckdb_sys as duckdb;
 use std::ffi::CStr;
 
@@ -19,8 +20,8 @@ use std::ffi::CStr;
 ///
 /// `connection` is valid.
 pub(crate) unsafe fn register(connection: duckdb::duckdb_connection) -> Result<(), String> {
-    let any = LogicalType::simple(duckdb::DUCKDB_TYPE_DUCKDB_TYPE_ANY);
-    let text = LogicalType::simple(duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR);
+    let any = LogicalType::of_kind(Kind::Any);
+    let text = LogicalType::of_kind(Kind::Varchar);
     // SAFETY: the caller's promise; the types live until both are registered.
     unsafe {
         register_function(connection, c"read_ion", &[&any], &NAMES, bind)?;
@@ -57,7 +58,7 @@ type Bind = unsafe extern "C" fn(duckdb::duckdb_bind_info);
 
 /// # Safety
 ///
-/// `connection` is valid, and `bind` sets a [`Bound`].
+/// `connection` is valid, and `bind` sets a [`Relation`].
 unsafe fn register_function(
     connection: duckdb::duckdb_connection,
     name: &CStr,
@@ -96,27 +97,37 @@ unsafe fn register_function(
 
 unsafe extern "C" fn bind(info: duckdb::duckdb_bind_info) {
     // SAFETY: DuckDB calls this for a call of `read_ion`.
-    unsafe { bind_as(info, || Bound::of(call(info, 1, &NAMES))) }
+    unsafe { bind_as(info, || Relation::of_files(call(info, 1, &NAMES))) }
 }
 
 unsafe extern "C" fn bind_folio(info: duckdb::duckdb_bind_info) {
     // SAFETY: DuckDB calls this for a call of `read_folio`.
-    unsafe { bind_as(info, || Bound::of_collection(call(info, 2, &FOLIO_NAMES))) }
+    unsafe { bind_as(info, || Relation::of_database(call(info, 2, &FOLIO_NAMES))) }
 }
 
 /// # Safety
 ///
-/// `info` is the bind information of the call that `bound` binds.
-unsafe fn bind_as(info: duckdb::duckdb_bind_info, bound: impl FnOnce() -> Result<Bound, String>) {
+/// `info` is the bind information of the call that `relation` binds.
+unsafe fn bind_as(
+    info: duckdb::duckdb_bind_info,
+    relation: impl FnOnce() -> Result<Relation, String>,
+) {
     let bound = guard(|| {
-        let bound = bound()?;
+        let relation = relation()?;
         // SAFETY: the caller's promise; DuckDB copies names and types.
         unsafe {
-            for (name, output) in &bound.outputs {
-                let column_type = logical_type(&bound.output_type(output));
-                duckdb::duckdb_bind_add_result_column(info, c_string(name).as_ptr(), column_type.0);
+            for (name, host_type) in relation.columns() {
+                let (name, made) = (c_string(&name), logical_type(&host_type));
+                duckdb::duckdb_bind_add_result_column(info, name.as_ptr(), made.0);
             }
-            duckdb::duckdb_bind_set_bind_data(info, into_host(bound), Some(drop_box::<Bound>));
+            if let Some(count) = relation.row_count() {
+                duckdb::duckdb_bind_set_cardinality(info, count, false);
+            }
+            duckdb::duckdb_bind_set_bind_data(
+                info,
+                into_host(relation),
+                Some(drop_box::<Relation>),
+            );
         }
         Ok(())
     });
@@ -128,13 +139,13 @@ unsafe fn bind_as(info: duckdb::duckdb_bind_info, bound: impl FnOnce() -> Result
 
 unsafe extern "C" fn init(info: duckdb::duckdb_init_info) {
     let made = guard(|| {
-        // SAFETY: the bind data is a `Bound` that outlives the scan; indexes are below the count.
+        // SAFETY: the bind data is a `Relation` that outlives the call; indexes are below the count.
         unsafe {
-            let bound = &*duckdb::duckdb_init_get_bind_data(info).cast::<Bound>();
+            let relation = &*duckdb::duckdb_init_get_bind_data(info).cast::<Relation>();
             let count = duckdb::duckdb_init_get_column_count(info);
             let wanted = (0..count).map(|index| duckdb::duckdb_init_get_column_index(info, index));
-            let scan = Scan::new(bound, wanted, Vec::new());
-            duckdb::duckdb_init_set_max_threads(info, threads(bound));
+            let scan = relation.scan(&wanted.collect::<Vec<_>>(), Vec::new())?;
+            duckdb::duckdb_init_set_max_threads(info, relation.threads());
             duckdb::duckdb_init_set_init_data(info, into_host(scan), Some(drop_box::<Scan>));
         }
         Ok(())
@@ -158,16 +169,15 @@ unsafe extern "C" fn init_worker(info: duckdb::duckdb_init_info) {
 
 unsafe extern "C" fn scan(info: duckdb::duckdb_function_info, output: duckdb::duckdb_data_chunk) {
     let scanned = guard(|| {
-        // SAFETY: the three were set by the functions above; a worker belongs to one thread.
+        // SAFETY: both were set by the functions above; a worker belongs to one thread.
         unsafe {
-            let bound = &*duckdb::duckdb_function_get_bind_data(info).cast::<Bound>();
             let scan = &*duckdb::duckdb_function_get_init_data(info).cast::<Scan>();
             let worker = &mut *duckdb::duckdb_function_get_local_init_data(info).cast::<Worker>();
-            let rows = scan.next(bound, worker)?;
+            let rows = scan.next(worker)?;
             if rows > 0 {
                 let vector =
                     |index| Vector(duckdb::duckdb_data_chunk_get_vector(output, index as u64));
-                scan.emit_rows(bound, worker, rows, vector)?;
+                scan.emit_rows(worker, rows, vector)?;
             }
             duckdb::duckdb_data_chunk_set_size(output, rows as u64);
         }

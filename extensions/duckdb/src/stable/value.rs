@@ -1,6 +1,6 @@
 //! Values, types and texts of DuckDB as values that own them.
 
-use crate::options::Kind;
+use crate::host_type::Kind;
 use libduckdb_sys as duckdb;
 use std::ffi::{CStr, CString, c_char, c_void};
 
@@ -109,22 +109,16 @@ impl Drop for HostValue {
 pub(crate) struct LogicalType(pub(crate) duckdb::duckdb_logical_type);
 
 impl LogicalType {
-    /// The type of an option, a parameter or a result.
-    pub(crate) fn of_kind(kind: Kind) -> LogicalType {
-        LogicalType::simple(match kind {
-            Kind::Any => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_ANY,
-            Kind::Boolean => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BOOLEAN,
-            Kind::Bigint => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BIGINT,
-            Kind::Double => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_DOUBLE,
-            Kind::Varchar => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR,
-            Kind::Blob => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BLOB,
-        })
-    }
-
     /// A type without parameters.
-    pub(crate) fn simple(id: duckdb::DUCKDB_TYPE) -> LogicalType {
-        // SAFETY: any number is answered with a type.
-        LogicalType(unsafe { duckdb::duckdb_create_logical_type(id) })
+    pub(crate) fn of_kind(kind: Kind) -> LogicalType {
+        // SAFETY: any number is answered with a type; the name is copied.
+        unsafe {
+            let made = LogicalType(duckdb::duckdb_create_logical_type(id_of(kind)));
+            if kind == Kind::Json {
+                duckdb::duckdb_logical_type_set_alias(made.0, c"JSON".as_ptr());
+            }
+            made
+        }
     }
 }
 
@@ -132,5 +126,31 @@ impl Drop for LogicalType {
     fn drop(&mut self) {
         // SAFETY: the type is ours and is released once.
         unsafe { duckdb::duckdb_destroy_logical_type(&mut self.0) }
+    }
+}
+
+fn id_of(kind: Kind) -> duckdb::DUCKDB_TYPE {
+    match kind {
+        Kind::Any => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_ANY,
+        Kind::Boolean => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BOOLEAN,
+        Kind::TinyInt => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TINYINT,
+        Kind::SmallInt => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_SMALLINT,
+        Kind::Integer => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_INTEGER,
+        Kind::Bigint => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BIGINT,
+        Kind::HugeInt => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_HUGEINT,
+        Kind::UTinyInt => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UTINYINT,
+        Kind::USmallInt => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_USMALLINT,
+        Kind::UInteger => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UINTEGER,
+        Kind::UBigint => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UBIGINT,
+        Kind::Float => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_FLOAT,
+        Kind::Double => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_DOUBLE,
+        Kind::Date => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_DATE,
+        Kind::Time => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIME,
+        Kind::Timestamp => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP,
+        Kind::TimestampTz => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_TIMESTAMP_TZ,
+        Kind::Interval => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_INTERVAL,
+        Kind::Uuid => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_UUID,
+        Kind::Varchar | Kind::Json => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_VARCHAR,
+        Kind::Blob => duckdb::DUCKDB_TYPE_DUCKDB_TYPE_BLOB,
     }
 }

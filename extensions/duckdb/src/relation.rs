@@ -1,0 +1,137 @@
+//! What a call of a table function reads: values of files or of a collection, or rows of a table.
+//!
+//! Each has its own way from a call to columns and from there to vectors; what both interfaces to
+//! DuckDB call is the same.
+
+use crate::bind::{Bound, Call};
+use crate::host::{HostValue, Vector};
+use crate::host_type::HostType;
+use crate::{scan, table};
+use folio::{Database, OpenOptions};
+use std::sync::Arc;
+
+/// A bound call.
+pub(crate) enum Relation {
+    Values(Arc<Bound>),
+    Table(Arc<table::Bound>),
+}
+
+/// One run of it, which threads share.
+pub(crate) enum Scan {
+    Values(Arc<Bound>, Box<scan::Scan>),
+    Table(table::Scan),
+}
+
+/// What a thread of it keeps.
+#[derive(Default)]
+pub(crate) struct Worker {
+    values: scan::Worker,
+    table: table::Worker,
+}
+
+impl Relation {
+    /// Binds a call of `read_ion`.
+    pub(crate) fn of_files(call: Call) -> Result<Relation, String> {
+        Ok(Relation::Values(Arc::new(Bound::of(call)?)))
+    }
+
+    /// Binds a call of `read_folio`.
+    pub(crate) fn of_database(call: Call) -> Result<Relation, String> {
+        let text = |value: &HostValue| if value.is_null() { None } else { value.text() };
+        let texts: Vec<_> = call.positional.iter().map(text).collect();
+        let [Some(path), Some(name)] = &texts[..] else {
+            return Err(
+                "read_folio takes a database and a collection or table, which are not NULL"
+                    .to_owned(),
+            );
+        };
+        let database = Database::open_with(path, &OpenOptions::read_only());
+        let relation = database.and_then(|database| database.relation(name));
+        let place = format!("{path}/{name}");
+        match relation.map_err(|error| error.to_string())? {
+            folio::Relation::Collection(collection) => {
+                let bound = Bound::of_collection(&call, collection, place)?;
+                Ok(Relation::Values(Arc::new(bound)))
+            }
+            folio::Relation::Table(table) => {
+                Ok(Relation::Table(Arc::new(table::Bound::of(&call, table, place)?)))
+            }
+        }
+    }
+
+    /// The result columns, in order.
+    pub(crate) fn columns(&self) -> Vec<(String, HostType)> {
+        match self {
+            Relation::Values(bound) => bound.columns(),
+            Relation::Table(bound) => bound.columns(),
+        }
+    }
+
+    /// How many rows there are, where that is known.
+    pub(crate) fn row_count(&self) -> Option<u64> {
+        match self {
+            Relation::Values(_) => None,
+            Relation::Table(bound) => Some(bound.row_count()),
+        }
+    }
+
+    /// As many threads as there is work for.
+    pub(crate) fn threads(&self) -> u64 {
+        match self {
+            Relation::Values(bound) => scan::threads(bound),
+            Relation::Table(bound) => bound.threads(),
+        }
+    }
+
+    /// A scan of the columns `wanted`, by their places, that leaves out the files that are `spared`.
+    pub(crate) fn scan(&self, wanted: &[u64], spared: Vec<bool>) -> Result<Scan, String> {
+        Ok(match self {
+            Relation::Values(bound) => {
+                let scan = scan::Scan::new(bound, wanted, spared);
+                Scan::Values(Arc::clone(bound), Box::new(scan))
+            }
+            Relation::Table(bound) => Scan::Table(table::Scan::new(bound, wanted)?),
+        })
+    }
+}
+
+impl Scan {
+    /// Gives the worker the next rows; how many, zero at the end.
+    pub(crate) fn next(&self, worker: &mut Worker) -> Result<usize, String> {
+        match self {
+            Scan::Values(bound, scan) => scan.next(bound, &mut worker.values),
+            Scan::Table(scan) => scan.next(&mut worker.table),
+        }
+    }
+
+    /// Copies the worker's rows into the vectors of the outputs.
+    ///
+    /// # Safety
+    ///
+    /// `vector` gives a flat vector for each of the scan's outputs, of the type it was bound with and
+    /// with room for `count` rows, which [`Scan::next`] has just read.
+    pub(crate) unsafe fn emit_rows(
+        &self,
+        worker: &Worker,
+        count: usize,
+        vector: impl Fn(usize) -> Vector,
+    ) -> Result<(), String> {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Scan::Values(bound, scan) => scan.emit_rows(bound, &worker.values, count, vector),
+                Scan::Table(scan) => scan.emit_rows(&worker.table, vector),
+            }
+        }
+    }
+
+    /// Where in the scan the worker's rows stand, so that those of all threads can be put in order: it
+    /// never goes back.
+    #[cfg(feature = "pinned")]
+    pub(crate) fn batch_number(&self, worker: &Worker) -> u64 {
+        match self {
+            Scan::Values(..) => worker.values.batch_number(),
+            Scan::Table(_) => worker.table.batch_number(),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Rows of a FolioDB table, for `read_folio`.
+//!
+//! A table's columns have types, so nothing is inferred. All threads read as of one commit, whoever
+//! writes meanwhile: the table is cut in parts, in the order of its key, and each thread takes the
+//! next one. Batches come as Arrow arrays of the columns that the query wants; no other is decoded.
+
+use crate::bind::Call;
+use crate::emit_arrow::emit;
+use crate::host::{Vector, vector_size};
+use crate::host_type::{HostType, make_distinct};
+use crate::options::Options;
+use crate::profile::{Phase, Profile};
+use arrow_array::RecordBatch;
+use folio::TableScan;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Rows of a part, about.
+const PART_ROWS: u64 = 32 << 10;
+
+/// Parts of one scan, at most.
+const PARTS_MAX: u64 = 512;
+
+/// The only option of tables.
+const PROFILE: &str = "profile";
+
+/// A table, and the columns that it gives.
+pub(crate) struct Bound {
+    table: folio::Table,
+    /// Its database and its name, for errors.
+    place: String,
+    columns: Vec<(String, HostType)>,
+    profile: bool,
+}
+
+impl Bound {
+    /// Binds a call that names a table.
+    pub(crate) fn of(call: &Call, table: folio::Table, place: String) -> Result<Bound, String> {
+        let options = Options::of(call)?;
+        if let Some((name, _)) = call.named.iter().find(|(name, _)| *name != PROFILE) {
+            return Err(format!(
+                "option '{name}' is for collections; \"{place}\" is a table, whose columns have types"
+            ));
+        }
+        let mut columns = Vec::new();
+        for column in table.columns() {
+            let column_type = HostType::of_column(&column.column_type).ok_or_else(|| {
+                format!("column \"{}\" of \"{place}\" has a type that is newer", column.name)
+            })?;
+            columns.push((column.name.clone(), column_type));
+        }
+        make_distinct(columns.iter_mut().map(|(name, _)| name));
+        Ok(Bound { table, place, columns, profile: options.profile })
+    }
+
+    /// The result columns, in order.
+    pub(crate) fn columns(&self) -> Vec<(String, HostType)> {
+        self.columns.clone()
+    }
+
+    /// How many rows there were when the call was bound.
+    pub(crate) fn row_count(&self) -> u64 {
+        self.table.row_count()
+    }
+
+    /// As many threads as there are parts.
+    pub(crate) fn threads(&self) -> u64 {
+        (self.row_count() / PART_ROWS + 1).min(PARTS_MAX)
+    }
+}
+
+/// What the threads of one scan share.
+pub(crate) struct Scan {
+    place: String,
+    /// For each vector of a chunk, the column of the batches that goes there.
+    outputs: Vec<Option<usize>>,
+    /// Parts that no thread has taken, and their numbers.
+    parts: Mutex<std::iter::Enumerate<std::vec::IntoIter<TableScan>>>,
+    profile: Profile,
+}
+
+/// What a thread keeps between calls.
+#[derive(Default)]
+pub(crate) struct Worker {
+    part: Option<TableScan>,
+    /// Where in the scan the part stands.
+    number: u64,
+    batch: Option<RecordBatch>,
+}
+
+impl Worker {
+    /// Puts the rows of all threads in order: it never goes back.
+    #[cfg(feature = "pinned")]
+    pub(crate) fn batch_number(&self) -> u64 {
+        self.number
+    }
+}
+
+impl Scan {
+    /// A scan of the columns `wanted`, by their places, as of now.
+    pub(crate) fn new(bound: &Arc<Bound>, wanted: &[u64]) -> Result<Scan, String> {
+        let mut columns = Vec::new();
+        let mut outputs = Vec::new();
+        for index in wanted {
+            // A query without columns asks for one that does not exist.
+            let column = usize::try_from(*index).ok().filter(|at| *at < bound.columns.len());
+            outputs.push(column.map(|_| columns.len()));
+            columns.extend(column);
+        }
+        let count = bound.threads() as usize;
+        let parts = bound.table.scan_parts(&columns, vector_size(), count);
+        let parts = parts.map_err(|error| format!("\"{}\": {error}", bound.place))?;
+        Ok(Scan {
+            place: bound.place.clone(),
+            outputs,
+            parts: Mutex::new(parts.into_iter().enumerate()),
+            profile: Profile::new(bound.profile),
+        })
+    }
+
+    /// Gives the worker the next rows; how many, zero at the end.
+    pub(crate) fn next(&self, worker: &mut Worker) -> Result<usize, String> {
+        loop {
+            let Some(part) = &mut worker.part else {
+                let next = self.parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some((number, part)) = next else { return Ok(0) };
+                worker.number = number as u64;
+                worker.part = Some(part);
+                continue;
+            };
+            let batch = self.profile.time(Phase::Parse, || part.next());
+            let batch =
+                batch.transpose().map_err(|error| format!("\"{}\": {error}", self.place))?;
+            worker.batch = batch;
+            match &worker.batch {
+                Some(batch) if batch.num_rows() > 0 => {
+                    self.profile.block(batch.get_array_memory_size(), batch.num_rows() as u64);
+                    return Ok(batch.num_rows());
+                }
+                Some(_) => {}
+                None => worker.part = None,
+            }
+        }
+    }
+
+    /// Copies the worker's rows into the vectors of the outputs.
+    ///
+    /// # Safety
+    ///
+    /// `vector` gives a flat vector for each of the scan's outputs, of the type it was bound with and
+    /// with room for the rows that [`Scan::next`] has just read.
+    pub(crate) unsafe fn emit_rows(
+        &self,
+        worker: &Worker,
+        vector: impl Fn(usize) -> Vector,
+    ) -> Result<(), String> {
+        let Some(batch) = &worker.batch else { return Ok(()) };
+        self.profile.time(Phase::Emit, || {
+            let wanted = self.outputs.iter().enumerate();
+            for (index, column) in wanted.filter_map(|(index, column)| Some((index, (*column)?))) {
+                // SAFETY: the caller's promise; a table's arrays have the types that it was bound with.
+                unsafe { emit(&**batch.column(column), vector(index))? }
+            }
+            Ok(())
+        })
+    }
+}
