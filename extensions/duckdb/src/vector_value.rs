@@ -32,6 +32,8 @@ pub(crate) enum Shape {
     List(Box<Shape>),
     Array(Box<Shape>, u64),
     Struct(Vec<(Symbol, Shape)>),
+    /// A struct whose fields have no names.
+    Tuple(Vec<Shape>),
     /// Values by name.
     Map(Box<Shape>),
     /// Lists of keys and values, where keys are not text.
@@ -40,6 +42,14 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
+    /// The shape of a struct with these fields.
+    pub(crate) fn of_fields(fields: Vec<(Symbol, Shape)>) -> Shape {
+        match fields.iter().all(|(name, _)| name.text() == Some("")) {
+            true => Shape::Tuple(fields.into_iter().map(|(_, shape)| shape).collect()),
+            false => Shape::Struct(fields),
+        }
+    }
+
     /// Whether all values are NULL.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self, Shape::Null)
@@ -75,16 +85,27 @@ impl<'a> View<'a> {
                 }
                 Shape::Array(child, _) => vec![View::of(vector.array_elements(), child)?],
                 Shape::Struct(fields) => {
-                    let fields = fields.iter().enumerate();
-                    let view = |(index, (_, shape)): (usize, &'a (Symbol, Shape))| {
-                        View::of(vector.field(index), shape)
-                    };
-                    fields.map(view).collect::<Result<_, String>>()?
+                    View::of_fields(vector, fields.iter().map(|(_, shape)| shape))?
                 }
+                Shape::Tuple(shapes) => View::of_fields(vector, shapes.iter())?,
                 _ => Vec::new(),
             };
             Ok(View { shape, data: vector.data(), validity: vector.validity(), children })
         }
+    }
+
+    /// Views of the fields of structs.
+    ///
+    /// # Safety
+    ///
+    /// As [`View::of`].
+    unsafe fn of_fields(
+        vector: Vector,
+        shapes: impl Iterator<Item = &'a Shape>,
+    ) -> Result<Vec<View<'a>>, String> {
+        // SAFETY: the caller's promise.
+        let view = |(index, shape)| unsafe { View::of(vector.field(index), shape) };
+        shapes.enumerate().map(view).collect()
     }
 
     /// Whether the value at `row` is NULL.
@@ -174,6 +195,7 @@ impl<'a> View<'a> {
                 | Shape::Pairs(_)
                 | Shape::Array(..)
                 | Shape::Struct(_)
+                | Shape::Tuple(_)
                 | Shape::Map(_) => {
                     self.write_container(row, out)?;
                 }
@@ -265,6 +287,12 @@ impl<'a> View<'a> {
                     out.begin(Container::Struct);
                     for ((name, _), child) in fields.iter().zip(&self.children) {
                         out.field(name);
+                        child.write(row, out)?;
+                    }
+                }
+                Shape::Tuple(_) => {
+                    out.begin(Container::List);
+                    for child in &self.children {
                         child.write(row, out)?;
                     }
                 }

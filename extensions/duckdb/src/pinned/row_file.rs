@@ -173,6 +173,7 @@ fn number_fields(writer: &mut BinaryWriter, shape: &Shape) {
             writer.number_symbols(fields.iter().map(|(name, _): &(Symbol, Shape)| name));
             fields.iter().for_each(|(_, child)| number_fields(writer, child));
         }
+        Shape::Tuple(shapes) => shapes.iter().for_each(|child| number_fields(writer, child)),
         _ => {}
     }
 }

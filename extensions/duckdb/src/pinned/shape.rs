@@ -57,7 +57,9 @@ fn shape_of(own: &LogicalType) -> Result<Shape, String> {
             Shape::Array(Box::new(child(own, 0)?), u64::from(number(own, 1)?))
         }
         TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_MAP => map(child(own, 0)?, child(own, 1)?),
-        TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_STRUCT => fields(own)?,
+        TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_STRUCT | TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_TUPLE => {
+            fields(own)?
+        }
         _ => {
             let id = id as u32;
             return Err(format!(
@@ -119,5 +121,5 @@ fn fields(own: &LogicalType) -> Result<Shape, String> {
     let field = |(name, value): (String, HostValue)| {
         Ok((Symbol::from(name.as_str()), shape_of(&LogicalType::of_value(&value)?)?))
     };
-    own.parameters()?.into_iter().map(field).collect::<Result<_, String>>().map(Shape::Struct)
+    own.parameters()?.into_iter().map(field).collect::<Result<_, String>>().map(Shape::of_fields)
 }

@@ -114,7 +114,7 @@ impl Shape {
                 let child = LogicalType(duckdb::duckdb_struct_type_child_type(logical_type, index));
                 Ok((Symbol::from(name.unwrap_or_default().as_str()), Shape::of(child.0)?))
             };
-            (0..count).map(field).collect::<Result<_, String>>().map(Shape::Struct)
+            (0..count).map(field).collect::<Result<_, String>>().map(Shape::of_fields)
         }
     }
 }
