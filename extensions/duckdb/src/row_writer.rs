@@ -2,7 +2,7 @@
 
 use crate::background::Target;
 use crate::files::{Compression, File};
-use crate::vector_value::View;
+use crate::vector_value::{View, within_column};
 use folio_ion::Symbol;
 use folio_ion::write::{BinaryWriter, Container, TextWriter, ValueWriter};
 use std::io::{self, Write};
@@ -97,7 +97,7 @@ unsafe fn write_rows(
                     writer.begin(Container::Struct);
                     for (name, column) in names.iter().zip(columns) {
                         writer.field(name);
-                        column.write(row, writer)?;
+                        column.write(row, writer).map_err(|why| within_column(name, &why))?;
                     }
                     writer.end();
                 }

@@ -287,7 +287,7 @@ impl<'a> View<'a> {
                     out.begin(Container::Struct);
                     for ((name, _), child) in fields.iter().zip(&self.children) {
                         out.field(name);
-                        child.write(row, out)?;
+                        child.write(row, out).map_err(|why| within_column(name, &why))?;
                     }
                 }
                 Shape::Tuple(_) => {
@@ -323,6 +323,11 @@ impl<'a> View<'a> {
         out.end();
         Ok(())
     }
+}
+
+/// Why a value cannot be written, with the column or field that has it.
+pub(crate) fn within_column(name: &Symbol, why: &str) -> String {
+    format!("column `{name}`: {why}")
 }
 
 fn time_text(micros: i64) -> String {
