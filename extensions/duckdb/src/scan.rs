@@ -3,8 +3,8 @@
 //! One large text file is cut in [pieces](crate::pieces), by all threads at once. Otherwise one thread
 //! at a time cuts the next block off the current file, under a lock. Reading blocks into columns and
 //! copying them into vectors happens in all threads at once. A query that wants no values of the
-//! records is answered from the counts of the blocks. `count(*)` is not such a query: through the
-//! stable interface DuckDB asks for the first column then.
+//! records is answered from the counts of the blocks. `count(*)` is not such a query: DuckDB asks
+//! for the first column then.
 
 use crate::bind::{Bound, Output, locate, partitions};
 use crate::emit::emit;
