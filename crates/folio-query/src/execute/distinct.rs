@@ -10,7 +10,7 @@ use std::sync::Arc;
 use arrow_array::UInt32Array;
 
 use super::context::Context;
-use super::divide::{Divider, PARTS, keys_of};
+use super::divide::{Divisions, keys_of, write_unknown};
 use super::keys::KeyTable;
 use super::spill::Spill;
 use super::{Operator, Running};
@@ -26,39 +26,26 @@ pub(super) struct Distinct {
     seen: Option<KeyTable>,
     /// Where rows go for which there is no room.
     spill: Option<Spill>,
-    /// Rows that were divided, those of the deepest division last.
-    divided: Vec<Divided>,
-}
-
-/// Rows on a file, part by part.
-struct Divided {
-    rows: Spill,
-    level: u32,
-    /// The part that is read.
-    part: usize,
+    /// Rows that were divided.
+    divisions: Divisions<Spill>,
 }
 
 impl Distinct {
     pub(super) fn new(node: &Arc<physical::Distinct>, input: Running) -> Self {
-        let (seen, spill, divided) = (None, None, Vec::new());
-        Self { node: Arc::clone(node), input, seen, spill, divided }
+        let divisions = Divisions::new();
+        Self { node: Arc::clone(node), input, seen: None, spill: None, divisions }
     }
 
     fn next_input(&mut self, context: &Context) -> Result<Option<Batch>> {
-        match self.divided.last_mut() {
-            Some(divided) => divided.rows.next(divided.part),
+        match self.divisions.current() {
+            Some((rows, part)) => rows.next(part),
             None => self.input.next(context),
         }
     }
 
-    /// How often rows that are written now have been divided before.
-    fn level(&self) -> u32 {
-        self.divided.last().map_or(0, |divided| divided.level + 1)
-    }
-
     /// The rows of a batch whose keys are new; those there is no room for are written.
     fn first_rows(&mut self, batch: &Batch, context: &Context) -> Result<Vec<u32>> {
-        let (node, level) = (Arc::clone(&self.node), self.level());
+        let node = Arc::clone(&self.node);
         let keys = keys_of(&node.keys, batch, context)?;
         let seen = match &mut self.seen {
             Some(seen) => seen,
@@ -66,10 +53,7 @@ impl Distinct {
         };
         let mut fresh = Vec::new();
         if let Some(spill) = &mut self.spill {
-            let found = seen.find(&keys, batch.row_count)?;
-            let unknown = (0..batch.row_count as u32).filter(|row| found[*row as usize].is_none());
-            let unknown = batch.take(&UInt32Array::from_iter_values(unknown))?;
-            Divider::new(&node.keys, level)?.write(spill, &unknown, context)?;
+            write_unknown(seen, &keys, batch, self.divisions.depth(), spill)?;
             return Ok(fresh);
         }
         seen.intern(&keys, batch.row_count, &mut fresh)?;
@@ -84,18 +68,10 @@ impl Distinct {
         self.seen = None;
         if let Some(mut rows) = self.spill.take() {
             rows.finish()?;
-            let level = self.level();
-            self.divided.push(Divided { rows, level, part: 0 });
+            self.divisions.push(rows);
             return Ok(true);
         }
-        while let Some(divided) = self.divided.last_mut() {
-            divided.part += 1;
-            if divided.part < PARTS {
-                return Ok(true);
-            }
-            self.divided.pop();
-        }
-        Ok(false)
+        Ok(self.divisions.next_part())
     }
 }
 

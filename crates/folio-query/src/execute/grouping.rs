@@ -13,9 +13,11 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
+use arrow_array::{ArrayRef, UInt32Array};
+
 use super::aggregate::State;
 use super::context::Context;
-use super::divide::{keys_of, part_of};
+use super::divide::{keys_of, write_unknown};
 use super::keys::KeyTable;
 use super::spill::Spill;
 use super::{Operator, Running};
@@ -25,7 +27,6 @@ use crate::expression::Expr;
 use crate::expression::evaluate::types;
 use crate::expression::value::nulls;
 use crate::plan::physical;
-use arrow_array::{ArrayRef, UInt32Array};
 
 /// Groups and their aggregates.
 pub(super) struct Grouping {
@@ -176,26 +177,8 @@ impl GroupSet {
 
     /// Takes the rows of groups that are there, and writes all others.
     fn take_known(&mut self, keys: &[ArrayRef], batch: &Batch, context: &Context) -> Result<()> {
-        let found = self.keys.find_or_hash(keys, batch.row_count)?;
-        let (mut groups, mut known) = (Vec::new(), Vec::new());
-        let (mut parts, mut unknown) = (Vec::new(), Vec::new());
-        for (row, found) in (0u32..).zip(found) {
-            match found {
-                Ok(group) => {
-                    groups.push(group);
-                    known.push(row);
-                }
-                Err(hash) => {
-                    parts.push(part_of(hash, self.level));
-                    unknown.push(row);
-                }
-            }
-        }
-        if !unknown.is_empty()
-            && let Some(spill) = &mut self.spill
-        {
-            spill.write(&batch.take(&UInt32Array::from(unknown))?, |row| parts[row])?;
-        }
+        let Some(spill) = &mut self.spill else { return Ok(()) };
+        let (known, groups) = write_unknown(&self.keys, keys, batch, self.level, spill)?;
         if !known.is_empty() {
             let (batch, count) = (batch.take(&UInt32Array::from(known))?, self.keys.len());
             for state in &mut self.states {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, UInt32Array};
 
 use super::context::Context;
-use super::divide::{Divider, PARTS, keys_of};
+use super::divide::{Divider, Divisions, keys_of};
 use super::keys::{KeyTable, has_null};
 use super::pairs::{Pairs, empty, lonely};
 use super::spill::Spill;
@@ -31,23 +31,21 @@ pub(super) struct HashJoin {
     left: Running,
     right: Running,
     table: Option<Table>,
-    /// Sides that were divided, those of the deepest division last.
-    divisions: Vec<Division>,
+    /// Sides that were divided.
+    divisions: Divisions<Sides>,
     /// The left batch under way, its keys' numbers, and rows of it done.
     current: Option<(Batch, Vec<Option<u32>>, usize)>,
     is_done: bool,
 }
 
-/// Both sides on files, and the part that is joined.
-struct Division {
+/// Both sides on files.
+struct Sides {
     left: Spill,
     right: Spill,
-    level: u32,
-    part: usize,
 }
 
 /// Divisions of divisions, at most: what is together still has one key, or few.
-const LEVELS_MAX: u32 = 5;
+const DIVISIONS_MAX: u32 = 6;
 
 /// The right side.
 struct Table {
@@ -66,7 +64,7 @@ const END: u32 = u32::MAX;
 impl HashJoin {
     pub(super) fn new(node: &Arc<physical::HashJoin>, left: Running, right: Running) -> Self {
         let node = Arc::clone(node);
-        let (divisions, is_done) = (Vec::new(), false);
+        let (divisions, is_done) = (Divisions::new(), false);
         Self { node, left, right, table: None, divisions, current: None, is_done }
     }
 
@@ -95,7 +93,7 @@ impl HashJoin {
 
     fn may_divide(&self) -> bool {
         let node = &self.node;
-        let has_room = self.divisions.last().is_none_or(|last| last.level < LEVELS_MAX);
+        let has_room = self.divisions.depth() < DIVISIONS_MAX;
         has_room && node.kind != JoinKind::NullAnti && !node.right_keys.is_empty()
     }
 
@@ -108,7 +106,7 @@ impl HashJoin {
         context: &Context,
     ) -> Result<()> {
         let node = Arc::clone(&self.node);
-        let level = self.divisions.last().map_or(0, |last| last.level + 1);
+        let level = self.divisions.depth();
         let divider = Divider::new(&node.right_keys, level)?;
         for batch in batches {
             divider.write(&mut right, &batch, context)?;
@@ -124,35 +122,22 @@ impl HashJoin {
         }
         left.finish()?;
         right.finish()?;
-        self.divisions.push(Division { left, right, level, part: 0 });
+        self.divisions.push(Sides { left, right });
         Ok(())
     }
 
     fn next_right(&mut self, context: &Context) -> Result<Option<Batch>> {
-        match self.divisions.last_mut() {
-            Some(division) => division.right.next(division.part),
+        match self.divisions.current() {
+            Some((sides, part)) => sides.right.next(part),
             None => self.right.next(context),
         }
     }
 
     fn next_of_left(&mut self, context: &Context) -> Result<Option<Batch>> {
-        match self.divisions.last_mut() {
-            Some(division) => division.left.next(division.part),
+        match self.divisions.current() {
+            Some((sides, part)) => sides.left.next(part),
             None => self.left.next(context),
         }
-    }
-
-    /// Goes on with the next part; `false` when there is none.
-    fn next_part(&mut self) -> bool {
-        self.table = None;
-        while let Some(division) = self.divisions.last_mut() {
-            division.part += 1;
-            if division.part < PARTS {
-                return true;
-            }
-            self.divisions.pop();
-        }
-        false
     }
 
     fn table_of(&self, batches: &[Batch], context: &Context) -> Result<Table> {
@@ -269,7 +254,8 @@ impl Operator for HashJoin {
             }
             if self.current.is_none() && !self.next_left(context)? {
                 let lonely = self.lonely_right()?;
-                self.is_done = !self.next_part();
+                self.table = None;
+                self.is_done = !self.divisions.next_part();
                 match lonely {
                     None => continue,
                     lonely => return Ok(lonely),
