@@ -29,6 +29,7 @@ use std::sync::Arc;
 
 use folio_types::{ColumnType, Value};
 
+use self::coerce::is_integer;
 use crate::plan::logical::Plan;
 use crate::span::Span;
 pub(crate) use function::Function;
@@ -294,6 +295,16 @@ impl Expr {
             | Self::IsTrue(_)
             | Self::InList { .. }
             | Self::Match { .. } => ColumnType::Boolean,
+        }
+    }
+
+    /// The integer inside a cast to another width, which is the same number; what is no
+    /// such cast as it is.
+    #[must_use]
+    pub(crate) fn uncast_integer(&self) -> &Self {
+        match self {
+            Self::Cast { input, to, .. } if is_integer(to) && is_integer(&input.ty()) => input,
+            other => other,
         }
     }
 

@@ -100,11 +100,7 @@ fn listed_keys(scan: &Scan, key: usize) -> Option<(usize, Vec<Expr>)> {
     }
     scan.filters.iter().enumerate().find_map(|(filter, term)| {
         let Expr::InList { input, list } = term else { return None };
-        let input = match &**input {
-            Expr::Cast { input, to, .. } if is_integer(to) && is_integer(&input.ty()) => input,
-            input => input,
-        };
-        let is_key = matches!(input, Expr::Column(own) if own.id == column.id);
+        let is_key = matches!(input.uncast_integer(), Expr::Column(own) if own.id == column.id);
         let is_fit = |value: &Expr| {
             let (from, to) = (value.ty(), &column.ty);
             value.as_literal().is_some() && (from == *to || is_integer(&from) && is_integer(to))
@@ -152,11 +148,7 @@ fn equalities<'s>(sargs: &'s [Sarg], key: &[usize]) -> Vec<&'s Sarg> {
 fn sargs(scan: &Scan) -> Vec<Sarg> {
     let own: Vec<_> = scan.columns.iter().map(|(_, column)| column.id).collect();
     let column = |side: &Expr, value: &Expr| {
-        let inner = match side {
-            Expr::Cast { input, to, .. } if is_integer(to) && is_integer(&input.ty()) => input,
-            side => side,
-        };
-        let Expr::Column(column) = inner else { return None };
+        let Expr::Column(column) = side.uncast_integer() else { return None };
         let (position, _) = scan.columns.iter().find(|(_, own)| own.id == column.id)?;
         let reads_own = value.columns().iter().any(|read| own.contains(read));
         let is_fit = value.ty() == column.ty || (is_integer(&value.ty()) && is_integer(&column.ty));

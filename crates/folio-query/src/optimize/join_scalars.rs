@@ -11,7 +11,6 @@ use folio_types::Value;
 use super::decorrelate::pull_up;
 use super::estimate;
 use crate::execute::aggregate::AggregateFunction;
-use crate::expression::coerce::is_integer;
 use crate::expression::{Column, ColumnId, Comparison, Expr, Subquery, SubqueryBody, SubqueryKind};
 use crate::plan::logical::{JoinKind, Plan};
 use crate::source::Source;
@@ -136,16 +135,9 @@ fn counts(function: AggregateFunction) -> bool {
 fn grouped_by(term: &Expr, own: &[ColumnId], inside: &[ColumnId]) -> Option<Column> {
     let Expr::Compare { op: Comparison::Equal, left, right } = term else { return None };
     let is_outside = |side: &Expr| side.reads_only(own) && !side.columns().is_empty();
-    let column = |side: &Expr| {
-        let column = match side {
-            // A wider integer is the same number.
-            Expr::Cast { input, to, .. } if is_integer(to) && is_integer(&input.ty()) => input,
-            side => side,
-        };
-        match column {
-            Expr::Column(column) if inside.contains(&column.id) => Some(column.clone()),
-            _ => None,
-        }
+    let column = |side: &Expr| match side.uncast_integer() {
+        Expr::Column(column) if inside.contains(&column.id) => Some(column.clone()),
+        _ => None,
     };
     match (column(left), column(right)) {
         (Some(column), None) if is_outside(right) => Some(column),
