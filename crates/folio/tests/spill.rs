@@ -27,7 +27,7 @@ const ROWS: &str = "
 
 /// Every kind of key and of aggregate; the number is that of rows, which says that
 /// the statement does something.
-const STATEMENTS: [(&str, usize); 26] = [
+const STATEMENTS: [(&str, usize); 30] = [
     ("select n, count(*) from t group by n", 9974),
     ("select name, count(*), count(n), sum(n), avg(n), min(x), max(x) from t group by name", 6008),
     ("select name, min(shade), max(name), min(day), max(price) from t group by name", 6008),
@@ -60,6 +60,10 @@ const STATEMENTS: [(&str, usize); 26] = [
     ("select id from t a where not exists (select 1 from t b where b.n = a.id)", 15028),
     ("select distinct name, shade, n from t", 19865),
     ("select distinct on (n) n, id from t order by n, id desc", 9974),
+    ("select name, n from t union select shade, n from t", 37519),
+    ("select n, day from t intersect select n + 1, day from t", 1538),
+    ("select name, shade from t intersect select name, shade from t where flags", 6064),
+    ("select name, n from t except select name, n from t where not flags", 6620),
 ];
 
 fn open(files: &MemoryFileSystem) -> Result<Session> {

@@ -6,6 +6,7 @@
 
 pub(crate) mod accumulator;
 pub(crate) mod aggregate;
+mod append;
 mod apply;
 pub(crate) mod context;
 mod cut;
@@ -23,13 +24,13 @@ mod limit;
 mod lookup_join;
 mod loop_join;
 mod mark;
+mod matched_rows;
 mod merge;
 mod order;
 pub(crate) mod pairs;
 mod parallel;
 mod recursive;
 pub(crate) mod scan;
-mod set_operation;
 mod sort;
 mod spill;
 mod table_function;
@@ -98,10 +99,13 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
         Physical::Distinct(distinct) => {
             Box::new(distinct::Distinct::new(distinct, build(&distinct.input, context)?))
         }
-        Physical::SetOperation(operation) => Box::new(set_operation::SetOperation::new(
-            operation,
-            build(&operation.left, context)?,
-            build(&operation.right, context)?,
+        Physical::Append(inputs) => {
+            Box::new(append::Append::new(build(&inputs.0, context)?, build(&inputs.1, context)?))
+        }
+        Physical::MatchedRows(matched) => Box::new(matched_rows::MatchedRows::new(
+            matched,
+            build(&matched.left, context)?,
+            build(&matched.right, context)?,
         )),
         Physical::TableFunction(call) => Box::new(table_function::TableFunction::new(call)),
         Physical::Recursive(recursive) => {

@@ -131,14 +131,13 @@ fn describe_rest(plan: &Physical) -> (String, Vec<&Physical>) {
         Physical::Distinct(distinct) => {
             (format!("distinct {}", list(&distinct.keys)), vec![&distinct.input])
         }
-        Physical::SetOperation(operation) => {
-            let name = match operation.kind {
-                SetKind::Union => "union",
-                SetKind::Intersect => "intersect",
-                SetKind::Except => "except",
+        Physical::Append(inputs) => ("union all".to_owned(), vec![&inputs.0, &inputs.1]),
+        Physical::MatchedRows(matched) => {
+            let name = match matched.kind {
+                SetKind::Except => "except all",
+                _ => "intersect all",
             };
-            let all = if operation.all { " all" } else { "" };
-            (format!("{name}{all}"), vec![&operation.left, &operation.right])
+            (name.to_owned(), vec![&matched.left, &matched.right])
         }
         Physical::TableFunction(call) => {
             let types: Vec<String> = call.types.iter().map(type_name).collect();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::follow::{PhysicalBranch, PhysicalCut, PhysicalFetch, PhysicalFollow, PhysicalMark};
-use super::logical::{Path, Plan, SortKey};
+use super::logical::{JoinKind, Path, Plan, SetKind, SortKey};
 use super::physical::{self, Physical};
 use crate::expression::{Column, ColumnId, Comparison, Expr, SubqueryBody};
 use crate::optimize::probe_keys::probe_keys;
@@ -146,13 +146,7 @@ fn lower_rest(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
             Physical::Distinct(Arc::new(physical::Distinct { input, types, keys }))
         }
         Plan::SetOperation { kind, all, left, right, .. } => {
-            Physical::SetOperation(Arc::new(physical::SetOperation {
-                kind: *kind,
-                all: *all,
-                left: lower_within(left, outer),
-                right: lower_within(right, outer),
-                types: plan.types(),
-            }))
+            lower_set_operation((*kind, *all), left, right, outer)
         }
         Plan::TableFunction { function, arguments, columns } => {
             let places = Places::of(&[], outer);
@@ -174,6 +168,49 @@ fn lower_rest(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
         Plan::WorkTable { number, .. } => Physical::WorkTable(*number),
         other => lower_links(other, outer),
     }
+}
+
+/// Where duplicates do not count, these are DISTINCT and joins by all columns, which know
+/// what to do when memory does not suffice.
+fn lower_set_operation(
+    (kind, all): (SetKind, bool),
+    left: &Plan,
+    right: &Plan,
+    outer: &Arc<Vec<ColumnId>>,
+) -> Physical {
+    let types = left.types();
+    let every_column = |of: &Plan| {
+        let columns = of.columns();
+        let each: Vec<Expr> = columns.iter().cloned().map(Expr::Column).collect();
+        Places::of(&columns, outer).resolve_all(&each)
+    };
+    let (keys, right_keys) = (every_column(left), every_column(right));
+    let (left, right) = (lower_within(left, outer), lower_within(right, outer));
+    let join_kind = match (kind, all) {
+        (SetKind::Union, true) => return Physical::Append(Arc::new((left, right))),
+        (SetKind::Union, false) => {
+            let input = Physical::Append(Arc::new((left, right)));
+            return Physical::Distinct(Arc::new(physical::Distinct { input, types, keys }));
+        }
+        (_, true) => {
+            let matched = physical::MatchedRows { kind, left, right, types };
+            return Physical::MatchedRows(Arc::new(matched));
+        }
+        (SetKind::Intersect, false) => JoinKind::Semi,
+        (SetKind::Except, false) => JoinKind::Anti,
+    };
+    let input = Physical::HashJoin(Arc::new(physical::HashJoin {
+        kind: join_kind,
+        left,
+        right,
+        left_keys: keys.clone(),
+        right_keys,
+        null_equal: true,
+        residual: Vec::new(),
+        left_types: types.clone(),
+        right_types: types.clone(),
+    }));
+    Physical::Distinct(Arc::new(physical::Distinct { input, types, keys }))
 }
 
 fn lower_links(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {

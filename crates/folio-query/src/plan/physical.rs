@@ -11,7 +11,6 @@ use super::follow::{PhysicalCut, PhysicalFetch, PhysicalFollow, PhysicalMark};
 use super::logical::{JoinKind, Path, SetKind, SortKey, TableFunction};
 use crate::execute::aggregate::Aggregate;
 use crate::execute::window::WindowCall;
-use crate::expression::coerce::is_integer;
 use crate::expression::{Comparison, Expr};
 use crate::source::Relation;
 
@@ -50,8 +49,10 @@ pub(crate) enum Physical {
     Limit(Arc<Limit>),
     /// No duplicates.
     Distinct(Arc<Distinct>),
-    /// Two inputs by position.
-    SetOperation(Arc<SetOperation>),
+    /// The rows of one input, then those of another with the same types.
+    Append(Arc<(Physical, Physical)>),
+    /// INTERSECT ALL and EXCEPT ALL.
+    MatchedRows(Arc<MatchedRows>),
     /// Rows out of a function.
     TableFunction(Arc<TableFunctionCall>),
     /// A query over its own answer.
@@ -107,11 +108,7 @@ impl Scan {
 
     /// The relation's column that a side of a comparison is.
     fn own_column(&self, side: &Expr) -> Option<usize> {
-        let column = match side {
-            Expr::Cast { input, to, .. } if is_integer(to) && is_integer(&input.ty()) => input,
-            side => side,
-        };
-        let Expr::Column(column) = column else { return None };
+        let Expr::Column(column) = side.uncast_integer() else { return None };
         self.columns.get(column.id.0 as usize).copied()
     }
 }
@@ -297,13 +294,12 @@ pub(crate) struct Distinct {
     pub keys: Vec<Expr>,
 }
 
-/// Two inputs by position.
+/// Rows of the left that are matched one to one with equal rows of the right (INTERSECT
+/// ALL), or those left over (EXCEPT ALL).
 #[derive(Debug)]
-pub(crate) struct SetOperation {
-    /// Which.
+pub(crate) struct MatchedRows {
+    /// Which of the two.
     pub kind: SetKind,
-    /// Whether duplicates count.
-    pub all: bool,
     /// Left input.
     pub left: Physical,
     /// Right input.
