@@ -3,60 +3,18 @@
 //! The files of `conformance/parquet` were written by pyarrow; `make.py` beside them says
 //! of what.
 
-use std::error::Error;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use folio::{Database, ErrorCode, Session, Value};
+use folio::{ErrorCode, Value};
 use serde_json::json;
-use tempfile::TempDir;
 
+mod fixture;
 #[path = "../../../conformance/random.rs"]
 mod random;
 
+use fixture::{Fixture, Result};
 use random::Random;
-
-type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
-
-struct Fixture {
-    database: Database,
-    session: Session,
-    folder: TempDir,
-}
-
-impl Fixture {
-    fn new(setup: &str) -> Result<Self> {
-        let folder = tempfile::tempdir()?;
-        let database = Database::open(folder.path().join("data"))?;
-        let mut session = database.session()?;
-        session.execute(setup, &[])?;
-        Ok(Self { database, session, folder })
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn rows(&mut self, text: &str) -> Result<Vec<Vec<Value>>> {
-        Ok(self.session.execute(text, &[])?.rows.ok_or("there are rows")?.collect_rows()?)
-    }
-
-    /// The rows of a statement as JSON.
-    fn json(&mut self, text: &str) -> Result<String> {
-        Ok(self.session.execute(text, &[])?.rows.ok_or("there are rows")?.to_json()?)
-    }
-
-    fn refused(&mut self, text: &str) -> Result<(ErrorCode, String)> {
-        let error = match self.session.execute(text, &[]) {
-            Err(error) => error,
-            Ok(answer) => match answer.rows.map(|mut rows| rows.collect_rows()) {
-                Some(Err(error)) => error.into(),
-                _ => return Err(format!("{text} is not refused").into()),
-            },
-        };
-        Ok((error.code(), error.to_string()))
-    }
-}
 
 fn stored(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/parquet");
@@ -252,7 +210,7 @@ fn a_copy_that_fails_changes_nothing() -> Result {
     let (_, text) = fixture.refused(&format!("copy things from '{}'", csv.display()))?;
     assert!(text.contains("nothing"), "{text}");
     assert_eq!(fixture.rows("select count(*) from things")?, before);
-    let left = fs::read_dir(fixture.folder.path())?.count();
+    let left = fs::read_dir(fixture.path(""))?.count();
     assert_eq!(left, 3, "the database, the file that was there, the file that was read");
     Ok(())
 }

@@ -1,35 +1,18 @@
 //! Ion in SQL: files in FROM, and COPY in both directions, with the types they had.
 
-use std::error::Error;
 use std::fs;
-use std::path::PathBuf;
 use std::process::Command;
 
-use folio::{Database, ErrorCode, Session, Value};
-use tempfile::TempDir;
+use folio::{ErrorCode, Value};
 
+mod fixture;
 #[path = "../../../conformance/random.rs"]
 mod random;
 
+use fixture::{Fixture, Result};
 use random::Random;
 
-type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
-
-struct Fixture {
-    session: Session,
-    folder: TempDir,
-    _database: Database,
-}
-
 impl Fixture {
-    fn new(setup: &str) -> Result<Self> {
-        let folder = tempfile::tempdir()?;
-        let database = Database::open(folder.path().join("data"))?;
-        let mut session = database.session()?;
-        session.execute(setup, &[])?;
-        Ok(Self { session, folder, _database: database })
-    }
-
     /// A file with this content, and how SQL names it.
     fn file(&self, name: &str, content: impl AsRef<[u8]>) -> Result<String> {
         let path = self.path(name);
@@ -37,38 +20,14 @@ impl Fixture {
         Ok(format!("'{}'", path.display()))
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
     fn run(&mut self, text: &str) -> Result<Option<u64>> {
         Ok(self.session.execute(text, &[])?.count)
-    }
-
-    fn rows(&mut self, text: &str) -> Result<Vec<Vec<Value>>> {
-        Ok(self.session.execute(text, &[])?.rows.ok_or("there are rows")?.collect_rows()?)
-    }
-
-    /// The rows of a statement as JSON.
-    fn json(&mut self, text: &str) -> Result<String> {
-        Ok(self.session.execute(text, &[])?.rows.ok_or("there are rows")?.to_json()?)
     }
 
     /// The types of what a statement answers.
     fn types(&mut self, text: &str) -> Result<String> {
         let rows = self.session.execute(text, &[])?.rows.ok_or("there are rows")?;
         Ok(format!("{:?}", rows.types()))
-    }
-
-    fn refused(&mut self, text: &str) -> Result<(ErrorCode, String)> {
-        let error = match self.session.execute(text, &[]) {
-            Err(error) => error,
-            Ok(answer) => match answer.rows.map(|mut rows| rows.collect_rows()) {
-                Some(Err(error)) => error.into(),
-                _ => return Err(format!("{text} is not refused").into()),
-            },
-        };
-        Ok((error.code(), error.to_string()))
     }
 }
 
