@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use folio::{Access, Durability, ErrorCode, OpenOptions, PackOptions};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyCapsule, PyDict};
 
+use crate::arrow;
 use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Handle;
 use crate::progress::Reporter;
@@ -155,6 +156,22 @@ impl Database {
     #[pyo3(signature = (text, *, allow_drop=false))]
     fn apply_schema(&self, py: Python<'_>, text: &str, allow_drop: bool) -> PyResult<Vec<String>> {
         self.idle.schema(py, self.core()?, |session| session.apply_schema(text, allow_drop))
+    }
+
+    /// Gives rows of an Arrow stream a name for statements; how many there are.
+    fn _register(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        stream: &Bound<'_, PyCapsule>,
+    ) -> PyResult<u64> {
+        let (core, rows) = (self.core()?, arrow::reader(stream)?);
+        py.detach(|| core.register(name, rows)).or_raise()
+    }
+
+    /// Forgets what was registered under a name; whether there was anything.
+    fn unregister(&self, name: &str) -> PyResult<bool> {
+        self.core()?.unregister(name).or_raise()
     }
 
     /// The tables, to look after them.

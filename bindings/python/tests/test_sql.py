@@ -207,6 +207,44 @@ def test_tables_collections_and_files_in_one_statement(db: foliodb.Database, tmp
     )
 
 
+def test_frames_of_the_program_have_names(db: foliodb.Database) -> None:
+    polars, pandas = pytest.importorskip("polars"), pytest.importorskip("pandas")
+    pyarrow = pytest.importorskip("pyarrow")
+    db.sql("insert into t values (1, 'Oslo'), (2, 'Bergen')")
+    shades = pandas.DataFrame({"id": [2, 3], "shade": pandas.Categorical(["red", None])})
+    assert db.register("shades", shades) == 2
+    assert db.sql("select name, shade from t join shades using (id)").fetchall() == [("Bergen", "red")]
+    assert db.register("Shades", polars.DataFrame({"id": [1], "tags": [["a", None]]})) == 1
+    assert db.sql("select name, tags from t join shades using (id)").fetchall() == [("Oslo", ["a", None])]
+    table = pyarrow.table({"at": pyarrow.array([datetime.datetime(2024, 2, 29)], pyarrow.timestamp("s"))})
+    db.register("moments", table.to_reader())
+    assert db.sql("select * from moments").fetchall() == [(datetime.datetime(2024, 2, 29),)]
+    db.register("again", db.sql("select id from t"))
+    assert db.sql("select sum(id) from again").fetchone() == (3,)
+    assert db.unregister("shades") and not db.unregister("shades")
+    with pytest.raises(foliodb.NotFoundError):
+        db.sql("select * from shades")
+
+
+def test_what_cannot_be_registered(db: foliodb.Database) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    with pytest.raises(foliodb.InvalidInputError, match="list has no Arrow stream"):
+        db.register("rows", [{"id": 1}])
+    with pytest.raises(foliodb.ConflictError):
+        db.register("T", pyarrow.table({"id": [1]}))
+    durations = pyarrow.table({"took": pyarrow.array([1], pyarrow.duration("s"))})
+    with pytest.raises(foliodb.UnsupportedError, match="took"):
+        db.register("rows", durations)
+    reader = pyarrow.table({"id": [1]}).to_reader()
+    stream = reader.__arrow_c_stream__()
+    db._register("rows", stream)
+    with pytest.raises(foliodb.InvalidInputError):
+        db._register("rows", stream)
+    db.close()
+    with pytest.raises(foliodb.ClosedError):
+        db.register("rows", pyarrow.table({"id": [1]}))
+
+
 def test_transactions(db: foliodb.Database) -> None:
     with db.transaction() as tx:
         tx.sql("insert into t values (1, 'a')")

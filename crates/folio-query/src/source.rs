@@ -26,6 +26,8 @@ pub enum RelationKind {
     Collection,
     /// A file.
     File,
+    /// Rows that the program has handed over.
+    Registered,
     /// A query under a name; its text is the schema's properties.
     View,
 }
@@ -209,6 +211,8 @@ pub enum FileFormat {
     IonBinary,
     /// Apache Parquet.
     Parquet,
+    /// Apache Arrow's IPC format, which is Feather's, too.
+    Arrow,
 }
 
 /// How a file is read.

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use folio_document::Access;
 
 use crate::error::{Error, Result};
+#[cfg(feature = "sql")]
+use crate::registered::Registered;
 use crate::store::Store;
 
 /// What a `Database` and everything that came from it hold on to.
@@ -17,12 +19,23 @@ pub(crate) struct Handle {
     /// The path as the user gave it.
     pub(crate) path: PathBuf,
     pub(crate) is_archive: bool,
+    /// Rows that statements through this handle read by name.
+    #[cfg(feature = "sql")]
+    pub(crate) registered: Registered,
     closed: AtomicBool,
 }
 
 impl Handle {
     pub(crate) fn new(store: Arc<Store>, access: Access, path: PathBuf, is_archive: bool) -> Self {
-        Self { store, access, path, is_archive, closed: AtomicBool::new(false) }
+        Self {
+            store,
+            access,
+            path,
+            is_archive,
+            #[cfg(feature = "sql")]
+            registered: Registered::default(),
+            closed: AtomicBool::new(false),
+        }
     }
 
     /// Whether the handle takes writes.

@@ -72,6 +72,8 @@
 //! close     Database::close: the last handle of the process flushes and closes all
 //! ```
 
+#[cfg(feature = "sql")]
+mod arrow;
 pub mod backup;
 mod batch;
 mod collection;
@@ -94,6 +96,8 @@ mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod relation;
+#[cfg(feature = "sql")]
+mod registered;
 #[cfg(feature = "sql")]
 mod session;
 #[cfg(feature = "sql")]

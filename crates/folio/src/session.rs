@@ -408,7 +408,7 @@ impl Session {
     }
 
     /// What the next statement sees.
-    fn view(&self) -> Result<View> {
+    pub(crate) fn view(&self) -> Result<View> {
         self.handle.check_open()?;
         let tables = match &self.transaction {
             Some(open) => open.tables.clone(),

@@ -8,6 +8,7 @@ from . import _foliodb
 from ._checking import TYPE_CHECKING, overload
 from ._foliodb import Answer, Prepared
 from .collection import Collection
+from .errors import InvalidInputError
 from .session import Session, Transaction, answer_as
 
 if TYPE_CHECKING:
@@ -107,6 +108,27 @@ class Database(_foliodb.Database):
         `model`, a dataclass or a pydantic model, the answer is a list of instances.
         """
         return answer_as(model, self._ziql(text, params))
+
+    def register(self, name: str, rows: Any) -> int:
+        """Gives a frame or table of the program a name that statements can read; how many rows it has.
+
+        `rows` is anything with an Arrow stream: a pandas frame (which needs pyarrow), a polars
+        frame, a pyarrow table, an answer of another query. They are held in memory as they
+        are, belong to this handle, and are never written; `unregister` forgets them, and so
+        does registering others under the name.
+
+            db.register("wanted", pandas.DataFrame({"id": [1, 2]}))
+            db.sql("select * from users join wanted using (id)")
+
+        Raises `InvalidInputError` for rows of another kind; `ConflictError` for the name of
+        a table or collection; `UnsupportedError` for columns of types that SQL has not.
+        """
+        stream = getattr(rows, "__arrow_c_stream__", None)
+        if stream is None:
+            raise InvalidInputError(
+                f"{type(rows).__name__} has no Arrow stream; register a frame of pandas or polars, or a pyarrow table"
+            )
+        return self._register(name, stream())
 
     def session(self, *, autocommit: bool = True) -> Session:
         """A session of its own. Without `autocommit` the first statement that changes

@@ -32,7 +32,7 @@ mod token;
 use std::ffi::CStr;
 
 use arrow_array::RecordBatchReader;
-use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::ffi_stream::{ArrowArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_schema::Schema;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use pyo3::prelude::*;
@@ -66,6 +66,18 @@ pub(crate) fn capsule<'py>(
     // The stream is the first field of what the capsule points to, and releases itself
     // when the capsule goes unused.
     PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), STREAM_NAME)
+}
+
+/// The batches that a capsule named `arrow_array_stream` yields. It is empty then.
+///
+/// # Errors
+/// `InvalidInputError` for a capsule of something else, or one that was read before.
+pub(crate) fn reader(capsule: &Bound<'_, PyCapsule>) -> PyResult<ArrowArrayStreamReader> {
+    let stream = capsule.pointer_checked(Some(STREAM_NAME))?;
+    // SAFETY: a capsule of this name holds a stream (the Arrow PyCapsule interface), which is
+    // moved out of it: what stays behind is marked as released.
+    let reader = unsafe { ArrowArrayStreamReader::from_raw(stream.as_ptr().cast()) };
+    reader.map_err(crate::error::invalid)
 }
 
 /// A capsule named `arrow_schema` with the columns that a source's documents have.

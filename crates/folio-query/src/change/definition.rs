@@ -125,6 +125,11 @@ fn drop_relation(name: &str, if_exists: bool, cascade: bool, run: &Run<'_>) -> R
                 "{name:?} is a collection, which SQL does not drop"
             )));
         }
+        RelationKind::Registered => {
+            return Err(Error::unsupported(format!(
+                "{name:?} are rows of the program, which unregisters them"
+            )));
+        }
     }
     run.changes.drop(&relation.schema.name)
 }

@@ -34,7 +34,7 @@ pub fn show_relation(relation: &Relation) -> String {
     match relation.kind {
         RelationKind::Table => table(relation),
         RelationKind::View => view(relation),
-        RelationKind::Collection | RelationKind::File => String::new(),
+        RelationKind::Collection | RelationKind::File | RelationKind::Registered => String::new(),
     }
 }
 

@@ -12,7 +12,6 @@
 //! statement ends with an error, and nothing else does.
 
 mod read;
-mod types;
 mod write;
 
 pub(crate) use read::{ParquetFile, relation, scan};

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use folio_file::{File, FileSystem, OpenMode};
 use folio_query::source::{Relation, RelationKind, RowStream, ScanRequest};
 use folio_query::{BATCH_SIZE, Batch, Constraints, Error as QueryError, Result as QueryResult};
-use folio_types::{Column, ColumnType, ErrorCode, TableSchema};
+use folio_types::{ColumnType, TableSchema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReader,
@@ -18,8 +18,8 @@ use parquet::arrow::arrow_reader::{
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, Length};
 
-use super::types::{column_type, convert};
 use super::{damaged, guarded};
+use crate::arrow::{columns, convert};
 use crate::error::Error;
 use crate::import::FileReader;
 
@@ -55,18 +55,7 @@ pub(crate) fn relation(files: &dyn FileSystem, path: &str) -> QueryResult<Arc<Re
     // What writers note of Arrow's types is passed over: Parquet's own say what there is.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let metadata = guarded(path, || ArrowReaderMetadata::load(&bytes, options))?;
-    let columns = metadata.schema().fields().iter().map(|field| {
-        let column_type = column_type(field).ok_or_else(|| {
-            let text = format!(
-                "column {:?} of file {path:?} has the type {}, which is not supported",
-                field.name(),
-                field.data_type()
-            );
-            QueryError::new(ErrorCode::Unsupported, text).help("write the file without it")
-        })?;
-        Ok(Column { name: field.name().clone(), column_type, nullable: true })
-    });
-    let columns = columns.collect::<QueryResult<Vec<_>>>()?;
+    let columns = columns(metadata.schema().fields(), &format!("file {path:?}"))?;
     Ok(Arc::new(Relation {
         kind: RelationKind::File,
         schema: TableSchema::new(name, columns, Vec::new()),

@@ -4,13 +4,15 @@ use std::io::Write;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::SchemaRef;
 use folio_query::{Batch, Error as QueryError, Result as QueryResult};
-use folio_types::{Column, ColumnType, ErrorCode};
+use folio_types::{ColumnType, ErrorCode};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
+
+use crate::arrow::schema;
 
 /// Writes batches of rows.
 pub(crate) struct ParquetWriter<W: Write + Send> {
@@ -24,11 +26,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// # Errors
     /// `unsupported` for types that Parquet has not.
     pub(crate) fn begin(out: W, names: &[String], types: &[ColumnType]) -> QueryResult<Self> {
-        let fields = names.iter().zip(types).map(|(name, ty)| {
-            let column = Column { name: name.clone(), column_type: ty.clone(), nullable: true };
-            column.to_arrow()
-        });
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        let schema = Arc::new(schema(names, types));
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let writer = ArrowWriter::try_new(out, Arc::clone(&schema), Some(properties));
         Ok(Self { writer: writer.map_err(|error| refused(&error))?, schema })

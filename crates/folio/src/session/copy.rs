@@ -8,6 +8,7 @@ use folio_query::source::FileFormat;
 use folio_query::{CopyTarget, JsonRows, Rows, value_at};
 use folio_types::Value;
 
+use crate::arrow::ArrowWriter;
 use crate::dump::csv;
 use crate::error::{Error, Result};
 use crate::handle::Handle;
@@ -27,6 +28,11 @@ pub(super) fn copy_to(handle: &Handle, target: &CopyTarget, rows: &mut Rows) -> 
         FileFormat::Json => write_json(rows, ["[\n", ",\n", "\n]\n"], &mut file)?,
         FileFormat::Parquet => {
             let (written, count) = write_parquet(rows, file)?;
+            file = written;
+            count
+        }
+        FileFormat::Arrow => {
+            let (written, count) = write_arrow(rows, file)?;
             file = written;
             count
         }
@@ -87,6 +93,16 @@ fn write_ion(rows: &mut Rows, is_binary: bool, file: &mut AtomicFile) -> Result<
     }
     file.write_all(&writer.take(true)).map_err(Error::Output)?;
     Ok(count)
+}
+
+fn write_arrow(rows: &mut Rows, file: AtomicFile) -> Result<(AtomicFile, u64)> {
+    let mut writer = ArrowWriter::begin(file, rows.names(), rows.types())?;
+    let mut count = 0;
+    while let Some(batch) = rows.next_batch()? {
+        count += batch.row_count as u64;
+        writer.write(batch)?;
+    }
+    Ok((writer.finish()?, count))
 }
 
 #[cfg(feature = "parquet")]

@@ -1,8 +1,8 @@
 //! Files as relations: `select … from 'events.jsonl'`. JSON Lines, JSON arrays and CSV,
 //! plain or compressed, are read as an import reads them: whole, when a statement
 //! names the file, since its columns are inferred from all of it. Ion is looked at whole,
-//! too, and read as the rows are wanted (`crate::ion::file`); so is Parquet, which says
-//! its columns itself (`crate::parquet`).
+//! too, and read as the rows are wanted (`crate::ion::file`); so are Parquet and Arrow, which
+//! say their columns themselves (`crate::parquet`, `crate::arrow`).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,6 +17,7 @@ use folio_types::{ColumnType, ErrorCode, TableSchema};
 use super::from_facade;
 use super::infer::Inferred;
 use super::lines::LineColumns;
+use crate::arrow::{ArrowFile, is_arrow};
 use crate::import::{Format, ImportOptions, Records, Source};
 use crate::ion::file::IonFile;
 
@@ -33,6 +34,9 @@ pub(super) fn relation(
 ) -> QueryResult<Arc<Relation>> {
     if is_parquet(path, reading) {
         return parquet_relation(files, path);
+    }
+    if reading.format.map_or_else(|| is_arrow(path), |format| format == FileFormat::Arrow) {
+        return crate::arrow::relation(files, path);
     }
     let options = ImportOptions {
         format: reading.format.and_then(format_of),
@@ -90,7 +94,7 @@ fn format_of(format: FileFormat) -> Option<Format> {
         FileFormat::Json => Some(Format::Json),
         FileFormat::Csv => Some(Format::Csv),
         FileFormat::Ion | FileFormat::IonBinary => Some(Format::Ion),
-        FileFormat::Parquet => None,
+        FileFormat::Parquet | FileFormat::Arrow => None,
     }
 }
 
@@ -132,6 +136,9 @@ pub(super) fn scan(relation: &Relation, request: &ScanRequest) -> QueryResult<Bo
     }
     if let Ok(file) = Arc::clone(&relation.handle).downcast::<IonFile>() {
         return crate::ion::file::scan(&file, request);
+    }
+    if let Some(file) = relation.handle.downcast_ref::<ArrowFile>() {
+        return crate::arrow::scan(file, relation, request);
     }
     let lines = Arc::clone(&relation.handle).downcast::<FileLines>().map_err(|_| {
         QueryError::new(

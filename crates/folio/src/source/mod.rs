@@ -22,6 +22,7 @@ use folio_query::{Error as QueryError, Result as QueryResult};
 use folio_table::{Reader, Snapshot, Transaction};
 use folio_types::{Value, ValueRef};
 
+use crate::arrow::ArrowBatches;
 use crate::handle::Handle;
 use documents::KnownCollections;
 #[cfg(not(feature = "parquet"))]
@@ -109,11 +110,15 @@ impl Source for View {
     fn version(&self) -> u64 {
         let tables = self.read(|reader| Ok(reader.catalog_version())).ok().flatten();
         let collections = self.handle.store.known.collections.version();
-        // Two counters in one number: neither ever goes back.
-        tables.unwrap_or(0) << 24 ^ collections
+        // Three counters in one number: none ever goes back.
+        let stored = tables.unwrap_or(0) << 24 ^ collections;
+        stored ^ self.handle.registered.version() << 48
     }
 
     fn relation(&self, name: &str) -> QueryResult<Option<Arc<Relation>>> {
+        if let Some(found) = self.handle.registered.relation(name) {
+            return Ok(Some(found));
+        }
         let known = &self.handle.store.known.tables;
         if let Some(found) = self.read(|reader| known.relation(reader, name))?.flatten() {
             return Ok(Some(found));
@@ -126,7 +131,8 @@ impl Source for View {
     }
 
     fn names(&self) -> QueryResult<Vec<String>> {
-        let mut names = self.table_names()?;
+        let mut names = self.handle.registered.names();
+        names.extend(self.table_names()?);
         for name in self.collection_names()? {
             if !names.iter().any(|other| other.eq_ignore_ascii_case(&name)) {
                 names.push(name);
@@ -150,6 +156,7 @@ impl Source for View {
                 Ok(Some(documents::collection_of(relation)?.count().map_err(from_facade)?))
             }
             RelationKind::File => Ok(file::row_count(relation)),
+            RelationKind::Registered => Ok(Some(ArrowBatches::of(relation)?.row_count())),
             RelationKind::View => Ok(None),
         }
     }
@@ -228,6 +235,7 @@ impl Source for View {
             }
             RelationKind::Collection => documents::scan(relation, request),
             RelationKind::File => file::scan(relation, request),
+            RelationKind::Registered => Ok(ArrowBatches::of(relation)?.scan(relation, request)),
             RelationKind::View => Err(QueryError::new(
                 folio_types::ErrorCode::InvalidInput,
                 "a view is read through its query",

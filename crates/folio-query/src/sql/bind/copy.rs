@@ -52,7 +52,7 @@ impl CopyFile {
         let extension = self.path.rsplit_once('.').map_or("", |(_, extension)| extension);
         named_format(extension).ok_or_else(|| {
             Error::invalid(format!("the name {:?} does not tell a format", self.path))
-                .help("add (FORMAT csv), jsonl, json, ion or parquet")
+                .help("add (FORMAT csv), jsonl, json, ion, parquet or arrow")
         })
     }
 }
@@ -75,6 +75,7 @@ fn named_format(name: &str) -> Option<FileFormat> {
         "ion" => FileFormat::Ion,
         "10n" | "ion_binary" => FileFormat::IonBinary,
         "parquet" => FileFormat::Parquet,
+        "arrow" | "feather" | "ipc" => FileFormat::Arrow,
         _ => return None,
     })
 }
@@ -83,7 +84,7 @@ fn format_of(name: &ast::Ident) -> Result<FileFormat> {
     named_format(&name.value).ok_or_else(|| {
         Error::unsupported(format!("the format {:?} is not supported", name.value))
             .at(name.span.into())
-            .help("the formats are csv, jsonl, json, ion, ion_binary and parquet")
+            .help("the formats are csv, jsonl, json, ion, ion_binary, parquet and arrow")
     })
 }
 

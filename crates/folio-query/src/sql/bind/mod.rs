@@ -161,6 +161,12 @@ impl<'s> Binder<'s> {
             crate::source::RelationKind::File => {
                 Err(Error::unsupported(format!("file {name:?} cannot be changed")).at(span))
             }
+            crate::source::RelationKind::Registered => {
+                let text = format!("{name:?} are rows of the program, which are only read");
+                Err(Error::unsupported(text)
+                    .at(span)
+                    .help("keep them with CREATE TABLE … AS SELECT"))
+            }
             _ => Ok(relation),
         }
     }

@@ -195,6 +195,7 @@ impl Binder<'_> {
                 RelationKind::Collection => "COLLECTION",
                 RelationKind::View => "VIEW",
                 RelationKind::File => "FILE",
+                RelationKind::Registered => "REGISTERED",
             };
             rows.push(vec![text("main"), text(&name), text(kind)]);
         }

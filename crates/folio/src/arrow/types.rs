@@ -1,25 +1,28 @@
-//! The types of Parquet columns, as Arrow reads them, and their arrays as ours.
+//! The types of Arrow columns made elsewhere, and their arrays as ours.
 //!
-//! Columns differ from ours in width, in the unit of times and in the name of a zone, ten
-//! conversions in all. Arrow's own crate for them knows every pair of its types and would
-//! be a tenth of the command.
+//! Columns differ from ours in width, in the unit of times, in the name of a zone and in how
+//! texts and lists lie in memory, twenty conversions in all. Arrow's own crate for them knows every
+//! pair of its types and would be a tenth of the command.
 
 use std::sync::Arc;
 
-use arrow_array::builder::BinaryBuilder;
+use arrow_array::builder::{BinaryBuilder, StringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    ArrowTimestampType, Decimal128Type, Float16Type, Float32Type, Int8Type, Int16Type, Int32Type,
-    Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType,
-    Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType,
-    TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+    ArrowTimestampType, Date32Type, Date64Type, Decimal128Type, Float16Type, Float32Type, Int8Type,
+    Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time32SecondType,
+    Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
 };
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, ListArray, StructArray, new_null_array};
-use arrow_schema::{ArrowError, DataType, Field, TimeUnit};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, Field, IntervalUnit, TimeUnit};
+use arrow_select::take::take;
 use folio_types::ColumnType;
 
 /// The type a column of a file has here; `None` for types that have no counterpart.
-pub(super) fn column_type(field: &Field) -> Option<ColumnType> {
+pub(crate) fn column_type(field: &Field) -> Option<ColumnType> {
     Some(match field.data_type() {
         DataType::Boolean => ColumnType::Boolean,
         DataType::Int8 | DataType::Int16 | DataType::UInt8 => ColumnType::Int16,
@@ -31,13 +34,23 @@ pub(super) fn column_type(field: &Field) -> Option<ColumnType> {
         DataType::Decimal128(precision, scale) if *scale >= 0 => {
             ColumnType::Decimal { precision: *precision, scale: *scale }
         }
-        DataType::Utf8 => ColumnType::Text,
-        DataType::Binary | DataType::FixedSizeBinary(_) => ColumnType::Binary,
-        DataType::Date32 => ColumnType::Date,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => text_type(field),
+        DataType::FixedSizeBinary(16) if is_extension(field, "arrow.uuid") => ColumnType::Uuid,
+        DataType::Binary
+        | DataType::LargeBinary
+        | DataType::BinaryView
+        | DataType::FixedSizeBinary(_) => ColumnType::Binary,
+        DataType::Date32 | DataType::Date64 => ColumnType::Date,
+        DataType::Interval(IntervalUnit::MonthDayNano) => ColumnType::Interval,
         DataType::Time32(_) | DataType::Time64(_) => ColumnType::Time,
         DataType::Timestamp(_, zone) => ColumnType::Timestamp { utc: zone.is_some() },
         DataType::Null => ColumnType::Text,
-        DataType::List(item) => ColumnType::List(Box::new(column_type(item)?)),
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            ColumnType::List(Box::new(column_type(item)?))
+        }
+        DataType::Dictionary(_, values) => {
+            column_type(&Field::new(field.name(), values.as_ref().clone(), true))?
+        }
         DataType::Map(entries, _) => ColumnType::List(Box::new(column_type(entries)?)),
         DataType::Struct(fields) => {
             let fields =
@@ -48,11 +61,23 @@ pub(super) fn column_type(field: &Field) -> Option<ColumnType> {
     })
 }
 
-/// An array of a file as an array of the type its column has here.
+fn text_type(field: &Field) -> ColumnType {
+    match is_extension(field, "arrow.json") {
+        true => ColumnType::Json,
+        false => ColumnType::Text,
+    }
+}
+
+/// Whether a field is marked as one of Arrow's canonical extension types.
+fn is_extension(field: &Field, name: &str) -> bool {
+    field.extension_type_name() == Some(name)
+}
+
+/// An array from elsewhere as an array of the type its column has here.
 ///
 /// # Errors
 /// Values beyond what the type holds: a time before the year -290,000, say.
-pub(super) fn convert(array: &ArrayRef, ty: &ColumnType) -> Result<ArrayRef, ArrowError> {
+pub(crate) fn convert(array: &ArrayRef, ty: &ColumnType) -> Result<ArrayRef, ArrowError> {
     let wanted = ty.to_arrow();
     if *array.data_type() == wanted {
         return Ok(Arc::clone(array));
@@ -62,6 +87,23 @@ pub(super) fn convert(array: &ArrayRef, ty: &ColumnType) -> Result<ArrayRef, Arr
             let list = array.as_list::<i32>();
             let values = convert(list.values(), item)?;
             list_of(&wanted, list.offsets().clone(), values, list.nulls().cloned())
+        }
+        (DataType::LargeList(_), ColumnType::List(item)) => {
+            let list = array.as_list::<i64>();
+            let values = convert(list.values(), item)?;
+            list_of(&wanted, narrow_offsets(list.offsets())?, values, list.nulls().cloned())
+        }
+        (DataType::FixedSizeList(..), ColumnType::List(item)) => {
+            let list = array.as_fixed_size_list();
+            let values = convert(list.values(), item)?;
+            let size = usize::try_from(list.value_length()).unwrap_or_default();
+            let offsets = OffsetBuffer::from_lengths(std::iter::repeat_n(size, list.len()));
+            list_of(&wanted, offsets, values, list.nulls().cloned())
+        }
+        (DataType::Dictionary(..), _) => {
+            let dictionary = array.as_any_dictionary();
+            let values = convert(dictionary.values(), ty)?;
+            take(&values, dictionary.keys(), None)
         }
         (DataType::Map(..), ColumnType::List(item)) => {
             let map = array.as_map();
@@ -98,9 +140,18 @@ fn plain(array: &ArrayRef, wanted: &DataType) -> Result<ArrayRef, ArrowError> {
             widened::<Float16Type, Float32Type>(array, f32::from)
         }
         (DataType::FixedSizeBinary(_), DataType::Binary) => {
-            let mut bytes = BinaryBuilder::new();
-            bytes.extend(array.as_fixed_size_binary().iter());
-            Arc::new(bytes.finish())
+            binary_of(array.as_fixed_size_binary().iter())
+        }
+        (DataType::LargeBinary, DataType::Binary) => binary_of(array.as_binary::<i64>().iter()),
+        (DataType::BinaryView, DataType::Binary) => binary_of(array.as_binary_view().iter()),
+        (DataType::LargeUtf8, DataType::Utf8) => text_of(array.as_string::<i64>().iter()),
+        (DataType::Utf8View, DataType::Utf8) => text_of(array.as_string_view().iter()),
+        (DataType::Date64, DataType::Date32) => {
+            let day = |at: i64| at.div_euclid(86_400_000);
+            let days = array.as_primitive::<Date64Type>();
+            Arc::new(days.try_unary::<_, Date32Type, ArrowError>(|at| {
+                i32::try_from(day(at)).map_err(|_| beyond(at))
+            })?)
         }
         (DataType::Time32(TimeUnit::Second), _) => {
             widened::<Time32SecondType, Time64MicrosecondType>(array, |at| {
@@ -144,15 +195,34 @@ fn widened<G: ArrowPrimitiveType, W: ArrowPrimitiveType>(
     Arc::new(array.as_primitive::<G>().unary::<_, W>(widen))
 }
 
+fn binary_of<'a>(values: impl Iterator<Item = Option<&'a [u8]>>) -> ArrayRef {
+    let mut bytes = BinaryBuilder::new();
+    bytes.extend(values);
+    Arc::new(bytes.finish())
+}
+
+fn text_of<'a>(values: impl Iterator<Item = Option<&'a str>>) -> ArrayRef {
+    let mut texts = StringBuilder::new();
+    texts.extend(values);
+    Arc::new(texts.finish())
+}
+
+fn beyond(at: i64) -> ArrowError {
+    ArrowError::ComputeError(format!("{at} is beyond what the type holds"))
+}
+
+/// Offsets of lists that hold fewer than two thousand million elements together.
+fn narrow_offsets(wide: &OffsetBuffer<i64>) -> Result<OffsetBuffer<i32>, ArrowError> {
+    let narrow = wide.iter().map(|offset| i32::try_from(*offset).map_err(|_| beyond(*offset)));
+    Ok(OffsetBuffer::new(narrow.collect::<Result<ScalarBuffer<i32>, _>>()?))
+}
+
 /// Moments of a unit of so many microseconds.
 fn moment<G: ArrowTimestampType>(
     array: &ArrayRef,
     zone: Option<Arc<str>>,
     microseconds: i64,
 ) -> Result<ArrayRef, ArrowError> {
-    let beyond = |at: i64| {
-        ArrowError::ComputeError(format!("{at} is beyond what a timestamp holds in microseconds"))
-    };
     let scaled = |at: i64| at.checked_mul(microseconds).ok_or_else(|| beyond(at));
     let values = array.as_primitive::<G>();
     let values = values.try_unary::<_, TimestampMicrosecondType, ArrowError>(scaled)?;
@@ -161,9 +231,9 @@ fn moment<G: ArrowTimestampType>(
 
 fn list_of(
     wanted: &DataType,
-    offsets: arrow_buffer::OffsetBuffer<i32>,
+    offsets: OffsetBuffer<i32>,
     values: ArrayRef,
-    nulls: Option<arrow_buffer::NullBuffer>,
+    nulls: Option<NullBuffer>,
 ) -> Result<ArrayRef, ArrowError> {
     let DataType::List(field) = wanted else {
         return Err(ArrowError::SchemaError("a list is wanted as something else".to_owned()));

@@ -1,0 +1,250 @@
+//! Files of Arrow's IPC format (<https://arrow.apache.org/docs/format/IPC.html>): read as
+//! relations, written by COPY. Feather's second version is the same.
+//!
+//! A file is a stream of messages; the form for random access puts eight bytes before it
+//! and a footer behind it, neither of which a reader of all rows needs. Messages are decoded as they are
+//! read, so that memory is taken for what a file has and not for what it says. Compressed bodies are
+//! refused. Should the parser panic on what a file holds, the statement ends with an
+//! error, and nothing else does.
+
+use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::{StreamDecoder, read_footer_length};
+use arrow_ipc::writer::FileWriter;
+use arrow_schema::{ArrowError, SchemaRef};
+use folio_file::{File, FileSystem, OpenMode};
+use folio_query::source::{Relation, RelationKind, RowStream, ScanRequest};
+use folio_query::{Batch, Constraints, Error as QueryError, Result as QueryResult};
+use folio_types::{ColumnType, ErrorCode, TableSchema};
+
+use super::batches::Slices;
+use super::{columns, schema};
+use crate::error::Error;
+use crate::import::FileReader;
+
+/// What files with a footer begin with, padded to eight bytes.
+const MAGIC: &[u8; 8] = b"ARROW1\0\0";
+/// Where the first message begins at the latest: writers pad the magic to as many bytes as
+/// they align buffers to.
+const PADDING_MAX: u64 = 4096;
+/// The footer's length and the magic again, at the end of such files.
+const TRAILER_SIZE: u64 = 10;
+/// Bytes read at a time.
+const CHUNK_SIZE: usize = 1 << 20;
+
+/// Whether a file is called like one of these.
+pub(crate) fn is_arrow(path: &str) -> bool {
+    let extension = Path::new(path).extension().unwrap_or_default();
+    ["arrow", "arrows", "feather", "ipc"].iter().any(|own| extension.eq_ignore_ascii_case(own))
+}
+
+/// A file that was opened.
+pub(crate) struct ArrowFile {
+    path: String,
+    file: Arc<dyn File>,
+    size: u64,
+}
+
+/// The relation a file holds.
+///
+/// # Errors
+/// `not_found`, `io`; `corrupted` for what is no file of this format; `unsupported` for
+/// columns of types that have no counterpart.
+pub(crate) fn relation(files: &dyn FileSystem, path: &str) -> QueryResult<Arc<Relation>> {
+    let name = Path::new(path).file_stem().map_or(path.into(), std::ffi::OsStr::to_string_lossy);
+    let file = files.open(Path::new(path), OpenMode::Read).map_err(|error| io(path, error))?;
+    let size = file.stat().map_err(|error| io(path, error))?.size;
+    let file = ArrowFile { path: path.to_owned(), file, size };
+    let schema = Messages::begin(&file)?.schema()?;
+    let columns = columns(schema.fields(), &format!("file {path:?}"))?;
+    Ok(Arc::new(Relation {
+        kind: RelationKind::File,
+        schema: TableSchema::new(name, columns, Vec::new()),
+        constraints: Constraints::default(),
+        indexes: Vec::new(),
+        handle: Arc::new(file),
+    }))
+}
+
+/// The rows of a file, of the columns that are wanted.
+///
+/// # Errors
+/// As [`relation`].
+pub(crate) fn scan(
+    file: &ArrowFile,
+    relation: &Relation,
+    request: &ScanRequest,
+) -> QueryResult<Box<dyn RowStream>> {
+    let slices = Slices::new(relation, request, &format!("file {:?}", file.path));
+    Ok(Box::new(FileRows { messages: Messages::begin(file)?, slices }))
+}
+
+struct FileRows {
+    messages: Messages,
+    slices: Slices,
+}
+
+impl RowStream for FileRows {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
+        loop {
+            if let Some(batch) = self.slices.next()? {
+                return Ok(Some(batch));
+            }
+            let Some(batch) = self.messages.next()? else { return Ok(None) };
+            self.slices.begin(batch);
+        }
+    }
+}
+
+/// The messages of a file, as far as they have been read.
+struct Messages {
+    path: String,
+    reader: std::io::Take<FileReader>,
+    decoder: StreamDecoder,
+    /// What was read and not decoded yet.
+    chunk: Buffer,
+}
+
+impl Messages {
+    fn begin(file: &ArrowFile) -> QueryResult<Self> {
+        let read = |offset: u64, size: u64| {
+            let mut bytes = Vec::new();
+            let reader = FileReader { file: Arc::clone(&file.file), offset };
+            reader.take(size).read_to_end(&mut bytes).map(|_| bytes)
+        };
+        let failed = |error| io(&file.path, error);
+        let (mut start, mut end) = (0, file.size);
+        if read(0, MAGIC.len() as u64).map_err(failed)? == MAGIC {
+            let trailer = end.checked_sub(TRAILER_SIZE).map(|at| read(at, TRAILER_SIZE));
+            let trailer = trailer.transpose().map_err(failed)?.unwrap_or_default();
+            let footer = <[u8; 10]>::try_from(trailer).ok();
+            let footer = footer.and_then(|trailer| read_footer_length(trailer).ok());
+            let footer = footer.and_then(|size| end.checked_sub(TRAILER_SIZE + size as u64));
+            let begin = read(0, PADDING_MAX).map_err(failed)?;
+            let words = begin.as_chunks::<8>().0.iter().skip(1);
+            start = 8 + 8 * words.take_while(|word| **word == [0; 8]).count() as u64;
+            end = footer.ok_or_else(|| damaged(&file.path, "it has no footer"))?;
+        }
+        let reader = FileReader { file: Arc::clone(&file.file), offset: start };
+        Ok(Self {
+            path: file.path.clone(),
+            reader: reader.take(end.saturating_sub(start)),
+            decoder: StreamDecoder::new(),
+            chunk: Buffer::default(),
+        })
+    }
+
+    /// The columns of the file, which its first message has.
+    fn schema(mut self) -> QueryResult<SchemaRef> {
+        while self.decoder.schema().is_none() && self.read()? {
+            // No more than the message with the schema: a batch is lost to whoever asks here.
+            self.decode()?;
+        }
+        self.decoder.schema().ok_or_else(|| damaged(&self.path, "it has no schema"))
+    }
+
+    fn next(&mut self) -> QueryResult<Option<RecordBatch>> {
+        loop {
+            if let Some(batch) = self.decode()? {
+                return Ok(Some(batch));
+            }
+            if !self.read()? {
+                let decoder = &mut self.decoder;
+                guarded(&self.path, || decoder.finish())?;
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Reads on; `false` at the end.
+    fn read(&mut self) -> QueryResult<bool> {
+        let mut bytes = Vec::with_capacity(CHUNK_SIZE);
+        let reader = self.reader.by_ref();
+        reader
+            .take(CHUNK_SIZE as u64)
+            .read_to_end(&mut bytes)
+            .map_err(|error| io(&self.path, error))?;
+        self.chunk = Buffer::from_vec(bytes);
+        Ok(!self.chunk.is_empty())
+    }
+
+    fn decode(&mut self) -> QueryResult<Option<RecordBatch>> {
+        let (decoder, chunk) = (&mut self.decoder, &mut self.chunk);
+        guarded(&self.path, || decoder.decode(chunk))
+    }
+}
+
+/// Runs the parser. What a file holds never ends the process.
+fn guarded<T>(path: &str, work: impl FnOnce() -> Result<T, ArrowError>) -> QueryResult<T> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(refused(path, &error)),
+        Err(_) => Err(damaged(path, "its content makes no sense")),
+    }
+}
+
+fn refused(path: &str, error: &ArrowError) -> QueryError {
+    let text = error.to_string();
+    if !text.contains("compression") {
+        return damaged(path, &text);
+    }
+    let text = format!("file {path:?} has compressed batches, which are not supported");
+    QueryError::new(ErrorCode::Unsupported, text)
+        .help("write it without compression, or as Parquet")
+}
+
+fn damaged(path: &str, problem: &str) -> QueryError {
+    let text = format!("file {path:?} cannot be read as Arrow: {problem}");
+    QueryError::new(ErrorCode::Corrupted, text).help("check that the file is whole")
+}
+
+fn io(path: &str, error: std::io::Error) -> QueryError {
+    let error = Error::io("read", Path::new(path))(error);
+    QueryError::from_source(error.code(), error)
+}
+
+/// Writes batches of rows as a file with a footer.
+pub(crate) struct ArrowWriter<W: Write> {
+    writer: FileWriter<W>,
+}
+
+impl<W: Write> ArrowWriter<W> {
+    /// Begins a file of columns of these names and types.
+    ///
+    /// # Errors
+    /// What the file says.
+    pub(crate) fn begin(out: W, names: &[String], types: &[ColumnType]) -> QueryResult<Self> {
+        let writer = FileWriter::try_new(out, &schema(names, types));
+        Ok(Self { writer: writer.map_err(|error| unwritten(&error))? })
+    }
+
+    /// Writes rows.
+    ///
+    /// # Errors
+    /// What the file says.
+    pub(crate) fn write(&mut self, batch: Batch) -> QueryResult<()> {
+        let batch = RecordBatch::try_new(Arc::clone(self.writer.schema()), batch.columns)?;
+        self.writer.write(&batch).map_err(|error| unwritten(&error))
+    }
+
+    /// Writes the footer, and gives the file back.
+    ///
+    /// # Errors
+    /// What the file says.
+    pub(crate) fn finish(self) -> QueryResult<W> {
+        self.writer.into_inner().map_err(|error| unwritten(&error))
+    }
+}
+
+fn unwritten(error: &ArrowError) -> QueryError {
+    let code = match error {
+        ArrowError::IoError(..) => ErrorCode::Io,
+        _ => ErrorCode::Unsupported,
+    };
+    QueryError::new(code, format!("the rows cannot be written as Arrow: {error}"))
+}
