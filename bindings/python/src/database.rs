@@ -13,7 +13,7 @@ use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Handle;
 use crate::progress::Reporter;
 use crate::report::{BackupReport, PackReport, UnpackReport};
-use crate::sql::{Answer, Idle};
+use crate::sql::{Answer, Idle, scalar_function};
 use crate::tables::Tables;
 
 /// An open database: a directory of collections, or a `.zds` archive of one.
@@ -167,6 +167,26 @@ impl Database {
     ) -> PyResult<u64> {
         let (core, rows) = (self.core()?, arrow::reader(stream)?);
         py.detach(|| core.register(name, rows)).or_raise()
+    }
+
+    /// Gives statements a function; its types are named as in SQL.
+    fn _create_function(
+        &self,
+        name: String,
+        callable: Py<PyAny>,
+        parameters: Vec<String>,
+        returns: &str,
+        is_volatile: bool,
+        takes_null: bool,
+    ) -> PyResult<()> {
+        let traits = (is_volatile, takes_null);
+        let function = scalar_function(name, callable, &parameters, returns, traits)?;
+        self.core()?.create_function(function).or_raise()
+    }
+
+    /// Forgets a function; whether there was one of this name.
+    fn drop_function(&self, name: &str) -> PyResult<bool> {
+        self.core()?.drop_function(name).or_raise()
     }
 
     /// Forgets what was registered under a name; whether there was anything.

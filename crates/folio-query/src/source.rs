@@ -15,6 +15,7 @@ use crate::batch::Batch;
 use crate::constraint::Constraints;
 use crate::error::{Error, Result};
 pub use crate::expression::Comparison;
+use crate::expression::function::ScalarFunction;
 use crate::expression::value::to_array;
 
 /// What a relation is kept as.
@@ -269,6 +270,12 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// What the store says.
     fn names(&self) -> Result<Vec<String>>;
+
+    /// The function of the program with a name; letters match in either case.
+    fn function(&self, name: &str) -> Option<Arc<ScalarFunction>> {
+        let _ = name;
+        None
+    }
 
     /// The tables whose rows point at rows of this one.
     ///

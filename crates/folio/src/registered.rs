@@ -1,24 +1,29 @@
-//! Rows that a program hands over under a name, as Arrow batches: statements through the
-//! same handle read them beside tables, collections and files. They are held in memory as they
-//! came, are never written anywhere, and go with the handle.
+//! What a program hands over under a name, for statements through the same handle: rows, as
+//! Arrow batches, which are read beside tables, collections and files, and scalar functions.
+//! Rows are held in memory as they came. Nothing of it is ever written; it goes with the
+//! handle.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use arrow_array::RecordBatchReader;
 use folio_query::source::{Relation, RelationKind, Source as _};
-use folio_query::{Error as QueryError, Result as QueryResult};
+use folio_query::{
+    Error as QueryError, Result as QueryResult, ScalarFunction, is_library_function,
+};
 use folio_types::ErrorCode;
 
 use crate::arrow::relation_of;
 use crate::database::Database;
 use crate::error::Result;
+use crate::source::lock;
 
 /// What a handle has registered, by name in lower case.
 #[derive(Debug, Default)]
 pub(crate) struct Registered {
-    known: Mutex<HashMap<String, Arc<Relation>>>,
+    relations: Mutex<HashMap<String, Arc<Relation>>>,
+    functions: Mutex<HashMap<String, Arc<ScalarFunction>>>,
     /// Grows with each change.
     version: AtomicU64,
 }
@@ -32,20 +37,25 @@ impl Registered {
         // Nearly every handle has none.
         match self.version() {
             0 => None,
-            _ => self.lock().get(&name.to_lowercase()).cloned(),
+            _ => lock(&self.relations).get(&name.to_lowercase()).cloned(),
         }
     }
 
+    pub(crate) fn function(&self, name: &str) -> Option<Arc<ScalarFunction>> {
+        lock(&self.functions).get(&name.to_lowercase()).cloned()
+    }
+
     pub(crate) fn names(&self) -> Vec<String> {
-        let known = self.lock();
+        let known = lock(&self.relations);
         let mut names: Vec<String> =
             known.values().map(|relation| relation.schema.name.clone()).collect();
         names.sort_unstable();
         names
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Relation>>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Notes that something has changed: plans that were made before are void.
+    fn change(&self) {
+        self.version.fetch_add(1, Ordering::AcqRel);
     }
 }
 
@@ -95,8 +105,8 @@ impl Database {
         let count = batches.iter().map(|batch| batch.num_rows() as u64).sum();
         let relation = Arc::new(relation_of(name, &schema, batches)?);
         let registered = &handle.registered;
-        registered.lock().insert(name.to_lowercase(), relation);
-        registered.version.fetch_add(1, Ordering::AcqRel);
+        lock(&registered.relations).insert(name.to_lowercase(), relation);
+        registered.change();
         Ok(count)
     }
 
@@ -108,8 +118,68 @@ impl Database {
     pub fn unregister(&self, name: &str) -> Result<bool> {
         self.handle().check_open()?;
         let registered = &self.handle().registered;
-        let known = registered.lock().remove(&name.to_lowercase());
-        registered.version.fetch_add(1, Ordering::AcqRel);
+        let known = lock(&registered.relations).remove(&name.to_lowercase());
+        registered.change();
+        Ok(known.is_some())
+    }
+
+    /// Gives statements through this handle and its clones a scalar function of the
+    /// program. One of the same name is replaced. It is called on whatever thread
+    /// evaluates the statement, on several at a time.
+    ///
+    /// # Errors
+    /// `conflict` for the name of a function of the library, `invalid_input` for an empty one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use folio::{ColumnType, Database, ScalarFunction, Value};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let database = Database::open(folder.path().join("mydata"))?;
+    /// database.create_function(ScalarFunction {
+    ///     name: "double".to_owned(),
+    ///     parameters: vec![ColumnType::Int64],
+    ///     returns: ColumnType::Int64,
+    ///     is_volatile: false,
+    ///     takes_null: false,
+    ///     body: Arc::new(|arguments| match arguments {
+    ///         [Value::Integer(n)] => n.checked_mul(2).map(Value::Integer).ok_or("too large".into()),
+    ///         _ => Err("takes an integer".into()),
+    ///     }),
+    /// })?;
+    /// let answer = database.session()?.execute("select double(21) as n", &[])?;
+    /// assert_eq!(answer.rows.expect("it is a query").to_json()?, r#"[{"n":42}]"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_function(&self, function: ScalarFunction) -> Result<()> {
+        self.handle().check_open()?;
+        let name = &function.name;
+        if name.is_empty() {
+            return Err(refused("a function is called by a name, which is empty").into());
+        }
+        if is_library_function(name) {
+            let text = format!("there is a function {name:?} in SQL");
+            let error = QueryError::new(ErrorCode::Conflict, text);
+            return Err(error.help("choose another name").into());
+        }
+        let registered = &self.handle().registered;
+        lock(&registered.functions).insert(name.to_lowercase(), Arc::new(function));
+        registered.change();
+        Ok(())
+    }
+
+    /// Forgets a function of the program; whether there was one of this name.
+    ///
+    /// # Errors
+    /// `closed`.
+    pub fn drop_function(&self, name: &str) -> Result<bool> {
+        self.handle().check_open()?;
+        let registered = &self.handle().registered;
+        let known = lock(&registered.functions).remove(&name.to_lowercase());
+        registered.change();
         Ok(known.is_some())
     }
 }

@@ -9,10 +9,11 @@ from ._checking import TYPE_CHECKING, overload
 from ._foliodb import Answer, Prepared
 from .collection import Collection
 from .errors import InvalidInputError
+from .functions import annotated_types
 from .session import Session, Transaction, answer_as
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import TracebackType
     from typing import Any, Literal, TypeVar
 
@@ -129,6 +130,35 @@ class Database(_foliodb.Database):
                 f"{type(rows).__name__} has no Arrow stream; register a frame of pandas or polars, or a pyarrow table"
             )
         return self._register(name, stream())
+
+    def create_function(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        parameters: Sequence[str] | None = None,
+        returns: str | None = None,
+        *,
+        volatile: bool = False,
+        takes_null: bool = False,
+    ) -> None:
+        """Gives statements a function of the program, called with the values of each row.
+
+        `parameters` and `returns` are types as SQL names them; what is left out is told by
+        the function's annotations. Without `takes_null` it is not called where an argument
+        is null, and the answer is null; `volatile` says that it answers something else for
+        the same arguments. What it raises ends the statement.
+
+            db.create_function("slug", lambda title: title.lower().replace(" ", "-"), ["text"], "text")
+            db.sql("select slug(title) from posts")
+
+        Raises `InvalidInputError` for types that are missing or unknown; `ConflictError` for
+        the name of a function that SQL has.
+        """
+        if parameters is None or returns is None:
+            own, answer = annotated_types(function)
+            parameters = own if parameters is None else parameters
+            returns = answer if returns is None else returns
+        self._create_function(name, function, list(parameters), returns, volatile, takes_null)
 
     def session(self, *, autocommit: bool = True) -> Session:
         """A session of its own. Without `autocommit` the first statement that changes

@@ -9,6 +9,7 @@
 //! ```
 
 mod answer;
+mod function;
 mod parameter;
 mod prepared;
 mod session;
@@ -17,5 +18,6 @@ mod value;
 mod watcher;
 
 pub(crate) use answer::Answer;
+pub(crate) use function::scalar_function;
 pub(crate) use prepared::Prepared;
 pub(crate) use session::{Idle, Session};

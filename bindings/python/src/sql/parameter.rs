@@ -56,6 +56,14 @@ pub(super) fn by_name(given: Option<&Bound<'_, PyDict>>) -> PyResult<Parameters>
     Ok(parameters)
 }
 
+/// What a function of the program has answered, and its type unless it is null.
+pub(super) fn typed_answer(answer: &Bound<'_, PyAny>) -> PyResult<Typed> {
+    typed(answer, 0).map_err(|misfit| match misfit {
+        Misfit::Text(text) => invalid(format!("what it returned {text}")),
+        Misfit::Raised(error) => error,
+    })
+}
+
 /// Reads the value of an object of a class.
 type Read = fn(&Bound<'_, PyAny>) -> Result<Typed, Misfit>;
 

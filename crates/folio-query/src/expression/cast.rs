@@ -70,7 +70,7 @@ pub(super) fn range(to: &ColumnType) -> Error {
 ///
 /// # Errors
 /// As [`cast_array`].
-pub(crate) fn cast_value(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Value> {
+pub fn cast_value(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Value> {
     use ColumnType as Type;
     if matches!(value, Value::Null) {
         return Ok(Value::Null);

@@ -18,7 +18,7 @@ use folio_query::source::{
     FileReading, Found, Keys, Relation, RelationKind, RowStream, ScanRequest, Source, SpillFile,
     look_up_each,
 };
-use folio_query::{Error as QueryError, Result as QueryResult};
+use folio_query::{Error as QueryError, Result as QueryResult, ScalarFunction};
 use folio_table::{Reader, Snapshot, Transaction};
 use folio_types::{Value, ValueRef};
 
@@ -124,6 +124,10 @@ impl Source for View {
             return Ok(Some(found));
         }
         documents::relation(&self.handle, name)
+    }
+
+    fn function(&self, name: &str) -> Option<Arc<ScalarFunction>> {
+        self.handle.registered.function(name)
     }
 
     fn file(&self, path: &str, reading: FileReading<'_>) -> QueryResult<Arc<Relation>> {

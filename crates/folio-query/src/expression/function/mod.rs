@@ -10,9 +10,11 @@ mod edit;
 mod json;
 mod list;
 mod number;
+pub(crate) mod program;
 mod text;
 mod time;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef};
@@ -35,6 +37,7 @@ pub(crate) struct Call<'c> {
 }
 
 pub(crate) use edit::without_positions;
+pub(crate) use program::ScalarFunction;
 
 /// What a function does with whole arrays.
 pub(crate) type Kernel = fn(&Call<'_>) -> Result<ArrayRef>;
@@ -42,7 +45,7 @@ pub(crate) type Kernel = fn(&Call<'_>) -> Result<ArrayRef>;
 /// A function with its types settled.
 #[derive(Debug, Clone)]
 pub(crate) struct Function {
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     pub(crate) parameters: Vec<ColumnType>,
     pub(crate) returns: ColumnType,
     pub(crate) kernel: Kernel,
@@ -71,7 +74,7 @@ impl Function {
             }
         };
         Self {
-            name: "field",
+            name: "field".into(),
             parameters: vec![ty],
             returns,
             kernel,
@@ -142,7 +145,7 @@ pub(crate) enum Returns {
 }
 
 /// What a function does with one row.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) enum Body {
     /// Never sees a null.
     Strict(fn(&[Value]) -> Result<Value>),
@@ -152,6 +155,8 @@ pub(crate) enum Body {
     Lenient(fn(&[Value], &[ColumnType]) -> Result<Value>),
     /// Works on whole arrays.
     Whole(Kernel),
+    /// The program's.
+    Program(Arc<ScalarFunction>),
 }
 
 /// A line of the table.
@@ -238,6 +243,13 @@ const WINDOW_FUNCTIONS: [&str; 11] = [
     "row_number",
 ];
 
+/// Whether the library has a function of this name, of whatever kind.
+#[must_use]
+pub fn is_library(name: &str) -> bool {
+    let mut all = names().chain(AGGREGATES).chain(WINDOW_FUNCTIONS);
+    all.any(|known| known.eq_ignore_ascii_case(name))
+}
+
 /// The names of all functions.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     overloads().map(|overload| overload.name)
@@ -298,11 +310,11 @@ fn settled(
         _ => by_value,
     };
     Function {
-        name: overload.name,
+        name: overload.name.into(),
         parameters,
         returns,
         kernel,
-        body: overload.body,
+        body: overload.body.clone(),
         field_index: 0,
         is_volatile,
         is_stable,
@@ -424,10 +436,12 @@ fn by_value(call: &Call<'_>) -> Result<ArrayRef> {
             call.arrays.iter().zip(types).map(|(array, ty)| value::value_at(array, row, ty)),
         );
         let has_null = row_values.iter().any(|value| matches!(value, Value::Null));
-        results.push(match call.function.body {
+        results.push(match &call.function.body {
             Body::Strict(_) | Body::Typed(_) if has_null => Value::Null,
             Body::Strict(body) => body(&row_values)?,
             Body::Typed(body) | Body::Lenient(body) => body(&row_values, types)?,
+            Body::Program(function) if has_null && !function.takes_null => Value::Null,
+            Body::Program(function) => function.value(&row_values)?,
             Body::Whole(kernel) => return kernel(call),
         });
     }

@@ -80,7 +80,10 @@ impl Binder<'_> {
         match &*name {
             "coalesce" | "ifnull" => coalesce(given.arguments, span),
             "if" | "iif" => conditional(given.arguments, span),
-            _ => function::resolve(&name, given.arguments, span),
+            _ => match self.program_function(&name, span)? {
+                Some(function) => function.call(given.arguments, span),
+                None => function::resolve(&name, given.arguments, span),
+            },
         }
     }
 

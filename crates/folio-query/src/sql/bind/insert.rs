@@ -152,7 +152,10 @@ impl Binder<'_> {
         let [ast::SelectItem::UnnamedExpr(syntax)] = &select.projection[..] else {
             return Err(broken());
         };
-        self.expression(syntax, scope)
+        let outside = std::mem::replace(&mut self.is_stored, true);
+        let bound = self.expression(syntax, scope);
+        self.is_stored = outside;
+        bound
     }
 
     /// Whole rows: what is given in its place, defaults elsewhere. Also the columns

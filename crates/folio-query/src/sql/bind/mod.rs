@@ -26,7 +26,7 @@ mod select;
 mod spelled;
 mod statement;
 mod subquery;
-mod types;
+pub(crate) mod types;
 mod window;
 
 use std::collections::HashMap;
@@ -36,6 +36,7 @@ use folio_types::ColumnType;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
 use crate::error::{Error, Result};
+use crate::expression::function::{self, ScalarFunction};
 use crate::expression::{Column, ColumnId};
 use crate::plan::logical::Plan;
 use crate::signature::{Signature, Taken};
@@ -58,6 +59,8 @@ pub(crate) struct Binder<'s> {
     /// Named queries, innermost last.
     ctes: Vec<HashMap<String, Cte>>,
     view_depth: usize,
+    /// Whether what is bound is kept with a table.
+    is_stored: bool,
     /// The structs scanned whose to-many links can be named, by their key.
     structs: Vec<(ColumnId, Arc<Relation>)>,
     /// What was named whose columns no version counts.
@@ -103,6 +106,7 @@ impl<'s> Binder<'s> {
             next_number: 0,
             ctes: Vec::new(),
             view_depth: 0,
+            is_stored: false,
             structs: Vec::new(),
             reads: Reads::default(),
         }
@@ -146,6 +150,19 @@ impl<'s> Binder<'s> {
         let names = self.source.names()?;
         let error = Error::not_found(format!("table {name:?} does not exist"));
         Err(error.near_or_all(name, names.iter().map(String::as_str)).at(span))
+    }
+
+    /// The function of the program with a name that the library has not.
+    fn program_function(&self, name: &str, span: Span) -> Result<Option<Arc<ScalarFunction>>> {
+        if function::is_library(name) {
+            return Ok(None);
+        }
+        let found = self.source.function(name);
+        if found.is_some() && self.is_stored {
+            let text = format!("function {name} is the program's, and is not stored with a table");
+            return Err(Error::unsupported(text).at(span).help("call it in statements"));
+        }
+        Ok(found)
     }
 
     /// The table of a name, which must be one that statements change.

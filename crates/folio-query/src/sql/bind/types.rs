@@ -2,14 +2,32 @@
 
 use folio_types::ColumnType;
 use sqlparser::ast::{
-    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, TimezoneInfo,
+    self, ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, TimezoneInfo,
 };
 
 use crate::error::{Error, Result};
 use crate::expression::coerce::COMPUTED_PRECISION;
+use crate::sql::parse::parse;
 
 /// Digits after the point of a numeric that does not say.
 const PLAIN_SCALE: i8 = 9;
+
+/// The type that SQL calls so: `bigint`, `numeric(10, 2)`, `text[]`.
+///
+/// # Errors
+/// `syntax` for what is no type; otherwise as for a column of it.
+pub fn parse_type(name: &str) -> Result<ColumnType> {
+    let no_type = || Error::syntax(format!("{name:?} is not the name of a type"));
+    let parsed = parse(&format!("select cast(null as {name})")).map_err(|_| no_type())?;
+    let [ast::Statement::Query(query)] = &parsed.statements[..] else { return Err(no_type()) };
+    let ast::SetExpr::Select(select) = &*query.body else { return Err(no_type()) };
+    match &select.projection[..] {
+        [ast::SelectItem::UnnamedExpr(ast::Expr::Cast { data_type, .. })] => {
+            column_type(data_type).map(|(ty, _)| ty)
+        }
+        _ => Err(no_type()),
+    }
+}
 
 /// The type, and the greatest length of text where one is given.
 ///

@@ -1,0 +1,199 @@
+//! Scalar functions of the program in SQL.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use folio::{ColumnType, Database, ErrorCode, ScalarFunction, Value};
+
+mod fixture;
+
+use fixture::{Fixture, Result};
+
+fn function(
+    name: &str,
+    parameters: &[ColumnType],
+    returns: ColumnType,
+    body: impl Fn(&[Value]) -> std::result::Result<Value, String> + Send + Sync + 'static,
+) -> ScalarFunction {
+    ScalarFunction {
+        name: name.to_owned(),
+        parameters: parameters.to_vec(),
+        returns,
+        is_volatile: false,
+        takes_null: false,
+        body: Arc::new(body),
+    }
+}
+
+fn shout(arguments: &[Value]) -> std::result::Result<Value, String> {
+    match arguments {
+        [Value::Text(text), Value::Integer(times)] => {
+            let marks = usize::try_from(*times).map_err(|_| "a negative number".to_owned())?;
+            Ok(Value::Text(text.to_uppercase() + &"!".repeat(marks)))
+        }
+        other => Err(format!("given {other:?}")),
+    }
+}
+
+fn fixture() -> Result<Fixture> {
+    let fixture = Fixture::new(
+        "create table t (id int primary key, name text, n int);
+        insert into t values (1, 'ann', 2), (2, 'bob', null), (3, null, 1), (4, 'dot', 0)",
+    )?;
+    let takes = [ColumnType::Text, ColumnType::Int64];
+    fixture.database.create_function(function("Shout", &takes, ColumnType::Text, shout))?;
+    Ok(fixture)
+}
+
+#[test]
+fn a_function_is_called_wherever_an_expression_stands() -> Result {
+    let mut fixture = fixture()?;
+    for (text, expected) in [
+        (
+            "select shout(name, n) as s from t order by id",
+            r#"[{"s":"ANN!!"},{"s":null},{"s":null},{"s":"DOT"}]"#,
+        ),
+        ("select id from t where SHOUT(name, 1) = 'BOB!'", r#"[{"id":2}]"#),
+        (
+            "select shout(name, 0) as s, count(*) as n from t group by 1 order by 1 limit 2",
+            r#"[{"s":"ANN","n":1},{"s":"BOB","n":1}]"#,
+        ),
+        (
+            "select shout('a', 1::smallint) || max(shout(name, 1)) as s from t",
+            r#"[{"s":"A!DOT!"}]"#,
+        ),
+        (
+            "select a.id from t a join t b on shout(a.name, 0) = upper(b.name) order by 1",
+            r#"[{"id":1},{"id":2},{"id":4}]"#,
+        ),
+        ("select id from t order by shout(name, 3) desc nulls last limit 1", r#"[{"id":4}]"#),
+    ] {
+        assert_eq!(fixture.json(text)?, expected, "{text}");
+    }
+    fixture.session.execute("update t set name = shout(name, n) where id = 1", &[])?;
+    assert_eq!(fixture.json("select name from t where id = 1")?, r#"[{"name":"ANN!!"}]"#);
+    Ok(())
+}
+
+#[test]
+fn nulls_reach_only_functions_that_take_them() -> Result {
+    let mut fixture = fixture()?;
+    let mut told = function("told", &[ColumnType::Text], ColumnType::Boolean, |arguments| {
+        Ok(Value::Boolean(matches!(arguments, [Value::Null])))
+    });
+    told.takes_null = true;
+    fixture.database.create_function(told)?;
+    assert_eq!(fixture.json("select id from t where told(name)")?, r#"[{"id":3}]"#);
+    assert_eq!(fixture.json("select told(null) as b")?, r#"[{"b":true}]"#);
+    Ok(())
+}
+
+#[test]
+fn a_volatile_function_is_called_for_every_row() -> Result {
+    let mut fixture = fixture()?;
+    let calls = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&calls);
+    let mut next = function("next_number", &[], ColumnType::Int64, move |_| {
+        Ok(Value::Integer(counted.fetch_add(1, Ordering::Relaxed).cast_signed()))
+    });
+    next.is_volatile = true;
+    fixture.database.create_function(next)?;
+    assert_eq!(fixture.json("select count(distinct next_number()) as n from t")?, r#"[{"n":4}]"#);
+    let before = calls.load(Ordering::Relaxed);
+    fixture.json("select shout('x', 1), next_number() from t")?;
+    assert_eq!(calls.load(Ordering::Relaxed), before + 4);
+    Ok(())
+}
+
+#[test]
+fn what_a_function_says_ends_the_statement() -> Result {
+    let mut fixture = fixture()?;
+    let database = fixture.database.clone();
+    database.create_function(function("broken", &[], ColumnType::Int16, |_| panic!("no")))?;
+    database.create_function(function("liar", &[], ColumnType::Int16, |_| {
+        Ok(Value::Integer(40_000))
+    }))?;
+    for (text, code, words) in [
+        (
+            "select shout(name, -1) from t",
+            ErrorCode::InvalidInput,
+            "function Shout: a negative number",
+        ),
+        ("select broken()", ErrorCode::InvalidInput, "function broken: it panicked"),
+        ("select liar()", ErrorCode::InvalidInput, "function liar: it returned no smallint"),
+        ("select shout(name) from t", ErrorCode::TypeMismatch, "there is Shout(text, bigint)"),
+        ("select shout(id, 1) from t", ErrorCode::TypeMismatch, "Shout"),
+        ("select shot(name, 1) from t", ErrorCode::NotFound, "does not exist"),
+        (
+            "create table u (name text check (shout(name, 1) <> 'A!'))",
+            ErrorCode::Unsupported,
+            "is the program's",
+        ),
+        (
+            "create table u (id int, name text default shout('a', 1))",
+            ErrorCode::Unsupported,
+            "is the program's",
+        ),
+        (
+            "update t set name = shout(name, -id) where id < 3",
+            ErrorCode::InvalidInput,
+            "a negative number",
+        ),
+    ] {
+        let (found, said) = fixture.refused(text)?;
+        assert_eq!(found, code, "{text}: {said}");
+        assert!(said.contains(words), "{text}: {said}");
+    }
+    assert_eq!(fixture.json("select name from t where id = 1")?, r#"[{"name":"ann"}]"#);
+    Ok(())
+}
+
+#[test]
+fn functions_are_of_a_handle_and_can_be_replaced() -> Result {
+    let mut fixture = fixture()?;
+    let database = fixture.database.clone();
+    let other = Database::open(fixture.path("data"))?;
+    assert!(other.session()?.execute("select shout('a', 1)", &[]).is_err());
+    assert_eq!(fixture.json("select shout('a', 1) as s")?, r#"[{"s":"A!"}]"#);
+    let whisper = |arguments: &[Value]| Ok(arguments[0].clone());
+    database.create_function(function(
+        "SHOUT",
+        &[ColumnType::Text, ColumnType::Int64],
+        ColumnType::Text,
+        whisper,
+    ))?;
+    assert_eq!(fixture.json("select shout('a', 1) as s")?, r#"[{"s":"a"}]"#);
+    assert!(database.drop_function("shout")?);
+    assert!(!database.drop_function("shout")?);
+    assert_eq!(fixture.refused("select shout('a', 1) as s")?.0, ErrorCode::NotFound);
+    for name in ["upper", "COUNT", "row_number"] {
+        let error = database.create_function(function(name, &[], ColumnType::Text, whisper));
+        assert_eq!(error.expect_err("it is taken").code(), ErrorCode::Conflict, "{name}");
+    }
+    Ok(())
+}
+
+/// Large tables are read on several threads, which all call the function.
+#[test]
+fn threads_that_read_call_it_too() -> Result {
+    let mut fixture = Fixture::new(
+        "create table t (id bigint primary key);
+        insert into t select g from generate_series(1, 300000) s(g)",
+    )?;
+    let even = |arguments: &[Value]| match arguments {
+        [Value::Integer(n)] => Ok(Value::Boolean(n % 2 == 0)),
+        _ => Err("an integer is wanted".to_owned()),
+    };
+    fixture.database.create_function(function(
+        "even",
+        &[ColumnType::Int64],
+        ColumnType::Boolean,
+        even,
+    ))?;
+    fixture.session.set_threads(4);
+    assert_eq!(
+        fixture.json("select count(*) as n, sum(id) as s from t where even(id)")?,
+        r#"[{"n":150000,"s":22500150000}]"#
+    );
+    Ok(())
+}
