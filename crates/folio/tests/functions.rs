@@ -197,3 +197,29 @@ fn threads_that_read_call_it_too() -> Result {
     );
     Ok(())
 }
+
+/// The function tells how often the side it filters was read.
+#[test]
+fn a_side_of_a_join_that_never_changes_is_read_once_for_all_runs_of_a_subquery() -> Result {
+    let mut fixture = Fixture::new(
+        "create table t (id int primary key);
+        create table u (id int primary key, k int);
+        create table v (x int primary key, k int);
+        insert into t select g from generate_series(1, 50) s(g);
+        insert into u select g, g % 20 from generate_series(1, 1000) s(g);
+        insert into v select g, g from generate_series(1, 10) s(g)",
+    )?;
+    let calls = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&calls);
+    let seen = function("seen", &[ColumnType::Int64], ColumnType::Boolean, move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Ok(Value::Boolean(true))
+    });
+    fixture.database.create_function(seen)?;
+    let text = "select sum((select count(*) from u join v on v.k = u.k where u.id >= t.id and seen(v.x))) as n from t";
+    assert_eq!(fixture.json(text)?, r#"[{"n":24265}]"#);
+    assert_eq!(calls.load(Ordering::Relaxed), 10);
+    let outer = "select sum((select count(*) from u join v on v.k = u.k and v.x <= t.id where u.id >= t.id)) as n from t";
+    assert_eq!(fixture.json(outer)?, r#"[{"n":22015}]"#);
+    Ok(())
+}

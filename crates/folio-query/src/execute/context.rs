@@ -10,6 +10,7 @@ use arrow_array::{ArrayRef, Float64Array};
 use folio_types::Value;
 
 use super::fetch::Fetched;
+use super::hash_join::KeptTables;
 use super::parallel::default_threads;
 use crate::batch::Batch;
 use crate::error::{Error, Result};
@@ -67,6 +68,8 @@ pub(crate) struct Shared {
     parameters: Vec<Value>,
     /// Answers of subqueries.
     pub(crate) answers: Answers,
+    /// What joins in subqueries have read and need not read again.
+    pub(crate) tables: KeptTables,
     /// Rows of recursive queries, of keys that are followed and of named sets, by number.
     pub(crate) work_tables: Mutex<HashMap<usize, Vec<Batch>>>,
     /// What fetches have read so far, by number.
@@ -141,6 +144,7 @@ impl Context {
             source,
             parameters,
             answers: Answers::default(),
+            tables: KeptTables::default(),
             work_tables: Mutex::default(),
             fetched: Mutex::default(),
             interrupt,

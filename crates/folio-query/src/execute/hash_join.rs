@@ -10,7 +10,8 @@
 //! Grace join, 1984). A part of one key, or of few, is held in memory after all, and so
 //! is the right side of NOT IN, whose rows depend on all others.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{ArrayRef, UInt32Array};
 
@@ -30,7 +31,9 @@ pub(super) struct HashJoin {
     node: Arc<physical::HashJoin>,
     left: Running,
     right: Running,
-    table: Option<Table>,
+    table: Option<Arc<Table>>,
+    /// Rows of the right that found a partner, where that matters.
+    matched: Vec<bool>,
     /// Sides that were divided.
     divisions: Divisions<Sides>,
     /// The left batch under way, its keys' numbers, and rows of it done.
@@ -48,24 +51,62 @@ struct Sides {
 const DIVISIONS_MAX: u32 = 6;
 
 /// The right side.
-struct Table {
+pub(super) struct Table {
     keys: KeyTable,
     rows: Batch,
     /// The first row of each key, and for each row the next of its key.
     first: Vec<u32>,
     next: Vec<u32>,
     has_null: bool,
-    /// Rows that found a partner, where that matters.
-    matched: Vec<bool>,
 }
 
 const END: u32 = u32::MAX;
+
+/// Right sides that are the same in every run of a subquery, by their join.
+#[derive(Default)]
+pub(crate) struct KeptTables {
+    known: Mutex<HashMap<usize, Kept>>,
+}
+
+/// The join is kept, too: its address is nobody else's as long as it stands here.
+type Kept = (Arc<physical::HashJoin>, Arc<Table>);
+
+impl KeptTables {
+    fn get(&self, node: &Arc<physical::HashJoin>) -> Option<Arc<Table>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&Arc::as_ptr(node).addr()).map(|(_, table)| Arc::clone(table))
+    }
+
+    fn put(&self, node: &Arc<physical::HashJoin>, table: &Arc<Table>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(Arc::as_ptr(node).addr(), (Arc::clone(node), Arc::clone(table)));
+    }
+}
 
 impl HashJoin {
     pub(super) fn new(node: &Arc<physical::HashJoin>, left: Running, right: Running) -> Self {
         let node = Arc::clone(node);
         let (divisions, is_done) = (Divisions::new(), false);
-        Self { node, left, right, table: None, divisions, current: None, is_done }
+        let (table, matched, current) = (None, Vec::new(), None);
+        Self { node, left, right, table, matched, divisions, current, is_done }
+    }
+
+    /// The right side: what an earlier run of the same subquery has read, if that is the
+    /// same, or else read now. `None` where both sides had to be divided.
+    fn table(&mut self, context: &Context) -> Result<Option<Arc<Table>>> {
+        if !self.node.right_is_constant {
+            return Ok(self.read_right(context)?.map(Arc::new));
+        }
+        if let Some(kept) = context.shared.tables.get(&self.node) {
+            return Ok(Some(kept));
+        }
+        let read = self.read_right(context)?.map(Arc::new);
+        if let Some(table) = &read
+            && self.divisions.depth() == 0
+        {
+            context.shared.tables.put(&self.node, table);
+        }
+        Ok(read)
     }
 
     /// Reads the right side, or divides both; then there is no table yet.
@@ -161,9 +202,7 @@ impl HashJoin {
             let number = numbers[row] as usize;
             next[row] = std::mem::replace(&mut first[number], row as u32);
         }
-        let wants_lonely = matches!(node.kind, JoinKind::Right | JoinKind::Full);
-        let matched = vec![false; if wants_lonely { rows.row_count } else { 0 }];
-        Ok(Table { keys, rows, first, next, has_null: some_null, matched })
+        Ok(Table { keys, rows, first, next, has_null: some_null })
     }
 
     /// The next batch of the left with the numbers of its keys.
@@ -217,7 +256,7 @@ impl HashJoin {
     fn lonely_right(&self) -> Result<Option<Batch>> {
         let Some(table) = &self.table else { return Ok(None) };
         let rows: Vec<u32> =
-            (0..table.matched.len() as u32).filter(|row| !table.matched[*row as usize]).collect();
+            (0..self.matched.len() as u32).filter(|row| !self.matched[*row as usize]).collect();
         if rows.is_empty() {
             return Ok(None);
         }
@@ -249,7 +288,10 @@ impl Operator for HashJoin {
         while !self.is_done {
             context.check()?;
             if self.table.is_none() {
-                self.table = self.read_right(context)?;
+                self.table = self.table(context)?;
+                let count = self.table.as_ref().map_or(0, |table| table.rows.row_count);
+                let wants_lonely = matches!(node.kind, JoinKind::Right | JoinKind::Full);
+                self.matched = vec![false; if wants_lonely { count } else { 0 }];
                 continue;
             }
             if self.current.is_none() && !self.next_left(context)? {
@@ -262,10 +304,10 @@ impl Operator for HashJoin {
                 }
             }
             let (left, pairs) = self.next_pairs();
-            let Some(table) = &mut self.table else { break };
+            let Some(table) = &self.table else { break };
             let pairs = pairs.filtered(&left, &table.rows, &node.residual, context)?;
-            if !table.matched.is_empty() {
-                pairs.right.iter().for_each(|row| table.matched[*row as usize] = true);
+            if !self.matched.is_empty() {
+                pairs.right.iter().for_each(|row| self.matched[*row as usize] = true);
             }
             let answer = pairs.finish(node.kind, &left, &table.rows, &node.right_types)?;
             if answer.row_count > 0 {

@@ -84,6 +84,25 @@ impl Plan {
         read
     }
 
+    /// Whether the tree has the same rows whenever it is run within a statement: it reads
+    /// nothing around it, no rows of a round or of keys, and calls nothing volatile.
+    pub(crate) fn is_constant(&self) -> bool {
+        let mut is_constant = self.free_columns().is_empty();
+        self.clone().transform(&mut |part| {
+            is_constant &= !matches!(
+                part,
+                Self::WorkTable { .. } | Self::Fetch(_) | Self::Follow { .. } | Self::Mark(_)
+            );
+            part.for_each_own_expression_mut(&mut |expression| {
+                is_constant &= !expression.any(&mut |part| {
+                    matches!(part, Expr::Function { function, .. } if function.is_volatile)
+                        || matches!(part, Expr::Subquery(_))
+                });
+            });
+        });
+        is_constant
+    }
+
     /// The columns made anywhere in the tree.
     pub(crate) fn collect_made(&mut self, made: &mut Vec<ColumnId>) {
         made.extend(self.column_ids());

@@ -206,6 +206,7 @@ fn lower_set_operation(
         left_keys: keys.clone(),
         right_keys,
         null_equal: true,
+        right_is_constant: false,
         residual: Vec::new(),
         left_types: types.clone(),
         right_types: types.clone(),
@@ -405,6 +406,7 @@ fn lower_join(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
         }));
     }
     let split = split_keys(terms, &left.column_ids(), &right.column_ids());
+    let right_is_constant = !outer.is_empty() && right.is_constant();
     let right = lower_within(right, outer);
     if split.pairs.is_empty() {
         let terms = places.resolve_all(terms);
@@ -429,6 +431,7 @@ fn lower_join(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
         left_keys,
         right_keys,
         null_equal: split.null_equal,
+        right_is_constant,
         residual: places.resolve_all(&split.residual),
         left_types,
         right_types,

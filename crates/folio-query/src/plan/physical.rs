@@ -168,6 +168,8 @@ pub(crate) struct HashJoin {
     pub right_keys: Vec<Expr>,
     /// Whether null equals null, key by key.
     pub null_equal: bool,
+    /// Whether the right side is the same in every run of the subquery that the join is in.
+    pub right_is_constant: bool,
     /// What a pair must pass besides, over the columns of both.
     pub residual: Vec<Expr>,
     /// The types of the left's columns.
