@@ -282,7 +282,7 @@ def test_functions_that_fail(db: foliodb.Database) -> None:
         db.sql("select odd(1)").fetchall()
     with pytest.raises(foliodb.InvalidInputError, match="give parameters and returns"):
         db.create_function("bare", lambda n: n)
-    with pytest.raises(foliodb.StatementSyntaxError, match="not the name of a type"):
+    with pytest.raises(foliodb.FolioSyntaxError, match="not the name of a type"):
         db.create_function("bad", lambda n: n, ["bigint), (1"], "bigint")
     with pytest.raises(foliodb.ConflictError):
         db.create_function("upper", lambda n: n, ["text"], "text")

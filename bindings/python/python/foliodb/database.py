@@ -90,7 +90,7 @@ class Database(_foliodb.Database):
         read as they are asked for, as of when the statement ran. Each statement is a
         transaction of its own, outside of one in the text.
 
-        Raises what is wrong with the text (`StatementSyntaxError`, `NotFoundError`,
+        Raises what is wrong with the text (`FolioSyntaxError`, `NotFoundError`,
         `TypeMismatchError`, with the place under a caret), with a constraint
         (`ConflictError`), `CancelledError`.
         """
