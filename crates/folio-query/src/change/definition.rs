@@ -34,9 +34,9 @@ pub(crate) fn define(statement: &Statement, run: &Run<'_>) -> Result<Done> {
             }
             Ok(Done::default())
         }
-        Statement::Drop { names, if_exists, cascade } => {
+        Statement::Drop { names, is_view, if_exists, cascade } => {
             for name in names {
-                drop_relation(name, *if_exists, *cascade, run)?;
+                drop_relation(name, *is_view, *if_exists, *cascade, run)?;
             }
             Ok(Done::default())
         }
@@ -99,15 +99,31 @@ fn made(name: &str, run: &Run<'_>) -> Result<Arc<Relation>> {
         .ok_or_else(|| Error::not_found(format!("table {name:?} does not exist")))
 }
 
-fn drop_relation(name: &str, if_exists: bool, cascade: bool, run: &Run<'_>) -> Result<()> {
+fn drop_relation(
+    name: &str,
+    is_view: bool,
+    if_exists: bool,
+    cascade: bool,
+    run: &Run<'_>,
+) -> Result<()> {
     let Some(relation) = run.changes.relation(name)? else {
         if if_exists {
             return Ok(());
         }
         let names = run.changes.names()?;
-        let error = Error::not_found(format!("table {name:?} does not exist"));
+        let kind = if is_view { "view" } else { "table" };
+        let error = Error::not_found(format!("{kind} {name:?} does not exist"));
         return Err(error.near(name, names.iter().map(String::as_str)).help("or write IF EXISTS"));
     };
+    match (relation.kind, is_view) {
+        (RelationKind::View, false) => {
+            return Err(Error::invalid(format!("{name:?} is a view")).help("write DROP VIEW"));
+        }
+        (RelationKind::Table, true) => {
+            return Err(Error::invalid(format!("{name:?} is a table")).help("write DROP TABLE"));
+        }
+        _ => {}
+    }
     match relation.kind {
         RelationKind::Table => {
             let pointing = references::pointing_tables(&relation, run)?;

@@ -115,6 +115,10 @@ fn temporal_signature(
             (Type::Float64, Type::Interval, Type::Interval)
         }
         (Add | Subtract, Type::Time, Type::Interval) => (Type::Time, Type::Interval, Type::Time),
+        (Add, Type::Interval, Type::Time) => (Type::Interval, Type::Time, Type::Time),
+        (Subtract, Type::Time, Type::Time) => (Type::Time, Type::Time, Type::Interval),
+        (Add, Type::Date, Type::Time) => (Type::Date, Type::Time, plain),
+        (Add, Type::Time, Type::Date) => (Type::Time, Type::Date, plain),
         _ => return None,
     })
 }
@@ -129,12 +133,13 @@ pub(crate) fn of_values(
 ) -> Option<Value> {
     match (left, right, ty) {
         (Value::Float(left), Value::Float(right), ColumnType::Float64) => {
-            Some(Value::Float(match op {
+            let answer = match op {
                 Arithmetic::Add => left + right,
                 Arithmetic::Subtract => left - right,
                 Arithmetic::Multiply => left * right,
                 _ => return None,
-            }))
+            };
+            answer.is_finite().then_some(Value::Float(answer))
         }
         (Value::Integer(left), Value::Integer(right), ty) => {
             let answer = Value::Integer(match op {
@@ -287,7 +292,15 @@ fn temporal_value(op: Arithmetic, left: &Value, right: &Value) -> Option<Value> 
         | (Value::Interval(interval), Value::Timestamp(time)) => {
             Value::Timestamp(temporal::add(*time, signed(*interval)?)?)
         }
-        (Value::Time(time), Value::Interval(interval)) => {
+        (Value::Time(left), Value::Time(right)) => {
+            let nanoseconds = left.checked_sub(*right)?.checked_mul(1000)?;
+            Value::Interval(Interval { nanoseconds, ..Interval::default() })
+        }
+        (Value::Date(day), Value::Time(time)) | (Value::Time(time), Value::Date(day)) => {
+            Value::Timestamp(i64::from(*day).checked_mul(temporal::DAY)?.checked_add(*time)?)
+        }
+        (Value::Time(time), Value::Interval(interval))
+        | (Value::Interval(interval), Value::Time(time)) => {
             let sum = time + signed(*interval)?.nanoseconds / 1000;
             Value::Time(sum.rem_euclid(temporal::DAY))
         }

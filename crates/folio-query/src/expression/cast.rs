@@ -208,12 +208,13 @@ pub fn parse(text: &str, to: &ColumnType) -> Result<Value> {
         Type::Text => Some(Value::Text(text.to_owned())),
         Type::Boolean => parse_boolean(trimmed).map(Value::Boolean),
         Type::Int16 | Type::Int32 | Type::Int64 => trimmed.parse().ok().map(Value::Integer),
-        Type::Float32 | Type::Float64 => trimmed.parse().ok().map(Value::Float),
+        Type::Float32 | Type::Float64 => parse_float(trimmed, to)?.map(Value::Float),
         Type::Decimal { scale, .. } => parse_decimal(trimmed, *scale).map(Value::Decimal),
-        Type::Date => temporal::parse_timestamp(trimmed)
+        Type::Date => temporal::parse_clock(trimmed)
             .and_then(|time| i32::try_from(time.div_euclid(temporal::DAY)).ok())
             .map(Value::Date),
         Type::Time => temporal::parse_time(trimmed).map(Value::Time),
+        Type::Timestamp { utc: false } => temporal::parse_clock(trimmed).map(Value::Timestamp),
         Type::Timestamp { .. } => temporal::parse_timestamp(trimmed).map(Value::Timestamp),
         Type::Interval => temporal::parse_interval(trimmed).map(Value::Interval),
         Type::Uuid => parse_uuid(trimmed).map(Value::Uuid),
@@ -250,6 +251,20 @@ fn example(ty: &ColumnType) -> Option<&'static str> {
         ColumnType::Json => "'{\"a\": [1]}'",
         _ => return None,
     })
+}
+
+/// Infinity is written in letters: digits that become it did not fit.
+fn parse_float(text: &str, to: &ColumnType) -> Result<Option<f64>> {
+    let Ok(value) = text.parse::<f64>() else { return Ok(None) };
+    #[allow(clippy::cast_possible_truncation, reason = "asked is whether it fits")]
+    let is_infinite = match to {
+        ColumnType::Float32 => (value as f32).is_infinite(),
+        _ => value.is_infinite(),
+    };
+    match is_infinite && text.bytes().any(|byte| byte.is_ascii_digit()) {
+        true => Err(range(to)),
+        false => Ok(Some(value)),
+    }
 }
 
 fn parse_boolean(text: &str) -> Option<bool> {

@@ -1,13 +1,16 @@
 //! Comparisons, null where either side is null, unless null counts as a value.
 //!
 //! Arrow orders floats by their bits. SQL knows one zero and one NaN, so both are made
-//! one before anything is compared, sorted or grouped.
+//! one before anything is compared, sorted or grouped. Intervals are as long as each other
+//! where a month is taken for 30 days and a day for 24 hours.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::types::{
+    Float32Type, Float64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
+};
 use arrow_array::{ArrayRef, BooleanArray, Datum};
 use arrow_ord::ord::make_comparator;
 use arrow_schema::{DataType, SortOptions};
@@ -70,7 +73,7 @@ pub(crate) fn compare(op: Comparison, left: &Evaluated, right: &Evaluated) -> Re
     Ok(if both_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
 }
 
-/// Floats with one zero and one NaN; other arrays as they are.
+/// Floats with one zero and one NaN, intervals in one form; other arrays as they are.
 pub(crate) fn canonical(column: &ArrayRef) -> ArrayRef {
     match column.data_type() {
         DataType::Float64 => {
@@ -87,7 +90,24 @@ pub(crate) fn canonical(column: &ArrayRef) -> ArrayRef {
             let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
             Arc::new(array.unary::<_, Float32Type>(one))
         }
+        DataType::Interval(_) => {
+            let array = column.as_primitive::<IntervalMonthDayNanoType>();
+            Arc::new(array.unary::<_, IntervalMonthDayNanoType>(carried))
+        }
         _ => ArrayRef::clone(column),
+    }
+}
+
+/// An interval with 24 hours carried into days and 30 days into months: so many are as
+/// long as each other, whatever they are made of.
+fn carried(interval: IntervalMonthDayNano) -> IntervalMonthDayNano {
+    const DAY: i64 = 86_400_000_000_000;
+    let days = i64::from(interval.days) + interval.nanoseconds.div_euclid(DAY);
+    let months = i64::from(interval.months) + days.div_euclid(30);
+    IntervalMonthDayNano {
+        months: i32::try_from(months).unwrap_or(if months < 0 { i32::MIN } else { i32::MAX }),
+        days: i32::try_from(days.rem_euclid(30)).unwrap_or_default(),
+        nanoseconds: interval.nanoseconds.rem_euclid(DAY),
     }
 }
 

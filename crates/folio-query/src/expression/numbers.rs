@@ -56,7 +56,11 @@ where
         Arithmetic::Subtract => checked::<T>(left, right, ArrowNativeTypeOp::sub_checked)?,
         Arithmetic::Multiply => checked::<T>(left, right, ArrowNativeTypeOp::mul_checked)?,
         Arithmetic::Divide => checked::<T>(left, right, ArrowNativeTypeOp::div_checked)?,
-        _ => checked::<T>(left, right, ArrowNativeTypeOp::mod_checked)?,
+        // The least integer divided by -1 leaves nothing, though its quotient does not fit.
+        _ => checked::<T>(left, right, |left, right| match right.is_zero() {
+            true => Err(ArrowError::DivideByZero),
+            false => Ok(left.mod_wrapping(right)),
+        })?,
     }))
 }
 
@@ -71,13 +75,45 @@ where
     if matches!(op, Arithmetic::Divide | Arithmetic::Remainder) {
         refuse_zero::<T>(right)?;
     }
-    Ok(Arc::new(match op {
+    let result = match op {
         Arithmetic::Add => plain::<T>(left, right, ArrowNativeTypeOp::add_wrapping)?,
         Arithmetic::Subtract => plain::<T>(left, right, ArrowNativeTypeOp::sub_wrapping)?,
         Arithmetic::Multiply => plain::<T>(left, right, ArrowNativeTypeOp::mul_wrapping)?,
         Arithmetic::Divide => plain::<T>(left, right, ArrowNativeTypeOp::div_wrapping)?,
         _ => plain::<T>(left, right, ArrowNativeTypeOp::mod_wrapping)?,
-    }))
+    };
+    refuse_overflow(&result, left, right)?;
+    Ok(Arc::new(result))
+}
+
+/// Infinity comes from infinity only: made of finite numbers it is what did not fit.
+fn refuse_overflow<T: ArrowPrimitiveType>(
+    result: &PrimitiveArray<T>,
+    left: &Evaluated,
+    right: &Evaluated,
+) -> Result<()>
+where
+    T::Native: ArrowNativeTypeOp,
+{
+    // Infinity less itself is no number, and so is what is none.
+    let is_finite = |value: T::Native| value.sub_wrapping(value).is_zero();
+    if result.values().iter().all(|value| is_finite(*value)) {
+        return Ok(());
+    }
+    let (left_array, right_array) = primitives::<T>(left, right);
+    let at = |operand: &Evaluated, array: &PrimitiveArray<T>, row: usize| {
+        array.value(if operand.is_scalar() { 0 } else { row })
+    };
+    let overflows = (0..result.len()).any(|row| {
+        !result.is_null(row)
+            && !is_finite(result.value(row))
+            && is_finite(at(left, left_array, row))
+            && is_finite(at(right, right_array, row))
+    });
+    match overflows {
+        true => Err(ArrowError::ArithmeticOverflow(String::new()).into()),
+        false => Ok(()),
+    }
 }
 
 fn refuse_zero<T: ArrowPrimitiveType>(divisor: &Evaluated) -> Result<()>

@@ -117,17 +117,28 @@ fn parse_fraction(digits: &str) -> Option<i64> {
 /// A date, and a time behind a space, `T` or `-`, with or without a zone. The
 /// answer is in UTC where there is a zone.
 pub(crate) fn parse_timestamp(text: &str) -> Option<i64> {
+    let (clock, zone) = clock_and_zone(text)?;
+    clock.checked_sub(zone)
+}
+
+/// The same without its zone: what the clock there shows.
+pub(crate) fn parse_clock(text: &str) -> Option<i64> {
+    Some(clock_and_zone(text)?.0)
+}
+
+/// What the clock shows, and how far east of Greenwich it hangs.
+fn clock_and_zone(text: &str) -> Option<(i64, i64)> {
     let at = text
         .char_indices()
         .position(|(at, _)| at >= 8 && matches!(text.as_bytes()[at], b' ' | b'T' | b't'));
-    let Some(at) = at else { return Some(i64::from(parse_date(text)?) * DAY) };
+    let Some(at) = at else { return Some((i64::from(parse_date(text)?) * DAY, 0)) };
     let day = parse_date(text.get(..at)?)?;
     let rest = text.get(at + 1..)?.trim();
     let (clock, zone) = match rest.find(['+', '-', 'Z', 'z']) {
         Some(at) => (rest[..at].trim_end(), parse_zone(&rest[at..])?),
         None => (rest, 0),
     };
-    (i64::from(day) * DAY).checked_add(parse_time(clock)?)?.checked_sub(zone)
+    Some(((i64::from(day) * DAY).checked_add(parse_time(clock)?)?, zone))
 }
 
 /// `Z`, `+02`, `+02:00` or `+0200`, as microseconds east of Greenwich.

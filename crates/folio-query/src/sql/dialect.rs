@@ -2,9 +2,17 @@
 
 use std::any::TypeId;
 
+use sqlparser::ast::{BinaryOperator, Expr};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::Token;
+
+/// `a ISNULL`, which the parser's list of keywords does not have.
+fn is_isnull(token: &Token) -> bool {
+    matches!(token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("isnull"))
+}
 
 const POSTGRES: PostgreSqlDialect = PostgreSqlDialect {};
 
@@ -43,7 +51,37 @@ impl Dialect for FolioDialect {
     }
 
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
-        POSTGRES.get_next_precedence(parser)
+        // Where an operator may stand, `?` is one and no parameter.
+        match &parser.peek_token_ref().token {
+            Token::Placeholder(name) if name == "?" => {
+                Some(Ok(self.prec_value(Precedence::PgOther)))
+            }
+            token if is_isnull(token) => Some(Ok(self.prec_value(Precedence::Is))),
+            _ => POSTGRES.get_next_precedence(parser),
+        }
+    }
+
+    fn parse_infix(
+        &self,
+        parser: &mut Parser<'_>,
+        left: &Expr,
+        precedence: u8,
+    ) -> Option<Result<Expr, ParserError>> {
+        match &parser.peek_token_ref().token {
+            Token::Placeholder(name) if name == "?" => {
+                parser.advance_token();
+                Some(parser.parse_subexpr(precedence).map(|right| Expr::BinaryOp {
+                    left: Box::new(left.clone()),
+                    op: BinaryOperator::Question,
+                    right: Box::new(right),
+                }))
+            }
+            token if is_isnull(token) => {
+                parser.advance_token();
+                Some(Ok(Expr::IsNull(Box::new(left.clone()))))
+            }
+            _ => None,
+        }
     }
 
     fn prec_value(&self, precedence: Precedence) -> u8 {

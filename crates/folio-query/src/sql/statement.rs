@@ -68,6 +68,8 @@ pub(crate) enum Statement {
     Drop {
         /// Their names.
         names: Vec<String>,
+        /// Whether they are views, or else tables.
+        is_view: bool,
         /// Whether those that are not there are passed over.
         if_exists: bool,
         /// Whether what points at them goes too.

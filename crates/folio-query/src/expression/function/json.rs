@@ -75,13 +75,19 @@ pub(super) const OVERLOADS: &[Overload] = &[
         "json_contains_key",
         &[Json, Text],
         Returns::Boolean,
-        Strict(|a| Ok(Value::Boolean(at_path(text_of(&a[0]), &member(&a[1])).is_some()))),
+        Strict(|a| Ok(Value::Boolean(has_key(&parsed(&a[0]), text_of(&a[1]))))),
+    ),
+    function(
+        "json_contains",
+        &[Json, Json],
+        Returns::Boolean,
+        Strict(|a| Ok(Value::Boolean(contains(&parsed(&a[0]), &parsed(&a[1]), true)))),
     ),
     function(
         "to_json",
         &[Any],
         Returns::Json,
-        Lenient(|a, types| Ok(Value::Text(to_json(&a[0], &types[0])))),
+        Typed(|a, types| Ok(Value::Text(to_json(&a[0], &types[0])))),
     ),
     variadic("json_build_object", &[Any], Returns::Json, Lenient(build_object)),
     variadic("json_object", &[Any], Returns::Json, Lenient(build_object)),
@@ -153,6 +159,40 @@ fn get(arguments: &[Value], steps: Vec<Step>, as_text: bool) -> Result<Value> {
     let found = at_path(text_of(&arguments[0]), &steps);
     let found = if as_text { found.as_deref().and_then(unquote) } else { found };
     Ok(found.map_or(Value::Null, Value::Text))
+}
+
+/// Whether a text is the name of a member, or an element of an array, or all there is.
+fn has_key(json: &serde_json::Value, key: &str) -> bool {
+    match json {
+        serde_json::Value::Object(members) => members.contains_key(key),
+        serde_json::Value::Array(items) => items.iter().any(|item| item.as_str() == Some(key)),
+        other => other.as_str() == Some(key),
+    }
+}
+
+fn parsed(json: &Value) -> serde_json::Value {
+    serde_json::from_str(text_of(json)).unwrap_or_default()
+}
+
+/// Whether JSON has all that another has: members by name, elements anywhere. At the top an
+/// array also has a single value.
+fn contains(whole: &serde_json::Value, part: &serde_json::Value, is_top: bool) -> bool {
+    use serde_json::Value as Json;
+    match (whole, part) {
+        (Json::Object(whole), Json::Object(part)) => part
+            .iter()
+            .all(|(name, part)| whole.get(name).is_some_and(|whole| contains(whole, part, false))),
+        (Json::Array(whole), Json::Array(part)) => {
+            part.iter().all(|part| whole.iter().any(|whole| contains(whole, part, false)))
+        }
+        (Json::Array(whole), part) if is_top && !part.is_object() => {
+            whole.iter().any(|whole| contains(whole, part, false))
+        }
+        (Json::Number(whole), Json::Number(part)) => {
+            whole == part || whole.as_f64() == part.as_f64()
+        }
+        (whole, part) => whole == part,
+    }
 }
 
 fn array_length(arguments: &[Value]) -> Result<Value> {

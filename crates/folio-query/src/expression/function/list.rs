@@ -11,7 +11,7 @@ use crate::expression::cast;
 pub(super) const OVERLOADS: &[Overload] = &[
     variadic("array", &[Same], Returns::ListOf(0), Lenient(|a, _| Ok(Value::List(a.to_vec())))),
     function("array_length", &[List], Returns::Integer, Strict(length)),
-    function("array_length", &[List, Integer], Returns::Integer, Strict(length)),
+    function("array_length", &[List, Integer], Returns::Integer, Strict(length_along)),
     function("cardinality", &[List], Returns::Integer, Strict(length)),
     function("len", &[List], Returns::Integer, Strict(length)),
     function("array_get", &[List, Integer], Returns::ElementOf(0), Strict(get)),
@@ -41,13 +41,14 @@ pub(super) const OVERLOADS: &[Overload] = &[
         Returns::Boolean,
         Strict(|a| Ok(Value::Boolean(items(&a[0]).contains(&a[1])))),
     ),
-    function("array_position", &[List, Element], Returns::Integer, Strict(position)),
+    function("array_position", &[List, Element], Returns::Integer, Lenient(|a, _| position(a))),
     function(
         "array_remove",
         &[List, Element],
         Returns::As(0),
         Lenient(|a, _| {
-            Ok(Value::List(items(&a[0]).iter().filter(|item| **item != a[1]).cloned().collect()))
+            let Value::List(items) = &a[0] else { return Ok(Value::Null) };
+            Ok(Value::List(items.iter().filter(|item| **item != a[1]).cloned().collect()))
         }),
     ),
     function(
@@ -57,6 +58,7 @@ pub(super) const OVERLOADS: &[Overload] = &[
         Strict(|a| Ok(Value::List(items(&a[0]).iter().rev().cloned().collect()))),
     ),
     function("array_to_string", &[List, Text], Returns::Text, Typed(to_string)),
+    function("array_to_string", &[List, Text, Text], Returns::Text, Lenient(to_string)),
     function(
         "array_overlap",
         &[Same, Same],
@@ -95,6 +97,18 @@ fn length(arguments: &[Value]) -> Result<Value> {
     Ok(Value::Integer(i64::try_from(items(&arguments[0]).len()).unwrap_or(i64::MAX)))
 }
 
+/// The length along a dimension; an array without elements has none.
+fn length_along(arguments: &[Value]) -> Result<Value> {
+    match (items(&arguments[0]), integer_of(&arguments[1])) {
+        ([], _) => Ok(Value::Null),
+        (_, 1) => length(arguments),
+        ([first @ Value::List(_), ..], dimension) if dimension > 1 => {
+            length_along(&[first.clone(), Value::Integer(dimension - 1)])
+        }
+        _ => Ok(Value::Null),
+    }
+}
+
 fn get(arguments: &[Value]) -> Result<Value> {
     let index = usize::try_from(integer_of(&arguments[1]) - 1).ok();
     Ok(index.and_then(|index| items(&arguments[0]).get(index)).cloned().unwrap_or_default())
@@ -127,14 +141,19 @@ fn position(arguments: &[Value]) -> Result<Value> {
     Ok(found.map_or(Value::Null, |at| Value::Integer(i64::try_from(at + 1).unwrap_or(i64::MAX))))
 }
 
+/// Elements with something between them; nulls are left out, or shown as a text.
 fn to_string(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
-    let ColumnType::List(element) = &types[0] else { return Ok(Value::Null) };
-    let shown: Vec<String> = items(&arguments[0])
-        .iter()
-        .filter(|item| !matches!(item, Value::Null))
-        .map(|item| cast::format(item, element))
-        .collect();
-    Ok(Value::Text(shown.join(text_of(&arguments[1]))))
+    let (ColumnType::List(element), Value::List(items), Value::Text(between)) =
+        (&types[0], &arguments[0], &arguments[1])
+    else {
+        return Ok(Value::Null);
+    };
+    let null = arguments.get(2).filter(|shown| !matches!(shown, Value::Null));
+    let shown = items.iter().filter_map(|item| match item {
+        Value::Null => null.map(|shown| text_of(shown).to_owned()),
+        item => Some(cast::format(item, element)),
+    });
+    Ok(Value::Text(shown.collect::<Vec<_>>().join(between)))
 }
 
 fn distinct(arguments: &[Value]) -> Result<Value> {

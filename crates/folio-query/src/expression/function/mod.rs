@@ -140,6 +140,8 @@ pub(crate) enum Returns {
     ElementOf(usize),
     /// The instant with its zone.
     Instant,
+    /// A timestamp: with a zone if the parameter has none, without if it has one.
+    OtherZone,
     /// Float for floats, numeric for everything else.
     Rounded,
 }
@@ -402,6 +404,10 @@ fn returned(returns: Returns, parameters: &[ColumnType]) -> ColumnType {
             ColumnType::List(element) => (**element).clone(),
             other => other.clone(),
         },
+        Returns::OtherZone => {
+            let is_instant = matches!(parameters[0], ColumnType::Timestamp { utc: true });
+            ColumnType::Timestamp { utc: !is_instant }
+        }
         Returns::Rounded => match &parameters[0] {
             ty @ (ColumnType::Float32 | ColumnType::Float64) => ty.clone(),
             ty => coerce::decimal(coerce::scale_of(ty)),

@@ -3,7 +3,7 @@
 use folio_types::{ColumnType, Value};
 
 use super::Body::{Strict, Typed, Whole};
-use super::Takes::{Float, Integer, Number};
+use super::Takes::{Float, Integer, Number, Same};
 use super::{Overload, Returns, float_of, function, integer_of};
 use crate::error::{Error, Result};
 use crate::expression::cast::rescale;
@@ -38,6 +38,7 @@ pub(super) const OVERLOADS: &[Overload] = &[
     function("ceiling", &[Number], Returns::Rounded, Typed(|a, t| toward(a, t, Direction::Up))),
     function("floor", &[Number], Returns::Rounded, Typed(|a, t| toward(a, t, Direction::Down))),
     function("trunc", &[Number], Returns::Rounded, Typed(|a, t| toward(a, t, Direction::Zero))),
+    function("trunc", &[Number, Integer], Returns::Rounded, Typed(cut)),
     function("round", &[Number], Returns::Rounded, Typed(round)),
     function("round", &[Number, Integer], Returns::Rounded, Typed(round)),
     function("sqrt", &[Float], Returns::Float, Strict(|a| real(a, |x| x >= 0.0, f64::sqrt))),
@@ -71,7 +72,9 @@ pub(super) const OVERLOADS: &[Overload] = &[
     function("power", &[Float, Float], Returns::Float, Strict(power)),
     function("pow", &[Float, Float], Returns::Float, Strict(power)),
     function("mod", &[Integer, Integer], Returns::Integer, Strict(modulo)),
+    function("mod", &[Same, Same], Returns::As(0), Typed(remainder)),
     function("div", &[Integer, Integer], Returns::Integer, Strict(divide)),
+    function("div", &[Same, Same], Returns::Rounded, Typed(quotient)),
     function(
         "gcd",
         &[Integer, Integer],
@@ -117,7 +120,11 @@ fn real(arguments: &[Value], is_in: fn(f64) -> bool, apply: fn(f64) -> f64) -> R
     if !is_in(value) && !value.is_nan() {
         return Err(Error::invalid(format!("{value} is outside of what the function takes")));
     }
-    Ok(Value::Float(apply(value)))
+    let result = apply(value);
+    if result.is_infinite() && value.is_finite() {
+        return Err(overflow());
+    }
+    Ok(Value::Float(result))
 }
 
 fn abs(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
@@ -187,6 +194,52 @@ fn round(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
         }
         other => other.clone(),
     })
+}
+
+/// Towards zero, with so many digits behind the point.
+fn cut(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    let places = integer_of(&arguments[1]).clamp(-38, 38);
+    #[allow(clippy::cast_possible_truncation, reason = "clamped")]
+    let places = places as i8;
+    let without = |digits: i128, scale: i8| match u32::try_from(scale - places) {
+        Ok(dropped) => 10i128.checked_pow(dropped).map_or(0, |unit| digits / unit * unit),
+        Err(_) => digits,
+    };
+    Ok(match &arguments[0] {
+        Value::Integer(value) => Value::Decimal(without((*value).into(), 0)),
+        Value::Decimal(value) => Value::Decimal(without(*value, scale_of(&types[0]))),
+        Value::Float(value) => {
+            let factor = 10f64.powi(places.into());
+            Value::Float((value * factor).trunc() / factor)
+        }
+        other => other.clone(),
+    })
+}
+
+/// The whole part of a quotient of exact numbers.
+fn quotient(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    match (&arguments[0], &arguments[1]) {
+        (Value::Decimal(_), Value::Decimal(0)) => Err(Error::invalid("division by zero")),
+        (Value::Decimal(left), Value::Decimal(right)) => {
+            Ok(Value::Decimal(rescale(left / right, 0, scale_of(&types[0])).ok_or_else(overflow)?))
+        }
+        _ => Err(no_numbers("div", types)),
+    }
+}
+
+/// What a division of exact numbers leaves, with the sign of the left one.
+fn remainder(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    match (&arguments[0], &arguments[1]) {
+        (Value::Decimal(_), Value::Decimal(0)) => Err(Error::invalid("division by zero")),
+        (Value::Decimal(left), Value::Decimal(right)) => Ok(Value::Decimal(left % right)),
+        _ => Err(no_numbers("mod", types)),
+    }
+}
+
+fn no_numbers(name: &str, types: &[ColumnType]) -> Error {
+    let ty = crate::expression::type_name(&types[0]);
+    Error::mismatch(format!("function {name} does not take {ty}"))
+        .help("cast the arguments to numeric")
 }
 
 fn power(arguments: &[Value]) -> Result<Value> {

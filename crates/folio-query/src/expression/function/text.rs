@@ -1,10 +1,10 @@
 //! Functions on text. Positions and lengths are in characters and count from 1.
 
-use folio_types::Value;
+use folio_types::{ColumnType, Value};
 use regex::Regex;
 
 use super::Body::{Lenient, Strict, Typed};
-use super::Takes::{Any, Bytes, Integer, Text};
+use super::Takes::{Any, Bytes, Integer, Number, Text};
 use super::{Overload, Returns, function, integer_of, text_of, variadic};
 use crate::error::{Error, Result};
 use crate::expression::cast;
@@ -71,7 +71,8 @@ pub(super) const OVERLOADS: &[Overload] = &[
     function("strpos", &[Text, Text], Returns::Integer, Strict(|a| position(&a[0], &a[1]))),
     function("instr", &[Text, Text], Returns::Integer, Strict(|a| position(&a[0], &a[1]))),
     function("split_part", &[Text, Text, Integer], Returns::Text, Strict(split_part)),
-    function("string_to_array", &[Text, Text], Returns::TextList, Strict(string_to_array)),
+    function("string_to_array", &[Text, Text], Returns::TextList, Lenient(string_to_array)),
+    function("string_to_array", &[Text, Text, Text], Returns::TextList, Lenient(string_to_array)),
     function(
         "starts_with",
         &[Text, Text],
@@ -122,18 +123,12 @@ pub(super) const OVERLOADS: &[Overload] = &[
     function("regexp_replace", &[Text, Text, Text, Text], Returns::Text, Strict(regexp_replace)),
     function("regexp_matches", &[Text, Text], Returns::TextList, Strict(regexp_match)),
     function("regexp_match", &[Text, Text], Returns::TextList, Strict(regexp_match)),
-    function(
-        "regexp_like",
-        &[Text, Text],
-        Returns::Boolean,
-        Strict(|a| Ok(Value::Boolean(regex(&a[1])?.is_match(text_of(&a[0]))))),
-    ),
-    function(
-        "regexp_count",
-        &[Text, Text],
-        Returns::Integer,
-        Strict(|a| count(regex(&a[1])?.find_iter(text_of(&a[0])).count())),
-    ),
+    function("regexp_match", &[Text, Text, Text], Returns::TextList, Strict(regexp_match)),
+    function("regexp_like", &[Text, Text], Returns::Boolean, Strict(regexp_like)),
+    function("regexp_like", &[Text, Text, Text], Returns::Boolean, Strict(regexp_like)),
+    function("regexp_count", &[Text, Text], Returns::Integer, Strict(regexp_count)),
+    function("regexp_count", &[Text, Text, Integer], Returns::Integer, Strict(regexp_count)),
+    function("regexp_count", &[Text, Text, Integer, Text], Returns::Integer, Strict(regexp_count)),
     function(
         "regexp_split_to_array",
         &[Text, Text],
@@ -149,12 +144,7 @@ pub(super) const OVERLOADS: &[Overload] = &[
     variadic("concat", &[Any], Returns::Text, Lenient(concat)),
     variadic("concat_ws", &[Text, Any], Returns::Text, Lenient(concat_ws)),
     variadic("format", &[Text, Any], Returns::Text, Lenient(format_text)),
-    function(
-        "to_hex",
-        &[Integer],
-        Returns::Text,
-        Strict(|a| text(format!("{:x}", integer_of(&a[0])))),
-    ),
+    function("to_hex", &[Number], Returns::Text, Typed(to_hex)),
     function("text", &[Any], Returns::Text, Typed(|a, types| text(cast::format(&a[0], &types[0])))),
 ];
 
@@ -179,6 +169,17 @@ fn bytes_of(value: &Value) -> &[u8] {
 
 fn regex(pattern: &Value) -> Result<Regex> {
     pattern::compile(MatchKind::Regex, text_of(pattern), None)
+}
+
+/// With `i` among the flags letters match in both cases.
+fn flagged(pattern: &Value, flags: Option<&Value>) -> Result<Regex> {
+    let flags = flags.map_or("", text_of);
+    if let Some(unknown) = flags.chars().find(|flag| !"gic".contains(*flag)) {
+        return Err(Error::invalid(format!("there is no flag {unknown:?} of regular expressions"))
+            .help("there is 'i', 'c' and, to replace all, 'g'"));
+    }
+    let kind = if flags.contains('i') { MatchKind::IRegex } else { MatchKind::Regex };
+    pattern::compile(kind, text_of(pattern), None)
 }
 
 fn initcap(text: &str) -> String {
@@ -309,12 +310,33 @@ fn split_part(arguments: &[Value]) -> Result<Value> {
     text(index.and_then(|index| parts.get(index)).map_or("", |part| part).to_owned())
 }
 
-fn string_to_array(arguments: &[Value]) -> Result<Value> {
-    match (text_of(&arguments[0]), text_of(&arguments[1])) {
-        ("", _) => Ok(Value::List(Vec::new())),
-        (whole, "") => texts(std::iter::once(whole)),
-        (whole, by) => texts(whole.split(by)),
-    }
+/// Split by a text, or into characters by null; a part that equals the third is null.
+fn string_to_array(arguments: &[Value], _: &[ColumnType]) -> Result<Value> {
+    let Value::Text(whole) = &arguments[0] else { return Ok(Value::Null) };
+    let parts: Vec<String> = match &arguments[1] {
+        _ if whole.is_empty() => Vec::new(),
+        Value::Text(by) if by.is_empty() => vec![whole.clone()],
+        Value::Text(by) => whole.split(by).map(str::to_owned).collect(),
+        _ => whole.chars().map(String::from).collect(),
+    };
+    let null = arguments.get(2).map_or("", text_of);
+    let has_null = matches!(arguments.get(2), Some(Value::Text(_)));
+    let value = |part: String| match has_null && part == null {
+        true => Value::Null,
+        false => Value::Text(part),
+    };
+    Ok(Value::List(parts.into_iter().map(value).collect()))
+}
+
+/// As many digits as the type has bits where the number is negative.
+fn to_hex(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    let Value::Integer(value) = &arguments[0] else {
+        return Err(Error::mismatch("function to_hex takes integers"));
+    };
+    text(match (types[0] == ColumnType::Int64, i32::try_from(*value)) {
+        (false, Ok(value)) => format!("{value:x}"),
+        _ => format!("{value:x}"),
+    })
 }
 
 fn chr(arguments: &[Value]) -> Result<Value> {
@@ -342,7 +364,7 @@ fn encode(arguments: &[Value]) -> Result<Value> {
 fn decode(arguments: &[Value]) -> Result<Value> {
     let whole = text_of(&arguments[0]);
     match text_of(&arguments[1]) {
-        "hex" => cast::parse(&format!("\\x{whole}"), &folio_types::ColumnType::Binary),
+        "hex" => cast::parse(&format!("\\x{whole}"), &ColumnType::Binary),
         "escape" => Ok(Value::Bytes(whole.as_bytes().to_vec())),
         other => Err(Error::invalid(format!("encoding {other:?} is not known"))
             .help("use 'hex' or 'escape'")),
@@ -350,6 +372,9 @@ fn decode(arguments: &[Value]) -> Result<Value> {
 }
 
 fn overlay(arguments: &[Value]) -> Result<Value> {
+    if integer_of(&arguments[2]) < 1 {
+        return Err(Error::invalid("overlay counts characters from 1"));
+    }
     let whole: Vec<char> = text_of(&arguments[0]).chars().collect();
     let put = text_of(&arguments[1]);
     let start = usize::try_from(integer_of(&arguments[2]) - 1).unwrap_or(0).min(whole.len());
@@ -364,8 +389,7 @@ fn overlay(arguments: &[Value]) -> Result<Value> {
 /// `\1` in the replacement is the first group, as in PostgreSQL; `g` replaces all.
 fn regexp_replace(arguments: &[Value]) -> Result<Value> {
     let flags = arguments.get(3).map_or("", text_of);
-    let kind = if flags.contains('i') { MatchKind::IRegex } else { MatchKind::Regex };
-    let regex = pattern::compile(kind, text_of(&arguments[1]), None)?;
+    let regex = flagged(&arguments[1], arguments.get(3))?;
     let mut with = String::new();
     let mut characters = text_of(&arguments[2]).chars();
     while let Some(character) = characters.next() {
@@ -385,8 +409,25 @@ fn regexp_replace(arguments: &[Value]) -> Result<Value> {
     text(regex.replacen(whole, limit, with.as_str()).into_owned())
 }
 
+fn regexp_like(arguments: &[Value]) -> Result<Value> {
+    let regex = flagged(&arguments[1], arguments.get(2))?;
+    Ok(Value::Boolean(regex.is_match(text_of(&arguments[0]))))
+}
+
+/// Matches from a character on, which counts from 1.
+fn regexp_count(arguments: &[Value]) -> Result<Value> {
+    let regex = flagged(&arguments[1], arguments.get(3))?;
+    let start = arguments.get(2).map_or(1, integer_of);
+    let Some(skipped) = usize::try_from(start).ok().and_then(|start| start.checked_sub(1)) else {
+        return Err(Error::invalid("regexp_count counts characters from 1"));
+    };
+    let whole = text_of(&arguments[0]);
+    let from = whole.char_indices().nth(skipped).map_or(whole.len(), |(at, _)| at);
+    count(regex.find_iter(&whole[from..]).count())
+}
+
 fn regexp_match(arguments: &[Value]) -> Result<Value> {
-    let regex = regex(&arguments[1])?;
+    let regex = flagged(&arguments[1], arguments.get(2))?;
     let Some(found) = regex.captures(text_of(&arguments[0])) else { return Ok(Value::Null) };
     let skipped = usize::from(found.len() > 1);
     let group = |group: Option<regex::Match<'_>>| {
@@ -395,11 +436,11 @@ fn regexp_match(arguments: &[Value]) -> Result<Value> {
     Ok(Value::List(found.iter().skip(skipped).map(group).collect()))
 }
 
-fn concat(arguments: &[Value], types: &[folio_types::ColumnType]) -> Result<Value> {
+fn concat(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     text(arguments.iter().zip(types).map(|(value, ty)| cast::format(value, ty)).collect())
 }
 
-fn concat_ws(arguments: &[Value], types: &[folio_types::ColumnType]) -> Result<Value> {
+fn concat_ws(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     if matches!(arguments[0], Value::Null) {
         return Ok(Value::Null);
     }
@@ -414,7 +455,10 @@ fn concat_ws(arguments: &[Value], types: &[folio_types::ColumnType]) -> Result<V
 }
 
 /// `%s`, `%I`, `%L` and `%%`.
-fn format_text(arguments: &[Value], types: &[folio_types::ColumnType]) -> Result<Value> {
+fn format_text(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    if matches!(arguments[0], Value::Null) {
+        return Ok(Value::Null);
+    }
     let mut out = String::new();
     let mut characters = text_of(&arguments[0]).chars();
     let mut next = 1;
@@ -435,6 +479,7 @@ fn format_text(arguments: &[Value], types: &[folio_types::ColumnType]) -> Result
         let shown = cast::format(value, ty);
         match kind {
             Some('s') => out.push_str(&shown),
+            Some('L') if matches!(value, Value::Null) => out.push_str("NULL"),
             Some('I') => out.push_str(&format!("\"{}\"", shown.replace('"', "\"\""))),
             Some('L') => out.push_str(&format!("'{}'", shown.replace('\'', "''"))),
             _ => return Err(Error::invalid("format knows %s, %I, %L and %% only")),

@@ -39,7 +39,7 @@ pub(super) const OVERLOADS: &[Overload] = &[
     function("last_day", &[Date], Returns::Date, Strict(last_day)),
     function("to_char", &[Timestamp, Text], Returns::Text, Strict(to_char)),
     function("strftime", &[Timestamp, Text], Returns::Text, Strict(strftime)),
-    function("at_time_zone", &[Timestamp, Text], Returns::Timestamp, Typed(at_time_zone)),
+    function("at_time_zone", &[Timestamp, Text], Returns::OtherZone, Typed(at_time_zone)),
 ];
 
 fn now(call: &Call<'_>) -> Result<arrow_array::ArrayRef> {
@@ -85,7 +85,10 @@ fn date_part(arguments: &[Value]) -> Result<Value> {
 #[allow(clippy::cast_precision_loss, reason = "parts are small")]
 fn interval_part(unit: &str, interval: Interval) -> Option<f64> {
     let micros = interval.nanoseconds / 1000;
-    let days = f64::from(interval.months) * 30.0 + f64::from(interval.days);
+    // A year has its quarter of a day; what is left of it are months of 30 days.
+    let days = f64::from(interval.months / 12) * 365.25
+        + f64::from(interval.months % 12) * 30.0
+        + f64::from(interval.days);
     Some(match unit {
         "year" => f64::from(interval.months / 12),
         "month" => f64::from(interval.months % 12),
@@ -154,7 +157,8 @@ fn to_timestamp(arguments: &[Value]) -> Result<Value> {
     Ok(Value::Timestamp(micros.round() as i64))
 }
 
-/// Whole months first, then days, then the rest.
+/// The difference part by part: years and months, days, the clock. What is borrowed of a
+/// month is as long as the month of the earlier one.
 fn age(arguments: &[Value]) -> Result<Value> {
     let (later, earlier) = (timestamp_of(&arguments[0]), timestamp_of(&arguments[1]));
     if later < earlier {
@@ -163,18 +167,23 @@ fn age(arguments: &[Value]) -> Result<Value> {
         };
         return Ok(temporal::negate(interval).map_or(Value::Null, Value::Interval));
     }
-    let month_of = |time: i64| {
-        let (year, month, _) = temporal::civil(time.div_euclid(DAY));
-        year * 12 + i32::try_from(month).unwrap_or(0)
+    let parts = |time: i64| {
+        let (year, month, day) = temporal::civil(time.div_euclid(DAY));
+        (i64::from(year) * 12 + i64::from(month), i64::from(day), time.rem_euclid(DAY))
     };
-    let after = |months: i32| temporal::add(earlier, Interval { months, ..Interval::default() });
-    let mut months = month_of(later) - month_of(earlier);
-    if after(months).is_none_or(|time| time > later) {
-        months -= 1;
+    let (after, before) = (parts(later), parts(earlier));
+    let (mut months, mut days, mut micros) =
+        (after.0 - before.0, after.1 - before.1, after.2 - before.2);
+    if micros < 0 {
+        (micros, days) = (micros + DAY, days - 1);
     }
-    let rest = later - after(months).unwrap_or(earlier);
-    let days = i32::try_from(rest / DAY).unwrap_or(i32::MAX);
-    Ok(Value::Interval(Interval { months, days, nanoseconds: rest % DAY * 1000 }))
+    if days < 0 {
+        let (year, month, _) = temporal::civil(earlier.div_euclid(DAY));
+        (days, months) = (days + i64::from(temporal::month_length(year, month)), months - 1);
+    }
+    let small = |number: i64| i32::try_from(number).unwrap_or(i32::MAX);
+    let (months, days) = (small(months), small(days));
+    Ok(Value::Interval(Interval { months, days, nanoseconds: micros * 1000 }))
 }
 
 /// How many borders of a unit lie between two timestamps.
@@ -260,30 +269,80 @@ fn field(name: &str, time: i64) -> String {
         "Day" => WEEKDAYS[weekday].to_owned(),
         "Dy" => WEEKDAYS[weekday][..3].to_owned(),
         "DDD" => format!("{:03}", part("doy")),
+        "D" => (weekday + 1).to_string(),
+        "ID" => part("isodow").to_string(),
+        "IYYY" => format!("{:04}", part("isoyear")),
         "IW" => format!("{:02}", part("week")),
         "Q" => part("quarter").to_string(),
         _ => String::new(),
     }
 }
 
+/// What `to_char` fills in, longer names before those they begin with.
+const FIELDS: [&str; 33] = [
+    "YYYY", "YY", "MONTH", "Month", "month", "MON", "Mon", "mon", "MM", "DDD", "DD", "DAY", "Day",
+    "day", "DY", "Dy", "dy", "D", "HH24", "HH12", "HH", "MI", "SS", "MS", "US", "IW", "Q", "AM",
+    "PM", "am", "pm", "ID", "IYYY",
+];
+
+/// `"text"` stands for itself, `FM` leaves the padding of the next field out.
 fn to_char(arguments: &[Value]) -> Result<Value> {
-    const FIELDS: [&str; 18] = [
-        "YYYY", "YY", "Month", "Mon", "MM", "DDD", "DD", "Day", "Dy", "HH24", "HH12", "HH", "MI",
-        "SS", "MS", "US", "IW", "Q",
-    ];
     let (time, mut rest) = (timestamp_of(&arguments[0]), text_of(&arguments[1]));
     let mut out = String::new();
     while let Some(first) = rest.chars().next() {
-        let known = FIELDS.iter().chain(&["AM", "PM"]).find(|name| rest.starts_with(**name));
-        if let Some(name) = known {
-            out.push_str(&field(name, time));
-            rest = &rest[name.len()..];
+        if first == '"' {
+            let (quoted, after) = rest[1..].split_once('"').unwrap_or((&rest[1..], ""));
+            out.push_str(quoted);
+            rest = after;
+            continue;
+        }
+        let (is_bare, behind) = rest.strip_prefix("FM").map_or((false, rest), |rest| (true, rest));
+        if let Some(name) = FIELDS.iter().find(|name| behind.starts_with(**name)) {
+            out.push_str(&padded(name, time, is_bare));
+            rest = &behind[name.len()..];
+        } else if is_bare {
+            rest = behind;
         } else {
             out.push(first);
             rest = &rest[first.len_utf8()..];
         }
     }
     Ok(Value::Text(out))
+}
+
+/// A field in the letters its name has, as wide as any of its kind unless it is bare.
+fn padded(name: &str, time: i64, is_bare: bool) -> String {
+    const LONG: [&str; 6] = ["MONTH", "Month", "month", "DAY", "Day", "day"];
+    let first_two: String = name.chars().take(2).collect();
+    let is_upper = first_two.chars().all(char::is_uppercase);
+    let is_word =
+        LONG.contains(&name) || ["MON", "DY", "AM", "PM"].contains(&&*name.to_uppercase());
+    let value = match is_word {
+        true => field(&capitalized(name), time),
+        false => field(name, time),
+    };
+    let value = match (is_word, is_upper, name.starts_with(char::is_lowercase)) {
+        (true, true, _) => value.to_uppercase(),
+        (true, _, true) => value.to_lowercase(),
+        _ => value,
+    };
+    match (is_bare, LONG.contains(&name)) {
+        (false, true) => format!("{value:<9}"),
+        (true, _) if value.starts_with('0') && value.len() > 1 && name != "MS" && name != "US" => {
+            let bare = value.trim_start_matches('0');
+            if bare.is_empty() { "0".to_owned() } else { bare.to_owned() }
+        }
+        _ => value,
+    }
+}
+
+/// `MONTH`, `month` and `Month` as `Month`; `am` as `AM`.
+fn capitalized(name: &str) -> String {
+    let lower = name.to_lowercase();
+    match &*lower {
+        "am" | "pm" => lower.to_uppercase(),
+        _ => lower[..1].to_uppercase() + &lower[1..],
+    }
 }
 
 fn strftime(arguments: &[Value]) -> Result<Value> {

@@ -207,6 +207,15 @@ impl Binder<'_> {
         if name == "group_concat" && given.arguments.len() == 1 {
             given.arguments.push(Expr::literal(Value::Text(",".to_owned()), ColumnType::Text));
         }
+        let is_ordered_by_own =
+            given.order.iter().all(|key| given.arguments.contains(&key.expression));
+        if given.is_distinct && !is_ordered_by_own {
+            return Err(Error::invalid(format!(
+                "with DISTINCT, {name} is ordered by its arguments only"
+            ))
+            .at(span)
+            .help("order by the argument, or leave DISTINCT out"));
+        }
         let (arguments, ty) = aggregate_types(function, name, given.arguments, span)?;
         Ok(Aggregate {
             function,

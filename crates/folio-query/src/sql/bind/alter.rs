@@ -39,6 +39,8 @@ impl Binder<'_> {
                 rename_in(&mut constraints, &old, &new)?;
                 schema.columns[index].name = new;
             }
+            Sql::AddColumn { if_not_exists: true, column_def, .. }
+                if table.column_index(&column_def.name.value).is_some() => {}
             Sql::AddColumn { column_def, .. } => {
                 columns =
                     Some(self.add_column(column_def, &table, &mut schema, &mut constraints)?);

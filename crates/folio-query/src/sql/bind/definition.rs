@@ -83,7 +83,11 @@ impl Binder<'_> {
         let scope = Scope::new(row_columns(&table, Some(&schema.name), 0), None);
         scope.enter("CHECK", Allowed::Columns);
         for check in &table.constraints.checks {
-            condition(self.stored_expression(&check.text, &scope)?, "CHECK")?;
+            let bound = condition(self.stored_expression(&check.text, &scope)?, "CHECK")?;
+            if bound.has_subquery() {
+                return Err(Error::invalid("CHECK takes the values of one row, no subquery")
+                    .help("write REFERENCES for rows of other tables"));
+            }
         }
         let nothing = Scope::new(Vec::new(), None);
         nothing.enter("DEFAULT", Allowed::Columns);

@@ -223,7 +223,7 @@ impl Binder<'_> {
         Ok(if is_and { Expr::And(terms) } else { Expr::Or(terms) })
     }
 
-    /// `(a, b) = (c, d)`
+    /// `(a, b) = (c, d)`, `(a, b) < (c, d)`
     fn tuples(
         &mut self,
         left: &[ast::Expr],
@@ -236,16 +236,30 @@ impl Binder<'_> {
         if left.len() != right.len() {
             return Err(Error::invalid("the sides of the comparison differ in length").at(span));
         }
-        let equal = left.iter().zip(right).map(|(left, right)| {
-            let (left, right) = (self.expression(left, scope)?, self.expression(right, scope)?);
-            operator::compare(Comparison::Equal, left, right, span)
-        });
-        let all = Expr::And(equal.collect::<Result<_>>()?);
-        match op {
-            ast::BinaryOperator::Eq => Ok(all),
-            ast::BinaryOperator::NotEq => Ok(not(all)),
-            other => Err(Error::unsupported(format!("rows do not compare with {other}")).at(span)),
+        let mut pairs = Vec::with_capacity(left.len());
+        for (left, right) in left.iter().zip(right) {
+            pairs.push((self.expression(left, scope)?, self.expression(right, scope)?));
         }
+        match operator::comparison(op) {
+            Some(comparison) => rows_compare(comparison, &pairs, span),
+            None => Err(Error::unsupported(format!("rows do not compare with {op}")).at(span)),
+        }
+    }
+
+    /// `(a, b) IN ((1, 2), (3, 4))`
+    fn row_in_list(
+        &mut self,
+        row: &[ast::Expr],
+        list: &[ast::Expr],
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let equal = list.iter().map(|other| match other {
+            ast::Expr::Tuple(values) => {
+                self.tuples(row, &ast::BinaryOperator::Eq, values, other, scope)
+            }
+            other => Err(Error::invalid("a row is compared with rows").at(place(other))),
+        });
+        Ok(Expr::Or(equal.collect::<Result<_>>()?))
     }
 
     fn comparison(
@@ -297,6 +311,9 @@ impl Binder<'_> {
         list: &[ast::Expr],
         scope: &Scope<'_>,
     ) -> Result<Expr> {
+        if let ast::Expr::Tuple(row) = input {
+            return self.row_in_list(row, list, scope);
+        }
         let bound = self.expression(input, scope)?;
         let mut terms = Vec::with_capacity(list.len());
         for term in list {
@@ -366,6 +383,32 @@ impl Binder<'_> {
             .map_err(|error| error.at(place(input)))?;
         Ok(negate_if(negated, found))
     }
+}
+
+/// Rows compare as words do, letter by letter: what decides is the first pair that differs.
+fn rows_compare(op: Comparison, pairs: &[(Expr, Expr)], span: Span) -> Result<Expr> {
+    use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
+    let strict = match op {
+        Equal | NotEqual => {
+            let equal = pairs
+                .iter()
+                .map(|(left, right)| operator::compare(Equal, left.clone(), right.clone(), span));
+            let all = Expr::And(equal.collect::<Result<_>>()?);
+            return Ok(negate_if(op == NotEqual, all));
+        }
+        LessOrEqual => Less,
+        GreaterOrEqual => Greater,
+        other => other,
+    };
+    let Some(((left, right), rest)) = pairs.split_first() else {
+        return Err(Error::invalid("a row has at least one value").at(span));
+    };
+    if rest.is_empty() {
+        return operator::compare(op, left.clone(), right.clone(), span);
+    }
+    let decided = operator::compare(strict, left.clone(), right.clone(), span)?;
+    let equal = operator::compare(Equal, left.clone(), right.clone(), span)?;
+    Ok(Expr::Or(vec![decided, Expr::And(vec![equal, rows_compare(op, rest, span)?])]))
 }
 
 /// A field of a struct, or a member of JSON.

@@ -226,9 +226,10 @@ impl Binder<'_> {
                     Error::unsupported("table functions take plain arguments").at(call.span)
                 );
             };
-            arguments.push(settle(self.expression(argument, &scope)?));
+            arguments.push(self.expression(argument, &scope)?);
         }
         let ordinality = call.ordinality;
+        let settled = |arguments: Vec<Expr>| arguments.into_iter().map(settle).collect::<Vec<_>>();
         let json = |arguments: Vec<Expr>| -> Result<Vec<Expr>> {
             arguments
                 .into_iter()
@@ -236,9 +237,9 @@ impl Binder<'_> {
                 .collect()
         };
         let (function, names, types, arguments) = match &*call.name.to_lowercase() {
-            "unnest" => return self.unnest(arguments, ordinality, alias, call.span),
+            "unnest" => return self.unnest(settled(arguments), ordinality, alias, call.span),
             "generate_series" | "range" => {
-                let (arguments, ty) = series_arguments(arguments, call.span)?;
+                let (arguments, ty) = series_arguments(settled(arguments), call.span)?;
                 (
                     TableFunction::GenerateSeries { ordinality },
                     vec!["generate_series"],

@@ -31,6 +31,13 @@ impl Binder<'_> {
             Some(query) => Some(self.insert_source(query, &table, &targets)?),
             None => None,
         };
+        if let Some(given) = &given
+            && !insert.columns.is_empty()
+            && given.columns.len() < targets.len()
+        {
+            let span = insert.columns.last().map_or(Span::NONE, place_of);
+            return Err(wrong_count(&table, given.columns.len(), targets.len(), span));
+        }
         let (input, numbered) = self.full_rows(&table, &targets, given)?;
         let alias = insert.table_alias.as_ref().map(|alias| &*alias.alias.value);
         let on_conflict = self.on_conflict(insert, &table, alias)?;
@@ -314,6 +321,10 @@ impl Binder<'_> {
         }
         Ok(changes)
     }
+}
+
+fn place_of(name: &ast::ObjectName) -> Span {
+    last_name(name).map_or(Span::NONE, |(_, span)| span)
 }
 
 /// Refuses columns that are no key.

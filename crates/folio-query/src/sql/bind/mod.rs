@@ -20,6 +20,7 @@ mod join;
 mod link;
 mod literal;
 mod operator;
+mod order;
 mod query;
 mod scope;
 mod select;
@@ -87,6 +88,10 @@ struct Cte {
     /// While its own recursion is bound: the working table.
     work_table: Option<(usize, Vec<(String, ColumnType)>)>,
     is_recursive: bool,
+    /// Which of its WITH clause it is.
+    number: usize,
+    /// Whether anything reads it.
+    is_used: bool,
 }
 
 /// A plan and the names of its columns.

@@ -61,12 +61,32 @@ pub(super) fn binary(op: &BinaryOperator, left: Expr, right: Expr, span: Span) -
         Sql::HashLongArrow => {
             function::resolve("json_path_text", vec![left, json_path(right)?], span)
         }
-        Sql::AtArrow => function::resolve("array_contains_all", vec![left, right], span),
-        Sql::ArrowAt => function::resolve("array_contains_all", vec![right, left], span),
-        Sql::PGOverlap => function::resolve("array_overlap", vec![left, right], span),
+        Sql::AtArrow => contains(op, left, right, span),
+        Sql::ArrowAt => contains(op, right, left, span),
+        Sql::PGOverlap => of_lists("array_overlap", op, left, right, span),
         Sql::Question => function::resolve("json_contains_key", vec![left, right], span),
         other => Err(Error::unsupported(format!("operator {other} is not supported")).at(span)),
     }
+}
+
+/// `whole @> part`, of JSON and of arrays.
+fn contains(op: &BinaryOperator, whole: Expr, part: Expr, span: Span) -> Result<Expr> {
+    if whole.ty() == ColumnType::Json || part.ty() == ColumnType::Json {
+        return function::resolve("json_contains", vec![whole, part], span);
+    }
+    of_lists("array_contains_all", op, whole, part, span)
+}
+
+/// A function of two arrays, for an operator.
+fn of_lists(name: &str, op: &BinaryOperator, left: Expr, right: Expr, span: Span) -> Result<Expr> {
+    let is_list = |side: &Expr| side.is_untyped() || matches!(side.ty(), ColumnType::List(_));
+    if !is_list(&left) || !is_list(&right) || (left.is_untyped() && right.is_untyped()) {
+        let (left, right) = (type_name(&left.ty()), type_name(&right.ty()));
+        return Err(Error::mismatch(format!("there is no {left} {op} {right}"))
+            .at(span)
+            .help("it takes arrays, or JSON"));
+    }
+    function::resolve(name, vec![left, right], span)
 }
 
 /// The right side of `->`: a number is a position, all else a name.
@@ -224,6 +244,7 @@ fn negate(operand: Expr, span: Span) -> Result<Expr> {
             Value::Decimal(digits) if *digits == 1 << 63 && coerce::scale_of(ty) == 0 => {
                 Some((Value::Integer(i64::MIN), ColumnType::Int64))
             }
+            Value::Integer(_) if *ty == ColumnType::Int16 => None,
             Value::Integer(value) => value.checked_neg().map(|value| {
                 let ty = if i32::try_from(value).is_ok() { ColumnType::Int32 } else { ty.clone() };
                 (Value::Integer(value), ty)

@@ -34,9 +34,22 @@ impl Binder<'_> {
         };
         let bound = self.query_body(query, parent);
         if opened {
+            // What nobody asked for is not run, and still has to make sense.
+            let unused = if bound.is_ok() { self.bind_unused() } else { Ok(()) };
             self.ctes.pop();
+            unused?;
         }
         bound
+    }
+
+    /// Binds what the innermost WITH names and nothing reads, for its errors.
+    fn bind_unused(&mut self) -> Result<()> {
+        let open = self.ctes.last().into_iter().flatten();
+        let unused = open.filter(|(_, cte)| !cte.is_used).map(|(name, cte)| (cte.number, name));
+        let mut unused: Vec<(usize, String)> =
+            unused.map(|(number, name)| (number, name.clone())).collect();
+        unused.sort();
+        unused.into_iter().try_for_each(|(_, name)| self.common_table(&name, Span::NONE).map(drop))
     }
 
     fn query_body(&mut self, query: &ast::Query, parent: Option<&Scope<'_>>) -> Result<Named> {
@@ -263,7 +276,7 @@ impl Binder<'_> {
     /// Opens a WITH clause: the names are bound where they are used.
     fn with(&mut self, with: &ast::With) -> Result<()> {
         self.ctes.push(HashMap::new());
-        for cte in &with.cte_tables {
+        for (number, cte) in with.cte_tables.iter().enumerate() {
             let name = cte.alias.name.value.to_lowercase();
             let known = Cte {
                 query: Arc::new((*cte.query).clone()),
@@ -271,6 +284,8 @@ impl Binder<'_> {
                 depth: self.ctes.len(),
                 work_table: None,
                 is_recursive: with.recursive,
+                number,
+                is_used: false,
             };
             let Some(open) = self.ctes.last_mut() else { break };
             if open.insert(name, known).is_some() {
@@ -289,9 +304,10 @@ impl Binder<'_> {
     /// A query named by WITH.
     pub(super) fn common_table(&mut self, name: &str, span: Span) -> Result<Option<Named>> {
         let lower = name.to_lowercase();
-        let Some(cte) = self.ctes.iter().rev().find_map(|open| open.get(&lower)).cloned() else {
-            return Ok(None);
-        };
+        let found = self.ctes.iter_mut().rev().find_map(|open| open.get_mut(&lower));
+        let Some(cte) = found else { return Ok(None) };
+        cte.is_used = true;
+        let cte = cte.clone();
         if let Some((number, columns)) = &cte.work_table {
             let columns: Vec<(String, Column)> = columns
                 .iter()
@@ -306,14 +322,14 @@ impl Binder<'_> {
         // It sees what was named before it and around it, not what came after; itself
         // only where it is recursive.
         let inner: Vec<_> = self.ctes.drain(cte.depth..).collect();
-        let own = self.ctes.last_mut().and_then(|open| open.remove(&lower));
+        let hidden = self.hide(&cte, &lower);
         let bound = if cte.is_recursive {
             self.recursive(&cte, &lower)
         } else {
             self.query(&cte.query, None)
         };
-        if let (Some(own), Some(open)) = (own, self.ctes.last_mut()) {
-            open.insert(lower, own);
+        if let Some(open) = self.ctes.last_mut() {
+            open.extend(hidden);
         }
         self.ctes.extend(inner);
         let mut named = bound?;
@@ -328,6 +344,18 @@ impl Binder<'_> {
             column.clone_from(renamed);
         }
         Ok(Some(named))
+    }
+
+    /// Takes the names away that a query of WITH does not see: its own, and without
+    /// RECURSIVE those behind it.
+    fn hide(&mut self, cte: &Cte, name: &str) -> Vec<(String, Cte)> {
+        let Some(open) = self.ctes.last_mut() else { return Vec::new() };
+        let is_hidden = |other: &str, known: &Cte| {
+            other == name || (!cte.is_recursive && known.number > cte.number)
+        };
+        let names: Vec<String> =
+            open.keys().filter(|other| is_hidden(other, &open[*other])).cloned().collect();
+        names.into_iter().filter_map(|name| open.remove_entry(&name)).collect()
     }
 
     /// `with recursive`: a base, UNION [ALL], and a step that reads the name.

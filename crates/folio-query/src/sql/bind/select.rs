@@ -5,6 +5,7 @@ use sqlparser::ast;
 
 use super::expression::place;
 use super::operator::condition;
+use super::order::{check_distinct_on, item_of};
 use super::scope::{Allowed, Scope, same};
 use super::{Binder, Named, refuse};
 use crate::error::{Error, Result};
@@ -20,10 +21,10 @@ pub(super) struct Selected {
 }
 
 /// An item of the SELECT list.
-struct Item {
-    name: String,
-    expression: Expr,
-    span: Span,
+pub(super) struct Item {
+    pub(super) name: String,
+    pub(super) expression: Expr,
+    pub(super) span: Span,
 }
 
 /// What a SELECT groups by.
@@ -108,6 +109,16 @@ impl Binder<'_> {
                 ast::SelectItem::UnnamedExpr(syntax) => {
                     let expression = settle(self.expression(syntax, scope)?);
                     items.push(Item { name: name_of(syntax), expression, span: place(syntax) });
+                }
+                ast::SelectItem::ExprWithAlias { expr, alias }
+                    if alias.quote_style == Some('\'') =>
+                {
+                    let text = &alias.value;
+                    return Err(Error::syntax(format!(
+                        "a name is expected, found the text '{text}'"
+                    ))
+                    .at(place(expr))
+                    .help("text is joined by ||, names stand in \"double quotes\""));
                 }
                 ast::SelectItem::ExprWithAlias { expr, alias } => {
                     let expression = settle(self.expression(expr, scope)?);
@@ -256,47 +267,6 @@ impl Binder<'_> {
         Ok(groups.expressions.len() - 1)
     }
 
-    /// ORDER BY: positions and names of the SELECT list, or any expression.
-    fn order(
-        &mut self,
-        order: &[ast::OrderByExpr],
-        items: &[Item],
-        scope: &Scope<'_>,
-    ) -> Result<Vec<SortKey>> {
-        let keys = order.iter().map(|key| {
-            let named = match &key.expr {
-                ast::Expr::Identifier(name) => {
-                    items.iter().position(|item| same(&item.name, &name.value))
-                }
-                other => item_of(other, items, scope, "ORDER BY")?,
-            };
-            match named {
-                Some(item) => {
-                    Ok(super::aggregate::sort_key(items[item].expression.clone(), &key.options))
-                }
-                None => self.sort_key(key, scope),
-            }
-        });
-        keys.collect()
-    }
-
-    fn distinct_on(
-        &mut self,
-        distinct: Option<&ast::Distinct>,
-        items: &[Item],
-        scope: &Scope<'_>,
-    ) -> Result<Option<Vec<Expr>>> {
-        let Some(ast::Distinct::On(on)) = distinct else { return Ok(None) };
-        let mut bound = Vec::new();
-        for syntax in on {
-            bound.push(match item_of(syntax, items, scope, "DISTINCT ON")? {
-                Some(item) => items[item].expression.clone(),
-                None => settle(self.expression(syntax, scope)?),
-            });
-        }
-        Ok(Some(bound))
-    }
-
     /// Puts the grouping into the plan: the groups and their columns.
     fn group(&mut self, plan: &mut Plan, groups: Groups, scope: &Scope<'_>) -> Vec<(Column, Expr)> {
         let grouped: Vec<(Column, Expr)> = groups
@@ -354,6 +324,7 @@ impl Binder<'_> {
             plan = Plan::Distinct { input: Box::new(plan), on: None };
         }
         if let Some(on) = distinct_on {
+            check_distinct_on(&on, &keys)?;
             // The first row of each key by the order: sorted before and, stably, after.
             plan = plan.sorted(&keys);
             plan = Plan::Distinct { input: Box::new(plan), on: Some(on) };
@@ -381,34 +352,6 @@ fn has_aggregate(expression: &Expr, scope: &Scope<'_>) -> bool {
     let aggregates: Vec<ColumnId> =
         scope.aggregates.borrow().iter().map(|(column, _)| column.id).collect();
     expression.columns().iter().any(|column| aggregates.contains(column))
-}
-
-/// The item that a position or an alias names; a column of the input comes first.
-fn item_of(
-    syntax: &ast::Expr,
-    items: &[Item],
-    scope: &Scope<'_>,
-    clause: &str,
-) -> Result<Option<usize>> {
-    match syntax {
-        ast::Expr::Value(value) => {
-            let ast::Value::Number(digits, _) = &value.value else { return Ok(None) };
-            let number: usize = digits.parse().unwrap_or(0);
-            if number == 0 || number > items.len() {
-                let count = items.len();
-                let error =
-                    Error::invalid(format!("{clause} {digits} is not one of {count} columns"));
-                return Err(error.at(place(syntax)).help("positions count from 1"));
-            }
-            Ok(Some(number - 1))
-        }
-        ast::Expr::Identifier(name)
-            if scope.find(None, &name.value, Span::NONE).ok().flatten().is_none() =>
-        {
-            Ok(items.iter().position(|item| same(&item.name, &name.value)))
-        }
-        _ => Ok(None),
-    }
 }
 
 /// Rewrites an expression over the input into one over the groups.

@@ -46,6 +46,14 @@ impl Binder<'_> {
                 }
                 function::resolve(name, arguments, place(syntax))
             }
+            Sql::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+                let parts = [expr, overlay_what, overlay_from].map(|part| &**part);
+                let mut arguments = Vec::with_capacity(4);
+                for part in parts.into_iter().chain(overlay_for.as_deref()) {
+                    arguments.push(self.expression(part, scope)?);
+                }
+                function::resolve("overlay", arguments, place(syntax))
+            }
             Sql::Position { expr, r#in } => {
                 let arguments = vec![self.expression(expr, scope)?, self.expression(r#in, scope)?];
                 function::resolve("position", arguments, place(syntax))

@@ -94,7 +94,8 @@ fn drop_statement(
     let names = names.iter().map(|name| Ok(last_name(name)?.0)).collect::<Result<_>>()?;
     match object {
         ast::ObjectType::Table | ast::ObjectType::View => {
-            Ok(Statement::Drop { names, if_exists, cascade })
+            let is_view = *object == ast::ObjectType::View;
+            Ok(Statement::Drop { names, is_view, if_exists, cascade })
         }
         ast::ObjectType::Index => Ok(Statement::DropIndex { names, if_exists }),
         other => Err(Error::unsupported(format!("DROP {other} is not supported"))),

@@ -96,6 +96,10 @@ impl Binder<'_> {
         let ColumnType::List(element) = list.ty() else {
             return Err(Error::mismatch("ANY and ALL take a query or an array").at(span));
         };
+        // Of no array nothing is known; an array written out is one.
+        let is_there = matches!(&list, Expr::Parameter { .. })
+            || matches!(&list, Expr::Function { function, .. } if function.name == "array");
+        let missing = (!is_there).then(|| Expr::IsNull(Box::new(list.clone())));
         let column = self.column("element", (*element).clone());
         let plan = Plan::TableFunction {
             function: crate::plan::logical::TableFunction::Unnest { ordinality: false },
@@ -103,7 +107,15 @@ impl Binder<'_> {
             columns: vec![column.clone()],
         };
         let named = Named { plan, columns: vec![("element".to_owned(), column)] };
-        self.compared(op, operand, named, is_any, span)
+        let compared = self.compared(op, operand, named, is_any, span)?;
+        Ok(match missing {
+            None => compared,
+            Some(missing) => Expr::Case {
+                branches: vec![(missing, Expr::null(ColumnType::Boolean))],
+                otherwise: Some(Box::new(compared)),
+                ty: ColumnType::Boolean,
+            },
+        })
     }
 
     fn any(

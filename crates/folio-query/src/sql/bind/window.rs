@@ -140,6 +140,16 @@ impl Binder<'_> {
     ) -> Result<()> {
         if let Some(base) = &spec.window_name {
             self.named_window(base, window, scope)?;
+            let is_new = !spec.partition_by.is_empty() || !window.order.is_empty();
+            if !spec.partition_by.is_empty() || (is_new && !spec.order_by.is_empty()) {
+                let clause = if spec.partition_by.is_empty() { "ORDER BY" } else { "PARTITION BY" };
+                return Err(Error::invalid(format!(
+                    "{clause} cannot be added to window {:?}",
+                    base.value
+                ))
+                .at(base.span.into())
+                .help("write the whole window"));
+            }
         }
         for key in &spec.partition_by {
             window.partition.push(coerce::settle(self.expression(key, scope)?));
@@ -149,6 +159,7 @@ impl Binder<'_> {
         }
         if let Some(frame) = &spec.window_frame {
             window.frame = self.frame(frame, span, scope)?;
+            check_frame(window).map_err(|error| error.at(span))?;
         }
         Ok(())
     }
@@ -170,7 +181,7 @@ impl Binder<'_> {
                 ast::WindowFrameBound::Following(Some(distance)) => {
                     FrameBound::Following(coerce::settle(self.expression(distance, scope)?))
                 }
-                _ => return Err(Error::invalid("the frame ends before it begins").at(span)),
+                _ => return Err(backward().at(span)),
             })
         };
         let start = bound(&frame.start_bound, true)?;
@@ -179,6 +190,33 @@ impl Binder<'_> {
             None => FrameBound::Current,
         };
         Ok(Frame { units, start, end })
+    }
+}
+
+fn backward() -> Error {
+    Error::invalid("the frame ends before it begins").help("write the earlier bound first")
+}
+
+/// Refuses frames that are none: they end before they begin, or count from nothing.
+fn check_frame(window: &WindowCall) -> Result<()> {
+    use FrameBound::{Current, Following, Preceding};
+    let Frame { units, start, end } = &window.frame;
+    let is_backward =
+        matches!((start, end), (Following(_), Preceding(_) | Current) | (Current, Preceding(_)));
+    if is_backward {
+        return Err(backward());
+    }
+    let has_distance =
+        [start, end].iter().any(|bound| matches!(bound, Preceding(_) | Following(_)));
+    match units {
+        FrameUnits::Range if has_distance && window.order.len() != 1 => {
+            Err(Error::invalid("RANGE with a distance needs ORDER BY with one key")
+                .help("write ROWS to count rows"))
+        }
+        FrameUnits::Groups if window.order.is_empty() => {
+            Err(Error::invalid("GROUPS needs ORDER BY").help("write ROWS to count rows"))
+        }
+        _ => Ok(()),
     }
 }
 
