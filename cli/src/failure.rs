@@ -57,6 +57,11 @@ impl Failure {
         })
     }
 
+    /// Whether somebody stopped it.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Database(error) if error.code() == ErrorCode::Cancelled)
+    }
+
     /// Whether whoever read our output has gone.
     fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Database(folio::Error::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe)

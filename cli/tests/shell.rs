@@ -190,6 +190,10 @@ fn a_script_runs_to_its_end_or_its_first_error() {
 
     let output = piped(&sandbox, "folio shell data", "select 1 as a; select x; select 2 as b;");
     assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b"{\"a\":1}\n"[..]));
+    let script = ".bail off\nselect 1 as a; select x; select 2 as b;";
+    let output = piped(&sandbox, "folio shell data", script);
+    assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b"{\"a\":1}\n{\"b\":2}\n"[..]));
+    assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: column \"x\""));
     for (line, error) in [
         (".read round.sql", "error: the files read each other in a circle\n"),
         (

@@ -52,6 +52,12 @@ pub(super) const DIRECTIVES: &[Directive] = &[
         run: timing,
     },
     Directive {
+        name: ".bail",
+        takes: "[on|off]",
+        about: "end a script at its first error",
+        run: bail,
+    },
+    Directive {
         name: ".explain",
         takes: "STATEMENT",
         about: "show the plan of a statement",
@@ -182,13 +188,23 @@ fn mode(shell: &mut Shell<'_>, name: &str) -> Result<Flow, Failure> {
     Ok(Flow::Continue)
 }
 
-fn timing(shell: &mut Shell<'_>, name: &str) -> Result<Flow, Failure> {
-    shell.has_timing = match &*name.to_ascii_lowercase() {
-        "on" => true,
-        "off" => false,
-        "" => !shell.has_timing,
-        _ => return Err(Failure::Usage(format!("timing is on or off, not {name:?}"))),
-    };
+/// What a switch is turned to; without a word it is turned over.
+fn switched(switch: &str, now: bool, word: &str) -> Result<bool, Failure> {
+    match &*word.to_ascii_lowercase() {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        "" => Ok(!now),
+        _ => Err(Failure::Usage(format!("{switch} is on or off, not {word:?}"))),
+    }
+}
+
+fn bail(shell: &mut Shell<'_>, word: &str) -> Result<Flow, Failure> {
+    shell.has_bail = switched("bail", shell.has_bail, word)?;
+    Ok(Flow::Continue)
+}
+
+fn timing(shell: &mut Shell<'_>, word: &str) -> Result<Flow, Failure> {
+    shell.has_timing = switched("timing", shell.has_timing, word)?;
     shell.console.confirm(if shell.has_timing { "timing is on" } else { "timing is off" })?;
     Ok(Flow::Continue)
 }

@@ -12,7 +12,7 @@
 //! error ends the line it came from, not the shell. Ctrl-C ends the statement under
 //! way through the session's interrupt; while a line is being typed the terminal is
 //! raw, and Ctrl-C drops the line. Input that is no terminal is run to its end, or to
-//! its first error, as scripts want it.
+//! its first error, as scripts want it, unless `.bail off` stands before.
 
 mod complete;
 mod directive;
@@ -71,6 +71,10 @@ struct Shell<'c> {
     names: SharedNames,
     format: Option<Format>,
     has_timing: bool,
+    /// Whether a text is left at its first error.
+    has_bail: bool,
+    /// Whether a statement failed and the text went on.
+    has_failed: bool,
     depth: usize,
     /// The process was asked to end.
     is_ended: Arc<AtomicBool>,
@@ -97,6 +101,8 @@ pub(crate) fn run(
         names,
         format,
         has_timing: false,
+        has_bail: true,
+        has_failed: false,
         depth: 0,
         is_ended,
     };
@@ -107,8 +113,9 @@ pub(crate) fn run(
         }
         false => shell.run_text(&io::read_to_string(io::stdin())?).map(drop),
     };
+    let has_failed = shell.has_failed;
     shell.close()?;
-    result.map(|()| ExitCode::SUCCESS)
+    result.map(|()| if has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Ctrl-C ends the statement; TERM and HUP end it, and then the shell.
@@ -186,7 +193,13 @@ impl Shell<'_> {
             let flow = match item {
                 Item::Directive(line) => directive::run(self, line)?,
                 Item::Statement { text, language, .. } => {
-                    self.run_statement(text, language)?;
+                    if let Err(failure) = self.run_statement(text, language) {
+                        if self.has_bail || failure.is_cancelled() {
+                            return Err(failure);
+                        }
+                        let _ = failure.report(self.console);
+                        self.has_failed = true;
+                    }
                     Flow::Continue
                 }
             };
