@@ -12,6 +12,7 @@
 
 mod exceptions;
 mod md5;
+#[path = "../../../../conformance/sql/record.rs"]
 mod record;
 mod runner;
 

@@ -1,4 +1,5 @@
-//! Reading sqllogictest files: one record after the other.
+//! Reading sqllogictest files: one record after the other. The runners of the library and
+//! of the command include this file; `conformance/README.md` tells the form.
 
 /// How rows are ordered before they are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,11 +29,8 @@ pub(crate) struct Record {
     pub(crate) is_skipped: bool,
 }
 
-/// Names this engine answers to.
-const OWN_NAMES: [&str; 2] = ["foliodb", "postgresql"];
-
-/// All records of a file.
-pub(crate) fn records(text: &str) -> Vec<Record> {
+/// All records of a file, for an engine that answers to some names.
+pub(crate) fn records(text: &str, names: &[&str]) -> Vec<Record> {
     let mut records = Vec::new();
     let mut lines = text.lines().enumerate().peekable();
     let mut is_skipped = false;
@@ -41,8 +39,8 @@ pub(crate) fn records(text: &str) -> Vec<Record> {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.first().copied() {
             None | Some("hash-threshold") => continue,
-            Some("skipif") => is_skipped |= OWN_NAMES.contains(&words[1]),
-            Some("onlyif") => is_skipped |= !OWN_NAMES.contains(&words[1]),
+            Some("skipif") => is_skipped |= names.contains(&words[1]),
+            Some("onlyif") => is_skipped |= !names.contains(&words[1]),
             Some("halt") => {
                 if !std::mem::take(&mut is_skipped) {
                     break;
