@@ -32,7 +32,8 @@ class Record:
     expected: list[str]
 
 
-def records(path: Path) -> Iterator[Record]:
+def records(path: Path, names: tuple[str, ...] = ("foliodb", "postgresql")) -> Iterator[Record]:
+    """The records of a file for an engine that answers to some names."""
     blocks = re.split(r"\n\n+", "\n" + path.read_text(encoding="utf-8"))
     line, is_skipped = 0, False
     for block in blocks:
@@ -41,9 +42,11 @@ def records(path: Path) -> Iterator[Record]:
         lines = [text for text in block.strip("\n").split("\n") if not text.startswith("#")]
         while lines and lines[0].split()[:1] in (["skipif"], ["onlyif"]):
             word, name = lines.pop(0).split()[:2]
-            is_skipped |= (word == "skipif") == (name in ("foliodb", "postgresql"))
+            is_skipped |= (word == "skipif") == (name in names)
         if not lines or not lines[0]:
             continue
+        if lines == ["halt"] and not is_skipped:
+            return
         if not is_skipped:
             end = lines.index("----") if "----" in lines else len(lines)
             yield Record(first, lines[0].split(), "\n".join(lines[1:end]), lines[end + 1 :])
@@ -75,7 +78,8 @@ def plain(value: Any) -> str:
         case datetime.time():
             return re.sub(r"(\.\d*?)0+$", r"\1", value.isoformat())
         case float():
-            return repr(value).removesuffix(".0").replace("e+", "e")
+            text = repr(value).removesuffix(".0").replace("e+", "e")
+            return text.replace("inf", "Infinity").replace("nan", "NaN")
         case bytes():
             return "\\x" + value.hex()
         case list():
@@ -88,7 +92,7 @@ def plain(value: Any) -> str:
 
 
 def element(value: Any) -> str:
-    return json.dumps(value) if isinstance(value, (str, list, bool)) or value is None else plain(value)
+    return json.dumps(value) if isinstance(value, (str, bool)) or value is None else plain(value)
 
 
 def compact(lines: list[str]) -> list[str]:
@@ -128,7 +132,7 @@ def run_record(session: foliodb.Session, record: Record) -> str | None:
     kinds, order = record.words[1], record.words[2] if len(record.words) > 2 else ""
     if len(kinds) != len(answer.columns):
         return f"{len(answer.columns)} columns"
-    if SPELLED.search(record.sql) or "interval" in answer.types or "json" in answer.types:
+    if SPELLED.search(record.sql) or not {"interval", "json", "real"}.isdisjoint(answer.types):
         return None if len(rows) == len(record.expected) else f"{len(rows)} rows"
     found = ["\t".join(shown(v, k) for v, k in zip(row, kinds)) for row in rows]
     wanted_rows = record.expected
