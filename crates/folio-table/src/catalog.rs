@@ -26,7 +26,7 @@ use crate::btree::{Cursor, Tree};
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
 use crate::page::node::Node;
-use crate::row::{NARROW, RowLayout, chained, key_column};
+use crate::row::{PLAIN, RowLayout, chained, key_column};
 use crate::shared::{Pages, Shared};
 use crate::state::State;
 use crate::transaction::edit::Editor;
@@ -306,7 +306,7 @@ fn write(editor: &mut Editor<'_, '_>, id: TreeId, text: &str) -> Result<()> {
     let tree = root(editor)?;
     let key = id.0.to_be_bytes();
     remove(editor, tree, &key)?;
-    let mut value = vec![NARROW];
+    let mut value = vec![PLAIN];
     value.extend_from_slice(text.as_bytes());
     let stored = chained::store(editor, tree.id, key.len(), &value)?;
     tree.insert(editor, &key, &stored)?;

@@ -3,7 +3,7 @@
 //!
 //! Runs with `cargo test --release -p folio-table --test large -- --ignored
 //! --nocapture` and takes minutes; `FOLIO_LARGE_ROWS` sets another number of rows
-//! than ten million. The small run does the same with 200,000.
+//! than ten million. The small run does the same with 350,000.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -139,7 +139,7 @@ fn run(rows: i64, changes: i64, pool_size: usize) {
 
 #[test]
 fn a_table_four_times_the_pool() {
-    run(200_000, 5_000, 4 << 20);
+    run(350_000, 5_000, 4 << 20);
 }
 
 #[test]

@@ -21,8 +21,6 @@ pub(crate) struct BatchBuilder {
     schema: SchemaRef,
     /// What the keys of the cells are made of.
     key: Vec<KeyColumn>,
-    /// Bytes that every value has: those of the fixed columns.
-    value_size_min: usize,
     columns: Vec<ColumnBuilder>,
     is_of_entries: bool,
     row_count: usize,
@@ -75,8 +73,7 @@ impl BatchBuilder {
             index => table.layout.places[index],
         });
         let (places, key) = (places.collect(), table.layout.key.clone());
-        let value_size_min = table.layout.fixed_end;
-        Self::with_places(table, projection, schema, places, key, value_size_min)
+        Self::with_places(table, projection, schema, places, key)
     }
 
     /// For columns that entries of an index have, from entries.
@@ -94,7 +91,7 @@ impl BatchBuilder {
         });
         let places = places.collect();
         let key = index.key.iter().chain(&table.layout.key).cloned().collect();
-        let mut builder = Self::with_places(table, projection, schema, places, key, 0);
+        let mut builder = Self::with_places(table, projection, schema, places, key);
         builder.is_of_entries = true;
         builder
     }
@@ -105,7 +102,6 @@ impl BatchBuilder {
         schema: SchemaRef,
         places: Vec<Place>,
         key: Vec<KeyColumn>,
-        value_size_min: usize,
     ) -> Self {
         let columns = projection.iter().zip(places).map(|(&index, place)| ColumnBuilder {
             index,
@@ -118,7 +114,7 @@ impl BatchBuilder {
         });
         let columns = columns.collect();
         let (is_of_entries, row_count, byte_count) = (false, 0, 0);
-        Self { table, schema, key, value_size_min, columns, is_of_entries, row_count, byte_count }
+        Self { table, schema, key, columns, is_of_entries, row_count, byte_count }
     }
 
     /// Whether it is entries that it takes.
@@ -144,14 +140,14 @@ impl BatchBuilder {
     /// # Errors
     /// [`Error::Corrupted`] when a row is not what the table says.
     pub(crate) fn append(&mut self, rows: &[(&[u8], &[u8])]) -> Result<()> {
+        let layout = &self.table.layout;
         let mut byte_count = 0;
         for (key, value) in rows {
             byte_count += key.len() + value.len();
-            if value.len() < self.value_size_min {
+            if !self.is_of_entries && layout.form(value).is_none() {
                 return Err(self.table.misfit(0));
             }
         }
-        let layout = &self.table.layout;
         for ColumnBuilder { index, place, plain, buffer } in &mut self.columns {
             let is_whole = match *place {
                 Place::Key(position) => match *plain {
@@ -168,6 +164,9 @@ impl BatchBuilder {
                 },
                 Place::Fixed { offset, size, null_bit } => {
                     buffer.append_fixed(rows, offset, size, null_bit)
+                }
+                Place::Integer { offsets, null_bit, .. } => {
+                    buffer.append_integers(rows, offsets, null_bit)
                 }
                 Place::Variable { index, null_bit } => {
                     buffer.append_variable(rows, layout, index, null_bit)

@@ -1,6 +1,6 @@
 //! Values that fit no leaf: kept in a chain of overflow pages.
 //!
-//! The leaf then has 9 bytes: 2, the size (u32), and the first page (u32). The
+//! The leaf then has 9 bytes: 255, the size (u32), and the first page (u32). The
 //! chain holds the value as it would stand in the leaf.
 
 use std::borrow::Cow;

@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use folio_types::{ColumnType, Value};
 
 use super::view::{is_null, variable_range};
-use super::{RowLayout, encode, fixed_size, nested};
+use super::{RowLayout, WIDTH_COUNT, Width, encode, fixed_size, integer, nested};
 
 /// One column on its way to an array.
 #[derive(Debug)]
@@ -114,6 +114,23 @@ impl ColumnBuffer {
                 2 => copy_column::<2>(rows, offset, buffer),
                 _ => return false,
             },
+            _ => return false,
+        }
+        self.mark_all(rows, null_bit);
+        true
+    }
+
+    /// Appends a column of integers from all rows.
+    pub(super) fn append_integers(
+        &mut self,
+        rows: &[(&[u8], &[u8])],
+        offsets: [usize; WIDTH_COUNT],
+        null_bit: Option<usize>,
+    ) -> bool {
+        match &mut self.kind {
+            Kind::Fixed(buffer, 8) => copy_integers::<8>(rows, offsets, buffer),
+            Kind::Fixed(buffer, 4) => copy_integers::<4>(rows, offsets, buffer),
+            Kind::Fixed(buffer, 2) => copy_integers::<2>(rows, offsets, buffer),
             _ => return false,
         }
         self.mark_all(rows, null_bit);
@@ -230,6 +247,22 @@ fn copy_column<const N: usize>(rows: &[(&[u8], &[u8])], offset: usize, out: &mut
     let (targets, _) = out.as_slice_mut()[start..].as_chunks_mut::<N>();
     for (target, (_, value)) in targets.iter_mut().zip(rows) {
         target.copy_from_slice(&value[offset..offset + N]);
+    }
+}
+
+/// Brings the integers of one column to their width, `N` bytes.
+fn copy_integers<const N: usize>(
+    rows: &[(&[u8], &[u8])],
+    offsets: [usize; WIDTH_COUNT],
+    out: &mut MutableBuffer,
+) {
+    let start = out.len();
+    out.resize(start + N * rows.len(), 0);
+    let (targets, _) = out.as_slice_mut()[start..].as_chunks_mut::<N>();
+    for (target, (_, value)) in targets.iter_mut().zip(rows) {
+        let width = Width::of_row(value[0]);
+        let number = integer(value, offsets[width.index()], width.within(N));
+        target.copy_from_slice(&number.to_le_bytes()[..N]);
     }
 }
 

@@ -3,7 +3,7 @@
 use folio_types::key;
 use folio_types::{Column, ColumnType, TableSchema, ValueRef};
 
-use super::{NARROW, Place, ROW_SIZE_MAX, RowLayout, WIDE, nested, variable};
+use super::{Form, Place, ROW_SIZE_MAX, RowLayout, Width, integer, nested, variable};
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 
@@ -45,8 +45,10 @@ impl RowEncoder {
         layout: &RowLayout,
         values: &[ValueRef<'_>],
     ) -> Result<()> {
+        let integers = layout.integers.iter().map(|&column| Width::of(values[column]));
+        let integers = integers.max().unwrap_or(Width::LEAST);
         self.value.clear();
-        self.value.resize(layout.fixed_end, 0);
+        self.value.resize(layout.fixed_ends[integers.index()], 0);
         self.variable.clear();
         self.ends.clear();
         for ((place, value), column) in layout.places.iter().zip(values).zip(&schema.columns) {
@@ -57,6 +59,11 @@ impl RowEncoder {
                     let target = &mut self.value[offset..offset + size];
                     write_fixed(&column.column_type, *value, target);
                 }
+                Place::Integer { offsets, size, null_bit } => {
+                    self.set_null(null_bit, *value);
+                    let offset = offsets[integers.index()];
+                    write_integer(*value, &mut self.value[offset..][..integers.within(size)]);
+                }
                 Place::Variable { null_bit, .. } => {
                     self.set_null(null_bit, *value);
                     nested::write_variable(&column.column_type, *value, &mut self.variable);
@@ -64,7 +71,7 @@ impl RowEncoder {
                 }
             }
         }
-        self.finish(layout)
+        self.finish(integers)
     }
 
     /// Encodes the value of a row of which some columns change; the others stay as
@@ -82,31 +89,81 @@ impl RowEncoder {
     ) -> Result<()> {
         let (schema, layout) = (&table.schema, &table.layout);
         check_columns(schema, columns, values)?;
-        let fixed = old.get(..layout.fixed_end).ok_or_else(|| table.misfit(0))?;
-        self.value.clear();
-        let is_fixed = |column: &usize| matches!(layout.places[*column], Place::Fixed { .. });
-        if columns.iter().all(is_fixed) {
-            self.value.extend_from_slice(old);
-        } else {
-            self.value.extend_from_slice(fixed);
+        let form = layout.form(old).ok_or_else(|| table.misfit(0))?;
+        let changed = columns.iter().zip(values);
+        let is_integer = |column: &&usize| matches!(layout.places[**column], Place::Integer { .. });
+        let widths = changed.clone().filter(|(column, _)| is_integer(column));
+        let integers = widths.map(|(_, value)| Width::of(*value)).fold(form.integers, Width::max);
+        self.begin_from(layout, old, form.integers, integers);
+        for (&column, value) in changed {
+            self.set_column(layout, &schema.columns[column], column, *value, integers);
         }
-        for (&column, value) in columns.iter().zip(values) {
-            let (Place::Fixed { null_bit, .. } | Place::Variable { null_bit, .. }) =
-                layout.places[column]
-            else {
-                continue;
-            };
-            self.clear_null(null_bit);
-            self.set_null(null_bit, *value);
-            if let Place::Fixed { offset, size, .. } = layout.places[column] {
-                let target = &mut self.value[offset..offset + size];
-                target.fill(0);
-                write_fixed(&schema.columns[column].column_type, *value, target);
+        let is_variable = |column: &usize| matches!(layout.places[*column], Place::Variable { .. });
+        if columns.iter().any(is_variable) {
+            return self.change_variable(table, old, columns, values, integers);
+        }
+        // Ends count from behind them, and so stay what they are.
+        self.value[0] = Form { integers, ..form }.to_byte();
+        self.value.extend_from_slice(&old[layout.fixed_ends[form.integers.index()]..]);
+        Ok(())
+    }
+
+    /// The fixed part of a row, with integers of another width.
+    fn begin_from(&mut self, layout: &RowLayout, old: &[u8], from: Width, to: Width) {
+        self.value.clear();
+        if from == to {
+            self.value.extend_from_slice(&old[..layout.fixed_ends[to.index()]]);
+            return;
+        }
+        self.value.extend_from_slice(&old[..layout.integers_start]);
+        self.value.resize(layout.fixed_ends[to.index()], 0);
+        for &column in &layout.integers {
+            if let Place::Integer { offsets, size, .. } = layout.places[column] {
+                let number = integer(old, offsets[from.index()], from.within(size));
+                let target = &mut self.value[offsets[to.index()]..][..to.within(size)];
+                write_integer(ValueRef::Integer(number), target);
             }
         }
-        if self.value.len() > layout.fixed_end || layout.variable_count == 0 {
-            return Ok(());
-        }
+    }
+
+    /// Gives a column of the fixed part another value; others are null or not.
+    fn set_column(
+        &mut self,
+        layout: &RowLayout,
+        definition: &Column,
+        column: usize,
+        value: ValueRef<'_>,
+        integers: Width,
+    ) {
+        let null_bit = match layout.places[column] {
+            Place::Key(_) => return,
+            Place::Variable { null_bit, .. } => null_bit,
+            Place::Fixed { offset, size, null_bit } => {
+                let target = &mut self.value[offset..offset + size];
+                target.fill(0);
+                write_fixed(&definition.column_type, value, target);
+                null_bit
+            }
+            Place::Integer { offsets, size, null_bit } => {
+                let offset = offsets[integers.index()];
+                write_integer(value, &mut self.value[offset..][..integers.within(size)]);
+                null_bit
+            }
+        };
+        self.clear_null(null_bit);
+        self.set_null(null_bit, value);
+    }
+
+    /// Puts together the columns without constant size, of which some change.
+    fn change_variable(
+        &mut self,
+        table: &Table,
+        old: &[u8],
+        columns: &[usize],
+        values: &[ValueRef<'_>],
+        integers: Width,
+    ) -> Result<()> {
+        let (schema, layout) = (&table.schema, &table.layout);
         self.variable.clear();
         self.ends.clear();
         for (column, place) in layout.places.iter().enumerate() {
@@ -123,22 +180,20 @@ impl RowEncoder {
             }
             self.ends.push(self.variable.len());
         }
-        self.finish(layout)
+        self.finish(integers)
     }
 
-    fn finish(&mut self, layout: &RowLayout) -> Result<()> {
-        let size = layout.fixed_end + 4 * self.ends.len() + self.variable.len();
+    /// Behind the fixed part the ends, but for the last, and the bytes.
+    fn finish(&mut self, integers: Width) -> Result<()> {
+        let size = self.value.len() + 4 * self.ends.len() + self.variable.len();
         if size > ROW_SIZE_MAX {
             return Err(Error::RowTooLong { size, limit: ROW_SIZE_MAX });
         }
-        let is_narrow = self.variable.len() <= usize::from(u16::MAX);
-        self.value[0] = if is_narrow { NARROW } else { WIDE };
+        self.ends.pop();
+        let ends = Width::of_end(self.ends.last().copied().unwrap_or_default());
+        self.value[0] = Form { integers, ends }.to_byte();
         for &end in &self.ends {
-            if is_narrow {
-                self.value.extend_from_slice(&(end as u16).to_le_bytes());
-            } else {
-                self.value.extend_from_slice(&(end as u32).to_le_bytes());
-            }
+            self.value.extend_from_slice(&end.to_le_bytes()[..ends.within(4)]);
         }
         self.value.extend_from_slice(&self.variable);
         Ok(())
@@ -209,6 +264,17 @@ pub(crate) fn mismatch(column: &str, column_type: &ColumnType, value: ValueRef<'
         other => other.kind().to_owned(),
     };
     Error::TypeMismatch { column: column.to_owned(), expected, found }
+}
+
+/// Writes an integer in the width of `out`, which holds it; null is 0.
+#[inline]
+fn write_integer(value: ValueRef<'_>, out: &mut [u8]) {
+    let number = match value {
+        ValueRef::Integer(number) => number,
+        ValueRef::Date(days) => days.into(),
+        _ => 0,
+    };
+    out.copy_from_slice(&number.to_le_bytes()[..out.len()]);
 }
 
 /// Writes a value of constant size; null leaves zeros.

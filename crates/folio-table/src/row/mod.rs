@@ -4,16 +4,19 @@
 //! its value:
 //!
 //! ```text
-//! form u8 │ null bits │ fixed columns │ ends of the others │ their bytes
+//! form u8 │ null bits │ fixed columns │ integers │ ends of the others │ their bytes
 //! ```
 //!
-//! - form 0 has ends of two bytes, form 1 of four; 2 is a chain of overflow pages
-//!   (`chained`) that holds a row in one of the other forms;
+//! - the form (`form`) tells the width of integers and of ends, or that the row stands
+//!   in a chain of overflow pages (`chained`), in one of the other forms;
 //! - one null bit per nullable column, lowest first, set for null;
-//! - fixed columns at constant offsets, null ones 0: integers and floats little
-//!   endian in their width, booleans a byte, dates 4, times and timestamps 8,
-//!   decimals, uuids and intervals (months, days, nanoseconds) 16;
-//! - an end counts from where the bytes of text, bytes, json, lists and structs begin.
+//! - fixed columns at constant offsets, null ones 0: floats little endian in their width,
+//!   booleans a byte, times and timestamps 8, decimals, uuids and intervals (months,
+//!   days, nanoseconds) 16;
+//! - integers and dates little endian in the width of the form, or of their type where
+//!   that is less, null ones 0;
+//! - an end counts from where the bytes of text, bytes, json, lists and structs begin;
+//!   the last ends with the row.
 //!
 //! So a column is found without looking at its neighbours, which is what a scan
 //! that wants two of nine columns lives on.
@@ -22,12 +25,14 @@ mod arrow;
 pub(crate) mod chained;
 mod column_buffer;
 mod encode;
+mod form;
 mod nested;
 mod view;
 
 pub(crate) use arrow::BatchBuilder;
 pub(crate) use encode::RowEncoder;
 pub(crate) use encode::mismatch;
+pub(crate) use form::{CHAINED, Form, PLAIN, Width, integer};
 pub(crate) use nested::read_fixed as fixed_value;
 pub use view::Row;
 pub(crate) use view::decode_column;
@@ -36,12 +41,7 @@ pub(crate) use view::{RowBytes, decode_segment, is_null, row_number, variable};
 use folio_types::key::KeyColumn;
 use folio_types::{ColumnType, TableSchema};
 
-/// Two-byte ends.
-pub(crate) const NARROW: u8 = 0;
-/// Four-byte ends.
-pub(crate) const WIDE: u8 = 1;
-/// A chain of overflow pages.
-pub(crate) const CHAINED: u8 = 2;
+use form::WIDTH_COUNT;
 
 /// The longest row, in bytes as stored.
 pub(crate) const ROW_SIZE_MAX: usize = 1 << 30;
@@ -53,6 +53,8 @@ pub(crate) enum Place {
     Key(usize),
     /// At a constant offset.
     Fixed { offset: usize, size: usize, null_bit: Option<usize> },
+    /// An integer: at an offset for each width, and no wider than `size`.
+    Integer { offsets: [usize; WIDTH_COUNT], size: usize, null_bit: Option<usize> },
     /// The n-th of those with an end.
     Variable { index: usize, null_bit: Option<usize> },
 }
@@ -64,8 +66,12 @@ pub(crate) struct RowLayout {
     pub(crate) key: Vec<KeyColumn>,
     /// Whether the key is a hidden row number.
     pub(crate) has_row_number: bool,
-    /// Bytes up to the ends, form and null bits included.
-    pub(crate) fixed_end: usize,
+    /// Bytes up to the integers, form and null bits included.
+    pub(crate) integers_start: usize,
+    /// The columns that are integers.
+    pub(crate) integers: Vec<usize>,
+    /// Bytes up to the ends, for each width of integers.
+    pub(crate) fixed_ends: [usize; WIDTH_COUNT],
     pub(crate) variable_count: usize,
 }
 
@@ -75,24 +81,38 @@ impl RowLayout {
         let in_value: Vec<usize> =
             (0..schema.columns.len()).filter(|index| !schema.primary_key.contains(index)).collect();
         let null_bits: Vec<usize> = in_value.iter().copied().filter(nullable).collect();
-        let mut end = 1 + null_bits.len().div_ceil(8);
-        let mut variable_count = 0;
+        let mut integers_start = 1 + null_bits.len().div_ceil(8);
+        let (mut integers, mut variable_count) = (Vec::new(), 0);
         let mut places = vec![Place::Key(0); schema.columns.len()];
         for (position, &index) in schema.primary_key.iter().enumerate() {
             places[index] = Place::Key(position);
         }
         for index in in_value {
             let null_bit = null_bits.iter().position(|&other| other == index);
-            places[index] = match fixed_size(&schema.columns[index].column_type) {
+            let column_type = &schema.columns[index].column_type;
+            places[index] = match fixed_size(column_type) {
+                Some(size) if is_integer(column_type) => {
+                    integers.push(index);
+                    Place::Integer { offsets: [0; WIDTH_COUNT], size, null_bit }
+                }
                 Some(size) => {
-                    end += size;
-                    Place::Fixed { offset: end - size, size, null_bit }
+                    integers_start += size;
+                    Place::Fixed { offset: integers_start - size, size, null_bit }
                 }
                 None => {
                     variable_count += 1;
                     Place::Variable { index: variable_count - 1, null_bit }
                 }
             };
+        }
+        let mut fixed_ends = [integers_start; WIDTH_COUNT];
+        for &index in &integers {
+            if let Place::Integer { offsets, size, .. } = &mut places[index] {
+                *offsets = fixed_ends;
+                for (power, end) in fixed_ends.iter_mut().enumerate() {
+                    *end += 1usize.wrapping_shl(power as u32).min(*size);
+                }
+            }
         }
         let key = match &schema.primary_key[..] {
             [] => vec![key_column(ColumnType::Int64, false, false)],
@@ -102,12 +122,25 @@ impl RowLayout {
                 .collect(),
         };
         let has_row_number = schema.primary_key.is_empty();
-        Self { places, key, has_row_number, fixed_end: end, variable_count }
+        Self { places, key, has_row_number, integers_start, integers, fixed_ends, variable_count }
+    }
+
+    /// The form of a row that has its fixed part; `None` for what is no row.
+    #[inline]
+    pub(crate) fn form(&self, value: &[u8]) -> Option<Form> {
+        Form::of(value).filter(|form| value.len() >= self.fixed_ends[form.integers.index()])
     }
 }
 
 pub(crate) fn key_column(column_type: ColumnType, nullable: bool, descending: bool) -> KeyColumn {
     KeyColumn { column_type, nullable, descending }
+}
+
+fn is_integer(column_type: &ColumnType) -> bool {
+    matches!(
+        column_type,
+        ColumnType::Int16 | ColumnType::Int32 | ColumnType::Int64 | ColumnType::Date
+    )
 }
 
 /// Bytes of a type that always takes the same.

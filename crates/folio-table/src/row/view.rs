@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use folio_types::key::KeyColumn;
-use folio_types::{Value, key};
+use folio_types::{ColumnType, Value, key};
 
-use super::{NARROW, Place, RowLayout, WIDE, nested};
+use super::{Form, Place, RowLayout, integer, nested};
 use crate::buffer::PageGuard;
 use crate::catalog::Table;
 use crate::error::{Error, Result};
@@ -105,18 +105,33 @@ pub(crate) fn decode_column(
 
 fn decode(table: &Table, place: Place, column: usize, key: &[u8], value: &[u8]) -> Option<Value> {
     let column_type = &table.schema.columns[column].column_type;
+    let layout = &table.layout;
+    let (Place::Fixed { null_bit, .. }
+    | Place::Integer { null_bit, .. }
+    | Place::Variable { null_bit, .. }) = place
+    else {
+        let Place::Key(position) = place else { return None };
+        return decode_segment(&layout.key, position, key);
+    };
+    let form = layout.form(value)?;
+    if is_null(value, null_bit) {
+        return Some(Value::Null);
+    }
     match place {
-        Place::Key(position) => decode_segment(&table.layout.key, position, key),
-        Place::Fixed { null_bit, .. } | Place::Variable { null_bit, .. }
-            if { value.len() < table.layout.fixed_end || is_null(value, null_bit) } =>
-        {
-            (value.len() >= table.layout.fixed_end).then_some(Value::Null)
-        }
+        Place::Key(_) => None,
         Place::Fixed { offset, size, .. } => {
             nested::read_fixed(column_type, &value[offset..offset + size])
         }
+        Place::Integer { offsets, size, .. } => {
+            let offset = offsets[form.integers.index()];
+            let number = integer(value, offset, form.integers.within(size));
+            match column_type {
+                ColumnType::Date => i32::try_from(number).ok().map(Value::Date),
+                _ => Some(Value::Integer(number)),
+            }
+        }
         Place::Variable { index, .. } => {
-            nested::read_variable(column_type, variable(&table.layout, value, index)?)
+            nested::read_variable(column_type, variable(layout, value, index)?)
         }
     }
 }
@@ -152,23 +167,30 @@ pub(super) fn variable_range(
     value: &[u8],
     index: usize,
 ) -> Option<Range<usize>> {
-    match *value.first()? {
-        NARROW => range_of_ends::<2>(layout, value, index, |end| u16::from_le_bytes(*end).into()),
-        WIDE => range_of_ends::<4>(layout, value, index, |end| u32::from_le_bytes(*end) as usize),
-        _ => None,
+    let form = Form::of(value)?;
+    let start = layout.fixed_ends[form.integers.index()];
+    let count = layout.variable_count;
+    match form.ends.index() {
+        0 => range_of_ends::<1>(value, start, count, index, |&[end]| end.into()),
+        1 => range_of_ends::<2>(value, start, count, index, |end| u16::from_le_bytes(*end).into()),
+        _ => {
+            range_of_ends::<4>(value, start, count, index, |end| u32::from_le_bytes(*end) as usize)
+        }
     }
 }
 
 #[inline]
 fn range_of_ends<const N: usize>(
-    layout: &RowLayout,
     value: &[u8],
+    ends_start: usize,
+    count: usize,
     index: usize,
     decode: impl Fn(&[u8; N]) -> usize,
 ) -> Option<Range<usize>> {
-    let data = layout.fixed_end + N * layout.variable_count;
-    let (ends, _) = value.get(layout.fixed_end..data)?.as_chunks::<N>();
-    let start = if index == 0 { 0 } else { decode(&ends[index - 1]) };
-    let end = decode(&ends[index]);
-    (start <= end).then_some(data + start..data + end)
+    let data = ends_start + N * (count - 1);
+    let (ends, _) = value.get(ends_start..data)?.as_chunks::<N>();
+    let start = if index == 0 { data } else { data + decode(&ends[index - 1]) };
+    // The last ends with the row.
+    let end = ends.get(index).map_or(value.len(), |end| data + decode(end));
+    (start <= end).then_some(start..end)
 }

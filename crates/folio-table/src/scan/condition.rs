@@ -11,7 +11,7 @@ use folio_types::{ColumnType, Value, ValueRef};
 
 use crate::catalog::Table;
 use crate::error::{Error, Result};
-use crate::row::{Place, decode_segment, fixed_value, is_null, mismatch, variable};
+use crate::row::{Place, decode_segment, fixed_value, integer, is_null, mismatch, variable};
 
 /// How a column compares with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,8 @@ pub(super) struct RowTest {
     place: Place,
     comparison: Comparison,
     value: Value,
+    /// The same, of integers and times.
+    number: i64,
     /// Bytes of a text to be equal to; else the value in the encoding that sorts.
     bytes: Vec<u8>,
     is_text: bool,
@@ -97,7 +99,14 @@ impl RowTest {
             value => key::encode(&column, value, &mut bytes),
         }
         let place = table.layout.places[index];
-        Ok(Self { column, place, comparison, value: value.to_value(), bytes, is_text })
+        let number = match value {
+            ValueRef::Integer(number) | ValueRef::Time(number) | ValueRef::Timestamp(number) => {
+                number
+            }
+            ValueRef::Date(days) => days.into(),
+            _ => 0,
+        };
+        Ok(Self { column, place, comparison, value: value.to_value(), number, bytes, is_text })
     }
 
     /// Whether a row fulfils the condition; `None` when it is no row.
@@ -106,9 +115,7 @@ impl RowTest {
         let layout = &table.layout;
         match self.place {
             Place::Variable { index, null_bit } if self.is_text => {
-                if value.len() < layout.fixed_end {
-                    return None;
-                }
+                layout.form(value)?;
                 if is_null(value, null_bit) {
                     return Some(false);
                 }
@@ -124,6 +131,14 @@ impl RowTest {
                     return Some(false);
                 }
                 self.compare_fixed(found)
+            }
+            Place::Integer { offsets, size, null_bit } => {
+                let width = layout.form(value)?.integers;
+                if is_null(value, null_bit) {
+                    return Some(false);
+                }
+                let found = integer(value, offsets[width.index()], width.within(size));
+                Some(self.comparison.holds(found.cmp(&self.number)))
             }
             Place::Key(position) => {
                 let found = decode_segment(&layout.key, position, key)?;
@@ -142,24 +157,12 @@ impl RowTest {
                 found.partial_cmp(wanted).unwrap_or_else(|| found.is_nan().cmp(&wanted.is_nan()));
             return Some(self.comparison.holds(ordering));
         }
-        let number = match (&self.value, found.len()) {
-            (Value::Integer(_) | Value::Time(_) | Value::Timestamp(_), 8) => {
-                i64::from_le_bytes(found.try_into().ok()?)
-            }
-            (Value::Integer(_) | Value::Date(_), 4) => {
-                i32::from_le_bytes(found.try_into().ok()?).into()
-            }
-            _ => {
-                let value = fixed_value(&self.column.column_type, found)?;
-                return self.compare_encoded(value.as_ref());
-            }
-        };
-        let wanted = match self.value {
-            Value::Integer(value) | Value::Time(value) | Value::Timestamp(value) => value,
-            Value::Date(value) => value.into(),
-            _ => return None,
-        };
-        Some(self.comparison.holds(number.cmp(&wanted)))
+        if let Value::Time(_) | Value::Timestamp(_) = self.value {
+            let found = i64::from_le_bytes(found.try_into().ok()?);
+            return Some(self.comparison.holds(found.cmp(&self.number)));
+        }
+        let value = fixed_value(&self.column.column_type, found)?;
+        self.compare_encoded(value.as_ref())
     }
 
     fn compare_encoded(&self, found: ValueRef<'_>) -> Option<bool> {

@@ -161,7 +161,7 @@ impl<'f> Decoder<'f> {
     }
 
     fn whole(&self, value: Vec<u8>) -> Vec<u8> {
-        if value.first() != Some(&2) || value.len() != 9 {
+        if value.first() != Some(&255) || value.len() != 9 {
             return value;
         }
         let (size, mut next) = (half(&value, 1) as usize, half(&value, 5));
@@ -202,12 +202,14 @@ pub(crate) fn bigint(key: &[u8]) -> i64 {
 pub(crate) fn texts(row: &[u8], nullable: &[bool]) -> Vec<Option<String>> {
     let bit_count = nullable.iter().filter(|nullable| **nullable).count();
     let ends = 1 + bit_count.div_ceil(8);
-    let width = if row[0] == 0 { 2 } else { 4 };
+    let width = [1, 2, 4][usize::from(row[0]) / 4];
+    let data = ends + width * (nullable.len() - 1);
     let end = |index: usize| match width {
+        _ if index == nullable.len() - 1 => row.len() - data,
+        1 => row[ends + index].into(),
         2 => quarter(row, ends + 2 * index),
         _ => half(row, ends + 4 * index) as usize,
     };
-    let data = ends + width * nullable.len();
     let mut bit = 0;
     let mut texts = Vec::new();
     for (index, is_nullable) in nullable.iter().enumerate() {

@@ -1,0 +1,133 @@
+//! The first byte of a row: how wide its integers and its ends are.
+//!
+//! Most integers are small and most rows short. All integers of a row have the least
+//! width that holds every one of them, and all ends the least that holds the greatest:
+//! so for each of the few forms a column stands at a constant offset, and a scan reads
+//! it without looking at the columns before it.
+
+use folio_types::ValueRef;
+
+/// Begins what is no row: definitions, and counts of rows.
+pub(crate) const PLAIN: u8 = 0;
+/// Begins the reference to a chain of overflow pages.
+pub(crate) const CHAINED: u8 = 255;
+
+/// Widths that integers may have: 1, 2, 4 and 8 bytes.
+pub(crate) const WIDTH_COUNT: usize = 4;
+
+/// A width of 1, 2, 4 or 8 bytes, as the power of two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Width(u8);
+
+impl Width {
+    pub(crate) const LEAST: Self = Self(0);
+
+    /// The least that holds an integer; what is none needs none.
+    #[inline]
+    pub(crate) fn of(value: ValueRef<'_>) -> Self {
+        let number = match value {
+            ValueRef::Integer(number) => number,
+            ValueRef::Date(days) => days.into(),
+            _ => return Self::LEAST,
+        };
+        // The sign takes a bit more than the digits.
+        let bits = 65 - (number ^ (number >> 63)).leading_zeros();
+        Self(bits.div_ceil(8).next_power_of_two().trailing_zeros() as u8)
+    }
+
+    /// The least for ends up to this one.
+    pub(super) fn of_end(end: usize) -> Self {
+        match end {
+            0..=0xFF => Self(0),
+            0x100..=0xFFFF => Self(1),
+            _ => Self(2),
+        }
+    }
+
+    /// That of a row's integers, by its first byte.
+    #[inline]
+    pub(super) fn of_row(form: u8) -> Self {
+        Self(form & 3)
+    }
+
+    #[inline]
+    pub(crate) fn index(self) -> usize {
+        usize::from(self.0 & 3)
+    }
+
+    /// Bytes that an integer has whose type has `size`.
+    #[inline]
+    pub(crate) fn within(self, size: usize) -> usize {
+        size.min(1 << self.0)
+    }
+}
+
+/// The form of a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Form {
+    pub(crate) integers: Width,
+    pub(crate) ends: Width,
+}
+
+impl Form {
+    /// What the first byte says; `None` when it is no form of a row.
+    #[inline]
+    pub(crate) fn of(value: &[u8]) -> Option<Self> {
+        let byte = *value.first()?;
+        (byte < 12).then_some(Self { integers: Width(byte & 3), ends: Width(byte >> 2) })
+    }
+
+    pub(super) fn to_byte(self) -> u8 {
+        self.integers.0 | self.ends.0 << 2
+    }
+}
+
+/// The integer of `width` bytes at a place of a row, whose fixed part is there.
+#[inline]
+pub(crate) fn integer(value: &[u8], offset: usize, width: usize) -> i64 {
+    if let Some(bytes) = value.get(offset..offset + 8).and_then(<[u8]>::first_chunk) {
+        let unused = 64 - 8 * width as u32;
+        return i64::from_le_bytes(*bytes) << unused >> unused;
+    }
+    short_integer(&value[offset..offset + width])
+}
+
+/// The same at the end of a row, where eight bytes cannot be read.
+fn short_integer(bytes: &[u8]) -> i64 {
+    match *bytes {
+        [a] => i8::from_le_bytes([a]).into(),
+        [a, b] => i16::from_le_bytes([a, b]).into(),
+        [a, b, c, d] => i32::from_le_bytes([a, b, c, d]).into(),
+        _ => bytes.first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_have_the_least_width_and_come_back() {
+        for (number, expected) in [
+            (0, 1),
+            (127, 1),
+            (-128, 1),
+            (128, 2),
+            (-129, 2),
+            (32_767, 2),
+            (32_768, 4),
+            (i64::from(i32::MIN), 4),
+            (i64::from(i32::MAX) + 1, 8),
+            (i64::MIN, 8),
+        ] {
+            let width = Width::of(ValueRef::Integer(number)).within(8);
+            assert_eq!(width, expected, "{number}");
+            for behind in [0, 8] {
+                let mut row = vec![0xAA; 3];
+                row.extend_from_slice(&number.to_le_bytes()[..width]);
+                row.resize(row.len() + behind, 0xAA);
+                assert_eq!(integer(&row, 3, width), number);
+            }
+        }
+    }
+}
