@@ -178,8 +178,7 @@ impl Catalog {
         let mut cursor = Cursor::forward(tree, pages, None)?;
         while let Some(leaf) = cursor.next_leaf(pages)? {
             let node = Node::new(&leaf);
-            for index in 0..node.len() {
-                let (key, value) = node.entry(index);
+            node.see_all(|key, value| {
                 let loaded = chained::load(pages, tree, value)?;
                 let text = loaded.as_deref().unwrap_or(value).get(1..).unwrap_or_default();
                 if !catalog.enter(key, text, state.page_count) {
@@ -188,7 +187,8 @@ impl Catalog {
                         "an entry of the catalog is neither table nor view",
                     ));
                 }
-            }
+                Ok(())
+            })?;
         }
         Ok(catalog)
     }

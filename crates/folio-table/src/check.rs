@@ -219,11 +219,11 @@ impl<'s> Check<'s> {
             let node = Node::new(&bytes);
             self.order(&expected, node);
             if node.is_leaf() {
-                for index in 0..node.len() {
-                    let (key, value) = node.entry(index);
+                let Ok(()) = node.see_all(|key, value| {
                     self.chain(tree, value);
                     see(self, key, value);
-                }
+                    Ok::<(), std::convert::Infallible>(())
+                });
             } else {
                 let below = page::level(&bytes) - 1;
                 left.extend(
@@ -234,7 +234,9 @@ impl<'s> Check<'s> {
     }
 
     fn order(&mut self, expected: &Expected, node: Node<'_>) {
-        let keys = (0..node.len()).map(|index| node.key(index));
+        let mut whole = Vec::new();
+        let cells = node.whole_cells(&mut whole);
+        let keys = cells.iter().map(|(key, _)| *key);
         if !keys.clone().is_sorted_by(|left, right| left < right) {
             self.problem(expected.page, &"its keys do not ascend");
         }

@@ -73,7 +73,7 @@ impl<'s> Near<'s> {
     pub(crate) fn leaf_from(&self, key: &[u8]) -> Option<&PageGuard<'s>> {
         let leaf = self.leaf.as_ref()?;
         let node = Node::new(leaf);
-        (node.len() > 0 && node.key(0) <= key).then_some(leaf)
+        (node.len() > 0 && node.key(0).compare(key).is_le()).then_some(leaf)
     }
 
     pub(crate) fn keep(&mut self, leaf: PageGuard<'s>) {
@@ -112,7 +112,7 @@ pub(crate) fn append_row<'s>(
     let (Some(range), Some(page)) = (range, &near.leaf) else { return Ok(false) };
     let stored = &page[range];
     let whole = chained::load(pages, table.tree(), stored)?;
-    builder.append(&[(key, whole.as_deref().unwrap_or(stored))])?;
+    builder.append(&[], &[(key, whole.as_deref().unwrap_or(stored))])?;
     Ok(true)
 }
 

@@ -77,7 +77,7 @@ impl<'s> Appender<'s> {
         let page = self.tree.locate(editor, key)?;
         let leaf = editor.pin_mut(page)?;
         let node = Node::new(&leaf);
-        if node.len().checked_sub(1).is_some_and(|last| node.key(last) == key) {
+        if node.len().checked_sub(1).is_some_and(|last| node.key(last).compare(key).is_eq()) {
             self.end = editor.edit.finger.end().map(<[u8]>::to_vec);
             self.page = page;
             self.leaf = Some(leaf);

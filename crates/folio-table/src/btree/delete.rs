@@ -1,10 +1,9 @@
 //! Deleting, with the merges that keep pages from standing half empty.
 
 use super::{Path, Step, Tree};
-use crate::buffer::PageGuardMut;
 use crate::error::Result;
 use crate::ids::PageId;
-use crate::page::node::{Node, NodeMut, cell_cost};
+use crate::page::node::{Node, NodeMut, merged_size};
 use crate::page::{self, PageKind};
 use crate::shared::Pages;
 use crate::transaction::edit::Editor;
@@ -64,16 +63,16 @@ impl Tree {
         let separator = node.key(left_index).to_vec();
         let level = page::level(&parent) - 1;
         drop(parent);
-        let right_bytes = self.node(editor, right, Some(level))?.to_vec();
         let left_page = self.node(editor, left, Some(level))?;
-        let extra = if level == 0 { 0 } else { cell_cost(separator.len(), 4) };
-        let total = Node::new(&left_page).used_size() + Node::new(&right_bytes).used_size() + extra;
+        let right_page = self.node(editor, right, Some(level))?;
+        let between = (level > 0).then_some(&separator[..]);
+        let total = merged_size(Node::new(&left_page), Node::new(&right_page), between);
         if total > Node::new(&left_page).capacity() {
             return Ok(false);
         }
-        drop(left_page);
-        let left_page = editor.pin_mut(left)?;
-        append_all(left_page, &right_bytes, level, &separator);
+        let (left_bytes, right_bytes) = (left_page.to_vec(), right_page.to_vec());
+        drop((left_page, right_page));
+        join(&mut editor.pin_mut(left)?, &left_bytes, &right_bytes, between);
         let mut parent = editor.pin_mut(step.page)?;
         NodeMut::new(&mut parent).remove(left_index);
         drop(parent);
@@ -87,8 +86,7 @@ impl Tree {
         let node = Node::new(&bytes);
         let mut root = editor.pin_mut(self.root)?;
         page::initialise(&mut root, self.root, PageKind::Node, page::level(&bytes), self.id);
-        let cells: Vec<_> = (0..node.len()).map(|index| node.entry(index)).collect();
-        super::insert::fill(&mut root, page::link(&bytes), &cells);
+        super::insert::fill(&mut root, page::link(&bytes), &node.whole_cells(&mut Vec::new()));
         drop(root);
         editor.free(child)
     }
@@ -128,20 +126,13 @@ fn is_small(page: &[u8]) -> bool {
     node.used_size() < node.capacity() / 3
 }
 
-/// Appends the cells of the right page to the left.
-fn append_all(mut left: PageGuardMut<'_>, right: &[u8], level: u8, separator: &[u8]) {
-    let mut node = NodeMut::new(&mut left);
-    let right_node = Node::new(right);
-    let mut end = node.as_node().len();
-    if level > 0 {
-        // The right page's first child needs a key now: the parent's.
-        let is_in = node.insert(end, separator, &page::link(right).0.to_le_bytes());
-        assert!(is_in, "the room was counted before");
-        end += 1;
-    }
-    for index in 0..right_node.len() {
-        let (key, value) = right_node.entry(index);
-        let is_in = node.insert(end + index, key, value);
-        assert!(is_in, "the room was counted before");
-    }
+/// Puts the cells of two neighbours into one page.
+fn join(page: &mut [u8], left: &[u8], right: &[u8], separator: Option<&[u8]>) {
+    let (mut left_keys, mut right_keys) = (Vec::new(), Vec::new());
+    let mut cells = Node::new(left).whole_cells(&mut left_keys);
+    // The right page's first child needs a key now: the parent's.
+    let first_child = page::link(right).0.to_le_bytes();
+    cells.extend(separator.map(|separator| (separator, &first_child[..])));
+    cells.extend(Node::new(right).whole_cells(&mut right_keys));
+    super::insert::fill(page, page::link(left), &cells);
 }

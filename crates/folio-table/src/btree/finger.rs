@@ -60,12 +60,10 @@ impl Finger {
             }
             let child_index = node.child_index(key);
             if child_index > 0 {
-                self.from.clear();
-                self.from.extend_from_slice(node.key(child_index - 1));
+                node.key(child_index - 1).copy_to(&mut self.from);
             }
             if child_index < node.len() {
-                self.to.clear();
-                self.to.extend_from_slice(node.key(child_index));
+                node.key(child_index).copy_to(&mut self.to);
                 self.has_end = true;
             }
             self.steps.push(Step { page, child_index });

@@ -3,8 +3,8 @@
 use super::{Path, Step, Tree, separator};
 use crate::error::{Error, Result};
 use crate::ids::PageId;
-use crate::page::node::{Node, NodeMut, cell_cost, cell_cost_max};
-use crate::page::{self, PageKind};
+use crate::page::node::{Node, NodeMut, cell_cost, cell_cost_max, filled_size};
+use crate::page::{self, HEADER_SIZE, PageKind};
 use crate::transaction::edit::Editor;
 
 impl Tree {
@@ -27,6 +27,16 @@ impl Tree {
     ) -> Result<bool> {
         self.check_size(editor, key, value)?;
         let page = self.locate(editor, key)?;
+        if let Some(mut leaf) = editor.pin_changed(page)? {
+            self.check(&leaf, page, Some(0))?;
+            let Err(index) = self.locate_cell(editor, &leaf, key) else { return Ok(false) };
+            if NodeMut::new(&mut leaf).insert(index, key, value) {
+                return Ok(true);
+            }
+            drop(leaf);
+            self.split_located(editor, index, key, value)?;
+            return Ok(true);
+        }
         let leaf = self.node(editor, page, Some(0))?;
         let Err(index) = self.locate_cell(editor, &leaf, key) else { return Ok(false) };
         drop(leaf);
@@ -83,6 +93,17 @@ impl Tree {
             return Ok(());
         }
         drop(leaf);
+        self.split_located(editor, index, key, value)
+    }
+
+    /// Splits the leaf located last.
+    fn split_located(
+        self,
+        editor: &mut Editor<'_, '_>,
+        index: usize,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<()> {
         let Path { steps, leaf } = self.located(editor);
         self.split(editor, steps, leaf, index, key, value)
     }
@@ -100,9 +121,10 @@ impl Tree {
         let old = self.node(editor, page, None)?.to_vec();
         let level = page::level(&old);
         let node = Node::new(&old);
-        let mut cells: Vec<(&[u8], &[u8])> = (0..node.len()).map(|cell| node.entry(cell)).collect();
+        let mut keys = Vec::new();
+        let mut cells = node.whole_cells(&mut keys);
         cells.insert(index, (key, value));
-        let halves = Halves::of(&cells, index, level, page::link(&old));
+        let halves = Halves::of(&cells, index, old.len(), (level, page::link(&old)));
         let Some(step) = steps.pop() else {
             return self.split_root(editor, level, &halves);
         };
@@ -155,15 +177,27 @@ struct Halves<'c, 'k> {
 }
 
 impl<'c, 'k> Halves<'c, 'k> {
-    fn of(cells: &'c [(&'k [u8], &'k [u8])], arrived: usize, level: u8, link: PageId) -> Self {
-        let middle = middle(cells, arrived);
+    fn of(
+        cells: &'c [(&'k [u8], &'k [u8])],
+        arrived: usize,
+        page_size: usize,
+        (level, link): (u8, PageId),
+    ) -> Self {
+        let capacity = page_size - HEADER_SIZE;
+        let fits = |middle: &usize| {
+            let right = middle + usize::from(level > 0);
+            filled_size(&cells[..*middle]) <= capacity && filled_size(&cells[right..]) <= capacity
+        };
+        let last = cells.len() - 1 - usize::from(level > 0);
+        let middle = middle(cells, arrived).min(last);
+        // A key unlike the others lies before or behind them all, and they fit without it.
+        let middle = (middle..=last).chain((1..middle).rev()).find(fits).unwrap_or(middle);
         if level == 0 {
             let (left, right) = cells.split_at(middle);
             let separator = separator(left[left.len() - 1].0, right[0].0);
             return Self { left, left_link: link, separator, right, right_link: PageId::NONE };
         }
         // An inner node's middle key moves up; its child begins the right page.
-        let middle = middle.min(cells.len() - 2);
         let (separator, child) = cells[middle];
         Self {
             left: &cells[..middle],
@@ -181,7 +215,8 @@ fn middle(cells: &[(&[u8], &[u8])], arrived: usize) -> usize {
     if arrived == cells.len() - 1 {
         return arrived;
     }
-    let cost = |cell: &(&[u8], &[u8])| cell_cost(cell.0.len(), cell.1.len());
+    let common = page::common_size(cells[0].0, cells[cells.len() - 1].0);
+    let cost = |cell: &(&[u8], &[u8])| cell_cost(cell.0.len() - common, cell.1.len());
     let total: usize = cells.iter().map(cost).sum();
     let mut left = 0;
     let middle = cells.iter().position(|cell| {
@@ -191,13 +226,8 @@ fn middle(cells: &[(&[u8], &[u8])], arrived: usize) -> usize {
     middle.map_or(1, |index| index + 1).clamp(1, cells.len() - 1)
 }
 
-/// Puts cells into a page emptied before.
+/// Puts cells into a page, in place of those there.
 pub(super) fn fill(bytes: &mut [u8], link: PageId, cells: &[(&[u8], &[u8])]) {
     page::set_link(bytes, link);
-    let mut node = NodeMut::new(bytes);
-    node.clear();
-    for (index, (key, value)) in cells.iter().enumerate() {
-        let is_in = node.insert(index, key, value);
-        assert!(is_in, "half a page fits a page");
-    }
+    NodeMut::new(bytes).fill(cells);
 }

@@ -368,7 +368,8 @@ fn keys_of(snapshot: &Snapshot, tree: Tree, page: PageId) -> Result<String> {
     let node = Node::new(&guard);
     let table = snapshot.reader().table(TABLE)?;
     let key = |index: usize| {
-        let key = folio_types::key::decode(&table.layout.key[0], &mut node.key(index));
+        let key =
+            folio_types::key::decode(&table.layout.key[0], &mut &node.key(index).to_vec()[..]);
         match key {
             Some(Value::Integer(key)) => Ok(key),
             _ => Err(Error::page(page, "a key is no integer")),

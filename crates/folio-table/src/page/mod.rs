@@ -9,7 +9,9 @@
 //! 22  count         u16  nodes: slots; overflow: bytes used; free list: pages
 //! 24  tree          u32  nodes and overflow: the tree it belongs to
 //! 28  cell start    u32  nodes: the lowest byte used by cells
-//! 32  dead size     u32  nodes: bytes of cells that were removed
+//! 32  dead size     u16  nodes: bytes of cells that were removed
+//! 34  prefix size   u8   nodes: bytes that all keys begin with, at the page's end
+//! 35  key size      u8   nodes: of the keys behind the prefix, see `shape`
 //! 36  link          u32  inner nodes: first child; overflow, free list: next page
 //! 40  …                  what the kind says
 //! ```
@@ -21,7 +23,11 @@
 
 pub(crate) mod chain;
 pub(crate) mod free_list;
+pub(crate) mod key;
 pub(crate) mod node;
+mod shape;
+
+pub(crate) use shape::common_size;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -204,7 +210,7 @@ mod tests {
             if check_layout(&page).is_ok() && PageKind::of(&page) == Some(PageKind::Node) {
                 let node = node::Node::new(&page);
                 for index in 0..node.len() {
-                    let _ = (node.key(index), node.value(index));
+                    let _ = (node.key(index).to_vec(), node.value_range(index));
                 }
             }
         }

@@ -12,6 +12,7 @@ use super::column_buffer::ColumnBuffer;
 use super::view::decode_segment;
 use crate::catalog::{Index, Table};
 use crate::error::{Error, Result};
+use crate::page::key::Key;
 use crate::scan::ROW_NUMBER;
 
 /// Collects rows into one record batch.
@@ -135,13 +136,14 @@ impl BatchBuilder {
         self.byte_count
     }
 
-    /// Appends rows, given as keys and values.
+    /// Appends rows, given as what all their keys begin with, and the rest of each key
+    /// and the value.
     ///
     /// # Errors
     /// [`Error::Corrupted`] when a row is not what the table says.
-    pub(crate) fn append(&mut self, rows: &[(&[u8], &[u8])]) -> Result<()> {
+    pub(crate) fn append(&mut self, prefix: &[u8], rows: &[(&[u8], &[u8])]) -> Result<()> {
         let layout = &self.table.layout;
-        let mut byte_count = 0;
+        let mut byte_count = prefix.len() * rows.len();
         for (key, value) in rows {
             byte_count += key.len() + value.len();
             if !self.is_of_entries && layout.form(value).is_none() {
@@ -151,16 +153,16 @@ impl BatchBuilder {
         for ColumnBuilder { index, place, plain, buffer } in &mut self.columns {
             let is_whole = match *place {
                 Place::Key(position) => match *plain {
-                    Some(Plain::Bigint(at)) => rows.iter().all(|(key, _)| {
-                        key.get(at..).is_some_and(|key| buffer.push_bigint_key(key))
-                    }),
-                    Some(Plain::Uuid(at)) => rows
-                        .iter()
-                        .all(|(key, _)| key.get(at..).is_some_and(|key| buffer.push_uuid_key(key))),
-                    None => rows.iter().all(|(key, _)| {
-                        let value = decode_segment(&self.key, position, key);
-                        value.is_some_and(|value| buffer.push(&value))
-                    }),
+                    Some(Plain::Bigint(at)) => buffer.append_bigint_keys(prefix, rows, at),
+                    Some(Plain::Uuid(at)) => buffer.append_uuid_keys(prefix, rows, at),
+                    None => {
+                        let mut whole = Vec::new();
+                        rows.iter().all(|(rest, _)| {
+                            let key = Key { prefix, rest }.bytes(&mut whole);
+                            let value = decode_segment(&self.key, position, key);
+                            value.is_some_and(|value| buffer.push(&value))
+                        })
+                    }
                 },
                 Place::Fixed { offset, size, null_bit } => {
                     buffer.append_fixed(rows, offset, size, null_bit)

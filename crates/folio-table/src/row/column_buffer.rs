@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use folio_types::{ColumnType, Value};
 
 use super::view::{is_null, variable_range};
-use super::{RowLayout, WIDTH_COUNT, Width, encode, fixed_size, integer, nested};
+use super::{RowLayout, WIDTH_COUNT, Width, encode, fixed_size, integer, key_field, nested};
 
 /// One column on its way to an array.
 #[derive(Debug)]
@@ -57,27 +57,29 @@ impl ColumnBuffer {
         empty
     }
 
-    /// A key that is one bigint is the common case, and its encoding is simple.
-    #[inline]
-    pub(super) fn push_bigint_key(&mut self, key: &[u8]) -> bool {
-        let (Some(bytes), Kind::Fixed(buffer, _)) = (key.first_chunk::<8>(), &mut self.kind) else {
-            return false;
-        };
-        buffer.push(i64::from_be_bytes(*bytes) ^ i64::MIN);
-        self.len += 1;
-        true
+    /// Keys with a bigint at a constant place are the common case, and its encoding is
+    /// simple.
+    pub(super) fn append_bigint_keys(
+        &mut self,
+        prefix: &[u8],
+        rows: &[(&[u8], &[u8])],
+        at: usize,
+    ) -> bool {
+        let Kind::Fixed(buffer, _) = &mut self.kind else { return false };
+        self.len += rows.len();
+        key_field::see::<8>(prefix, rows, at, |field| buffer.push(field as i64 ^ i64::MIN))
     }
 
-    /// So is one that begins with a UUID, which is its bytes.
-    #[inline]
-    pub(super) fn push_uuid_key(&mut self, key: &[u8]) -> bool {
-        let (Some(bytes), Kind::Fixed(buffer, _)) = (key.first_chunk::<16>(), &mut self.kind)
-        else {
-            return false;
-        };
-        buffer.push(u128::from_ne_bytes(*bytes));
-        self.len += 1;
-        true
+    /// So are those with a UUID, which is its bytes.
+    pub(super) fn append_uuid_keys(
+        &mut self,
+        prefix: &[u8],
+        rows: &[(&[u8], &[u8])],
+        at: usize,
+    ) -> bool {
+        let Kind::Fixed(buffer, _) = &mut self.kind else { return false };
+        self.len += rows.len();
+        key_field::see::<16>(prefix, rows, at, |field| buffer.push(field.to_be()))
     }
 
     fn mark(&mut self, is_valid: bool) {

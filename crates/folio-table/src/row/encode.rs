@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 pub(crate) struct RowEncoder {
     pub(crate) key: Vec<u8>,
     pub(crate) value: Vec<u8>,
-    variable: Vec<u8>,
+    /// Where in the value each column without constant size ends.
     ends: Vec<usize>,
 }
 
@@ -49,8 +49,7 @@ impl RowEncoder {
         let integers = integers.max().unwrap_or(Width::LEAST);
         self.value.clear();
         self.value.resize(layout.fixed_ends[integers.index()], 0);
-        self.variable.clear();
-        self.ends.clear();
+        self.begin_variable(layout);
         for ((place, value), column) in layout.places.iter().zip(values).zip(&schema.columns) {
             match *place {
                 Place::Key(_) => {}
@@ -66,12 +65,12 @@ impl RowEncoder {
                 }
                 Place::Variable { null_bit, .. } => {
                     self.set_null(null_bit, *value);
-                    nested::write_variable(&column.column_type, *value, &mut self.variable);
-                    self.ends.push(self.variable.len());
+                    nested::write_variable(&column.column_type, *value, &mut self.value);
+                    self.ends.push(self.value.len());
                 }
             }
         }
-        self.finish(integers)
+        self.finish(layout, integers)
     }
 
     /// Encodes the value of a row of which some columns change; the others stay as
@@ -164,38 +163,54 @@ impl RowEncoder {
         integers: Width,
     ) -> Result<()> {
         let (schema, layout) = (&table.schema, &table.layout);
-        self.variable.clear();
-        self.ends.clear();
+        self.begin_variable(layout);
         for (column, place) in layout.places.iter().enumerate() {
             let Place::Variable { index, .. } = *place else { continue };
             match columns.iter().position(|changed| *changed == column) {
                 Some(position) => {
                     let column_type = &schema.columns[column].column_type;
-                    nested::write_variable(column_type, values[position], &mut self.variable);
+                    nested::write_variable(column_type, values[position], &mut self.value);
                 }
                 None => {
                     let bytes = variable(layout, old, index).ok_or_else(|| table.misfit(column))?;
-                    self.variable.extend_from_slice(bytes);
+                    self.value.extend_from_slice(bytes);
                 }
             }
-            self.ends.push(self.variable.len());
+            self.ends.push(self.value.len());
         }
-        self.finish(integers)
+        self.finish(layout, integers)
     }
 
-    /// Behind the fixed part the ends, but for the last, and the bytes.
-    fn finish(&mut self, integers: Width) -> Result<()> {
-        let size = self.value.len() + 4 * self.ends.len() + self.variable.len();
-        if size > ROW_SIZE_MAX {
+    /// Room for the ends, which mostly take a byte each; the last is not stored.
+    fn begin_variable(&mut self, layout: &RowLayout) {
+        self.ends.clear();
+        let count = layout.variable_count.saturating_sub(1);
+        self.value.resize(self.value.len() + count, 0);
+    }
+
+    /// Writes form and ends of a row whose columns all stand there.
+    fn finish(&mut self, layout: &RowLayout, integers: Width) -> Result<()> {
+        self.ends.pop();
+        let count = self.ends.len();
+        let (start, size) = (layout.fixed_ends[integers.index()], self.value.len());
+        if size + 3 * count > ROW_SIZE_MAX {
             return Err(Error::RowTooLong { size, limit: ROW_SIZE_MAX });
         }
-        self.ends.pop();
-        let ends = Width::of_end(self.ends.last().copied().unwrap_or_default());
+        let data = start + count;
+        let ends = Width::of_end(self.ends.last().map_or(0, |end| end - data));
         self.value[0] = Form { integers, ends }.to_byte();
-        for &end in &self.ends {
-            self.value.extend_from_slice(&end.to_le_bytes()[..ends.within(4)]);
+        if ends == Width::LEAST {
+            let slots = self.value[start..data].iter_mut().zip(&self.ends);
+            slots.for_each(|(slot, end)| *slot = (end - data) as u8);
+            return Ok(());
         }
-        self.value.extend_from_slice(&self.variable);
+        let wider_by = (ends.within(4) - 1) * count;
+        self.value.resize(size + wider_by, 0);
+        self.value.copy_within(data..size, data + wider_by);
+        let slots = self.value[start..].chunks_mut(ends.within(4)).zip(&self.ends);
+        for (slot, end) in slots {
+            slot.copy_from_slice(&(end - data).to_le_bytes()[..slot.len()]);
+        }
         Ok(())
     }
 
@@ -268,13 +283,19 @@ pub(crate) fn mismatch(column: &str, column_type: &ColumnType, value: ValueRef<'
 
 /// Writes an integer in the width of `out`, which holds it; null is 0.
 #[inline]
+#[allow(clippy::cast_possible_truncation, reason = "the width is that of the number")]
 fn write_integer(value: ValueRef<'_>, out: &mut [u8]) {
     let number = match value {
         ValueRef::Integer(number) => number,
         ValueRef::Date(days) => days.into(),
         _ => 0,
     };
-    out.copy_from_slice(&number.to_le_bytes()[..out.len()]);
+    match out.len() {
+        1 => out[0] = number as u8,
+        2 => out.copy_from_slice(&(number as i16).to_le_bytes()),
+        4 => out.copy_from_slice(&(number as i32).to_le_bytes()),
+        _ => out.copy_from_slice(&number.to_le_bytes()[..out.len()]),
+    }
 }
 
 /// Writes a value of constant size; null leaves zeros.

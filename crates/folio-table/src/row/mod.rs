@@ -26,6 +26,7 @@ pub(crate) mod chained;
 mod column_buffer;
 mod encode;
 mod form;
+mod key_field;
 mod nested;
 mod view;
 
@@ -36,7 +37,8 @@ pub(crate) use form::{CHAINED, Form, PLAIN, Width, integer};
 pub(crate) use nested::read_fixed as fixed_value;
 pub use view::Row;
 pub(crate) use view::decode_column;
-pub(crate) use view::{RowBytes, decode_segment, is_null, row_number, variable};
+use view::variable;
+pub(crate) use view::{RowBytes, decode_segment, is_null, row_number, variable_in};
 
 use folio_types::key::KeyColumn;
 use folio_types::{ColumnType, TableSchema};

@@ -160,6 +160,17 @@ pub(crate) fn variable<'v>(layout: &RowLayout, value: &'v [u8], index: usize) ->
     value.get(variable_range(layout, value, index)?)
 }
 
+/// The same of a row whose form is known.
+#[inline]
+pub(crate) fn variable_in<'v>(
+    layout: &RowLayout,
+    value: &'v [u8],
+    form: Form,
+    index: usize,
+) -> Option<&'v [u8]> {
+    value.get(range_in(layout, value, form, index)?)
+}
+
 /// Where in the row they stand.
 #[inline]
 pub(super) fn variable_range(
@@ -167,7 +178,17 @@ pub(super) fn variable_range(
     value: &[u8],
     index: usize,
 ) -> Option<Range<usize>> {
-    let form = Form::of(value)?;
+    range_in(layout, value, Form::of(value)?, index)
+}
+
+/// The same for a row of a form.
+#[inline]
+pub(super) fn range_in(
+    layout: &RowLayout,
+    value: &[u8],
+    form: Form,
+    index: usize,
+) -> Option<Range<usize>> {
     let start = layout.fixed_ends[form.integers.index()];
     let count = layout.variable_count;
     match form.ends.index() {

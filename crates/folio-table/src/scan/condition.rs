@@ -11,7 +11,8 @@ use folio_types::{ColumnType, Value, ValueRef};
 
 use crate::catalog::Table;
 use crate::error::{Error, Result};
-use crate::row::{Place, decode_segment, fixed_value, integer, is_null, mismatch, variable};
+use crate::page::key::Key;
+use crate::row::{Place, decode_segment, fixed_value, integer, is_null, mismatch, variable_in};
 
 /// How a column compares with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,15 +112,21 @@ impl RowTest {
 
     /// Whether a row fulfils the condition; `None` when it is no row.
     #[inline]
-    pub(super) fn holds(&self, table: &Table, key: &[u8], value: &[u8]) -> Option<bool> {
+    fn holds(
+        &self,
+        table: &Table,
+        key: Key<'_>,
+        value: &[u8],
+        whole: &mut Vec<u8>,
+    ) -> Option<bool> {
         let layout = &table.layout;
         match self.place {
             Place::Variable { index, null_bit } if self.is_text => {
-                layout.form(value)?;
+                let form = layout.form(value)?;
                 if is_null(value, null_bit) {
                     return Some(false);
                 }
-                let found = variable(layout, value, index)?;
+                let found = variable_in(layout, value, form, index)?;
                 Some(match self.comparison {
                     Comparison::Equal => found == self.bytes,
                     comparison => comparison.holds(found.cmp(&self.bytes)),
@@ -141,7 +148,7 @@ impl RowTest {
                 Some(self.comparison.holds(found.cmp(&self.number)))
             }
             Place::Key(position) => {
-                let found = decode_segment(&layout.key, position, key)?;
+                let found = decode_segment(&layout.key, position, key.bytes(whole))?;
                 self.compare_encoded(found.as_ref())
             }
             Place::Variable { .. } => None,
@@ -179,14 +186,20 @@ impl RowTest {
     }
 }
 
-/// Whether a row fulfils all conditions.
+/// Whether a row fulfils all conditions. Keys are put together in `whole`.
 ///
 /// # Errors
 /// [`Error::CorruptedPage`] for what is no row.
 #[inline]
-pub(super) fn all_hold(tests: &[RowTest], table: &Table, key: &[u8], value: &[u8]) -> Result<bool> {
+pub(super) fn all_hold(
+    tests: &[RowTest],
+    table: &Table,
+    key: Key<'_>,
+    value: &[u8],
+    whole: &mut Vec<u8>,
+) -> Result<bool> {
     for test in tests {
-        match test.holds(table, key, value) {
+        match test.holds(table, key, value, whole) {
             Some(true) => {}
             Some(false) => return Ok(false),
             None => return Err(table.misfit(0)),

@@ -22,12 +22,13 @@ impl Scan {
         let part = self.part(node, 0, usize::MAX);
         let cells = self.cells_of(node, &part);
         if let Some(last) = cells.clone().last() {
-            node.key(last).clone_into(&mut self.last);
+            node.key(last).copy_to(&mut self.last);
         }
-        let mut count = 0;
+        let (mut count, mut whole) = (0, Vec::new());
         for cell in cells {
-            let (key, value) = node.entry(cell);
-            count += usize::from(self.tests.is_empty() || self.fulfils(reader, key, value)?);
+            let (key, value) = (node.key(cell), node.value(cell));
+            let fulfils = self.tests.is_empty() || self.fulfils(reader, key, value, &mut whole)?;
+            count += usize::from(fulfils);
         }
         let count = count.min(self.left);
         self.left -= count;

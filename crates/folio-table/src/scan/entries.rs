@@ -7,6 +7,7 @@ use folio_types::key;
 use super::ROW_NUMBER;
 use crate::catalog::{Index, Table};
 use crate::error::{Error, Result};
+use crate::page::key::Key;
 use crate::read::{self, Near};
 use crate::row::BatchBuilder;
 use crate::shared::Pages;
@@ -32,7 +33,7 @@ impl EntryReader {
         Ok(Self { index, is_covering })
     }
 
-    /// Appends what the entries stand for.
+    /// Appends what the entries stand for, which all begin with a prefix.
     ///
     /// # Errors
     /// [`Error::CorruptedPage`] for an entry without a row; what the pages say.
@@ -41,14 +42,15 @@ impl EntryReader {
         pages: &impl Pages<'s>,
         table: &Arc<Table>,
         builder: &mut BatchBuilder,
+        prefix: &[u8],
         entries: &[(&[u8], &[u8])],
     ) -> Result<()> {
         if builder.is_of_entries() {
-            return builder.append(entries);
+            return builder.append(prefix, entries);
         }
-        let mut near = Near::default();
-        for (entry, _) in entries {
-            let key = self.row_key(entry)?;
+        let (mut near, mut whole) = (Near::default(), Vec::new());
+        for (rest, _) in entries {
+            let key = self.row_key(Key { prefix, rest }.bytes(&mut whole))?;
             let found = read::append_row(pages, table, key, &mut near, builder)?;
             if !found {
                 let problem =

@@ -79,11 +79,12 @@ fn append_prefixed<'v>(
     if let Some(leaf) = near.leaf_from(prefix) {
         let node = Node::new(leaf);
         let first = node.search(prefix).unwrap_or_else(|at| at);
-        let cells = node.entries(first..node.len()).take_while(|(key, _)| key.starts_with(prefix));
-        let cells: Vec<(&[u8], &[u8])> = cells.collect();
+        let is_in = |cell: &usize| node.key(*cell).starts_with(prefix);
+        let end = (first..node.len()).take_while(is_in).count() + first;
+        let cells: Vec<(&[u8], &[u8])> = node.entries(first..end).collect();
         // Where the leaf goes on behind them, there are no more.
         if first + cells.len() < node.len() {
-            append(entries, reader, table, builder, &cells)?;
+            append(entries, reader, table, builder, node.prefix(), &cells)?;
             return Ok(cells.len());
         }
     }
@@ -94,10 +95,12 @@ fn append_prefixed<'v>(
     while let Some(leaf) = cursor.next_leaf(reader)? {
         let node = Node::new(&leaf);
         let first = node.search(prefix).unwrap_or_else(|at| at);
-        let is_in = |key: &[u8]| behind.as_ref().is_none_or(|behind| key < &behind[..]);
-        let cells = node.entries(first..node.len()).take_while(|(key, _)| is_in(key));
-        let cells: Vec<(&[u8], &[u8])> = cells.collect();
-        append(entries, reader, table, builder, &cells)?;
+        let end = match &behind {
+            Some(behind) => node.search(behind).unwrap_or_else(|at| at),
+            None => node.len(),
+        };
+        let cells: Vec<(&[u8], &[u8])> = node.entries(first..end).collect();
+        append(entries, reader, table, builder, node.prefix(), &cells)?;
         count += cells.len();
         if first + cells.len() < node.len() {
             near.keep(leaf);

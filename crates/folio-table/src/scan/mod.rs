@@ -26,6 +26,7 @@ use crate::btree::{Cursor, Direction};
 use crate::catalog::{Index, Table};
 use crate::error::{Error, Result};
 use crate::ids::PageId;
+use crate::page::key::Key;
 use crate::page::node::Node;
 use crate::reader::Reader;
 use crate::row::{BatchBuilder, chained};
@@ -239,7 +240,8 @@ impl Scan {
                 while let Some(row) = wanted.next_if(|&row| (start..end).contains(&row)) {
                     cells.push(self.cell(node, piece.first + row - start));
                 }
-                append(&self.entries, reader, &self.table, &mut builder, &cells)?;
+                let prefix = node.prefix();
+                append(&self.entries, reader, &self.table, &mut builder, prefix, &cells)?;
             }
             start = end;
         }
@@ -311,11 +313,12 @@ impl Scan {
         let part = self.part(node, done, room);
         let ahead = Ahead::of(reader, &self.cursor, leaf.len(), part.taken);
         let entries = node.entries(self.cells_of(node, &part));
+        let at = (page, part.start);
         let cells = match self.direction {
-            Direction::Forward => self.gather(reader, page, part.start, entries, ahead)?,
-            Direction::Backward => self.gather(reader, page, part.start, entries.rev(), ahead)?,
+            Direction::Forward => self.gather(reader, node, at, entries, ahead)?,
+            Direction::Backward => self.gather(reader, node, at, entries.rev(), ahead)?,
         };
-        append(&self.entries, reader, &self.table, &mut self.builder, &cells)?;
+        append(&self.entries, reader, &self.table, &mut self.builder, node.prefix(), &cells)?;
         self.left -= cells.len();
         if done + part.taken < part.count {
             self.rest = Some((page, done + part.taken));
@@ -331,28 +334,28 @@ impl Scan {
     fn gather<'c>(
         &mut self,
         reader: &Reader<'_>,
-        leaf: PageId,
-        first: usize,
+        node: Node<'c>,
+        (leaf, first): (PageId, usize),
         cells: impl ExactSizeIterator<Item = (&'c [u8], &'c [u8])>,
         mut ahead: Ahead,
     ) -> Result<Vec<(&'c [u8], &'c [u8])>> {
         let is_every = self.tests.is_empty();
         let count = cells.len();
         let mut kept = Vec::with_capacity(if is_every { count } else { 0 });
-        let mut last: &[u8] = &[];
-        for (position, (key, value)) in cells.enumerate() {
+        let (prefix, mut last) = (node.prefix(), &[][..]);
+        let mut whole = Vec::new();
+        for (position, (rest, value)) in cells.enumerate() {
             ahead.step();
-            last = key;
+            last = rest;
             if is_every {
-                kept.push((key, value));
-            } else if self.fulfils(reader, key, value)? {
-                kept.push((key, value));
+                kept.push((rest, value));
+            } else if self.fulfils(reader, Key { prefix, rest }, value, &mut whole)? {
+                kept.push((rest, value));
                 self.batch.push(Piece { leaf, first: first + position, count: 1 });
             }
         }
         if count > 0 {
-            self.last.clear();
-            self.last.extend_from_slice(last);
+            Key { prefix, rest: last }.copy_to(&mut self.last);
         }
         if is_every && count > 0 {
             self.batch.push(Piece { leaf, first, count });
@@ -360,13 +363,22 @@ impl Scan {
         Ok(kept)
     }
 
-    /// Whether the row that a cell is, or leads to, fulfils the conditions.
+    /// Whether the row that a cell is, or leads to, fulfils the conditions. Keys are
+    /// put together in `whole`.
     #[inline]
-    fn fulfils(&self, reader: &Reader<'_>, key: &[u8], value: &[u8]) -> Result<bool> {
+    fn fulfils(
+        &self,
+        reader: &Reader<'_>,
+        key: Key<'_>,
+        value: &[u8],
+        whole: &mut Vec<u8>,
+    ) -> Result<bool> {
         match &self.entries {
-            None if !chained::is_reference(value) => all_hold(&self.tests, &self.table, key, value),
-            None => self.row_fulfils(reader, key),
-            Some(entries) => self.row_fulfils(reader, entries.row_key(key)?),
+            None if !chained::is_reference(value) => {
+                all_hold(&self.tests, &self.table, key, value, whole)
+            }
+            None => self.row_fulfils(reader, key.bytes(whole)),
+            Some(entries) => self.row_fulfils(reader, entries.row_key(key.bytes(whole))?),
         }
     }
 
@@ -375,7 +387,8 @@ impl Scan {
         let tree = self.table.tree();
         let Some((page, range)) = tree.get(reader, key)? else { return Ok(false) };
         let whole = chained::load(reader, tree, &page[range.clone()])?;
-        all_hold(&self.tests, &self.table, key, whole.as_deref().unwrap_or(&page[range]))
+        let value = whole.as_deref().unwrap_or(&page[range]);
+        all_hold(&self.tests, &self.table, Key::whole(key), value, &mut Vec::new())
     }
 
     /// The cell at a position in the order of the walk.
@@ -427,17 +440,18 @@ impl Ahead {
     }
 }
 
-/// Appends the rows that cells are, or lead to.
+/// Appends the rows that cells are, or lead to, whose keys begin with a prefix.
 fn append(
     entries: &Option<EntryReader>,
     reader: &Reader<'_>,
     table: &Arc<Table>,
     builder: &mut BatchBuilder,
+    prefix: &[u8],
     cells: &[(&[u8], &[u8])],
 ) -> Result<()> {
     match entries {
-        Some(entries) => entries.append(reader, table, builder, cells),
-        None => append_rows(reader, table, builder, cells),
+        Some(entries) => entries.append(reader, table, builder, prefix, cells),
+        None => append_rows(reader, table, builder, prefix, cells),
     }
 }
 
@@ -446,14 +460,15 @@ fn append_rows<'s>(
     pages: &impl Pages<'s>,
     table: &Table,
     builder: &mut BatchBuilder,
+    prefix: &[u8],
     rows: &[(&[u8], &[u8])],
 ) -> Result<()> {
     if !rows.iter().any(|(_, value)| chained::is_reference(value)) {
-        return builder.append(rows);
+        return builder.append(prefix, rows);
     }
     for (key, value) in rows {
         let whole = chained::load(pages, table.tree(), value)?;
-        builder.append(&[(key, whole.as_deref().unwrap_or(value))])?;
+        builder.append(prefix, &[(key, whole.as_deref().unwrap_or(value))])?;
     }
     Ok(())
 }

@@ -171,8 +171,9 @@ pub(crate) fn distinct(
         let path = tree.seek(reader, key)?;
         let guard = tree.node(reader, path.leaf, Some(0))?;
         let node = Node::new(&guard);
-        let prefixes = (0..node.len()).map(|at| prefix(index, columns, node.key(at)));
-        let prefixes: Vec<&[u8]> = prefixes.collect();
+        let mut whole = Vec::new();
+        let cells = node.whole_cells(&mut whole).into_iter();
+        let prefixes: Vec<&[u8]> = cells.map(|(key, _)| prefix(index, columns, key)).collect();
         entries += prefixes.len() as u64;
         changes += prefixes.windows(2).filter(|pair| pair[0] != pair[1]).count() as u64;
     }

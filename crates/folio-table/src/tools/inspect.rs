@@ -95,13 +95,12 @@ fn content(bytes: &[u8]) -> (usize, Vec<(Vec<u8>, CellContent)>) {
         Some(PageKind::Node) => {
             let node = Node::new(bytes);
             let cell = |index: usize| {
-                let (key, value) = node.entry(index);
                 let content = if node.is_leaf() {
-                    CellContent::Value(value.len())
+                    CellContent::Value(node.value(index).len())
                 } else {
                     CellContent::Child(node.child(index + 1))
                 };
-                (key.to_vec(), content)
+                (node.key(index).to_vec(), content)
             };
             (node.used_size(), (0..node.len()).map(cell).collect())
         }

@@ -307,7 +307,7 @@ impl<'w> Salvage<'w> {
 }
 
 fn see_all(node: Node<'_>, see: See<'_>) -> Result<()> {
-    (0..node.len()).map(|index| node.entry(index)).try_for_each(|(key, value)| see(key, value))
+    node.see_all(see)
 }
 
 /// Whether it is the row's fault, or the damage's, and not the new store's.

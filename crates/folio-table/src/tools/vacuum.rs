@@ -118,11 +118,11 @@ fn load_table(snapshot: &Snapshot, old: &Arc<Table>, transaction: &mut Transacti
         let bytes = leaf.to_vec();
         drop(leaf);
         let node = Node::new(&bytes);
-        for (key, stored) in (0..node.len()).map(|index| node.entry(index)) {
+        node.see_all(|key, stored| {
             let whole = chained::load(&pages, old.tree(), stored)?;
             let row = read::decode_row(old, key, whole.as_deref().unwrap_or(stored))?;
-            load.push(&borrowed(&row))?;
-        }
+            load.push(&borrowed(&row))
+        })?;
     }
     load.finish()?;
     for index in &old.indexes {

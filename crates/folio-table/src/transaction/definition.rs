@@ -170,13 +170,12 @@ fn enter_rows(editor: &mut Editor<'_, '_>, table: &Table, index: &Index) -> Resu
         let bytes = leaf.to_vec();
         drop(leaf);
         let node = Node::new(&bytes);
-        for position in 0..node.len() {
-            let (key, stored) = node.entry(position);
+        node.see_all(|key, stored| {
             let whole = chained::load(editor, table.tree(), stored)?;
             let value = whole.as_deref().unwrap_or(stored);
             let row = read::decode_row(table, key, value)?;
-            filler.push(editor, &borrowed(&row), key)?;
-        }
+            filler.push(editor, &borrowed(&row), key)
+        })?;
     }
     filler.finish(editor)
 }

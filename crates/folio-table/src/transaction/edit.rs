@@ -198,6 +198,16 @@ impl<'s> Editor<'s, '_> {
         }
     }
 
+    /// A page to change, if that copies nothing: it has changed already.
+    pub(crate) fn pin_changed(&self, page: PageId) -> Result<Option<PageGuardMut<'s>>> {
+        match self.edit.changed.get(&page) {
+            Some(version) if version.level >= self.edit.level => {
+                self.shared.pool.pin_mut(BlockId::version(version.slot)).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Makes this transaction's version of a page from the one it sees.
     fn copy(&mut self, page: PageId, before: Option<Version>) -> Result<PageGuardMut<'s>> {
         let old = self.pin(page)?;

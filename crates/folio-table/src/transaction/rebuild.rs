@@ -161,8 +161,7 @@ fn copy_rows(
         let bytes = leaf.to_vec();
         drop(leaf);
         let node = Node::new(&bytes);
-        for position in 0..node.len() {
-            let (key, stored) = node.entry(position);
+        node.see_all(|key, stored| {
             let row = new_row(editor, table, (key, stored), sources)?;
             let row = borrowed(&row);
             let number = row_number(&table.layout, key).unwrap_or(next_number);
@@ -175,10 +174,8 @@ fn copy_rows(
                 None if rebuilt.tree().insert(editor, &encoder.key, &value)? => {}
                 None => return Err(Error::Conflict { constraint: rebuilt.schema.name.clone() }),
             }
-            for index in &mut indexes {
-                index.push(editor, &row, &encoder.key)?;
-            }
-        }
+            indexes.iter_mut().try_for_each(|index| index.push(editor, &row, &encoder.key))
+        })?;
     }
     builder.map_or(Ok(()), |builder| builder.finish(editor))?;
     indexes.into_iter().try_for_each(|index| index.finish(editor))

@@ -273,7 +273,7 @@ pub(crate) fn last_row_number<'s>(pages: &impl Pages<'s>, table: &Table) -> Resu
     while let Some(leaf) = cursor.next_leaf(pages)? {
         let node = Node::new(&leaf);
         if let Some(last) = node.len().checked_sub(1) {
-            let number = key::decode(&table.layout.key[0], &mut node.key(last));
+            let number = key::decode(&table.layout.key[0], &mut &node.key(last).to_vec()[..]);
             let Some(Value::Integer(number)) = number else { return Err(table.misfit(0)) };
             return Ok(Some(number));
         }

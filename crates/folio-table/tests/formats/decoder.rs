@@ -145,11 +145,17 @@ impl<'f> Decoder<'f> {
     pub(crate) fn cells(&self, tree: u32, root: u32) -> Vec<(Vec<u8>, Vec<u8>)> {
         let page = self.page(root);
         assert_eq!((page[20], half(&page, 24)), (1, tree), "page {root}");
+        let prefix = &page[self.page_size - usize::from(page[34])..];
         let cells = (0..quarter(&page, 22)).map(|index| {
             let (offset, size) = (quarter(&page, 40 + 4 * index), quarter(&page, 42 + 4 * index));
             let cell = &page[offset..offset + size];
-            let key_size = quarter(cell, 0);
-            (cell[2..2 + key_size].to_vec(), cell[2 + key_size..].to_vec())
+            let (key_at, key_size) = match page[35] {
+                254 => (1, cell[0].into()),
+                255 => (2, quarter(cell, 0)),
+                size => (0, size.into()),
+            };
+            let (key, value) = cell[key_at..].split_at(key_size);
+            ([prefix, key].concat(), value.to_vec())
         });
         let cells: Vec<_> = cells.collect();
         if page[21] == 0 {

@@ -1,0 +1,140 @@
+//! A key in a node: the part that all keys of the node share, and the rest.
+
+use std::cmp::Ordering;
+
+/// A key in its two parts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Key<'p> {
+    /// What all keys of the node begin with.
+    pub(crate) prefix: &'p [u8],
+    pub(crate) rest: &'p [u8],
+}
+
+impl<'p> Key<'p> {
+    /// A key that stands in one piece.
+    pub(crate) fn whole(rest: &'p [u8]) -> Self {
+        Self { prefix: &[], rest }
+    }
+
+    pub(crate) fn len(self) -> usize {
+        self.prefix.len() + self.rest.len()
+    }
+
+    pub(crate) fn to_vec(self) -> Vec<u8> {
+        [self.prefix, self.rest].concat()
+    }
+
+    /// Puts the key in place of what is there.
+    pub(crate) fn copy_to(self, out: &mut Vec<u8>) {
+        out.clear();
+        out.extend_from_slice(self.prefix);
+        out.extend_from_slice(self.rest);
+    }
+
+    /// The key in one piece, which is made in `buffer` if it has to be.
+    #[inline]
+    pub(crate) fn bytes<'b>(self, buffer: &'b mut Vec<u8>) -> &'b [u8]
+    where
+        'p: 'b,
+    {
+        if self.prefix.is_empty() {
+            return self.rest;
+        }
+        self.copy_to(buffer);
+        buffer
+    }
+
+    #[inline]
+    pub(crate) fn starts_with(self, start: &[u8]) -> bool {
+        match start.strip_prefix(self.prefix) {
+            Some(behind) => self.rest.starts_with(behind),
+            None => self.prefix.starts_with(start),
+        }
+    }
+
+    /// Which of this and another key comes first.
+    #[inline]
+    pub(crate) fn compare(self, other: &[u8]) -> Ordering {
+        let (start, rest) = other.split_at(self.prefix.len().min(other.len()));
+        compare(self.prefix, start).then_with(|| compare(self.rest, rest))
+    }
+}
+
+/// Compares keys, eight bytes at a time: most are short, and differ early.
+#[inline]
+pub(super) fn compare(mut left: &[u8], mut right: &[u8]) -> Ordering {
+    while let (Some((first, behind)), Some((second, after))) =
+        (left.split_first_chunk::<8>(), right.split_first_chunk::<8>())
+    {
+        if first != second {
+            return u64::from_be_bytes(*first).cmp(&u64::from_be_bytes(*second));
+        }
+        (left, right) = (behind, after);
+    }
+    first_bytes(left).cmp(&first_bytes(right)).then(left.len().cmp(&right.len()))
+}
+
+/// The first eight bytes as a number, which compares as they do; what is not there is 0.
+#[inline]
+pub(super) fn first_bytes(bytes: &[u8]) -> u64 {
+    if let Some(eight) = bytes.first_chunk() {
+        return u64::from_be_bytes(*eight);
+    }
+    let unused = 64 - 8 * bytes.len() as u32;
+    match (bytes.first_chunk(), bytes.last_chunk()) {
+        // The two fours overlap, where they are the same.
+        (Some(first), Some(last)) => {
+            let (first, last) = (u32::from_be_bytes(*first), u32::from_be_bytes(*last));
+            u64::from(first) << 32 | u64::from(last) << unused
+        }
+        _ => match *bytes {
+            [a, b, c] => u64::from(u32::from_be_bytes([0, a, b, c])) << unused,
+            [a, b] => u64::from(u16::from_be_bytes([a, b])) << unused,
+            [a, ..] => u64::from(a) << unused,
+            [] => 0,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_compare_as_their_bytes_do() {
+        let bytes: Vec<u8> = (1..=20).collect();
+        for size in 0..20 {
+            assert_eq!(
+                first_bytes(&bytes[..size]).to_be_bytes()[..size.min(8)],
+                bytes[..size.min(8)]
+            );
+            for other_size in 0..20 {
+                for changed in 0..other_size {
+                    for with in [0, 255] {
+                        let (left, mut right) = (&bytes[..size], bytes[..other_size].to_vec());
+                        assert_eq!(compare(left, &right), left.cmp(&right));
+                        right[changed] = with;
+                        assert_eq!(compare(left, &right), left.cmp(&right), "{left:?} {right:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_in_two_parts_is_the_whole_key() {
+        let others: [&[u8]; 8] = [b"", b"a", b"ab", b"abc", b"abcd", b"abd", b"b", b"abcdefghijkl"];
+        for whole in others {
+            for split in 0..=whole.len() {
+                let (prefix, rest) = whole.split_at(split);
+                let key = Key { prefix, rest };
+                assert_eq!(key.to_vec(), whole);
+                assert_eq!(key.bytes(&mut Vec::new()), whole);
+                for other in others {
+                    assert_eq!(key.compare(other), whole.cmp(other), "{whole:?} {split} {other:?}");
+                    assert_eq!(key.starts_with(other), whole.starts_with(other));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Cells as bytes: the size of the key where the shape does not say it, the key behind the
+//! prefix, the value.
+
+use crate::page::put_u16;
+use crate::page::shape::Shape;
+
+/// A cell on its way into a node.
+pub(super) struct Cell<'c> {
+    pub(super) shape: Shape,
+    /// The key behind the prefix, in two parts.
+    pub(super) given_back: &'c [u8],
+    pub(super) rest: &'c [u8],
+    pub(super) value: &'c [u8],
+    pub(super) size: usize,
+}
+
+impl<'c> Cell<'c> {
+    #[inline]
+    pub(super) fn new(shape: Shape, key: &'c [u8], value: &'c [u8]) -> Self {
+        Self { shape, given_back: &[], rest: &key[shape.prefix_size()..], value, size: 0 }.sized()
+    }
+
+    #[inline]
+    pub(super) fn sized(mut self) -> Self {
+        let key_size = self.given_back.len() + self.rest.len();
+        self.size = self.shape.mark_size() + key_size + self.value.len();
+        self
+    }
+
+    #[inline]
+    pub(super) fn write(&self, out: &mut [u8]) {
+        let key_size = self.given_back.len() + self.rest.len();
+        let mark = self.shape.mark_size();
+        match mark {
+            0 => {}
+            1 => out[0] = key_size as u8,
+            _ => put_u16(out, 0, key_size as u16),
+        }
+        let out = &mut out[mark..];
+        if self.given_back.is_empty() {
+            copy_short(self.rest, out);
+        } else {
+            let (start, end) = out.split_at_mut(self.given_back.len());
+            start.copy_from_slice(self.given_back);
+            copy_short(self.rest, end);
+        }
+        out[key_size..key_size + self.value.len()].copy_from_slice(self.value);
+    }
+}
+
+/// Copies what mostly is a byte or two: a copy of unknown length is a call.
+#[inline]
+fn copy_short(bytes: &[u8], out: &mut [u8]) {
+    match *bytes {
+        [a] => out[0] = a,
+        [a, b] => out[..2].copy_from_slice(&[a, b]),
+        [a, b, c] => out[..3].copy_from_slice(&[a, b, c]),
+        _ => out[..bytes.len()].copy_from_slice(bytes),
+    }
+}
