@@ -95,9 +95,9 @@ mod near;
 mod options;
 #[cfg(feature = "parquet")]
 mod parquet;
-mod relation;
 #[cfg(feature = "sql")]
 mod registered;
+mod relation;
 #[cfg(feature = "sql")]
 mod session;
 #[cfg(feature = "sql")]

@@ -382,19 +382,27 @@ impl NewKeys {
         Ok(Self { last })
     }
 
+    /// The time in a key is that of the first of a burst: the others are counted, and
+    /// differ from it at their end only.
     pub(super) fn next(&mut self, context: &Context) -> u128 {
+        let is_of_time = self.last >> 76 & 0xF == 7;
+        let burst_end = (self.last >> 80).saturating_add(BURST_MS);
         let fresh = context.ordered_uuid();
-        self.last = if fresh > self.last { fresh } else { following(self.last) };
+        let is_due = !is_of_time || u128::from(context.millisecond()) >= burst_end;
+        self.last = if is_due && fresh > self.last { fresh } else { following(self.last) };
         self.last
     }
 }
 
-/// The next of a UUID: its counting bits one higher, around version and variant.
+/// Milliseconds for which keys are counted on.
+const BURST_MS: u128 = 100;
+
+/// The next of a UUID: one higher, around version and variant.
 fn following(uuid: u128) -> u128 {
     const LOW: u128 = (1 << 62) - 1;
     const FRACTION: u128 = 0xFFF;
     let payload = (uuid >> 80) << 74 | ((uuid >> 64) & FRACTION) << 62 | (uuid & LOW);
-    let payload = (payload + (1 << 30)) & ((1 << 122) - 1);
+    let payload = (payload + 1) & ((1 << 122) - 1);
     (payload >> 74) << 80 | 7 << 76 | ((payload >> 62) & FRACTION) << 64 | 1 << 63 | (payload & LOW)
 }
 
@@ -423,7 +431,18 @@ pub(super) fn rows_beginning(
 
 #[cfg(test)]
 mod tests {
-    use super::following;
+    use super::{BURST_MS, NewKeys, following};
+    use crate::execute::context::Context;
+
+    #[test]
+    fn keys_of_a_burst_differ_at_the_end_only() {
+        let mut keys = NewKeys { last: 0 };
+        let (first, second) = (keys.next(&Context::detached()), keys.next(&Context::detached()));
+        assert_eq!((first >> 76 & 0xF, second - first), (7, 1), "{first:032x} {second:032x}");
+        let mut keys = NewKeys { last: first - (BURST_MS << 80) };
+        let later = keys.next(&Context::detached());
+        assert!(later >> 80 >= first >> 80, "{later:032x} has its own time, {first:032x} its");
+    }
 
     #[test]
     fn the_next_uuid_is_greater_and_of_version_seven() {

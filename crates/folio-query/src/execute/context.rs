@@ -1,6 +1,7 @@
 //! What every operator of one run shares: the source, the parameters, the time.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -82,6 +83,8 @@ pub(crate) struct Shared {
     /// Microseconds since 1970, the same for the whole statement.
     pub(crate) now: i64,
     random: AtomicU64,
+    /// 30 bits, which the ordered UUIDs of the statement share.
+    drawn: u64,
     /// UUIDs made so far whose order is that of their making.
     ordered: AtomicU64,
 }
@@ -140,6 +143,8 @@ impl Context {
     ) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
+        // Statements may begin within the same microsecond, in other processes too.
+        let seed = RandomState::new().hash_one(now);
         let shared = Shared {
             source,
             parameters,
@@ -152,7 +157,8 @@ impl Context {
             work_memory: WORK_MEMORY,
             threads: default_threads(),
             now,
-            random: AtomicU64::new(now.cast_unsigned() ^ 0x9E37_79B9_7F4A_7C15),
+            random: AtomicU64::new(seed),
+            drawn: seed >> 34,
             ordered: AtomicU64::new(0),
         };
         Self { shared: Arc::new(shared), outer: Vec::new() }
@@ -204,6 +210,11 @@ impl Context {
         Ok(Arc::new(builder.finish()))
     }
 
+    /// Milliseconds since 1970, the same for the whole statement.
+    pub(crate) fn millisecond(&self) -> u64 {
+        self.shared.now.max(0).unsigned_abs() / 1000
+    }
+
     /// UUIDs of version 7, each greater than the one before.
     pub(crate) fn ordered_uuids(&self, count: usize) -> Result<ArrayRef> {
         let mut builder = FixedSizeBinaryBuilder::with_capacity(count, 16);
@@ -214,12 +225,13 @@ impl Context {
     }
 
     /// A UUID of version 7 (RFC 9562): milliseconds since 1970, the fraction of the
-    /// millisecond in 12 bits, a counter within the statement, 30 random bits.
+    /// millisecond in 12 bits, 30 bits drawn for the statement, a counter within it. Those
+    /// of a statement differ at the end only, so that pages store once what they share.
     pub(crate) fn ordered_uuid(&self) -> u128 {
         let now = self.shared.now.max(0).unsigned_abs();
-        let (millisecond, fraction) = (now / 1000, (now % 1000) * 4096 / 1000);
+        let (millisecond, fraction) = (self.millisecond(), (now % 1000) * 4096 / 1000);
         let counter = self.shared.ordered.fetch_add(1, Ordering::Relaxed) & 0xFFFF_FFFF;
-        let low = 1 << 63 | counter << 30 | self.next_random() >> 34;
+        let low = 1 << 63 | self.shared.drawn << 32 | counter;
         let high = millisecond << 16 | 7 << 12 | fraction;
         u128::from(high) << 64 | u128::from(low)
     }
