@@ -37,7 +37,8 @@ impl Folio {
     fn open(path: PathBuf) -> Result<Self> {
         let options = OpenOptions { synchronous: Synchronous::Normal, ..OpenOptions::default() };
         let database = Database::open_with(&path, &options)?;
-        let session = database.session()?;
+        let mut session = database.session()?;
+        session.set_threads(1);
         Ok(Self { path, session, database })
     }
 
