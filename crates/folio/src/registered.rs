@@ -42,7 +42,10 @@ impl Registered {
     }
 
     pub(crate) fn function(&self, name: &str) -> Option<Arc<ScalarFunction>> {
-        lock(&self.functions).get(&name.to_lowercase()).cloned()
+        match self.version() {
+            0 => None,
+            _ => lock(&self.functions).get(&name.to_lowercase()).cloned(),
+        }
     }
 
     pub(crate) fn names(&self) -> Vec<String> {

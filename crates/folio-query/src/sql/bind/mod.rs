@@ -159,10 +159,8 @@ impl<'s> Binder<'s> {
 
     /// The function of the program with a name that the library has not.
     fn program_function(&self, name: &str, span: Span) -> Result<Option<Arc<ScalarFunction>>> {
-        if function::is_library(name) {
-            return Ok(None);
-        }
-        let found = self.source.function(name);
+        // Most programs have none: the library's names are gone through for those that do.
+        let found = self.source.function(name).filter(|_| !function::is_library(name));
         if found.is_some() && self.is_stored {
             let text = format!("function {name} is the program's, and is not stored with a table");
             return Err(Error::unsupported(text).at(span).help("call it in statements"));
