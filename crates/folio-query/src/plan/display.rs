@@ -1,4 +1,5 @@
-//! Plans as text: what EXPLAIN prints, one operator per line, inputs below.
+//! Plans as text: what EXPLAIN prints, one operator per line, inputs below, and before
+//! them the subqueries that the operator runs: `query 2 for (id)` once for each `id`.
 
 use std::fmt::Write;
 
@@ -18,6 +19,14 @@ fn write_plan(plan: &Physical, depth: usize, out: &mut String) {
     let (line, inputs) = describe(plan);
     // Writing to a string does not fail.
     let _ = writeln!(out, "{:indent$}{line}", "", indent = depth * 2);
+    for (number, outer, body) in plan.subqueries() {
+        let read = match &outer[..] {
+            [] => String::new(),
+            outer => format!(" for ({})", list(outer)),
+        };
+        let _ = writeln!(out, "{:indent$}query {number}{read}", "", indent = depth * 2 + 2);
+        write_plan(&body, depth + 2, out);
+    }
     inputs.into_iter().for_each(|input| write_plan(input, depth + 1, out));
 }
 

@@ -10,3 +10,4 @@ pub(crate) mod follow;
 pub(crate) mod logical;
 pub(crate) mod lower;
 pub(crate) mod physical;
+mod subqueries;

@@ -1,0 +1,89 @@
+//! The subqueries in an operator's own expressions: those that no rule has turned into
+//! joins, which EXPLAIN shows below the operator that runs them.
+
+use std::sync::Arc;
+
+use super::logical::{Path, SortKey};
+use super::physical::{Physical, Scan};
+use crate::expression::{Expr, Subquery, SubqueryBody};
+
+/// A subquery's number, what it reads of the row it is run for, and its plan.
+pub(super) type Found = (usize, Vec<Expr>, Arc<Physical>);
+
+impl Physical {
+    /// The subqueries of this operator, not of its inputs, each once.
+    pub(super) fn subqueries(&self) -> Vec<Found> {
+        let mut found = Vec::new();
+        self.for_each_own_expression(&mut |expression| collect(expression, &mut found));
+        found
+    }
+
+    fn for_each_own_expression(&self, visit: &mut dyn FnMut(&Expr)) {
+        match self {
+            Self::Scan(scan) | Self::RowCount(scan) => scan.for_each_expression(visit),
+            Self::Lookup(lookup) => lookup.key.iter().chain(&lookup.filters).for_each(visit),
+            Self::Values(values) => values.rows.iter().flatten().for_each(visit),
+            Self::Project(project) => project.expressions.iter().for_each(visit),
+            Self::Filter(filter) => filter.terms.iter().for_each(visit),
+            Self::HashJoin(join) => {
+                let keys = join.left_keys.iter().chain(&join.right_keys);
+                keys.chain(&join.residual).for_each(visit);
+            }
+            Self::LoopJoin(join) => join.terms.iter().for_each(visit),
+            Self::LookupJoin(join) => join.key.iter().chain(&join.residual).for_each(visit),
+            Self::Apply(apply) => apply.outer.iter().chain(&apply.terms).for_each(visit),
+            Self::Aggregate(grouping) => {
+                grouping.groups.iter().for_each(&mut *visit);
+                for mut aggregate in grouping.aggregates.iter().cloned() {
+                    aggregate.expressions_mut().into_iter().for_each(|part| visit(part));
+                }
+            }
+            Self::Window(window) => {
+                for mut call in window.calls.iter().cloned() {
+                    call.expressions_mut().into_iter().for_each(|part| visit(part));
+                }
+            }
+            Self::Sort(sort) => {
+                sort.keys.iter().map(|SortKey { expression, .. }| expression).for_each(&mut *visit);
+                sort.limit.iter().chain(&sort.offset).for_each(visit);
+            }
+            Self::Limit(limit) => limit.limit.iter().chain(&limit.offset).for_each(visit),
+            Self::Distinct(distinct) => distinct.keys.iter().for_each(visit),
+            Self::TableFunction(call) => call.arguments.iter().for_each(visit),
+            Self::Fetch(fetch) => visit(&fetch.key),
+            Self::Follow(follow) => follow.branches.iter().for_each(|branch| visit(&branch.key)),
+            Self::Cut(cut) => std::iter::once(&cut.limit).chain(&cut.offset).for_each(visit),
+            Self::Mark(mark) => visit(&mark.key),
+            Self::OneRow
+            | Self::Append(_)
+            | Self::MatchedRows(_)
+            | Self::Recursive(_)
+            | Self::WorkTable(_) => {}
+        }
+    }
+}
+
+impl Scan {
+    fn for_each_expression(&self, visit: &mut dyn FnMut(&Expr)) {
+        self.filters.iter().for_each(&mut *visit);
+        match &self.path {
+            Path::Key(key) | Path::Keys(key) => key.iter().for_each(visit),
+            Path::Range { equal, from, to, .. } => {
+                let ends = from.iter().chain(to).map(|(bound, _)| bound);
+                equal.iter().chain(ends).for_each(visit);
+            }
+            Path::Full | Path::Probe(_) => {}
+        }
+    }
+}
+
+fn collect(expression: &Expr, found: &mut Vec<Found>) {
+    if let Expr::Subquery(subquery) = expression {
+        let Subquery { number, outer, body, .. } = &**subquery;
+        let is_new = !found.iter().any(|(known, ..)| known == number);
+        if let (SubqueryBody::Physical(plan), true) = (body, is_new) {
+            found.push((*number, outer.clone(), Arc::clone(plan)));
+        }
+    }
+    expression.for_each_part(&mut |part| collect(part, found));
+}
