@@ -25,21 +25,22 @@ impl Binder<'_> {
     ) -> Result<Named> {
         refuse(query.for_clause.is_some(), "FOR XML and FOR JSON")?;
         refuse(!query.pipe_operators.is_empty(), "the pipe syntax")?;
-        let opened = match &query.with {
-            Some(with) => {
-                self.with(with)?;
-                true
-            }
-            None => false,
-        };
-        let bound = self.query_body(query, parent);
-        if opened {
-            // What nobody asked for is not run, and still has to make sense.
-            let unused = if bound.is_ok() { self.bind_unused() } else { Ok(()) };
-            self.ctes.pop();
-            unused?;
-        }
-        bound
+        self.under(query.with.as_ref(), |binder| binder.query_body(query, parent))
+    }
+
+    /// Binds what stands behind a WITH, or behind none.
+    pub(super) fn under<T>(
+        &mut self,
+        with: Option<&ast::With>,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let Some(with) = with else { return bind(self) };
+        self.with(with)?;
+        let bound = bind(self);
+        // What nobody asked for is not run, and still has to make sense.
+        let unused = if bound.is_ok() { self.bind_unused() } else { Ok(()) };
+        self.ctes.pop();
+        unused.and(bound)
     }
 
     /// Binds what the innermost WITH names and nothing reads, for its errors.

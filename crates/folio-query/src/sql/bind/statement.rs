@@ -103,7 +103,14 @@ fn drop_statement(
 }
 
 impl Binder<'_> {
+    /// A query, or a change behind a WITH, which the parser takes for one.
     fn query_statement(&mut self, query: &ast::Query) -> Result<Statement> {
+        use ast::SetExpr;
+        if let SetExpr::Insert(change) | SetExpr::Update(change) | SetExpr::Delete(change) =
+            &*query.body
+        {
+            return self.under(query.with.as_ref(), |binder| bind(binder, change));
+        }
         let named = self.query(query, None)?;
         Ok(Statement::Query(to_query(named)))
     }
