@@ -12,8 +12,8 @@ use arrow_schema::ArrowError;
 use folio_types::{ColumnType, Value};
 
 use super::aggregate::{Aggregate, AggregateFunction};
-use super::extreme;
 use super::gather::Gather;
+use super::{extreme, fold};
 use crate::error::Result;
 use crate::expression::cast;
 use crate::expression::coerce::scale_of;
@@ -59,6 +59,11 @@ pub(super) fn new(aggregate: &Aggregate) -> Box<dyn Accumulator> {
             Box::new(Spread { states: Vec::new(), sample, is_root: false })
         }
         Kind::StdDev { sample } => Box::new(Spread { states: Vec::new(), sample, is_root: true }),
+        Kind::BoolAnd | Kind::BoolOr => fold::truths(aggregate.function == Kind::BoolAnd),
+        Kind::BitAnd | Kind::BitOr => fold::bits(&argument, aggregate.function == Kind::BitAnd),
+        Kind::Product => fold::product(),
+        Kind::First => fold::first(&result),
+        Kind::Grouping => fold::fixed(0),
         function => Box::new(Gather::new(function, aggregate)),
     }
 }

@@ -9,6 +9,7 @@ use folio_types::ColumnType;
 
 use super::accumulator::{self, Accumulator};
 use super::context::Context;
+use super::fold;
 use super::keys::KeyTable;
 use crate::batch::Batch;
 use crate::error::Result;
@@ -55,8 +56,14 @@ pub(crate) enum AggregateFunction {
     JsonObjectAgg,
     /// The value in the middle, between two where there are two.
     Median,
-    /// How many different values.
-    DistinctCount,
+    /// The value at a fraction of the order, between two in proportion.
+    PercentileCont,
+    /// The value at a fraction of the order, one of those there are.
+    PercentileDisc,
+    /// The value that is there most often.
+    Mode,
+    /// Which of its arguments the grouping set leaves out, a bit for each.
+    Grouping,
     /// Any of them: the first.
     First,
     /// The bits all have.
@@ -121,14 +128,22 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(aggregate: &Aggregate) -> Result<Self> {
+    /// The state of an aggregate over the groups of a set; `is_grouped` tells whether an
+    /// expression is among what the set groups by.
+    pub(super) fn new(aggregate: &Aggregate, is_grouped: &dyn Fn(&Expr) -> bool) -> Result<Self> {
         let is_distinct = aggregate.distinct && !aggregate.arguments.is_empty();
         let seen = is_distinct.then(|| {
             let mut keys = vec![ColumnType::Int64];
             keys.extend(types(&aggregate.arguments));
             KeyTable::new(&keys)
         });
-        let accumulator = accumulator::new(aggregate);
+        let accumulator = match aggregate.function {
+            AggregateFunction::Grouping => {
+                let missing = aggregate.arguments.iter().map(|argument| !is_grouped(argument));
+                fold::fixed(missing.fold(0, |bits, is_out| bits << 1 | i32::from(is_out)))
+            }
+            _ => accumulator::new(aggregate),
+        };
         Ok(Self { aggregate: aggregate.clone(), accumulator, seen: seen.transpose()? })
     }
 

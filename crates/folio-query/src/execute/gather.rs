@@ -1,4 +1,5 @@
-//! Aggregates that look at all values of a group in the end: arrays, texts, medians.
+//! Aggregates that look at all values of a group in the end: arrays, texts, medians, and
+//! those that pick a value by its place in an order.
 
 use std::ops::Range;
 
@@ -7,7 +8,7 @@ use folio_types::{ColumnType, Value};
 
 use super::accumulator::Accumulator;
 use super::aggregate::{Aggregate, AggregateFunction};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::expression::value::{to_array, value_at};
 use crate::expression::{cast, json};
 
@@ -32,13 +33,6 @@ impl Gather {
         use AggregateFunction as Kind;
         let first = || rows.iter().map(|row| &row[0]);
         let present = || first().filter(|value| !matches!(value, Value::Null));
-        let truths = || present().map(|value| matches!(value, Value::Boolean(true)));
-        let integers = || {
-            present().filter_map(|value| match value {
-                Value::Integer(value) => Some(*value),
-                _ => None,
-            })
-        };
         let is_empty = present().next().is_none();
         Ok(match self.function {
             Kind::ArrayAgg if rows.is_empty() => Value::Null,
@@ -51,24 +45,18 @@ impl Gather {
             }
             Kind::JsonObjectAgg if rows.is_empty() => Value::Null,
             Kind::JsonObjectAgg => Value::Text(json_object(rows, &self.types)),
-            _ if is_empty => match self.function {
-                Kind::DistinctCount => Value::Integer(0),
-                _ => Value::Null,
-            },
-            Kind::BoolAnd => Value::Boolean(truths().all(|truth| truth)),
-            Kind::BoolOr => Value::Boolean(truths().any(|truth| truth)),
-            Kind::BitAnd => Value::Integer(integers().fold(-1, |all, value| all & value)),
-            Kind::BitOr => Value::Integer(integers().fold(0, |all, value| all | value)),
-            Kind::First => present().next().cloned().unwrap_or_default(),
-            Kind::StringAgg => Value::Text(joined(rows)),
+            _ if is_empty => Value::Null,
             Kind::Median => median(present()),
-            Kind::Product => Value::Float(floats(present()).product()),
-            _ => {
-                let mut shown: Vec<String> = present().map(|value| format!("{value:?}")).collect();
-                shown.sort_unstable();
-                shown.dedup();
-                Value::Integer(shown.len() as i64)
-            }
+            Kind::PercentileCont => match fraction(rows)? {
+                Some(fraction) => between(&floats(present()).collect::<Vec<f64>>(), fraction),
+                None => Value::Null,
+            },
+            Kind::PercentileDisc => match fraction(rows)? {
+                Some(fraction) => at(&present().collect::<Vec<&Value>>(), fraction),
+                None => Value::Null,
+            },
+            Kind::Mode => most_frequent(&present().collect::<Vec<&Value>>()),
+            _ => Value::Text(joined(rows)),
         })
     }
 }
@@ -106,6 +94,51 @@ fn floats<'v>(values: impl Iterator<Item = &'v Value>) -> impl Iterator<Item = f
         Value::Float(value) => Some(*value),
         _ => None,
     })
+}
+
+/// The fraction beside the values, the same in every row; `None` where it is null.
+fn fraction(rows: &[Vec<Value>]) -> Result<Option<f64>> {
+    match rows.first().and_then(|row| row.get(1)) {
+        Some(Value::Float(fraction)) if (0.0..=1.0).contains(fraction) => Ok(Some(*fraction)),
+        Some(Value::Float(fraction)) => Err(Error::invalid(format!(
+            "the fraction {fraction} of a percentile is not between 0 and 1"
+        ))),
+        _ => Ok(None),
+    }
+}
+
+/// The value at a fraction of the way through sorted ones, between its neighbours in
+/// proportion (`percentile_cont` of SQL:2003).
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "places are small and not negative"
+)]
+fn between(sorted: &[f64], fraction: f64) -> Value {
+    let place = fraction * (sorted.len() - 1) as f64;
+    let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+    Value::Float(below + (above - below) * place.fract())
+}
+
+/// The first of the sorted values up to which lies at least a fraction of them
+/// (`percentile_disc` of SQL:2003).
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "places are small and not negative"
+)]
+fn at(sorted: &[&Value], fraction: f64) -> Value {
+    let count = (fraction * sorted.len() as f64).ceil() as usize;
+    sorted[count.max(1) - 1].clone()
+}
+
+/// The value that is there most often; of several the one that comes first in the order.
+fn most_frequent(sorted: &[&Value]) -> Value {
+    let runs = sorted.chunk_by(|left, right| left == right);
+    let longest = runs.reduce(|best, run| if run.len() > best.len() { run } else { best });
+    longest.map_or(Value::Null, |run| run[0].clone())
 }
 
 fn median<'v>(values: impl Iterator<Item = &'v Value>) -> Value {
@@ -147,7 +180,7 @@ impl Accumulator for Gather {
 }
 
 /// Memory of a value, in bytes.
-fn weight(value: &Value) -> usize {
+pub(super) fn weight(value: &Value) -> usize {
     let inside = match value {
         Value::Text(text) => text.capacity(),
         Value::List(values) => values.iter().map(weight).sum(),

@@ -144,7 +144,11 @@ struct GroupSet {
 impl GroupSet {
     fn new(node: &physical::Grouping, set: &[usize], level: u32) -> Result<Self> {
         let by: Vec<Expr> = set.iter().map(|index| node.groups[*index].clone()).collect();
-        let states = node.aggregates.iter().map(State::new).collect::<Result<_>>()?;
+        let states = node
+            .aggregates
+            .iter()
+            .map(|aggregate| State::new(aggregate, &|argument| by.contains(argument)));
+        let states = states.collect::<Result<_>>()?;
         Ok(Self {
             set: set.to_vec(),
             keys: KeyTable::new(&types(&by))?,

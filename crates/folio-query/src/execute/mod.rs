@@ -15,6 +15,7 @@ mod divide;
 mod extreme;
 mod fetch;
 mod filter;
+mod fold;
 mod follow;
 mod gather;
 mod grouping;

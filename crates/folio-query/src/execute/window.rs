@@ -362,7 +362,7 @@ fn over_frames(
     for (start, end) in &distinct {
         context.check()?;
         let part = ordered.rows.slice(*start, end.saturating_sub(*start));
-        let mut state = State::new(aggregate)?;
+        let mut state = State::new(aggregate, &|_| true)?;
         state.take(&part, &vec![0; part.row_count], 1, context)?;
         answers.push(state.finish(0..1)?);
     }

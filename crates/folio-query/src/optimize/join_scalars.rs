@@ -128,7 +128,7 @@ impl Grouped {
 
 fn counts(function: AggregateFunction) -> bool {
     use AggregateFunction as Kind;
-    matches!(function, Kind::CountAll | Kind::Count | Kind::DistinctCount)
+    matches!(function, Kind::CountAll | Kind::Count)
 }
 
 /// The column inside that an equality ties to something outside.

@@ -36,7 +36,11 @@ fn aggregate_function(name: &str) -> Option<AggregateFunction> {
         "json_agg" | "jsonb_agg" | "json_group_array" => Kind::JsonAgg,
         "json_object_agg" | "jsonb_object_agg" | "json_group_object" => Kind::JsonObjectAgg,
         "median" => Kind::Median,
-        "approx_distinct" | "approx_count_distinct" => Kind::DistinctCount,
+        "percentile_cont" => Kind::PercentileCont,
+        "percentile_disc" => Kind::PercentileDisc,
+        "mode" => Kind::Mode,
+        "grouping" => Kind::Grouping,
+        "approx_distinct" | "approx_count_distinct" => Kind::Count,
         "any_value" | "first" => Kind::First,
         "bit_and" => Kind::BitAnd,
         "bit_or" => Kind::BitOr,
@@ -44,6 +48,9 @@ fn aggregate_function(name: &str) -> Option<AggregateFunction> {
         _ => return None,
     })
 }
+
+/// Arguments of GROUPING at most, each a bit of an `integer`.
+const GROUPING_MAX: usize = 31;
 
 /// What stands between the brackets of a call.
 pub(super) struct CallArguments {
@@ -197,6 +204,11 @@ impl Binder<'_> {
         for key in &call.within_group {
             given.order.push(self.sort_key(key, scope)?);
         }
+        if is_of_order(function) {
+            take_from_order(&mut given, call.within_group.len(), name, span)?;
+        }
+        // Counting exactly is a good approximation.
+        given.is_distinct |= name.starts_with("approx_");
         let filter = match &call.filter {
             Some(filter) => Some(condition(self.expression(filter, scope)?, "filter")?),
             None => None,
@@ -234,6 +246,37 @@ impl Binder<'_> {
     }
 }
 
+/// Whether an aggregate picks from the values of WITHIN GROUP.
+pub(super) fn is_of_order(function: AggregateFunction) -> bool {
+    use AggregateFunction as Kind;
+    matches!(function, Kind::PercentileCont | Kind::PercentileDisc | Kind::Mode)
+}
+
+/// Makes the values of WITHIN GROUP the first argument.
+fn take_from_order(
+    given: &mut CallArguments,
+    key_count: usize,
+    name: &str,
+    span: Span,
+) -> Result<()> {
+    let arguments = if name == "mode" { "" } else { "0.5" };
+    let help = format!("write {name}({arguments}) WITHIN GROUP (ORDER BY value)");
+    let [key] = &given.order[..] else {
+        let error = Error::invalid(format!("{name} takes its values from WITHIN GROUP"));
+        return Err(error.at(span).help(help));
+    };
+    if key_count != 1 {
+        let error = Error::invalid(format!("{name} takes its values from WITHIN GROUP"));
+        return Err(error.at(span).help(help));
+    }
+    if given.arguments.iter().any(|fraction| !fraction.columns().is_empty()) {
+        let error = Error::invalid(format!("the fraction of {name} is the same for all rows"));
+        return Err(error.at(span).help(help));
+    }
+    given.arguments.insert(0, key.expression.clone());
+    Ok(())
+}
+
 /// Arguments cast to what the aggregate takes, and the type of its answer.
 fn aggregate_types(
     function: AggregateFunction,
@@ -245,6 +288,8 @@ fn aggregate_types(
     let wanted = match function {
         Kind::CountAll => 0,
         Kind::StringAgg | Kind::JsonObjectAgg => 2,
+        Kind::PercentileCont | Kind::PercentileDisc => 2,
+        Kind::Grouping => arguments.len().clamp(1, GROUPING_MAX),
         _ => 1,
     };
     if arguments.len() != wanted {
@@ -262,7 +307,8 @@ fn aggregate_types(
     let first = arguments.first().map_or(ColumnType::Int64, Expr::ty);
     let is_untyped = arguments.first().is_some_and(Expr::is_untyped);
     let ty = match function {
-        Kind::CountAll | Kind::Count | Kind::DistinctCount => ColumnType::Int64,
+        Kind::CountAll | Kind::Count => ColumnType::Int64,
+        Kind::Grouping => ColumnType::Int32,
         Kind::Sum | Kind::Avg if is_untyped => ColumnType::Float64,
         Kind::Sum => match first {
             ColumnType::Int16 | ColumnType::Int32 => ColumnType::Int64,
@@ -280,29 +326,36 @@ fn aggregate_types(
         Kind::Variance { .. } | Kind::StdDev { .. } | Kind::Median | Kind::Product => {
             ColumnType::Float64
         }
+        Kind::PercentileCont if is_numeric(&first) || is_untyped => ColumnType::Float64,
+        Kind::PercentileCont => return Err(wrong()),
         Kind::StringAgg => ColumnType::Text,
         Kind::ArrayAgg => ColumnType::List(Box::new(first)),
         Kind::JsonAgg | Kind::JsonObjectAgg => ColumnType::Json,
         Kind::BitAnd | Kind::BitOr if is_integer(&first) => first,
         Kind::BitAnd | Kind::BitOr => return Err(wrong()),
-        Kind::Min | Kind::Max | Kind::First => first,
+        Kind::Min | Kind::Max | Kind::First | Kind::PercentileDisc | Kind::Mode => first,
     };
     let target = match function {
         Kind::BoolAnd | Kind::BoolOr => Some(ColumnType::Boolean),
-        Kind::Variance { .. } | Kind::StdDev { .. } | Kind::Median | Kind::Product => {
-            Some(ColumnType::Float64)
-        }
+        Kind::Variance { .. }
+        | Kind::StdDev { .. }
+        | Kind::Median
+        | Kind::Product
+        | Kind::PercentileCont => Some(ColumnType::Float64),
         Kind::Sum | Kind::Avg if is_untyped => Some(ColumnType::Float64),
         _ => None,
     };
-    let cast = |argument: Expr| match (&target, function) {
+    let cast = |(index, argument): (usize, Expr)| match (&target, function) {
         (Some(target), _) => coerce(argument, target, name).map_err(|error| error.at(span)),
+        (None, Kind::PercentileDisc) if index == 1 => {
+            coerce(argument, &ColumnType::Float64, name).map_err(|error| error.at(span))
+        }
         (None, Kind::StringAgg) => {
             Ok(coerce::cast_to_if(coerce::settle(argument), &ColumnType::Text))
         }
         _ => Ok(coerce::settle(argument)),
     };
-    Ok((arguments.into_iter().map(cast).collect::<Result<_>>()?, ty))
+    Ok((arguments.into_iter().enumerate().map(cast).collect::<Result<_>>()?, ty))
 }
 
 /// The order of one expression, with PostgreSQL's place for nulls: they count as

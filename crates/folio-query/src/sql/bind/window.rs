@@ -6,8 +6,10 @@ use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 
 use super::Binder;
+use super::aggregate::is_of_order;
 use super::scope::{Allowed, Scope, same};
 use crate::error::{Error, Result};
+use crate::execute::aggregate::AggregateFunction;
 use crate::execute::window::{Frame, FrameBound, FrameUnits, WindowCall, WindowFunction};
 use crate::expression::Expr;
 use crate::expression::coerce::{self, coerce};
@@ -70,6 +72,10 @@ impl Binder<'_> {
                 let given = self.call_arguments(call, span, scope)?;
                 let (arguments, ty) = settle(&function, name, given.arguments, span)?;
                 (function, arguments, ty)
+            }
+            (None, Some(kind)) if is_of_order(kind) || kind == AggregateFunction::Grouping => {
+                let error = Error::invalid(format!("{name} is no window function"));
+                return Err(error.at(span).help("use it with GROUP BY, in a subquery"));
             }
             (None, Some(aggregate)) => {
                 let aggregate = self.aggregate(call, aggregate, name, span, scope)?;
