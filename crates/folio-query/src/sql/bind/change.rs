@@ -104,6 +104,7 @@ impl Binder<'_> {
                 name: name.into(),
                 column,
                 hidden: false,
+                key: None,
             })
             .collect();
         if !others.is_empty() {
@@ -239,6 +240,7 @@ pub(super) fn row_columns(
             name: (&*column.name).into(),
         },
         hidden: false,
+        key: None,
     });
     columns.collect()
 }

@@ -10,7 +10,7 @@ use super::scope::{Scope, ScopeColumn};
 use super::{Binder, Named, VIEW_DEPTH_MAX, refuse};
 use crate::error::{Error, Result};
 use crate::expression::coerce::{coerce, settle};
-use crate::expression::{Expr, type_name};
+use crate::expression::{ColumnId, Expr, type_name};
 use crate::plan::logical::{JoinKind, Path, Plan, Scan, TableFunction};
 use crate::source::{FileReading, Relation, RelationKind};
 use crate::span::Span;
@@ -360,14 +360,27 @@ fn aliased(named: Named, alias: Option<&ast::TableAlias>, own_name: Option<&str>
             .at(renamed[there].name.span.into())
             .help("name as many as there are"));
     }
+    let key = key_of(&named.plan);
     let columns =
         named.columns.into_iter().enumerate().map(|(index, (name, column))| ScopeColumn {
             table: table.clone(),
             name: renamed.get(index).map_or(&*name, |alias| &*alias.name.value).into(),
             column,
             hidden: false,
+            key: key.clone(),
         });
     Ok(From { plan: named.plan, columns: columns.collect() })
+}
+
+/// The columns of a table's primary key, where a plan is the whole table.
+fn key_of(plan: &Plan) -> Option<Arc<[ColumnId]>> {
+    let Plan::Scan(scan) = plan else { return None };
+    let key = scan.relation.schema.primary_key.iter();
+    let ids = key.map(|index| {
+        let found = scan.columns.iter().find(|(own, _)| own == index);
+        found.map(|(_, column)| column.id)
+    });
+    ids.collect::<Option<Arc<[ColumnId]>>>().filter(|key| !key.is_empty())
 }
 
 /// A value in a plan of values.

@@ -99,7 +99,13 @@ impl Binder<'_> {
                 (_, Expr::Column(column), _) => column.clone(),
                 _ => continue,
             };
-            merged.push(ScopeColumn { table: None, name: (&**name).into(), column, hidden: false });
+            merged.push(ScopeColumn {
+                table: None,
+                name: (&**name).into(),
+                column,
+                hidden: false,
+                key: None,
+            });
         }
         let mut whole = join(left, right, kind, terms);
         for column in &mut whole.columns {

@@ -15,6 +15,7 @@ mod copy;
 mod definition;
 mod expression;
 mod from;
+mod group;
 mod insert;
 mod join;
 mod link;

@@ -121,6 +121,7 @@ impl Binder<'_> {
             name: (&**name).into(),
             column: column.clone(),
             hidden: false,
+            key: None,
         });
         let scope = Scope::new(columns.collect(), None);
         scope.enter("ORDER BY", Allowed::Columns);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::execute::aggregate::Aggregate;
 use crate::execute::window::WindowCall;
-use crate::expression::{Column, Expr};
+use crate::expression::{Column, ColumnId, Expr};
 use crate::span::Span;
 
 /// A column with the table it is known under.
@@ -18,6 +18,8 @@ pub(super) struct ScopeColumn {
     pub(super) column: Column,
     /// Left out of `*`: a join merged it into another, or it is internal.
     pub(super) hidden: bool,
+    /// The columns of its table's primary key, where it is a table.
+    pub(super) key: Option<Arc<[ColumnId]>>,
 }
 
 /// What can stand where an expression is bound.

@@ -5,12 +5,12 @@ use sqlparser::ast;
 
 use super::expression::place;
 use super::operator::condition;
-use super::order::{check_distinct_on, item_of};
+use super::order::check_distinct_on;
 use super::scope::{Allowed, Scope, same};
 use super::{Binder, Named, refuse};
 use crate::error::{Error, Result};
 use crate::expression::coerce::settle;
-use crate::expression::{Column, ColumnId, Expr};
+use crate::expression::{Column, Expr};
 use crate::plan::logical::{Plan, SortKey};
 use crate::span::Span;
 
@@ -25,13 +25,6 @@ pub(super) struct Item {
     pub(super) name: String,
     pub(super) expression: Expr,
     pub(super) span: Span,
-}
-
-/// What a SELECT groups by.
-#[derive(Default)]
-struct Groups {
-    expressions: Vec<Expr>,
-    sets: Option<Vec<Vec<usize>>>,
 }
 
 impl Binder<'_> {
@@ -73,25 +66,18 @@ impl Binder<'_> {
             Some(qualify) => Some(condition(self.expression(qualify, &scope)?, "QUALIFY")?),
             None => None,
         };
-        let is_grouped = !groups.expressions.is_empty()
-            || groups.sets.is_some()
-            || having.is_some()
-            || !scope.aggregates.borrow().is_empty();
         let mut calls = scope.windows.take();
-        if is_grouped {
-            let grouped = self.group(&mut plan, groups, &scope);
-            let mut rewritten: Vec<(&mut Expr, Span)> = Vec::new();
-            rewritten.extend(items.iter_mut().map(|item| (&mut item.expression, item.span)));
-            rewritten.extend(having.iter_mut().map(|having| (having, Span::NONE)));
-            rewritten.extend(keys.iter_mut().map(|key| (&mut key.expression, Span::NONE)));
-            rewritten.extend(qualify.iter_mut().map(|qualify| (qualify, Span::NONE)));
-            rewritten.extend(distinct_on.iter_mut().flatten().map(|on| (on, Span::NONE)));
+        if groups.are_needed(&scope) || having.is_some() {
+            let mut over: Vec<(&mut Expr, Span)> = Vec::new();
+            over.extend(items.iter_mut().map(|item| (&mut item.expression, item.span)));
+            over.extend(having.iter_mut().map(|having| (having, Span::NONE)));
+            over.extend(keys.iter_mut().map(|key| (&mut key.expression, Span::NONE)));
+            over.extend(qualify.iter_mut().map(|qualify| (qualify, Span::NONE)));
+            over.extend(distinct_on.iter_mut().flatten().map(|on| (on, Span::NONE)));
             for (_, call) in &mut calls {
-                rewritten.extend(call.expressions_mut().into_iter().map(|part| (part, Span::NONE)));
+                over.extend(call.expressions_mut().into_iter().map(|part| (part, Span::NONE)));
             }
-            for (expression, span) in rewritten {
-                over_groups(expression, &grouped, &scope).map_err(|error| error.at(span))?;
-            }
+            plan = self.grouped(plan, groups, over, &scope)?;
         }
         plan = plan.filtered(having.map(Expr::into_conjuncts).unwrap_or_default());
         if !calls.is_empty() {
@@ -192,101 +178,6 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// GROUP BY: expressions, positions and names of the SELECT list, grouping sets.
-    fn groups(
-        &mut self,
-        by: &ast::GroupByExpr,
-        items: &[Item],
-        scope: &Scope<'_>,
-    ) -> Result<Groups> {
-        scope.enter("GROUP BY", Allowed::Columns);
-        let mut groups = Groups::default();
-        let (expressions, modifiers) = match by {
-            ast::GroupByExpr::All(_) => {
-                let plain = items.iter().filter(|item| !has_aggregate(&item.expression, scope));
-                groups.expressions = plain.map(|item| item.expression.clone()).collect();
-                return Ok(groups);
-            }
-            ast::GroupByExpr::Expressions(expressions, modifiers) => (expressions, modifiers),
-        };
-        refuse(!modifiers.is_empty(), "WITH ROLLUP")?;
-        let mut sets: Option<Vec<Vec<usize>>> = None;
-        for syntax in expressions {
-            let parts = match syntax {
-                ast::Expr::Rollup(parts) => {
-                    (0..=parts.len()).rev().map(|count| parts[..count].concat()).collect()
-                }
-                ast::Expr::Cube(parts) => (0..1usize << parts.len().min(12))
-                    .rev()
-                    .map(|bits| {
-                        let chosen = parts
-                            .iter()
-                            .enumerate()
-                            .filter(|(index, _)| bits >> (parts.len() - 1 - index) & 1 == 1);
-                        chosen.flat_map(|(_, part)| part.clone()).collect()
-                    })
-                    .collect(),
-                ast::Expr::GroupingSets(sets) => sets.clone(),
-                plain => vec![vec![plain.clone()]],
-            };
-            let mut alternatives = Vec::new();
-            for part in parts {
-                let numbers =
-                    part.iter().map(|part| self.group_number(part, items, scope, &mut groups));
-                alternatives.push(numbers.collect::<Result<Vec<usize>>>()?);
-            }
-            let before = sets.unwrap_or_else(|| vec![Vec::new()]);
-            let crossed = before.iter().flat_map(|set| {
-                alternatives.iter().map(move |more| [set.as_slice(), more].concat())
-            });
-            sets = Some(crossed.collect());
-        }
-        groups.sets = sets.filter(|sets| sets.len() > 1);
-        Ok(groups)
-    }
-
-    /// The number of a group expression, entered if it is new.
-    fn group_number(
-        &mut self,
-        syntax: &ast::Expr,
-        items: &[Item],
-        scope: &Scope<'_>,
-        groups: &mut Groups,
-    ) -> Result<usize> {
-        let bound = match item_of(syntax, items, scope, "GROUP BY")? {
-            Some(item) => items[item].expression.clone(),
-            None => settle(self.expression(syntax, scope)?),
-        };
-        if has_aggregate(&bound, scope) {
-            return Err(Error::invalid("an aggregate cannot stand in GROUP BY").at(place(syntax)));
-        }
-        if let Some(known) = groups.expressions.iter().position(|known| *known == bound) {
-            return Ok(known);
-        }
-        groups.expressions.push(bound);
-        Ok(groups.expressions.len() - 1)
-    }
-
-    /// Puts the grouping into the plan: the groups and their columns.
-    fn group(&mut self, plan: &mut Plan, groups: Groups, scope: &Scope<'_>) -> Vec<(Column, Expr)> {
-        let grouped: Vec<(Column, Expr)> = groups
-            .expressions
-            .into_iter()
-            .map(|expression| match &expression {
-                // With grouping sets a column may be null where its source is not.
-                Expr::Column(column) if groups.sets.is_none() => (column.clone(), expression),
-                _ => (self.column(&expression.to_string(), expression.ty()), expression),
-            })
-            .collect();
-        *plan = Plan::Aggregate {
-            input: Box::new(plan.take()),
-            groups: grouped.clone(),
-            aggregates: scope.aggregates.borrow().clone(),
-            sets: groups.sets,
-        };
-        grouped
-    }
-
     /// The columns answered, those the order needs behind them, and DISTINCT.
     fn project(
         &mut self,
@@ -345,52 +236,6 @@ impl Binder<'_> {
         outputs.push((column.clone(), expression));
         column
     }
-}
-
-/// Whether an expression holds an aggregate of this SELECT.
-fn has_aggregate(expression: &Expr, scope: &Scope<'_>) -> bool {
-    let aggregates: Vec<ColumnId> =
-        scope.aggregates.borrow().iter().map(|(column, _)| column.id).collect();
-    expression.columns().iter().any(|column| aggregates.contains(column))
-}
-
-/// Rewrites an expression over the input into one over the groups.
-fn over_groups(expression: &mut Expr, groups: &[(Column, Expr)], scope: &Scope<'_>) -> Result<()> {
-    if let Some((column, _)) = groups.iter().find(|(_, group)| group == expression) {
-        *expression = Expr::Column(column.clone());
-        return Ok(());
-    }
-    if let Expr::Column(column) = expression {
-        let of_input = scope.columns.iter().any(|own| own.column.id == column.id);
-        let is_group = groups.iter().any(|(group, _)| group.id == column.id);
-        if of_input && !is_group {
-            let name = &column.name;
-            return Err(Error::invalid(format!(
-                "column {name:?} is neither grouped nor aggregated"
-            ))
-            .help(format!("add it to GROUP BY, or write any_value({name})")));
-        }
-        return Ok(());
-    }
-    let mut result = Ok(());
-    expression.for_each_part_mut(&mut |part| {
-        if result.is_ok() {
-            result = over_groups(part, groups, scope);
-        }
-    });
-    if let Expr::Subquery(subquery) = expression
-        && let crate::expression::SubqueryBody::Logical(plan) = &mut subquery.body
-    {
-        plan.for_each_expression_mut(&mut |part| {
-            part.replace_columns(&|id| {
-                let found = groups
-                    .iter()
-                    .find(|(_, group)| matches!(group, Expr::Column(column) if column.id == id));
-                found.map(|(column, _)| Expr::Column(column.clone()))
-            });
-        });
-    }
-    result
 }
 
 /// What a column without alias is called.
