@@ -107,3 +107,11 @@ def test_functions_on_several_threads(db: foliodb.Database) -> None:
     db.sql("insert into many select g from generate_series(1, 300000) s(g)")
     db.create_function("even", lambda n: n % 2 == 0, ["bigint"], "boolean")
     assert db.sql("select count(*) from many where even(id)").fetchone() == (150000,)
+
+
+def test_threads_of_a_session(db: foliodb.Database) -> None:
+    session = db.session()
+    session.sql("set threads to 3")
+    assert session.sql("show threads").fetchall() == [(3,)]
+    assert db.sql("set threads = 7; show threads").fetchall() == [(7,)]
+    assert db.sql("show threads").fetchall() != [(7,)]

@@ -29,7 +29,7 @@ use crate::signature::Signature;
 use crate::source::{Changes, Source};
 use crate::sql::bind::{Binder, Reads, bind};
 use crate::sql::parse;
-use crate::sql::statement::{self, CopyTarget, Returning};
+use crate::sql::statement::{self, CopyTarget, Returning, Setting};
 
 /// A text read as statements.
 pub struct Script {
@@ -120,6 +120,8 @@ pub enum Kind {
     Savepoint(String),
     /// Give one up.
     Release(String),
+    /// Set what the session goes by; without a value as it was at first.
+    Set(Setting, Option<usize>),
 }
 
 /// A statement ready to run, any number of times, by any number of threads.
@@ -136,6 +138,7 @@ enum Body {
     Query(Query),
     CopyTo(Query, CopyTarget),
     Explain { analyze: bool, plan: Physical },
+    Show(Setting),
     Insert(Box<InsertPlan>),
     Update(Box<ChangePlan>),
     Delete(Box<ChangePlan>),
@@ -193,6 +196,8 @@ impl Body {
             Bound::Rollback { savepoint } => Self::Control(Kind::Rollback { savepoint }),
             Bound::Savepoint(name) => Self::Control(Kind::Savepoint(name)),
             Bound::Release(name) => Self::Control(Kind::Release(name)),
+            Bound::Set(setting, value) => Self::Control(Kind::Set(setting, value)),
+            Bound::Show(setting) => Self::Show(setting),
             other => Self::Define(Box::new(other)),
         }
     }
@@ -230,7 +235,7 @@ impl Statement {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match &self.body {
-            Body::Query(_) | Body::Explain { .. } => Kind::Query,
+            Body::Query(_) | Body::Explain { .. } | Body::Show(_) => Kind::Query,
             Body::CopyTo(..) => Kind::CopyTo,
             Body::Control(kind) => kind.clone(),
             _ => Kind::Change,
@@ -280,7 +285,7 @@ impl Statement {
     /// Whether it only reads.
     #[must_use]
     pub fn is_query(&self) -> bool {
-        matches!(self.body, Body::Query(_) | Body::Explain { .. })
+        matches!(self.body, Body::Query(_) | Body::Explain { .. } | Body::Show(_))
     }
 
     /// Whether it still fits what a source shows now.
@@ -329,6 +334,7 @@ impl Statement {
                 query.run(context, &self.text).map_err(in_text)
             }
             Body::Explain { analyze, plan } => explain(*analyze, plan, context).map_err(in_text),
+            Body::Show(setting) => show(*setting, context).map_err(in_text),
             _ => Err(Error::invalid("the statement is not a query")),
         }
     }
@@ -412,11 +418,25 @@ fn explain(analyze: bool, plan: &Physical, context: Context) -> Result<Rows> {
         lines.push(format!("{count} rows in {:.3} ms", started.elapsed().as_secs_f64() * 1000.0));
     }
     let values: Vec<Value> = lines.into_iter().map(Value::Text).collect();
-    let column = crate::expression::value::to_array(values.iter(), &ColumnType::Text)?;
+    column_of("plan", ColumnType::Text, &values, context)
+}
+
+/// The value of a setting.
+fn show(setting: Setting, context: Context) -> Result<Rows> {
+    let value = match setting {
+        Setting::Threads => context.threads(),
+    };
+    let value = Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
+    column_of(setting.name(), ColumnType::Int64, &[value], context)
+}
+
+/// Rows of one column.
+fn column_of(name: &str, ty: ColumnType, values: &[Value], context: Context) -> Result<Rows> {
+    let column = crate::expression::value::to_array(values.iter(), &ty)?;
     let batch = Batch::new(vec![column], values.len());
     Ok(Rows {
-        names: vec!["plan".to_owned()].into(),
-        types: vec![ColumnType::Text].into(),
+        names: vec![name.to_owned()].into(),
+        types: vec![ty].into(),
         state: State::Batch(Some(batch)),
         context,
         text: "".into(),

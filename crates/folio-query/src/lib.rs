@@ -57,6 +57,6 @@ pub use signature::Signature;
 pub use span::Span;
 pub use sql::bind::types::parse_type;
 pub use sql::show::show_relation;
-pub use sql::statement::CopyTarget;
+pub use sql::statement::{CopyTarget, Setting};
 pub use sql::template::Template;
 pub use ziql::{Chain as ZiqlChain, Migration, Ziql, show_schema};

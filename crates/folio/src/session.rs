@@ -114,7 +114,8 @@ impl Session {
     }
 
     /// Threads that large tables are read with: one per processor at first. Answers are
-    /// the same with any number. Within a transaction it is one.
+    /// the same with any number. Within a transaction it is one. `SET threads TO 4` does
+    /// the same, for the rest of the session.
     pub fn set_threads(&mut self, count: usize) {
         self.threads = Some(count.max(1));
     }

@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::sync::atomic::Ordering;
 
-use folio::{Database, ErrorCode, Session, Value};
+use folio::{Database, ErrorCode, Parameters, Session, Value};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -207,5 +207,24 @@ fn two_sessions_see_commits_only() -> Result {
     assert_eq!(rows(&mut other, "select count(*) from people", &[])?, [[Value::Integer(2)]]);
     session.execute("commit", &[])?;
     assert_eq!(rows(&mut other, "select count(*) from people", &[])?, [[Value::Integer(3)]]);
+    Ok(())
+}
+
+#[test]
+fn a_setting_lasts_as_long_as_its_session() -> Result {
+    let mut fixture = fixture("")?;
+    let session = &mut fixture.session;
+    session.execute("set threads to 3", &[])?;
+    for _ in 0..2 {
+        assert_eq!(rows(session, "show threads", &[])?, [[Value::Integer(3)]]);
+    }
+    let mut alone = |text| session.sql_alone(text, &Parameters::default());
+    let mut inside = alone("set threads = 7; show threads")?.rows.ok_or("rows")?;
+    assert_eq!(inside.collect_rows()?, [[Value::Integer(7)]]);
+    assert!(alone("set threads = 7; select * from nowhere").is_err());
+    assert_eq!(rows(session, "show threads", &[])?, [[Value::Integer(3)]]);
+    session.execute("reset threads", &[])?;
+    let count = std::thread::available_parallelism()?.get() as i64;
+    assert_eq!(rows(session, "show threads", &[])?, [[Value::Integer(count)]]);
     Ok(())
 }

@@ -158,9 +158,9 @@ fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
 }
 
 fn keyword_near(found: &str, expected: &str) -> Option<&'static str> {
-    const STATEMENTS: [&str; 16] = [
+    const STATEMENTS: [&str; 18] = [
         "select", "insert", "update", "delete", "create", "drop", "alter", "begin", "commit",
-        "rollback", "explain", "with", "values", "truncate", "describe", "show",
+        "rollback", "explain", "with", "values", "truncate", "describe", "show", "set", "reset",
     ];
     const CLAUSES: [&str; 11] = [
         "from", "where", "group", "order", "having", "limit", "join", "values", "into", "set",

@@ -109,6 +109,28 @@ pub(crate) enum Statement {
     Savepoint(String),
     /// Giving one up.
     Release(String),
+    /// Another value for a setting of the session; its own where there is none.
+    Set(Setting, Option<usize>),
+    /// The value of one.
+    Show(Setting),
+}
+
+/// What a session can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// Threads that large tables are read with.
+    Threads,
+}
+
+impl Setting {
+    pub(crate) const ALL: [Self; 1] = [Self::Threads];
+
+    /// What statements call it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Threads => "threads",
+        }
+    }
 }
 
 /// New rows for a table.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use folio_query::Kind;
+use folio_query::{Kind, Setting};
 use folio_table::Savepoint;
 use folio_types::ErrorCode;
 
@@ -18,13 +18,15 @@ pub(super) struct Open {
 
 impl Session {
     /// As [`Session::sql`], for whoever keeps no session: a transaction that the text
-    /// begins has to end in it.
+    /// begins has to end in it, and what it sets is as it was behind it.
     ///
     /// # Errors
     /// As [`Session::sql`]; `invalid_input` for a transaction left open, which is rolled
     /// back.
     pub fn sql_alone(&mut self, text: &str, parameters: &Parameters) -> Result<Answer> {
+        let threads = self.threads;
         let result = self.sql(text, parameters);
+        self.threads = threads;
         if self.is_in_transaction() {
             self.control(Kind::Rollback { savepoint: None })?;
             result?;
@@ -37,7 +39,7 @@ impl Session {
         result
     }
 
-    /// BEGIN, COMMIT, ROLLBACK and savepoints.
+    /// BEGIN, COMMIT, ROLLBACK and savepoints; settings.
     pub(super) fn control(&mut self, kind: Kind) -> Result<()> {
         match kind {
             Kind::Begin { read_only } => self.begin(read_only),
@@ -70,6 +72,10 @@ impl Session {
             }
             Kind::Rollback { savepoint: Some(name) } => self.find_savepoint(&name, true),
             Kind::Release(name) => self.find_savepoint(&name, false),
+            Kind::Set(Setting::Threads, count) => {
+                self.threads = count;
+                Ok(())
+            }
             Kind::Query | Kind::CopyTo | Kind::Change => Ok(()),
         }
     }

@@ -25,6 +25,7 @@ mod order;
 mod query;
 mod scope;
 mod select;
+mod setting;
 mod spelled;
 mod statement;
 mod subquery;

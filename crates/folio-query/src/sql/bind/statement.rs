@@ -6,6 +6,7 @@ use sqlparser::ast;
 use super::copy::{CopyFile, span_of};
 use super::from::text;
 use super::select::literal;
+use super::setting::setting;
 use super::{Binder, Named, last_name, refuse};
 use crate::error::{Error, Result};
 use crate::expression::{Column, Expr, type_name};
@@ -55,7 +56,9 @@ pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<S
             let statement = Box::new(bind(binder, statement)?);
             Ok(Statement::Explain { analyze: *analyze, statement })
         }
-        other => transaction(other).unwrap_or_else(|| binder.inspection(other)),
+        other => transaction(other)
+            .or_else(|| setting(other))
+            .unwrap_or_else(|| binder.inspection(other)),
     }
 }
 

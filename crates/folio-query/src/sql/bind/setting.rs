@@ -1,0 +1,72 @@
+//! `SET`, `RESET` and `SHOW` of what a session can be told.
+
+use sqlparser::ast;
+
+use super::last_name;
+use crate::error::{Error, Result};
+use crate::span::Span;
+use crate::sql::statement::{Setting, Statement};
+
+/// SET, RESET and SHOW, where a statement is one of them.
+pub(super) fn setting(syntax: &ast::Statement) -> Option<Result<Statement>> {
+    use ast::Statement as Sql;
+    match syntax {
+        Sql::Set(ast::Set::SingleAssignment { scope, variable, values, .. }) => {
+            Some(set(*scope, variable, values))
+        }
+        Sql::Reset(ast::ResetStatement { reset: ast::Reset::ConfigurationParameter(name) }) => {
+            Some(named(name).map(|setting| Statement::Set(setting, None)))
+        }
+        Sql::ShowVariable { variable } => match &variable[..] {
+            [name] if !name.value.eq_ignore_ascii_case("tables") => {
+                Some(of_name(&name.value, name.span.into()).map(Statement::Show))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn set(
+    scope: Option<ast::ContextModifier>,
+    variable: &ast::ObjectName,
+    values: &[ast::Expr],
+) -> Result<Statement> {
+    let setting = named(variable)?;
+    if scope.is_some_and(|scope| scope != ast::ContextModifier::Session) {
+        let error = Error::unsupported("a setting is the session's, transactions have none");
+        return Err(error.help(format!("write SET {}", setting.name())));
+    }
+    let value = match values {
+        [ast::Expr::Identifier(word)] if word.value.eq_ignore_ascii_case("default") => None,
+        [ast::Expr::Value(value)] => Some(count(setting, value)?),
+        _ => return Err(no_count(setting)),
+    };
+    Ok(Statement::Set(setting, value))
+}
+
+fn count(setting: Setting, value: &ast::ValueWithSpan) -> Result<usize> {
+    let digits = match &value.value {
+        ast::Value::Number(digits, _) | ast::Value::SingleQuotedString(digits) => digits,
+        _ => return Err(no_count(setting).at(value.span.into())),
+    };
+    let count = digits.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| no_count(setting).at(value.span.into()))
+}
+
+fn no_count(setting: Setting) -> Error {
+    Error::invalid(format!("{} is a whole number, at least 1", setting.name()))
+}
+
+fn named(name: &ast::ObjectName) -> Result<Setting> {
+    let (name, span) = last_name(name)?;
+    of_name(&name, span)
+}
+
+fn of_name(name: &str, span: Span) -> Result<Setting> {
+    let found = Setting::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(name));
+    found.ok_or_else(|| {
+        let error = Error::not_found(format!("there is no setting {name:?}")).at(span);
+        error.near_or_all(name, Setting::ALL.into_iter().map(Setting::name))
+    })
+}
