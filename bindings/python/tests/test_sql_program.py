@@ -98,8 +98,9 @@ def test_functions_that_fail(db: foliodb.Database) -> None:
         db.create_function("bare", lambda n: n)
     with pytest.raises(foliodb.FolioSyntaxError, match="not the name of a type"):
         db.create_function("bad", lambda n: n, ["bigint), (1"], "bigint")
-    with pytest.raises(foliodb.ConflictError):
-        db.create_function("upper", lambda n: n, ["text"], "text")
+    for name in ["upper", "coalesce", "iif", "cast"]:
+        with pytest.raises(foliodb.ConflictError):
+            db.create_function(name, lambda n: n, ["text"], "text")
 
 
 def test_functions_on_several_threads(db: foliodb.Database) -> None:

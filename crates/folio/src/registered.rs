@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use arrow_array::RecordBatchReader;
 use folio_query::source::{Relation, RelationKind, Source as _};
 use folio_query::{
-    Error as QueryError, Result as QueryResult, ScalarFunction, is_library_function,
+    Error as QueryError, Result as QueryResult, ScalarFunction, is_taken_function_name,
 };
 use folio_types::ErrorCode;
 
@@ -131,7 +131,7 @@ impl Database {
     /// evaluates the statement, on several at a time.
     ///
     /// # Errors
-    /// `conflict` for the name of a function of the library, `invalid_input` for an empty one.
+    /// `conflict` for a name that SQL calls something of its own, `invalid_input` for an empty one.
     ///
     /// # Examples
     ///
@@ -163,8 +163,8 @@ impl Database {
         if name.is_empty() {
             return Err(refused("a function is called by a name, which is empty").into());
         }
-        if is_library_function(name) {
-            let text = format!("there is a function {name:?} in SQL");
+        if is_taken_function_name(name) {
+            let text = format!("{name}(…) means something in SQL");
             let error = QueryError::new(ErrorCode::Conflict, text);
             return Err(error.help("choose another name").into());
         }

@@ -166,7 +166,7 @@ fn functions_are_of_a_handle_and_can_be_replaced() -> Result {
     assert!(database.drop_function("shout")?);
     assert!(!database.drop_function("shout")?);
     assert_eq!(fixture.refused("select shout('a', 1) as s")?.0, ErrorCode::NotFound);
-    for name in ["upper", "COUNT", "row_number"] {
+    for name in ["upper", "COUNT", "row_number", "coalesce", "IfNull", "if", "iif", "first"] {
         let error = database.create_function(function(name, &[], ColumnType::Text, whisper));
         assert_eq!(error.expect_err("it is taken").code(), ErrorCode::Conflict, "{name}");
     }

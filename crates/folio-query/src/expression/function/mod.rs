@@ -246,8 +246,7 @@ const WINDOW_FUNCTIONS: [&str; 11] = [
 ];
 
 /// Whether the library has a function of this name, of whatever kind.
-#[must_use]
-pub fn is_library(name: &str) -> bool {
+pub(crate) fn is_library(name: &str) -> bool {
     let mut all = names().chain(AGGREGATES).chain(WINDOW_FUNCTIONS);
     all.any(|known| known.eq_ignore_ascii_case(name))
 }

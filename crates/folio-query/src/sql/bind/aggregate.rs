@@ -52,6 +52,30 @@ fn aggregate_function(name: &str) -> Option<AggregateFunction> {
 /// Arguments of GROUPING at most, each a bit of an `integer`.
 const GROUPING_MAX: usize = 31;
 
+/// Calls that evaluate no more of their arguments than they need, which functions do not:
+/// bound before a function of the name is looked for.
+const SPECIAL_FORMS: [(&str, SpecialForm); 4] =
+    [("coalesce", coalesce), ("ifnull", coalesce), ("if", conditional), ("iif", conditional)];
+
+type SpecialForm = fn(Vec<Expr>, Span) -> Result<Expr>;
+
+/// Words that look like calls in front of a bracket, and are syntax.
+const SYNTAX: [&str; 11] = [
+    "all", "any", "array", "case", "cast", "distinct", "exists", "extract", "interval", "not",
+    "try_cast",
+];
+
+/// Whether calls of a name have their meaning before a function of the program is looked
+/// for: those of the library, and what is bound as syntax.
+#[must_use]
+pub fn is_taken(name: &str) -> bool {
+    let name = name.to_lowercase();
+    function::is_library(&name)
+        || aggregate_function(&name).is_some()
+        || SPECIAL_FORMS.iter().any(|(known, _)| *known == name)
+        || SYNTAX.contains(&&*name)
+}
+
 /// What stands between the brackets of a call.
 pub(super) struct CallArguments {
     pub(super) arguments: Vec<Expr>,
@@ -84,13 +108,12 @@ impl Binder<'_> {
         if given.is_distinct || call.filter.is_some() || given.is_star {
             return Err(Error::invalid(format!("function {name} is not an aggregate")).at(span));
         }
-        match &*name {
-            "coalesce" | "ifnull" => coalesce(given.arguments, span),
-            "if" | "iif" => conditional(given.arguments, span),
-            _ => match self.program_function(&name, span)? {
-                Some(function) => function.call(given.arguments, span),
-                None => function::resolve(&name, given.arguments, span),
-            },
+        if let Some((_, bind)) = SPECIAL_FORMS.iter().find(|(known, _)| *known == name) {
+            return bind(given.arguments, span);
+        }
+        match self.program_function(&name, span)? {
+            Some(function) => function.call(given.arguments, span),
+            None => function::resolve(&name, given.arguments, span),
         }
     }
 
@@ -385,4 +408,54 @@ fn conditional(arguments: Vec<Expr>, span: Span) -> Result<Expr> {
         otherwise: Some(Box::new(coerce(otherwise, &ty, "if")?)),
         ty,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlparser::ast::{Expr, SelectItem, SetExpr, Statement};
+    use sqlparser::keywords::ALL_KEYWORDS;
+
+    use super::is_taken;
+    use crate::sql::parse::parse;
+
+    /// The name under which a call is bound; `None` where it is something else.
+    fn called(text: &str) -> Option<String> {
+        let parsed = parse(text).ok()?;
+        let Some(Statement::Query(query)) = parsed.statements.first() else { return None };
+        let SetExpr::Select(select) = &*query.body else { return None };
+        match select.projection.first()? {
+            SelectItem::UnnamedExpr(Expr::Function(call)) => Some(call.name.to_string()),
+            _ => None,
+        }
+    }
+
+    /// Words whose calls are syntax never reach a function of the program: either the name
+    /// is refused, or each call that can be read is a call of it.
+    #[test]
+    fn names_that_are_syntax_are_taken() {
+        let mut unseen = Vec::new();
+        let words = ALL_KEYWORDS.iter().filter(|word| **word != "END-EXEC");
+        for word in words.map(|word| word.to_lowercase()) {
+            let calls = ["", "1", "1, 2", "1, 2, 3"].map(|given| format!("select {word}({given})"));
+            let is_syntax = |text: &String| {
+                parse(text).is_ok() && called(text).is_none_or(|name| name.to_lowercase() != word)
+            };
+            if calls.iter().any(is_syntax) && !is_taken(&word) {
+                unseen.push(word);
+            }
+        }
+        assert!(
+            unseen.is_empty(),
+            "syntax that functions of the program may be called: {unseen:?}"
+        );
+    }
+
+    #[test]
+    fn names_bound_before_functions_are_taken() {
+        for name in ["coalesce", "IfNull", "if", "iif", "total", "first", "list", "every", "upper"]
+        {
+            assert!(is_taken(name), "{name}");
+        }
+        assert!(!is_taken("slug"));
+    }
 }

@@ -45,6 +45,7 @@ use crate::plan::logical::Plan;
 use crate::signature::{Signature, Taken};
 use crate::source::{Relation, Source};
 use crate::span::Span;
+pub use aggregate::is_taken;
 pub(crate) use literal::number;
 pub(crate) use statement::bind;
 
