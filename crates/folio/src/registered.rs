@@ -128,7 +128,7 @@ impl Database {
 
     /// Gives statements through this handle and its clones a scalar function of the
     /// program. One of the same name is replaced. It is called on whatever thread
-    /// evaluates the statement, on several at a time.
+    /// evaluates the statement, on several at a time, unless it says otherwise.
     ///
     /// # Errors
     /// `conflict` for a name that SQL calls something of its own, `invalid_input` for an empty one.
@@ -148,6 +148,7 @@ impl Database {
     ///     returns: ColumnType::Int64,
     ///     is_volatile: false,
     ///     takes_null: false,
+    ///     on_one_thread: false,
     ///     body: Arc::new(|arguments| match arguments {
     ///         [Value::Integer(n)] => n.checked_mul(2).map(Value::Integer).ok_or("too large".into()),
     ///         _ => Err("takes an integer".into()),

@@ -21,6 +21,7 @@ fn function(
         returns,
         is_volatile: false,
         takes_null: false,
+        on_one_thread: false,
         body: Arc::new(body),
     }
 }
@@ -195,6 +196,28 @@ fn threads_that_read_call_it_too() -> Result {
         fixture.json("select count(*) as n, sum(id) as s from t where even(id)")?,
         r#"[{"n":150000,"s":22500150000}]"#
     );
+    Ok(())
+}
+
+/// A function that stays on one thread has it whatever the number of those that read.
+#[test]
+fn a_function_of_one_thread_is_called_there() -> Result {
+    let mut fixture = Fixture::new(
+        "create table t (id bigint primary key);
+        insert into t select g from generate_series(1, 300000) s(g)",
+    )?;
+    let home = std::thread::current().id();
+    let at_home = move |_: &[Value]| Ok(Value::Boolean(std::thread::current().id() == home));
+    let at_home = function("at_home", &[ColumnType::Int64], ColumnType::Boolean, at_home);
+    fixture.database.create_function(ScalarFunction { on_one_thread: true, ..at_home })?;
+    fixture.session.set_threads(4);
+    for text in [
+        "select count(*) as n from t where at_home(id)",
+        "select count(*) as n from t a join t b using (id) where at_home(b.id) and a.id > 0",
+        "select count(*) as n from (select id from t where at_home(id) union all select id from t where id < 0) s",
+    ] {
+        assert_eq!(fixture.json(text)?, r#"[{"n":300000}]"#, "{text}");
+    }
     Ok(())
 }
 

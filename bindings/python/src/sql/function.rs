@@ -34,7 +34,8 @@ pub(crate) fn scalar_function(
         // The statement runs detached, and other threads may read for it.
         Python::attach(|py| called.call(py, arguments).map_err(|error| error.to_string()))
     });
-    Ok(ScalarFunction { name, parameters, returns, is_volatile, takes_null, body })
+    let on_one_thread = false;
+    Ok(ScalarFunction { name, parameters, returns, is_volatile, takes_null, on_one_thread, body })
 }
 
 struct Called {

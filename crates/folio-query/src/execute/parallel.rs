@@ -24,7 +24,6 @@ use super::context::Context;
 use super::scan::{Scan, late_columns, request};
 use crate::batch::{BATCH_SIZE, Batch};
 use crate::error::{Error, Result};
-use crate::expression::Expr;
 use crate::plan::logical::Path;
 use crate::plan::physical;
 use crate::source::{RelationKind, RowStream};
@@ -50,7 +49,7 @@ pub(super) fn parts_worth(node: &physical::Scan, context: &Context) -> Result<us
         && node.relation.kind == RelationKind::Table
         && node.limit.is_none()
         && matches!(node.path, Path::Full)
-        && !node.filters.iter().any(Expr::has_subquery);
+        && !node.filters.iter().any(|filter| filter.has_subquery() || filter.is_of_one_thread());
     if !is_fit {
         return Ok(1);
     }

@@ -122,6 +122,13 @@ impl Expr {
         self.any(&mut |part| matches!(part, Self::Subquery(_)))
     }
 
+    /// Whether it calls a function that stays on the thread that asks for rows.
+    pub(crate) fn is_of_one_thread(&self) -> bool {
+        self.any(&mut |part| {
+            matches!(part, Self::Function { function, .. } if function.is_of_one_thread())
+        })
+    }
+
     /// Puts an expression in the place of each column for which there is one.
     pub(crate) fn replace_columns(&mut self, replace: &dyn Fn(ColumnId) -> Option<Expr>) {
         if let Self::Column(column) = self {

@@ -59,6 +59,13 @@ pub(crate) struct Function {
 }
 
 impl Function {
+    /// Whether it is called on the thread that asks for rows alone.
+    pub(crate) fn is_of_one_thread(&self) -> bool {
+        matches!(&self.body, Body::Program(function) if function.on_one_thread)
+    }
+}
+
+impl Function {
     /// The n-th field of a struct.
     pub(crate) fn field(ty: ColumnType, index: usize, returns: ColumnType) -> Self {
         let kernel: Kernel = |call| {

@@ -1,5 +1,5 @@
 //! Scalar functions that the program gives: called with the values of a row, on whatever
-//! thread evaluates it.
+//! thread evaluates it, unless the function says that it stays on one.
 //!
 //! A library function of the same name comes first, so that no statement changes its
 //! meaning. What is stored (constraints, defaults) cannot call them: another program would
@@ -34,6 +34,9 @@ pub struct ScalarFunction {
     pub is_volatile: bool,
     /// Whether it is called with nulls; otherwise it answers null wherever there is one.
     pub takes_null: bool,
+    /// Whether it is called on the thread that asks for the rows of a statement, and on no
+    /// other that reads for it.
+    pub on_one_thread: bool,
     /// What it does.
     pub body: Arc<ScalarBody>,
 }
