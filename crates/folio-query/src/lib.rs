@@ -48,7 +48,7 @@ pub use expression::cast::{cast_value, format as format_value, parse as parse_va
 pub use expression::function::program::{ScalarBody, ScalarFunction};
 pub use expression::json::{from_json as read_json, write_json, write_string as write_json_string};
 pub use expression::type_name;
-pub use expression::value::value_at;
+pub use expression::value::{to_array, value_at};
 pub use json_rows::JsonRows;
 pub use optimize::Level;
 pub use rows::Rows;

@@ -74,6 +74,7 @@ impl Handle {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
+        self.registered.clear();
         self.store.detach()
     }
 }

@@ -7,16 +7,18 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use arrow_array::RecordBatchReader;
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::Schema;
 use folio_query::source::{Relation, RelationKind, Source as _};
 use folio_query::{
-    Error as QueryError, Result as QueryResult, ScalarFunction, is_taken_function_name,
+    Error as QueryError, Result as QueryResult, ScalarFunction, is_taken_function_name, to_array,
 };
-use folio_types::ErrorCode;
+use folio_types::{ColumnType, ErrorCode, Value};
 
-use crate::arrow::relation_of;
+use crate::arrow::{batches_of, relation_of, schema};
 use crate::database::Database;
 use crate::error::Result;
+use crate::session::Parameters;
 use crate::source::lock;
 
 /// What a handle has registered, by name in lower case.
@@ -56,6 +58,13 @@ impl Registered {
         names
     }
 
+    /// Forgets everything: the handle is closed.
+    pub(crate) fn clear(&self) {
+        lock(&self.relations).clear();
+        lock(&self.functions).clear();
+        self.change();
+    }
+
     /// Notes that something has changed: plans that were made before are void.
     fn change(&self) {
         self.version.fetch_add(1, Ordering::AcqRel);
@@ -91,8 +100,68 @@ impl Database {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn register(&self, name: &str, rows: impl RecordBatchReader) -> Result<u64> {
-        let handle = self.handle();
-        handle.check_open()?;
+        self.check_registrable(name)?;
+        let schema = rows.schema();
+        let batches = rows.map(|batch| batch.map_err(|error| refused(&error.to_string())));
+        self.register_batches(name, &schema, batches.collect::<QueryResult<_>>()?)
+    }
+
+    /// The same of the content of a file or stream of Arrow's IPC format.
+    ///
+    /// # Errors
+    /// As [`Database::register`]; `corrupted` for content of another kind, `unsupported`
+    /// for compressed batches.
+    pub fn register_ipc(&self, name: &str, content: &[u8]) -> Result<u64> {
+        self.check_registrable(name)?;
+        let (schema, batches) = batches_of(content)?;
+        self.register_batches(name, &schema, batches)
+    }
+
+    /// The same of columns given as lists by name, all of one length.
+    ///
+    /// # Errors
+    /// As [`Database::register`]; `invalid_input` for values that are no lists, or lists of
+    /// several lengths.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use folio::{ColumnType, Database, Parameters, Value};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let database = Database::open(folder.path().join("mydata"))?;
+    /// let mut columns = Parameters::default();
+    /// let ids = Value::List(vec![Value::Integer(1), Value::Integer(2)]);
+    /// columns.push_named("id", ids, Some(ColumnType::List(Box::new(ColumnType::Int64))));
+    /// assert_eq!(database.register_columns("wanted", &columns)?, 2);
+    /// let answer = database.session()?.execute("select sum(id) from wanted", &[])?;
+    /// assert_eq!(answer.rows.expect("it is a query").to_json()?, r#"[{"sum":3}]"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn register_columns(&self, name: &str, columns: &Parameters) -> Result<u64> {
+        self.check_registrable(name)?;
+        let (mut names, mut types, mut arrays) = (Vec::new(), Vec::new(), Vec::new());
+        for (column, value, ty) in columns.named() {
+            let ty = match ty {
+                Some(ColumnType::List(element)) => (**element).clone(),
+                _ => ColumnType::Text,
+            };
+            let Value::List(values) = value else {
+                return Err(refused(&format!("column {column:?} of {name:?} is no list")).into());
+            };
+            arrays.push(to_array(values.iter(), &ty)?);
+            names.push(column.to_owned());
+            types.push(ty);
+        }
+        let schema = Arc::new(schema(&names, &types));
+        let batch = RecordBatch::try_new(Arc::clone(&schema), arrays)
+            .map_err(|error| refused(&error.to_string()))?;
+        self.register_batches(name, &schema, vec![batch])
+    }
+
+    /// Refuses names that rows cannot have.
+    fn check_registrable(&self, name: &str) -> Result<()> {
+        self.handle().check_open()?;
         if name.is_empty() {
             return Err(refused("rows are registered under a name, which is empty").into());
         }
@@ -102,12 +171,18 @@ impl Database {
             let error = QueryError::new(ErrorCode::Conflict, text);
             return Err(error.help("register the rows under another name").into());
         }
-        let schema = rows.schema();
-        let batches = rows.map(|batch| batch.map_err(|error| refused(&error.to_string())));
-        let batches = batches.collect::<QueryResult<Vec<_>>>()?;
+        Ok(())
+    }
+
+    fn register_batches(
+        &self,
+        name: &str,
+        schema: &Schema,
+        batches: Vec<RecordBatch>,
+    ) -> Result<u64> {
+        let registered = &self.handle().registered;
         let count = batches.iter().map(|batch| batch.num_rows() as u64).sum();
-        let relation = Arc::new(relation_of(name, &schema, batches)?);
-        let registered = &handle.registered;
+        let relation = Arc::new(relation_of(name, schema, batches)?);
         lock(&registered.relations).insert(name.to_lowercase(), relation);
         registered.change();
         Ok(count)

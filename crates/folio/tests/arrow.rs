@@ -137,6 +137,8 @@ fn every_type_is_read_from_files_of_both_forms_and_from_memory() -> Result {
         fs::write(&path, written(&[batch()?], is_stream)?)?;
         let text = format!("select * from '{}'", path.display());
         assert_eq!(fixture.json(&text)?, expected(), "{name}");
+        assert_eq!(fixture.database.register_ipc("content", &fs::read(&path)?)?, 2);
+        assert_eq!(fixture.json("select * from content")?, expected(), "{name} in memory");
     }
     assert_eq!(register(&fixture.database, "rows", vec![batch()?])?, 2);
     assert_eq!(fixture.json("select * from rows")?, expected());
@@ -196,10 +198,17 @@ fn a_damaged_file_is_an_error_and_never_more() -> Result {
             }
         }
         fs::write(&path, &bytes)?;
-        match fixture.rows(&text) {
+        let rows = fixture.rows(&text);
+        match &rows {
             Ok(_) => answered += 1,
             Err(_) => refused += 1,
         }
+        let held = match fixture.database.register_ipc("content", &bytes) {
+            Ok(_) => fixture.rows("select * from content"),
+            Err(error) => Err(error.into()),
+        };
+        let shown = |rows: Result<_>| format!("{:?}", rows.ok());
+        assert_eq!(shown(held), shown(rows), "round {round}: in memory it is as in a file");
     }
     assert!(refused > 400 && answered > 100, "{refused} refused, {answered} answered");
     let (code, text) = {

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// `type_mismatch` for a value of another type.
-pub(crate) fn to_array<'v>(
+pub fn to_array<'v>(
     values: impl ExactSizeIterator<Item = &'v Value>,
     ty: &ColumnType,
 ) -> Result<ArrayRef> {

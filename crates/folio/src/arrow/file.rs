@@ -7,7 +7,7 @@
 //! refused. Should the parser panic on what a file holds, the statement ends with an
 //! error, and nothing else does.
 
-use std::io::{Read, Write};
+use std::io::{Cursor, Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
@@ -101,10 +101,32 @@ impl RowStream for FileRows {
     }
 }
 
+/// The batches of a file's content that a program holds.
+///
+/// # Errors
+/// `corrupted` for what is no such content; `unsupported` for compressed batches.
+pub(crate) fn batches_of(content: &[u8]) -> QueryResult<(SchemaRef, Vec<RecordBatch>)> {
+    let content: Arc<[u8]> = content.into();
+    let size = content.len() as u64;
+    let read_at = |offset: u64| {
+        let mut reader = Cursor::new(Arc::clone(&content));
+        reader.set_position(offset);
+        Box::new(reader) as Box<dyn Read + Send>
+    };
+    let begin = || Messages::begin_in("what was given", size, &read_at);
+    let (schema, mut messages) = (begin()?.schema()?, begin()?);
+    let mut batches = Vec::new();
+    while let Some(batch) = messages.next()? {
+        batches.push(batch);
+    }
+    Ok((schema, batches))
+}
+
 /// The messages of a file, as far as they have been read.
 struct Messages {
-    path: String,
-    reader: std::io::Take<FileReader>,
+    /// What errors call it.
+    place: String,
+    reader: std::io::Take<Box<dyn Read + Send>>,
     decoder: StreamDecoder,
     /// What was read and not decoded yet.
     chunk: Buffer,
@@ -112,13 +134,25 @@ struct Messages {
 
 impl Messages {
     fn begin(file: &ArrowFile) -> QueryResult<Self> {
+        let read_at = |offset: u64| {
+            let reader = FileReader { file: Arc::clone(&file.file), offset };
+            Box::new(reader) as Box<dyn Read + Send>
+        };
+        Self::begin_in(&format!("file {:?}", file.path), file.size, &read_at)
+    }
+
+    /// Begins at the first message of `size` bytes.
+    fn begin_in(
+        place: &str,
+        size: u64,
+        read_at: &dyn Fn(u64) -> Box<dyn Read + Send>,
+    ) -> QueryResult<Self> {
         let read = |offset: u64, size: u64| {
             let mut bytes = Vec::new();
-            let reader = FileReader { file: Arc::clone(&file.file), offset };
-            reader.take(size).read_to_end(&mut bytes).map(|_| bytes)
+            read_at(offset).take(size).read_to_end(&mut bytes).map(|_| bytes)
         };
-        let failed = |error| io(&file.path, error);
-        let (mut start, mut end) = (0, file.size);
+        let failed = |error| unread(place, &error);
+        let (mut start, mut end) = (0, size);
         if read(0, MAGIC.len() as u64).map_err(failed)? == MAGIC {
             let trailer = end.checked_sub(TRAILER_SIZE).map(|at| read(at, TRAILER_SIZE));
             let trailer = trailer.transpose().map_err(failed)?.unwrap_or_default();
@@ -128,12 +162,11 @@ impl Messages {
             let begin = read(0, PADDING_MAX).map_err(failed)?;
             let words = begin.as_chunks::<8>().0.iter().skip(1);
             start = 8 + 8 * words.take_while(|word| **word == [0; 8]).count() as u64;
-            end = footer.ok_or_else(|| damaged(&file.path, "it has no footer"))?;
+            end = footer.ok_or_else(|| damaged(place, "it has no footer"))?;
         }
-        let reader = FileReader { file: Arc::clone(&file.file), offset: start };
         Ok(Self {
-            path: file.path.clone(),
-            reader: reader.take(end.saturating_sub(start)),
+            place: place.to_owned(),
+            reader: read_at(start).take(end.saturating_sub(start)),
             decoder: StreamDecoder::new(),
             chunk: Buffer::default(),
         })
@@ -145,7 +178,7 @@ impl Messages {
             // No more than the message with the schema: a batch is lost to whoever asks here.
             self.decode()?;
         }
-        self.decoder.schema().ok_or_else(|| damaged(&self.path, "it has no schema"))
+        self.decoder.schema().ok_or_else(|| damaged(&self.place, "it has no schema"))
     }
 
     fn next(&mut self) -> QueryResult<Option<RecordBatch>> {
@@ -155,7 +188,7 @@ impl Messages {
             }
             if !self.read()? {
                 let decoder = &mut self.decoder;
-                guarded(&self.path, || decoder.finish())?;
+                guarded(&self.place, || decoder.finish())?;
                 return Ok(None);
             }
         }
@@ -168,39 +201,43 @@ impl Messages {
         reader
             .take(CHUNK_SIZE as u64)
             .read_to_end(&mut bytes)
-            .map_err(|error| io(&self.path, error))?;
+            .map_err(|error| unread(&self.place, &error))?;
         self.chunk = Buffer::from_vec(bytes);
         Ok(!self.chunk.is_empty())
     }
 
     fn decode(&mut self) -> QueryResult<Option<RecordBatch>> {
         let (decoder, chunk) = (&mut self.decoder, &mut self.chunk);
-        guarded(&self.path, || decoder.decode(chunk))
+        guarded(&self.place, || decoder.decode(chunk))
     }
 }
 
 /// Runs the parser. What a file holds never ends the process.
-fn guarded<T>(path: &str, work: impl FnOnce() -> Result<T, ArrowError>) -> QueryResult<T> {
+fn guarded<T>(place: &str, work: impl FnOnce() -> Result<T, ArrowError>) -> QueryResult<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(refused(path, &error)),
-        Err(_) => Err(damaged(path, "its content makes no sense")),
+        Ok(Err(error)) => Err(refused(place, &error)),
+        Err(_) => Err(damaged(place, "its content makes no sense")),
     }
 }
 
-fn refused(path: &str, error: &ArrowError) -> QueryError {
+fn refused(place: &str, error: &ArrowError) -> QueryError {
     let text = error.to_string();
     if !text.contains("compression") {
-        return damaged(path, &text);
+        return damaged(place, &text);
     }
-    let text = format!("file {path:?} has compressed batches, which are not supported");
+    let text = format!("{place} has compressed batches, which are not supported");
     QueryError::new(ErrorCode::Unsupported, text)
         .help("write it without compression, or as Parquet")
 }
 
-fn damaged(path: &str, problem: &str) -> QueryError {
-    let text = format!("file {path:?} cannot be read as Arrow: {problem}");
-    QueryError::new(ErrorCode::Corrupted, text).help("check that the file is whole")
+fn damaged(place: &str, problem: &str) -> QueryError {
+    let text = format!("{place} cannot be read as Arrow: {problem}");
+    QueryError::new(ErrorCode::Corrupted, text).help("check that it is whole")
+}
+
+fn unread(place: &str, error: &std::io::Error) -> QueryError {
+    QueryError::new(ErrorCode::Io, format!("cannot read {place}: {error}"))
 }
 
 fn io(path: &str, error: std::io::Error) -> QueryError {

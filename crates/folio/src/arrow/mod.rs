@@ -11,7 +11,7 @@ mod file;
 mod types;
 
 pub(crate) use batches::{ArrowBatches, relation_of};
-pub(crate) use file::{ArrowFile, ArrowWriter, is_arrow, relation, scan};
+pub(crate) use file::{ArrowFile, ArrowWriter, batches_of, is_arrow, relation, scan};
 pub(crate) use types::{column_type, convert};
 
 use std::sync::Arc;

@@ -47,6 +47,13 @@ impl Parameters {
         self.signature.names.push(name.into());
     }
 
+    /// Names and values, each with its type unless it has none.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&str, &Value, Option<&ColumnType>)> {
+        let Signature { names, types, .. } = &self.signature;
+        let values = self.values.iter().zip(types);
+        names.iter().zip(values).map(|(name, (value, ty))| (name.as_str(), value, ty.as_ref()))
+    }
+
     /// Names and values, as [`Session::ziql`](crate::Session::ziql) takes them. ZiQL has
     /// no decimals: they become floats.
     #[must_use]
