@@ -94,6 +94,7 @@ const OPTIONS = {
   pack: { compress: FLAG },
   sql: { signal: 'an AbortSignal' },
   schema: { allowDrop: FLAG },
+  function: { parameters: TEXTS, returns: TEXT, volatile: FLAG, takesNull: FLAG },
   work: { progress: 'a function', signal: 'an AbortSignal' },
 }
 

@@ -4,15 +4,16 @@
 
 const { OPTIONS, checkOptions, checkPath, checkText } = require('./argument.js')
 const { Collection } = require('./collection.js')
-const { call, rethrow } = require('./error.js')
+const { FolioError, call, rethrow } = require('./error.js')
+const { called, signatureOf } = require('./function.js')
 const { native } = require('./native.js')
-const { parametersText } = require('./parameter.js')
+const { columnsText, parametersText } = require('./parameter.js')
 const { split, watched } = require('./progress.js')
 const { Session, answered, interruptible } = require('./session.js')
 const { Tables } = require('./tables.js')
 
 /** @import { Answer } from './answer.js' */
-/** @import { CollectionOptions, Fields, OpenOptions, PackOptions, Parameters, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
+/** @import { CollectionOptions, Fields, FunctionOptions, OpenOptions, PackOptions, Parameters, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
 /** @import { BackupReport, PackReport, UnpackReport } from './report.js' */
 /** @import { Prepared } from './session.js' */
 
@@ -160,6 +161,59 @@ class Database {
   }
 
   /**
+   * Gives rows of the program a name that statements can read; how many there are.
+   *
+   * `rows` are plain objects, whose members are the columns, or the bytes of an Arrow
+   * table (`tableToIPC` of apache-arrow; a stream or a file), or what gives those with
+   * `toArrowIPC` (arquero) or `writeIPC` (polars). They are held in memory, belong to this
+   * handle, and are never written; registering others under the name replaces them.
+   * @param {string} name
+   * @param {Record<string, any>[] | ArrayBuffer | ArrayBufferView | { toArrowIPC(): Uint8Array } | { writeIPC(): Uint8Array }} rows
+   * @returns {number}
+   */
+  register(name, rows) {
+    checkText(name, 'name')
+    if (Array.isArray(rows)) return call(() => this.inner.registerColumns(name, columnsText(rows)))
+    const content = arrowContent(rows)
+    return call(() => this.inner.registerIpc(name, content))
+  }
+
+  /**
+   * Forgets the rows of a name; whether there were any.
+   * @param {string} name
+   * @returns {boolean}
+   */
+  unregister(name) {
+    return call(() => this.inner.unregister(checkText(name, 'name')))
+  }
+
+  /**
+   * Gives statements a function, called with the values of each row. What it throws ends
+   * the statement. It runs on this thread: statements that call it do, too (`sql`, and rows
+   * read with `for` or `toArray`).
+   *
+   *     db.createFunction('slug', { parameters: ['text'], returns: 'text' }, (title) => title.toLowerCase().replaceAll(' ', '-'))
+   *     db.sql('select slug(title) from posts')
+   * @param {string} name
+   * @param {FunctionOptions} options
+   * @param {(...values: any[]) => any} work
+   */
+  createFunction(name, options, work) {
+    checkText(name, 'name')
+    const [signature, text] = [signatureOf(options), called(work)]
+    call(() => this.inner.createFunction(name, signature, text))
+  }
+
+  /**
+   * Forgets a function; whether there was one of this name.
+   * @param {string} name
+   * @returns {boolean}
+   */
+  dropFunction(name) {
+    return call(() => this.inner.dropFunction(checkText(name, 'name')))
+  }
+
+  /**
    * The structs there are, as the text that declares them.
    * @returns {string}
    */
@@ -304,6 +358,18 @@ class Database {
     this.idle = []
     await this.inner.closeAsync().catch(rethrow)
   }
+}
+
+/**
+ * The bytes of an Arrow table.
+ * @param {any} rows
+ * @returns {Uint8Array}
+ */
+function arrowContent(rows) {
+  const content = rows?.toArrowIPC?.() ?? rows?.writeIPC?.() ?? rows
+  if (ArrayBuffer.isView(content)) return new Uint8Array(content.buffer, content.byteOffset, content.byteLength)
+  if (content instanceof ArrayBuffer) return new Uint8Array(content)
+  throw new FolioError('invalid_input', 'rows must be an array of objects, or the bytes of an Arrow table; give tableToIPC(table)')
 }
 
 /**

@@ -30,6 +30,7 @@ const { Tables, salvage, salvageAsync } = require('./tables.js')
 /** @typedef {import('./options.js').ExportOptions} ExportOptions */
 /** @typedef {import('./options.js').PackOptions} PackOptions */
 /** @typedef {import('./options.js').Parameters} Parameters */
+/** @typedef {import('./options.js').FunctionOptions} FunctionOptions */
 /** @typedef {import('./options.js').SchemaOptions} SchemaOptions */
 /** @typedef {import('./options.js').SqlOptions} SqlOptions */
 /** @typedef {import('./options.js').WorkOptions} WorkOptions */

@@ -42,6 +42,16 @@
  */
 
 /**
+ * What a function of the program takes and answers. Types are named as in SQL: `text`,
+ * `bigint`, `numeric(10, 2)`, `text[]`.
+ * @typedef {object} FunctionOptions
+ * @property {string[]} [parameters] the types of its arguments; none when left out
+ * @property {string} returns the type of what it returns
+ * @property {boolean} [volatile] it returns something else for the same arguments
+ * @property {boolean} [takesNull] it is called with nulls, too; otherwise the answer is null where an argument is
+ */
+
+/**
  * What a collection is, where that is not settled yet.
  * @typedef {object} CollectionOptions
  * @property {'lines' | 'files'} [layout] one file of lines, or a file per document

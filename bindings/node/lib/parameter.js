@@ -1,4 +1,5 @@
-// Values for parameters on their way to the native half, as JSON text.
+// Values on their way to the native half, as JSON text: for parameters, for columns, and
+// what functions answer.
 //
 // What JSON says exactly stands for itself; any other value is an array of a letter
 // and text, as `src/parameter.rs` tells.
@@ -20,16 +21,17 @@ function parametersText(params) {
   if (params === undefined) return undefined
   if (Array.isArray(params)) {
     if (params.length === 0) return undefined
-    return JSON.stringify({ values: params.map((value, index) => encoded(value, `${index + 1}`, 0)) })
+    return JSON.stringify({ values: params.map((value, index) => encoded(value, `parameter ${index + 1}`, 0)) })
   }
   if (!isPlain(params)) {
     throw new FolioError('invalid_input', 'params must be an array, or an object whose members are named in the text')
   }
   const names = Object.keys(params)
-  return JSON.stringify({ names, values: names.map((name) => encoded(params[name], `:${name}`, 0)) })
+  return JSON.stringify({ names, values: names.map((name) => encoded(params[name], `parameter :${name}`, 0)) })
 }
 
 /**
+ * A value that crosses to SQL.
  * @param {any} value
  * @param {string} place for errors
  * @param {number} depth
@@ -47,7 +49,7 @@ function encoded(value, place, depth) {
     case 'object':
       return value === null ? null : encodedObject(value, place, depth)
     default:
-      throw new FolioError('invalid_input', `parameter ${place} is ${value === undefined ? 'undefined; write null' : `a ${typeof value}, which has no type here`}`)
+      throw new FolioError('invalid_input', `${place} is ${value === undefined ? 'undefined; write null' : `a ${typeof value}, which has no type here`}`)
   }
 }
 
@@ -57,16 +59,16 @@ function encoded(value, place, depth) {
  * @param {number} depth
  */
 function encodedObject(value, place, depth) {
-  if (depth >= DEPTH_MAX) throw new FolioError('invalid_input', `parameter ${place} nests deeper than ${DEPTH_MAX} levels`)
+  if (depth >= DEPTH_MAX) throw new FolioError('invalid_input', `${place} nests deeper than ${DEPTH_MAX} levels`)
   if (Array.isArray(value)) return ['l', value.map((item) => encoded(item, place, depth + 1))]
   if (value instanceof Uint8Array) return ['b', Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')]
   if (value instanceof Date) {
-    if (Number.isNaN(value.getTime())) throw new FolioError('invalid_input', `parameter ${place} is an invalid Date`)
+    if (Number.isNaN(value.getTime())) throw new FolioError('invalid_input', `${place} is an invalid Date`)
     return ['t', value.getTime()]
   }
-  if (isPlain(value)) return ['j', textOf(value, `parameter ${place}`)]
+  if (isPlain(value)) return ['j', textOf(value, place)]
   const kind = value.constructor?.name ?? 'object'
-  throw new FolioError('invalid_input', `parameter ${place} is a ${kind}, which has no type here; convert it, or give its text`)
+  throw new FolioError('invalid_input', `${place} is a ${kind}, which has no type here; convert it, or give its text`)
 }
 
 /** @param {any} value */
@@ -76,4 +78,25 @@ function isPlain(value) {
   return prototype === null || prototype === Object.prototype || Object.getPrototypeOf(prototype) === null
 }
 
-module.exports = { parametersText }
+/**
+ * Rows as columns, each a list by name. A row that has no such member has null there.
+ * @param {Record<string, any>[]} rows
+ * @returns {string}
+ */
+function columnsText(rows) {
+  /** @type {Map<string, any[]>} */
+  const columns = new Map()
+  for (const [index, row] of rows.entries()) {
+    if (!isPlain(row)) throw new FolioError('invalid_input', `row ${index + 1} must be an object, whose members are the columns`)
+    for (const [name, value] of Object.entries(row)) {
+      if (value === undefined) continue
+      let values = columns.get(name)
+      if (values === undefined) columns.set(name, (values = Array(rows.length).fill(null)))
+      values[index] = encoded(value, `${JSON.stringify(name)} of row ${index + 1}`, 1)
+    }
+  }
+  if (columns.size === 0) throw new FolioError('invalid_input', 'rows that have no members say no columns; register one row at least, or an Arrow table')
+  return JSON.stringify({ names: [...columns.keys()], values: [...columns.values()].map((values) => ['l', values]) })
+}
+
+module.exports = { columnsText, encoded, parametersText }

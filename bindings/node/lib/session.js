@@ -139,7 +139,7 @@ class Session {
 
   /** Whether a transaction is open. */
   get isInTransaction() {
-    return /** @type {boolean} */ (this.opened().isInTransaction())
+    return /** @type {boolean} */ (call(() => this.opened().isInTransaction()))
   }
 
   /** Ends the statement that a promise is at work on; it fails with `cancelled`. */

@@ -1,12 +1,13 @@
 //! What a statement answered, batch by batch as JSON text.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use folio::{ColumnBatch, ColumnType, Result, Rows, type_name};
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use crate::error::thrown;
+use crate::function::lock;
 use crate::task::{Work, promise};
 use crate::text::Text;
 use crate::value::RowWriter;
@@ -77,7 +78,7 @@ impl NativeAnswer {
 }
 
 fn next_rows(state: &Mutex<State>, count: usize) -> Result<Option<Text>> {
-    let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut state = lock(state)?;
     let State { rows, batch, writer } = &mut *state;
     let count = count.clamp(1, ROWS_MAX);
     while batch.as_ref().is_none_or(|batch| batch.row_count == 0) {

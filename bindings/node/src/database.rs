@@ -1,12 +1,15 @@
 //! A database, and what concerns the whole of it.
 
 use folio::{Database, PackOptions, Progress, Result};
-use napi::bindgen_prelude::AsyncTask;
+use napi::Env;
+use napi::bindgen_prelude::{AsyncTask, Unknown};
 use napi_derive::napi;
 
 use crate::collection::NativeCollection;
 use crate::error::{invalid, thrown};
-use crate::options::{NativeCollectionOptions, NativeOpenOptions};
+use crate::function::{free_gone, is_under_way, scalar_function};
+use crate::options::{NativeCollectionOptions, NativeFunctionOptions, NativeOpenOptions};
+use crate::parameter::columns;
 use crate::progress::{NativeProgress, goes_on};
 use crate::report::{NativeBackupReport, NativePackReport, NativeUnpackReport};
 use crate::session::NativeSession;
@@ -57,6 +60,51 @@ impl NativeDatabase {
     #[napi]
     pub fn session(&self) -> napi::Result<NativeSession> {
         self.database.session().map(NativeSession::new).map_err(thrown)
+    }
+
+    /// Gives the content of an Arrow file or stream a name for statements; its rows' number.
+    #[napi]
+    #[allow(clippy::cast_precision_loss)] // fewer rows than 2^53
+    pub fn register_ipc(&self, name: String, content: &[u8]) -> napi::Result<f64> {
+        self.database.register_ipc(&name, content).map(|count| count as f64).map_err(thrown)
+    }
+
+    /// The same of columns, each a list by name.
+    #[napi]
+    #[allow(clippy::cast_precision_loss)] // fewer rows than 2^53
+    pub fn register_columns(&self, name: String, text: String) -> napi::Result<f64> {
+        let count =
+            columns(&text).and_then(|columns| self.database.register_columns(&name, &columns));
+        count.map(|count| count as f64).map_err(thrown)
+    }
+
+    /// Forgets rows; whether there were any of this name.
+    #[napi]
+    pub fn unregister(&self, name: String) -> napi::Result<bool> {
+        self.database.unregister(&name).map_err(thrown)
+    }
+
+    /// Gives statements a function; its types are named as in SQL.
+    #[napi]
+    pub fn create_function(
+        &self,
+        env: Env,
+        name: String,
+        options: NativeFunctionOptions,
+        called: Unknown<'_>,
+    ) -> napi::Result<()> {
+        let NativeFunctionOptions { parameters, returns, is_volatile, takes_null } = options;
+        let traits = (is_volatile, takes_null);
+        let function = scalar_function(&env, name, (parameters, returns), traits, &called)?;
+        self.database.create_function(function).map_err(thrown)
+    }
+
+    /// Forgets a function; whether there was one of this name.
+    #[napi]
+    pub fn drop_function(&self, name: String) -> napi::Result<bool> {
+        let known = self.database.drop_function(&name).map_err(thrown);
+        free_gone();
+        known
     }
 
     /// The structs there are, as the text that declares them.
@@ -146,7 +194,12 @@ impl NativeDatabase {
     /// Flushes and closes.
     #[napi]
     pub fn close(&self) -> napi::Result<()> {
-        self.database.close().map_err(thrown)
+        if is_under_way() {
+            return Err(invalid("a statement calls this function; close when it has ended"));
+        }
+        let closed = self.database.close().map_err(thrown);
+        free_gone();
+        closed
     }
 
     /// The same on another thread.

@@ -7,8 +7,8 @@
 //! documents of it and is what users import; the classes here are nobody's API.
 //!
 //! Each operation stands here once as it is and once as a task for Node's thread
-//! pool ([`task`]). Errors cross as `code: text` ([`error`]). Only [`text`] and [`lookup`]
-//! call Node-API themselves.
+//! pool ([`task`]). Errors cross as `code: text` ([`error`]). Only [`text`], [`lookup`]
+//! and [`function`] call Node-API themselves.
 
 #![allow(clippy::needless_pass_by_value)] // Node-API hands strings over by value
 
@@ -18,6 +18,7 @@ pub mod collection;
 pub mod database;
 pub mod error;
 pub mod exact;
+pub mod function;
 pub mod lookup;
 pub mod options;
 pub mod parameter;

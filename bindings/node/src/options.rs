@@ -93,3 +93,16 @@ impl NativeCollectionOptions {
         Ok(options)
     }
 }
+
+/// What a function of the program takes and answers.
+#[napi(object)]
+pub struct NativeFunctionOptions {
+    /// The types of its arguments.
+    pub parameters: Vec<String>,
+    /// The type of what it returns.
+    pub returns: String,
+    /// Whether it answers something else for the same arguments.
+    pub is_volatile: bool,
+    /// Whether it is called with nulls.
+    pub takes_null: bool,
+}

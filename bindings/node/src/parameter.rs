@@ -13,15 +13,19 @@ use serde_json::Value as Json;
 /// # Errors
 /// `invalid_input`, with the number or the name of what has no type.
 pub(crate) fn parameters(text: Option<&str>) -> Result<Parameters> {
+    text.map_or_else(|| Ok(Parameters::default()), |text| read(text, "parameter :"))
+}
+
+/// `kind` is what errors put before a name.
+fn read(text: &str, kind: &str) -> Result<Parameters> {
     let mut parameters = Parameters::default();
-    let Some(text) = text else { return Ok(parameters) };
     let given: Json = serde_json::from_str(text).map_err(|error| invalid(&error.to_string()))?;
     let names = given.get("names").and_then(Json::as_array);
     let values = given.get("values").and_then(Json::as_array).map(Vec::as_slice);
     for (index, json) in values.unwrap_or_default().iter().enumerate() {
         let name = names.and_then(|names| names.get(index)).and_then(Json::as_str);
         let (value, ty) = typed(json).map_err(|text| match name {
-            Some(name) => invalid(&format!("parameter :{name} {text}")),
+            Some(name) => invalid(&format!("{kind}{name} {text}")),
             None => invalid(&format!("parameter {} {text}", index + 1)),
         })?;
         match name {
@@ -32,11 +36,25 @@ pub(crate) fn parameters(text: Option<&str>) -> Result<Parameters> {
     Ok(parameters)
 }
 
+/// Columns by name, as [`parameters`] gives them: each a list.
+///
+/// # Errors
+/// `invalid_input`, with the name of a column of several types.
+pub(crate) fn columns(text: &str) -> Result<Parameters> {
+    read(text, "column ")
+}
+
+/// What a function answered, and its type unless it is null.
+pub(crate) fn answered(text: &str) -> std::result::Result<Typed, String> {
+    let json: Json = serde_json::from_str(text).map_err(|_| "cannot be read".to_owned())?;
+    typed(&json)
+}
+
 fn invalid(text: &str) -> Error {
     Error::Invalid(text.to_owned())
 }
 
-type Typed = (Value, Option<ColumnType>);
+pub(crate) type Typed = (Value, Option<ColumnType>);
 
 fn typed(json: &Json) -> std::result::Result<Typed, String> {
     Ok(match json {

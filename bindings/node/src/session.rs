@@ -4,7 +4,7 @@
 //! next call comes; that waits. `lib/session.js` says what is refused instead.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use folio::{Interrupt, Prepared, Result, Session};
 use napi::bindgen_prelude::AsyncTask;
@@ -12,6 +12,7 @@ use napi_derive::napi;
 
 use crate::answer::NativeAnswer;
 use crate::error::thrown;
+use crate::function::lock;
 use crate::parameter::parameters;
 use crate::task::{Work, promise_write};
 
@@ -74,15 +75,16 @@ impl NativeSession {
     /// Makes a statement ready to run.
     #[napi]
     pub fn prepare(&self, text: String) -> napi::Result<NativePrepared> {
-        let prepared = lock(&self.session).prepare(&text).map_err(thrown)?;
+        let prepared =
+            lock(&self.session).and_then(|mut session| session.prepare(&text)).map_err(thrown)?;
         let (session, prepared) = (Arc::clone(&self.session), Arc::new(Mutex::new(prepared)));
         Ok(NativePrepared { session, prepared })
     }
 
     /// Whether a transaction is open.
     #[napi]
-    pub fn is_in_transaction(&self) -> bool {
-        lock(&self.session).is_in_transaction()
+    pub fn is_in_transaction(&self) -> napi::Result<bool> {
+        lock(&self.session).map(|session| session.is_in_transaction()).map_err(thrown)
     }
 
     /// Ends the statement under way on another thread.
@@ -121,7 +123,7 @@ fn run_sql(
     given: Option<&str>,
     alone: bool,
 ) -> Result<NativeAnswer> {
-    let (given, mut session) = (parameters(given)?, lock(session));
+    let (given, mut session) = (parameters(given)?, lock(session)?);
     let answer = match alone {
         true => session.sql_alone(text, &given)?,
         false => session.sql(text, &given)?,
@@ -131,7 +133,7 @@ fn run_sql(
 
 fn run_ziql(session: &Mutex<Session>, text: &str, given: Option<&str>) -> Result<NativeAnswer> {
     let given = parameters(given)?;
-    let rows = lock(session).ziql(text, &given.by_name())?;
+    let rows = lock(session)?.ziql(text, &given.by_name())?;
     Ok(NativeAnswer::new(folio::Answer { count: None, rows: Some(rows) }))
 }
 
@@ -140,12 +142,7 @@ fn execute(
     prepared: &Mutex<Prepared>,
     given: Option<&str>,
 ) -> Result<NativeAnswer> {
-    let (given, mut session) = (parameters(given)?, lock(session));
-    let answer = session.sql_prepared(&mut lock(prepared), &given)?;
+    let (given, mut session) = (parameters(given)?, lock(session)?);
+    let answer = session.sql_prepared(&mut *lock(prepared)?, &given)?;
     Ok(NativeAnswer::new(answer))
-}
-
-/// A panic elsewhere leaves a session usable: its statements are whole or not at all.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -57,6 +57,18 @@ impl RowWriter {
     }
 }
 
+/// Appends values as a JSON array.
+pub(crate) fn push_values(values: &[Value], types: &[ColumnType], out: &mut String) {
+    out.push('[');
+    for (index, (value, ty)) in values.iter().zip(types).enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        push_value(value, ty, out);
+    }
+    out.push(']');
+}
+
 fn push_value(value: &Value, ty: &ColumnType, out: &mut String) {
     match (value, ty) {
         (Value::Integer(integer), _) if integer.unsigned_abs() > SAFE_MAX => {

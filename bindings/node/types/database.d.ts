@@ -1,6 +1,6 @@
 // @generated from lib/database.js by scripts/node types
 /** @import { Answer } from './answer.js' */
-/** @import { CollectionOptions, Fields, OpenOptions, PackOptions, Parameters, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
+/** @import { CollectionOptions, Fields, FunctionOptions, OpenOptions, PackOptions, Parameters, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
 /** @import { BackupReport, PackReport, UnpackReport } from './report.js' */
 /** @import { Prepared } from './session.js' */
 /** An open database. */
@@ -99,6 +99,46 @@ export class Database {
      * @returns {Promise<R>}
      */
     transactionAsync<R>(work: (session: Session) => Promise<R> | R): Promise<R>;
+    /**
+     * Gives rows of the program a name that statements can read; how many there are.
+     *
+     * `rows` are plain objects, whose members are the columns, or the bytes of an Arrow
+     * table (`tableToIPC` of apache-arrow; a stream or a file), or what gives those with
+     * `toArrowIPC` (arquero) or `writeIPC` (polars). They are held in memory, belong to this
+     * handle, and are never written; registering others under the name replaces them.
+     * @param {string} name
+     * @param {Record<string, any>[] | ArrayBuffer | ArrayBufferView | { toArrowIPC(): Uint8Array } | { writeIPC(): Uint8Array }} rows
+     * @returns {number}
+     */
+    register(name: string, rows: Record<string, any>[] | ArrayBuffer | ArrayBufferView | {
+        toArrowIPC(): Uint8Array;
+    } | {
+        writeIPC(): Uint8Array;
+    }): number;
+    /**
+     * Forgets the rows of a name; whether there were any.
+     * @param {string} name
+     * @returns {boolean}
+     */
+    unregister(name: string): boolean;
+    /**
+     * Gives statements a function, called with the values of each row. What it throws ends
+     * the statement. It runs on this thread: statements that call it do, too (`sql`, and rows
+     * read with `for` or `toArray`).
+     *
+     *     db.createFunction('slug', { parameters: ['text'], returns: 'text' }, (title) => title.toLowerCase().replaceAll(' ', '-'))
+     *     db.sql('select slug(title) from posts')
+     * @param {string} name
+     * @param {FunctionOptions} options
+     * @param {(...values: any[]) => any} work
+     */
+    createFunction(name: string, options: FunctionOptions, work: (...values: any[]) => any): void;
+    /**
+     * Forgets a function; whether there was one of this name.
+     * @param {string} name
+     * @returns {boolean}
+     */
+    dropFunction(name: string): boolean;
     /**
      * The structs there are, as the text that declares them.
      * @returns {string}
@@ -212,6 +252,7 @@ import type { Answer } from './answer.js';
 import type { SqlOptions } from './options.js';
 import { Session } from "./session.js";
 import type { Prepared } from './session.js';
+import type { FunctionOptions } from './options.js';
 import type { SchemaOptions } from './options.js';
 import { Tables } from "./tables.js";
 import type { BackupReport } from './report.js';

@@ -10,6 +10,7 @@ export type ImportOptions = import("./options.js").ImportOptions;
 export type ExportOptions = import("./options.js").ExportOptions;
 export type PackOptions = import("./options.js").PackOptions;
 export type Parameters = import("./options.js").Parameters;
+export type FunctionOptions = import("./options.js").FunctionOptions;
 export type SchemaOptions = import("./options.js").SchemaOptions;
 export type SqlOptions = import("./options.js").SqlOptions;
 export type WorkOptions = import("./options.js").WorkOptions;

@@ -55,6 +55,28 @@ export type SchemaOptions = {
     allowDrop?: boolean | undefined;
 };
 /**
+ * What a function of the program takes and answers. Types are named as in SQL: `text`,
+ * `bigint`, `numeric(10, 2)`, `text[]`.
+ */
+export type FunctionOptions = {
+    /**
+     * the types of its arguments; none when left out
+     */
+    parameters?: string[] | undefined;
+    /**
+     * the type of what it returns
+     */
+    returns: string;
+    /**
+     * it returns something else for the same arguments
+     */
+    volatile?: boolean | undefined;
+    /**
+     * it is called with nulls, too; otherwise the answer is null where an argument is
+     */
+    takesNull?: boolean | undefined;
+};
+/**
  * What a collection is, where that is not settled yet.
  */
 export type CollectionOptions = {

@@ -38,6 +38,10 @@ async function query() {
 }
 void query
 
+db.createFunction('slug', { parameters: ['text'], returns: 'text' }, (title: string) => title.toLowerCase())
+const registered: number = db.register('wanted', [{ id: 1 }]) + db.register('table', new Uint8Array())
+void registered
+
 const anything = db.collection('anything')
 anything.put('x', { nested: { list: [1, 'two', null] } })
 const value: number = anything.get('x')?.nested.list[0]
@@ -63,5 +67,7 @@ anything.put('x', 'text')
 open('mydata', { mode: 'w' })
 // @ts-expect-error there is no such option
 users.scan({ filter: 'age > 3' })
+// @ts-expect-error a function returns something
+db.createFunction('slug', { parameters: ['text'] }, (title: string) => title)
 // @ts-expect-error nobody makes collections but a database
 new (Object.getPrototypeOf(users).constructor as typeof import('foliodb').Collection)()
