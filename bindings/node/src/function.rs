@@ -17,7 +17,7 @@ use std::ptr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::{self, ThreadId};
 
-use folio::{ColumnType, Error, ScalarFunction, Value, cast_value, parse_type};
+use folio::{ColumnType, Error, ScalarFunction, Value, parse_type, returned_value};
 use napi::bindgen_prelude::{JsValue, Unknown};
 use napi::{Env, check_status, sys};
 
@@ -192,7 +192,7 @@ fn value_of(text: &str, returns: &ColumnType) -> Result<Value, String> {
         return Err(text.get(1..).unwrap_or_default().to_owned());
     };
     match answered(json).map_err(|text| format!("what it returned {text}"))? {
-        (value, Some(ty)) => cast_value(&value, &ty, returns)
+        (value, Some(ty)) => returned_value(&value, &ty, returns)
             .map_err(|error| format!("what it returned is of another type: {error}")),
         (value, None) => Ok(value),
     }

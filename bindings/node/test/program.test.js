@@ -164,6 +164,8 @@ test('functions that fail', (context) => {
   fails(() => undefined, /what it returned is undefined[^]*help: write null/)
   fails(() => () => 1, /what it returned is a function/)
   fails(() => 'many', /what it returned is of another type: .*bigint/)
+  fails((n) => n / 4, /what it returned is of another type: 0.25 is no bigint[^]*round it/)
+  fails(() => 1e300, /what it returned is of another type/)
   fails(() => [1, 'a'], /what it returned is an array of several types/)
   fails(() => 2n ** 80n, /what it returned is a bigint beyond 64 bits/)
   fails(() => new Map(), /what it returned is a Map/)

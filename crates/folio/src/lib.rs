@@ -123,7 +123,7 @@ pub use folio_document::{
 #[cfg(feature = "sql")]
 pub use folio_query::{
     Batch as ColumnBatch, Interrupt, JsonRows, Level, Rows, ScalarBody, ScalarFunction, Watch,
-    cast_value, format_value, parse_type, type_name, value_at, write_json, write_json_string,
+    format_value, parse_type, returned_value, type_name, value_at, write_json, write_json_string,
 };
 pub use folio_table::buffer::{Policy as EvictionPolicy, PoolStatistics};
 pub use folio_table::tools::{

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use folio::{ColumnType, ScalarFunction, Value, cast_value, parse_type};
+use folio::{ColumnType, ScalarFunction, Value, parse_type, returned_value};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
@@ -56,7 +56,7 @@ impl Called {
         let answer = self.callable.bind(py).call1(PyTuple::new(py, objects)?)?;
         match typed_answer(&answer)? {
             (value, Some(ty)) => {
-                cast_value(&value, &ty, &self.returns).map_err(folio::Error::from).or_raise()
+                returned_value(&value, &ty, &self.returns).map_err(folio::Error::from).or_raise()
             }
             (value, None) => Ok(value),
         }

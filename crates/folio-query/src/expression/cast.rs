@@ -71,7 +71,7 @@ pub(super) fn range(to: &ColumnType) -> Error {
 /// # Errors
 /// `invalid_input` for a value that the type does not hold, or a text that spells none of it;
 /// `type_mismatch` where there is no such cast.
-pub fn cast_value(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Value> {
+pub(crate) fn cast_value(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Value> {
     use ColumnType as Type;
     if matches!(value, Value::Null) {
         return Ok(Value::Null);

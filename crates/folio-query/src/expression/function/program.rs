@@ -13,6 +13,8 @@ use folio_types::{ColumnType, Value};
 
 use super::{Body, Function, by_value};
 use crate::error::{Error, Result};
+use crate::expression::cast::{cast_value, format};
+use crate::expression::coerce::{is_integer, is_numeric};
 use crate::expression::{Expr, coerce, type_name};
 use crate::span::Span;
 
@@ -39,6 +41,24 @@ pub struct ScalarFunction {
     pub on_one_thread: bool,
     /// What it does.
     pub body: Arc<ScalarBody>,
+}
+
+/// What a function answered, in a type of its language, as a value of the type it returns.
+///
+/// # Errors
+/// As [`cast_value`]; `type_mismatch` for a fraction where an integer is to be returned.
+pub fn returned_value(value: &Value, from: &ColumnType, returns: &ColumnType) -> Result<Value> {
+    let cast = cast_value(value, from, returns)?;
+    let is_rounded = is_integer(returns)
+        && is_numeric(from)
+        && !is_integer(from)
+        && cast_value(&cast, returns, from)? != *value;
+    if is_rounded {
+        let (shown, ty) = (format(value, from), type_name(returns));
+        let error = Error::mismatch(format!("{shown} is no {ty}"));
+        return Err(error.help("round it, or return another type"));
+    }
+    Ok(cast)
 }
 
 impl fmt::Debug for ScalarFunction {
