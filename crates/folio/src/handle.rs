@@ -74,6 +74,7 @@ impl Handle {
         if self.closed.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
+        #[cfg(feature = "sql")]
         self.registered.clear();
         self.store.detach()
     }
