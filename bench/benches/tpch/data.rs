@@ -161,11 +161,17 @@ impl Table {
         }
     }
 
-    /// The statement that makes it, with a type for each kind of column.
-    pub(crate) fn definition(&self, type_of: impl Fn(Kind) -> &'static str) -> String {
+    /// The statement that makes it, with a type for each kind of column, and its key
+    /// where that is wanted.
+    pub(crate) fn definition(
+        &self,
+        has_key: bool,
+        type_of: impl Fn(Kind) -> &'static str,
+    ) -> String {
         let columns = self.columns.iter().map(|(name, kind)| format!("{name} {}", type_of(*kind)));
         let columns = columns.collect::<Vec<_>>().join(", ");
-        format!("CREATE TABLE {} ({columns}, PRIMARY KEY ({}))", self.name, self.key)
+        let key = if has_key { format!(", PRIMARY KEY ({})", self.key) } else { String::new() };
+        format!("CREATE TABLE {} ({columns}{key})", self.name)
     }
 
     /// The statement that inserts a row.

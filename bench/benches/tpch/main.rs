@@ -3,11 +3,13 @@
 //! `tpch -- [q01] [--scale 0.1]` by way of `-n`: the size is the scale in
 //! hundredths, `-n 10` is scale 0.1 (the default) and `-n 100` scale 1. Both hold the
 //! same rows under the same primary keys and indexes, and FolioDB's
-//! answers are compared with SQLite's, row by row, before anything counts; at scale 1
-//! also with those of the specification.
+//! answers are compared with SQLite's, row by row, before anything counts. Where
+//! `TPCH_FILES` names a folder, rows, queries and answers are written there, for DuckDB
+//! (`bench/tpch` runs both and renders the page).
 
 mod answer;
 mod data;
+mod files;
 mod queries;
 
 use std::path::Path;
@@ -16,17 +18,29 @@ use std::process::ExitCode;
 use facade::{Database, OpenOptions, Session, Synchronous, Value};
 use folio_bench::Result;
 use folio_bench::contest::{Entrant, Stopwatch};
+use folio_bench::results::SystemNote;
 use folio_bench::suite::{self, Suite, Workload};
 use rusqlite::Connection;
 
 use answer::{Answer, Cell};
 use data::{INDEXES, Kind, TABLES, Table};
+use files::Files;
 
 /// Page cache of either system, in bytes: scale 1 fits.
 const CACHE_SIZE: usize = 2 << 30;
 
+/// Name, version and settings.
+const SYSTEMS: [(&str, &str, &str); 2] = [
+    ("FolioDB SQL", env!("CARGO_PKG_VERSION"), "as many threads as processors; pool of 2 GiB"),
+    ("SQLite", "rusqlite 0.41, bundled", "one thread; WAL, page cache of 2 GiB, ANALYZE"),
+];
+
 fn main() -> ExitCode {
     suite::run("tpch", env!("CARGO_TARGET_TMPDIR"), |suite| {
+        for (name, version, settings) in SYSTEMS {
+            let (name, version, settings) = (name.into(), version.into(), settings.into());
+            suite.note(SystemNote { name, version, settings });
+        }
         for hundredths in suite.arguments.sizes_or(&[10]) {
             measure(suite, hundredths)?;
         }
@@ -39,6 +53,7 @@ fn measure(suite: &mut Suite, hundredths: u64) -> Result<()> {
     let directory = suite.scratch.directory()?;
     let mut session = fill(&directory, scale)?;
     let connection = fill_sqlite(&directory, scale)?;
+    let files = Files::write(hundredths)?;
     let mut wrong = Vec::new();
     for number in 1..=22 {
         let name = format!("q{number:02}");
@@ -49,7 +64,10 @@ fn measure(suite: &mut Suite, hundredths: u64) -> Result<()> {
         let other = queries::for_sqlite(&text);
         let compared = ask(&mut session, &text)
             .and_then(|ours| Ok((ours, ask_sqlite(&connection, &other)?)))
-            .and_then(|(ours, theirs)| ours.compare(&theirs));
+            .and_then(|(ours, theirs)| {
+                ours.compare(&theirs)?;
+                files.as_ref().map_or(Ok(()), |files| files.question(&name, &text, &ours))
+            });
         if let Err(error) = compared {
             println!("\n{name}: {error}");
             wrong.push(name);
@@ -84,7 +102,7 @@ fn fill(directory: &Path, scale: f64) -> Result<Session> {
     let mut session = Database::open_with(directory.join("data"), &options)?.session()?;
     for table in &TABLES {
         session.execute(
-            &table.definition(|kind| match kind {
+            &table.definition(true, |kind| match kind {
                 Kind::Integer => "BIGINT",
                 Kind::Decimal => "NUMERIC(15, 2)",
                 Kind::Text => "TEXT",
@@ -124,7 +142,7 @@ fn fill_sqlite(directory: &Path, scale: f64) -> Result<Connection> {
     connection.pragma_update(None, "synchronous", "normal")?;
     connection.pragma_update(None, "cache_size", -((CACHE_SIZE >> 10) as i64))?;
     for table in &TABLES {
-        connection.execute_batch(&table.definition(|kind| match kind {
+        connection.execute_batch(&table.definition(true, |kind| match kind {
             Kind::Integer => "INTEGER",
             Kind::Decimal => "REAL",
             Kind::Text | Kind::Date => "TEXT",

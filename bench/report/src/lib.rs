@@ -16,6 +16,7 @@ pub mod results;
 mod sql_page;
 mod table_page;
 mod tables;
+mod tpch_page;
 mod ziql_page;
 
 pub use html::page;
@@ -26,6 +27,7 @@ pub use pool::{PolicyRun, PoolCase, pool_chart, pool_page};
 pub use readme::insert;
 pub use sql_page::sql_page;
 pub use table_page::table_page;
+pub use tpch_page::tpch_page;
 pub use ziql_page::ziql_page;
 
 pub use chart::overview;

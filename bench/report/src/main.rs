@@ -7,6 +7,7 @@
 //! report tables <results.json> <docs directory>
 //! report sql <results.json> <docs directory>
 //! report ziql <results.json> <docs directory>
+//! report tpch <results.json> <docs directory>
 //! ```
 //!
 //! Beside `NAME.json`, `NAME.notes.md` holds what people have to say about the run.
@@ -18,7 +19,7 @@ use std::process::ExitCode;
 use folio_bench_report::results::Results;
 use folio_bench_report::{
     PolicyRun, Result, document, insert, overview, page, png, pool_chart, pool_page, sql_page,
-    table_page, ziql_page,
+    table_page, tpch_page, ziql_page,
 };
 
 const USAGE: &str = "usage: report merge <out.json> <part.json>...\n       \
@@ -26,7 +27,8 @@ const USAGE: &str = "usage: report merge <out.json> <part.json>...\n       \
                      report pool <directory of a JSON per policy> <docs directory>\n       \
                      report tables <results.json> <docs directory>\n       \
                      report sql <results.json> <docs directory>\n       \
-                     report ziql <results.json> <docs directory>";
+                     report ziql <results.json> <docs directory>\n       \
+                     report tpch <results.json> <docs directory>";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         ["tables", results, docs] => written(results, docs, "tables.md", table_page),
         ["sql", results, docs] => written(results, docs, "sql.md", sql_page),
         ["ziql", results, docs] => written(results, docs, "ziql.md", ziql_page),
+        ["tpch", results, docs] => written(results, docs, "tpch.md", tpch_page),
         _ => Err(USAGE.into()),
     };
     match done {
