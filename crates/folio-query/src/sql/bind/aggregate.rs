@@ -321,43 +321,11 @@ fn aggregate_types(
             Error::invalid(format!("aggregate {name} takes {wanted} arguments, not {given}"));
         return Err(error.at(span).help("write one aggregate for each value"));
     }
-    let wrong = || {
-        let signature = signature(name, &arguments);
-        Error::mismatch(format!("there is no {signature}"))
-            .at(span)
-            .help("cast the argument to a type the aggregate takes")
+    let Some(ty) = answer_type(function, arguments.first()) else {
+        let error = Error::mismatch(format!("there is no {}", signature(name, &arguments)));
+        return Err(error.at(span).help("cast the argument to a type the aggregate takes"));
     };
-    let first = arguments.first().map_or(ColumnType::Int64, Expr::ty);
     let is_untyped = arguments.first().is_some_and(Expr::is_untyped);
-    let ty = match function {
-        Kind::CountAll | Kind::Count => ColumnType::Int64,
-        Kind::Grouping => ColumnType::Int32,
-        Kind::Sum | Kind::Avg if is_untyped => ColumnType::Float64,
-        Kind::Sum => match first {
-            ColumnType::Int16 | ColumnType::Int32 => ColumnType::Int64,
-            ColumnType::Int64 => coerce::decimal(0),
-            ColumnType::Decimal { scale, .. } => coerce::decimal(scale),
-            ColumnType::Float32 | ColumnType::Float64 => first,
-            _ => return Err(wrong()),
-        },
-        Kind::Avg => match first {
-            ColumnType::Decimal { scale, .. } => coerce::decimal(scale.max(9)),
-            ref ty if is_numeric(ty) => ColumnType::Float64,
-            _ => return Err(wrong()),
-        },
-        Kind::BoolAnd | Kind::BoolOr => ColumnType::Boolean,
-        Kind::Variance { .. } | Kind::StdDev { .. } | Kind::Median | Kind::Product => {
-            ColumnType::Float64
-        }
-        Kind::PercentileCont if is_numeric(&first) || is_untyped => ColumnType::Float64,
-        Kind::PercentileCont => return Err(wrong()),
-        Kind::StringAgg => ColumnType::Text,
-        Kind::ArrayAgg => ColumnType::List(Box::new(first)),
-        Kind::JsonAgg | Kind::JsonObjectAgg => ColumnType::Json,
-        Kind::BitAnd | Kind::BitOr if is_integer(&first) => first,
-        Kind::BitAnd | Kind::BitOr => return Err(wrong()),
-        Kind::Min | Kind::Max | Kind::First | Kind::PercentileDisc | Kind::Mode => first,
-    };
     let target = match function {
         Kind::BoolAnd | Kind::BoolOr => Some(ColumnType::Boolean),
         Kind::Variance { .. }
@@ -379,6 +347,43 @@ fn aggregate_types(
         _ => Ok(coerce::settle(argument)),
     };
     Ok((arguments.into_iter().enumerate().map(cast).collect::<Result<_>>()?, ty))
+}
+
+/// The type of an aggregate's answer; `None` where it takes no such argument.
+fn answer_type(function: AggregateFunction, argument: Option<&Expr>) -> Option<ColumnType> {
+    use AggregateFunction as Kind;
+    let first = argument.map_or(ColumnType::Int64, Expr::ty);
+    let is_untyped = argument.is_some_and(Expr::is_untyped);
+    Some(match function {
+        Kind::CountAll | Kind::Count => ColumnType::Int64,
+        Kind::Grouping => ColumnType::Int32,
+        Kind::Sum | Kind::Avg | Kind::PercentileCont if is_untyped => ColumnType::Float64,
+        Kind::Sum => match first {
+            ColumnType::Int16 | ColumnType::Int32 => ColumnType::Int64,
+            ColumnType::Int64 => coerce::decimal(0),
+            ColumnType::Decimal { scale, .. } => coerce::decimal(scale),
+            ColumnType::Float32 | ColumnType::Float64 => first,
+            _ => return None,
+        },
+        Kind::Avg => match first {
+            ColumnType::Decimal { scale, .. } => coerce::decimal(scale.max(9)),
+            ref ty if is_numeric(ty) => ColumnType::Float64,
+            _ => return None,
+        },
+        Kind::BoolAnd | Kind::BoolOr => ColumnType::Boolean,
+        Kind::PercentileCont if !is_numeric(&first) => return None,
+        Kind::Variance { .. }
+        | Kind::StdDev { .. }
+        | Kind::Median
+        | Kind::Product
+        | Kind::PercentileCont => ColumnType::Float64,
+        Kind::StringAgg => ColumnType::Text,
+        Kind::ArrayAgg => ColumnType::List(Box::new(first)),
+        Kind::JsonAgg | Kind::JsonObjectAgg => ColumnType::Json,
+        Kind::BitAnd | Kind::BitOr if !is_integer(&first) => return None,
+        Kind::BitAnd | Kind::BitOr => first,
+        Kind::Min | Kind::Max | Kind::First | Kind::PercentileDisc | Kind::Mode => first,
+    })
 }
 
 /// The order of one expression, with PostgreSQL's place for nulls: they count as
