@@ -19,6 +19,7 @@ mod json;
 
 use std::io::{BufRead, Write};
 
+use folio_query::Reference;
 use folio_query::source::{Relation, RelationKind};
 use folio_types::Value;
 
@@ -160,53 +161,68 @@ pub fn check(session: &mut Session) -> Result<()> {
     for relation in session.tables_and_views()? {
         let table = &relation.schema.name;
         for reference in &relation.constraints.references {
-            let target = session.table(&reference.table)?;
-            let key: Vec<String> = match &reference.target[..] {
-                [] => target
-                    .schema
-                    .primary_key
-                    .iter()
-                    .map(|at| target.schema.columns[*at].name.clone())
-                    .collect(),
-                names => names.to_vec(),
-            };
-            let pairs = reference.columns.iter().zip(&key);
-            let joined: Vec<String> = pairs
-                .map(|(own, other)| format!("a.{} = b.{}", quoted(own), quoted(other)))
-                .collect();
-            let given: Vec<String> = reference
-                .columns
-                .iter()
-                .map(|own| format!("a.{} IS NOT NULL", quoted(own)))
-                .collect();
-            let (own, other) = (quoted(table), quoted(&reference.table));
-            let text = format!(
-                "SELECT 1 FROM {own} a WHERE {} AND NOT EXISTS (SELECT 1 FROM {other} b WHERE {}) LIMIT 1",
-                given.join(" AND "),
-                joined.join(" AND ")
-            );
-            refuse_any(session, &text, table, &reference.name)?;
+            if breaks_reference(session, table, reference)? {
+                return Err(broken_by_row(table, &reference.name));
+            }
         }
         for check in &relation.constraints.checks {
-            let text =
-                format!("SELECT 1 FROM {} WHERE NOT ({}) LIMIT 1", quoted(table), check.text);
-            refuse_any(session, &text, table, &check.name)?;
+            if breaks_check(session, table, &check.text)? {
+                return Err(broken_by_row(table, &check.name));
+            }
         }
     }
     Ok(())
 }
 
-fn refuse_any(session: &mut Session, text: &str, table: &str, constraint: &str) -> Result<()> {
-    let Some(mut rows) = session.execute(text, &[])?.rows else { return Ok(()) };
-    if rows.collect_rows()?.is_empty() {
-        return Ok(());
-    }
-    Err(folio_query::Error::new(
+/// Whether a row points at nothing.
+pub(crate) fn breaks_reference(
+    session: &mut Session,
+    table: &str,
+    reference: &Reference,
+) -> Result<bool> {
+    let target = session.table(&reference.table)?;
+    let key: Vec<String> = match &reference.target[..] {
+        [] => target
+            .schema
+            .primary_key
+            .iter()
+            .map(|at| target.schema.columns[*at].name.clone())
+            .collect(),
+        names => names.to_vec(),
+    };
+    let pairs = reference.columns.iter().zip(&key);
+    let joined: Vec<String> =
+        pairs.map(|(own, other)| format!("a.{} = b.{}", quoted(own), quoted(other))).collect();
+    let given: Vec<String> =
+        reference.columns.iter().map(|own| format!("a.{} IS NOT NULL", quoted(own))).collect();
+    let text = format!(
+        "SELECT 1 FROM {} a WHERE {} AND NOT EXISTS (SELECT 1 FROM {} b WHERE {}) LIMIT 1",
+        quoted(table),
+        given.join(" AND "),
+        quoted(&reference.table),
+        joined.join(" AND ")
+    );
+    has_rows(session, &text)
+}
+
+/// Whether a condition is false for a row.
+pub(crate) fn breaks_check(session: &mut Session, table: &str, condition: &str) -> Result<bool> {
+    let text = format!("SELECT 1 FROM {} WHERE NOT ({condition}) LIMIT 1", quoted(table));
+    has_rows(session, &text)
+}
+
+fn has_rows(session: &mut Session, text: &str) -> Result<bool> {
+    let Some(mut rows) = session.execute(text, &[])?.rows else { return Ok(false) };
+    Ok(!rows.collect_rows()?.is_empty())
+}
+
+fn broken_by_row(table: &str, constraint: &str) -> Error {
+    folio_query::Error::new(
         folio_types::ErrorCode::Conflict,
         format!("a row of table {table:?} breaks constraint {constraint:?}"),
     )
     .help("the text was changed since it was written; put it right and restore again")
-    .into())
+    .into()
 }
 
 fn quoted(name: &str) -> String {

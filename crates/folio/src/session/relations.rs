@@ -9,6 +9,7 @@ use folio_types::{ErrorCode, Value, borrowed};
 use super::Session;
 use crate::error::Result;
 use crate::near::near_match;
+use crate::source::View;
 
 /// What a relation is kept as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,11 +118,15 @@ impl Session {
 
     /// A table, as the engine knows it.
     pub(crate) fn table(&mut self, name: &str) -> Result<Arc<Relation>> {
-        let found = self.view()?.relation(name)?;
-        let found = found.filter(|relation| relation.kind == SourceKind::Table);
-        found.ok_or_else(|| {
+        self.find_table(name)?.ok_or_else(|| {
             QueryError::new(ErrorCode::NotFound, format!("there is no table {name:?}")).into()
         })
+    }
+
+    /// A table, if there is one.
+    pub(crate) fn find_table(&mut self, name: &str) -> Result<Option<Arc<Relation>>> {
+        let found = self.view()?.relation(name)?;
+        Ok(found.filter(|relation| relation.kind == SourceKind::Table))
     }
 
     /// Inserts rows as they come; what they promise other rows is for the caller to
@@ -139,6 +144,7 @@ impl Session {
             .collect();
         self.in_transaction(|_, view| {
             let (mut count, mut greatest) = (0, vec![0; numbered.len()]);
+            let mut gathered = Gathered::default();
             while let Some(row) = next()? {
                 count += 1;
                 check_row(relation, &row)?;
@@ -147,12 +153,52 @@ impl Session {
                         *greatest = number.max(*greatest);
                     }
                 }
-                view.insert(relation, &borrowed(&row))?;
+                if gathered.is_full_with(row) {
+                    gathered.insert(view, relation)?;
+                }
             }
+            gathered.insert(view, relation)?;
             for (column, greatest) in numbered.iter().zip(greatest) {
                 view.set_identity(relation, *column, greatest.saturating_add(1))?;
             }
             Ok(count)
         })
+    }
+}
+
+/// Rows on their way into a table, which takes many at once faster than each alone.
+#[derive(Default)]
+struct Gathered {
+    /// One row behind the other.
+    values: Vec<Value>,
+    /// Bytes of texts and the like.
+    size: usize,
+}
+
+impl Gathered {
+    const VALUES_MAX: usize = 16_384;
+    const SIZE_MAX: usize = 1 << 20;
+
+    /// Takes a row; answers whether it is time to insert.
+    fn is_full_with(&mut self, row: Vec<Value>) -> bool {
+        for value in &row {
+            self.size += match value {
+                Value::Text(text) => text.len(),
+                Value::Bytes(bytes) => bytes.len(),
+                _ => 0,
+            };
+        }
+        self.values.extend(row);
+        self.values.len() >= Self::VALUES_MAX || self.size >= Self::SIZE_MAX
+    }
+
+    fn insert(&mut self, view: &View, relation: &Relation) -> Result<()> {
+        if !self.values.is_empty() {
+            let written = view.insert_many(relation, &borrowed(&self.values));
+            written.map_err(|(_, error)| error)?;
+        }
+        self.values.clear();
+        self.size = 0;
+        Ok(())
     }
 }
