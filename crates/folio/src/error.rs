@@ -134,6 +134,19 @@ pub enum Error {
         reason: String,
     },
 
+    /// A file of SQLite cannot be read.
+    #[error("SQLite file {path:?}{place}: {reason}")]
+    Sqlite {
+        /// The file.
+        path: PathBuf,
+        /// Where in it: the table and the page, as far as they are known.
+        place: String,
+        /// What is wrong there, or what to do.
+        reason: String,
+        /// The stable code.
+        code: ErrorCode,
+    },
+
     /// Not one record of many could be taken.
     #[error("{}", self.told(&OptionNames::default()))]
     AllRejected {
@@ -207,6 +220,7 @@ impl Error {
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,
             Self::Name(_) | Self::NotADatabase { .. } | Self::Invalid(_) => ErrorCode::InvalidInput,
             Self::Source { .. } | Self::Ion { .. } | Self::AllRejected { .. } => ErrorCode::Syntax,
+            Self::Sqlite { code, .. } => *code,
             Self::InBatch { cause, .. } | Self::Interrupted { cause, .. } => cause.code(),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 ErrorCode::NotFound
@@ -248,6 +262,17 @@ impl Error {
                 Self::Io { action: "write to", path: database.to_owned(), source }
             }
             other => Self::Invalid(other.to_string()),
+        }
+    }
+
+    /// Something about a file of SQLite as a whole.
+    #[cfg(feature = "sql")]
+    pub(crate) fn sqlite(path: &Path, code: ErrorCode, reason: &str) -> Self {
+        Self::Sqlite {
+            path: path.to_owned(),
+            place: String::new(),
+            reason: reason.to_owned(),
+            code,
         }
     }
 

@@ -35,7 +35,7 @@
 //! [`Session`] runs SQL over both. [`import`] and [`export`] bring documents in and
 //! out as JSON Lines, JSON, CSV and Amazon Ion, which [`ion`] also looks at without a database; [`backup`] copies a database while writers
 //! go on; [`json`] looks into documents without parsing their numbers. Every
-//! error has a stable [`Error::code`].
+//! error has a stable [`Error::code`]. `sqlite` brings the tables of SQLite files over.
 //!
 //! Without the feature `sql`, on by default, there are collections and tables and
 //! no query engine: for whoever embeds the stores alone. A [`Table`] is read as Arrow
@@ -63,6 +63,8 @@
 //!           → split lines → skip what is superseded → narrow to the fields asked for
 //! import    import::import: Source → decompress → lines, values or CSV rows
 //!           → identify → Batch → commit with the position in the source
+//! sqlite    sqlite::import: pages and log → rows, twice → CREATE TABLE → Session::fill → indexes,
+//!           constraints, views → commit
 //! export    export::export: Documents::next_line → a temporary name → sync → rename
 //! backup    Database::backup: published length of every data file → copy → index the copy;
 //!           tables: Snapshot::backup, every page as of one commit
@@ -102,6 +104,8 @@ mod relation;
 mod session;
 #[cfg(feature = "sql")]
 mod source;
+#[cfg(feature = "sql")]
+pub mod sqlite;
 mod store;
 mod table;
 mod tables;

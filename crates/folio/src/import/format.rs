@@ -7,6 +7,9 @@ use super::options::Format;
 use crate::error::Result;
 use folio_ion::VERSION_MARKER as ION_MARKER;
 
+/// The first bytes of every file of SQLite, which holds no records but tables.
+pub(crate) const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
 /// Extensions that say how a file is packed, not what is in it.
 const COMPRESSED: [&str; 4] = ["gz", "gzip", "zst", "zstd"];
 
@@ -20,6 +23,10 @@ pub(super) fn guess_format(input: &Input) -> Result<Format> {
     match (extension(input.name()).as_str(), first) {
         ("csv" | "tsv", _) => Ok(Format::Csv),
         ("ion" | "10n", _) => Ok(Format::Ion),
+        _ if head.starts_with(SQLITE_MAGIC) => Err(input.fault(
+            "it is an SQLite file, whose tables become tables, no documents of a collection; \
+             import it by its name, uncompressed, into the database (`folio import DATABASE FILE`)",
+        )),
         _ if head.starts_with(&ION_MARKER) => Ok(Format::Ion),
         (_, Some(b'[')) => Ok(Format::Json),
         ("jsonl" | "ndjson", _) | (_, None) => Ok(Format::JsonLines),

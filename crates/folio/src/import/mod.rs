@@ -39,6 +39,8 @@ mod source;
 mod values;
 
 pub(crate) use decompress::decompress;
+#[cfg(feature = "sql")]
+pub(crate) use format::SQLITE_MAGIC;
 pub use identity::derived_id;
 pub(crate) use identity::identify_document;
 pub(crate) use infer::is_bare_value;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use folio_query::source::{Changes as _, Relation, RelationKind as SourceKind, Source as _};
-use folio_query::{Error as QueryError, check_row, show_relation};
+use folio_query::{Constraints, Error as QueryError, check_row, show_relation};
 use folio_types::{ErrorCode, Value, borrowed};
 
 use super::Session;
@@ -127,6 +127,27 @@ impl Session {
     pub(crate) fn find_table(&mut self, name: &str) -> Result<Option<Arc<Relation>>> {
         let found = self.view()?.relation(name)?;
         Ok(found.filter(|relation| relation.kind == SourceKind::Table))
+    }
+
+    /// Changes what is kept with a table beyond names and types; that its rows fit is
+    /// for the caller to know.
+    pub(crate) fn amend(
+        &mut self,
+        table: &str,
+        change: impl FnOnce(&mut Constraints),
+    ) -> Result<()> {
+        let relation = self.table(table)?;
+        let (mut schema, mut constraints) = (relation.schema.clone(), relation.constraints.clone());
+        change(&mut constraints);
+        schema.properties = constraints.to_properties();
+        self.in_transaction(|_, view| Ok(view.alter(table, &schema)?))
+    }
+
+    /// Sets the number that a column takes next.
+    pub(crate) fn set_identity(&mut self, table: &str, column: &str, next: i64) -> Result<()> {
+        let relation = self.table(table)?;
+        let Some(column) = relation.column_index(column) else { return Ok(()) };
+        self.in_transaction(|_, view| Ok(view.set_identity(&relation, column, next)?))
     }
 
     /// Inserts rows as they come; what they promise other rows is for the caller to

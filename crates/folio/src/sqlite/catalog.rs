@@ -1,0 +1,218 @@
+//! What a file holds: the rows of `sqlite_schema`, the tree on the first page.
+
+use std::collections::HashMap;
+
+use super::definition::{Definition, Reading, read_table, split_at_commas};
+use super::pages::Pages;
+use super::record::{Stored, decode};
+use super::report::Note;
+use super::tokens::{Token, quoted_name, to_text, tokens};
+use super::tree::{Cursor, Seen};
+use crate::error::Result;
+
+/// Tables in which the modules that come with SQLite keep what their virtual tables show.
+const SHADOWS: [(&str, &[&str]); 4] = [
+    ("fts5", &["data", "idx", "content", "docsize", "config"]),
+    ("fts4", &["content", "segments", "segdir", "docsize", "stat"]),
+    ("fts3", &["content", "segments", "segdir", "docsize", "stat"]),
+    ("rtree", &["node", "parent", "rowid"]),
+];
+
+/// A table of the file.
+#[derive(Debug)]
+pub(super) struct SourceTable {
+    pub(super) name: String,
+    pub(super) root: u32,
+    /// `None` where its statement cannot be understood.
+    pub(super) definition: Option<Definition>,
+    /// Whether it keeps the content of a virtual table.
+    pub(super) is_shadow: bool,
+}
+
+/// An index that a statement made.
+#[derive(Debug)]
+pub(super) struct SourceIndex {
+    pub(super) name: String,
+    pub(super) table: String,
+    pub(super) is_unique: bool,
+    /// Names, and whether greater values come first; the error is why it cannot be had.
+    pub(super) columns: Result<Vec<(String, bool)>, &'static str>,
+}
+
+/// A view.
+#[derive(Debug)]
+pub(super) struct SourceView {
+    pub(super) name: String,
+    /// From behind the name on, as standard SQL; `None` where it cannot be understood.
+    pub(super) text: Option<String>,
+}
+
+/// All that a file holds.
+#[derive(Debug, Default)]
+pub(super) struct Catalog {
+    pub(super) tables: Vec<SourceTable>,
+    pub(super) indexes: Vec<SourceIndex>,
+    pub(super) views: Vec<SourceView>,
+    /// What no import brings over: a sentence each, with the name of what it is about.
+    pub(super) left_out: Vec<(String, Note)>,
+    /// The tables where SQLite keeps the greatest number given, by name.
+    sequence_root: Option<u32>,
+}
+
+/// A row of `sqlite_schema`.
+struct Entry {
+    kind: String,
+    name: String,
+    table: String,
+    root: u32,
+    sql: String,
+}
+
+impl Catalog {
+    /// Reads what there is.
+    ///
+    /// # Errors
+    /// `corrupted`, `io`.
+    pub(super) fn read(pages: &Pages) -> Result<Self> {
+        let mut catalog = Self::default();
+        let mut seen = Seen::new(pages);
+        let mut cursor = Cursor::open(pages, &mut seen, "sqlite_schema", 1, true)?;
+        let mut modules = Vec::new();
+        while cursor.advance()? {
+            let values = decode(cursor.payload()).map_err(|reason| cursor.damaged_row(reason))?;
+            let text = |index: usize| match values.get(index) {
+                Some(Stored::Text(bytes)) => pages.encoding.decode(bytes).0.into_owned(),
+                _ => String::new(),
+            };
+            let root = match values.get(3) {
+                Some(Stored::Integer(root)) => u32::try_from(*root).unwrap_or(u32::MAX),
+                _ => 0,
+            };
+            let entry = Entry { kind: text(0), name: text(1), table: text(2), root, sql: text(4) };
+            modules.extend(catalog.take(entry));
+        }
+        for table in &mut catalog.tables {
+            table.is_shadow = is_shadow(&table.name, &modules);
+        }
+        Ok(catalog)
+    }
+
+    /// Takes one entry; answers a virtual table with its module.
+    fn take(&mut self, entry: Entry) -> Option<(String, String)> {
+        let tokens = tokens(&entry.sql).unwrap_or_default();
+        let Entry { kind, name, table, root, .. } = entry;
+        match kind.as_str() {
+            "table" if name.eq_ignore_ascii_case("sqlite_sequence") => {
+                self.sequence_root = Some(root);
+            }
+            // The statistics of a planner, and what else SQLite keeps for itself.
+            _ if name.to_ascii_lowercase().starts_with("sqlite_") => {}
+            "table" if tokens.get(1).is_some_and(|token| token.is("VIRTUAL")) => {
+                let module = module_of(&tokens).unwrap_or_default();
+                let text = format!(
+                    "virtual table {name:?} left out: its rows come out of a module, {module}; what \
+                     that keeps in tables of its own can be imported by their names"
+                );
+                self.left_out.push((name.clone(), Note::left_out(text)));
+                return Some((name, module));
+            }
+            "table" => {
+                let definition = read_table(&tokens);
+                self.tables.push(SourceTable { name, root, definition, is_shadow: false });
+            }
+            "index" => self.indexes.extend(read_index(name, table, &tokens)),
+            "view" => {
+                let text = read_view(&tokens);
+                self.views.push(SourceView { name, text });
+            }
+            "trigger" => {
+                let text = format!("trigger {name:?} of {table:?} left out: there are no triggers");
+                self.left_out.push((table, Note::left_out(text)));
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// The greatest number given to a row, by table in lower case, where a table
+    /// promises never to give one twice.
+    ///
+    /// # Errors
+    /// `corrupted`, `io`.
+    pub(super) fn sequences(&self, pages: &Pages) -> Result<HashMap<String, i64>> {
+        let mut found = HashMap::new();
+        let Some(root) = self.sequence_root else { return Ok(found) };
+        let mut seen = Seen::new(pages);
+        let mut cursor = Cursor::open(pages, &mut seen, "sqlite_sequence", root, true)?;
+        while cursor.advance()? {
+            let values = decode(cursor.payload()).map_err(|reason| cursor.damaged_row(reason))?;
+            if let [Stored::Text(name), Stored::Integer(number), ..] = values[..] {
+                found.insert(pages.encoding.decode(name).0.to_lowercase(), number);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// `CREATE VIRTUAL TABLE name USING module…`
+fn module_of(tokens: &[Token]) -> Option<String> {
+    let mut reading = Reading { tokens };
+    reading.pass_name(&["TABLE"])?;
+    reading.take(&["USING"]).then(|| reading.name())?.map(|name| name.to_ascii_lowercase())
+}
+
+/// Whether a table belongs to one of these virtual tables.
+fn is_shadow(name: &str, modules: &[(String, String)]) -> bool {
+    modules.iter().any(|(owner, module)| {
+        let known = SHADOWS.iter().find(|(known, _)| known == module);
+        let ending = name.strip_prefix(owner.as_str()).and_then(|rest| rest.strip_prefix('_'));
+        known.zip(ending).is_some_and(|((_, endings), ending)| endings.contains(&ending))
+    })
+}
+
+/// An index; those that constraints make have no statement.
+fn read_index(name: String, table: String, tokens: &[Token]) -> Option<SourceIndex> {
+    let mut reading = Reading { tokens };
+    reading.pass_name(&["INDEX"])?;
+    reading.take(&["ON"]).then_some(())?;
+    reading.name()?;
+    let parts = reading.group()?;
+    let is_unique = tokens.get(1).is_some_and(|token| token.is("UNIQUE"));
+    let mut columns = Ok(Vec::new());
+    if reading.take(&["WHERE"]) {
+        columns = Err("it covers a part of the rows only");
+    }
+    for part in split_at_commas(parts) {
+        let mut part = Reading { tokens: part };
+        let Some(column) = part.name() else {
+            columns = Err("it is of an expression");
+            break;
+        };
+        if part.take(&["COLLATE"]) && !part.name()?.eq_ignore_ascii_case("BINARY") {
+            columns = Err("it has a collation of its own");
+        }
+        let is_descending = part.take(&["DESC"]);
+        part.take(&["ASC"]);
+        if part.peek().is_some() {
+            columns = Err("it is of an expression");
+        }
+        if let Ok(columns) = &mut columns {
+            columns.push((column, is_descending));
+        }
+    }
+    Some(SourceIndex { name, table, is_unique, columns })
+}
+
+/// A view from behind its name on.
+fn read_view(tokens: &[Token]) -> Option<String> {
+    let mut reading = Reading { tokens };
+    reading.pass_name(&["VIEW"])?;
+    Some(to_text(reading.tokens))
+}
+
+impl SourceView {
+    /// The statement that makes it here.
+    pub(super) fn statement(&self) -> Option<String> {
+        Some(format!("CREATE VIEW {} {}", quoted_name(&self.name), self.text.as_ref()?))
+    }
+}

@@ -1,0 +1,291 @@
+//! What rows promise: keys, indexes, checks, references, each kept if the rows keep it.
+//!
+//! SQLite checks foreign keys only where a program asks for it, and a CHECK that was
+//! added later not at all. A file may hold rows that break them: the rows come over, and
+//! the promise is left out, with a note.
+
+use folio_query::{OnDelete, Reference};
+use folio_types::ErrorCode;
+
+use super::catalog::SourceIndex;
+use super::definition::ReferenceDefinition;
+use super::plan::{TablePlan, same_names};
+use super::report::{Note, SqliteReport};
+use super::tokens::{name_list, quoted_name};
+use crate::dump::{breaks_check, breaks_reference};
+use crate::error::{Error, Result};
+use crate::session::Session;
+
+/// Runs a statement; the inner error is why it cannot be had.
+pub(super) fn attempt(
+    session: &mut Session,
+    text: &str,
+) -> Result<std::result::Result<(), String>> {
+    use ErrorCode::{Conflict, InvalidInput, NotFound, Syntax, TypeMismatch, Unsupported};
+    match session.execute(text, &[]) {
+        Ok(_) => Ok(Ok(())),
+        Err(error) => match error.code() {
+            Conflict | InvalidInput | NotFound | Syntax | TypeMismatch | Unsupported => {
+                Ok(Err(reason(&error)))
+            }
+            _ => Err(error),
+        },
+    }
+}
+
+/// An error in one line.
+pub(super) fn reason(error: &Error) -> String {
+    match error {
+        Error::Query(error) if error.code() == ErrorCode::Syntax => {
+            "the SQL here has no such expression".to_owned()
+        }
+        Error::Query(error) => error.message().to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Makes a table, with those of its defaults and checks that our SQL takes.
+///
+/// # Errors
+/// What the table itself is refused for.
+pub(super) fn create(
+    session: &mut Session,
+    plan: &mut TablePlan<'_>,
+    report: &mut SqliteReport,
+) -> Result<()> {
+    if attempt(session, &plan.statement(|_| true, |_| true))?.is_ok() {
+        return Ok(());
+    }
+    // Where the table alone is refused, none of its parts is at fault.
+    let bare = plan.statement(|_| false, |_| false);
+    if try_out(session, &bare)?.is_err() {
+        return session.execute(&bare, &[]).map(drop);
+    }
+    let table = plan.source.name.clone();
+    for at in 0..plan.columns.len() {
+        if plan.columns[at].default.is_none() {
+            continue;
+        }
+        if let Err(reason) = try_out(session, &plan.statement(|own| own == at, |_| false))? {
+            let text = plan.columns[at].default.take();
+            let name = &plan.columns[at].name;
+            report.notes.push(Note::left_out(format!(
+                "DEFAULT {} of column {name:?} of table {table:?} left out: {reason}",
+                shortened(&text.unwrap_or_default())
+            )));
+        }
+    }
+    let mut kept = Vec::new();
+    for (at, check) in plan.checks.iter().enumerate() {
+        match try_out(session, &plan.statement(|_| false, |own| own == at))? {
+            Ok(()) => kept.push(check.clone()),
+            Err(reason) => report.notes.push(check_left_out(&table, &check.1, &reason)),
+        }
+    }
+    plan.checks = kept;
+    session.execute(&plan.statement(|_| true, |_| true), &[]).map(drop)
+}
+
+/// Whether a statement can be had; nothing is left of it.
+fn try_out(session: &mut Session, text: &str) -> Result<std::result::Result<(), String>> {
+    session.execute("SAVEPOINT folio_sqlite", &[])?;
+    let outcome = attempt(session, text)?;
+    session.execute("ROLLBACK TO folio_sqlite", &[])?;
+    session.execute("RELEASE folio_sqlite", &[])?;
+    Ok(outcome)
+}
+
+fn check_left_out(table: &str, text: &str, reason: &str) -> Note {
+    let text = shortened(text);
+    Note::left_out(format!("CHECK ({text}) of table {table:?} left out: {reason}"))
+}
+
+/// The beginning of an expression, for a note.
+fn shortened(text: &str) -> String {
+    const LENGTH_MAX: usize = 100;
+    match text.char_indices().nth(LENGTH_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Makes the indexes of a table that has its rows.
+///
+/// # Errors
+/// What the store says.
+pub(super) fn index(
+    session: &mut Session,
+    plan: &TablePlan<'_>,
+    indexes: &[SourceIndex],
+    report: &mut SqliteReport,
+) -> Result<()> {
+    let table = &plan.source.name;
+    let mut made: Vec<Vec<String>> = Vec::new();
+    for names in &plan.unique {
+        if made.iter().any(|other| same_names(other, names)) {
+            continue;
+        }
+        let name = format!("{table}_{}_key", names.join("_"));
+        let text = index_text(&name, table, true, &name_list(names));
+        match attempt(session, &text)? {
+            Ok(()) => report.index_count += 1,
+            Err(reason) => report.notes.push(Note::left_out(format!(
+                "UNIQUE ({}) of table {table:?} left out: {reason}",
+                names.join(", ")
+            ))),
+        }
+        made.push(names.clone());
+    }
+    for index in indexes.iter().filter(|index| index.table.eq_ignore_ascii_case(table)) {
+        let outcome = match &index.columns {
+            Err(reason) => Err((*reason).to_owned()),
+            Ok(columns) if columns.iter().any(|(name, _)| plan.position(name).is_none()) => {
+                Err("it is of an expression or a computed column".to_owned())
+            }
+            Ok(columns) => {
+                let columns: Vec<String> = columns
+                    .iter()
+                    .map(|(name, is_descending)| {
+                        format!(
+                            "{}{}",
+                            quoted_name(name),
+                            if *is_descending { " DESC" } else { "" }
+                        )
+                    })
+                    .collect();
+                let columns = columns.join(", ");
+                attempt(session, &index_text(&index.name, table, index.is_unique, &columns))?
+            }
+        };
+        match outcome {
+            Ok(()) => report.index_count += 1,
+            Err(reason) => report.notes.push(Note::left_out(format!(
+                "index {:?} of table {table:?} left out: {reason}",
+                index.name
+            ))),
+        }
+    }
+    Ok(())
+}
+
+fn index_text(name: &str, table: &str, is_unique: bool, columns: &str) -> String {
+    let unique = if is_unique { "UNIQUE " } else { "" };
+    format!("CREATE {unique}INDEX {} ON {} ({columns})", quoted_name(name), quoted_name(table))
+}
+
+/// Keeps the checks and references of a table that its rows keep.
+///
+/// # Errors
+/// What the store says.
+pub(super) fn constrain(
+    session: &mut Session,
+    plan: &TablePlan<'_>,
+    report: &mut SqliteReport,
+) -> Result<()> {
+    let table = &plan.source.name;
+    let mut broken = Vec::new();
+    for (name, text) in &plan.checks {
+        if breaks_check(session, table, text)? {
+            report.notes.push(check_left_out(table, text, "a row breaks it"));
+            broken.push(name.as_str());
+        }
+    }
+    let mut kept: Vec<Reference> = Vec::new();
+    for definition in &plan.definition.references {
+        let mut reference = reference_of(definition, table);
+        while kept.iter().any(|other| other.name == reference.name) {
+            reference.name.push('_');
+        }
+        let shown = format!(
+            "FOREIGN KEY ({}) of table {table:?}, which points at {:?},",
+            reference.columns.join(", "),
+            reference.table
+        );
+        match problem_of(session, plan, &reference)? {
+            Some(problem) => {
+                report.notes.push(Note::left_out(format!("{shown} left out: {problem}")));
+            }
+            None => {
+                tell_actions(definition, &shown, report);
+                kept.push(reference);
+            }
+        }
+    }
+    if broken.is_empty() && kept.is_empty() {
+        return Ok(());
+    }
+    session.amend(table, |constraints| {
+        constraints.checks.retain(|check| !broken.contains(&check.name.as_str()));
+        constraints.references = kept;
+    })
+}
+
+fn reference_of(definition: &ReferenceDefinition, table: &str) -> Reference {
+    let name = definition.name.clone();
+    Reference {
+        name: name.unwrap_or_else(|| format!("{table}_{}_fkey", definition.columns.join("_"))),
+        columns: definition.columns.clone(),
+        table: definition.table.clone(),
+        target: definition.target.clone(),
+        on_delete: match definition.on_delete.as_str() {
+            "CASCADE" => OnDelete::Cascade,
+            "SET NULL" => OnDelete::SetNull,
+            _ => OnDelete::Restrict,
+        },
+    }
+}
+
+/// Says what of a reference is not as it was.
+fn tell_actions(definition: &ReferenceDefinition, shown: &str, report: &mut SqliteReport) {
+    let mut tell = |text: &str| report.notes.push(Note::changed(format!("{shown} {text}")));
+    if definition.on_delete == "SET DEFAULT" {
+        tell("refuses deletions: there is no ON DELETE SET DEFAULT");
+    }
+    if !matches!(definition.on_update.as_str(), "" | "NO ACTION" | "RESTRICT") {
+        tell(&format!(
+            "refuses changes of the key: there is no ON UPDATE {}",
+            definition.on_update
+        ));
+    }
+    if definition.is_deferred {
+        tell("is checked at the end of each statement, not of the transaction");
+    }
+}
+
+/// Why a reference cannot be kept.
+fn problem_of(
+    session: &mut Session,
+    plan: &TablePlan<'_>,
+    reference: &Reference,
+) -> Result<Option<String>> {
+    let Some(target) = session.find_table(&reference.table)? else {
+        return Ok(Some("there is no such table here".to_owned()));
+    };
+    let key = &target.schema.primary_key;
+    let columns: Option<Vec<usize>> = match &reference.target[..] {
+        [] => Some(key.clone()),
+        names => names.iter().map(|name| target.column_index(name)).collect(),
+    };
+    let own: Option<Vec<usize>> =
+        reference.columns.iter().map(|name| plan.position(name)).collect();
+    let (Some(own), Some(columns)) = (own, columns) else {
+        return Ok(Some("there is no such column here".to_owned()));
+    };
+    let is_index = |index: &folio_query::source::IndexInfo| {
+        index.unique && index.columns.iter().map(|(at, _)| *at).eq(columns.iter().copied())
+    };
+    if columns.is_empty() || (*key != columns && !target.indexes.iter().any(is_index)) {
+        return Ok(Some("what it points at is no key".to_owned()));
+    }
+    if own.len() != columns.len() {
+        return Ok(Some("it has another number of columns than the key".to_owned()));
+    }
+    let differs = |(own, other): (&usize, &usize)| {
+        plan.columns[*own].ty != target.schema.columns[*other].column_type
+    };
+    if own.iter().zip(&columns).any(differs) {
+        return Ok(Some("the columns differ in type".to_owned()));
+    }
+    let is_broken = breaks_reference(session, &plan.source.name, reference)?;
+    Ok(is_broken.then(|| "a row points at nothing".to_owned()))
+}

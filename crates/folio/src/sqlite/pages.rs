@@ -1,0 +1,265 @@
+//! The pages of a file: its header, the log beside it, and what must not change.
+//!
+//! Nothing is written and nothing is locked for longer than the reading takes. While
+//! it lasts, a lock that any number of readers share keeps writers of a file without
+//! log from committing. With a log, writers go on; whether what was read is still one
+//! state of the database is looked at in the end ([`Pages::check_unchanged`]).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use folio_file::{File, FileKind, FileSystem, OpenMode, Stat};
+use folio_types::ErrorCode;
+
+use super::record::Encoding;
+use super::wal::Wal;
+use crate::error::{Error, Result};
+use crate::import::SQLITE_MAGIC as MAGIC;
+
+/// The bytes of the header, which the first page begins with.
+pub(super) const HEADER_SIZE: usize = 100;
+
+/// The bytes that processes lock, none of which is ever stored.
+const PENDING_BYTE: u64 = 0x4000_0000;
+const SHARED_BYTE: u64 = PENDING_BYTE + 2;
+
+/// An open file.
+#[derive(Debug)]
+pub(super) struct Pages {
+    pub(super) path: PathBuf,
+    file: Arc<dyn File>,
+    wal: Option<Wal>,
+    pub(super) page_size: usize,
+    /// Bytes of a page that hold content.
+    pub(super) usable_size: usize,
+    pub(super) page_count: u32,
+    pub(super) encoding: Encoding,
+    stat: Stat,
+    read_count: AtomicU64,
+}
+
+impl Pages {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// `not_found`, `io`; `corrupted` for what is no whole file of SQLite; `unsupported`
+    /// for what a newer SQLite wrote; `locked` while somebody writes, or has crashed
+    /// writing.
+    pub(super) fn open(files: &dyn FileSystem, path: &Path) -> Result<Self> {
+        let file = files.open(path, OpenMode::Read).map_err(Error::io("read", path))?;
+        lock_shared(&*file, path)?;
+        refuse_journal(files, path)?;
+        let stat = file.stat().map_err(Error::io("read", path))?;
+        let mut head = [0; HEADER_SIZE];
+        let head_size = read_up_to(&*file, path, &mut head, 0)?;
+        if !head[..head_size].starts_with(MAGIC) {
+            return Err(damaged(path, "it does not begin as a file of SQLite does"));
+        }
+        if head_size < HEADER_SIZE {
+            return Err(damaged(path, "it ends within its header"));
+        }
+        let log_path = beside(path, "-wal");
+        let wal = match files.open(&log_path, OpenMode::Read) {
+            Ok(log) => Wal::open(&log_path, log)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => return Err(Error::io("read", &log_path)(error)),
+        };
+        let page_size = match u16::from_be_bytes([head[16], head[17]]) {
+            1 => 65_536,
+            size => usize::from(size),
+        };
+        let mut pages = Self {
+            path: path.to_owned(),
+            file,
+            wal,
+            page_size,
+            usable_size: page_size,
+            page_count: 0,
+            encoding: Encoding::Utf8,
+            stat,
+            read_count: AtomicU64::new(0),
+        };
+        pages.read_header(head)?;
+        Ok(pages)
+    }
+
+    /// Takes the header, the newest there is.
+    fn read_header(&mut self, mut head: [u8; HEADER_SIZE]) -> Result<()> {
+        let path = &self.path;
+        if !self.page_size.is_power_of_two() || self.page_size < 512 {
+            return Err(damaged(path, &format!("pages of {} bytes cannot be", self.page_size)));
+        }
+        if let Some(wal) = &self.wal {
+            if wal.page_size != self.page_size {
+                let (own, other) = (self.page_size, wal.page_size);
+                let text = format!("its pages have {own} bytes, those of its log {other}");
+                return Err(damaged(path, &text));
+            }
+            wal.read(1, &mut head)?;
+        }
+        if head[18] > 2 && head[19] > 2 {
+            return Err(Error::sqlite(
+                path,
+                ErrorCode::Unsupported,
+                "a newer version of SQLite wrote it in another format; dump it with that version \
+                 and read the dump into a new file",
+            ));
+        }
+        self.usable_size = self.page_size - usize::from(head[20]);
+        if self.usable_size < 480 {
+            return Err(damaged(path, "its header leaves less than 480 bytes of a page"));
+        }
+        self.encoding = match be32(&head, 56) {
+            0 | 1 => Encoding::Utf8,
+            2 => Encoding::Utf16Little,
+            3 => Encoding::Utf16Big,
+            other => return Err(damaged(path, &format!("it has no text encoding {other}"))),
+        };
+        self.page_count = self.count(&head)?;
+        Ok(())
+    }
+
+    /// How many pages there are. A header that an old SQLite did not keep up to date
+    /// is passed over for the size of the file.
+    fn count(&self, head: &[u8; HEADER_SIZE]) -> Result<u32> {
+        let mut there = self.stat.size / self.page_size as u64;
+        let mut said = be32(head, 28);
+        if let Some(wal) = &self.wal {
+            // The page with the bytes that are locked is in neither.
+            there += wal.frame_count() + 1;
+            said = wal.page_count;
+        } else if said == 0 || head[24..28] != head[92..96] {
+            said = u32::try_from(there).unwrap_or(u32::MAX);
+        }
+        if u64::from(said) > there {
+            let text = format!("it is cut off: {there} pages are left of {said}");
+            return Err(damaged(&self.path, &text));
+        }
+        Ok(said)
+    }
+
+    /// Reads a page; answers `false` where there is none of this number.
+    ///
+    /// # Errors
+    /// `io`, `corrupted` where the file ends before.
+    pub(super) fn read(&self, number: u32, page: &mut Vec<u8>) -> Result<bool> {
+        if number == 0 || number > self.page_count {
+            return Ok(false);
+        }
+        page.resize(self.page_size, 0);
+        self.read_count.fetch_add(1, Ordering::Relaxed);
+        let from_log = match &self.wal {
+            Some(wal) => wal.read(number, page)?,
+            None => None,
+        };
+        let size = match from_log {
+            Some(size) => size,
+            None => {
+                let offset = u64::from(number - 1) * self.page_size as u64;
+                read_up_to(&*self.file, &self.path, page, offset)?
+            }
+        };
+        if size < page.len() {
+            return Err(damaged(&self.path, &format!("page {number} is cut off")));
+        }
+        Ok(true)
+    }
+
+    /// Bytes of the pages read so far.
+    pub(super) fn read_size(&self) -> u64 {
+        self.read_count.load(Ordering::Relaxed) * self.page_size as u64
+    }
+
+    /// Bytes of all pages.
+    pub(super) fn size(&self) -> u64 {
+        u64::from(self.page_count) * self.page_size as u64
+    }
+
+    /// Makes sure that what was read is one state of the database.
+    ///
+    /// # Errors
+    /// `conflict` when somebody has written meanwhile.
+    pub(super) fn check_unchanged(&self, files: &dyn FileSystem) -> Result<()> {
+        let now = self.file.stat().map_err(Error::io("read", &self.path))?;
+        let is_same = now.size == self.stat.size && now.modified_ns == self.stat.modified_ns;
+        let is_log_same = match &self.wal {
+            Some(wal) => wal.is_unchanged()? && files.stat(&wal.path).is_ok(),
+            None => true,
+        };
+        if is_same && is_log_same {
+            return Ok(());
+        }
+        Err(Error::sqlite(
+            &self.path,
+            ErrorCode::Conflict,
+            "somebody wrote to it while it was read, so nothing was imported; import it when \
+             nobody writes, or a copy that `sqlite3 FILE '.backup COPY'` makes",
+        ))
+    }
+}
+
+/// Shares the lock that readers have.
+fn lock_shared(file: &dyn File, path: &Path) -> Result<()> {
+    let stat = file.stat().map_err(Error::io("read", path))?;
+    if stat.kind == FileKind::Directory {
+        let text = format!("{path:?} is a directory; name the file to import");
+        return Err(Error::Invalid(text));
+    }
+    // A writer who waits for readers to go holds the first byte, and lets nobody in.
+    for byte in [PENDING_BYTE, SHARED_BYTE] {
+        if !file.try_lock_byte(byte, false).map_err(Error::io("lock", path))? {
+            return Err(Error::sqlite(
+                path,
+                ErrorCode::Locked,
+                "another process is writing to it; try again when it has finished",
+            ));
+        }
+    }
+    file.unlock_byte(PENDING_BYTE).map_err(Error::io("lock", path))
+}
+
+/// Refuses a file that a crashed writer has left half changed: what undoes it stands in
+/// a journal beside it.
+fn refuse_journal(files: &dyn FileSystem, path: &Path) -> Result<()> {
+    let journal_path = beside(path, "-journal");
+    let Ok(journal) = files.open(&journal_path, OpenMode::Read) else { return Ok(()) };
+    let mut first = [0];
+    if read_up_to(&*journal, &journal_path, &mut first, 0)? == 0 || first == [0] {
+        return Ok(());
+    }
+    Err(Error::sqlite(
+        path,
+        ErrorCode::Locked,
+        "a transaction is under way, or its writer has crashed: there is a journal beside it; \
+         when nobody writes, let SQLite undo it by reading it once: \
+         `sqlite3 FILE 'select count(*) from sqlite_schema'`",
+    ))
+}
+
+/// The file whose name has a few letters more.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// Reads until the buffer is full or the file ends.
+pub(super) fn read_up_to(
+    file: &dyn File,
+    path: &Path,
+    buffer: &mut [u8],
+    offset: u64,
+) -> Result<usize> {
+    file.read_at(buffer, offset).map_err(Error::io("read", path))
+}
+
+/// Four bytes as a number; 0 where there are none.
+pub(super) fn be32(bytes: &[u8], offset: usize) -> u32 {
+    let four = bytes.get(offset..).and_then(|bytes| bytes.first_chunk::<4>());
+    four.map_or(0, |four| u32::from_be_bytes(*four))
+}
+
+fn damaged(path: &Path, reason: &str) -> Error {
+    Error::sqlite(path, ErrorCode::Corrupted, reason)
+}

@@ -1,0 +1,145 @@
+//! The rows of a table, in the order of its columns.
+
+use super::catalog::SourceTable;
+use super::declared::Affinity;
+use super::definition::{Definition, Generated};
+use super::literal::Literal;
+use super::pages::Pages;
+use super::record::{Stored, decode};
+use super::tree::{Cursor, Seen};
+use crate::error::Result;
+
+/// Where a column's values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// The number of the row itself.
+    RowNumber,
+    /// So many values into the record.
+    Record(usize),
+}
+
+/// A column that has values.
+#[derive(Debug)]
+pub(super) struct StoredColumn {
+    /// Its position in the definition.
+    pub(super) position: usize,
+    place: Place,
+    affinity: Affinity,
+    /// What rows have that end before it; `None` where that cannot be told.
+    pub(super) default: Option<Literal>,
+}
+
+/// How the records of a table are read.
+#[derive(Debug)]
+pub(super) struct Shape {
+    pub(super) columns: Vec<StoredColumn>,
+    /// The column that is the number of the row, among those with values.
+    pub(super) row_number: Option<usize>,
+    is_table: bool,
+}
+
+impl Shape {
+    pub(super) fn new(definition: &Definition, pages: &Pages) -> Self {
+        let is_stored = |at: &usize| definition.columns[*at].generated != Some(Generated::Virtual);
+        let in_order = 0..definition.columns.len();
+        let mut order: Vec<usize> = Vec::new();
+        if definition.is_without_rowid {
+            // The tree is that of an index: what is the key stands first.
+            order
+                .extend(definition.primary_key.iter().filter_map(|name| definition.position(name)));
+        }
+        let rest: Vec<usize> = in_order.clone().filter(|at| !order.contains(at)).collect();
+        order.extend(rest);
+        order.retain(is_stored);
+        let alias = row_number_column(definition);
+        let mut places = vec![Place::RowNumber; definition.columns.len()];
+        for (at, position) in order.iter().enumerate().filter(|(_, own)| alias != Some(**own)) {
+            places[*position] = Place::Record(at);
+        }
+        let column = |position: usize| {
+            let affinity = Affinity::of(&definition.columns[position].type_name);
+            let place = places[position];
+            let default = match &definition.columns[position].default {
+                Some(tokens) => Literal::read(tokens, affinity, pages.encoding),
+                None => Some(Literal::Null),
+            };
+            StoredColumn { position, place, affinity, default }
+        };
+        let columns: Vec<StoredColumn> = in_order.filter(is_stored).map(column).collect();
+        let row_number = columns.iter().position(|column| column.place == Place::RowNumber);
+        Self { columns, row_number, is_table: !definition.is_without_rowid }
+    }
+}
+
+/// The column that is another name of the row number: an INTEGER that alone is the key.
+fn row_number_column(definition: &Definition) -> Option<usize> {
+    let [name] = &definition.primary_key[..] else { return None };
+    let position = definition.position(name)?;
+    let is_integer = definition.columns[position].type_name.eq_ignore_ascii_case("INTEGER");
+    // A descending column is one only where the key stands behind the columns: an old
+    // mistake of SQLite's that files rely on.
+    let is_alias = definition.is_key_behind || !definition.is_key_descending;
+    (is_integer && is_alias && !definition.is_without_rowid).then_some(position)
+}
+
+/// Rows under way.
+pub(super) struct Rows<'p> {
+    cursor: Cursor<'p>,
+    shape: &'p Shape,
+}
+
+impl<'p> Rows<'p> {
+    /// Begins in front of the first.
+    ///
+    /// # Errors
+    /// `corrupted`, `io`.
+    pub(super) fn open(
+        pages: &'p Pages,
+        seen: &'p mut Seen,
+        table: &'p SourceTable,
+        shape: &'p Shape,
+    ) -> Result<Self> {
+        let cursor = Cursor::open(pages, seen, &table.name, table.root, shape.is_table)?;
+        Ok(Self { cursor, shape })
+    }
+
+    /// The next row; `None` behind the last.
+    ///
+    /// # Errors
+    /// `corrupted`, `io`.
+    pub(super) fn next(&mut self) -> Result<Option<Vec<Stored<'_>>>> {
+        if !self.cursor.advance()? {
+            return Ok(None);
+        }
+        let record = decode(self.cursor.payload()).map_err(|text| self.cursor.damaged_row(text))?;
+        let mut row = Vec::with_capacity(self.shape.columns.len());
+        for column in &self.shape.columns {
+            let stored = match column.place {
+                Place::RowNumber => Stored::Integer(self.cursor.row_number()),
+                Place::Record(at) => match (record.get(at), &column.default) {
+                    (Some(stored), _) => *stored,
+                    (None, Some(default)) => default.as_stored(),
+                    (None, None) => {
+                        return Err(self.cursor.damaged_row(
+                            "a row is older than a column whose DEFAULT is no literal",
+                        ));
+                    }
+                },
+            };
+            row.push(match stored {
+                // Whole numbers of such columns are stored as what takes less room.
+                #[allow(clippy::cast_precision_loss)] // they came from floating point
+                Stored::Integer(number) if column.affinity == Affinity::Real => {
+                    Stored::Real(number as f64)
+                }
+                stored => stored,
+            });
+        }
+        Ok(Some(row))
+    }
+
+    /// Something in the row does not fit what was seen before.
+    pub(super) fn changed_row(&self) -> crate::error::Error {
+        self.cursor.damaged_row("it was changed while it was read; import it again")
+    }
+}

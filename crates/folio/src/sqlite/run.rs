@@ -1,0 +1,304 @@
+//! The import: all rows looked at, all tables planned, then all made in one transaction.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_document::Progress;
+use folio_types::{ErrorCode, Value};
+
+use super::catalog::{Catalog, SourceTable};
+use super::constraint::{attempt, constrain, create, index, reason};
+use super::convert::convert;
+use super::declared::Intent;
+use super::observe::Facts;
+use super::pages::Pages;
+use super::plan::TablePlan;
+use super::report::{ImportedTable, Note, SqliteOptions, SqliteReport};
+use super::rows::{Rows, Shape};
+use super::tree::Seen;
+use crate::database::Database;
+use crate::error::{Error, Result};
+use crate::near::near_match;
+use crate::session::Session;
+
+/// Rows between two calls of `progress`.
+const PROGRESS_ROWS: u64 = 1_024;
+
+/// Brings the tables of a file of SQLite over, in one transaction: all of them, or none.
+///
+/// `progress` is told how many bytes have been read and how many there are at most, both
+/// of two passes; answering `false` stops the import.
+///
+/// # Errors
+/// `not_found` for a file or a name that is not there; `corrupted` for a damaged file, with
+/// table and page; `locked` while somebody writes to it; `conflict` for a table whose name
+/// is taken, and when the file changed meanwhile; `cancelled`; what the store says.
+pub fn import(
+    database: &Database,
+    path: impl AsRef<Path>,
+    options: &SqliteOptions,
+    progress: Progress<'_>,
+) -> Result<SqliteReport> {
+    let files = Arc::clone(database.host());
+    let pages = Pages::open(&*files, path.as_ref())?;
+    let catalog = Catalog::read(&pages)?;
+    let mut report = SqliteReport::default();
+    let (tables, views) = wanted(&catalog, options, &pages, &mut report.notes)?;
+    refuse_taken(database, &tables, &views)?;
+    let mut import = Import { pages: &pages, catalog: &catalog, progress, told: 0 };
+    let plans = import.plan(&tables, &mut report.notes)?;
+    database.handle().check_writable()?;
+    let mut session = database.session()?;
+    session.execute("BEGIN", &[])?;
+    let outcome = import
+        .write(&mut session, plans, &views, &mut report)
+        .and_then(|()| pages.check_unchanged(&*files));
+    let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    let ended = session.execute(end, &[]);
+    outcome?;
+    ended?;
+    Ok(report)
+}
+
+/// The tables and views that are asked for, by name; without names, all that are no
+/// module's own.
+fn wanted<'c>(
+    catalog: &'c Catalog,
+    options: &SqliteOptions,
+    pages: &Pages,
+    notes: &mut Vec<Note>,
+) -> Result<(Vec<&'c SourceTable>, Vec<&'c super::catalog::SourceView>)> {
+    if options.tables.is_empty() {
+        notes.extend(catalog.left_out.iter().map(|(_, note)| note.clone()));
+        let own = catalog.tables.iter().filter(|table| !table.is_shadow).collect();
+        return Ok((own, catalog.views.iter().collect()));
+    }
+    let is_named = |name: &str| options.tables.iter().any(|own| own.eq_ignore_ascii_case(name));
+    for name in &options.tables {
+        let tables = catalog.tables.iter().map(|table| &table.name);
+        let names: Vec<String> =
+            tables.chain(catalog.views.iter().map(|view| &view.name)).cloned().collect();
+        if !names.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+            let hint = match near_match(name, &names) {
+                Some(near) => format!("did you mean {near:?}?"),
+                None => format!("it has {}", shown(&names)),
+            };
+            let reason = format!("there is no table or view {name:?} in it; {hint}");
+            return Err(Error::sqlite(&pages.path, ErrorCode::NotFound, &reason));
+        }
+    }
+    let left_out = catalog.left_out.iter().filter(|(name, _)| is_named(name));
+    notes.extend(left_out.map(|(_, note)| note.clone()));
+    let tables = catalog.tables.iter().filter(|table| is_named(&table.name)).collect();
+    Ok((tables, catalog.views.iter().filter(|view| is_named(&view.name)).collect()))
+}
+
+/// Some of the names, for a message.
+fn shown(names: &[String]) -> String {
+    const SHOWN_MAX: usize = 10;
+    let some: Vec<&str> = names.iter().take(SHOWN_MAX).map(String::as_str).collect();
+    let more = if names.len() > SHOWN_MAX { ", …" } else { "" };
+    if some.is_empty() { "none".to_owned() } else { some.join(", ") + more }
+}
+
+/// Refuses names that the database has: before anything is read twice.
+fn refuse_taken(
+    database: &Database,
+    tables: &[&SourceTable],
+    views: &[&super::catalog::SourceView],
+) -> Result<()> {
+    let mut session = database.session()?;
+    let relations = session.tables_and_views()?;
+    let mut taken: Vec<&str> =
+        relations.iter().map(|relation| relation.schema.name.as_str()).collect();
+    let collections = database.collections()?;
+    taken.extend(collections.iter().map(String::as_str));
+    let views = views.iter().map(|view| &view.name);
+    for name in tables.iter().map(|table| &table.name).chain(views) {
+        if taken.iter().any(|own| own.eq_ignore_ascii_case(name)) {
+            let text = format!(
+                "{name:?} exists in the database already, so nothing was imported; name the tables \
+                 to import, or drop it first, or import into another database"
+            );
+            return Err(folio_query::Error::new(ErrorCode::Conflict, text).into());
+        }
+    }
+    Ok(())
+}
+
+struct Import<'i, 'p> {
+    pages: &'i Pages,
+    catalog: &'i Catalog,
+    progress: Progress<'p>,
+    /// Rows since progress was told.
+    told: u64,
+}
+
+impl<'i> Import<'i, '_> {
+    /// The first pass: what every column holds.
+    fn plan(
+        &mut self,
+        tables: &[&'i SourceTable],
+        notes: &mut Vec<Note>,
+    ) -> Result<Vec<TablePlan<'i>>> {
+        let mut seen = Seen::new(self.pages);
+        let mut plans = Vec::with_capacity(tables.len());
+        for source in tables {
+            let Some(definition) = &source.definition else {
+                return Err(Error::Sqlite {
+                    path: self.pages.path.clone(),
+                    place: format!(", table {:?}", source.name),
+                    reason: "its definition cannot be understood; name the other tables to import \
+                             them"
+                        .to_owned(),
+                    code: ErrorCode::Unsupported,
+                });
+            };
+            let shape = Shape::new(definition, self.pages);
+            let intent = |at: usize| Intent::of(&definition.columns[at]);
+            let mut facts: Vec<Facts> =
+                shape.columns.iter().map(|column| Facts::new(intent(column.position))).collect();
+            let mut rows = Rows::open(self.pages, &mut seen, source, &shape)?;
+            while let Some(row) = rows.next()? {
+                for (facts, stored) in facts.iter_mut().zip(row) {
+                    facts.observe(stored, self.pages.encoding);
+                }
+                self.tell()?;
+            }
+            let encoding = self.pages.encoding;
+            let plan =
+                TablePlan::new(source, definition, shape, &facts, self.catalog, encoding, notes);
+            plans.push(plan);
+        }
+        Ok(plans)
+    }
+
+    /// The second pass: tables, rows, indexes, constraints, views.
+    fn write(
+        &mut self,
+        session: &mut Session,
+        mut plans: Vec<TablePlan<'i>>,
+        views: &[&super::catalog::SourceView],
+        report: &mut SqliteReport,
+    ) -> Result<()> {
+        let sequences = self.catalog.sequences(self.pages)?;
+        let mut seen = Seen::new(self.pages);
+        for plan in &mut plans {
+            create(session, plan, report).map_err(|error| self.in_table(plan, error))?;
+            let row_count = self
+                .fill(session, plan, &mut seen, &sequences)
+                .map_err(|error| self.in_table(plan, error))?;
+            report.tables.push(ImportedTable { name: plan.source.name.clone(), row_count });
+            index(session, plan, &self.catalog.indexes, report)?;
+        }
+        for plan in &plans {
+            constrain(session, plan, report)?;
+        }
+        make_views(session, views, report)
+    }
+
+    /// Inserts the rows of a table.
+    fn fill(
+        &mut self,
+        session: &mut Session,
+        plan: &TablePlan<'_>,
+        seen: &mut Seen,
+        sequences: &HashMap<String, i64>,
+    ) -> Result<u64> {
+        let relation = session.table(&plan.source.name)?;
+        let mut rows = Rows::open(self.pages, seen, plan.source, &plan.shape)?;
+        let mut greatest = 0;
+        let encoding = self.pages.encoding;
+        let row_number = plan.shape.row_number;
+        let count = session.fill(&relation, &mut || {
+            self.tell()?;
+            let Some(row) = rows.next()? else { return Ok(None) };
+            let columns = row.iter().zip(&plan.columns);
+            let values: Option<Vec<Value>> =
+                columns.map(|(stored, column)| convert(*stored, &column.ty, encoding)).collect();
+            let Some(values) = values else { return Err(rows.changed_row()) };
+            if let Some(Value::Integer(number)) = row_number.map(|at| &values[at]) {
+                greatest = greatest.max(*number);
+            }
+            Ok(Some(values))
+        })?;
+        let sequence = sequences.get(&plan.source.name.to_lowercase());
+        if let (Some(at), Some(sequence)) = (row_number, sequence)
+            && *sequence > greatest
+        {
+            let column = &plan.columns[at].name;
+            session.set_identity(&plan.source.name, column, sequence.saturating_add(1))?;
+        }
+        Ok(count)
+    }
+
+    /// Tells progress, now and then.
+    fn tell(&mut self) -> Result<()> {
+        self.told += 1;
+        if self.told < PROGRESS_ROWS {
+            return Ok(());
+        }
+        self.told = 0;
+        if (self.progress)(self.pages.read_size(), 2 * self.pages.size()) {
+            return Ok(());
+        }
+        Err(folio_document::Error::Cancelled.into())
+    }
+
+    /// An error that says nothing of the file, with the table it came up in.
+    fn in_table(&self, plan: &TablePlan<'_>, error: Error) -> Error {
+        let is_of_values = !matches!(error, Error::Sqlite { .. })
+            && matches!(
+                error.code(),
+                ErrorCode::Conflict
+                    | ErrorCode::InvalidInput
+                    | ErrorCode::Unsupported
+                    | ErrorCode::TypeMismatch
+            );
+        if !is_of_values {
+            return error;
+        }
+        Error::Sqlite {
+            path: self.pages.path.clone(),
+            place: format!(", table {:?}", plan.source.name),
+            code: error.code(),
+            reason: format!(
+                "{}; nothing was imported: name the other tables to import them",
+                reason(&error)
+            ),
+        }
+    }
+}
+
+/// Makes views, each after those it reads.
+fn make_views(
+    session: &mut Session,
+    views: &[&super::catalog::SourceView],
+    report: &mut SqliteReport,
+) -> Result<()> {
+    let mut left: Vec<_> = views.to_vec();
+    let mut refused = Vec::new();
+    loop {
+        let before = left.len();
+        refused.clear();
+        for view in std::mem::take(&mut left) {
+            let outcome = match view.statement() {
+                Some(text) => attempt(session, &text)?,
+                None => Err("it cannot be understood".to_owned()),
+            };
+            match outcome {
+                Ok(()) => report.views.push(view.name.clone()),
+                Err(reason) => {
+                    refused
+                        .push(Note::left_out(format!("view {:?} left out: {reason}", view.name)));
+                    left.push(view);
+                }
+            }
+        }
+        if left.is_empty() || left.len() == before {
+            report.notes.append(&mut refused);
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The rows of one b-tree, in order.
+//!
+//! Tables keep rows in leaves; indexes, and tables without row numbers, on every level.
+//! No page is read twice in one pass over a file: a page that leads back to another is
+//! damage, and a pass ends after as many pages as the file has.
+
+use folio_types::ErrorCode;
+
+use super::page::{Cell, Page};
+use super::pages::{Pages, be32};
+use crate::error::{Error, Result};
+
+/// The deepest tree: what a file of SQLite can have at most.
+const MAX_DEPTH: usize = 20;
+
+/// The longest row that SQLite can be built to keep.
+const MAX_ROW_SIZE: usize = 0x7fff_ffff;
+
+/// The pages that a pass has seen.
+#[derive(Debug)]
+pub(super) struct Seen {
+    bits: Vec<u64>,
+}
+
+impl Seen {
+    pub(super) fn new(pages: &Pages) -> Self {
+        Self { bits: vec![0; pages.page_count as usize / 64 + 1] }
+    }
+
+    /// Notes a page; answers whether it is new.
+    fn note(&mut self, number: u32) -> bool {
+        let Some(word) = self.bits.get_mut(number as usize / 64) else { return true };
+        let bit = 1 << (number % 64);
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
+    }
+}
+
+/// The rows of a tree, one after the other.
+pub(super) struct Cursor<'p> {
+    pages: &'p Pages,
+    seen: &'p mut Seen,
+    /// What the tree is, for messages.
+    name: &'p str,
+    is_table: bool,
+    levels: Vec<Level>,
+    row_number: i64,
+    payload: Vec<u8>,
+    /// Memory of pages that were left.
+    spare: Vec<Vec<u8>>,
+}
+
+struct Level {
+    page: Page,
+    /// What comes next: cells in leaves; in pages above, children at even numbers and
+    /// the cells between them at odd ones.
+    step: usize,
+}
+
+impl<'p> Cursor<'p> {
+    /// Begins in front of the first row.
+    ///
+    /// # Errors
+    /// `corrupted`, `io`.
+    pub(super) fn open(
+        pages: &'p Pages,
+        seen: &'p mut Seen,
+        name: &'p str,
+        root: u32,
+        is_table: bool,
+    ) -> Result<Self> {
+        let mut cursor = Self {
+            pages,
+            seen,
+            name,
+            is_table,
+            levels: Vec::new(),
+            row_number: 0,
+            payload: Vec::new(),
+            spare: Vec::new(),
+        };
+        cursor.enter(root)?;
+        Ok(cursor)
+    }
+
+    /// Goes to the next row; `false` behind the last.
+    ///
+    /// # Errors
+    /// `corrupted`, `io`.
+    pub(super) fn advance(&mut self) -> Result<bool> {
+        while let Some(level) = self.levels.last_mut() {
+            let (step, page) = (level.step, &mut level.page);
+            level.step += 1;
+            let number = page.number;
+            let cell_count = page.cell_count();
+            if page.kind.is_leaf() {
+                if step < cell_count {
+                    let cell = page.cell(step).map_err(|reason| self.damage(number, reason))?;
+                    return self.take(&cell).map(|()| true);
+                }
+            } else if step % 2 == 1 && step / 2 < cell_count {
+                if !self.is_table {
+                    let cell = page.cell(step / 2).map_err(|reason| self.damage(number, reason))?;
+                    return self.take(&cell).map(|()| true);
+                }
+                continue;
+            } else if step % 2 == 0 && step / 2 <= cell_count {
+                let child = page.child(step / 2).map_err(|reason| self.damage(number, reason))?;
+                self.enter(child)?;
+                continue;
+            }
+            self.spare.extend(self.levels.pop().map(|level| level.page.into_bytes()));
+        }
+        Ok(false)
+    }
+
+    /// The number of the row.
+    pub(super) fn row_number(&self) -> i64 {
+        self.row_number
+    }
+
+    /// The record of the row.
+    pub(super) fn payload(&self) -> &[u8] {
+        &self.payload
+    }
+
+    /// Something is wrong with the row.
+    pub(super) fn damaged_row(&self, reason: &str) -> Error {
+        let page = self.levels.last().map_or(0, |level| level.page.number);
+        self.damage(page, reason)
+    }
+
+    fn enter(&mut self, number: u32) -> Result<()> {
+        if self.levels.len() >= MAX_DEPTH {
+            return Err(self.damage(number, "the tree is deeper than can be"));
+        }
+        let bytes = self.read(number)?;
+        let page = Page::new(number, bytes, self.pages.usable_size)
+            .map_err(|reason| self.damage(number, reason))?;
+        if page.kind.is_of_table() != self.is_table {
+            return Err(self.damage(number, "it belongs to a tree of another kind"));
+        }
+        self.levels.push(Level { page, step: 0 });
+        Ok(())
+    }
+
+    /// Reads a page of the tree, which is new.
+    fn read(&mut self, number: u32) -> Result<Vec<u8>> {
+        if !self.seen.note(number) {
+            return Err(self.damage(number, "two places lead to it"));
+        }
+        let mut bytes = self.spare.pop().unwrap_or_default();
+        if !self.pages.read(number, &mut bytes)? {
+            let count = self.pages.page_count;
+            return Err(self.damage(number, &format!("there are {count} pages")));
+        }
+        Ok(bytes)
+    }
+
+    /// Gathers the payload of a cell, which may go on in other pages.
+    fn take(&mut self, cell: &Cell) -> Result<()> {
+        self.row_number = cell.row_number;
+        self.payload.clear();
+        let Some(level) = self.levels.last() else { return Ok(()) };
+        self.payload.extend_from_slice(level.page.local(cell));
+        let is_possible = cell.size <= MAX_ROW_SIZE && cell.size as u64 <= self.pages.size();
+        if !is_possible {
+            return Err(self.damaged_row("a row is longer than the file"));
+        }
+        let mut next = cell.overflow;
+        while self.payload.len() < cell.size {
+            let page = self.read(next)?;
+            let size = (cell.size - self.payload.len()).min(self.pages.usable_size - 4);
+            self.payload.extend_from_slice(&page[4..4 + size]);
+            next = be32(&page, 0);
+            self.spare.push(page);
+        }
+        Ok(())
+    }
+
+    fn damage(&self, page: u32, reason: &str) -> Error {
+        Error::Sqlite {
+            path: self.pages.path.clone(),
+            place: format!(", table {:?}, page {page}", self.name),
+            reason: reason.to_owned(),
+            code: ErrorCode::Corrupted,
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The write-ahead log beside a database: pages that are newer than the file's.
+//!
+//! A log is a header and frames, each a page behind 24 bytes. A frame counts when its
+//! salts are those of the header, its checksum goes on from the frame before, and a
+//! frame that ends a commit stands at or behind it. What comes after the last such
+//! frame was never committed, or is left from an earlier turn of the log. A log whose
+//! header does not hold is no log: the file alone counts then, as it does for SQLite.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use folio_file::File;
+
+use super::pages::{be32, read_up_to};
+use crate::error::{Error, Result};
+
+const HEADER_SIZE: usize = 32;
+const FRAME_HEADER_SIZE: usize = 24;
+
+/// The bit of the first number that says in which order the bytes of checksums are.
+const MAGIC: u32 = 0x377f_0682;
+
+/// The committed pages of a log.
+#[derive(Debug)]
+pub(super) struct Wal {
+    pub(super) path: PathBuf,
+    file: Arc<dyn File>,
+    header: [u8; HEADER_SIZE],
+    pub(super) page_size: usize,
+    /// The size of the database after the last commit, in pages.
+    pub(super) page_count: u32,
+    /// Where the newest content of each page stands.
+    offsets: HashMap<u32, u64>,
+}
+
+impl Wal {
+    /// Reads what is committed; `None` where nothing is.
+    ///
+    /// # Errors
+    /// `io`.
+    pub(super) fn open(path: &Path, file: Arc<dyn File>) -> Result<Option<Self>> {
+        let mut header = [0; HEADER_SIZE];
+        let Some(start) = read_header(path, &*file, &mut header)? else { return Ok(None) };
+        let page_size = start.page_size;
+        let mut wal = Self {
+            path: path.to_owned(),
+            file,
+            header,
+            page_size,
+            page_count: 0,
+            offsets: HashMap::new(),
+        };
+        wal.read_frames(start)?;
+        Ok((wal.page_count > 0).then_some(wal))
+    }
+
+    fn read_frames(&mut self, start: Start) -> Result<()> {
+        let mut sum = start.sum;
+        let mut frame = vec![0; FRAME_HEADER_SIZE + self.page_size];
+        let mut pending = Vec::new();
+        let mut offset = HEADER_SIZE as u64;
+        while read_up_to(&*self.file, &self.path, &mut frame, offset)? == frame.len() {
+            let number = be32(&frame, 0);
+            sum.add(&frame[..8]);
+            sum.add(&frame[FRAME_HEADER_SIZE..]);
+            let is_of_this_turn = frame[8..16] == self.header[16..24];
+            if number == 0 || !is_of_this_turn || !sum.is(&frame[16..24]) {
+                break;
+            }
+            pending.push((number, offset + FRAME_HEADER_SIZE as u64));
+            let page_count = be32(&frame, 4);
+            if page_count > 0 {
+                self.page_count = page_count;
+                self.offsets.extend(pending.drain(..));
+            }
+            offset += frame.len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Reads a page, where the log has it.
+    ///
+    /// # Errors
+    /// `io`.
+    pub(super) fn read(&self, number: u32, page: &mut [u8]) -> Result<Option<usize>> {
+        let Some(offset) = self.offsets.get(&number) else { return Ok(None) };
+        read_up_to(&*self.file, &self.path, page, *offset).map(Some)
+    }
+
+    /// How many pages it has.
+    pub(super) fn frame_count(&self) -> u64 {
+        self.offsets.len() as u64
+    }
+
+    /// Whether the frames are those that were read first: another turn of the log has
+    /// other salts.
+    ///
+    /// # Errors
+    /// `io`.
+    pub(super) fn is_unchanged(&self) -> Result<bool> {
+        let mut header = [0; HEADER_SIZE];
+        read_up_to(&*self.file, &self.path, &mut header, 0)?;
+        Ok(header == self.header)
+    }
+}
+
+/// What a header says that holds.
+struct Start {
+    page_size: usize,
+    sum: Checksum,
+}
+
+fn read_header(
+    path: &Path,
+    file: &dyn File,
+    header: &mut [u8; HEADER_SIZE],
+) -> Result<Option<Start>> {
+    if read_up_to(file, path, header, 0)? < HEADER_SIZE {
+        return Ok(None);
+    }
+    let page_size = be32(header, 8);
+    let is_size = page_size.is_power_of_two() && (512..=65_536).contains(&page_size);
+    let mut sum = Checksum { is_big: header[3] & 1 == 1, one: 0, two: 0 };
+    sum.add(&header[..24]);
+    let is_log = be32(header, 0) & !1 == MAGIC && is_size && sum.is(&header[24..32]);
+    if is_log && be32(header, 4) != 3_007_000 {
+        return Err(Error::sqlite(
+            path,
+            folio_types::ErrorCode::Unsupported,
+            "the log has a newer format; let SQLite bring it into the file: \
+             `sqlite3 FILE 'pragma wal_checkpoint(truncate)'`",
+        ));
+    }
+    Ok(is_log.then_some(Start { page_size: page_size as usize, sum }))
+}
+
+/// The running checksum of a log.
+struct Checksum {
+    is_big: bool,
+    one: u32,
+    two: u32,
+}
+
+impl Checksum {
+    fn add(&mut self, bytes: &[u8]) {
+        let number = |bytes: &[u8; 4]| match self.is_big {
+            true => u32::from_be_bytes(*bytes),
+            false => u32::from_le_bytes(*bytes),
+        };
+        let (mut one, mut two) = (self.one, self.two);
+        for pair in bytes.as_chunks::<4>().0.as_chunks::<2>().0 {
+            one = one.wrapping_add(number(&pair[0])).wrapping_add(two);
+            two = two.wrapping_add(number(&pair[1])).wrapping_add(one);
+        }
+        (self.one, self.two) = (one, two);
+    }
+
+    /// Whether this is the sum written there.
+    fn is(&self, bytes: &[u8]) -> bool {
+        be32(bytes, 0) == self.one && be32(bytes, 4) == self.two
+    }
+}
