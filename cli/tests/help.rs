@@ -97,6 +97,7 @@ fn prepare(sandbox: &Sandbox) {
     more.write_all(b"{\"_id\":\"user_001\"}\n{\"_id\":\"user_009\"}\n{\"_id\":\n").unwrap();
     more.finish().unwrap();
     for step in [
+        "python3 -c 'import sqlite3; sqlite3.connect(\"app.sqlite\").executescript(\"create table authors (name); create table books (title)\")'",
         "folio put -q ./data -c users user_001 --data '{\"name\":\"Alice\",\"address\":{\"city\":\"Oslo\"}}'",
         "folio put -q ./data -c users user_002 --data '{\"name\":\"Bob\"}'",
         "folio import -q ./data -c train flights.jsonl --generate-ids",

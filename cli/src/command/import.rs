@@ -1,4 +1,4 @@
-//! `folio import`: documents from files.
+//! `folio import`: documents from files, and the tables of files of SQLite.
 
 use std::fs;
 use std::io;
@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use folio::Collection;
 use folio::import::{Format, ImportOptions, ImportReport, OnConflict, Source, import};
+use folio::sqlite::{self, Note, SqliteOptions, SqliteReport};
+use folio::{Collection, Database};
 use serde_json::json;
 
 use crate::arguments::{NewCollection, Target};
@@ -19,7 +20,7 @@ use crate::words::plural;
 /// Rejected records shown one by one.
 const REJECTED_SHOWN: usize = 10;
 
-/// Store the documents of files, or of standard input
+/// Store the documents of files, or of standard input, and the tables of SQLite files
 ///
 /// Reads JSON Lines, a JSON array, CSV under a header, or Amazon Ion, plain or
 /// compressed with gzip or zstd; the format is told by the name and the first bytes.
@@ -37,6 +38,9 @@ const REJECTED_SHOWN: usize = 10;
 ///
 /// Records that cannot be documents are reported with file and line, and make
 /// the exit code 1 unless --rejected keeps them in a file.
+///
+/// The tables of an SQLite file become tables: all in one transaction, with their
+/// keys, indexes, constraints and views. What cannot come over is told.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -58,6 +62,10 @@ pub(crate) struct Arguments {
     /// What happens to a document whose id is taken
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = OnConflictName::Replace)]
     on_conflict: OnConflictName,
+
+    /// SQLite: only this table or view; may be given again
+    #[arg(short, long = "table", value_name = "NAME")]
+    tables: Vec<String>,
 
     /// The format, where it cannot be told
     #[arg(short, long, value_enum)]
@@ -119,13 +127,22 @@ Examples:
   $ folio import ./data -c train big.jsonl --id-field url
   $ folio import ./data -c people people.csv --id-field email
   $ cat flights.json | folio import ./data -c flights --generate-ids
-  $ folio import ./data -c users more.jsonl.gz --on-conflict skip --rejected rejected.jsonl";
+  $ folio import ./data -c users more.jsonl.gz --on-conflict skip --rejected rejected.jsonl
+  $ folio import ./data app.sqlite
+  $ folio import ./copy app.sqlite --table authors --table books";
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
-    let (database, collection) = arguments.target.open_to_write(&arguments.new)?;
-    console.notices(&database.take_notices());
     let standard_input = vec![PathBuf::from("-")];
     let files = if arguments.files.is_empty() { &standard_input } else { &arguments.files };
+    if files.iter().any(|file| holds_tables(file)) {
+        return import_tables(files, arguments, console);
+    }
+    if !arguments.tables.is_empty() {
+        let text = "--table names tables of an SQLite file; documents go into a collection (-c)";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    let (database, collection) = arguments.target.open_to_write(&arguments.new)?;
+    console.notices(&database.take_notices());
     let mut total = ImportReport::default();
     for file in files {
         let report = import_file(&collection, file, arguments, console)?;
@@ -142,6 +159,98 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         )));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a file is one of SQLite; standard input is none.
+fn holds_tables(file: &Path) -> bool {
+    file != Path::new("-") && sqlite::is_sqlite(file)
+}
+
+/// Files of SQLite, each in a transaction of its own.
+fn import_tables(
+    files: &[PathBuf],
+    arguments: &Arguments,
+    console: &Console,
+) -> Result<ExitCode, Failure> {
+    if let Some(other) = files.iter().find(|file| !holds_tables(file)) {
+        let text =
+            format!("{} is no SQLite file, others are; import it by itself", other.display());
+        return Err(Failure::Usage(text));
+    }
+    if let Some(option) = option_of_documents(arguments) {
+        let text = format!("{option} is for documents; the tables of an SQLite file become tables");
+        return Err(Failure::Usage(text));
+    }
+    let database = Database::open(&arguments.target.database)?;
+    let options = SqliteOptions { tables: arguments.tables.clone() };
+    for file in files {
+        let progress = Progress::begin(console, "importing");
+        let report = sqlite::import(&database, file, &options, &mut |done, total| {
+            progress.tell(done, total)
+        });
+        drop(progress);
+        tell_tables(&report?, arguments.json, console)?;
+    }
+    database.close()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// An option that was given and means nothing for tables.
+fn option_of_documents(arguments: &Arguments) -> Option<&'static str> {
+    let given = [
+        (arguments.target.collection.is_some(), "--collection"),
+        (arguments.id_field.is_some(), "--id-field"),
+        (arguments.generate_ids, "--generate-ids"),
+        (!matches!(arguments.on_conflict, OnConflictName::Replace), "--on-conflict"),
+        (arguments.format.is_some(), "--format"),
+        (arguments.delimiter.is_some(), "--delimiter"),
+        (arguments.columns.is_some(), "--columns"),
+        (arguments.text, "--text"),
+        (arguments.rejected.is_some(), "--rejected"),
+        (arguments.restart, "--restart"),
+    ];
+    given.into_iter().find(|(is_given, _)| *is_given).map(|(_, option)| option)
+}
+
+/// Tells what came over, and what did not.
+fn tell_tables(report: &SqliteReport, as_json: bool, console: &Console) -> Result<(), Failure> {
+    for note in &report.notes {
+        console.note(note.text());
+    }
+    if as_json {
+        let tables = report.tables.iter().map(|table| (table.name.clone(), table.row_count.into()));
+        let texts = |is_changed: bool| {
+            let notes = report.notes.iter();
+            let own = notes.filter(|note| matches!(note, Note::Changed(_)) == is_changed);
+            own.map(|note| note.text().to_owned()).collect::<Vec<_>>()
+        };
+        let object = json!({
+            "tables": tables.collect::<serde_json::Map<_, serde_json::Value>>(),
+            "rows": report.row_count(),
+            "views": report.views,
+            "indexes": report.index_count,
+            "changed": texts(true),
+            "left_out": texts(false),
+        });
+        return Ok(console.print(&object.to_string())?);
+    }
+    for table in &report.tables {
+        console.confirm(&format!("{}: {}", table.name, plural(table.row_count, "row")))?;
+    }
+    let mut text = format!(
+        "imported {} of {}",
+        plural(report.row_count(), "row"),
+        plural(report.tables.len() as u64, "table")
+    );
+    match report.index_count {
+        0 => {}
+        1 => text += ", 1 index",
+        count => text += &format!(", {count} indexes"),
+    }
+    if !report.views.is_empty() {
+        text += &format!(", {}", plural(report.views.len() as u64, "view"));
+    }
+    Ok(console.confirm(&text)?)
 }
 
 fn import_file(
