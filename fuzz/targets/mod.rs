@@ -11,6 +11,7 @@
 
 mod collection;
 mod patch;
+mod sqlite;
 mod statement;
 mod table;
 
@@ -24,11 +25,12 @@ use folio_file::MemoryFileSystem;
 pub(crate) type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub(crate) const TARGETS: [Target; 8] = [
+pub(crate) const TARGETS: [Target; 9] = [
     ("json_line", collection::json_line),
     ("index", collection::index),
     ("archive", collection::archive),
     ("import", collection::import),
+    ("sqlite", sqlite::sqlite),
     ("pages", table::pages),
     ("log", table::log),
     ("sql", statement::sql),
