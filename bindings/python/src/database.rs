@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use folio::sqlite::SqliteOptions;
 use folio::{Access, Durability, ErrorCode, OpenOptions, PackOptions};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
@@ -12,7 +13,7 @@ use crate::arrow;
 use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Handle;
 use crate::progress::Reporter;
-use crate::report::{BackupReport, PackReport, UnpackReport};
+use crate::report::{BackupReport, PackReport, SqliteReport, UnpackReport};
 use crate::sql::{Answer, Idle, scalar_function};
 use crate::tables::Tables;
 
@@ -210,6 +211,24 @@ impl Database {
     ) -> PyResult<BackupReport> {
         let core = self.core()?;
         let report = Reporter::new(progress).run(py, |step| core.backup(&target, step))?;
+        Ok(report.into())
+    }
+
+    /// Brings the tables of an SQLite file over as tables, in one transaction: all of
+    /// them and the views, or those that are named. What could not come over, or became
+    /// another type, stands in the report.
+    #[pyo3(signature = (path, *, tables=None, progress=None))]
+    fn import_sqlite(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        tables: Option<Vec<String>>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<SqliteReport> {
+        let core = self.core()?;
+        let options = SqliteOptions { tables: tables.unwrap_or_default() };
+        let report = Reporter::new(progress)
+            .run(py, |step| folio::sqlite::import(core, &path, &options, step))?;
         Ok(report.into())
     }
 

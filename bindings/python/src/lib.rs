@@ -57,7 +57,7 @@ mod _foliodb {
     #[pymodule_export]
     use super::report::{
         BackupReport, BatchCounts, CheckReport, CompactReport, ExportReport, ImportReport,
-        InvalidLine, PackReport, PageInspection, SalvageReport, SalvagedTable, Stats,
+        InvalidLine, PackReport, PageInspection, SalvageReport, SalvagedTable, SqliteReport, Stats,
         TableCheckReport, TableStatistics, TableSummary, UnpackReport, VacuumReport,
     };
     #[pymodule_export]

@@ -2,6 +2,7 @@
 //!
 //! Each mirrors the facade's type of the same name, field by field.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
@@ -295,5 +296,23 @@ report! {
         damaged_page_count: u64 = |core| core.damaged_pages,
         /// What is wrong with the files, and what could not be made anew.
         problems: Vec<String> = |core| core.problems.clone(),
+    }
+}
+
+report! {
+    /// What came over from an SQLite file.
+    SqliteReport from folio::sqlite::SqliteReport {
+        /// The rows of each table.
+        tables: BTreeMap<String, u64> = |core| {
+            core.tables.iter().map(|table| (table.name.clone(), table.row_count)).collect()
+        },
+        /// The rows of all tables.
+        row_count: u64 = folio::sqlite::SqliteReport::row_count,
+        /// The names of the views.
+        views: Vec<String> = |core| core.views.clone(),
+        /// Secondary indexes.
+        index_count: u64 = |core| core.index_count,
+        /// What is not as it was, a sentence each.
+        notes: Vec<String> = |core| core.notes.iter().map(|note| note.text().to_owned()).collect(),
     }
 }

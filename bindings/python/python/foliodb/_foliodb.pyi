@@ -5,7 +5,16 @@ there and here is the same.
 """
 
 import os
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Mapping,
+    Sequence,
+    ValuesView,
+)
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Literal, final
@@ -41,6 +50,7 @@ __all__ = [
     "SalvagedTable",
     "Scan",
     "Session",
+    "SqliteReport",
     "Stats",
     "TableCheckReport",
     "TableStatistics",
@@ -108,6 +118,13 @@ class Database:
     def flush(self) -> None: ...
     def close(self) -> None: ...
     def backup(self, target: _Path, *, progress: _Progress | None = None) -> BackupReport: ...
+    def import_sqlite(
+        self,
+        path: _Path,
+        *,
+        tables: Sequence[str] | None = None,
+        progress: _Progress | None = None,
+    ) -> SqliteReport: ...
     def pack(
         self, target: _Path, *, compress: bool = False, progress: _Progress | None = None
     ) -> PackReport: ...
@@ -397,6 +414,20 @@ class ExportReport:
     def document_count(self) -> int: ...
     @property
     def size(self) -> int: ...
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class SqliteReport:
+    @property
+    def tables(self) -> dict[str, int]: ...
+    @property
+    def row_count(self) -> int: ...
+    @property
+    def views(self) -> list[str]: ...
+    @property
+    def index_count(self) -> int: ...
+    @property
+    def notes(self) -> list[str]: ...
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
