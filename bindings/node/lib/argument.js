@@ -91,6 +91,7 @@ const OPTIONS = {
     restart: FLAG,
   },
   export: { format: TEXT, fields: TEXTS, where: TEXT, limit: COUNT },
+  importSqlite: { tables: TEXTS },
   pack: { compress: FLAG },
   sql: { signal: 'an AbortSignal' },
   schema: { allowDrop: FLAG },

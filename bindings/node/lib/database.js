@@ -13,8 +13,8 @@ const { Session, answered, interruptible } = require('./session.js')
 const { Tables } = require('./tables.js')
 
 /** @import { Answer } from './answer.js' */
-/** @import { CollectionOptions, Fields, FunctionOptions, OpenOptions, PackOptions, Parameters, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
-/** @import { BackupReport, PackReport, UnpackReport } from './report.js' */
+/** @import { CollectionOptions, Fields, FunctionOptions, ImportSqliteOptions, OpenOptions, PackOptions, Parameters, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
+/** @import { BackupReport, PackReport, SqliteReport, UnpackReport } from './report.js' */
 /** @import { Prepared } from './session.js' */
 
 /** An open database. */
@@ -313,6 +313,28 @@ class Database {
   async backupAsync(target, options = {}) {
     const [, work] = split(options, {})
     return watched(work, (progress) => this.inner.backupAsync(progress, checkPath(target, 'target')))
+  }
+
+  /**
+   * Brings the tables and views of an SQLite file over as typed tables, in one
+   * transaction. What could not come over, or became another type, stands in the report.
+   * @param {string | URL} path
+   * @param {ImportSqliteOptions} [options]
+   * @returns {SqliteReport}
+   */
+  importSqlite(path, options = {}) {
+    const { tables = [] } = checkOptions(options, OPTIONS.importSqlite)
+    return call(() => this.inner.importSqlite(checkPath(path, 'path'), tables))
+  }
+
+  /**
+   * @param {string | URL} path
+   * @param {ImportSqliteOptions & WorkOptions} [options]
+   * @returns {Promise<SqliteReport>}
+   */
+  async importSqliteAsync(path, options = {}) {
+    const [{ tables = [] }, work] = split(options, OPTIONS.importSqlite)
+    return watched(work, (progress) => this.inner.importSqliteAsync(progress, checkPath(path, 'path'), tables))
   }
 
   /**

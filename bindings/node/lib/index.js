@@ -28,6 +28,7 @@ const { Tables, salvage, salvageAsync } = require('./tables.js')
 /** @typedef {import('./options.js').PutManyOptions} PutManyOptions */
 /** @typedef {import('./options.js').ImportOptions} ImportOptions */
 /** @typedef {import('./options.js').ExportOptions} ExportOptions */
+/** @typedef {import('./options.js').ImportSqliteOptions} ImportSqliteOptions */
 /** @typedef {import('./options.js').PackOptions} PackOptions */
 /** @typedef {import('./options.js').Parameters} Parameters */
 /** @typedef {import('./options.js').FunctionOptions} FunctionOptions */
@@ -42,6 +43,7 @@ const { Tables, salvage, salvageAsync } = require('./tables.js')
 /** @typedef {import('./report.js').ImportReport} ImportReport */
 /** @typedef {import('./report.js').ExportReport} ExportReport */
 /** @typedef {import('./report.js').BackupReport} BackupReport */
+/** @typedef {import('./report.js').SqliteReport} SqliteReport */
 /** @typedef {import('./report.js').PackReport} PackReport */
 /** @typedef {import('./report.js').UnpackReport} UnpackReport */
 /** @typedef {import('./report.js').TableSummary} TableSummary */

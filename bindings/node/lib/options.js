@@ -112,6 +112,11 @@
  */
 
 /**
+ * @typedef {object} ImportSqliteOptions
+ * @property {string[]} [tables] these tables and views alone; all when left out
+ */
+
+/**
  * @typedef {object} PackOptions
  * @property {boolean} [compress] makes the archive smaller, and slower to read in place
  */

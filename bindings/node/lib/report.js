@@ -75,6 +75,15 @@
  */
 
 /**
+ * @typedef {object} SqliteReport
+ * @property {{ name: string, rowCount: number }[]} tables
+ * @property {number} rowCount the rows of all of them
+ * @property {string[]} views
+ * @property {number} indexCount secondary indexes
+ * @property {string[]} notes what is not as it was, a sentence each
+ */
+
+/**
  * @typedef {object} PackReport
  * @property {number} collectionCount
  * @property {number} documentCount

@@ -1,5 +1,6 @@
 //! A database, and what concerns the whole of it.
 
+use folio::sqlite::{self, SqliteOptions};
 use folio::{Database, PackOptions, Progress, Result};
 use napi::Env;
 use napi::bindgen_prelude::{AsyncTask, Unknown};
@@ -11,7 +12,7 @@ use crate::function::{free_gone, is_under_way, scalar_function};
 use crate::options::{NativeCollectionOptions, NativeFunctionOptions, NativeOpenOptions};
 use crate::parameter::columns;
 use crate::progress::{NativeProgress, goes_on};
-use crate::report::{NativeBackupReport, NativePackReport, NativeUnpackReport};
+use crate::report::{NativeBackupReport, NativePackReport, NativeSqliteReport, NativeUnpackReport};
 use crate::session::NativeSession;
 use crate::tables::NativeTables;
 use crate::task::{Work, promise, promise_write};
@@ -167,6 +168,28 @@ impl NativeDatabase {
         promise(move || backup(&database, &target, &mut teller))
     }
 
+    /// Brings the tables of an SQLite file over; all where none is named.
+    #[napi]
+    pub fn import_sqlite(
+        &self,
+        path: String,
+        tables: Vec<String>,
+    ) -> napi::Result<NativeSqliteReport> {
+        import_sqlite(&self.database, &path, tables, &mut goes_on).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn import_sqlite_async(
+        &self,
+        progress: &NativeProgress,
+        path: String,
+        tables: Vec<String>,
+    ) -> AsyncTask<Work<NativeSqliteReport>> {
+        let (database, mut teller) = (self.database.clone(), progress.teller());
+        promise_write("", move || import_sqlite(&database, &path, tables, &mut teller))
+    }
+
     /// Packs the live documents into one archive.
     #[napi]
     pub fn pack(&self, target: String, compress: bool) -> napi::Result<NativePackReport> {
@@ -241,6 +264,15 @@ pub fn version() -> &'static str {
 
 fn backup(database: &Database, target: &str, progress: Progress<'_>) -> Result<NativeBackupReport> {
     database.backup(target, progress).map(Into::into)
+}
+
+fn import_sqlite(
+    database: &Database,
+    path: &str,
+    tables: Vec<String>,
+    progress: Progress<'_>,
+) -> Result<NativeSqliteReport> {
+    sqlite::import(database, path, &SqliteOptions { tables }, progress).map(Into::into)
 }
 
 fn pack(

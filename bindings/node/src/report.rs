@@ -2,6 +2,7 @@
 
 use folio::export::ExportReport;
 use folio::import::ImportReport;
+use folio::sqlite::SqliteReport;
 use folio::{
     BackupReport, BatchCounts, CheckReport, CompactReport, InvalidLine, PackReport, Stats,
     UnpackReport,
@@ -152,6 +153,47 @@ pub struct NativeBackupReport {
 impl From<BackupReport> for NativeBackupReport {
     fn from(report: BackupReport) -> Self {
         Self { file_count: report.file_count as f64, size: report.size as f64 }
+    }
+}
+
+/// A table that came over.
+#[napi(object)]
+pub struct NativeImportedTable {
+    /// Its name.
+    pub name: String,
+    /// Its rows.
+    pub row_count: f64,
+}
+
+/// What came over from an SQLite file.
+#[napi(object)]
+pub struct NativeSqliteReport {
+    /// The tables.
+    pub tables: Vec<NativeImportedTable>,
+    /// The rows of all of them.
+    pub row_count: f64,
+    /// The names of the views.
+    pub views: Vec<String>,
+    /// Secondary indexes.
+    pub index_count: f64,
+    /// What is not as it was, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl From<SqliteReport> for NativeSqliteReport {
+    fn from(report: SqliteReport) -> Self {
+        let row_count = report.row_count() as f64;
+        let tables = report.tables.into_iter().map(|table| NativeImportedTable {
+            name: table.name,
+            row_count: table.row_count as f64,
+        });
+        Self {
+            tables: tables.collect(),
+            row_count,
+            views: report.views,
+            index_count: report.index_count as f64,
+            notes: report.notes.iter().map(|note| note.text().to_owned()).collect(),
+        }
     }
 }
 

@@ -29,6 +29,23 @@ test('files become documents', async (context) => {
   await assert.rejects(users.importAsync(`${path}.missing`), { code: 'not_found' })
 })
 
+test('tables of SQLite become tables', async (context) => {
+  const sound = new URL('../../../fuzz/targets/sound.sqlite', pathToFileURL(__filename))
+  const db = foliodb.open(scratch(context))
+  const report = db.importSqlite(sound, { tables: ['k', 'R', 'a'] })
+  const counts = Object.fromEntries(report.tables.map(({ name, rowCount }) => [name, rowCount]))
+  assert.deepEqual(counts, { a: 30, k: 30, r: 31 })
+  assert.deepEqual([report.rowCount, report.views, report.notes.every((note) => typeof note === 'string')], [91, [], true])
+  assert.equal(db.sql('select count(*) as n from k').toArray()[0].n, 30)
+  assert.throws(() => db.importSqlite(sound), { code: 'conflict', message: /exists in the database already/ })
+  await assert.rejects(db.importSqliteAsync(sound, { tables: ['nothing'] }), { code: 'not_found' })
+  assert.throws(() => db.importSqlite(__filename), { code: 'corrupted' })
+  const other = foliodb.open(scratch(context))
+  let told = 0
+  const whole = await other.importSqliteAsync(sound, { progress: () => { told += 1 } })
+  assert.deepEqual([whole.rowCount, whole.views, told > 0], [91, ['v'], true])
+})
+
 test('documents become files', async (context) => {
   const path = scratch(context)
   const users = foliodb.open(path).collection('users')

@@ -1,7 +1,7 @@
 // @generated from lib/database.js by scripts/node types
 /** @import { Answer } from './answer.js' */
-/** @import { CollectionOptions, Fields, FunctionOptions, OpenOptions, PackOptions, Parameters, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
-/** @import { BackupReport, PackReport, UnpackReport } from './report.js' */
+/** @import { CollectionOptions, Fields, FunctionOptions, ImportSqliteOptions, OpenOptions, PackOptions, Parameters, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
+/** @import { BackupReport, PackReport, SqliteReport, UnpackReport } from './report.js' */
 /** @import { Prepared } from './session.js' */
 /** An open database. */
 export class Database {
@@ -195,6 +195,20 @@ export class Database {
      */
     backupAsync(target: string | URL, options?: WorkOptions): Promise<BackupReport>;
     /**
+     * Brings the tables and views of an SQLite file over as typed tables, in one
+     * transaction. What could not come over, or became another type, stands in the report.
+     * @param {string | URL} path
+     * @param {ImportSqliteOptions} [options]
+     * @returns {SqliteReport}
+     */
+    importSqlite(path: string | URL, options?: ImportSqliteOptions): SqliteReport;
+    /**
+     * @param {string | URL} path
+     * @param {ImportSqliteOptions & WorkOptions} [options]
+     * @returns {Promise<SqliteReport>}
+     */
+    importSqliteAsync(path: string | URL, options?: ImportSqliteOptions & WorkOptions): Promise<SqliteReport>;
+    /**
      * Packs the live documents of all collections into one `.zds` archive.
      * @param {string | URL} target
      * @param {PackOptions} [options]
@@ -257,6 +271,8 @@ import type { SchemaOptions } from './options.js';
 import { Tables } from "./tables.js";
 import type { BackupReport } from './report.js';
 import type { WorkOptions } from './options.js';
+import type { ImportSqliteOptions } from './options.js';
+import type { SqliteReport } from './report.js';
 import type { PackOptions } from './options.js';
 import type { PackReport } from './report.js';
 import type { OpenOptions } from './options.js';

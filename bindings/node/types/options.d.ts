@@ -197,6 +197,12 @@ export type WorkOptions = {
      */
     signal?: AbortSignal | undefined;
 };
+export type ImportSqliteOptions = {
+    /**
+     * these tables and views alone; all when left out
+     */
+    tables?: string[] | undefined;
+};
 export type PackOptions = {
     /**
      * makes the archive smaller, and slower to read in place

@@ -170,6 +170,25 @@ export type BackupReport = {
      */
     size: number;
 };
+export type SqliteReport = {
+    tables: {
+        name: string;
+        rowCount: number;
+    }[];
+    /**
+     * the rows of all of them
+     */
+    rowCount: number;
+    views: string[];
+    /**
+     * secondary indexes
+     */
+    indexCount: number;
+    /**
+     * what is not as it was, a sentence each
+     */
+    notes: string[];
+};
 export type PackReport = {
     collectionCount: number;
     documentCount: number;
