@@ -10,7 +10,7 @@ use super::scope::{Allowed, Scope, same};
 use super::{Binder, Named, refuse};
 use crate::error::{Error, Result};
 use crate::expression::coerce::settle;
-use crate::expression::{Column, Expr};
+use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::logical::{Plan, SortKey};
 use crate::span::Span;
 
@@ -187,10 +187,11 @@ impl Binder<'_> {
         distinct: Option<&ast::Distinct>,
         mut distinct_on: Option<Vec<Expr>>,
     ) -> Result<Selected> {
+        let inside = plan.column_ids();
         let mut outputs: Vec<(Column, Expr)> = Vec::new();
         let mut columns = Vec::new();
         for item in items {
-            let column = self.output(&item.name, item.expression, &mut outputs);
+            let column = self.output(&item.name, item.expression, &inside, &mut outputs);
             columns.push((item.name, column));
         }
         let answered = outputs.len();
@@ -199,7 +200,7 @@ impl Binder<'_> {
             let known = outputs.iter().find(|(_, output)| output == expression);
             let column = match known {
                 Some((column, _)) => column.clone(),
-                None => self.output("", expression.clone(), &mut outputs),
+                None => self.output("", expression.clone(), &inside, &mut outputs),
             };
             *expression = Expr::Column(column);
         }
@@ -223,14 +224,17 @@ impl Binder<'_> {
         Ok(Selected { named: Named { plan, columns }, keys })
     }
 
+    /// A column answered. One of the input stays what it is; one of a query around
+    /// becomes another, or nobody could tell that it comes from there.
     fn output(
         &mut self,
         name: &str,
         expression: Expr,
+        inside: &[ColumnId],
         outputs: &mut Vec<(Column, Expr)>,
     ) -> Column {
         let column = match &expression {
-            Expr::Column(column) => column.clone(),
+            Expr::Column(column) if inside.contains(&column.id) => column.clone(),
             other => self.column(name, other.ty()),
         };
         outputs.push((column.clone(), expression));
