@@ -4,6 +4,8 @@
 //! What reads the query around it in any other way stays a subquery and is run for
 //! every combination of outer values.
 
+use folio_types::Value;
+
 use crate::expression::{Comparison, Expr, Subquery, SubqueryBody, SubqueryKind};
 use crate::plan::logical::{JoinKind, Plan};
 
@@ -13,7 +15,7 @@ pub(super) fn apply(plan: &mut Plan) {
         let mut whole = input.take();
         let mut rest = Vec::new();
         for term in std::mem::take(terms).into_iter().flat_map(Expr::into_conjuncts) {
-            match semi_join(&whole, term) {
+            match semi_join(&whole, without_hopeless(term)) {
                 Ok((kind, right, on)) => {
                     let (left, right) = (Box::new(whole), Box::new(right));
                     whole = Plan::Join { kind, left, right, terms: on, lateral: false };
@@ -23,6 +25,24 @@ pub(super) fn apply(plan: &mut Plan) {
         }
         *part = whole.filtered(rest);
     });
+}
+
+/// A condition without those of its alternatives that are never true, which decide
+/// nothing where unknown is as good as false.
+fn without_hopeless(mut term: Expr) -> Expr {
+    let Expr::Or(alternatives) = &mut term else { return term };
+    alternatives.retain(|alternative| !is_never_true(alternative));
+    if alternatives.len() == 1 { alternatives.remove(0) } else { term }
+}
+
+fn is_never_true(condition: &Expr) -> bool {
+    match condition {
+        Expr::Case { branches, otherwise, .. } => {
+            let mut results = branches.iter().map(|(_, result)| result);
+            results.all(is_never_true) && otherwise.as_deref().is_none_or(is_never_true)
+        }
+        literal => matches!(literal.as_literal(), Some(Value::Null | Value::Boolean(false))),
+    }
 }
 
 /// The join a condition stands for; the condition again where it stands for none.

@@ -386,7 +386,7 @@ impl Binder<'_> {
 }
 
 /// Rows compare as words do, letter by letter: what decides is the first pair that differs.
-fn rows_compare(op: Comparison, pairs: &[(Expr, Expr)], span: Span) -> Result<Expr> {
+pub(super) fn rows_compare(op: Comparison, pairs: &[(Expr, Expr)], span: Span) -> Result<Expr> {
     use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
     let strict = match op {
         Equal | NotEqual => {

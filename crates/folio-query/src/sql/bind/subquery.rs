@@ -1,6 +1,6 @@
 //! Queries inside expressions.
 
-use folio_types::ColumnType;
+use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 
 use super::expression::place;
@@ -52,8 +52,59 @@ impl Binder<'_> {
         span: Span,
         scope: &Scope<'_>,
     ) -> Result<Expr> {
+        if let ast::Expr::Tuple(row) = input {
+            return self.row_in_subquery(row, query, span, scope);
+        }
         let operand = self.expression(input, scope)?;
         self.any(Comparison::Equal, operand, query, true, span, scope)
+    }
+
+    /// `(a, b) in (select …)`: whether there is an equal row, and else unknown where there
+    /// is one that may be. A filter asks for the first alone, and makes it a join.
+    fn row_in_subquery(
+        &mut self,
+        row: &[ast::Expr],
+        query: &ast::Query,
+        span: Span,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let equal = self.row_found(row, query, span, scope, &|equal| equal)?;
+        let is_unknown = |equal| Expr::IsNull(Box::new(equal));
+        let maybe = self.row_found(row, query, span, scope, &is_unknown)?;
+        let unknown = Expr::Case {
+            branches: vec![(maybe, Expr::null(ColumnType::Boolean))],
+            otherwise: Some(Box::new(super::select::literal(Value::Boolean(false)))),
+            ty: ColumnType::Boolean,
+        };
+        Ok(Expr::Or(vec![equal, unknown]))
+    }
+
+    /// Whether a query has a row whose comparison with another passes a test.
+    fn row_found(
+        &mut self,
+        row: &[ast::Expr],
+        query: &ast::Query,
+        span: Span,
+        scope: &Scope<'_>,
+        test: &dyn Fn(Expr) -> Expr,
+    ) -> Result<Expr> {
+        let named = self.query(query, Some(scope))?;
+        let (given, there) = (row.len(), named.columns.len());
+        if given != there {
+            let text =
+                format!("a row of {given} values is compared with a query of {there} columns");
+            return Err(Error::invalid(text)
+                .at(span)
+                .help("select as many columns as the row has"));
+        }
+        let mut pairs = Vec::with_capacity(given);
+        for (value, (_, column)) in row.iter().zip(&named.columns) {
+            pairs.push((self.expression(value, scope)?, Expr::Column(column.clone())));
+        }
+        let equal = super::expression::rows_compare(Comparison::Equal, &pairs, span)?;
+        let plan = named.plan.filtered(test(equal).into_conjuncts());
+        let named = Named { plan, columns: named.columns };
+        Ok(self.subquery(SubqueryKind::Exists, None, named, ColumnType::Boolean, Span::NONE))
     }
 
     /// `x > any (select …)`, `x = all (array[…])`
