@@ -46,7 +46,7 @@ pub struct ScalarFunction {
 /// What a function answered, in a type of its language, as a value of the type it returns.
 ///
 /// # Errors
-/// As [`cast_value`]; `type_mismatch` for a fraction where an integer is to be returned.
+/// Those of a cast; `type_mismatch` for a fraction where an integer is to be returned.
 pub fn returned_value(value: &Value, from: &ColumnType, returns: &ColumnType) -> Result<Value> {
     let cast = cast_value(value, from, returns)?;
     let is_rounded = is_integer(returns)
