@@ -113,6 +113,29 @@ fn answers_are_the_same_with_little_memory() -> Result {
     Ok(())
 }
 
+/// A sort is dropped where rows come in the order of a key anyway, also through a join. A
+/// join that was divided then answered its parts one after the other.
+#[test]
+fn rows_keep_the_order_of_a_key_through_joins() -> Result {
+    let files = MemoryFileSystem::new();
+    let mut session = open(&files)?;
+    let statements = [
+        "select a.id from t a left join t b on b.n = a.n order by a.id",
+        "select a.id from t a left join t b on b.name = a.name and b.n > a.n order by a.id desc",
+        "select id from t a where exists (select 1 from t b where b.n = a.id) order by id",
+        "select id from t a where not exists (select 1 from t b where b.n = a.id) order by id desc",
+        "select a.id, b.id from t a left join t b on b.n = a.n order by a.id limit 900",
+    ];
+    for text in statements {
+        session.set_work_memory(PLENTY);
+        let expected = rows(&mut session, text)?;
+        session.set_work_memory(LITTLE);
+        let ids = |rows: &[Vec<Value>]| rows.iter().map(|row| row[0].clone()).collect::<Vec<_>>();
+        assert!(ids(&expected) == ids(&rows(&mut session, text)?), "{text}");
+    }
+    Ok(())
+}
+
 #[test]
 fn an_interrupt_anywhere_in_a_spilling_statement_leaves_a_usable_session() -> Result {
     let files = MemoryFileSystem::new();

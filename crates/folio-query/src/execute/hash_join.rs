@@ -135,7 +135,10 @@ impl HashJoin {
     fn may_divide(&self) -> bool {
         let node = &self.node;
         let has_room = self.divisions.depth() < DIVISIONS_MAX;
-        has_room && node.kind != JoinKind::NullAnti && !node.right_keys.is_empty()
+        has_room
+            && !node.is_in_order
+            && node.kind != JoinKind::NullAnti
+            && !node.right_keys.is_empty()
     }
 
     /// Writes what there is of both sides, part by part.

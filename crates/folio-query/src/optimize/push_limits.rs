@@ -168,6 +168,7 @@ fn follow_key(input: &mut Plan, keys: &[SortKey]) -> bool {
     });
     if is_covered && follows {
         scan.reverse = reverse;
+        scan.is_in_order = true;
         return true;
     }
     false

@@ -112,6 +112,8 @@ pub(crate) struct Scan {
     pub path: Path,
     /// Whether the greatest key comes first.
     pub reverse: bool,
+    /// Whether a sort was dropped because its rows come in order: joins keep it.
+    pub is_in_order: bool,
     /// No more rows are asked for.
     pub limit: Option<u64>,
 }
@@ -343,6 +345,19 @@ impl Plan {
                 columns.push(mark.output.clone());
                 columns
             }
+        }
+    }
+
+    /// Whether a sort was dropped because the rows come in order.
+    pub(crate) fn is_in_order(&self) -> bool {
+        match self {
+            Self::Scan(scan) => scan.is_in_order,
+            Self::Project { input, .. }
+            | Self::Filter { input, .. }
+            | Self::Follow { input, .. }
+            | Self::Join { left: input, .. } => input.is_in_order(),
+            Self::Mark(mark) => mark.input.is_in_order(),
+            _ => false,
         }
     }
 

@@ -207,6 +207,7 @@ fn lower_set_operation(
         right_keys,
         null_equal: true,
         right_is_constant: false,
+        is_in_order: false,
         residual: Vec::new(),
         left_types: types.clone(),
         right_types: types.clone(),
@@ -409,13 +410,11 @@ fn lower_join(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
     let right_is_constant = !outer.is_empty() && right.is_constant();
     let right = lower_within(right, outer);
     if split.pairs.is_empty() {
-        let terms = places.resolve_all(terms);
-        let kind = *kind;
         return Physical::LoopJoin(Arc::new(physical::LoopJoin {
-            kind,
+            kind: *kind,
             left: lowered_left,
             right,
-            terms,
+            terms: places.resolve_all(terms),
             left_types,
             right_types,
         }));
@@ -432,6 +431,7 @@ fn lower_join(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
         right_keys,
         null_equal: split.null_equal,
         right_is_constant,
+        is_in_order: left.is_in_order(),
         residual: places.resolve_all(&split.residual),
         left_types,
         right_types,

@@ -170,6 +170,9 @@ pub(crate) struct HashJoin {
     pub null_equal: bool,
     /// Whether the right side is the same in every run of the subquery that the join is in.
     pub right_is_constant: bool,
+    /// Whether the order of the left's rows is relied on: then the right side stays in
+    /// memory, for the parts of sides that are divided come one after the other.
+    pub is_in_order: bool,
     /// What a pair must pass besides, over the columns of both.
     pub residual: Vec<Expr>,
     /// The types of the left's columns.

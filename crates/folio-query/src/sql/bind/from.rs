@@ -177,6 +177,7 @@ impl Binder<'_> {
             filters: Vec::new(),
             path: Path::Full,
             reverse: false,
+            is_in_order: false,
             limit: None,
         });
         Named { plan, columns: named }
