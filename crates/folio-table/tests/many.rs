@@ -136,3 +136,40 @@ fn full_pages_go_home_and_savepoints_return() {
     drop(store);
     assert_eq!(ids(&open(directory.path())), (0..20_000).collect::<Vec<_>>());
 }
+
+/// Entries of an index that come in order in five places leave full pages behind.
+#[test]
+fn an_index_of_a_few_values_fills_its_pages() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path());
+    let mut transaction = store.begin().expect("a writer begins");
+    let columns =
+        vec![Column::required("id", ColumnType::Int64), Column::required("kind", ColumnType::Text)];
+    transaction.create_table(&TableSchema::new("things", columns, vec![0])).expect("it can be");
+    let index =
+        IndexDefinition { name: "by_kind".into(), columns: vec![(1, false)], unique: false };
+    transaction.create_index("things", &index).expect("the index can be made");
+    let table = transaction.table("things").expect("the table");
+    for batch in 0..30 {
+        let ids = (0..1000).map(|id| batch * 1000 + id);
+        let row = |id| {
+            [ValueRef::Integer(id), ValueRef::Text(["a", "b", "c", "d", "e"][id as usize % 5])]
+        };
+        transaction.insert_many(&table, &ids.flat_map(row).collect::<Vec<_>>()).expect("they fit");
+    }
+    transaction.commit().expect("the commit succeeds");
+    let free = || store.snapshot().check().expect("the check runs").free_pages;
+    // The pages of the index as it has grown, then as it is built.
+    let pages = [(); 2].map(|()| {
+        let before = free();
+        let mut transaction = store.begin().expect("a writer begins");
+        transaction.drop_index("by_kind").expect("it goes");
+        transaction.commit().expect("the commit succeeds");
+        let pages = free() - before;
+        let mut transaction = store.begin().expect("a writer begins");
+        transaction.create_index("things", &index).expect("the index can be made");
+        transaction.commit().expect("the commit succeeds");
+        pages
+    });
+    assert!(pages[1] > 30 && pages[0] * 4 < pages[1] * 5, "{pages:?}");
+}

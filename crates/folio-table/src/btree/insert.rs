@@ -189,7 +189,15 @@ impl<'c, 'k> Halves<'c, 'k> {
             filled_size(&cells[..*middle]) <= capacity && filled_size(&cells[right..]) <= capacity
         };
         let last = cells.len() - 1 - usize::from(level > 0);
-        let middle = middle(cells, arrived).min(last);
+        // Rows that come in key order find full pages behind them.
+        let middle = if arrived == cells.len() - 1 {
+            arrived
+        } else if let (0, Some(middle)) = (level, between_groups(cells, capacity)) {
+            middle
+        } else {
+            middle(cells)
+        };
+        let middle = middle.min(last);
         // A key unlike the others lies before or behind them all, and they fit without it.
         let middle = (middle..=last).chain((1..middle).rev()).find(fits).unwrap_or(middle);
         if level == 0 {
@@ -209,12 +217,43 @@ impl<'c, 'k> Halves<'c, 'k> {
     }
 }
 
-/// The first cell of the right page.
-fn middle(cells: &[(&[u8], &[u8])], arrived: usize) -> usize {
-    // Rows that come in key order find full pages behind them.
-    if arrived == cells.len() - 1 {
-        return arrived;
+/// Where to part cells whose keys come in groups, so that each page stores once what all
+/// its keys begin with: the first cell of the right page. `None` where that saves little,
+/// and halves are better.
+///
+/// An index of a few values grows at the end of each. Parted in the middle, the entries of
+/// one value would be half a page for ever, and that half nearly empty once they are among
+/// themselves (Bayer and Unterauer, Prefix B-Trees, 1977, choose where to split likewise).
+fn between_groups(cells: &[(&[u8], &[u8])], capacity: usize) -> Option<usize> {
+    /// The part of a page that must be saved for halves not to be better.
+    const WORTH: usize = 8;
+    let common = |at: usize| page::common_size(cells[at - 1].0, cells[at].0);
+    let running = |least: &mut usize, common: usize| {
+        *least = common.min(*least);
+        Some(*least)
+    };
+    // What the cells from each on have in common, the last first.
+    let whole = |cell: &(&[u8], &[u8])| cell.0.len();
+    let last = cells.last().map_or(0, whole);
+    let rights =
+        std::iter::once(last).chain((1..cells.len()).rev().map(common).scan(last, running));
+    let rights: Vec<usize> = rights.collect();
+    let all = rights.last().copied().unwrap_or_default();
+    let mut left = cells.first().map_or(0, whole);
+    let mut best = (capacity / WORTH, None);
+    for at in 1..cells.len() {
+        let count = cells.len() - at;
+        let saved = (left - all) * at + (rights[count - 1] - all) * count;
+        if saved > best.0 {
+            best = (saved, Some(at));
+        }
+        left = left.min(common(at));
     }
+    best.1
+}
+
+/// Half of the bytes: the first cell of the right page.
+fn middle(cells: &[(&[u8], &[u8])]) -> usize {
     let common = page::common_size(cells[0].0, cells[cells.len() - 1].0);
     let cost = |cell: &(&[u8], &[u8])| cell_cost(cell.0.len() - common, cell.1.len());
     let total: usize = cells.iter().map(cost).sum();
