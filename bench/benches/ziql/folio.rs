@@ -7,7 +7,7 @@ use arrow_array::cast::AsArray;
 use facade::{Database, OpenOptions, Session, Synchronous};
 use folio_bench::Result;
 
-use crate::data::{CATEGORIES, Data, ITEMS};
+use crate::data::{CATEGORIES, Data, ITEMS, User};
 use crate::{Answer, Engine, Question};
 
 /// Users per statement.
@@ -71,17 +71,12 @@ impl Engine for Folio {
             items.extend(ids.iter().map(hyphenated));
         }
         let mut orders = data.orders.iter().peekable();
+        let mut text = String::new();
         for (chunk, users) in data.users.chunks(CHUNK).enumerate() {
-            let mut text = String::from("ADD User");
+            text.clear();
+            text.push_str("ADD User");
             for (index, user) in users.iter().enumerate() {
-                let crate::data::User { name, email, age, address } = user;
-                match index {
-                    0 => write!(
-                        text,
-                        " (name = '{name}', email = '{email}', age = {age}, address = '{address}')"
-                    )?,
-                    _ => write!(text, " ('{name}', '{email}', {age}, '{address}')")?,
-                }
+                push_user(&mut text, user, index == 0)?;
             }
             let first = chunk * CHUNK;
             let ids = self.ids(&text)?;
@@ -138,6 +133,19 @@ impl Engine for Folio {
         }
         Ok(size)
     }
+}
+
+/// A tuple of ADD, with the names of members in the first.
+fn push_user(text: &mut String, user: &User, is_first: bool) -> std::fmt::Result {
+    let User { name, email, age, address } = user;
+    let [start, to_email, to_age, to_address] = match is_first {
+        true => [" (name = '", "', email = '", "', age = ", ", address = '"],
+        false => [" ('", "', '", "', ", ", '"],
+    };
+    [start, name, to_email, email, to_age].iter().for_each(|part| text.push_str(part));
+    write!(text, "{age}")?;
+    [to_address, address, "')"].iter().for_each(|part| text.push_str(part));
+    Ok(())
 }
 
 fn hyphenated(bytes: &[u8; 16]) -> String {

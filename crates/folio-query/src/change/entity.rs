@@ -24,33 +24,36 @@ use crate::plan::physical::Physical;
 use crate::source::{Bound, Relation, ScanRequest};
 use crate::span::Span;
 use crate::sql::statement::{Returning, Rules};
-use crate::ziql::ast::{Literal, OnConflict};
+use crate::ziql::ast::OnConflict;
 use crate::ziql::bind::Places;
+use crate::ziql::tape::Tape;
 
 /// New entities, ready to be written.
 pub(crate) struct EntityAdd {
     pub(crate) table: Arc<Relation>,
     pub(crate) key: usize,
     pub(crate) rows: Vec<NewEntity>,
-    pub(crate) literals: Arc<Vec<Literal>>,
+    pub(crate) tape: Arc<Tape>,
     /// Where literals go, if any go as they are.
     pub(crate) places: Option<Places>,
     pub(crate) on_conflict: OnConflict,
     pub(crate) rules: Rules,
 }
 
-/// One of them.
+/// One of them, or many.
 pub(crate) enum NewEntity {
-    /// Those of the literals that are its values, which fit their places.
-    Literals(Range<usize>, Span),
+    /// These tuples of the tape, whose values fit their places.
+    Literals(Range<usize>),
     Given(Box<EntityRow>),
 }
 
-impl NewEntity {
+impl EntityAdd {
+    /// Where the first of them stands.
     fn span(&self) -> Span {
-        match self {
-            Self::Literals(_, span) => *span,
-            Self::Given(row) => row.span,
+        match self.rows.first() {
+            Some(NewEntity::Literals(tuples)) => self.tape.span(tuples.start),
+            Some(NewEntity::Given(row)) => row.span,
+            None => Span::NONE,
         }
     }
 }
@@ -127,33 +130,29 @@ pub(crate) fn add(plan: &EntityAdd, run: &Run<'_>) -> Result<Batch> {
     let mut ready = Vec::with_capacity(plan.rows.len());
     for row in &plan.rows {
         ready.push(match row {
-            NewEntity::Literals(range, span) => Ready::Literals((range.clone(), *span)),
+            NewEntity::Literals(tuples) => Ready::Literals(tuples.clone()),
             NewEntity::Given(row) => computed(row, run)?,
         });
     }
     let literals = Literals::of(plan, run)?;
     let (mut keys, mut written) = (NewKeys::after_last(plan, run)?, Written::default());
-    let mut tuples = Vec::new();
     for row in ready {
-        let (values, links, row) = match row {
-            Ready::Literals(tuple) => {
-                tuples.push(tuple);
-                continue;
+        match row {
+            Ready::Literals(tuples) => {
+                if let Some(literals) = &literals {
+                    literals.write(tuples, &mut keys, &mut written, run)?;
+                }
             }
-            Ready::Computed(values, links, row) => (values, links, row),
-        };
-        if let Some(literals) = &literals {
-            literals.write(&std::mem::take(&mut tuples), &mut keys, &mut written, run)?;
+            Ready::Computed(values, links, row) => {
+                let at = |error: Error| error.at(row.span);
+                add_computed(plan, (values, links, row), &mut keys, &mut written, run)
+                    .map_err(at)?;
+            }
         }
-        let at = |error: Error| error.at(row.span);
-        add_computed(plan, (values, links, row), &mut keys, &mut written, run).map_err(at)?;
-    }
-    if let Some(literals) = &literals {
-        literals.write(&tuples, &mut keys, &mut written, run)?;
     }
     if !plan.table.constraints.references.is_empty() {
         references::check_targets(&plan.table, &batch_of(&written.rows, &plan.table)?, run)
-            .map_err(|error| told(error, plan.rows.first().map_or(Span::NONE, NewEntity::span)))?;
+            .map_err(|error| told(error, plan.span()))?;
     }
     write_links(&written.links, plan.on_conflict == OnConflict::Update, run)?;
     keys_as_batch(&written.keys, &plan.table, plan.key)
@@ -182,7 +181,7 @@ fn add_computed(
 
 /// A new entity once all that it gives was looked up.
 enum Ready<'p> {
-    Literals((Range<usize>, Span)),
+    Literals(Range<usize>),
     Computed(Vec<Value>, Vec<(Arc<Relation>, Vec<Value>)>, &'p EntityRow),
 }
 
@@ -387,9 +386,9 @@ impl NewKeys {
     pub(super) fn next(&mut self, context: &Context) -> u128 {
         let is_of_time = self.last >> 76 & 0xF == 7;
         let burst_end = (self.last >> 80).saturating_add(BURST_MS);
-        let fresh = context.ordered_uuid();
         let is_due = !is_of_time || u128::from(context.millisecond()) >= burst_end;
-        self.last = if is_due && fresh > self.last { fresh } else { following(self.last) };
+        let fresh = is_due.then(|| context.ordered_uuid()).filter(|fresh| *fresh > self.last);
+        self.last = fresh.unwrap_or_else(|| following(self.last));
         self.last
     }
 }

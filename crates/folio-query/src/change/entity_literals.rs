@@ -10,8 +10,6 @@ use super::Run;
 use super::entity::{EntityAdd, NewKeys, taken};
 use crate::error::{Error, Result};
 use crate::source::Relation;
-use crate::span::Span;
-use crate::ziql::ast::Literal;
 use crate::ziql::bind::Places;
 
 /// Rows written at once.
@@ -58,53 +56,57 @@ impl<'p> Literals<'p> {
     /// Constraints that would be broken, with the tuple.
     pub(super) fn write(
         &self,
-        tuples: &[(Range<usize>, Span)],
+        tuples: Range<usize>,
         keys: &mut NewKeys,
         written: &mut Written,
         run: &Run<'_>,
     ) -> Result<()> {
+        let lists = self.places.lists(&self.plan.tape, tuples.clone());
+        let (template, mut lists) = (borrowed(&self.template), lists.iter());
         let mut rows = Vec::with_capacity(tuples.len().min(ROWS) * self.template.len());
-        for tuples in tuples.chunks(ROWS) {
+        for first in tuples.clone().step_by(ROWS) {
             run.context().check()?;
             rows.clear();
-            for (range, _) in tuples {
-                let literals = &self.plan.literals[range.clone()];
-                self.add_row(literals, &mut rows, keys, written, run);
+            for tuple in first..tuples.end.min(first + ROWS) {
+                let start = rows.len();
+                rows.extend_from_slice(&template);
+                self.fill(tuple, &mut lists, &mut rows[start..], keys, written, run);
             }
             let done = run.changes.insert_many(&self.plan.table, &rows);
             done.map_err(|(row, error): (usize, Error)| {
-                taken(error).at(tuples.get(row).map_or(Span::NONE, |(_, span)| *span))
+                taken(error).at(self.plan.tape.span(first + row))
             })?;
         }
         Ok(())
     }
 
-    fn add_row<'v>(
+    fn fill<'v>(
         &'v self,
-        literals: &'v [Literal],
-        rows: &mut Vec<ValueRef<'v>>,
+        tuple: usize,
+        lists: &mut impl Iterator<Item = &'v Vec<Value>>,
+        row: &mut [ValueRef<'v>],
         keys: &mut NewKeys,
         written: &mut Written,
         run: &Run<'_>,
     ) {
-        let (start, key) = (rows.len(), self.plan.key);
-        rows.extend(borrowed(&self.template));
-        let row = &mut rows[start..];
-        self.places.fill(literals, row);
+        let (key, first_link) = (self.plan.key, written.links.len());
+        self.places.fill(&self.plan.tape, tuple, lists, row, |table, targets| {
+            let mut targets = targets.to_vec();
+            super::entity_link::make_distinct(&mut targets);
+            written.links.push((Arc::clone(table), Value::Null, targets));
+        });
         let is_uuid = *self.plan.table.column_type(key) == ColumnType::Uuid;
         if is_uuid && row[key].is_null() {
             row[key] = ValueRef::Uuid(keys.next(run.context()).to_be_bytes());
         }
+        written.links[first_link..].iter_mut().for_each(|(_, source, _)| {
+            *source = row[key].to_value();
+        });
         written.keys.push(row[key].to_value());
         if !self.pointing.is_empty() {
             let mut values = vec![Value::Null; row.len()];
             self.pointing.iter().for_each(|column| values[*column] = row[*column].to_value());
             written.rows.push(values);
-        }
-        for (table, targets) in self.places.links(literals) {
-            let mut targets = targets.to_vec();
-            super::entity_link::make_distinct(&mut targets);
-            written.links.push((Arc::clone(table), row[key].to_value(), targets));
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use folio_types::{ColumnType, Value};
 
+use super::tape::Tape;
 use crate::expression::{Arithmetic, Comparison};
 use crate::span::Span;
 
@@ -227,10 +228,9 @@ impl Expr {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Add {
     pub(crate) entity: Name,
-    pub(crate) tuples: Vec<Tuple>,
-    /// The values of the tuples that are nothing but literals, one behind the other:
-    /// there may be millions, and the plan reads them where they are.
-    pub(crate) literals: Arc<Vec<Literal>>,
+    /// The first of them says what the values of those on the tape are for.
+    pub(crate) tuples: Vec<Tuples>,
+    pub(crate) tape: Arc<Tape>,
     pub(crate) on_conflict: OnConflict,
 }
 
@@ -242,50 +242,19 @@ pub(crate) enum OnConflict {
     Update,
 }
 
+/// New data.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Tuples {
+    One(Tuple),
+    /// Tuples of literals that go by their places: these on the tape.
+    Literals(Range<usize>),
+}
+
 /// `(…)`
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tuple {
     pub(crate) items: Vec<Item>,
-    /// Which of the statement's literals are its values, where all are literals that go
-    /// by their places; then there are no items.
-    pub(crate) literals: Range<usize>,
     pub(crate) span: Span,
-}
-
-/// A value as it was written, and where.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Literal {
-    pub(crate) value: Value,
-    pub(crate) span: Span,
-    /// Where the elements of a list stand.
-    pub(crate) elements: Vec<Span>,
-}
-
-impl Literal {
-    /// The same as an expression.
-    pub(crate) fn expression(&self) -> Expr {
-        if let Value::List(values) = &self.value {
-            let items = values.iter().zip(&self.elements);
-            let items = items.map(|(value, span)| Self::scalar(value, *span)).collect();
-            return Expr::List(items, self.span);
-        }
-        Self::scalar(&self.value, self.span)
-    }
-
-    fn scalar(value: &Value, span: Span) -> Expr {
-        let ty = match value {
-            Value::Boolean(_) => ColumnType::Boolean,
-            Value::Integer(_) => ColumnType::Int64,
-            Value::Float(_) => ColumnType::Float64,
-            Value::Text(_) => ColumnType::Text,
-            Value::Date(_) => ColumnType::Date,
-            Value::Time(_) => ColumnType::Time,
-            Value::Timestamp(_) => ColumnType::Timestamp { utc: true },
-            Value::Uuid(_) => ColumnType::Uuid,
-            _ => return Expr::None(span),
-        };
-        Expr::Literal(value.clone(), ty, span)
-    }
 }
 
 /// One thing of a tuple.

@@ -84,8 +84,9 @@ impl Ziql {
     /// # Errors
     /// `syntax`, with the place.
     pub fn parse(text: &str) -> Result<Self> {
-        let script = parse::script(text).map_err(|error| error.in_text(text))?;
-        Ok(Self { text: text.into(), script })
+        let text: Arc<str> = text.into();
+        let script = parse::script(&text).map_err(|error| error.in_text(&text))?;
+        Ok(Self { text, script })
     }
 
     /// How many chains there are.
@@ -187,14 +188,14 @@ impl Compiler<'_> {
             span: row.span,
         };
         let new = |new: NewRow| match new {
-            NewRow::Literals(literals, span) => NewEntity::Literals(literals, span),
+            NewRow::Literals(tuples) => NewEntity::Literals(tuples),
             NewRow::Bound(bound) => NewEntity::Given(Box::new(row(*bound))),
         };
         EntityAdd {
             table: plan.table,
             key: plan.key,
             rows: plan.rows.into_iter().map(new).collect(),
-            literals: plan.literals,
+            tape: plan.tape,
             places: plan.places,
             on_conflict: plan.on_conflict,
             rules: plan.rules,

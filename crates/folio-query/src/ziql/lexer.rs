@@ -4,15 +4,16 @@
 //! `2024-01-31` is always a date and never a subtraction. What looks like one of
 //! them and is none (`2024/02/30`) is an error at once.
 
-use super::ast::Literal;
+use std::sync::Arc;
+
+use memchr::{memchr_iter, memrchr};
+
 use super::moment;
+use super::tape::Tape;
 use super::token::{Keyword, Lexeme, Token};
-use super::tuples::Tuples;
+use super::tuples::{Reader, Tuples};
 use crate::error::{Error, Result};
 use crate::span::Span;
-
-/// Bytes of a text that a literal takes, about; short texts have none.
-const LITERAL_SIZE: usize = 20;
 
 /// Signs of two characters, which are tried first.
 const DOUBLE_SIGNS: [&str; 9] = ["=>", "!=", "<=", ">=", "!~", "+=", "-=", "*=", "/="];
@@ -34,24 +35,19 @@ const SIGN_OF: [u8; 256] = {
     all
 };
 
-/// The tokens of a text, the end among them.
+/// The tokens of a text, the end among them. Tuples of literals behind the first of an
+/// ADD go to the tape, if there is one, and are one token for as many as stand together.
 ///
 /// # Errors
 /// `syntax`, with the place.
-pub(crate) fn tokenize(text: &str) -> Result<Tokens> {
-    let mut lexer = Lexer { rest: text, line: 1, column: 1 };
-    let (mut tokens, mut literals) = (Vec::new(), Vec::new());
-    // What grows to megabytes by doubling takes twice the memory, all of it fresh.
-    literals.reserve(text.len() / LITERAL_SIZE);
-    let mut tuples = Tuples::default();
+pub(crate) fn tokenize(mut lexer: Lexer<'_>, mut tape: Option<&mut Tape>) -> Result<Vec<Lexeme>> {
+    let (mut tokens, mut tuples) = (Vec::new(), Tuples::default());
     loop {
         lexer.skip_blank();
-        let start = (lexer.line, lexer.column);
-        if tuples.may_begin()
-            && let Some(count) = lexer.literal_tuple(&mut literals)
+        if let Some(tape) = tape.as_deref_mut().filter(|_| tuples.may_begin())
+            && let Some(lexeme) = lexer.tuples(tape)
         {
-            tokens.push(Lexeme { token: Token::Tuple(count), span: lexer.since(start) });
-            continue;
+            tokens.push(lexeme);
         }
         let mut lexeme = lexer.next()?;
         tuples.see(&lexeme.token);
@@ -62,41 +58,48 @@ pub(crate) fn tokenize(text: &str) -> Result<Tokens> {
         }
         tokens.push(lexeme);
         if is_end {
-            return Ok(Tokens { tokens, literals });
+            return Ok(tokens);
         }
     }
 }
 
-/// The tokens of a text.
-pub(crate) struct Tokens {
-    pub(crate) tokens: Vec<Lexeme>,
-    /// The literals of those tokens that are tuples, one behind the other.
-    pub(crate) literals: Vec<Literal>,
-}
-
 /// A place in a text.
 #[derive(Clone, Copy)]
-pub(super) struct Lexer<'t> {
+pub(crate) struct Lexer<'t> {
     rest: &'t str,
     line: u32,
     column: u32,
 }
 
 impl<'t> Lexer<'t> {
-    fn next(&mut self) -> Result<Lexeme> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { rest: text, line: 1, column: 1 }
+    }
+
+    /// The same place in a text that ends so many bytes behind it.
+    pub(super) fn first(self, size: usize) -> Self {
+        Self { rest: &self.rest[..size], ..self }
+    }
+
+    pub(super) fn next(&mut self) -> Result<Lexeme> {
         self.skip_blank();
         let start = (self.line, self.column);
         let token = self.token()?;
         Ok(Lexeme { token, span: self.since(start) })
     }
 
-    /// Where it is.
-    pub(super) fn place(&self) -> Self {
-        *self
-    }
-
-    pub(super) fn return_to(&mut self, place: Self) {
-        *self = place;
+    /// The tuples of literals that stand here, if there are any.
+    fn tuples(&mut self, tape: &mut Tape) -> Option<Lexeme> {
+        let (start, first) = (self.position(), tape.len());
+        let text = Arc::clone(tape.text());
+        let at = text.len() - self.rest.len();
+        if first == 0 {
+            tape.reserve(self.rest.len());
+        }
+        let end = Reader::new(&text, at).tuples(tape)?;
+        self.take(end - at);
+        let token = Token::Tuples(first..tape.len());
+        Some(Lexeme { token, span: self.since(start) })
     }
 
     pub(super) fn position(&self) -> (u32, u32) {
@@ -105,30 +108,6 @@ impl<'t> Lexer<'t> {
 
     pub(super) fn rest(&self) -> &'t str {
         self.rest
-    }
-
-    pub(super) fn next_byte(&self) -> Option<u8> {
-        self.rest.as_bytes().first().copied()
-    }
-
-    /// Takes a sign of one byte, if it stands here.
-    pub(super) fn eat(&mut self, sign: u8) -> bool {
-        let is_it = self.next_byte() == Some(sign);
-        if is_it {
-            self.rest = &self.rest[1..];
-            self.column += 1;
-        }
-        is_it
-    }
-
-    /// Spaces and the ends of lines.
-    pub(super) fn skip_white(&mut self) {
-        while let Some(byte @ (b' ' | b'\n')) = self.next_byte() {
-            self.eat(byte);
-            if byte == b'\n' {
-                (self.line, self.column) = (self.line + 1, 1);
-            }
-        }
     }
 
     pub(super) fn since(&self, (line, column): (u32, u32)) -> Span {
@@ -148,18 +127,16 @@ impl<'t> Lexer<'t> {
         let (taken, rest) = self.rest.split_at(size);
         self.rest = rest;
         let bytes = taken.as_bytes();
-        let last_line = match bytes.iter().rposition(|byte| *byte == b'\n') {
+        let last_line = match memrchr(b'\n', bytes) {
             None => bytes,
             Some(end) => {
-                let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+                let lines = memchr_iter(b'\n', bytes).count();
                 self.line += u32::try_from(lines).unwrap_or(u32::MAX);
                 self.column = 1;
                 &bytes[end + 1..]
             }
         };
-        // Of the bytes of a character only the first counts.
-        let characters = last_line.iter().filter(|byte| **byte & 0xC0 != 0x80).count();
-        self.column += u32::try_from(characters).unwrap_or(u32::MAX);
+        self.column += u32::try_from(character_count(last_line)).unwrap_or(u32::MAX);
         taken
     }
 
@@ -361,6 +338,15 @@ impl<'t> Lexer<'t> {
                 .help(r"write it as \u{1f600}")),
         }
     }
+}
+
+/// Of the bytes of a character only the first counts. Bytes are summed up in bytes, as far
+/// as those reach: many at a time.
+fn character_count(text: &[u8]) -> usize {
+    let first_bytes = |bytes: &[u8]| -> u8 {
+        bytes.iter().map(|byte| u8::from(byte & 0xC0 != 0x80)).fold(0, u8::wrapping_add)
+    };
+    text.chunks(usize::from(u8::MAX)).map(|bytes| usize::from(first_bytes(bytes))).sum()
 }
 
 fn number_of(text: &str, is_float: bool) -> Result<Token> {

@@ -1,7 +1,7 @@
 //! ZiQL: a small language of entities and links.
 //!
 //! ```text
-//! parse::script        text → syntax (lexer, parse)
+//! parse::script        text → syntax (lexer, parse; tuples and tape for large ADDs)
 //! print                syntax → text
 //! ```
 
@@ -14,6 +14,7 @@ mod moment;
 pub(crate) mod parse;
 mod print;
 mod schema;
+pub(crate) mod tape;
 pub(crate) mod token;
 mod tuples;
 

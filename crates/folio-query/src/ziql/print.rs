@@ -4,13 +4,13 @@
 //! and the order, and brackets only where the precedence of operators needs them.
 //! Comments and the places of line ends are not kept.
 
-use std::fmt::{Display, Formatter, Result};
+use std::fmt::{Display, Error, Formatter, Result};
 
 use folio_types::{ColumnType, Value};
 
 use super::ast::{
     Add, Aggregate, Chain, Change, Expr, Field, Filter, Given, Grab, Item, Limit, Name, Nested,
-    OnConflict, Order, Path, Script, Set, Shape, Source, Statement, Step, Target, Tuple,
+    OnConflict, Order, Path, Script, Set, Shape, Source, Statement, Step, Target, Tuple, Tuples,
 };
 use super::schema::{literal, quoted};
 use crate::expression::{Arithmetic, Comparison};
@@ -201,11 +201,16 @@ impl Display for Set {
 impl Display for Add {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         write!(out, "ADD {}", self.entity)?;
-        for tuple in &self.tuples {
-            let literals = &self.literals[tuple.literals.clone()];
-            let literals: Vec<Expr> =
-                literals.iter().map(super::ast::Literal::expression).collect();
-            write!(out, " ({}{})", Joined(&tuple.items, ", "), Joined(&literals, ", "))?;
+        let mut ruler = self.tape.ruler();
+        for tuples in &self.tuples {
+            match tuples {
+                Tuples::One(tuple) => write!(out, " {tuple}")?,
+                Tuples::Literals(range) => {
+                    for tuple in range.clone() {
+                        write!(out, " {}", ruler.tuple(tuple).map_err(|_| Error)?)?;
+                    }
+                }
+            }
         }
         out.write_str(match self.on_conflict {
             OnConflict::Fail => "",

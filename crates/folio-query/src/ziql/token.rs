@@ -1,6 +1,7 @@
 //! The words of ZiQL, and how an error calls them.
 
 use std::fmt;
+use std::ops::Range;
 
 use crate::expression::cast;
 use crate::span::Span;
@@ -108,8 +109,8 @@ pub(crate) enum Token {
     Uuid([u8; 16]),
     /// `$name`
     Parameter(String),
-    /// A tuple of so many literals.
-    Tuple(usize),
+    /// These of the tuples of literals.
+    Tuples(Range<usize>),
     /// Anything else.
     Sign(&'static str),
     /// The end of the text.
@@ -138,7 +139,7 @@ impl fmt::Display for Token {
             Self::Timestamp(_) => out.write_str("a datetime"),
             Self::Uuid(uuid) => write!(out, "the uuid {}", cast::format_uuid(uuid)),
             Self::Parameter(name) => write!(out, "the parameter `${name}`"),
-            Self::Tuple(_) => out.write_str("`(`"),
+            Self::Tuples(_) => out.write_str("`(`"),
             Self::Sign(sign) => write!(out, "`{sign}`"),
             Self::End => out.write_str("the end of the text"),
         }

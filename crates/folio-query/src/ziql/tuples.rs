@@ -1,12 +1,11 @@
 //! The later tuples of ADD, read straight from the text where they are nothing but
-//! literals: of a statement with thousands of tuples no token is made but one for each.
-//! What has an escape, a comment or a name in it is read as any other text.
+//! literals: of a statement with thousands of tuples no token is made but one for each
+//! run of them. What has a comment or a name in it is read as any other text.
 
-use folio_types::Value;
+use memchr::memchr2;
 
-use super::ast::Literal;
 use super::lexer::Lexer;
-use super::moment;
+use super::tape::{Cell, Tape};
 use super::token::{Keyword, Token};
 
 /// Whether a tuple of ADD behind its first may begin here.
@@ -47,99 +46,229 @@ impl Tuples {
     }
 }
 
-impl Lexer<'_> {
-    /// Reads a tuple of literals; answers how many, or `None` where it is none, and
-    /// nothing was read.
-    pub(super) fn literal_tuple(&mut self, literals: &mut Vec<Literal>) -> Option<usize> {
-        let (place, first) = (self.place(), literals.len());
-        let count = self.all_literals(literals);
-        if count.is_none() {
-            self.return_to(place);
-            literals.truncate(first);
-        }
-        count
+/// A place in a text, which goes ahead as long as there are literals.
+pub(super) struct Reader<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    pub(super) fn new(text: &'t str, at: usize) -> Self {
+        Self { text, bytes: text.as_bytes(), at }
     }
 
-    fn all_literals(&mut self, literals: &mut Vec<Literal>) -> Option<usize> {
+    /// Reads tuples of literals, with a comma or none between, as long as there are
+    /// some; answers where the last of them ends, `None` where there is none.
+    pub(super) fn tuples(&mut self, tape: &mut Tape) -> Option<usize> {
+        let mut end = None;
+        loop {
+            let (start, cell) = (self.at, tape.cell_count());
+            if self.tuple(tape).is_none() {
+                tape.truncate(cell);
+                return end;
+            }
+            tape.close_tuple(cell, start..self.at);
+            end = Some(self.at);
+            self.skip_white();
+            if self.eat(b',') {
+                self.skip_white();
+            }
+        }
+    }
+
+    fn tuple(&mut self, tape: &mut Tape) -> Option<()> {
         self.eat(b'(').then_some(())?;
-        let mut count = 0;
         loop {
             self.skip_white();
-            literals.push(self.literal()?);
-            count += 1;
+            self.literal(tape)?;
             self.skip_white();
             if self.eat(b')') {
-                return Some(count);
+                return Some(());
             }
             self.eat(b',').then_some(())?;
         }
     }
 
-    fn literal(&mut self) -> Option<Literal> {
-        let start = self.position();
+    fn literal(&mut self, tape: &mut Tape) -> Option<()> {
         if !self.eat(b'[') {
-            let (value, span) = self.scalar()?;
-            return Some(Literal { value, span, elements: Vec::new() });
+            return self.scalar(tape);
         }
-        let (mut values, mut elements) = (Vec::new(), Vec::new());
+        let first = tape.cell_count();
         self.skip_white();
         while !self.eat(b']') {
-            let (value, span) = self.scalar()?;
-            values.push(value);
-            elements.push(span);
+            self.scalar(tape)?;
             self.skip_white();
             let has_comma = self.eat(b',');
             self.skip_white();
             // Either a comma or the end; both together are for the parser.
-            let is_last = self.next_byte() == Some(b']');
+            let is_last = self.next() == Some(b']');
             (has_comma != is_last).then_some(())?;
         }
-        Some(Literal { value: Value::List(values), span: self.since(start), elements })
+        let list = tape.list(tape.cell_count() - first);
+        tape.push(list);
+        Some(())
     }
 
-    fn scalar(&mut self) -> Option<(Value, crate::span::Span)> {
-        let start = self.position();
-        let value = match self.next_byte()? {
-            b'\'' => self.plain_text()?,
-            b'-' => {
-                self.eat(b'-');
-                let start = self.position();
-                let value = self.whole_number(true)?;
-                return Some((value, self.since(start)));
-            }
-            b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F' => match moment::leading(self.rest()) {
-                Some(found) => {
-                    let value = super::parse::literal_of(found.token.ok()?, false)?;
-                    self.take(found.size);
-                    value
-                }
-                None => self.whole_number(false)?,
-            },
-            _ => return None,
-        };
-        Some((value, self.since(start)))
+    fn scalar(&mut self, tape: &mut Tape) -> Option<()> {
+        match self.next()? {
+            b'\'' => self.plain_text(tape),
+            b'0'..=b'9' => self.whole_number(tape),
+            _ => None,
+        }
+        .or_else(|| self.any(tape))
     }
 
     /// A string without escapes.
-    fn plain_text(&mut self) -> Option<Value> {
-        let text = &self.rest()[1..];
-        let end = text.bytes().position(|byte| matches!(byte, b'\'' | b'\\'))?;
-        (text.as_bytes()[end] == b'\'').then_some(())?;
-        let value = Value::Text(text[..end].to_owned());
-        self.take(end + 2);
-        Some(value)
+    fn plain_text(&mut self, tape: &mut Tape) -> Option<()> {
+        let start = self.at + 1;
+        let size = memchr2(b'\'', b'\\', &self.bytes[start..])?;
+        (self.bytes[start + size] == b'\'').then_some(())?;
+        tape.push(Cell::Text(u32::try_from(start).ok()?, u32::try_from(size).ok()?));
+        self.at = start + size + 1;
+        Some(())
     }
 
     /// Digits alone, few enough for an int, and nothing of a longer number behind them.
-    fn whole_number(&mut self, is_negative: bool) -> Option<Value> {
+    fn whole_number(&mut self, tape: &mut Tape) -> Option<()> {
         const DIGITS_MAX: usize = 18;
-        let bytes = self.rest().as_bytes();
-        let size = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let ends = matches!(bytes.get(size)?, b',' | b')' | b']' | b' ' | b'\n');
-        (ends && (1..=DIGITS_MAX).contains(&size)).then_some(())?;
-        let digits = bytes[..size].iter();
-        let number = digits.fold(0i64, |number, digit| number * 10 + i64::from(digit - b'0'));
-        self.take(size);
-        Some(Value::Integer(if is_negative { -number } else { number }))
+        let (mut number, mut at) = (0i64, self.at);
+        while let Some(digit @ b'0'..=b'9') = self.bytes.get(at) {
+            number = number.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'));
+            at += 1;
+        }
+        let ends = matches!(self.bytes.get(at)?, b',' | b')' | b']' | b' ' | b'\n');
+        (ends && at - self.at <= DIGITS_MAX).then_some(())?;
+        tape.push(Cell::Integer(number));
+        self.at = at;
+        Some(())
+    }
+
+    /// Whatever else the lexer takes for a value.
+    fn any(&mut self, tape: &mut Tape) -> Option<()> {
+        let is_comment = self.bytes[self.at..].starts_with(b"--");
+        let is_negative = !is_comment && self.eat(b'-');
+        let mut lexer = Lexer::new(&self.text[self.at..]);
+        let cell = match (lexer.next().ok()?.token, is_negative) {
+            (Token::Integer(number), false) => Cell::Integer(i64::try_from(number).ok()?),
+            (Token::Integer(number), true) => Cell::Integer(-i64::try_from(number).ok()?),
+            (Token::Float(number), false) => Cell::Float(number),
+            (Token::Float(number), true) => Cell::Float(-number),
+            (_, true) => return None,
+            (Token::Text(text), _) => tape.decoded(&text),
+            (Token::Date(day), _) => Cell::Date(day),
+            (Token::Time(time), _) => Cell::Time(time),
+            (Token::Timestamp(at), _) => Cell::Timestamp(at),
+            (Token::Uuid(uuid), _) => Cell::Uuid(uuid),
+            (Token::Keyword(Keyword::True), _) => Cell::Boolean(true),
+            (Token::Keyword(Keyword::False), _) => Cell::Boolean(false),
+            (Token::Keyword(Keyword::None), _) => Cell::Null,
+            _ => return None,
+        };
+        self.at = self.text.len() - lexer.rest().len();
+        tape.push(cell);
+        Some(())
+    }
+
+    fn next(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// Takes a sign of one byte, if it stands here.
+    fn eat(&mut self, sign: u8) -> bool {
+        let is_it = self.next() == Some(sign);
+        self.at += usize::from(is_it);
+        is_it
+    }
+
+    /// Spaces and the ends of lines.
+    fn skip_white(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.next() {
+            self.at += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::super::lexer::{Lexer, tokenize};
+    use super::super::tape::{Cell, Tape};
+    use super::super::token::Token;
+
+    /// The tuples of a text behind `ADD U (a = 1)` that are read as literals, with where
+    /// they stand, and how many tokens the rest takes.
+    fn read(tuples: &str) -> (Vec<String>, usize) {
+        let text: Arc<str> = format!("ADD U (a = 1){tuples}").into();
+        let mut tape = Tape::of(&text).expect("a short text");
+        let tokens = tokenize(Lexer::new(&text), Some(&mut tape)).expect("words of ZiQL");
+        let is_other = |token: &Token| !matches!(token, Token::Tuples(_));
+        let others = tokens.iter().filter(|lexeme| is_other(&lexeme.token)).count();
+        let shown = (0..tape.len()).map(|tuple| {
+            let values = tape.cells(tuple).iter().map(|cell| match cell {
+                Cell::List(..) => format!("{:?}", tape.to_list(*cell)),
+                scalar => format!("{:?}", tape.value(*scalar)),
+            });
+            let span = tape.span(tuple);
+            let values: Vec<String> = values.collect();
+            format!("{}:{} {}", span.line, span.column, values.join(" "))
+        });
+        // `ADD U (a = 1)` and the end are eight.
+        (shown.collect(), others - 8)
+    }
+
+    #[test]
+    fn tuples_of_literals_are_read_whole() {
+        let cases: [(&str, &[&str]); 10] = [
+            (" ('Ada', 36)", &["1:15 Text(\"Ada\") Integer(36)"]),
+            (
+                "('ä', -1),\n  (none, true)\t(1.5,-.5)",
+                &[
+                    "1:14 Text(\"ä\") Integer(-1)",
+                    "2:3 Null Boolean(true)",
+                    "2:16 Float(1.5) Float(-0.5)",
+                ],
+            ),
+            (
+                "( 'it\\'s' )('\\u{e4}b', '')",
+                &["1:14 Text(\"it's\")", "1:25 Text(\"äb\") Text(\"\")"],
+            ),
+            ("([], [1, 2], ['a'])", &["1:14 [] [Integer(1), Integer(2)] [Text(\"a\")]"]),
+            ("(2024-01-31, 12:04, 1_000)", &["1:14 Date(19753) Time(43440000000) Integer(1000)"]),
+            ("(9223372036854775807)", &["1:14 Integer(9223372036854775807)"]),
+            ("(---5\n6)", &["1:14 Integer(6)"]),
+            ("(1) OR SKIP", &["1:14 Integer(1)"]),
+            ("(TRUE); GRAB U {a = 1}", &["1:14 Boolean(true)"]),
+            ("(1) => ADD U (a = 2) (3)", &["1:14 Integer(1)", "1:35 Integer(3)"]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(read(text).0, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_literal_is_left_to_the_parser() {
+        let cases = [
+            "()",
+            "(1,)",
+            "(a = 1)",
+            "(1 + 1)",
+            "(NOW)",
+            "($p)",
+            "({name = 'a'})",
+            "([1]{a = 1})",
+            "('a' 'b')",
+            "([1 2])",
+            "([1,])",
+            "(--5\n)",
+            "(9223372036854775808)",
+            "([[1]])",
+            "(1 # one\n)",
+        ];
+        for text in cases {
+            let (read, others) = read(text);
+            assert!(read.is_empty() && others > 0, "{text}: {read:?}");
+        }
     }
 }

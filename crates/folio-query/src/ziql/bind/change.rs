@@ -1,6 +1,5 @@
 //! ADD, UPDATE and DELETE: new values for members, and what links are to lead to.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,9 +17,10 @@ use crate::source::{Relation, RelationKind};
 use crate::span::Span;
 use crate::sql::statement::Rules;
 use crate::ziql::ast::{
-    Add, Change, Delete, Given, Item, Literal, Name, OnConflict, Target, Tuple, Update,
+    Add, Change, Delete, Given, Item, Name, OnConflict, Target, Tuple, Tuples, Update,
 };
 use crate::ziql::entity::{Entity, Member, MemberKind};
+use crate::ziql::tape::Tape;
 
 /// New entities.
 pub(crate) struct AddPlan {
@@ -28,17 +28,17 @@ pub(crate) struct AddPlan {
     /// The position of the key, which is numbered where it is not given.
     pub(crate) key: usize,
     pub(crate) rows: Vec<NewRow>,
-    pub(crate) literals: Arc<Vec<Literal>>,
+    pub(crate) tape: Arc<Tape>,
     /// Where literals go, if any go as they are.
     pub(crate) places: Option<Places>,
     pub(crate) on_conflict: OnConflict,
     pub(crate) rules: Rules,
 }
 
-/// One of them.
+/// One of them, or many.
 pub(crate) enum NewRow {
-    /// Those of the literals that are its values, which fit their places.
-    Literals(Range<usize>, Span),
+    /// These tuples of the tape, whose values fit their places.
+    Literals(Range<usize>),
     Bound(Box<AddRow>),
 }
 
@@ -119,8 +119,8 @@ impl Binder<'_> {
         let entity = self.entity(&add.entity.text, add.entity.span)?;
         let key = changeable(&entity, add.entity.span)?;
         let first: Vec<Option<&Name>> = match add.tuples.first() {
-            Some(tuple) => tuple.items.iter().map(|item| item.member.as_ref()).collect(),
-            None => Vec::new(),
+            Some(Tuples::One(tuple)) => tuple.items.iter().map(|i| i.member.as_ref()).collect(),
+            _ => Vec::new(),
         };
         let rules = self.sql.rules(&entity.relation)?;
         let places = match add.on_conflict {
@@ -129,26 +129,39 @@ impl Binder<'_> {
         };
         let mut rows = Vec::with_capacity(add.tuples.len());
         let mut defaults = vec![None; entity.relation.schema.columns.len()];
-        for tuple in &add.tuples {
-            let literals = &add.literals[tuple.literals.clone()];
-            let fits = |places: &Places| !literals.is_empty() && places.fit(literals);
-            if places.as_ref().is_some_and(fits) {
-                rows.push(NewRow::Literals(tuple.literals.clone(), tuple.span));
-                continue;
+        let mut ruler = add.tape.ruler();
+        let mut bound = |binder: &mut Self, tuple: &Tuple| -> Result<NewRow> {
+            let row = binder.add_row(&entity, key, tuple, &first, &mut defaults)?;
+            Ok(NewRow::Bound(Box::new(row)))
+        };
+        for tuples in &add.tuples {
+            let mut rest = match tuples {
+                Tuples::One(tuple) => {
+                    rows.push(bound(self, tuple)?);
+                    continue;
+                }
+                Tuples::Literals(range) => range.clone(),
+            };
+            while !rest.is_empty() {
+                let fits = |places: &Places| places.fitting(&add.tape, rest.clone());
+                let end = places.as_ref().map_or(rest.start, fits);
+                if end > rest.start {
+                    rows.push(NewRow::Literals(rest.start..end));
+                } else {
+                    rows.push(bound(self, &ruler.tuple(end)?)?);
+                }
+                rest.start = end.max(rest.start + 1);
             }
-            let items = items_of(tuple, literals);
-            let row = self.add_row(&entity, key, (tuple, &items), &first, &mut defaults)?;
-            rows.push(NewRow::Bound(Box::new(row)));
         }
-        let (table, literals) = (Arc::clone(&entity.relation), Arc::clone(&add.literals));
-        Ok(AddPlan { table, key, rows, literals, places, on_conflict: add.on_conflict, rules })
+        let (table, tape) = (Arc::clone(&entity.relation), Arc::clone(&add.tape));
+        Ok(AddPlan { table, key, rows, tape, places, on_conflict: add.on_conflict, rules })
     }
 
     fn add_row(
         &mut self,
         entity: &Arc<Entity>,
         key: usize,
-        (tuple, items): (&Tuple, &[Item]),
+        tuple: &Tuple,
         first: &[Option<&Name>],
         defaults: &mut [Option<Expr>],
     ) -> Result<AddRow> {
@@ -156,7 +169,7 @@ impl Binder<'_> {
         let width = entity.relation.schema.columns.len();
         let mut values: Vec<Option<MemberValue>> = (0..width).map(|_| None).collect();
         let (mut given, mut links, mut seen) = (Vec::new(), Vec::new(), Vec::new());
-        for (at, item) in items.iter().enumerate() {
+        for (at, item) in tuple.items.iter().enumerate() {
             let member = self.item_member(entity, item, first.get(at).copied().flatten(), tuple)?;
             once(&mut seen, &member, item, tuple.span)?;
             let Change::Set(value) = &item.change else {
@@ -437,18 +450,6 @@ fn changeable(entity: &Entity, span: Span) -> Result<usize> {
     }
     let error = Error::unsupported(format!("`{}` is a collection", entity.name())).at(span);
     Err(error.help("change it as documents, or with SQL"))
-}
-
-/// The items of a tuple, also of one that was read as literals.
-fn items_of<'t>(tuple: &'t Tuple, literals: &[Literal]) -> Cow<'t, [Item]> {
-    if literals.is_empty() {
-        return Cow::Borrowed(&tuple.items);
-    }
-    let item = |literal: &Literal| Item {
-        member: None,
-        change: Change::Set(Given::Value(literal.expression())),
-    };
-    Cow::Owned(literals.iter().map(item).collect())
 }
 
 fn item_span(item: &Item, otherwise: Span) -> Span {

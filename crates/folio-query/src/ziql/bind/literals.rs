@@ -2,6 +2,7 @@
 //! that fits its place needs no expression. It stays where the parser has put it until
 //! it is written. What does not fit goes the long way, which knows what to say about it.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use folio_types::{ColumnType, Value, ValueRef};
@@ -12,8 +13,9 @@ use crate::execute::context::Context;
 use crate::expression::Expr;
 use crate::expression::evaluate::constant;
 use crate::source::Relation;
-use crate::ziql::ast::{Literal, Name};
+use crate::ziql::ast::Name;
 use crate::ziql::entity::{Entity, MemberKind, SOURCE, TARGET};
+use crate::ziql::tape::{Cell, Tape};
 
 /// Where the values of a tuple go.
 pub(crate) struct Places {
@@ -104,16 +106,17 @@ impl Binder<'_> {
 }
 
 impl Places {
-    /// Whether all values of a tuple can be put in their places as they are.
-    pub(super) fn fit(&self, literals: &[Literal]) -> bool {
-        let fits = |(literal, place): (&Literal, &Place)| match place {
-            Place::Column { ty, is_nullable, .. } => match &literal.value {
-                Value::Null => *is_nullable,
-                value => is_fit(value, ty),
-            },
-            Place::Many(_) => is_fit(&literal.value, &ColumnType::List(Box::new(ColumnType::Uuid))),
-        };
-        literals.len() == self.places.len() && literals.iter().zip(&self.places).all(fits)
+    /// The end of those tuples, from the first on, whose values can all be put in their
+    /// places as they are.
+    pub(super) fn fitting(&self, tape: &Tape, mut tuples: Range<usize>) -> usize {
+        let end = tuples.end;
+        tuples.find(|tuple| !self.fit(tape, *tuple)).unwrap_or(end)
+    }
+
+    fn fit(&self, tape: &Tape, tuple: usize) -> bool {
+        let cells = tape.cells(tuple);
+        let fits = |(place, cell): (&Place, &Cell)| place.fits(tape, *cell);
+        cells.len() == self.places.len() && self.places.iter().zip(cells).all(fits)
     }
 
     /// A row of what no tuple gives; the key is null where it is to be numbered.
@@ -128,49 +131,75 @@ impl Places {
         Ok(template)
     }
 
-    /// Puts the values of a tuple that fits into a row.
-    pub(crate) fn fill<'v>(&self, literals: &'v [Literal], row: &mut [ValueRef<'v>]) {
-        for (literal, place) in literals.iter().zip(&self.places) {
-            let Place::Column { index, ty, .. } = place else { continue };
-            row[*index] = match (&literal.value, ty) {
-                #[allow(clippy::cast_precision_loss, reason = "it was seen to be exact")]
-                (Value::Integer(number), ColumnType::Float64) => ValueRef::Float(*number as f64),
-                (value, _) => value.as_ref(),
-            };
+    /// The lists among the values of tuples that fit, in order.
+    pub(crate) fn lists(&self, tape: &Tape, tuples: Range<usize>) -> Vec<Vec<Value>> {
+        let takes_list = |place: &Place| match place {
+            Place::Column { ty, .. } => matches!(ty, ColumnType::List(_)),
+            Place::Many(_) => true,
+        };
+        if !self.places.iter().any(takes_list) {
+            return Vec::new();
         }
+        let cells = tuples.flat_map(|tuple| tape.cells(tuple));
+        let lists = cells.filter(|cell| matches!(cell, Cell::List(..)));
+        lists.map(|cell| tape.to_list(*cell)).collect()
     }
 
-    /// What its to-many links are to lead to.
-    pub(crate) fn links<'v>(
+    /// Puts the values of a tuple that fits into a row. Lists are the next of those
+    /// given; those of to-many links are passed on.
+    pub(crate) fn fill<'v>(
         &'v self,
-        literals: &'v [Literal],
-    ) -> impl Iterator<Item = (&'v Arc<Relation>, &'v [Value])> {
-        literals.iter().zip(&self.places).filter_map(|(literal, place)| {
-            match (place, &literal.value) {
-                (Place::Many(table), Value::List(targets)) => Some((table, &targets[..])),
-                _ => None,
+        tape: &'v Tape,
+        tuple: usize,
+        lists: &mut impl Iterator<Item = &'v Vec<Value>>,
+        row: &mut [ValueRef<'v>],
+        mut link: impl FnMut(&'v Arc<Relation>, &'v [Value]),
+    ) {
+        for (cell, place) in tape.cells(tuple).iter().zip(&self.places) {
+            match (place, *cell) {
+                #[allow(clippy::cast_precision_loss, reason = "it was seen to be exact")]
+                (Place::Column { index, ty: ColumnType::Float64, .. }, Cell::Integer(number)) => {
+                    row[*index] = ValueRef::Float(number as f64);
+                }
+                (Place::Column { index, .. }, Cell::List(..)) => {
+                    row[*index] = ValueRef::List(lists.next().map_or(&[], |list| list));
+                }
+                (Place::Column { index, .. }, cell) => row[*index] = tape.value(cell),
+                (Place::Many(table), _) => link(table, lists.next().map_or(&[], |list| list)),
             }
+        }
+    }
+}
+
+impl Place {
+    fn fits(&self, tape: &Tape, cell: Cell) -> bool {
+        let element = match (self, cell) {
+            (Self::Column { is_nullable, .. }, Cell::Null) => return *is_nullable,
+            (Self::Column { ty: ColumnType::List(element), .. }, Cell::List(..)) => element,
+            (Self::Column { ty, .. }, cell) => return is_fit(cell, ty),
+            (Self::Many(_), Cell::List(..)) => &ColumnType::Uuid,
+            (Self::Many(_), _) => return false,
+        };
+        tape.elements(cell).iter().all(|cell| {
+            let is_cast = matches!((cell, element), (Cell::Integer(_), ColumnType::Float64));
+            !is_cast && is_fit(*cell, element)
         })
     }
 }
 
-fn is_fit(value: &Value, ty: &ColumnType) -> bool {
+fn is_fit(cell: Cell, ty: &ColumnType) -> bool {
     /// Whole numbers up to here are floats exactly.
     const EXACT: i64 = 1 << 53;
-    match (value, ty) {
-        (Value::Text(_), ColumnType::Text)
-        | (Value::Integer(_), ColumnType::Int64)
-        | (Value::Float(_), ColumnType::Float64)
-        | (Value::Boolean(_), ColumnType::Boolean)
-        | (Value::Uuid(_), ColumnType::Uuid)
-        | (Value::Date(_), ColumnType::Date)
-        | (Value::Time(_), ColumnType::Time)
-        | (Value::Timestamp(_), ColumnType::Timestamp { utc: true }) => true,
-        (Value::Integer(number), ColumnType::Float64) => (-EXACT..=EXACT).contains(number),
-        (Value::List(values), ColumnType::List(element)) => values.iter().all(|value| {
-            let is_cast = matches!((value, &**element), (Value::Integer(_), ColumnType::Float64));
-            !is_cast && is_fit(value, element)
-        }),
+    match (cell, ty) {
+        (Cell::Text(..) | Cell::Decoded(..), ColumnType::Text)
+        | (Cell::Integer(_), ColumnType::Int64)
+        | (Cell::Float(_), ColumnType::Float64)
+        | (Cell::Boolean(_), ColumnType::Boolean)
+        | (Cell::Uuid(_), ColumnType::Uuid)
+        | (Cell::Date(_), ColumnType::Date)
+        | (Cell::Time(_), ColumnType::Time)
+        | (Cell::Timestamp(_), ColumnType::Timestamp { utc: true }) => true,
+        (Cell::Integer(number), ColumnType::Float64) => (-EXACT..=EXACT).contains(&number),
         _ => false,
     }
 }

@@ -14,13 +14,15 @@ mod schema;
 mod shape;
 mod statement;
 
-use super::ast::{Literal, Name, Script};
-use super::lexer::{Tokens, tokenize};
+use std::sync::Arc;
+
+use super::ast::{Name, Script, Tuple};
+use super::lexer::{Lexer, tokenize};
+use super::tape::Tape;
 use super::token::{Keyword, Lexeme, Token};
 use crate::error::{Error, Result};
 use crate::span::Span;
 pub(crate) use schema::{Declaration, LinkTarget, MemberDeclaration, MemberType, value_type};
-pub(super) use statement::literal_of;
 
 /// The deepest nesting of brackets and operators: any thread's stack has room for it.
 const DEPTH_MAX: usize = 128;
@@ -29,9 +31,18 @@ const DEPTH_MAX: usize = 128;
 ///
 /// # Errors
 /// `syntax`, with the place; `unsupported` for what nests too deep.
-pub(crate) fn script(text: &str) -> Result<Script> {
-    let mut parser = Parser::new(text)?;
-    parser.script()
+pub(crate) fn script(text: &Arc<str>) -> Result<Script> {
+    let mut tape = Tape::of(text);
+    let tokens = tokenize(Lexer::new(text), tape.as_mut())?;
+    Parser::new(tokens, tape).script()
+}
+
+/// Reads the tuple that is all of a text.
+///
+/// # Errors
+/// As [`script`].
+pub(super) fn tuple(text: Lexer<'_>) -> Result<Tuple> {
+    Parser::new(tokenize(text, None)?, None).tuple()
 }
 
 /// Reads a schema.
@@ -39,23 +50,21 @@ pub(crate) fn script(text: &str) -> Result<Script> {
 /// # Errors
 /// As [`script`].
 pub(crate) fn declarations(text: &str) -> Result<Vec<Declaration>> {
-    let mut parser = Parser::new(text)?;
-    parser.declarations()
+    Parser::new(tokenize(Lexer::new(text), None)?, None).declarations()
 }
 
 /// Tokens with a place in them.
 struct Parser {
     tokens: Vec<Lexeme>,
-    /// Those of the tuples that are tokens and not read yet.
-    literals: std::vec::IntoIter<Literal>,
+    /// The tuples that are no tokens.
+    tape: Arc<Tape>,
     at: usize,
     depth: usize,
 }
 
 impl Parser {
-    fn new(text: &str) -> Result<Self> {
-        let Tokens { tokens, literals } = tokenize(text)?;
-        Ok(Self { tokens, literals: literals.into_iter(), at: 0, depth: 0 })
+    fn new(tokens: Vec<Lexeme>, tape: Option<Tape>) -> Self {
+        Self { tokens, tape: tape.unwrap_or_default().into(), at: 0, depth: 0 }
     }
 
     fn peek(&self) -> &Token {

@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use folio_types::Value;
-
 use super::super::ast::{
-    Add, Chain, Change, Delete, Expr, Given, Grab, Item, Literal, Name, OnConflict, Script,
-    Statement, Step, Target, Tuple, Update,
+    Add, Chain, Change, Delete, Expr, Given, Grab, Item, Name, OnConflict, Script, Statement, Step,
+    Target, Tuple, Tuples, Update,
 };
 use super::super::token::{Keyword, Token};
 use super::Parser;
 use crate::error::{Error, Result};
 use crate::expression::Arithmetic;
-use crate::span::Span;
 
 /// The words that change a member, and where they stand.
 const CHANGES: [&str; 5] = ["APPEND", "REMOVE", "REMOVEAT", "POP", "CLEAR"];
@@ -102,27 +99,21 @@ impl Parser {
     fn add(&mut self) -> Result<Add> {
         self.at += 1;
         let entity = self.name("the name of a struct")?;
-        let (mut tuples, mut literals) = (vec![self.tuple()?], Vec::new());
+        let mut tuples = vec![Tuples::One(self.tuple()?)];
         loop {
-            if let Token::Tuple(count) = *self.peek() {
-                let first = literals.len();
-                literals.extend(self.literals.by_ref().take(count));
-                let (literals, span) = (first..literals.len(), self.span());
-                tuples.push(Tuple { items: Vec::new(), literals, span });
+            if let Token::Tuples(range) = self.peek() {
+                tuples.push(Tuples::Literals(range.clone()));
                 self.at += 1;
                 continue;
             }
             let has_comma = self.eat_sign(",");
-            if has_comma && matches!(self.peek(), Token::Tuple(_)) {
+            if has_comma && matches!(self.peek(), Token::Tuples(_)) {
                 continue;
             }
             if !has_comma && !self.is_sign("(") {
                 break;
             }
-            tuples.push(match self.literal_tuple(&mut literals) {
-                Some(tuple) => tuple,
-                None => self.tuple()?,
-            });
+            tuples.push(Tuples::One(self.tuple()?));
         }
         let on_conflict = match self.eat_keyword(Keyword::Or) {
             false => OnConflict::Fail,
@@ -133,7 +124,7 @@ impl Parser {
             }
             true => return Err(self.expected("SKIP or UPDATE behind OR")),
         };
-        Ok(Add { entity, tuples, literals: Arc::new(literals), on_conflict })
+        Ok(Add { entity, tuples, tape: Arc::clone(&self.tape), on_conflict })
     }
 
     /// `"UPDATE" source [shape] where "TO" tuple`
@@ -170,99 +161,10 @@ impl Parser {
     }
 
     /// `"(" [item { "," item } [","]] ")"`
-    fn tuple(&mut self) -> Result<Tuple> {
+    pub(super) fn tuple(&mut self) -> Result<Tuple> {
         let start = self.expect_sign("(", "`(` and the values")?;
         let items = self.list_until(")", "a value", Self::item)?;
-        Ok(Tuple { items, literals: 0..0, span: self.since(start) })
-    }
-
-    /// A tuple of nothing but literals, as those of large statements are: read without
-    /// a syntax tree for each value. Nothing is taken where it is none.
-    fn literal_tuple(&mut self, literals: &mut Vec<Literal>) -> Option<Tuple> {
-        let end = self.end_of_literals()?;
-        let (start, first) = (self.span(), literals.len());
-        self.at += 1;
-        while self.at < end {
-            literals.push(self.literal()?);
-            self.eat_sign(",");
-        }
-        self.at = end + 1;
-        let literals = first..literals.len();
-        Some(Tuple { items: Vec::new(), literals, span: self.since(start) })
-    }
-
-    /// The literal that stands here.
-    fn literal(&mut self) -> Option<Literal> {
-        let start = self.span();
-        if !self.eat_sign("[") {
-            let (value, span) = self.scalar()?;
-            return Some(Literal { value, span, elements: Vec::new() });
-        }
-        let (mut values, mut elements) = (Vec::new(), Vec::new());
-        while !self.eat_sign("]") {
-            let (value, span) = self.scalar()?;
-            values.push(value);
-            elements.push(span);
-            self.eat_sign(",");
-        }
-        Some(Literal { value: Value::List(values), span: self.since(start), elements })
-    }
-
-    fn scalar(&mut self) -> Option<(Value, Span)> {
-        let is_negative = self.eat_sign("-");
-        let span = self.span();
-        let token = std::mem::replace(&mut self.tokens[self.at].token, Token::Sign(""));
-        self.at += 1;
-        Some((literal_of(token, is_negative)?, span))
-    }
-
-    /// The place of the bracket that closes a tuple of literals.
-    fn end_of_literals(&self) -> Option<usize> {
-        if !self.is_sign("(") {
-            return None;
-        }
-        let mut at = self.at + 1;
-        loop {
-            at = self.behind_literal(at)?;
-            match &self.tokens.get(at)?.token {
-                Token::Sign(")") => return Some(at),
-                Token::Sign(",") => at += 1,
-                _ => return None,
-            }
-        }
-    }
-
-    /// The place behind a literal, which may be a list of some.
-    fn behind_literal(&self, at: usize) -> Option<usize> {
-        let is_sign = |at: usize, sign: &'static str| {
-            self.tokens.get(at).is_some_and(|lexeme| lexeme.token == Token::Sign(sign))
-        };
-        if !is_sign(at, "[") {
-            return self.behind_scalar(at);
-        }
-        let mut at = at + 1;
-        if is_sign(at, "]") {
-            return Some(at + 1);
-        }
-        loop {
-            at = self.behind_scalar(at)?;
-            match &self.tokens.get(at)?.token {
-                Token::Sign("]") => return Some(at + 1),
-                Token::Sign(",") => at += 1,
-                _ => return None,
-            }
-        }
-    }
-
-    fn behind_scalar(&self, at: usize) -> Option<usize> {
-        let is_negative = matches!(self.tokens.get(at)?.token, Token::Sign("-"));
-        let at = at + usize::from(is_negative);
-        let is_fit = match &self.tokens.get(at)?.token {
-            Token::Integer(number) => i64::try_from(*number).is_ok(),
-            Token::Float(_) => true,
-            token => !is_negative && is_literal(token),
-        };
-        is_fit.then_some(at + 1)
+        Ok(Tuple { items, span: self.since(start) })
     }
 
     fn item(&mut self) -> Result<Item> {
@@ -324,37 +226,4 @@ impl Parser {
         }
         Ok(Given::Value(self.expression()?))
     }
-}
-
-/// Whether a token that is no number is a value by itself.
-fn is_literal(token: &Token) -> bool {
-    matches!(
-        token,
-        Token::Text(_)
-            | Token::Date(_)
-            | Token::Time(_)
-            | Token::Timestamp(_)
-            | Token::Uuid(_)
-            | Token::Keyword(Keyword::True | Keyword::False | Keyword::None)
-    )
-}
-
-/// The value a token is.
-pub(in crate::ziql) fn literal_of(token: Token, is_negative: bool) -> Option<Value> {
-    Some(match token {
-        Token::Integer(number) => {
-            let number = i64::try_from(number).ok()?;
-            Value::Integer(if is_negative { -number } else { number })
-        }
-        Token::Float(number) => Value::Float(if is_negative { -number } else { number }),
-        Token::Text(text) => Value::Text(text),
-        Token::Date(day) => Value::Date(day),
-        Token::Time(time) => Value::Time(time),
-        Token::Timestamp(at) => Value::Timestamp(at),
-        Token::Uuid(uuid) => Value::Uuid(uuid),
-        Token::Keyword(Keyword::True) => Value::Boolean(true),
-        Token::Keyword(Keyword::False) => Value::Boolean(false),
-        Token::Keyword(Keyword::None) => Value::Null,
-        _ => return None,
-    })
 }

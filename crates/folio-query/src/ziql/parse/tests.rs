@@ -9,7 +9,7 @@ use super::{declarations, script};
 
 /// What is said of a text; nothing where it is accepted.
 fn refusal(text: &str) -> Option<String> {
-    script(text).err().map(|error| error.in_text(text).to_string())
+    script(&text.into()).err().map(|error| error.in_text(text).to_string())
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::ast::{Change, Given, Item, Script, Statement};
+use super::super::ast::{Script, Statement, Tuples};
 use super::super::parse::script;
 
 /// Syntax without the places where it stood, and whichever way tuples of literals are kept.
@@ -10,11 +10,15 @@ fn bare(mut script: Script) -> String {
     let steps = script.chains.iter_mut().flat_map(|chain| &mut chain.steps);
     for step in steps {
         let Statement::Add(add) = &mut step.statement else { continue };
-        let all = std::mem::take(&mut add.literals);
-        for tuple in &mut add.tuples {
-            let literals = &all[std::mem::take(&mut tuple.literals)];
-            let item = |value| Item { member: None, change: Change::Set(Given::Value(value)) };
-            tuple.items.extend(literals.iter().map(|literal| item(literal.expression())));
+        let tape = std::mem::take(&mut add.tape);
+        for tuples in std::mem::take(&mut add.tuples) {
+            match tuples {
+                Tuples::Literals(range) => {
+                    let tuple = |at| tape.ruler().tuple(at).expect("what was read as one");
+                    add.tuples.extend(range.map(tuple).map(Tuples::One));
+                }
+                one => add.tuples.push(one),
+            }
         }
     }
     let whole = format!("{script:?}");
@@ -27,7 +31,7 @@ fn bare(mut script: Script) -> String {
 /// Prints what a text says, having seen that it reads back as the same.
 fn printed(text: &str) -> String {
     let read = |text: &str| {
-        script(text).unwrap_or_else(|error| panic!("{}\nof {text}", error.in_text(text)))
+        script(&text.into()).unwrap_or_else(|error| panic!("{}\nof {text}", error.in_text(text)))
     };
     let first = read(text);
     let printed = first.to_string();

@@ -1,0 +1,208 @@
+//! Tuples of literals as they were read: a cell for each value, all in one row.
+//!
+//! A statement may add a million entities. Its values stay here from the text to the
+//! store: texts are where they stand in the statement, and where a tuple stands is a
+//! number of bytes. Lines and columns, and a syntax tree for a tuple that needs more than
+//! its values put in place, are made when somebody asks for them.
+//!
+//! ```text
+//! cells     'Ada'  36  [0, 2]   'Bob'  41  [2, 1] …     a list: where its elements are
+//! elements  7 8 7 …
+//! tuples    ^ from byte 61 to 82  ^ from byte 83 to …
+//! ```
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use folio_types::{Value, ValueRef};
+
+use super::ast::Tuple;
+use super::lexer::Lexer;
+use super::parse;
+use crate::error::Result;
+use crate::span::Span;
+
+/// All tuples of a text that are nothing but literals.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Tape {
+    text: Arc<str>,
+    /// Texts that had escapes.
+    decoded: String,
+    cells: Vec<Cell>,
+    elements: Vec<Cell>,
+    tuples: Vec<Place>,
+}
+
+/// A literal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Cell {
+    Null,
+    Boolean(bool),
+    Integer(i64),
+    Float(f64),
+    /// These bytes of the text.
+    Text(u32, u32),
+    /// These bytes of the decoded texts.
+    Decoded(u32, u32),
+    Date(i32),
+    Time(i64),
+    Timestamp(i64),
+    Uuid([u8; 16]),
+    /// From which element on, and how many.
+    List(u32, u32),
+}
+
+/// Where a tuple stands in the text, and its first cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Place {
+    start: u32,
+    end: u32,
+    cell: u32,
+}
+
+impl Tape {
+    /// An empty one; `None` for a text whose bytes 32 bits do not count.
+    pub(super) fn of(text: &Arc<str>) -> Option<Self> {
+        u32::try_from(text.len()).ok()?;
+        Some(Self { text: Arc::clone(text), ..Self::default() })
+    }
+
+    pub(super) fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// How many tuples there are.
+    pub(super) fn len(&self) -> usize {
+        self.tuples.len()
+    }
+
+    /// Makes room for what a text of so many bytes may hold: what grows by doubling
+    /// takes twice the memory, all of it fresh.
+    pub(super) fn reserve(&mut self, size: usize) {
+        /// Bytes of a text that a literal takes, about.
+        const LITERAL_SIZE: usize = 16;
+        self.cells.reserve(size / LITERAL_SIZE);
+    }
+
+    /// How many cells there are.
+    pub(super) fn cell_count(&self) -> usize {
+        self.cells.len()
+    }
+
+    pub(super) fn push(&mut self, cell: Cell) {
+        self.cells.push(cell);
+    }
+
+    /// The cell of a text that had escapes.
+    pub(super) fn decoded(&mut self, text: &str) -> Cell {
+        let start = narrow(self.decoded.len());
+        self.decoded.push_str(text);
+        Cell::Decoded(start, narrow(text.len()))
+    }
+
+    /// The cell of a list of so many elements, which are the last cells.
+    pub(super) fn list(&mut self, count: usize) -> Cell {
+        let start = narrow(self.elements.len());
+        self.elements.extend(self.cells.drain(self.cells.len() - count..));
+        Cell::List(start, narrow(count))
+    }
+
+    /// Makes the cells from the given one on a tuple.
+    pub(super) fn close_tuple(&mut self, cell: usize, text: Range<usize>) {
+        let (start, end, cell) = (narrow(text.start), narrow(text.end), narrow(cell));
+        self.tuples.push(Place { start, end, cell });
+    }
+
+    /// Forgets the cells from the given one on.
+    pub(super) fn truncate(&mut self, cell: usize) {
+        self.cells.truncate(cell);
+    }
+
+    /// The values of a tuple.
+    pub(crate) fn cells(&self, tuple: usize) -> &[Cell] {
+        let end = self.tuples.get(tuple + 1).map_or(self.cells.len(), |next| next.cell as usize);
+        &self.cells[self.tuples[tuple].cell as usize..end]
+    }
+
+    /// The elements of a list; nothing of what is none.
+    pub(crate) fn elements(&self, cell: Cell) -> &[Cell] {
+        match cell {
+            Cell::List(start, count) => &self.elements[start as usize..][..count as usize],
+            _ => &[],
+        }
+    }
+
+    /// The value of a cell that is no list.
+    #[inline]
+    pub(crate) fn value(&self, cell: Cell) -> ValueRef<'_> {
+        match cell {
+            Cell::Null | Cell::List(..) => ValueRef::Null,
+            Cell::Boolean(value) => ValueRef::Boolean(value),
+            Cell::Integer(number) => ValueRef::Integer(number),
+            Cell::Float(number) => ValueRef::Float(number),
+            Cell::Text(start, size) => ValueRef::Text(part(&self.text, start, size)),
+            Cell::Decoded(start, size) => ValueRef::Text(part(&self.decoded, start, size)),
+            Cell::Date(day) => ValueRef::Date(day),
+            Cell::Time(time) => ValueRef::Time(time),
+            Cell::Timestamp(at) => ValueRef::Timestamp(at),
+            Cell::Uuid(uuid) => ValueRef::Uuid(uuid),
+        }
+    }
+
+    /// The elements of a list, with memory of their own.
+    pub(crate) fn to_list(&self, cell: Cell) -> Vec<Value> {
+        self.elements(cell).iter().map(|element| self.value(*element).to_value()).collect()
+    }
+
+    /// Where a tuple stands.
+    pub(crate) fn span(&self, tuple: usize) -> Span {
+        self.ruler().span(tuple)
+    }
+
+    /// For asking where tuples stand, the first of them first.
+    pub(crate) fn ruler(&self) -> Ruler<'_> {
+        Ruler { tape: self, lexer: Lexer::new(&self.text) }
+    }
+}
+
+/// Finds lines and columns of tuples, each from the one before.
+pub(crate) struct Ruler<'t> {
+    tape: &'t Tape,
+    lexer: Lexer<'t>,
+}
+
+impl<'t> Ruler<'t> {
+    /// Goes to a tuple; answers its size.
+    fn go_to(&mut self, tuple: usize) -> usize {
+        let Place { start, end, .. } = self.tape.tuples[tuple];
+        let at = self.tape.text.len() - self.lexer.rest().len();
+        self.lexer.take(start as usize - at);
+        (end - start) as usize
+    }
+
+    /// Where a tuple stands.
+    pub(crate) fn span(&mut self, tuple: usize) -> Span {
+        let size = self.go_to(tuple);
+        let mut lexer = self.lexer;
+        lexer.take(size);
+        lexer.since(self.lexer.position())
+    }
+
+    /// The syntax of a tuple.
+    ///
+    /// # Errors
+    /// None for what was read as a tuple before.
+    pub(crate) fn tuple(&mut self, tuple: usize) -> Result<Tuple> {
+        let size = self.go_to(tuple);
+        parse::tuple(self.lexer.first(size))
+    }
+}
+
+fn part(text: &str, start: u32, size: u32) -> &str {
+    &text[start as usize..][..size as usize]
+}
+
+/// A number of bytes of a text that has less than 2^32; and of cells, which are fewer.
+fn narrow(number: usize) -> u32 {
+    u32::try_from(number).expect("a text of less than 4 GiB")
+}
