@@ -226,7 +226,11 @@ impl<'a> Cells<'a> {
             Self::Int32(array) => out.integer(array.value(row).into()),
             Self::Int64(array) => out.integer(array.value(row)),
             Self::Float32(array, ty) => float(array.value(row).into(), ty, out),
-            Self::Float64(array, ty) => float(array.value(row), ty, out),
+            Self::Float64(array, ty) => {
+                if !out.short_float(array.value(row)) {
+                    float(array.value(row), ty, out);
+                }
+            }
             Self::Timestamp(array, utc) => out.timestamp(array.value(row), *utc),
             Self::Date(array) => out.escaped(&format_date(array.value(row))),
             Self::Text(array) => {

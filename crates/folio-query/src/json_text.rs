@@ -155,6 +155,40 @@ impl<'o> JsonText<'o> {
         self.push(&digits[at..]);
     }
 
+    /// A float of few digits behind its point; `false` for any other, and nothing is
+    /// written.
+    ///
+    /// Fifteen digits are the same float and no other: if a whole number of so many,
+    /// divided by a power of ten, is the value (both are exact, and division rounds once),
+    /// its digits are the shortest there are.
+    pub(crate) fn short_float(&mut self, value: f64) -> bool {
+        const POWERS: [f64; 5] = [1e0, 1e1, 1e2, 1e3, 1e4];
+        let magnitude = value.abs();
+        let is_plain = magnitude < 1e10 && (value != 0.0 || value.is_sign_positive());
+        let scaled = |power: f64| (magnitude * power).round();
+        let found = POWERS.iter().position(|power| scaled(*power) / *power == magnitude);
+        let Some(places) = found.filter(|_| is_plain) else { return false };
+        // Whole numbers have a zero behind the point.
+        let places = places.max(1);
+        let mut rest = scaled(POWERS[places]) as u64;
+        let mut digits = [b'0'; 20];
+        let (mut at, point) = (digits.len(), digits.len() - 1 - places);
+        while rest > 0 || at > point - 1 {
+            at -= 1;
+            if at == point {
+                digits[at] = b'.';
+                continue;
+            }
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        if value < 0.0 {
+            self.byte(b'-');
+        }
+        self.push(&digits[at..]);
+        true
+    }
+
     /// Microseconds since 1970 as date and time in quotes, with a `Z` for UTC.
     pub(crate) fn timestamp(&mut self, timestamp: i64, utc: bool) {
         let (day, time) = (timestamp.div_euclid(DAY), timestamp.rem_euclid(DAY));
@@ -255,6 +289,32 @@ mod tests {
         let bytes = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdefu128.to_be_bytes();
         let expected = "\"01234567-89ab-cdef-0123-456789abcdef\"";
         assert_eq!(written(|text| text.uuid(&bytes)), expected);
+    }
+
+    #[test]
+    fn short_floats_are_written_as_values_of_them_are() {
+        let mut seed = 1u64;
+        let mut values = vec![0.0, 1.0, 0.1, 0.3, 0.0001, 0.00012, 1e10, 9_999_999_999.5, 5e-324];
+        for _ in 0..20_000 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let (whole, power) = (seed >> (20 + seed % 40), (seed >> 8) % 7);
+            values.push(whole as f64 / 10f64.powi(power as i32));
+            values.push(f64::from_bits(seed));
+        }
+        let mut short = 0;
+        for value in values.iter().flat_map(|value| [*value, -*value]).filter(|v| v.is_finite()) {
+            let mut is_short = true;
+            let text = written(|text| is_short = text.short_float(value));
+            let ty = folio_types::ColumnType::Float64;
+            let expected = crate::expression::json::to_json(&folio_types::Value::Float(value), &ty);
+            if is_short {
+                assert_eq!(text, expected);
+                short += 1;
+            } else {
+                assert_eq!(text, "", "nothing of {expected}");
+            }
+        }
+        assert!(short > 10_000, "{short}");
     }
 
     #[test]

@@ -5,7 +5,6 @@
 //! relation. When more keys have been looked up than reading the whole relation
 //! would cost, it is read once, by key, and kept for the rest of the statement.
 
-use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
 use arrow_array::{ArrayRef, UInt32Array};
@@ -221,8 +220,11 @@ impl Operator for Fetch {
                     let (slots, keys) = without_null(keys);
                     let (rows, ends) = self.look_up(&keys, context)?;
                     for (row, number) in numbers.iter().enumerate() {
-                        let Some(slot) = slots.get(number) else { continue };
-                        for position in ends[*slot]..ends[*slot + 1] {
+                        let slot = slots[*number as usize] as usize;
+                        if slot == END as usize {
+                            continue;
+                        }
+                        for position in ends[slot]..ends[slot + 1] {
                             found.left.push(row as u32);
                             found.right.push(position);
                         }
@@ -239,13 +241,15 @@ impl Operator for Fetch {
 }
 
 /// The keys that are values, and the place of each among them by its number.
-fn without_null(keys: Vec<Value>) -> (HashMap<u32, usize>, Vec<Value>) {
-    let (mut slots, mut values) = (HashMap::with_capacity(keys.len()), Vec::new());
-    for (number, key) in (0u32..).zip(keys) {
-        if !matches!(key, Value::Null) {
-            slots.insert(number, values.len());
-            values.push(key);
+fn without_null(keys: Vec<Value>) -> (Vec<u32>, Vec<Value>) {
+    let (mut slots, mut values) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
+    for key in keys {
+        if matches!(key, Value::Null) {
+            slots.push(END);
+            continue;
         }
+        slots.push(values.len() as u32);
+        values.push(key);
     }
     (slots, values)
 }

@@ -2,10 +2,10 @@
 //! removing duplicates have in common.
 //!
 //! A [`KeyTable`] gives every distinct key a number, from 0 in order of first
-//! appearance. A key of one integer is hashed as it is; all others are turned
+//! appearance. A key of one integer or one UUID is hashed as it is; all others are turned
 //! into bytes that are equal when the values are (Arrow's row format).
 
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType};
@@ -18,6 +18,9 @@ use hashbrown::HashTable;
 use crate::error::Result;
 use crate::expression::compare::canonical;
 
+/// Keys an empty table makes room for at most, before it has seen any.
+const RESERVED: usize = 4096;
+
 /// Keys and their numbers.
 pub(crate) struct KeyTable {
     form: Form,
@@ -27,7 +30,9 @@ pub(crate) struct KeyTable {
 
 enum Form {
     /// One integer.
-    Integer(IntegerKeys),
+    Integer(NumberKeys<i64>),
+    /// One UUID.
+    Uuid(NumberKeys<u128>),
     /// Anything else, as bytes.
     Bytes { converter: RowConverter, bytes: ByteKeys },
     /// No columns: one key.
@@ -37,14 +42,15 @@ enum Form {
 /// The keys of a batch.
 enum Keys {
     Integer(Vec<Option<i64>>),
+    Uuid(Vec<Option<u128>>),
     Bytes(Rows),
     Unit(usize),
 }
 
-/// Keys of one integer.
+/// Keys of one number.
 #[derive(Default)]
-struct IntegerKeys {
-    keys: Vec<i64>,
+struct NumberKeys<K> {
+    keys: Vec<K>,
     /// The number of each.
     numbers: Vec<u32>,
     /// The number of null, if it came.
@@ -52,28 +58,26 @@ struct IntegerKeys {
     count: u32,
 }
 
-impl IntegerKeys {
+impl<K: Copy + Eq + Hash> NumberKeys<K> {
     fn intern(
         &mut self,
-        keys: &[Option<i64>],
+        keys: &[Option<K>],
         table: &mut HashTable<u32>,
         hasher: &FixedState,
         first_rows: &mut Vec<u32>,
     ) -> Vec<u32> {
         let mut numbers = Vec::with_capacity(keys.len());
+        if self.keys.is_empty() {
+            // Keys are often all different; a table that grows moves all it has.
+            table.reserve(keys.len().min(RESERVED), |_| 0);
+        }
         for (row, key) in keys.iter().enumerate() {
             // Rows often come in the order of their key.
             if row > 0 && *key == keys[row - 1] {
                 numbers.push(numbers[row - 1]);
                 continue;
             }
-            let known = match key {
-                None => self.null,
-                Some(key) => table
-                    .find(hasher.hash_one(key), |slot| self.keys[*slot as usize] == *key)
-                    .map(|slot| self.numbers[*slot as usize]),
-            };
-            numbers.push(known.unwrap_or_else(|| {
+            numbers.push(self.find(*key, table, hasher).unwrap_or_else(|_| {
                 first_rows.push(row as u32);
                 self.enter(*key, table, hasher)
             }));
@@ -81,8 +85,26 @@ impl IntegerKeys {
         numbers
     }
 
+    /// The number of a key; its hash where it is not known.
+    #[inline]
+    fn find(
+        &self,
+        key: Option<K>,
+        table: &HashTable<u32>,
+        hasher: &FixedState,
+    ) -> std::result::Result<u32, u64> {
+        let Some(key) = key else { return self.null.ok_or(0) };
+        let hash = hasher.hash_one(key);
+        let found = table.find(hash, |slot| self.keys[*slot as usize] == key);
+        found.map(|slot| self.numbers[*slot as usize]).ok_or(hash)
+    }
+
+    fn size(&self) -> usize {
+        self.keys.capacity() * size_of::<K>() + self.numbers.capacity() * size_of::<u32>()
+    }
+
     /// Gives a new key its number.
-    fn enter(&mut self, key: Option<i64>, table: &mut HashTable<u32>, hasher: &FixedState) -> u32 {
+    fn enter(&mut self, key: Option<K>, table: &mut HashTable<u32>, hasher: &FixedState) -> u32 {
         let number = self.count;
         self.count += 1;
         match key {
@@ -143,7 +165,8 @@ impl KeyTable {
         let form = match types {
             [] => Form::Unit { seen: false },
             [ColumnType::Int16 | ColumnType::Int32 | ColumnType::Int64 | ColumnType::Date]
-            | [ColumnType::Timestamp { .. }] => Form::Integer(IntegerKeys::default()),
+            | [ColumnType::Timestamp { .. }] => Form::Integer(NumberKeys::default()),
+            [ColumnType::Uuid] => Form::Uuid(NumberKeys::default()),
             types => {
                 let fields = types.iter().map(|ty| SortField::new(ty.to_arrow())).collect();
                 let converter = RowConverter::new(fields)?;
@@ -157,6 +180,7 @@ impl KeyTable {
     pub(crate) fn len(&self) -> usize {
         match &self.form {
             Form::Integer(integers) => integers.count as usize,
+            Form::Uuid(uuids) => uuids.count as usize,
             Form::Bytes { bytes, .. } => bytes.ends.len() - 1,
             Form::Unit { seen } => usize::from(*seen),
         }
@@ -183,6 +207,9 @@ impl KeyTable {
             (Form::Integer(integers), Keys::Integer(keys)) => {
                 Ok(integers.intern(&keys, table, hasher, first_rows))
             }
+            (Form::Uuid(uuids), Keys::Uuid(keys)) => {
+                Ok(uuids.intern(&keys, table, hasher, first_rows))
+            }
             (Form::Bytes { bytes, .. }, Keys::Bytes(rows)) => {
                 Ok(bytes.intern(&rows, table, hasher, first_rows))
             }
@@ -192,29 +219,8 @@ impl KeyTable {
 
     /// The number of the key of every row, where it is known.
     pub(crate) fn find(&self, columns: &[ArrayRef], row_count: usize) -> Result<Vec<Option<u32>>> {
-        let keys = self.encode(columns, row_count)?;
-        Ok(match (&self.form, keys) {
-            (Form::Integer(known), Keys::Integer(keys)) => keys
-                .into_iter()
-                .map(|key| match key {
-                    None => known.null,
-                    Some(key) => self
-                        .table
-                        .find(self.hasher.hash_one(key), |slot| known.keys[*slot as usize] == key)
-                        .map(|slot| known.numbers[*slot as usize]),
-                })
-                .collect(),
-            (Form::Bytes { bytes, .. }, Keys::Bytes(rows)) => rows
-                .iter()
-                .map(|key| {
-                    let key: &[u8] = key.as_ref();
-                    let is_key = |number: &u32| bytes.key(*number) == key;
-                    self.table.find(self.hasher.hash_one(key), is_key).copied()
-                })
-                .collect(),
-            (Form::Unit { seen }, Keys::Unit(count)) => vec![seen.then_some(0); count],
-            _ => unreachable!("keys are encoded in the table's form"),
-        })
+        let found = self.find_or_hash(columns, row_count)?;
+        Ok(found.into_iter().map(std::result::Result::ok).collect())
     }
 
     /// The number of the key of every row; its hash where it is not known.
@@ -226,13 +232,10 @@ impl KeyTable {
         let keys = self.encode(columns, row_count)?;
         Ok(match (&self.form, keys) {
             (Form::Integer(known), Keys::Integer(keys)) => {
-                let find = |key: Option<i64>| {
-                    let Some(key) = key else { return known.null.ok_or(0) };
-                    let hash = self.hasher.hash_one(key);
-                    let found = self.table.find(hash, |slot| known.keys[*slot as usize] == key);
-                    found.map(|slot| known.numbers[*slot as usize]).ok_or(hash)
-                };
-                keys.into_iter().map(find).collect()
+                keys.into_iter().map(|key| known.find(key, &self.table, &self.hasher)).collect()
+            }
+            (Form::Uuid(known), Keys::Uuid(keys)) => {
+                keys.into_iter().map(|key| known.find(key, &self.table, &self.hasher)).collect()
             }
             (Form::Bytes { bytes, .. }, Keys::Bytes(rows)) => {
                 let find = |key: &[u8]| {
@@ -249,10 +252,8 @@ impl KeyTable {
     /// Memory of the keys, in bytes, about.
     pub(crate) fn size(&self) -> usize {
         let of_form = match &self.form {
-            Form::Integer(integers) => {
-                integers.keys.capacity() * size_of::<i64>()
-                    + integers.numbers.capacity() * size_of::<u32>()
-            }
+            Form::Integer(integers) => integers.size(),
+            Form::Uuid(uuids) => uuids.size(),
             Form::Bytes { bytes, .. } => {
                 bytes.bytes.capacity() + bytes.ends.capacity() * size_of::<usize>()
             }
@@ -265,6 +266,7 @@ impl KeyTable {
         Ok(match &self.form {
             Form::Unit { .. } => Keys::Unit(row_count),
             Form::Integer(_) => Keys::Integer(integers(&columns[0])),
+            Form::Uuid(_) => Keys::Uuid(uuids(&columns[0])),
             Form::Bytes { converter, .. } => {
                 let columns: Vec<ArrayRef> = columns.iter().map(canonical).collect();
                 Keys::Bytes(converter.convert_columns(&columns)?)
@@ -284,6 +286,11 @@ fn integers(column: &ArrayRef) -> Vec<Option<i64>> {
         }
         _ => column.as_primitive::<Int64Type>().iter().collect(),
     }
+}
+
+fn uuids(column: &ArrayRef) -> Vec<Option<u128>> {
+    let number = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u128::from_be_bytes(*bytes));
+    column.as_fixed_size_binary().iter().map(|bytes| bytes.and_then(number)).collect()
 }
 
 fn widen<T: Into<i64>>(values: impl Iterator<Item = Option<T>>) -> Vec<Option<i64>> {
