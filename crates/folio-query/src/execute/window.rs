@@ -23,7 +23,8 @@ use crate::expression::evaluate::{evaluate, types};
 use crate::expression::value::{to_array, value_at};
 use crate::plan::logical::SortKey;
 use crate::plan::physical;
-pub(crate) use frame::{Frame, FrameBound, FrameUnits};
+use frame::Seen;
+pub(crate) use frame::{Exclusion, Frame, FrameBound, FrameUnits};
 
 /// What a window function computes.
 #[derive(Debug, Clone, PartialEq)]
@@ -340,9 +341,9 @@ fn frame_value(call: &WindowCall, ordered: &Ordered, context: &Context) -> Resul
         None => 1,
     };
     let frames = frame::frames(call, ordered, &ordered.partitions, context)?;
-    let rows = frames.into_iter().map(|(start, end)| match call.function {
-        WindowFunction::LastValue => (end > start).then(|| end - 1),
-        _ => (start + nth <= end).then(|| start + nth - 1),
+    let rows = frames.into_iter().map(|seen| match call.function {
+        WindowFunction::LastValue => seen.last(),
+        _ => seen.nth(nth - 1),
     });
     let rows: UInt32Array = rows.map(|row| row.map(|row| row as u32)).collect();
     Ok(arrow_select::take::take(&values, &rows, None)?)
@@ -356,14 +357,18 @@ fn over_frames(
     context: &Context,
 ) -> Result<ArrayRef> {
     let frames = frame::frames(call, ordered, &ordered.partitions, context)?;
-    let mut distinct: Vec<(usize, usize)> = frames.clone();
+    let mut distinct: Vec<Seen> = frames.clone();
     distinct.dedup();
     let mut answers: Vec<ArrayRef> = Vec::with_capacity(distinct.len());
-    for (start, end) in &distinct {
+    for seen in &distinct {
         context.check()?;
-        let part = ordered.rows.slice(*start, end.saturating_sub(*start));
         let mut state = State::new(aggregate, &|_| true)?;
-        state.take(&part, &vec![0; part.row_count], 1, context)?;
+        // Of no rows at all an aggregate answers something, too.
+        let nothing = seen.ranges().next().is_none().then_some((0, 0));
+        for (start, end) in seen.ranges().chain(nothing) {
+            let part = ordered.rows.slice(start, end - start);
+            state.take(&part, &vec![0; part.row_count], 1, context)?;
+        }
         answers.push(state.finish(0..1)?);
     }
     if answers.is_empty() {

@@ -7,3 +7,4 @@ pub(crate) mod parse;
 pub(crate) mod show;
 pub(crate) mod statement;
 pub(crate) mod template;
+mod tokens;

@@ -6,6 +6,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use super::dialect::FolioDialect;
+use super::tokens;
 use crate::error::{Error, Result, lower_first, nearest};
 use crate::span::Span;
 
@@ -25,7 +26,7 @@ pub(crate) struct Parsed {
 /// # Errors
 /// `syntax`, with the place.
 pub(crate) fn parse(text: &str) -> Result<Parsed> {
-    let tokens = tokenize(text)?;
+    let tokens = tokens::adapt(tokenize(text)?)?;
     let mut parser = Parser::new(&FolioDialect)
         .with_recursion_limit(2 * DEPTH_MAX)
         .with_tokens_with_locations(tokens);
@@ -121,7 +122,7 @@ fn trailing(token: &TokenWithSpan) -> Error {
         .help("separate statements with a semicolon")
 }
 
-fn shown(token: &Token) -> String {
+pub(super) fn shown(token: &Token) -> String {
     match token {
         Token::EOF => "the end".to_owned(),
         token => format!("`{token}`"),

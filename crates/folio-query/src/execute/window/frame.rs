@@ -34,6 +34,19 @@ pub(crate) enum FrameBound {
     Following(Expr),
 }
 
+/// Which rows of a frame are not seen after all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exclusion {
+    /// None.
+    Nothing,
+    /// The row itself.
+    CurrentRow,
+    /// The row and those equal to it in the keys.
+    Group,
+    /// Those equal to it, but not the row.
+    Ties,
+}
+
 /// Which rows around a row a function sees.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Frame {
@@ -43,11 +56,18 @@ pub(crate) struct Frame {
     pub start: FrameBound,
     /// Where it ends.
     pub end: FrameBound,
+    /// What is left out of it.
+    pub exclusion: Exclusion,
 }
 
 impl Default for Frame {
     fn default() -> Self {
-        Self { units: FrameUnits::Range, start: FrameBound::Unbounded, end: FrameBound::Current }
+        Self {
+            units: FrameUnits::Range,
+            start: FrameBound::Unbounded,
+            end: FrameBound::Current,
+            exclusion: Exclusion::Nothing,
+        }
     }
 }
 
@@ -62,13 +82,60 @@ impl Frame {
     }
 }
 
-/// The frame of each place: where it begins and ends.
+/// The places a row sees: up to three ranges, one behind the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seen([(usize, usize); 3]);
+
+impl Seen {
+    /// What is left of a frame around a place whose equals are `peers`.
+    fn new(
+        (start, end): (usize, usize),
+        exclusion: Exclusion,
+        place: usize,
+        peers: (usize, usize),
+    ) -> Self {
+        // In front of what is left out, the row within it, behind it.
+        let (out, kept) = match exclusion {
+            Exclusion::Nothing => ((end, end), (end, end)),
+            Exclusion::CurrentRow => ((place, place + 1), (end, end)),
+            Exclusion::Group => (peers, (end, end)),
+            Exclusion::Ties => (peers, (place, place + 1)),
+        };
+        let within = |from: usize, to: usize| {
+            let (from, to) = (from.max(start), to.min(end));
+            (from, to.max(from))
+        };
+        Self([within(start, out.0), within(kept.0, kept.1), within(out.1, end)])
+    }
+
+    /// The ranges that are not empty.
+    pub(super) fn ranges(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> {
+        self.0.into_iter().filter(|(from, to)| from < to)
+    }
+
+    /// The n-th place, from 0.
+    pub(super) fn nth(&self, n: usize) -> Option<usize> {
+        let mut left = n;
+        self.ranges().find_map(|(from, to)| {
+            let found = (left < to - from).then(|| from + left);
+            left = left.saturating_sub(to - from);
+            found
+        })
+    }
+
+    /// The last place.
+    pub(super) fn last(&self) -> Option<usize> {
+        self.ranges().next_back().map(|(_, to)| to - 1)
+    }
+}
+
+/// What each place sees.
 pub(super) fn frames(
     call: &WindowCall,
     ordered: &Ordered,
     partitions: &[usize],
     context: &Context,
-) -> Result<Vec<(usize, usize)>> {
+) -> Result<Vec<Seen>> {
     let key = match (&call.frame.units, call.order.first()) {
         (FrameUnits::Range, Some(key)) => Some(RangeKey::new(key, ordered, context)?),
         _ => None,
@@ -81,7 +148,9 @@ pub(super) fn frames(
         for place in bounds[0]..bounds[1] {
             let from = start.place(call.frame.units, place, ordered, partition, true, key.as_ref());
             let to = end.place(call.frame.units, place, ordered, partition, false, key.as_ref());
-            frames.push((from.min(to.max(bounds[0])), to.max(from.min(to.max(bounds[0])))));
+            let frame = (from.min(to.max(bounds[0])), to.max(from.min(to.max(bounds[0]))));
+            let peers = ordered.peers[place];
+            frames.push(Seen::new(frame, call.frame.exclusion, place, peers));
         }
     }
     Ok(frames)

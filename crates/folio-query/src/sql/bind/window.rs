@@ -10,10 +10,13 @@ use super::aggregate::is_of_order;
 use super::scope::{Allowed, Scope, same};
 use crate::error::{Error, Result};
 use crate::execute::aggregate::AggregateFunction;
-use crate::execute::window::{Frame, FrameBound, FrameUnits, WindowCall, WindowFunction};
+use crate::execute::window::{
+    Exclusion, Frame, FrameBound, FrameUnits, WindowCall, WindowFunction,
+};
 use crate::expression::Expr;
 use crate::expression::coerce::{self, coerce};
 use crate::span::Span;
+use crate::sql::tokens;
 
 fn window_function(name: &str) -> Option<WindowFunction> {
     Some(match name {
@@ -144,7 +147,11 @@ impl Binder<'_> {
         span: Span,
         scope: &Scope<'_>,
     ) -> Result<()> {
-        if let Some(base) = &spec.window_name {
+        let (exclusion, base) = match &spec.window_name {
+            Some(name) => tokens::exclusion(name),
+            None => (Exclusion::Nothing, None),
+        };
+        if let Some(base) = &base {
             self.named_window(base, window, scope)?;
             let is_new = !spec.partition_by.is_empty() || !window.order.is_empty();
             if !spec.partition_by.is_empty() || (is_new && !spec.order_by.is_empty()) {
@@ -164,7 +171,7 @@ impl Binder<'_> {
             window.order.push(self.sort_key(key, scope)?);
         }
         if let Some(frame) = &spec.window_frame {
-            window.frame = self.frame(frame, span, scope)?;
+            window.frame = Frame { exclusion, ..self.frame(frame, span, scope)? };
             check_frame(window).map_err(|error| error.at(span))?;
         }
         Ok(())
@@ -195,7 +202,7 @@ impl Binder<'_> {
             Some(end) => bound(end, false)?,
             None => FrameBound::Current,
         };
-        Ok(Frame { units, start, end })
+        Ok(Frame { units, start, end, exclusion: Exclusion::Nothing })
     }
 }
 
@@ -206,7 +213,7 @@ fn backward() -> Error {
 /// Refuses frames that are none: they end before they begin, or count from nothing.
 fn check_frame(window: &WindowCall) -> Result<()> {
     use FrameBound::{Current, Following, Preceding};
-    let Frame { units, start, end } = &window.frame;
+    let Frame { units, start, end, .. } = &window.frame;
     let is_backward =
         matches!((start, end), (Following(_), Preceding(_) | Current) | (Current, Preceding(_)));
     if is_backward {
