@@ -31,7 +31,7 @@ impl Short {
                 Some(Self::Lookup(Arc::clone(lookup), None))
             }
             Physical::Scan(scan) if is_first(scan) => Some(Self::First(Arc::clone(scan), None)),
-            Physical::Limit(limit) if limit.offset.is_none() => {
+            Physical::Limit(limit) if limit.offset.is_none() && limit.ties.is_empty() => {
                 let one = limit.limit.as_ref().and_then(Expr::as_literal);
                 let short = Self::of(&limit.input)?;
                 let is_first = matches!(short, Self::First(..));

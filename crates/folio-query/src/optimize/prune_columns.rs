@@ -35,7 +35,7 @@ fn prune(plan: &mut Plan, wanted: &Wanted, whole: bool) {
             let below = with(wanted, keys.iter().map(|key| &key.expression));
             prune(input, &below, whole);
         }
-        Plan::Limit { input, .. } => prune(input, wanted, whole),
+        Plan::Limit { input, ties, .. } => prune(input, &with(wanted, ties.iter()), whole),
         Plan::Distinct { input, on } => match on {
             None => prune(input, &input.column_ids().into_iter().collect(), true),
             Some(on) => {

@@ -24,7 +24,10 @@ pub(super) fn apply(plan: &mut Plan) -> bool {
             *part = input.take();
             has_dropped = true;
         }
-        if let Plan::Limit { input, limit, offset } = part {
+        // How many rows tie with the last one wanted, nobody knows.
+        if let Plan::Limit { input, limit, offset, ties } = part
+            && ties.is_empty()
+        {
             let count = |bound: &Option<Expr>, otherwise| match bound {
                 None => otherwise,
                 Some(bound) => match bound.as_literal() {

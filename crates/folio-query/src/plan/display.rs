@@ -133,8 +133,12 @@ fn describe_rest(plan: &Physical) -> (String, Vec<&Physical>) {
             let bound = |name: &str, bound: &Option<Expr>| {
                 bound.as_ref().map_or_else(String::new, |bound| format!(" {name} {bound}"))
             };
-            let line =
-                format!("rows{}{}", bound("limit", &limit.limit), bound("offset", &limit.offset));
+            let (count, offset) = (bound("limit", &limit.limit), bound("offset", &limit.offset));
+            let ties = match &limit.ties[..] {
+                [] => String::new(),
+                ties => format!(" with ties in {}", list(ties)),
+            };
+            let line = format!("rows{count}{ties}{offset}");
             (line, vec![&limit.input])
         }
         Physical::Distinct(distinct) => {

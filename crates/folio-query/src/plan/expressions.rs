@@ -45,7 +45,9 @@ impl Plan {
                 }
             }
             Self::Sort { keys, .. } => keys.iter_mut().for_each(|key| change(&mut key.expression)),
-            Self::Limit { limit, offset, .. } => limit.iter_mut().chain(offset).for_each(change),
+            Self::Limit { limit, offset, ties, .. } => {
+                limit.iter_mut().chain(offset).chain(ties).for_each(change);
+            }
             Self::Distinct { on, .. } => on.iter_mut().flatten().for_each(change),
             Self::TableFunction { arguments, .. } => arguments.iter_mut().for_each(change),
             Self::Fetch(fetch) => change(&mut fetch.key),

@@ -199,6 +199,8 @@ pub(crate) enum Plan {
         limit: Option<Expr>,
         /// Rows skipped first.
         offset: Option<Expr>,
+        /// Rows that are in these as the last one is come too.
+        ties: Vec<Expr>,
     },
     /// The input without duplicates.
     Distinct {

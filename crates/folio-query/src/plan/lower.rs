@@ -114,8 +114,8 @@ fn lower_within(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
             Physical::Window(Arc::new(physical::Window { input, types, calls }))
         }
         Plan::Sort { input, keys } => lower_sort(input, keys, None, None, outer),
-        Plan::Limit { input, limit, offset } => match &**input {
-            Plan::Sort { input, keys } => {
+        Plan::Limit { input, limit, offset, ties } => match &**input {
+            Plan::Sort { input, keys } if ties.is_empty() => {
                 lower_sort(input, keys, limit.as_ref(), offset.as_ref(), outer)
             }
             _ => {
@@ -123,8 +123,9 @@ fn lower_within(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
                 let resolve =
                     |bound: &Option<Expr>| bound.as_ref().map(|bound| places.resolve(bound));
                 let (limit, offset) = (resolve(limit), resolve(offset));
-                let input = lower_within(input, outer);
-                Physical::Limit(Arc::new(physical::Limit { input, limit, offset }))
+                let (input, places) = over(input);
+                let ties = places.resolve_all(ties);
+                Physical::Limit(Arc::new(physical::Limit { input, limit, offset, ties }))
             }
         },
         other => lower_rest(other, outer),

@@ -286,6 +286,8 @@ pub(crate) struct Limit {
     pub limit: Option<Expr>,
     /// Rows skipped first.
     pub offset: Option<Expr>,
+    /// Rows that are in these as the last one is come too.
+    pub ties: Vec<Expr>,
 }
 
 /// No duplicates.

@@ -47,7 +47,9 @@ impl Physical {
                 sort.keys.iter().map(|SortKey { expression, .. }| expression).for_each(&mut *visit);
                 sort.limit.iter().chain(&sort.offset).for_each(visit);
             }
-            Self::Limit(limit) => limit.limit.iter().chain(&limit.offset).for_each(visit),
+            Self::Limit(limit) => {
+                limit.limit.iter().chain(&limit.offset).chain(&limit.ties).for_each(visit);
+            }
             Self::Distinct(distinct) => distinct.keys.iter().for_each(visit),
             Self::TableFunction(call) => call.arguments.iter().for_each(visit),
             Self::Fetch(fetch) => visit(&fetch.key),

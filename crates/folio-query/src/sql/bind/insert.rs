@@ -75,8 +75,10 @@ impl Binder<'_> {
         table: &Relation,
         targets: &[usize],
     ) -> Result<Named> {
-        let plain =
-            query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none();
+        let plain = query.with.is_none()
+            && query.order_by.is_none()
+            && query.limit_clause.is_none()
+            && query.fetch.is_none();
         let ast::SetExpr::Values(values) = &*query.body else { return self.query(query, None) };
         if !plain {
             return self.query(query, None);

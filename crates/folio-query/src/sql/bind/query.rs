@@ -70,12 +70,13 @@ impl Binder<'_> {
             }
         };
         let Selected { named: Named { mut plan, columns }, keys } = selected;
+        let ties = ties(query, &keys)?;
         if !keys.is_empty() {
             plan = Plan::Sort { input: Box::new(plan), keys };
         }
         let (limit, offset) = self.bounds(query)?;
         if limit.is_some() || offset.is_some() {
-            plan = Plan::Limit { input: Box::new(plan), limit, offset };
+            plan = Plan::Limit { input: Box::new(plan), limit, offset, ties };
         }
         // Columns that only the order needed go.
         if plan.columns().len() > columns.len() {
@@ -105,7 +106,7 @@ impl Binder<'_> {
             }
         }
         if let Some(fetch) = &query.fetch {
-            refuse(fetch.with_ties || fetch.percent, "FETCH … WITH TIES or PERCENT")?;
+            refuse(fetch.percent, "FETCH … PERCENT")?;
             limit = match &fetch.quantity {
                 Some(rows) => Some(self.row_count(rows, "FETCH")?),
                 None => Some(super::select::literal(folio_types::Value::Integer(1))),
@@ -414,6 +415,20 @@ impl Binder<'_> {
         };
         Ok(Named { plan, columns })
     }
+}
+
+/// What rows tie in under FETCH … WITH TIES: the keys of the order.
+fn ties(query: &ast::Query, keys: &[SortKey]) -> Result<Vec<Expr>> {
+    let Some(fetch) = query.fetch.as_ref().filter(|fetch| fetch.with_ties) else {
+        return Ok(Vec::new());
+    };
+    if keys.is_empty() {
+        let span = fetch.quantity.as_ref().map_or(Span::NONE, place);
+        return Err(Error::invalid("WITH TIES needs ORDER BY: rows tie in its keys")
+            .at(span)
+            .help("add ORDER BY, or write ONLY"));
+    }
+    Ok(keys.iter().map(|key| key.expression.clone()).collect())
 }
 
 /// Whether a column is nothing but a null, whose type was a guess.

@@ -108,7 +108,7 @@ impl Binder<'_> {
     /// So many rows.
     pub(super) fn limit(&mut self, rows: &mut Rows, limit: Option<&Limit>) -> Result<()> {
         let Some((limit, offset)) = self.limit_of(rows, limit)? else { return Ok(()) };
-        rows.wrap(|input| Plan::Limit { input, limit: Some(limit), offset });
+        rows.wrap(|input| Plan::Limit { input, limit: Some(limit), offset, ties: Vec::new() });
         Ok(())
     }
 
