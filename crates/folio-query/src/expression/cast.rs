@@ -11,7 +11,7 @@ use arrow_array::types::{Decimal128Type, TimestampMicrosecondType};
 use folio_types::{ColumnType, Value};
 
 use super::coerce::{is_integer, is_numeric};
-use super::{columns, json, temporal, type_name, value};
+use super::{array_text, columns, json, temporal, type_name, value};
 use crate::error::{Error, Result};
 
 /// Casts a whole array.
@@ -223,6 +223,7 @@ pub fn parse(text: &str, to: &ColumnType) -> Result<Value> {
         Type::Json => serde_json::from_str::<&serde_json::value::RawValue>(trimmed)
             .ok()
             .map(|_| Value::Text(text.to_owned())),
+        Type::List(element) if trimmed.starts_with('{') => array_text::read(trimmed, element),
         Type::List(_) | Type::Struct(_) => json::from_json(trimmed, to),
         _ => None,
     };

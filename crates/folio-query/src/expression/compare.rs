@@ -123,7 +123,9 @@ fn compare_nested(op: Comparison, left: &Evaluated, right: &Evaluated) -> Result
         (true, false) => right_array.len(),
         _ => left_array.len(),
     };
-    let order = make_comparator(left_array, right_array, SortOptions::default())?;
+    // Null is the greatest where it is part of a value.
+    let options = SortOptions { descending: false, nulls_first: false };
+    let order = make_comparator(left_array, right_array, options)?;
     let position = |operand: &Evaluated, row| if operand.is_scalar() { 0 } else { row };
     let null_is_a_value = matches!(op, Comparison::Distinct | Comparison::NotDistinct);
     Ok((0..count)

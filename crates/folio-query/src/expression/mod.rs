@@ -8,6 +8,7 @@
 //! where one exists.
 
 pub(crate) mod arithmetic;
+mod array_text;
 pub(crate) mod case;
 pub(crate) mod cast;
 pub(crate) mod coerce;

@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 
-use sqlparser::ast::{BinaryOperator, Expr};
+use sqlparser::ast::{BinaryOperator, Expr, Ident};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -10,8 +10,70 @@ use sqlparser::tokenizer::Token;
 
 /// `a ISNULL`, which the parser's list of keywords does not have.
 fn is_isnull(token: &Token) -> bool {
+    is_word(token, "isnull")
+}
+
+fn is_word(token: &Token, wanted: &str) -> bool {
     matches!(token, Token::Word(word)
-        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case("isnull"))
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+}
+
+/// What stands before the lower bound of `BETWEEN SYMMETRIC a AND b` in the syntax,
+/// which has no place of its own for it.
+pub(super) const SYMMETRIC: &str = "SYMMETRIC";
+
+/// `BETWEEN [A]SYMMETRIC a AND b`, if that is what comes.
+fn between(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserError>> {
+    let negated = usize::from(is_word(&parser.peek_token_ref().token, "not"));
+    let [between, symmetric] =
+        [0, 1].map(|place| &parser.peek_nth_token_ref(negated + place).token);
+    let is_symmetric = is_word(symmetric, SYMMETRIC);
+    if !is_word(between, "between") || !(is_symmetric || is_word(symmetric, "asymmetric")) {
+        return None;
+    }
+    let prefix = Ident::with_span(parser.peek_nth_token_ref(negated + 1).span, SYMMETRIC);
+    (0..negated + 2).for_each(|_| parser.advance_token());
+    let precedence = POSTGRES.prec_value(Precedence::Between);
+    let mut bounds = || {
+        let low = parser.parse_subexpr(precedence)?;
+        parser.expect_keyword_is(Keyword::AND)?;
+        Ok((low, parser.parse_subexpr(precedence)?))
+    };
+    Some(bounds().map(|(low, high)| Expr::Between {
+        expr: Box::new(left.clone()),
+        negated: negated == 1,
+        low: Box::new(match is_symmetric {
+            true => Expr::Prefixed { prefix, value: Box::new(low) },
+            false => low,
+        }),
+        high: Box::new(high),
+    }))
+}
+
+/// `LIKE ANY (…)` and its relatives, if that is what comes: the operator of the same
+/// meaning (`~~`), which the parser knows before ANY.
+fn like_any(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserError>> {
+    let negated = usize::from(is_word(&parser.peek_token_ref().token, "not"));
+    let [like, quantifier, open] =
+        [0, 1, 2].map(|place| &parser.peek_nth_token_ref(negated + place).token);
+    let compare_op = match (is_word(like, "like"), is_word(like, "ilike"), negated == 1) {
+        (true, _, false) => BinaryOperator::PGLikeMatch,
+        (true, _, true) => BinaryOperator::PGNotLikeMatch,
+        (_, true, false) => BinaryOperator::PGILikeMatch,
+        (_, true, true) => BinaryOperator::PGNotILikeMatch,
+        _ => return None,
+    };
+    let (is_all, is_some) = (is_word(quantifier, "all"), is_word(quantifier, "some"));
+    if !(is_all || is_some || is_word(quantifier, "any")) || *open != Token::LParen {
+        return None;
+    }
+    (0..negated + 2).for_each(|_| parser.advance_token());
+    let left = Box::new(left.clone());
+    // What stands in the brackets is a query or a value, as it is without ANY.
+    Some(parser.parse_prefix().map(|right| match is_all {
+        true => Expr::AllOp { left, compare_op, right: Box::new(right) },
+        false => Expr::AnyOp { left, compare_op, right: Box::new(right), is_some },
+    }))
 }
 
 const POSTGRES: PostgreSqlDialect = PostgreSqlDialect {};
@@ -80,6 +142,7 @@ impl Dialect for FolioDialect {
                 parser.advance_token();
                 Some(Ok(Expr::IsNull(Box::new(left.clone()))))
             }
+            Token::Word(_) => between(parser, left).or_else(|| like_any(parser, left)),
             _ => None,
         }
     }

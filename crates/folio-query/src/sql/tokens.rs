@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! (w ORDER BY a ROWS 1 PRECEDING EXCLUDE TIES)  →  ("exclude ties of w" ORDER BY a ROWS 1 PRECEDING)
+//! (t).*                                         →  (t)."*"
 //! ```
 
 use sqlparser::ast::Ident;
@@ -27,11 +28,21 @@ const CLAUSES: [(Exclusion, &str); 4] = [
 /// Between the clause and the name of another window.
 const OF: &str = " of ";
 
+/// The name that stands for all fields of a row.
+pub(super) const ALL_FIELDS: &str = "*";
+
 /// The tokens of a text in words the parser knows.
 ///
 /// # Errors
 /// `syntax` for a frame that excludes what cannot be excluded.
-pub(super) fn adapt(tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
+pub(super) fn adapt(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
+    for at in 2..tokens.len() {
+        if let [Token::RParen, Token::Period, Token::Mul] =
+            [2, 1, 0].map(|back| &tokens[at - back].token)
+        {
+            tokens[at].token = quoted(ALL_FIELDS.to_owned());
+        }
+    }
     carry(tokens)
 }
 

@@ -11,13 +11,14 @@ mod json;
 mod list;
 mod number;
 pub(crate) mod program;
+mod record;
 mod text;
 mod time;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::ArrayRef;
 use folio_types::{ColumnType, Value};
 
 use super::coerce::{self, is_integer, is_numeric, unify};
@@ -65,39 +66,12 @@ impl Function {
     }
 }
 
-impl Function {
-    /// The n-th field of a struct.
-    pub(crate) fn field(ty: ColumnType, index: usize, returns: ColumnType) -> Self {
-        let kernel: Kernel = |call| {
-            let row = arrow_array::cast::AsArray::as_struct(&call.arrays[0]);
-            let column = row.column(call.function.field_index);
-            // A field of no struct is no value, whatever its slot holds.
-            match row.nulls() {
-                None => Ok(ArrayRef::clone(column)),
-                Some(nulls) => {
-                    let missing = arrow_array::BooleanArray::new(!nulls.inner(), None);
-                    Ok(arrow_select::nullif::nullif(column, &missing)?)
-                }
-            }
-        };
-        Self {
-            name: "field".into(),
-            parameters: vec![ty],
-            returns,
-            kernel,
-            body: Body::Whole(kernel),
-            field_index: index,
-            is_volatile: false,
-            is_stable: false,
-        }
-    }
-}
-
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
             && self.parameters == other.parameters
             && self.field_index == other.field_index
+            && self.returns == other.returns
     }
 }
 

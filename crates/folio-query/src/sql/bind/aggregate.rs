@@ -60,9 +60,9 @@ const SPECIAL_FORMS: [(&str, SpecialForm); 4] =
 type SpecialForm = fn(Vec<Expr>, Span) -> Result<Expr>;
 
 /// Words that look like calls in front of a bracket, and are syntax.
-const SYNTAX: [&str; 11] = [
+const SYNTAX: [&str; 12] = [
     "all", "any", "array", "case", "cast", "distinct", "exists", "extract", "interval", "not",
-    "try_cast",
+    "row", "try_cast",
 ];
 
 /// Whether calls of a name have their meaning before a function of the program is looked
@@ -146,6 +146,9 @@ impl Binder<'_> {
                     given.arguments.push(self.expression(argument, scope)?);
                 }
                 ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard) => given.is_star = true,
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::QualifiedWildcard(name)) => {
+                    given.arguments.push(self.star_row(name, scope)?);
+                }
                 other => {
                     return Err(Error::unsupported(format!(
                         "the argument {other} is not supported"

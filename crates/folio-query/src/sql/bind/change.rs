@@ -105,6 +105,7 @@ impl Binder<'_> {
                 column,
                 hidden: false,
                 key: None,
+                optional: None,
             })
             .collect();
         if !others.is_empty() {
@@ -241,6 +242,7 @@ pub(super) fn row_columns(
         },
         hidden: false,
         key: None,
+        optional: None,
     });
     columns.collect()
 }

@@ -7,6 +7,8 @@ use sqlparser::ast::{self, Spanned};
 
 use super::Binder;
 use super::operator::{self, condition, not};
+use super::quantified::Quantified;
+use super::row::{Side, compare_sides, is_row};
 use super::scope::Scope;
 use super::types::column_type;
 use crate::error::{Error, Result};
@@ -14,6 +16,7 @@ use crate::expression::coerce::{self, coerce, unify_all};
 use crate::expression::pattern::MatchKind;
 use crate::expression::{Comparison, Expr, Function, cast, function, type_name};
 use crate::span::Span;
+use crate::sql::dialect::SYMMETRIC;
 
 impl Binder<'_> {
     /// Binds an expression.
@@ -33,10 +36,8 @@ impl Binder<'_> {
                 let operand = self.expression(expr, scope)?;
                 operator::unary(*op, operand, place(syntax))
             }
-            Sql::IsNull(inner) => Ok(Expr::IsNull(Box::new(self.expression(inner, scope)?))),
-            Sql::IsNotNull(inner) => {
-                Ok(not(Expr::IsNull(Box::new(self.expression(inner, scope)?))))
-            }
+            Sql::IsNull(inner) => self.is_null(inner, false, scope),
+            Sql::IsNotNull(inner) => self.is_null(inner, true, scope),
             Sql::IsTrue(inner) => self.truth(inner, false, false, scope),
             Sql::IsNotTrue(inner) => self.truth(inner, false, true, scope),
             Sql::IsFalse(inner) => self.truth(inner, true, false, scope),
@@ -99,6 +100,7 @@ impl Binder<'_> {
             Sql::RLike { negated, expr, pattern, .. } => {
                 self.like(MatchKind::Regex, *negated, expr, pattern, None, scope)
             }
+            Sql::Function(_) if is_row(syntax) => self.row_value(syntax, scope),
             Sql::Function(call) => self.call(call, syntax, scope),
             Sql::Exists { subquery, negated } => {
                 let exists = self.exists(subquery, scope)?;
@@ -109,11 +111,10 @@ impl Binder<'_> {
                 let found = self.in_subquery(expr, subquery, place(syntax), scope)?;
                 Ok(negate_if(*negated, found))
             }
-            Sql::AnyOp { left, compare_op, right, .. } => {
-                self.quantified(left, compare_op, right, true, place(syntax), scope)
-            }
-            Sql::AllOp { left, compare_op, right } => {
-                self.quantified(left, compare_op, right, false, place(syntax), scope)
+            Sql::AnyOp { left, compare_op, right, .. } | Sql::AllOp { left, compare_op, right } => {
+                let is_any = matches!(syntax, Sql::AnyOp { .. });
+                let asked = Quantified { left, op: compare_op, is_any, span: place(syntax) };
+                self.quantified(&asked, right, scope)
             }
             Sql::Interval(interval) => self.interval(interval),
             Sql::Array(array) => {
@@ -125,6 +126,7 @@ impl Binder<'_> {
                 self.access(root, access_chain, place(syntax), scope)
             }
             Sql::Collate { expr, .. } => self.expression(expr, scope),
+            Sql::Tuple(_) => self.row_value(syntax, scope),
             other => self.spelled(other, scope),
         }
     }
@@ -142,7 +144,8 @@ impl Binder<'_> {
             if is_keyword && only.quote_style.is_none() {
                 return function::resolve(&lower, Vec::new(), span);
             }
-            return self.column_or_link(None, plain(0), span, scope);
+            let found = self.column_or_link(None, plain(0), span, scope);
+            return found.or_else(|error| self.whole_row(plain(0), span, scope)?.ok_or(error));
         }
         // schema.table.column, table.column, column.field: whichever there is.
         let start = if names.len() > 2 && !scope.has_table(plain(0)) && scope.has_table(plain(1)) {
@@ -190,8 +193,8 @@ impl Binder<'_> {
         if matches!(op, ast::BinaryOperator::And | ast::BinaryOperator::Or) {
             return self.connective(left, op, right, scope);
         }
-        if let (ast::Expr::Tuple(left), ast::Expr::Tuple(right)) = (left, right) {
-            return self.tuples(left, op, right, syntax, scope);
+        if is_row(left) || is_row(right) {
+            return self.rows(left, op, right, place(syntax), scope);
         }
         let (left, right) = (self.expression(left, scope)?, self.expression(right, scope)?);
         operator::binary(op, left, right, place(syntax))
@@ -223,45 +226,6 @@ impl Binder<'_> {
         Ok(if is_and { Expr::And(terms) } else { Expr::Or(terms) })
     }
 
-    /// `(a, b) = (c, d)`, `(a, b) < (c, d)`
-    fn tuples(
-        &mut self,
-        left: &[ast::Expr],
-        op: &ast::BinaryOperator,
-        right: &[ast::Expr],
-        syntax: &ast::Expr,
-        scope: &Scope<'_>,
-    ) -> Result<Expr> {
-        let span = place(syntax);
-        if left.len() != right.len() {
-            return Err(Error::invalid("the sides of the comparison differ in length").at(span));
-        }
-        let mut pairs = Vec::with_capacity(left.len());
-        for (left, right) in left.iter().zip(right) {
-            pairs.push((self.expression(left, scope)?, self.expression(right, scope)?));
-        }
-        match operator::comparison(op) {
-            Some(comparison) => rows_compare(comparison, &pairs, span),
-            None => Err(Error::unsupported(format!("rows do not compare with {op}")).at(span)),
-        }
-    }
-
-    /// `(a, b) IN ((1, 2), (3, 4))`
-    fn row_in_list(
-        &mut self,
-        row: &[ast::Expr],
-        list: &[ast::Expr],
-        scope: &Scope<'_>,
-    ) -> Result<Expr> {
-        let equal = list.iter().map(|other| match other {
-            ast::Expr::Tuple(values) => {
-                self.tuples(row, &ast::BinaryOperator::Eq, values, other, scope)
-            }
-            other => Err(Error::invalid("a row is compared with rows").at(place(other))),
-        });
-        Ok(Expr::Or(equal.collect::<Result<_>>()?))
-    }
-
     fn comparison(
         &mut self,
         op: Comparison,
@@ -270,8 +234,9 @@ impl Binder<'_> {
         syntax: &ast::Expr,
         scope: &Scope<'_>,
     ) -> Result<Expr> {
-        let (left, right) = (self.expression(left, scope)?, self.expression(right, scope)?);
-        operator::compare(op, left, right, place(syntax))
+        let span = place(syntax);
+        let (left, right) = self.sides(left, right, span, scope)?;
+        compare_sides(op, &left, &right, span)
     }
 
     fn truth(
@@ -295,14 +260,22 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Expr> {
         let span = place(syntax);
-        let (input, low, high) = (
-            self.expression(input, scope)?,
-            self.expression(low, scope)?,
-            self.expression(high, scope)?,
-        );
-        let from = operator::compare(Comparison::GreaterOrEqual, input.clone(), low, span)?;
-        let to = operator::compare(Comparison::LessOrEqual, input, high, span)?;
-        Ok(Expr::And(vec![from, to]))
+        let (low, is_symmetric) = match low {
+            ast::Expr::Prefixed { prefix, value } if prefix.value == SYMMETRIC => (&**value, true),
+            low => (low, false),
+        };
+        let (input, low, high) =
+            (self.side(input, scope)?, self.side(low, scope)?, self.side(high, scope)?);
+        let within = |low: &Side, high: &Side| -> Result<Expr> {
+            let from = compare_sides(Comparison::GreaterOrEqual, &input, low, span)?;
+            let to = compare_sides(Comparison::LessOrEqual, &input, high, span)?;
+            Ok(Expr::And(vec![from, to]))
+        };
+        let within_either = within(&low, &high)?;
+        Ok(match is_symmetric {
+            true => Expr::Or(vec![within_either, within(&high, &low)?]),
+            false => within_either,
+        })
     }
 
     fn in_list(
@@ -311,8 +284,8 @@ impl Binder<'_> {
         list: &[ast::Expr],
         scope: &Scope<'_>,
     ) -> Result<Expr> {
-        if let ast::Expr::Tuple(row) = input {
-            return self.row_in_list(row, list, scope);
+        if is_row(input) {
+            return self.row_in_list(input, list, scope);
         }
         let bound = self.expression(input, scope)?;
         let mut terms = Vec::with_capacity(list.len());
@@ -333,19 +306,18 @@ impl Binder<'_> {
         otherwise: Option<&ast::Expr>,
         scope: &Scope<'_>,
     ) -> Result<Expr> {
-        let operand = operand.map(|operand| self.expression(operand, scope)).transpose()?;
+        let operand = operand.map(|operand| self.side(operand, scope)).transpose()?;
         let mut branches = Vec::with_capacity(conditions.len());
         for when in conditions {
-            let test = self.expression(&when.condition, scope)?;
+            let span = place(&when.condition);
             let test = match &operand {
-                Some(operand) => operator::compare(
-                    Comparison::Equal,
-                    operand.clone(),
-                    test,
-                    place(&when.condition),
-                )?,
+                Some(operand) => {
+                    let test = self.side(&when.condition, scope)?;
+                    compare_sides(Comparison::Equal, operand, &test, span)?
+                }
                 None => {
-                    condition(test, "when").map_err(|error| error.at(place(&when.condition)))?
+                    let test = self.expression(&when.condition, scope)?;
+                    condition(test, "when").map_err(|error| error.at(span))?
                 }
             };
             branches.push((test, self.expression(&when.result, scope)?));
@@ -383,32 +355,6 @@ impl Binder<'_> {
             .map_err(|error| error.at(place(input)))?;
         Ok(negate_if(negated, found))
     }
-}
-
-/// Rows compare as words do, letter by letter: what decides is the first pair that differs.
-pub(super) fn rows_compare(op: Comparison, pairs: &[(Expr, Expr)], span: Span) -> Result<Expr> {
-    use Comparison::{Equal, Greater, GreaterOrEqual, Less, LessOrEqual, NotEqual};
-    let strict = match op {
-        Equal | NotEqual => {
-            let equal = pairs
-                .iter()
-                .map(|(left, right)| operator::compare(Equal, left.clone(), right.clone(), span));
-            let all = Expr::And(equal.collect::<Result<_>>()?);
-            return Ok(negate_if(op == NotEqual, all));
-        }
-        LessOrEqual => Less,
-        GreaterOrEqual => Greater,
-        other => other,
-    };
-    let Some(((left, right), rest)) = pairs.split_first() else {
-        return Err(Error::invalid("a row has at least one value").at(span));
-    };
-    if rest.is_empty() {
-        return operator::compare(op, left.clone(), right.clone(), span);
-    }
-    let decided = operator::compare(strict, left.clone(), right.clone(), span)?;
-    let equal = operator::compare(Equal, left.clone(), right.clone(), span)?;
-    Ok(Expr::Or(vec![decided, Expr::And(vec![equal, rows_compare(op, rest, span)?])]))
 }
 
 /// A field of a struct, or a member of JSON.
@@ -470,7 +416,7 @@ fn explicit_cast(
     }
 }
 
-fn negate_if(negated: bool, expression: Expr) -> Expr {
+pub(super) fn negate_if(negated: bool, expression: Expr) -> Expr {
     if negated { not(expression) } else { expression }
 }
 

@@ -369,6 +369,7 @@ fn aliased(named: Named, alias: Option<&ast::TableAlias>, own_name: Option<&str>
             column,
             hidden: false,
             key: key.clone(),
+            optional: None,
         });
     Ok(From { plan: named.plan, columns: columns.collect() })
 }

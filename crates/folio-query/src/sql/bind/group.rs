@@ -72,6 +72,7 @@ impl Binder<'_> {
                     })
                     .collect(),
                 ast::Expr::GroupingSets(sets) => sets.clone(),
+                ast::Expr::Tuple(parts) => vec![parts.clone()],
                 plain => vec![vec![plain.clone()]],
             };
             let mut alternatives = Vec::new();

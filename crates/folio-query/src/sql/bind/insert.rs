@@ -123,19 +123,12 @@ impl Binder<'_> {
         target: usize,
         scope: &Scope<'_>,
     ) -> Result<Expr> {
-        let column = &table.schema.columns[target];
         let is_default = matches!(syntax, ast::Expr::Identifier(name) if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("default"));
         if is_default {
             return self.default_of(table, target);
         }
-        if table.constraints.identity.get(&column.name) == Some(&true) {
-            let name = &column.name;
-            return Err(Error::invalid(format!("column {name:?} numbers rows by itself"))
-                .at(place(syntax))
-                .help("leave it out, or write DEFAULT"));
-        }
         let bound = self.expression(syntax, scope)?;
-        assign(bound, &column.column_type, &column.name).map_err(|error| error.at(place(syntax)))
+        assigned_to(bound, table, target, place(syntax))
     }
 
     /// What a column gets when it is left out.
@@ -292,37 +285,52 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Vec<(usize, Expr)>> {
         let mut changes: Vec<(usize, Expr)> = Vec::new();
-        let mut push =
-            |binder: &mut Self, name: &ast::ObjectName, syntax: &ast::Expr| -> Result<()> {
-                let (name, span) = last_name(name)?;
-                let index = column_of(table, &name, span)?;
-                if changes.iter().any(|(other, _)| *other == index) {
-                    return Err(Error::invalid(format!("column {name:?} is set twice"))
-                        .at(span)
-                        .help("set it once"));
-                }
-                let value = binder.assigned(syntax, table, index, scope)?;
-                changes.push((index, value));
-                Ok(())
-            };
+        let free = |name: &ast::ObjectName, changes: &[(usize, Expr)]| -> Result<usize> {
+            let (name, span) = last_name(name)?;
+            let index = column_of(table, &name, span)?;
+            if changes.iter().any(|(other, _)| *other == index) {
+                return Err(Error::invalid(format!("column {name:?} is set twice"))
+                    .at(span)
+                    .help("set it once"));
+            }
+            Ok(index)
+        };
         for assignment in assignments {
             match (&assignment.target, &assignment.value) {
-                (ast::AssignmentTarget::ColumnName(name), value) => push(self, name, value)?,
+                (ast::AssignmentTarget::ColumnName(name), value) => {
+                    let index = free(name, &changes)?;
+                    changes.push((index, self.assigned(value, table, index, scope)?));
+                }
                 (ast::AssignmentTarget::Tuple(names), ast::Expr::Tuple(values))
                     if names.len() == values.len() =>
                 {
                     for (name, value) in names.iter().zip(values) {
-                        push(self, name, value)?;
+                        let index = free(name, &changes)?;
+                        changes.push((index, self.assigned(value, table, index, scope)?));
                     }
                 }
-                (ast::AssignmentTarget::Tuple(_), value) => {
-                    return Err(Error::unsupported("several columns are set from as many values")
-                        .at(place(value)));
+                (ast::AssignmentTarget::Tuple(names), row) => {
+                    for (name, value) in names.iter().zip(self.row_for(row, names.len(), scope)?) {
+                        let index = free(name, &changes)?;
+                        changes.push((index, assigned_to(value, table, index, place(row))?));
+                    }
                 }
             }
         }
         Ok(changes)
     }
+}
+
+/// A value as that of a column.
+fn assigned_to(value: Expr, table: &Relation, target: usize, span: Span) -> Result<Expr> {
+    let column = &table.schema.columns[target];
+    if table.constraints.identity.get(&column.name) == Some(&true) {
+        let name = &column.name;
+        return Err(Error::invalid(format!("column {name:?} numbers rows by itself"))
+            .at(span)
+            .help("leave it out, or write DEFAULT"));
+    }
+    assign(value, &column.column_type, &column.name).map_err(|error| error.at(span))
 }
 
 fn place_of(name: &ast::ObjectName) -> Span {

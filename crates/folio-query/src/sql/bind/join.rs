@@ -1,5 +1,7 @@
 //! Joins: kinds, conditions, and the columns that both sides share.
 
+use std::sync::Arc;
+
 use sqlparser::ast;
 
 use super::Binder;
@@ -9,7 +11,7 @@ use super::operator::{compare, condition};
 use super::scope::{Allowed, Scope, ScopeColumn, same};
 use crate::error::{Error, Result};
 use crate::expression::coerce::{coerce, unify};
-use crate::expression::{Comparison, Expr};
+use crate::expression::{ColumnId, Comparison, Expr};
 use crate::plan::logical::{JoinKind, Plan};
 use crate::span::Span;
 
@@ -105,6 +107,7 @@ impl Binder<'_> {
                 column,
                 hidden: false,
                 key: None,
+                optional: None,
             });
         }
         let mut whole = join(left, right, kind, terms);
@@ -168,10 +171,24 @@ pub(super) fn span_of(factor: &ast::TableFactor) -> Span {
 pub(super) fn join(left: From, right: From, kind: JoinKind, terms: Vec<Expr>) -> From {
     let made = left.plan.column_ids();
     let lateral = right.plan.free_columns().iter().any(|column| made.contains(&column.id));
-    let mut columns = left.columns;
+    let (mut columns, mut others) = (left.columns, right.columns);
+    if matches!(kind, JoinKind::Right | JoinKind::Full) {
+        leave_out(&mut columns, &left.plan);
+    }
+    if matches!(kind, JoinKind::Left | JoinKind::Full) {
+        leave_out(&mut others, &right.plan);
+    }
     if kind.has_right() {
-        columns.extend(right.columns);
+        columns.extend(others);
     }
     let (left, right) = (Box::new(left.plan), Box::new(right.plan));
     From { plan: Plan::Join { kind, left, right, terms, lateral }, columns }
+}
+
+/// Tells of columns that a join may leave out the whole side.
+fn leave_out(columns: &mut [ScopeColumn], side: &Plan) {
+    let ids: Arc<[ColumnId]> = side.column_ids().into();
+    for column in columns {
+        column.optional.get_or_insert_with(|| Arc::clone(&ids));
+    }
 }

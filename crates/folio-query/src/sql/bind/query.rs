@@ -123,6 +123,7 @@ impl Binder<'_> {
             column: column.clone(),
             hidden: false,
             key: None,
+            optional: None,
         });
         let scope = Scope::new(columns.collect(), None);
         scope.enter("ORDER BY", Allowed::Columns);

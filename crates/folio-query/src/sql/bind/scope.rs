@@ -20,6 +20,16 @@ pub(super) struct ScopeColumn {
     pub(super) hidden: bool,
     /// The columns of its table's primary key, where it is a table.
     pub(super) key: Option<Arc<[ColumnId]>>,
+    /// Where an outer join may leave its table out: the columns of the side left out.
+    pub(super) optional: Option<Arc<[ColumnId]>>,
+}
+
+/// A row of a table that an outer join may leave out, as a column.
+pub(super) struct OptionalRow {
+    /// The side of the join that is left out.
+    pub(super) side: Arc<[ColumnId]>,
+    pub(super) column: Column,
+    pub(super) row: Expr,
 }
 
 /// What can stand where an expression is bound.
@@ -42,6 +52,8 @@ pub(super) struct Scope<'p> {
     /// Window functions met so far.
     pub(super) windows: RefCell<Vec<(Column, WindowCall)>>,
     pub(super) named_windows: Vec<sqlparser::ast::NamedWindowDefinition>,
+    /// Rows of tables that a join may leave out, met so far, where they can be made.
+    pub(super) optional_rows: RefCell<Option<Vec<OptionalRow>>>,
     pub(super) allowed: Cell<Allowed>,
     /// The clause being bound, for messages.
     pub(super) clause: Cell<&'static str>,
@@ -55,6 +67,7 @@ impl<'p> Scope<'p> {
             aggregates: RefCell::default(),
             windows: RefCell::default(),
             named_windows: Vec::new(),
+            optional_rows: RefCell::default(),
             allowed: Cell::new(Allowed::Columns),
             clause: Cell::new("this place"),
         }

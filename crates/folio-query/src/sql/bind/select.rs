@@ -1,11 +1,14 @@
 //! One SELECT: from its rows to its columns.
 
+use std::cell::RefCell;
+
 use folio_types::Value;
 use sqlparser::ast;
 
 use super::expression::place;
 use super::operator::condition;
 use super::order::check_distinct_on;
+use super::row::starred;
 use super::scope::{Allowed, Scope, same};
 use super::{Binder, Named, refuse};
 use crate::error::{Error, Result};
@@ -40,6 +43,7 @@ impl Binder<'_> {
         let from = self.from(&select.from, parent)?;
         let mut scope = Scope::new(from.columns, parent);
         scope.named_windows.clone_from(&select.named_window);
+        scope.optional_rows = RefCell::new(Some(Vec::new()));
         let mut plan = from.plan;
         if let Some(filter) = &select.selection {
             scope.enter("WHERE", Allowed::Columns);
@@ -67,6 +71,7 @@ impl Binder<'_> {
             None => None,
         };
         let mut calls = scope.windows.take();
+        super::row::make_optional_rows(&mut plan, &scope)?;
         if groups.are_needed(&scope) || having.is_some() {
             let mut over: Vec<(&mut Expr, Span)> = Vec::new();
             over.extend(items.iter_mut().map(|item| (&mut item.expression, item.span)));
@@ -88,10 +93,17 @@ impl Binder<'_> {
     }
 
     /// The SELECT list with its stars expanded.
-    fn items(&mut self, projection: &[ast::SelectItem], scope: &Scope<'_>) -> Result<Vec<Item>> {
+    pub(super) fn items(
+        &mut self,
+        projection: &[ast::SelectItem],
+        scope: &Scope<'_>,
+    ) -> Result<Vec<Item>> {
         let mut items = Vec::new();
         for item in projection {
             match item {
+                ast::SelectItem::UnnamedExpr(syntax) if let Some(row) = starred(syntax) => {
+                    items.extend(self.fields(row, scope)?);
+                }
                 ast::SelectItem::UnnamedExpr(syntax) => {
                     let expression = settle(self.expression(syntax, scope)?);
                     items.push(Item { name: name_of(syntax), expression, span: place(syntax) });
@@ -260,6 +272,7 @@ pub(super) fn name_of(syntax: &ast::Expr) -> String {
         },
         ast::Expr::Extract { .. } => "extract".to_owned(),
         ast::Expr::Exists { .. } => "exists".to_owned(),
+        ast::Expr::Tuple(_) => "row".to_owned(),
         other => {
             let text = other.to_string();
             if text.chars().count() > 40 { "?column?".to_owned() } else { text }
