@@ -330,7 +330,7 @@ pub(crate) fn returning(table: &Relation, key: usize) -> Returning {
         name: (&*name).into(),
     };
     let outputs = vec![(column.clone(), Expr::Column(column))];
-    Returning { outputs, names: vec![name] }
+    Returning { outputs, names: vec![name], others: Vec::new() }
 }
 
 fn keys_as_batch(keys: &[Value], table: &Relation, key: usize) -> Result<Batch> {

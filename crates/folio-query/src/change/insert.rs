@@ -196,7 +196,7 @@ impl Writer<'_, '_> {
         }
         let written = batch_of(&self.written, &plan.table)?;
         references::check_targets(&plan.table, &written, run)?;
-        done.returned = returned(plan.returning.as_ref(), &written, run)?;
+        done.returned = returned(plan.returning.as_ref(), &written, &written, run)?;
         Ok(done)
     }
 }

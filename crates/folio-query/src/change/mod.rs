@@ -25,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::execute::collect;
 use crate::execute::context::{Context, Parameters, find_parameter};
 use crate::expression::evaluate::evaluate;
+use crate::expression::value::nulls;
 use crate::plan::physical::Physical;
 use crate::source::{Changes, Relation};
 use crate::sql::statement::{OnConflict, Returning, Rules};
@@ -117,9 +118,22 @@ pub(crate) fn types_of(table: &Relation) -> Vec<ColumnType> {
     table.schema.columns.iter().map(|column| column.column_type.clone()).collect()
 }
 
-/// The columns of RETURNING over the rows a statement touched.
-fn returned(returning: Option<&Returning>, rows: &Batch, run: &Run<'_>) -> Result<Option<Batch>> {
+/// The columns of RETURNING over the rows a statement touched, and over what its input
+/// had of other tables beside each.
+fn returned(
+    returning: Option<&Returning>,
+    rows: &Batch,
+    input: &Batch,
+    run: &Run<'_>,
+) -> Result<Option<Batch>> {
     let Some(returning) = returning else { return Ok(None) };
+    let mut beside = rows.clone();
+    let first = input.columns.len().saturating_sub(returning.others.len());
+    match input.row_count {
+        0 => beside.columns.extend(returning.others.iter().map(|column| nulls(&column.ty, 0))),
+        _ => beside.columns.extend_from_slice(&input.columns[first..]),
+    }
+    let rows = &beside;
     let columns = returning
         .outputs
         .iter()

@@ -23,7 +23,7 @@ pub(crate) fn update(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
     let table = &plan.table;
     let old = gather(&plan.input, run)?;
     if old.row_count == 0 {
-        return nothing(plan, run);
+        return nothing(plan, &old, run);
     }
     let first_value = table.schema.columns.len() + usize::from(table.schema.primary_key.is_empty());
     let mut rows = Vec::with_capacity(old.row_count);
@@ -65,7 +65,7 @@ pub(crate) fn update(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
         references::check_moved(table, &plan.changed, &old, run)?;
     }
     let returned = match &batch {
-        Some(batch) => returned(plan.returning.as_ref(), batch, run)?,
+        Some(batch) => returned(plan.returning.as_ref(), batch, &old, run)?,
         None => None,
     };
     Ok(Done { count: rows.len() as u64, returned })
@@ -82,10 +82,10 @@ pub(super) fn moves_keys(table: &Relation, changed: &[usize]) -> bool {
     changed.iter().any(is_key)
 }
 
-fn nothing(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
+fn nothing(plan: &ChangePlan, input: &Batch, run: &Run<'_>) -> Result<Done> {
     let none: [Vec<Value>; 0] = [];
     let rows = batch_of(&none, &plan.table)?;
-    Ok(Done { count: 0, returned: returned(plan.returning.as_ref(), &rows, run)? })
+    Ok(Done { count: 0, returned: returned(plan.returning.as_ref(), &rows, input, run)? })
 }
 
 /// Deletes the rows of a plan.
@@ -99,14 +99,15 @@ pub(crate) fn delete(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
     let table = &plan.table;
     let mut gone = gather(&plan.input, run)?;
     if gone.row_count == 0 {
-        return nothing(plan, run);
+        return nothing(plan, &gone, run);
     }
     if let Some(read) = &plan.read {
         gone = in_places(gone, read, table.schema.columns.len());
     }
     let count = delete_rows(table, &gone, run)?;
     references::follow_deletion(table, &gone, run)?;
-    Ok(Done { count, returned: returned(plan.returning.as_ref(), &gone, run)? })
+    let rows = Batch::new(gone.columns[..table.schema.columns.len()].to_vec(), gone.row_count);
+    Ok(Done { count, returned: returned(plan.returning.as_ref(), &rows, &gone, run)? })
 }
 
 /// Columns in their places among those of a table, nothing in the others.

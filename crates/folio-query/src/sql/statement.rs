@@ -174,13 +174,14 @@ pub(crate) struct Change {
     /// The table.
     pub table: Arc<Relation>,
     /// The rows: the old values of all columns, then the row number where the table
-    /// has no key, then the new values where rows change.
+    /// has no key, then the new values where rows change, then what of other tables
+    /// is returned.
     pub input: Plan,
     /// Which columns change.
     pub changed: Vec<usize>,
     /// What every new row must pass.
     pub rules: Rules,
-    /// The answer, over the columns of the input.
+    /// The answer, over the new row or the deleted one.
     pub returning: Option<Returning>,
 }
 
@@ -191,6 +192,16 @@ pub(crate) struct Returning {
     pub outputs: Vec<(Column, Expr)>,
     /// Their names.
     pub names: Vec<String>,
+    /// What of other tables is read: it stands at the end of the input, and behind the
+    /// row in what the outputs are made of.
+    pub others: Vec<Column>,
+}
+
+impl Returning {
+    /// What of other tables is read.
+    pub(crate) fn others(&self) -> impl Iterator<Item = Expr> {
+        self.others.iter().cloned().map(Expr::Column)
+    }
 }
 
 /// What rows of a table must pass, bound over its columns.

@@ -11,7 +11,6 @@ use super::operator::condition;
 use super::scope::{Allowed, Scope, ScopeColumn};
 use super::{Binder, refuse};
 use crate::error::{Error, Result};
-use crate::expression::coerce::settle;
 use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::logical::{JoinKind, Plan};
 use crate::source::Relation;
@@ -37,16 +36,18 @@ impl Binder<'_> {
         scope.enter("SET", Allowed::Columns);
         let changes = self.assignments(&update.assignments, &target.table, &scope)?;
         let changed = changes.iter().map(|(index, _)| *index).collect();
-        let values = changes.into_iter().map(|(_, value)| value).collect();
-        let input =
-            self.target_outputs(plan, target.row, values, !others.is_empty(), &target.table);
-        let rules = self.rules(&target.table)?;
         let returning = match &update.returning {
             Some(items) => {
-                Some(self.returning(items, &target.table, target.alias.as_deref(), 0)?)
+                let others = &scope.columns[target.table.schema.columns.len()..];
+                Some(self.returning(items, &target.table, target.alias.as_deref(), others)?)
             }
             None => None,
         };
+        let values = changes.into_iter().map(|(_, value)| value);
+        let values = values.chain(returning.iter().flat_map(Returning::others)).collect();
+        let input =
+            self.target_outputs(plan, target.row, values, !others.is_empty(), &target.table);
+        let rules = self.rules(&target.table)?;
         Ok(Statement::Update(Change { table: target.table, input, changed, rules, returning }))
     }
 
@@ -62,14 +63,16 @@ impl Binder<'_> {
         let scope = Scope::new(target.columns, None);
         scope.enter("WHERE", Allowed::Columns);
         let plan = self.target_rows(target.plan, delete.selection.as_ref(), &scope)?;
-        let input =
-            self.target_outputs(plan, target.row, Vec::new(), !others.is_empty(), &target.table);
         let returning = match &delete.returning {
             Some(items) => {
-                Some(self.returning(items, &target.table, target.alias.as_deref(), 0)?)
+                let others = &scope.columns[target.table.schema.columns.len()..];
+                Some(self.returning(items, &target.table, target.alias.as_deref(), others)?)
             }
             None => None,
         };
+        let values = returning.iter().flat_map(Returning::others).collect();
+        let input =
+            self.target_outputs(plan, target.row, values, !others.is_empty(), &target.table);
         let (changed, rules) = (Vec::new(), Rules::default());
         Ok(Statement::Delete(Change { table: target.table, input, changed, rules, returning }))
     }
@@ -172,45 +175,48 @@ impl Binder<'_> {
         Ok(Rules { checks: checks.collect::<Result<_>>()? })
     }
 
-    /// RETURNING, over the row that was written or deleted.
+    /// RETURNING, over the row that was written or deleted and the columns of other tables
+    /// that stand behind it: those it reads.
     pub(super) fn returning(
         &mut self,
         items: &[ast::SelectItem],
         table: &Relation,
         alias: Option<&str>,
-        first: usize,
+        others: &[ScopeColumn],
     ) -> Result<Returning> {
-        let columns = row_columns(table, Some(alias.unwrap_or(&table.schema.name)), first);
-        let scope = Scope::new(columns.clone(), None);
+        let mut columns = row_columns(table, Some(alias.unwrap_or(&table.schema.name)), 0);
+        let width = columns.len();
+        let place = |index: usize| ColumnId(u32::try_from(width + index).unwrap_or(u32::MAX));
+        columns.extend(others.iter().enumerate().map(|(index, other)| {
+            let column = Column { id: place(index), ..other.column.clone() };
+            ScopeColumn { column, key: None, ..other.clone() }
+        }));
+        let scope = Scope::new(columns, None);
         scope.enter("RETURNING", Allowed::Columns);
-        let (mut outputs, mut names) = (Vec::new(), Vec::new());
-        for item in items {
-            match item {
-                ast::SelectItem::UnnamedExpr(syntax) => {
-                    let expression = settle(self.expression(syntax, &scope)?);
-                    names.push(super::select::name_of(syntax));
-                    outputs.push((self.column("returning", expression.ty()), expression));
-                }
-                ast::SelectItem::ExprWithAlias { expr, alias } => {
-                    let expression = settle(self.expression(expr, &scope)?);
-                    names.push(alias.value.clone());
-                    outputs.push((self.column(&alias.value, expression.ty()), expression));
-                }
-                ast::SelectItem::Wildcard(_) | ast::SelectItem::QualifiedWildcard(..) => {
-                    for column in &columns {
-                        names.push(column.name.to_string());
-                        outputs.push((column.column.clone(), Expr::Column(column.column.clone())));
+        let (mut outputs, mut names, mut read) = (Vec::new(), Vec::new(), Vec::new());
+        for item in self.items(items, &scope)? {
+            let mut output = item.expression;
+            if output.has_subquery() {
+                return Err(
+                    Error::unsupported("a subquery in RETURNING is not supported").at(item.span)
+                );
+            }
+            output.transform(&mut |part| {
+                if let Expr::Column(column) = part
+                    && let Some(index) = (column.id.0 as usize).checked_sub(width)
+                {
+                    let known = read.iter().position(|other| *other == index);
+                    column.id = place(known.unwrap_or(read.len()));
+                    if known.is_none() {
+                        read.push(index);
                     }
                 }
-                other @ ast::SelectItem::ExprWithAliases { .. } => {
-                    return Err(Error::unsupported(format!("{other} is not supported")));
-                }
-            }
+            });
+            outputs.push((self.column(&item.name, output.ty()), output));
+            names.push(item.name);
         }
-        if outputs.iter().any(|(_, output)| output.has_subquery()) {
-            return Err(Error::unsupported("a subquery in RETURNING is not supported"));
-        }
-        Ok(Returning { outputs, names })
+        let others = read.into_iter().map(|index: usize| others[index].column.clone()).collect();
+        Ok(Returning { outputs, names, others })
     }
 }
 

@@ -43,7 +43,7 @@ impl Binder<'_> {
         let on_conflict = self.on_conflict(insert, &table, alias)?;
         let rules = self.rules(&table)?;
         let returning = match &insert.returning {
-            Some(items) => Some(self.returning(items, &table, alias, 0)?),
+            Some(items) => Some(self.returning(items, &table, alias, &[])?),
             None => None,
         };
         Ok(Statement::Insert(Insert { table, input, numbered, on_conflict, rules, returning }))
