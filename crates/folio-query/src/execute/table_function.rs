@@ -35,8 +35,10 @@ impl TableFunction {
             logical::TableFunction::GenerateSeries { ordinality } => {
                 (vec![series(&arguments, context)?], ordinality)
             }
-            logical::TableFunction::JsonElements => (vec![json_elements(&arguments)?], false),
-            logical::TableFunction::JsonEach => (json_each(&arguments)?, false),
+            logical::TableFunction::JsonElements { ordinality } => {
+                (vec![json_elements(&arguments)?], ordinality)
+            }
+            logical::TableFunction::JsonEach { ordinality } => (json_each(&arguments)?, ordinality),
         };
         let count = columns.iter().map(Vec::len).max().unwrap_or(0);
         if ordinality {
@@ -73,8 +75,9 @@ fn series(arguments: &[Value], context: &Context) -> Result<Vec<Value>> {
     match arguments {
         [Value::Integer(from), Value::Integer(to), rest @ ..] => {
             let step = match rest {
+                [] => 1,
                 [Value::Integer(step)] => *step,
-                _ => 1,
+                _ => return Ok(rows),
             };
             let mut next = Some(*from);
             if step == 0 {

@@ -280,9 +280,15 @@ pub(crate) enum TableFunction {
         ordinality: bool,
     },
     /// The elements of a JSON array.
-    JsonElements,
+    JsonElements {
+        /// Whether a column numbers them.
+        ordinality: bool,
+    },
     /// The members of a JSON object.
-    JsonEach,
+    JsonEach {
+        /// Whether a column numbers them.
+        ordinality: bool,
+    },
 }
 
 impl Plan {

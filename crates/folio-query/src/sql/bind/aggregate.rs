@@ -9,6 +9,7 @@ use super::Binder;
 use super::expression::place;
 use super::operator::condition;
 use super::scope::{Allowed, Scope};
+use super::table_function::{makes_rows, plain_name};
 use crate::error::{Error, Result};
 use crate::execute::aggregate::{Aggregate, AggregateFunction, signature};
 use crate::expression::coerce::{self, coerce, is_integer, is_numeric, unify_all};
@@ -69,8 +70,9 @@ const SYNTAX: [&str; 12] = [
 /// for: those of the library, and what is bound as syntax.
 #[must_use]
 pub fn is_taken(name: &str) -> bool {
-    let name = name.to_lowercase();
+    let name = plain_name(name);
     function::is_library(&name)
+        || makes_rows(&name)
         || aggregate_function(&name).is_some()
         || SPECIAL_FORMS.iter().any(|(known, _)| *known == name)
         || SYNTAX.contains(&&*name)
@@ -93,7 +95,7 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Expr> {
         let (name, name_span) = super::last_name(&call.name)?;
-        let name = name.to_lowercase();
+        let name = plain_name(&name);
         let span = if name_span.is_known() { name_span } else { place(syntax) };
         if let (ast::FunctionArguments::Subquery(query), "array") = (&call.args, &*name) {
             return self.array_subquery(query, span, scope);
@@ -110,6 +112,9 @@ impl Binder<'_> {
         }
         if let Some((_, bind)) = SPECIAL_FORMS.iter().find(|(known, _)| *known == name) {
             return bind(given.arguments, span);
+        }
+        if makes_rows(&name) {
+            return self.listed_function(&name, given.arguments, span, scope);
         }
         match self.program_function(&name, span)? {
             Some(function) => function.call(given.arguments, span),

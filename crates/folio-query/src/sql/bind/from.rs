@@ -7,11 +7,11 @@ use sqlparser::ast;
 
 use super::join::{check_names, join, span_of};
 use super::scope::{Scope, ScopeColumn};
+use super::table_function::TableCall;
 use super::{Binder, Named, VIEW_DEPTH_MAX, refuse};
 use crate::error::{Error, Result};
-use crate::expression::coerce::{coerce, settle};
-use crate::expression::{ColumnId, Expr, type_name};
-use crate::plan::logical::{JoinKind, Path, Plan, Scan, TableFunction};
+use crate::expression::{ColumnId, Expr};
+use crate::plan::logical::{JoinKind, Path, Plan, Scan};
 use crate::source::{FileReading, Relation, RelationKind};
 use crate::span::Span;
 
@@ -92,7 +92,7 @@ impl Binder<'_> {
                 let scope = Scope::new(before.to_vec(), parent);
                 let arguments = array_exprs.iter().map(|array| self.expression(array, &scope));
                 let arguments = arguments.collect::<Result<_>>()?;
-                self.unnest(arguments, *with_ordinality, alias.as_ref(), Span::NONE)
+                self.unnest("unnest", arguments, *with_ordinality, alias.as_ref(), Span::NONE)
             }
             Sql::Derived { lateral, subquery, alias, sample } => {
                 refuse(sample.is_some(), "TABLESAMPLE")?;
@@ -211,147 +211,14 @@ impl Binder<'_> {
         }
         Ok(named)
     }
-
-    fn table_function(
-        &mut self,
-        call: &TableCall<'_>,
-        alias: Option<&ast::TableAlias>,
-        before: &[ScopeColumn],
-        parent: Option<&Scope<'_>>,
-    ) -> Result<From> {
-        let scope = Scope::new(before.to_vec(), parent);
-        let mut arguments = Vec::new();
-        for argument in call.arguments {
-            let ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) = argument else {
-                return Err(
-                    Error::unsupported("table functions take plain arguments").at(call.span)
-                );
-            };
-            arguments.push(self.expression(argument, &scope)?);
-        }
-        let ordinality = call.ordinality;
-        let settled = |arguments: Vec<Expr>| arguments.into_iter().map(settle).collect::<Vec<_>>();
-        let json = |arguments: Vec<Expr>| -> Result<Vec<Expr>> {
-            arguments
-                .into_iter()
-                .map(|argument| coerce(argument, &ColumnType::Json, call.name))
-                .collect()
-        };
-        let (function, names, types, arguments) = match &*call.name.to_lowercase() {
-            "unnest" => return self.unnest(settled(arguments), ordinality, alias, call.span),
-            "generate_series" | "range" => {
-                let (arguments, ty) = series_arguments(settled(arguments), call.span)?;
-                (
-                    TableFunction::GenerateSeries { ordinality },
-                    vec!["generate_series"],
-                    vec![ty],
-                    arguments,
-                )
-            }
-            "json_array_elements" | "jsonb_array_elements" => (
-                TableFunction::JsonElements,
-                vec!["value"],
-                vec![ColumnType::Json],
-                json(arguments)?,
-            ),
-            "json_each" | "jsonb_each" => {
-                let types = vec![ColumnType::Text, ColumnType::Json];
-                (TableFunction::JsonEach, vec!["key", "value"], types, json(arguments)?)
-            }
-            other => {
-                let known = ["unnest", "generate_series", "json_array_elements", "json_each"];
-                let error = Error::not_found(format!("table function {other:?} does not exist"));
-                return Err(error.near_or_all(other, known).at(call.span));
-            }
-        };
-        self.function_rows(function, arguments, &names, types, ordinality, alias)
-    }
-
-    fn unnest(
-        &mut self,
-        arguments: Vec<Expr>,
-        ordinality: bool,
-        alias: Option<&ast::TableAlias>,
-        span: Span,
-    ) -> Result<From> {
-        let mut types = Vec::new();
-        for argument in &arguments {
-            match argument.ty() {
-                ColumnType::List(element) => types.push(*element),
-                other => {
-                    let ty = type_name(&other);
-                    return Err(
-                        Error::mismatch(format!("unnest takes an array, not {ty}")).at(span)
-                    );
-                }
-            }
-        }
-        let names = vec!["unnest"; types.len()];
-        self.function_rows(
-            TableFunction::Unnest { ordinality },
-            arguments,
-            &names,
-            types,
-            ordinality,
-            alias,
-        )
-    }
-
-    fn function_rows(
-        &mut self,
-        function: TableFunction,
-        arguments: Vec<Expr>,
-        names: &[&str],
-        types: Vec<ColumnType>,
-        ordinality: bool,
-        alias: Option<&ast::TableAlias>,
-    ) -> Result<From> {
-        // A function with one column lends it the name of the alias.
-        let single = alias.filter(|_| names.len() == 1).map(|alias| alias.name.value.clone());
-        let mut columns = Vec::new();
-        for (name, ty) in names.iter().zip(types) {
-            let name = single.clone().unwrap_or_else(|| (*name).to_owned());
-            columns.push((name.clone(), self.column(&name, ty)));
-        }
-        if ordinality {
-            columns.push(("ordinality".to_owned(), self.column("ordinality", ColumnType::Int64)));
-        }
-        let plain = columns.iter().map(|(_, column)| column.clone()).collect();
-        let plan = Plan::TableFunction { function, arguments, columns: plain };
-        aliased(Named { plan, columns }, alias, Some(names.first().unwrap_or(&"")))
-    }
-}
-
-/// A call in FROM.
-struct TableCall<'c> {
-    name: &'c str,
-    arguments: &'c [ast::FunctionArg],
-    ordinality: bool,
-    span: Span,
-}
-
-fn series_arguments(arguments: Vec<Expr>, span: Span) -> Result<(Vec<Expr>, ColumnType)> {
-    if !(2..=3).contains(&arguments.len()) {
-        return Err(Error::invalid("generate_series takes from, to and perhaps a step").at(span));
-    }
-    let is_temporal = arguments
-        .iter()
-        .any(|argument| matches!(argument.ty(), ColumnType::Date | ColumnType::Timestamp { .. }));
-    let ty = if is_temporal { ColumnType::Timestamp { utc: false } } else { ColumnType::Int64 };
-    let cast = arguments.into_iter().enumerate().map(|(index, argument)| {
-        let wanted = if is_temporal && index == 2 { &ColumnType::Interval } else { &ty };
-        let is_text = argument.ty() == ColumnType::Text;
-        if is_text {
-            Ok(crate::expression::coerce::cast_to(argument, wanted))
-        } else {
-            coerce(argument, wanted, "generate_series").map_err(|error| error.at(span))
-        }
-    });
-    Ok((cast.collect::<Result<_>>()?, ty))
 }
 
 /// Columns under the name of an alias, or under their own.
-fn aliased(named: Named, alias: Option<&ast::TableAlias>, own_name: Option<&str>) -> Result<From> {
+pub(super) fn aliased(
+    named: Named,
+    alias: Option<&ast::TableAlias>,
+    own_name: Option<&str>,
+) -> Result<From> {
     let table: Option<Arc<str>> =
         alias.map(|alias| &*alias.name.value).or(own_name).map(Into::into);
     let renamed = alias.map_or(&[][..], |alias| &alias.columns);

@@ -31,6 +31,7 @@ mod setting;
 mod spelled;
 mod statement;
 mod subquery;
+mod table_function;
 pub(crate) mod types;
 mod window;
 

@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
+use super::from::From;
 use crate::error::{Error, Result};
 use crate::execute::aggregate::Aggregate;
 use crate::execute::window::WindowCall;
@@ -54,6 +55,8 @@ pub(super) struct Scope<'p> {
     pub(super) named_windows: Vec<sqlparser::ast::NamedWindowDefinition>,
     /// Rows of tables that a join may leave out, met so far, where they can be made.
     pub(super) optional_rows: RefCell<Option<Vec<OptionalRow>>>,
+    /// Functions of many rows met so far, where a SELECT list may have one.
+    pub(super) listed_functions: RefCell<Option<Vec<From>>>,
     pub(super) allowed: Cell<Allowed>,
     /// The clause being bound, for messages.
     pub(super) clause: Cell<&'static str>,
@@ -68,6 +71,7 @@ impl<'p> Scope<'p> {
             windows: RefCell::default(),
             named_windows: Vec::new(),
             optional_rows: RefCell::default(),
+            listed_functions: RefCell::default(),
             allowed: Cell::new(Allowed::Columns),
             clause: Cell::new("this place"),
         }

@@ -10,6 +10,7 @@ use super::operator::condition;
 use super::order::check_distinct_on;
 use super::row::starred;
 use super::scope::{Allowed, Scope, same};
+use super::table_function::beside;
 use super::{Binder, Named, refuse};
 use crate::error::{Error, Result};
 use crate::expression::coerce::settle;
@@ -52,7 +53,9 @@ impl Binder<'_> {
             plan = plan.filtered(term.into_conjuncts());
         }
         scope.enter("the SELECT list", Allowed::Windows);
+        scope.listed_functions = RefCell::new(Some(Vec::new()));
         let mut items = self.items(&select.projection, &scope)?;
+        let listed = scope.listed_functions.take().unwrap_or_default();
         let groups = self.groups(&select.group_by, &items, &scope)?;
         scope.enter("HAVING", Allowed::Aggregates);
         let mut having = match &select.having {
@@ -72,7 +75,9 @@ impl Binder<'_> {
         };
         let mut calls = scope.windows.take();
         super::row::make_optional_rows(&mut plan, &scope)?;
-        if groups.are_needed(&scope) || having.is_some() {
+        let is_grouped = groups.are_needed(&scope) || having.is_some();
+        plan = beside(plan, listed, is_grouped || !calls.is_empty())?;
+        if is_grouped {
             let mut over: Vec<(&mut Expr, Span)> = Vec::new();
             over.extend(items.iter_mut().map(|item| (&mut item.expression, item.span)));
             over.extend(having.iter_mut().map(|having| (having, Span::NONE)));
