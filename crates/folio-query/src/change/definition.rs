@@ -15,7 +15,7 @@ use crate::expression::value::value_at;
 use crate::optimize::{self, Level};
 use crate::plan::lower::lower;
 use crate::source::{Relation, RelationKind, ScanRequest};
-use crate::sql::statement::{Create, Statement};
+use crate::sql::statement::{Create, Rules, Statement};
 
 /// Runs a definition.
 ///
@@ -50,8 +50,8 @@ pub(crate) fn define(statement: &Statement, run: &Run<'_>) -> Result<Done> {
             }
             Ok(Done::default())
         }
-        Statement::Alter { table, schema, columns } => {
-            alter(table, schema, columns.as_deref(), run)
+        Statement::Alter { table, schema, columns, rules } => {
+            alter(table, schema, columns.as_deref(), rules, run)
         }
         _ => Err(Error::unsupported("this statement does not define anything")),
     }
@@ -164,6 +164,7 @@ fn alter(
     table: &Relation,
     schema: &TableSchema,
     columns: Option<&[Expr]>,
+    rules: &Rules,
     run: &Run<'_>,
 ) -> Result<Done> {
     let Some(columns) = columns else {
@@ -189,6 +190,7 @@ fn alter(
     run.changes.create(schema)?;
     let anew = made(&schema.name, run)?;
     for batch in &batches {
+        super::check_rules(&anew, rules, batch, run)?;
         for row in 0..batch.row_count {
             let values: Vec<Value> = batch
                 .columns
@@ -201,6 +203,8 @@ fn alter(
         }
     }
     remake_indexes(table, schema, run)?;
+    let anew = made(&schema.name, run)?;
+    batches.iter().try_for_each(|batch| references::check_targets(&anew, batch, run))?;
     Ok(Done::default())
 }
 
@@ -214,7 +218,7 @@ pub(crate) fn rebuild(
     columns: &[Expr],
     run: &Run<'_>,
 ) -> Result<()> {
-    alter(table, schema, Some(columns), run).map(|_| ())
+    alter(table, schema, Some(columns), &Rules::default(), run).map(|_| ())
 }
 
 /// The indexes of the old table on the new: their columns are found by name.

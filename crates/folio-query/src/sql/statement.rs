@@ -92,6 +92,8 @@ pub(crate) enum Statement {
         schema: TableSchema,
         /// How the new columns are made of the old ones, where types or columns change.
         columns: Option<Vec<Expr>>,
+        /// What the rows must pass then.
+        rules: Rules,
     },
     /// The beginning of a transaction.
     Begin {

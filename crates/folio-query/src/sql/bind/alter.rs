@@ -1,8 +1,10 @@
-//! ALTER TABLE: other names, more columns, fewer columns.
+//! ALTER TABLE: other names, more columns, fewer columns. Other types and constraints are
+//! [`super::alter_rules`]' part.
 
 use folio_types::TableSchema;
 use sqlparser::ast;
 
+use super::alter_rules::{Altered, check_kind, drop_constraint, rename_constraint};
 use super::change::{column_of, row_columns};
 use super::definition::Draft;
 use super::scope::{Scope, same};
@@ -12,20 +14,60 @@ use crate::error::{Error, Result};
 use crate::expression::Expr;
 use crate::expression::coerce::assign;
 use crate::source::Relation;
-use crate::sql::statement::Statement;
+use crate::sql::statement::{Rules, Statement};
 
 impl Binder<'_> {
     /// Binds ALTER TABLE.
     pub(super) fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<Statement> {
         use ast::AlterTableOperation as Sql;
         let table = self.table(&alter.name)?;
+        check_kind(&table, last_name(&alter.name)?.1)?;
         let [operation] = &alter.operations[..] else {
             return Err(Error::unsupported("ALTER TABLE does one thing at a time"));
         };
-        let mut schema = table.schema.clone();
-        let mut constraints = table.constraints.clone();
-        let row = row_columns(&table, None, 0);
-        let mut columns = None;
+        let (schema, constraints) = (table.schema.clone(), table.constraints.clone());
+        let mut altered = Altered { table: &table, schema, constraints, columns: None };
+        let instead = match operation {
+            Sql::AlterColumn { column_name, op } => {
+                self.alter_column(&mut altered, column_name, op)?;
+                None
+            }
+            Sql::AddConstraint { constraint, not_valid } => {
+                refuse(*not_valid, "NOT VALID")?;
+                self.add_constraint(&mut altered, constraint)?
+            }
+            Sql::DropConstraint { name, if_exists, .. } => {
+                drop_constraint(&mut altered, name, *if_exists)?
+            }
+            Sql::RenameConstraint { old_name, new_name } => {
+                rename_constraint(&mut altered, old_name, new_name)?;
+                None
+            }
+            other => {
+                self.alter_names(&mut altered, other)?;
+                None
+            }
+        };
+        if let Some(statement) = instead {
+            return Ok(statement);
+        }
+        let Altered { mut schema, constraints, columns, .. } = altered;
+        schema.properties = constraints.to_properties();
+        schema.check().map_err(|error| Error::invalid(error.to_string()))?;
+        let is_renamed = matches!(operation, Sql::RenameTable { .. } | Sql::RenameColumn { .. });
+        let rules = if is_renamed { Rules::default() } else { self.altered_rules(&schema)? };
+        Ok(Statement::Alter { table, schema, columns, rules })
+    }
+
+    /// Other names, more columns, fewer columns.
+    fn alter_names(
+        &mut self,
+        altered: &mut Altered<'_>,
+        operation: &ast::AlterTableOperation,
+    ) -> Result<()> {
+        use ast::AlterTableOperation as Sql;
+        let table = altered.table;
+        let (schema, constraints) = (&mut altered.schema, &mut altered.constraints);
         match operation {
             Sql::RenameTable { table_name } => {
                 let (ast::RenameTableNameKind::To(name) | ast::RenameTableNameKind::As(name)) =
@@ -33,33 +75,30 @@ impl Binder<'_> {
                 schema.name = last_name(name)?.0;
             }
             Sql::RenameColumn { old_column_name, new_column_name } => {
-                let index = column_of(&table, &old_column_name.value, old_column_name.span.into())?;
+                let index = column_of(table, &old_column_name.value, old_column_name.span.into())?;
                 let (old, new) =
                     (schema.columns[index].name.clone(), new_column_name.value.clone());
-                rename_in(&mut constraints, &old, &new)?;
+                rename_in(constraints, &old, &new)?;
                 schema.columns[index].name = new;
             }
             Sql::AddColumn { if_not_exists: true, column_def, .. }
                 if table.column_index(&column_def.name.value).is_some() => {}
             Sql::AddColumn { column_def, .. } => {
-                columns =
-                    Some(self.add_column(column_def, &table, &mut schema, &mut constraints)?);
+                altered.columns = Some(self.add_column(column_def, table, schema, constraints)?);
             }
             Sql::DropColumn { column_names, if_exists, .. } => {
-                let dropped = dropped(&table, column_names, *if_exists)?;
-                drop_columns(&mut schema, &mut constraints, &table, &dropped)?;
-                let kept =
-                    row.into_iter().enumerate().filter(|(index, _)| !dropped.contains(index));
-                columns = Some(kept.map(|(_, column)| Expr::Column(column.column)).collect());
+                let dropped = dropped(table, column_names, *if_exists)?;
+                drop_columns(schema, constraints, table, &dropped)?;
+                let row = altered.same_columns().into_iter().enumerate();
+                let kept = row.filter(|(index, _)| !dropped.contains(index));
+                altered.columns = Some(kept.map(|(_, column)| column).collect());
             }
             other => {
                 return Err(Error::unsupported(format!("ALTER TABLE … {other} is not supported"))
-                    .help("there is ADD COLUMN, DROP COLUMN, RENAME COLUMN and RENAME TO"));
+                    .help("there is ADD, ALTER, DROP and RENAME of columns and constraints, and RENAME TO"));
             }
         }
-        schema.properties = constraints.to_properties();
-        schema.check().map_err(|error| Error::invalid(error.to_string()))?;
-        Ok(Statement::Alter { table, schema, columns })
+        Ok(())
     }
 
     /// The columns of the table with one more, and what each is made of.

@@ -30,7 +30,11 @@ pub(super) struct Draft {
 impl Binder<'_> {
     /// Binds CREATE TABLE.
     pub(super) fn create_table(&mut self, create: &ast::CreateTable) -> Result<Statement> {
-        refuse(create.temporary, "CREATE TEMPORARY TABLE")?;
+        if create.temporary {
+            return Err(Error::unsupported("a temporary table is not supported")
+                .at(span_of(&create.name))
+                .help("name the query with WITH, register the program's rows, or drop the table"));
+        }
         refuse(create.like.is_some() || create.clone.is_some(), "CREATE TABLE … LIKE")?;
         let (name, _) = last_name(&create.name)?;
         let mut draft = Draft::default();
@@ -70,16 +74,9 @@ impl Binder<'_> {
     }
 
     /// Binds what the definition keeps as text, so that it is wrong now or never.
-    fn check_definition(&mut self, schema: &TableSchema) -> Result<()> {
+    pub(super) fn check_definition(&mut self, schema: &TableSchema) -> Result<()> {
         schema.check().map_err(|error| Error::invalid(error.to_string()))?;
-        let constraints = Constraints::from_properties(&schema.properties).unwrap_or_default();
-        let table = Relation {
-            kind: RelationKind::Table,
-            schema: schema.clone(),
-            constraints,
-            indexes: Vec::new(),
-            handle: Arc::new(()),
-        };
+        let table = relation_of(schema);
         let scope = Scope::new(row_columns(&table, Some(&schema.name), 0), None);
         scope.enter("CHECK", Allowed::Columns);
         for check in &table.constraints.checks {
@@ -244,6 +241,10 @@ impl Draft {
                     self.constraints.identity.insert(name.clone(), always);
                     nullable = false;
                 }
+                Sql::Generated { generation_expr: Some(_), .. } => {
+                    return Err(at(Error::unsupported("a generated column is not supported")
+                        .help("compute it in a view, or set it with the row")));
+                }
                 Sql::Collation(_) | Sql::Comment(_) => {}
                 other => {
                     return Err(at(Error::unsupported(format!(
@@ -256,7 +257,11 @@ impl Draft {
         Ok(())
     }
 
-    fn add_constraint(&mut self, constraint: &ast::TableConstraint, table: &str) -> Result<()> {
+    pub(super) fn add_constraint(
+        &mut self,
+        constraint: &ast::TableConstraint,
+        table: &str,
+    ) -> Result<()> {
         use ast::TableConstraint as Sql;
         match constraint {
             Sql::PrimaryKey(key) => {
@@ -320,7 +325,7 @@ impl Draft {
     }
 
     /// The schema, and the indexes that keep unique what must be.
-    fn finish(mut self, table: &str) -> Result<(TableSchema, Vec<IndexInfo>)> {
+    pub(super) fn finish(mut self, table: &str) -> Result<(TableSchema, Vec<IndexInfo>)> {
         let position = |columns: &[TableColumn], name: &str| {
             columns.iter().position(|column| same(&column.name, name)).ok_or_else(|| {
                 let names = columns.iter().map(|column| &*column.name);
@@ -363,4 +368,19 @@ fn names_of(schema: &TableSchema, positions: &[usize]) -> Vec<String> {
 
 fn default_name(table: &str, columns: &[String], suffix: &str) -> String {
     format!("{table}_{}_{suffix}", columns.join("_"))
+}
+
+fn span_of(name: &ast::ObjectName) -> Span {
+    last_name(name).map_or(Span::NONE, |(_, span)| span)
+}
+
+/// A table that is not there yet.
+pub(super) fn relation_of(schema: &TableSchema) -> Relation {
+    Relation {
+        kind: RelationKind::Table,
+        schema: schema.clone(),
+        constraints: Constraints::from_properties(&schema.properties).unwrap_or_default(),
+        indexes: Vec::new(),
+        handle: Arc::new(()),
+    }
 }

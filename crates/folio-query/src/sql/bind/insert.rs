@@ -237,10 +237,16 @@ impl Binder<'_> {
                 let (name, span) = last_name(name)?;
                 let index =
                     table.indexes.iter().find(|index| index.unique && same(&index.name, &name));
-                let index = index.ok_or_else(|| {
-                    Error::not_found(format!("constraint {name:?} does not exist")).at(span)
-                })?;
-                Some(index.columns.iter().map(|(column, _)| *column).collect())
+                let is_key = same(&format!("{}_pkey", table.schema.name), &name)
+                    && !table.schema.primary_key.is_empty();
+                Some(match index {
+                    Some(index) => index.columns.iter().map(|(column, _)| *column).collect(),
+                    None if is_key => table.schema.primary_key.clone(),
+                    None => {
+                        let text = format!("constraint {name:?} does not exist");
+                        return Err(Error::not_found(text).at(span));
+                    }
+                })
             }
         };
         match &conflict.action {

@@ -10,6 +10,7 @@
 
 mod aggregate;
 mod alter;
+mod alter_rules;
 mod change;
 mod copy;
 mod definition;
