@@ -155,6 +155,10 @@ impl Dialect for FolioDialect {
         true
     }
 
+    fn supports_comment_on(&self) -> bool {
+        true
+    }
+
     fn supports_group_by_expr(&self) -> bool {
         true
     }

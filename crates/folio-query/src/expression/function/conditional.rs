@@ -27,6 +27,12 @@ pub(super) const OVERLOADS: &[Overload] = &[
     ),
     function("uuid_v7", &[], Returns::Uuid, Whole(|call| call.context.ordered_uuids(call.count))),
     function(
+        "current_schema",
+        &[],
+        Returns::Text,
+        Lenient(|_, _| Ok(Value::Text("public".to_owned()))),
+    ),
+    function(
         "version",
         &[],
         Returns::Text,

@@ -139,7 +139,11 @@ impl Binder<'_> {
             let lower = only.value.to_lowercase();
             let is_keyword = matches!(
                 &*lower,
-                "current_date" | "current_time" | "current_timestamp" | "localtimestamp"
+                "current_date"
+                    | "current_time"
+                    | "current_timestamp"
+                    | "current_schema"
+                    | "localtimestamp"
             );
             if is_keyword && only.quote_style.is_none() {
                 return function::resolve(&lower, Vec::new(), span);

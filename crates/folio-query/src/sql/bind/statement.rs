@@ -208,7 +208,7 @@ impl Binder<'_> {
                 RelationKind::File => "FILE",
                 RelationKind::Registered => "REGISTERED",
             };
-            rows.push(vec![text("main"), text(&name), text(kind)]);
+            rows.push(vec![text("public"), text(&name), text(kind)]);
         }
         let columns = [
             ("table_schema", ColumnType::Text),
@@ -226,7 +226,7 @@ impl Binder<'_> {
                 let position = i64::try_from(index + 1).unwrap_or(i64::MAX);
                 let default = relation.constraints.defaults.get(&column.name);
                 rows.push(vec![
-                    text("main"),
+                    text("public"),
                     text(&name),
                     text(&column.name),
                     literal(Value::Integer(position)),
