@@ -14,6 +14,7 @@ pub(crate) mod program;
 mod record;
 mod text;
 mod time;
+mod to_char;
 
 use std::borrow::Cow;
 use std::sync::Arc;

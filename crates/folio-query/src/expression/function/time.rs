@@ -4,6 +4,7 @@ use folio_types::{ColumnType, Interval, Value};
 
 use super::Body::{Strict, Typed, Whole};
 use super::Takes::{self, Date, Float, Integer, Text, Timestamp};
+use super::to_char::{field, to_char};
 use super::{Call, Overload, Returns, float_of, function, integer_of, text_of};
 use crate::error::{Error, Result};
 use crate::expression::temporal::{self, DAY, SECOND};
@@ -227,124 +228,6 @@ fn last_day(arguments: &[Value]) -> Result<Value> {
     Ok(Value::Date(day.saturating_add(i32::try_from(left).unwrap_or(0))))
 }
 
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const WEEKDAYS: [&str; 7] =
-    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
-
-/// One field of a formatted timestamp under its PostgreSQL name.
-fn field(name: &str, time: i64) -> String {
-    let (year, month, day) = temporal::civil(time.div_euclid(DAY));
-    let clock = time.rem_euclid(DAY);
-    let hour = clock / temporal::HOUR;
-    let weekday = usize::try_from((time.div_euclid(DAY) + 4).rem_euclid(7)).unwrap_or(0);
-    let month_name = MONTHS[month.saturating_sub(1) as usize % 12];
-    let part = |unit: &str| temporal::part(unit, time).unwrap_or_default();
-    match name {
-        "YYYY" => format!("{year:04}"),
-        "YY" => format!("{:02}", year.rem_euclid(100)),
-        "MM" => format!("{month:02}"),
-        "DD" => format!("{day:02}"),
-        "HH24" => format!("{hour:02}"),
-        "HH12" | "HH" => format!("{:02}", (hour + 11) % 12 + 1),
-        "MI" => format!("{:02}", clock / temporal::MINUTE % 60),
-        "SS" => format!("{:02}", clock / SECOND % 60),
-        "MS" => format!("{:03}", clock / 1000 % 1000),
-        "US" => format!("{:06}", clock % SECOND),
-        "AM" | "PM" => (if hour < 12 { "AM" } else { "PM" }).to_owned(),
-        "Month" => month_name.to_owned(),
-        "Mon" => month_name[..3].to_owned(),
-        "Day" => WEEKDAYS[weekday].to_owned(),
-        "Dy" => WEEKDAYS[weekday][..3].to_owned(),
-        "DDD" => format!("{:03}", part("doy")),
-        "D" => (weekday + 1).to_string(),
-        "ID" => part("isodow").to_string(),
-        "IYYY" => format!("{:04}", part("isoyear")),
-        "IW" => format!("{:02}", part("week")),
-        "Q" => part("quarter").to_string(),
-        _ => String::new(),
-    }
-}
-
-/// What `to_char` fills in, longer names before those they begin with.
-const FIELDS: [&str; 33] = [
-    "YYYY", "YY", "MONTH", "Month", "month", "MON", "Mon", "mon", "MM", "DDD", "DD", "DAY", "Day",
-    "day", "DY", "Dy", "dy", "D", "HH24", "HH12", "HH", "MI", "SS", "MS", "US", "IW", "Q", "AM",
-    "PM", "am", "pm", "ID", "IYYY",
-];
-
-/// `"text"` stands for itself, `FM` leaves the padding of the next field out.
-fn to_char(arguments: &[Value]) -> Result<Value> {
-    let (time, mut rest) = (timestamp_of(&arguments[0]), text_of(&arguments[1]));
-    let mut out = String::new();
-    while let Some(first) = rest.chars().next() {
-        if first == '"' {
-            let (quoted, after) = rest[1..].split_once('"').unwrap_or((&rest[1..], ""));
-            out.push_str(quoted);
-            rest = after;
-            continue;
-        }
-        let (is_bare, behind) = rest.strip_prefix("FM").map_or((false, rest), |rest| (true, rest));
-        if let Some(name) = FIELDS.iter().find(|name| behind.starts_with(**name)) {
-            out.push_str(&padded(name, time, is_bare));
-            rest = &behind[name.len()..];
-        } else if is_bare {
-            rest = behind;
-        } else {
-            out.push(first);
-            rest = &rest[first.len_utf8()..];
-        }
-    }
-    Ok(Value::Text(out))
-}
-
-/// A field in the letters its name has, as wide as any of its kind unless it is bare.
-fn padded(name: &str, time: i64, is_bare: bool) -> String {
-    const LONG: [&str; 6] = ["MONTH", "Month", "month", "DAY", "Day", "day"];
-    let first_two: String = name.chars().take(2).collect();
-    let is_upper = first_two.chars().all(char::is_uppercase);
-    let is_word =
-        LONG.contains(&name) || ["MON", "DY", "AM", "PM"].contains(&&*name.to_uppercase());
-    let value = match is_word {
-        true => field(&capitalized(name), time),
-        false => field(name, time),
-    };
-    let value = match (is_word, is_upper, name.starts_with(char::is_lowercase)) {
-        (true, true, _) => value.to_uppercase(),
-        (true, _, true) => value.to_lowercase(),
-        _ => value,
-    };
-    match (is_bare, LONG.contains(&name)) {
-        (false, true) => format!("{value:<9}"),
-        (true, _) if value.starts_with('0') && value.len() > 1 && name != "MS" && name != "US" => {
-            let bare = value.trim_start_matches('0');
-            if bare.is_empty() { "0".to_owned() } else { bare.to_owned() }
-        }
-        _ => value,
-    }
-}
-
-/// `MONTH`, `month` and `Month` as `Month`; `am` as `AM`.
-fn capitalized(name: &str) -> String {
-    let lower = name.to_lowercase();
-    match &*lower {
-        "am" | "pm" => lower.to_uppercase(),
-        _ => lower[..1].to_uppercase() + &lower[1..],
-    }
-}
-
 fn strftime(arguments: &[Value]) -> Result<Value> {
     let time = timestamp_of(&arguments[0]);
     let mut out = String::new();
@@ -379,7 +262,7 @@ fn strftime(arguments: &[Value]) -> Result<Value> {
                 return Err(Error::invalid(format!("strftime does not know %{shown}")));
             }
         };
-        out.push_str(&field(name, time));
+        out.push_str(&field(name, time).unwrap_or_default());
     }
     Ok(Value::Text(out))
 }
