@@ -134,12 +134,8 @@ fn describe_rest(plan: &Physical) -> (String, Vec<&Physical>) {
                 bound.as_ref().map_or_else(String::new, |bound| format!(" {name} {bound}"))
             };
             let (count, offset) = (bound("limit", &limit.limit), bound("offset", &limit.offset));
-            let ties = match &limit.ties[..] {
-                [] => String::new(),
-                ties => format!(" with ties in {}", list(ties)),
-            };
-            let line = format!("rows{count}{ties}{offset}");
-            (line, vec![&limit.input])
+            let ties = if limit.ties.is_empty() { "" } else { " with ties" };
+            (format!("rows{count}{ties}{offset}"), vec![&limit.input])
         }
         Physical::Distinct(distinct) => {
             (format!("distinct {}", list(&distinct.keys)), vec![&distinct.input])

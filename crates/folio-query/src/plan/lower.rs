@@ -119,9 +119,8 @@ fn lower_within(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
                 lower_sort(input, keys, limit.as_ref(), offset.as_ref(), outer)
             }
             _ => {
-                let places = Places::of(&[], outer);
-                let resolve =
-                    |bound: &Option<Expr>| bound.as_ref().map(|bound| places.resolve(bound));
+                let none = Places::of(&[], outer);
+                let resolve = |bound: &Option<Expr>| bound.as_ref().map(|it| none.resolve(it));
                 let (limit, offset) = (resolve(limit), resolve(offset));
                 let (input, places) = over(input);
                 let ties = places.resolve_all(ties);

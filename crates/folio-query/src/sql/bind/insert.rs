@@ -233,21 +233,7 @@ impl Binder<'_> {
                 let span = names.first().map_or(Span::NONE, |name| name.span.into());
                 Some(unique_key(table, &key, span)?)
             }
-            Some(ast::ConflictTarget::OnConstraint(name)) => {
-                let (name, span) = last_name(name)?;
-                let index =
-                    table.indexes.iter().find(|index| index.unique && same(&index.name, &name));
-                let is_key = same(&format!("{}_pkey", table.schema.name), &name)
-                    && !table.schema.primary_key.is_empty();
-                Some(match index {
-                    Some(index) => index.columns.iter().map(|(column, _)| *column).collect(),
-                    None if is_key => table.schema.primary_key.clone(),
-                    None => {
-                        let text = format!("constraint {name:?} does not exist");
-                        return Err(Error::not_found(text).at(span));
-                    }
-                })
-            }
+            Some(ast::ConflictTarget::OnConstraint(name)) => Some(named_key(table, name)?),
         };
         match &conflict.action {
             ast::OnConflictAction::DoNothing => Ok(OnConflict::Nothing(key.into_iter().collect())),
@@ -324,6 +310,20 @@ impl Binder<'_> {
             }
         }
         Ok(changes)
+    }
+}
+
+/// The columns of a constraint; the primary key is called what PostgreSQL calls it.
+fn named_key(table: &Relation, name: &ast::ObjectName) -> Result<Vec<usize>> {
+    let (name, span) = last_name(name)?;
+    let key = &table.schema.primary_key;
+    let index = table.indexes.iter().find(|index| index.unique && same(&index.name, &name));
+    match index {
+        Some(index) => Ok(index.columns.iter().map(|(column, _)| *column).collect()),
+        None if !key.is_empty() && same(&format!("{}_pkey", table.schema.name), &name) => {
+            Ok(key.clone())
+        }
+        None => Err(Error::not_found(format!("constraint {name:?} does not exist")).at(span)),
     }
 }
 
