@@ -5,7 +5,7 @@ use sqlparser::ast;
 
 use super::expression::negate_if;
 use super::operator;
-use super::row::{Side, compare_sides, is_row};
+use super::row::{Side, check_length, compare_sides, is_row};
 use super::scope::Scope;
 use super::{Binder, Named};
 use crate::error::{Error, Result};
@@ -77,7 +77,7 @@ impl Binder<'_> {
         if matches!(list.as_literal(), Some(Value::Text(_) | Value::Null)) && list.is_untyped() {
             let element = self.expression(asked.left, scope)?.ty();
             return coerce(list, &ColumnType::List(Box::new(element)), "ANY and ALL")
-                .map_err(|error| error.at(asked.span));
+                .map_err(|error| error.at(asked.span).help("write ANY (ARRAY[…])"));
         }
         match list.ty() {
             ColumnType::List(_) => Ok(list),
@@ -99,10 +99,8 @@ impl Binder<'_> {
                 let named = binder.query(query, Some(scope))?;
                 let row = binder.side(left, scope)?;
                 let columns = named.columns.iter().map(|(_, column)| Expr::Column(column.clone()));
-                if let Side::Row(row) = &row
-                    && row.len() != named.columns.len()
-                {
-                    return Err(misfit(row.len(), named.columns.len(), span));
+                if let Side::Row(row) = &row {
+                    check_length(row.len(), named.columns.len(), span)?;
                 }
                 let test = compare_sides(op, &row, &Side::Row(columns.collect()), span)?;
                 Ok((named, test))
@@ -223,13 +221,6 @@ impl Binder<'_> {
         let kind = if is_any { SubqueryKind::Any(op) } else { SubqueryKind::All(op) };
         Ok(self.subquery(kind, Some(operand), named, ColumnType::Boolean, span))
     }
-}
-
-/// A row and a query that differ in their number of values.
-pub(super) fn misfit(given: usize, there: usize, span: Span) -> Error {
-    Error::invalid(format!("a row of {given} values is compared with a query of {there} columns"))
-        .at(span)
-        .help("select as many columns as the row has")
 }
 
 /// The elements of an array that is written out.

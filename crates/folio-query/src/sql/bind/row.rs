@@ -11,7 +11,6 @@ use sqlparser::ast;
 use super::Binder;
 use super::expression::{member, negate_if, place};
 use super::operator::{self, not};
-use super::quantified::misfit;
 use super::scope::{OptionalRow, Scope, ScopeColumn, same};
 use super::select::Item;
 use crate::error::{Error, Result};
@@ -212,12 +211,14 @@ impl Binder<'_> {
         match (query_in(left), query_in(right)) {
             (None, Some(query)) if is_row(left) => {
                 let row = self.row_values(left, scope)?.unwrap_or_default();
-                let other = self.row_of(query, row.len(), span, scope)?;
+                let other = self.row_of(query, span, scope)?;
+                check_length(row.len(), other.len(), span)?;
                 Ok((Side::Row(row), Side::Row(other)))
             }
             (Some(query), None) if is_row(right) => {
                 let row = self.row_values(right, scope)?.unwrap_or_default();
-                let other = self.row_of(query, row.len(), span, scope)?;
+                let other = self.row_of(query, span, scope)?;
+                check_length(row.len(), other.len(), span)?;
                 Ok((Side::Row(other), Side::Row(row)))
             }
             _ => Ok((self.side(left, scope)?, self.side(right, scope)?)),
@@ -228,14 +229,11 @@ impl Binder<'_> {
     pub(super) fn row_of(
         &mut self,
         query: &ast::Query,
-        count: usize,
         span: Span,
         scope: &Scope<'_>,
     ) -> Result<Vec<Expr>> {
         let mut named = self.query(query, Some(scope))?;
-        if named.columns.len() != count {
-            return Err(misfit(count, named.columns.len(), span));
-        }
+        let count = named.columns.len();
         let fields = named.columns.iter().enumerate();
         let fields = fields
             .map(|(index, (_, column))| (format!("f{}", index + 1), Expr::Column(column.clone())));
@@ -258,7 +256,7 @@ impl Binder<'_> {
     ) -> Result<Vec<Expr>> {
         let span = place(row);
         let values = match query_in(row) {
-            Some(query) => self.row_of(query, count, span, scope)?,
+            Some(query) => self.row_of(query, span, scope)?,
             None => self.row_values(row, scope)?.ok_or_else(|| {
                 Error::mismatch("several columns are set from a row or a query")
                     .at(span)
@@ -358,6 +356,18 @@ fn query_in(syntax: &ast::Expr) -> Option<&ast::Query> {
         ast::Expr::Nested(inner) => query_in(inner),
         ast::Expr::Subquery(query) => Some(query),
         _ => None,
+    }
+}
+
+/// Refuses a row and a query that differ in their number of values.
+pub(super) fn check_length(given: usize, there: usize, span: Span) -> Result<()> {
+    match given == there {
+        true => Ok(()),
+        false => {
+            let text =
+                format!("a row of {given} values is compared with a query of {there} columns");
+            Err(Error::invalid(text).at(span).help("select as many columns as the row has"))
+        }
     }
 }
 
