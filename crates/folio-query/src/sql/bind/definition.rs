@@ -139,7 +139,8 @@ impl Binder<'_> {
                 let (one, two) = (&own.name, &other.name);
                 return Err(Error::mismatch(format!(
                     "column {one:?} and {two:?}, which it points at, differ in type"
-                )));
+                ))
+                .help("give both the same"));
             }
         }
         Ok(())

@@ -159,7 +159,9 @@ impl Binder<'_> {
         let (row, span) = (self.expression(syntax, scope)?, place(syntax));
         let ColumnType::Struct(fields) = row.ty() else {
             let ty = type_name(&row.ty());
-            return Err(Error::mismatch(format!("a value of type {ty} has no fields")).at(span));
+            return Err(Error::mismatch(format!("a value of type {ty} has no fields"))
+                .at(span)
+                .help("name a table in the brackets: (t).*"));
         };
         let items = fields.iter().map(|(name, _)| {
             let expression = member(row.clone(), name, span)?;
@@ -267,7 +269,9 @@ impl Binder<'_> {
             true => Ok(values),
             false => {
                 let given = values.len();
-                Err(Error::invalid(format!("{count} columns are set from {given} values")).at(span))
+                Err(Error::invalid(format!("{count} columns are set from {given} values"))
+                    .at(span)
+                    .help("give a value for each"))
             }
         }
     }
