@@ -108,6 +108,30 @@ fn collections_join_tables() -> Result {
     Ok(())
 }
 
+/// Documents come in the order of their file: the sort by the id was dropped once, as if they
+/// came by key.
+#[test]
+fn documents_are_sorted_by_their_id() -> Result {
+    let mut fixture = fixture(PEOPLE)?;
+    let notes = fixture.database.collection("notes")?;
+    for (id, n) in [("b", 1), ("c", 2), ("a", 3), ("d", 4)] {
+        notes.put(id, &json!({"n": n}))?;
+    }
+    let session = &mut fixture.session;
+    let ids = |found: Vec<Vec<Value>>| -> Vec<Value> { found.into_iter().flatten().collect() };
+    let texts = |ids: &[&str]| -> Vec<Value> { ids.iter().map(|id| Value::from(*id)).collect() };
+    for (text, expected) in [
+        ("select _id from notes order by _id", &["a", "b", "c", "d"][..]),
+        ("select _id from notes order by _id limit 2", &["a", "b"]),
+        ("select _id from notes order by _id desc", &["d", "c", "b", "a"]),
+        ("select _id from notes where _id > 'a' order by _id", &["b", "c", "d"]),
+        ("select _id from notes where _id between 'b' and 'c' order by _id desc limit 1", &["c"]),
+    ] {
+        assert_eq!(ids(rows(session, text, &[])?), texts(expected), "{text}");
+    }
+    Ok(())
+}
+
 #[test]
 fn a_table_a_collection_and_files_join_in_one_statement() -> Result {
     let mut fixture = fixture(PEOPLE)?;

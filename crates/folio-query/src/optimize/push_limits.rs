@@ -134,6 +134,10 @@ fn follow_key(input: &mut Plan, keys: &[SortKey]) -> bool {
     }) else {
         return false;
     };
+    // Documents come in the order of their file.
+    if scan.relation.kind != RelationKind::Table {
+        return false;
+    }
     let position = |id: ColumnId| {
         scan.columns.iter().find(|(_, own)| own.id == id).map(|(position, _)| *position)
     };

@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use folio_query::source::{Bound, Relation, RelationKind, RowStream, ScanRequest};
+use folio_query::source::{Relation, RelationKind, RowStream, ScanRequest};
 use folio_query::{BATCH_SIZE, Batch, Constraints, Error as QueryError, Result as QueryResult};
-use folio_types::{Column, ColumnType, ErrorCode, TableSchema, Value, ValueRef};
+use folio_types::{Column, ErrorCode, TableSchema, Value, ValueRef};
 
 use super::infer::Inferred;
 use super::lines::{DOCUMENT, LineColumns, values_of};
@@ -163,17 +163,12 @@ pub(super) fn get(
     Ok(true)
 }
 
-/// Documents in file order. A range of keys is left to the filter above, which
-/// looks at it again.
+/// Documents in file order, which is nobody's order: sorts stay, and a range of keys is left
+/// to the filter above, which looks at it again.
 pub(super) fn scan(relation: &Relation, request: &ScanRequest) -> QueryResult<Box<dyn RowStream>> {
     let collection = collection_of(relation)?;
     let documents = collection.scan(Scan::new()).map_err(from_facade)?;
     let columns = LineColumns::new(wanted(relation, &request.columns));
-    let is_ranged =
-        request.from != Bound::Unbounded || request.to != Bound::Unbounded || request.reverse;
-    if is_ranged {
-        return in_key_order(relation, request, documents);
-    }
     let left = request.limit.unwrap_or(u64::MAX);
     Ok(Box::new(DocumentRows { documents, columns, left }))
 }
@@ -192,57 +187,6 @@ impl RowStream for DocumentRows {
             self.left -= 1;
         }
         Ok((self.columns.row_count() > 0).then(|| self.columns.finish()))
-    }
-}
-
-/// A range of ids, in their order: sorted in memory, since files keep another order.
-fn in_key_order(
-    relation: &Relation,
-    request: &ScanRequest,
-    mut documents: Documents,
-) -> QueryResult<Box<dyn RowStream>> {
-    let id = [Column::required(ID, ColumnType::Text)];
-    let mut lines: Vec<(String, String)> = Vec::new();
-    while let Some(line) = documents.next_line().map_err(from_facade)? {
-        let line = text(line)?;
-        let Some(Value::Text(id)) = values_of(line, &id)?.pop() else { continue };
-        if is_within(&id, &request.from, true) && is_within(&id, &request.to, false) {
-            lines.push((id, line.to_owned()));
-        }
-    }
-    lines.sort_unstable();
-    if request.reverse {
-        lines.reverse();
-    }
-    let limit =
-        request.limit.map_or(lines.len(), |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    let mut columns = LineColumns::new(wanted(relation, &request.columns));
-    for (_, line) in lines.iter().take(limit) {
-        columns.push(line)?;
-    }
-    Ok(Box::new(Once(Some(columns.finish()))))
-}
-
-fn is_within(id: &str, bound: &Bound, is_from: bool) -> bool {
-    let order = |values: &[Value]| match values {
-        [Value::Text(value)] => id.cmp(value),
-        _ => std::cmp::Ordering::Equal,
-    };
-    match bound {
-        Bound::Unbounded => true,
-        Bound::Included(values) if is_from => order(values).is_ge(),
-        Bound::Included(values) => order(values).is_le(),
-        Bound::Excluded(values) if is_from => order(values).is_gt(),
-        Bound::Excluded(values) => order(values).is_lt(),
-    }
-}
-
-/// Rows that are all there already.
-pub(super) struct Once(pub(super) Option<Batch>);
-
-impl RowStream for Once {
-    fn next(&mut self) -> QueryResult<Option<Batch>> {
-        Ok(self.0.take())
     }
 }
 
