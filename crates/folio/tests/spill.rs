@@ -34,7 +34,7 @@ const STATEMENTS: [(&str, usize); 30] = [
     ("select n, shade, sum(price), avg(x), stddev(x), variance(n) from t group by n, shade", 18466),
     ("select name, count(distinct shade), count(distinct n) from t group by name", 6008),
     ("select x, count(*), bool_and(flags), bool_or(flags) from t group by x", 13335),
-    ("select id, price, min(flags), median(n), bit_or(n) from t group by id, price", 20000),
+    ("select id + 1, price, min(flags), median(n), bit_or(n) from t group by id + 1, price", 20000),
     (
         "select name, count(*) filter (where n > 0), sum(n) filter (where flags) from t group by name",
         6008,
@@ -236,6 +236,7 @@ fn ten_million_rows_stay_within_a_gigabyte() -> Result {
     for text in [
         "select count(*), max(n), sum(s) from (select name, max(n) n, sum(n) s from big group by name) x",
         "select count(*), max(c), sum(i) from (select id, count(*) c, max(name) m, sum(n) i from big group by id) x",
+        "select count(*), max(c), sum(i) from (select id + 1, count(*) c, max(name) m, sum(n) i from big group by id + 1) x",
         "select max(name), min(name), count(*) from big",
         "select n, max(name), min(name) from big group by n order by n limit 1",
         "select * from big order by name",

@@ -18,6 +18,7 @@ mod filter;
 mod fold;
 mod follow;
 mod gather;
+mod group_set;
 mod grouping;
 mod hash_join;
 pub(crate) mod keys;
@@ -31,9 +32,12 @@ mod order;
 pub(crate) mod pairs;
 mod parallel;
 mod recursive;
+mod runs;
 pub(crate) mod scan;
 mod sort;
 mod spill;
+mod stream_distinct;
+mod stream_grouping;
 mod table_function;
 mod values;
 pub(crate) mod window;
@@ -75,20 +79,13 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
         Physical::Filter(filter) => {
             Box::new(filter::Filter::new(filter, build(&filter.input, context)?))
         }
-        Physical::HashJoin(join) => Box::new(hash_join::HashJoin::new(
-            join,
-            build(&join.left, context)?,
-            build(&join.right, context)?,
-        )),
-        Physical::LoopJoin(join) => Box::new(loop_join::LoopJoin::new(
-            join,
-            build(&join.left, context)?,
-            build(&join.right, context)?,
-        )),
-        Physical::LookupJoin(join) => {
-            Box::new(lookup_join::LookupJoin::new(join, build(&join.left, context)?))
-        }
-        Physical::Apply(apply) => Box::new(apply::Apply::new(apply, build(&apply.left, context)?)),
+        Physical::HashJoin(_)
+        | Physical::LoopJoin(_)
+        | Physical::LookupJoin(_)
+        | Physical::Apply(_) => build_join(plan, context)?,
+        Physical::Aggregate(grouping) if !grouping.run.is_empty() => Box::new(
+            stream_grouping::StreamGrouping::new(grouping, build(&grouping.input, context)?),
+        ),
         Physical::Aggregate(grouping) => {
             Box::new(grouping::Grouping::new(grouping, build(&grouping.input, context)?))
         }
@@ -97,6 +94,9 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
         }
         Physical::Sort(sort) => Box::new(sort::Sort::new(sort, build(&sort.input, context)?)),
         Physical::Limit(limit) => Box::new(limit::Limit::new(limit, build(&limit.input, context)?)),
+        Physical::Distinct(distinct) if distinct.is_in_order => Box::new(
+            stream_distinct::StreamDistinct::new(distinct, build(&distinct.input, context)?),
+        ),
         Physical::Distinct(distinct) => {
             Box::new(distinct::Distinct::new(distinct, build(&distinct.input, context)?))
         }
@@ -119,6 +119,26 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
         }
         Physical::Cut(cut) => Box::new(cut::Cut::new(cut, build(&cut.input, context)?)),
         Physical::Mark(mark) => Box::new(mark::Mark::new(mark, build(&mark.input, context)?)),
+    })
+}
+
+fn build_join(plan: &Physical, context: &Context) -> Result<Running> {
+    Ok(match plan {
+        Physical::HashJoin(join) => Box::new(hash_join::HashJoin::new(
+            join,
+            build(&join.left, context)?,
+            build(&join.right, context)?,
+        )),
+        Physical::LoopJoin(join) => Box::new(loop_join::LoopJoin::new(
+            join,
+            build(&join.left, context)?,
+            build(&join.right, context)?,
+        )),
+        Physical::LookupJoin(join) => {
+            Box::new(lookup_join::LookupJoin::new(join, build(&join.left, context)?))
+        }
+        Physical::Apply(apply) => Box::new(apply::Apply::new(apply, build(&apply.left, context)?)),
+        _ => unreachable!("the caller has looked"),
     })
 }
 

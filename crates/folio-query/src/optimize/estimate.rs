@@ -15,9 +15,10 @@ pub(super) fn rows(plan: &Plan, source: &dyn Source) -> f64 {
         Plan::OneRow => 1.0,
         Plan::Scan(scan) => scan_rows(scan, source),
         Plan::Values { rows, .. } => rows.len() as f64,
-        Plan::Project { input, .. } | Plan::Sort { input, .. } | Plan::Window { input, .. } => {
-            rows(input, source)
-        }
+        Plan::Project { input, .. }
+        | Plan::Sort { input, .. }
+        | Plan::Ordered { input, .. }
+        | Plan::Window { input, .. } => rows(input, source),
         Plan::Filter { input, terms } => {
             terms.iter().fold(rows(input, source), |rows, term| rows * selectivity(term))
         }

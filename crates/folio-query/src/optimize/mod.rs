@@ -12,6 +12,7 @@
 //! | [`probe_keys`] | joins a small input with a large relation by looking its keys up |
 //! | [`prune_columns`] | reads no column that nobody looks at |
 //! | [`push_limits`] | tells a scan how many rows are wanted, and drops sorts its order makes needless |
+//! | [`use_orders`] | groups run by run where rows come in that order, drops sorts of what is in order |
 
 mod choose_path;
 mod decorrelate;
@@ -25,6 +26,7 @@ pub(crate) mod probe_keys;
 mod prune_columns;
 mod push_filters;
 mod push_limits;
+mod use_orders;
 
 use crate::expression::{Expr, SubqueryBody};
 use crate::plan::logical::Plan;
@@ -46,12 +48,15 @@ pub(crate) fn optimize(plan: &mut Plan, source: &dyn Source, level: Level) {
         return;
     }
     rewrite(plan, source);
-    prune_and_limit(plan);
+    finish(plan, source);
 }
 
-fn prune_and_limit(plan: &mut Plan) {
+/// The rules that come last.
+fn finish(plan: &mut Plan, source: &dyn Source) {
     prune_columns::apply(plan);
-    if push_limits::apply(plan) {
+    let has_limits = push_limits::apply(plan);
+    let has_orders = use_orders::apply(plan, source);
+    if has_limits || has_orders {
         prune_columns::apply(plan);
     }
 }
@@ -68,7 +73,7 @@ fn rewrite(plan: &mut Plan, source: &dyn Source) {
     choose_path::apply(plan);
     order_joins::apply(plan, source);
     probe_keys::apply(plan, source);
-    within_subqueries(plan, &mut prune_and_limit);
+    within_subqueries(plan, &mut |inner| finish(inner, source));
 }
 
 /// Calls `change` with the plan of every subquery, and keeps the list of what it

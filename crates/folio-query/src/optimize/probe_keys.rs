@@ -7,7 +7,7 @@ use super::estimate;
 use super::join_graph::Graph;
 use crate::expression::{ColumnId, Expr};
 use crate::plan::logical::{JoinKind, Path, Plan, Probe, Scan};
-use crate::plan::lower::split_keys;
+use crate::plan::lower_join::split_keys;
 use crate::source::{RelationKind, Source};
 
 /// A look-up costs about as much as reading so many rows.

@@ -80,7 +80,7 @@ fn prune(plan: &mut Plan, wanted: &Wanted, whole: bool) {
     }
 }
 
-/// The same for what follows links, and for plans that read nothing.
+/// The same for what links and orders add, and for plans that read nothing.
 fn prune_links(plan: &mut Plan, wanted: &Wanted, whole: bool) {
     match plan {
         Plan::Fetch(fetch) => {
@@ -94,6 +94,11 @@ fn prune_links(plan: &mut Plan, wanted: &Wanted, whole: bool) {
             let below = with(wanted, branches.iter().map(|branch| &branch.key));
             prune(input, &below, whole);
             branches.iter_mut().for_each(|branch| apply(&mut branch.body));
+        }
+        Plan::Ordered { input, keys } => {
+            let mut below = wanted.clone();
+            below.extend(keys.iter().map(|(key, _)| *key));
+            prune(input, &below, whole);
         }
         Plan::Cut(cut) => {
             let mut below = wanted.clone();

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::logical::{JoinKind, Path, SetKind, SortKey};
-use super::physical::{Physical, Scan};
+use super::physical::{Grouping, Physical, Scan};
 use crate::expression::{Expr, type_name};
 
 /// The lines of a plan.
@@ -54,18 +54,9 @@ fn describe(plan: &Physical) -> (String, Vec<&Physical>) {
             (format!("filter{}", condition(&filter.terms)), vec![&filter.input])
         }
         Physical::HashJoin(join) => {
-            let pairs: Vec<String> = join
-                .left_keys
-                .iter()
-                .zip(&join.right_keys)
-                .map(|(left, right)| format!("{left} = {right}"))
-                .collect();
-            let line = format!(
-                "hash {} join on {}{}",
-                kind(join.kind),
-                pairs.join(" and "),
-                condition(&join.residual)
-            );
+            let on = pairs(&join.left_keys, &join.right_keys);
+            let line =
+                format!("hash {} join on {on}{}", kind(join.kind), condition(&join.residual));
             (line, vec![&join.left, &join.right])
         }
         Physical::LoopJoin(join) => {
@@ -112,15 +103,7 @@ fn describe_rest(plan: &Physical) -> (String, Vec<&Physical>) {
             let line = format!("apply {} for ({})", kind(apply.kind), list(&apply.outer));
             (line, vec![&apply.left, &apply.right])
         }
-        Physical::Aggregate(grouping) => {
-            let aggregates: Vec<String> =
-                grouping.aggregates.iter().map(ToString::to_string).collect();
-            let by = match &grouping.groups[..] {
-                [] => String::new(),
-                groups => format!(" by {}", list(groups)),
-            };
-            (format!("aggregate {}{by}", aggregates.join(", ")), vec![&grouping.input])
-        }
+        Physical::Aggregate(grouping) => (aggregate(grouping), vec![&grouping.input]),
         Physical::Window(window) => {
             let calls: Vec<String> = window.calls.iter().map(ToString::to_string).collect();
             (format!("window {}", calls.join(", ")), vec![&window.input])
@@ -138,7 +121,8 @@ fn describe_rest(plan: &Physical) -> (String, Vec<&Physical>) {
             (format!("rows{count}{ties}{offset}"), vec![&limit.input])
         }
         Physical::Distinct(distinct) => {
-            (format!("distinct {}", list(&distinct.keys)), vec![&distinct.input])
+            let streaming = if distinct.is_in_order { "streaming " } else { "" };
+            (format!("{streaming}distinct {}", list(&distinct.keys)), vec![&distinct.input])
         }
         Physical::Append(inputs) => ("union all".to_owned(), vec![&inputs.0, &inputs.1]),
         Physical::MatchedRows(matched) => {
@@ -189,6 +173,30 @@ fn describe_links(plan: &Physical) -> (String, Vec<&Physical>) {
         }
         _ => (String::new(), vec![]),
     }
+}
+
+/// A grouping; one of rows in an order with what the rows have in one place.
+fn aggregate(grouping: &Grouping) -> String {
+    let aggregates: Vec<String> = grouping.aggregates.iter().map(ToString::to_string).collect();
+    let by = match &grouping.groups[..] {
+        [] => String::new(),
+        groups => format!(" by {}", list(groups)),
+    };
+    let line = format!("aggregate {}{by}", aggregates.join(", "));
+    if grouping.run.is_empty() {
+        return line;
+    }
+    let run: Vec<Expr> = grouping.run.iter().map(|at| grouping.groups[*at].clone()).collect();
+    match run.len() == grouping.groups.len() {
+        true => format!("streaming {line}"),
+        false => format!("streaming {line} in the order of {}", list(&run)),
+    }
+}
+
+/// The equal keys of a join.
+fn pairs(left: &[Expr], right: &[Expr]) -> String {
+    let pairs = left.iter().zip(right).map(|(left, right)| format!("{left} = {right}"));
+    pairs.collect::<Vec<_>>().join(" and ")
 }
 
 fn kind(kind: JoinKind) -> &'static str {

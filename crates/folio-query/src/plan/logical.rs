@@ -8,6 +8,7 @@ use std::sync::Arc;
 use folio_types::ColumnType;
 
 use super::follow::{Branch, Cut, Fetch, Mark};
+use super::order::OrderedBy;
 use crate::execute::aggregate::Aggregate;
 use crate::execute::window::WindowCall;
 use crate::expression::{Column, ColumnId, Expr};
@@ -112,7 +113,7 @@ pub(crate) struct Scan {
     pub path: Path,
     /// Whether the greatest key comes first.
     pub reverse: bool,
-    /// Whether a sort was dropped because its rows come in order: joins keep it.
+    /// Whether somebody relies on the order of its rows: joins keep it.
     pub is_in_order: bool,
     /// No more rows are asked for.
     pub limit: Option<u64>,
@@ -190,6 +191,13 @@ pub(crate) enum Plan {
         input: Box<Plan>,
         /// The order.
         keys: Vec<SortKey>,
+    },
+    /// The input, whose order is relied on.
+    Ordered {
+        /// The input.
+        input: Box<Plan>,
+        /// What groups or DISTINCT have in one place by it. None where it is kept for what stands above.
+        keys: Vec<OrderedBy>,
     },
     /// Part of the input.
     Limit {
@@ -319,6 +327,7 @@ impl Plan {
             }
             Self::Filter { input, .. }
             | Self::Sort { input, .. }
+            | Self::Ordered { input, .. }
             | Self::Limit { input, .. }
             | Self::Distinct { input, .. } => input.columns(),
             Self::Join { kind, left, right, .. } => {
@@ -356,9 +365,11 @@ impl Plan {
         }
     }
 
-    /// Whether a sort was dropped because the rows come in order.
+    /// Whether somebody relies on the order of the rows: one that goes run by run, or one
+    /// whose sort was dropped.
     pub(crate) fn is_in_order(&self) -> bool {
         match self {
+            Self::Ordered { .. } => true,
             Self::Scan(scan) => scan.is_in_order,
             Self::Project { input, .. }
             | Self::Filter { input, .. }
@@ -394,6 +405,7 @@ impl Plan {
             | Self::Aggregate { input, .. }
             | Self::Window { input, .. }
             | Self::Sort { input, .. }
+            | Self::Ordered { input, .. }
             | Self::Limit { input, .. }
             | Self::Distinct { input, .. } => vec![input],
             Self::Join { left, right, .. } | Self::SetOperation { left, right, .. } => {

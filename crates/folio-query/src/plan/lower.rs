@@ -6,27 +6,28 @@ use std::sync::Arc;
 
 use super::follow::{PhysicalBranch, PhysicalCut, PhysicalFetch, PhysicalFollow, PhysicalMark};
 use super::logical::{JoinKind, Path, Plan, SetKind, SortKey};
+use super::lower_join::lower_join;
+use super::order::column_of;
 use super::physical::{self, Physical};
 use crate::expression::{Column, ColumnId, Comparison, Expr, SubqueryBody};
-use crate::optimize::probe_keys::probe_keys;
 use crate::source::RelationKind;
 
 /// Where the columns of an input are, and which of the query around are known.
 #[derive(Default, Clone)]
-struct Places {
+pub(super) struct Places {
     positions: HashMap<ColumnId, u32>,
     /// Columns of the query around this one, by their slot.
     outer: Arc<Vec<ColumnId>>,
 }
 
 impl Places {
-    fn of(columns: &[Column], outer: &Arc<Vec<ColumnId>>) -> Self {
+    pub(super) fn of(columns: &[Column], outer: &Arc<Vec<ColumnId>>) -> Self {
         let positions = columns.iter().zip(0..).map(|(column, position)| (column.id, position));
         Self { positions: positions.collect(), outer: Arc::clone(outer) }
     }
 
     /// Turns column numbers into positions, and lowers the subqueries.
-    fn resolve(&self, expression: &Expr) -> Expr {
+    pub(super) fn resolve(&self, expression: &Expr) -> Expr {
         let mut resolved = expression.clone();
         resolved.transform(&mut feed_subquery);
         resolved.transform(&mut |part| match part {
@@ -51,7 +52,7 @@ impl Places {
         resolved
     }
 
-    fn resolve_all(&self, expressions: &[Expr]) -> Vec<Expr> {
+    pub(super) fn resolve_all(&self, expressions: &[Expr]) -> Vec<Expr> {
         expressions.iter().map(|expression| self.resolve(expression)).collect()
     }
 
@@ -78,7 +79,7 @@ pub(crate) fn lower(plan: &Plan) -> Physical {
     lower_within(plan, &Arc::default())
 }
 
-fn lower_within(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+pub(super) fn lower_within(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
     let over = |input: &Plan| (lower_within(input, outer), Places::of(&input.columns(), outer));
     match plan {
         Plan::OneRow => Physical::OneRow,
@@ -101,6 +102,7 @@ fn lower_within(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
             Physical::Filter(Arc::new(physical::Filter { input, terms }))
         }
         Plan::Join { .. } => lower_join(plan, outer),
+        Plan::Ordered { input, .. } => lower_within(input, outer),
         Plan::Aggregate { .. } => lower_aggregate(plan, outer),
         Plan::Window { input, calls } => {
             let types = input.types();
@@ -136,6 +138,7 @@ fn lower_rest(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
         Plan::Distinct { input, on } => {
             let columns = input.columns();
             let (places, types) = (Places::of(&columns, outer), input.types());
+            let is_in_order = matches!(&**input, Plan::Ordered { keys, .. } if !keys.is_empty());
             let input = lower_within(input, outer);
             let keys = match on {
                 Some(on) => places.resolve_all(on),
@@ -143,7 +146,7 @@ fn lower_rest(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
                     places.resolve_all(&columns.into_iter().map(Expr::Column).collect::<Vec<_>>())
                 }
             };
-            Physical::Distinct(Arc::new(physical::Distinct { input, types, keys }))
+            Physical::Distinct(Arc::new(physical::Distinct { input, types, keys, is_in_order }))
         }
         Plan::SetOperation { kind, all, left, right, .. } => {
             lower_set_operation((*kind, *all), left, right, outer)
@@ -190,7 +193,12 @@ fn lower_set_operation(
         (SetKind::Union, true) => return Physical::Append(Arc::new((left, right))),
         (SetKind::Union, false) => {
             let input = Physical::Append(Arc::new((left, right)));
-            return Physical::Distinct(Arc::new(physical::Distinct { input, types, keys }));
+            return Physical::Distinct(Arc::new(physical::Distinct {
+                input,
+                types,
+                keys,
+                is_in_order: false,
+            }));
         }
         (_, true) => {
             let matched = physical::MatchedRows { kind, left, right, types };
@@ -212,7 +220,7 @@ fn lower_set_operation(
         left_types: types.clone(),
         right_types: types.clone(),
     }));
-    Physical::Distinct(Arc::new(physical::Distinct { input, types, keys }))
+    Physical::Distinct(Arc::new(physical::Distinct { input, types, keys, is_in_order: false }))
 }
 
 fn lower_links(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
@@ -361,6 +369,14 @@ fn lower_aggregate(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
         return Physical::RowCount(scan);
     }
     let places = Places::of(&input.columns(), outer);
+    let run = match &**input {
+        Plan::Ordered { keys, .. } => {
+            let of_run = |own| keys.iter().any(|(key, _)| *key == own);
+            let is_of_run = |group: &Expr| column_of(group).is_some_and(of_run);
+            (0..groups.len()).filter(|position| is_of_run(&groups[*position].1)).collect()
+        }
+        _ => Vec::new(),
+    };
     let mut aggregates: Vec<_> =
         aggregates.iter().map(|(_, aggregate)| aggregate.clone()).collect();
     for aggregate in &mut aggregates {
@@ -374,127 +390,6 @@ fn lower_aggregate(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
         groups: groups.iter().map(|(_, group)| places.resolve(group)).collect(),
         aggregates,
         sets: sets.clone(),
+        run,
     }))
-}
-
-fn lower_join(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
-    let Plan::Join { kind, left, right, terms, lateral } = plan else {
-        unreachable!("the caller has looked");
-    };
-    let (left_columns, right_columns) = (left.columns(), right.columns());
-    let both: Vec<Column> = left_columns.iter().chain(&right_columns).cloned().collect();
-    let places = Places::of(&both, outer);
-    let (left_types, right_types) = (left.types(), right.types());
-    let lowered_left = lower_within(left, outer);
-    if *lateral {
-        return lower_apply(plan, lowered_left, &places, outer);
-    }
-    if let Plan::Scan(scan) = &**right
-        && let Path::Probe(probe) = scan.path
-        && let Some(keys) = probe_keys(scan, probe, terms, &left.column_ids(), &right.column_ids())
-    {
-        // What the key does not say is looked at with the pair.
-        let residual: Vec<Expr> = keys.residual.iter().chain(&scan.filters).cloned().collect();
-        return Physical::LookupJoin(Arc::new(physical::LookupJoin {
-            kind: *kind,
-            left: lowered_left,
-            relation: Arc::clone(&scan.relation),
-            index: probe.index,
-            columns: scan.columns.iter().map(|(position, _)| *position).collect(),
-            key: Places::of(&left_columns, outer).resolve_all(&keys.values),
-            residual: places.resolve_all(&residual),
-            right_types,
-        }));
-    }
-    let split = split_keys(terms, &left.column_ids(), &right.column_ids());
-    let right_is_constant = !outer.is_empty() && right.is_constant();
-    let right = lower_within(right, outer);
-    if split.pairs.is_empty() {
-        return Physical::LoopJoin(Arc::new(physical::LoopJoin {
-            kind: *kind,
-            left: lowered_left,
-            right,
-            terms: places.resolve_all(terms),
-            left_types,
-            right_types,
-        }));
-    }
-    let (left_places, right_places) =
-        (Places::of(&left_columns, outer), Places::of(&right_columns, outer));
-    let left_keys = split.pairs.iter().map(|(key, _)| left_places.resolve(key)).collect();
-    let right_keys = split.pairs.iter().map(|(_, key)| right_places.resolve(key)).collect();
-    Physical::HashJoin(Arc::new(physical::HashJoin {
-        kind: *kind,
-        left: lowered_left,
-        right,
-        left_keys,
-        right_keys,
-        null_equal: split.null_equal,
-        right_is_constant,
-        is_in_order: left.is_in_order(),
-        residual: places.resolve_all(&split.residual),
-        left_types,
-        right_types,
-    }))
-}
-
-fn lower_apply(
-    plan: &Plan,
-    left: Physical,
-    places: &Places,
-    outer: &Arc<Vec<ColumnId>>,
-) -> Physical {
-    let Plan::Join { kind, left: left_plan, right, terms, .. } = plan else {
-        unreachable!("the caller has looked");
-    };
-    let left_places = Places::of(&left_plan.columns(), outer);
-    let feed: Vec<Expr> = right.free_columns().into_iter().map(Expr::Column).collect();
-    let free = Arc::new(right.free_columns().iter().map(|column| column.id).collect());
-    Physical::Apply(Arc::new(physical::Apply {
-        kind: *kind,
-        left,
-        right: lower_within(right, &free),
-        outer: left_places.resolve_all(&feed),
-        terms: places.resolve_all(terms),
-        right_types: right.types(),
-    }))
-}
-
-/// The terms of a join told apart.
-pub(crate) struct SplitTerms {
-    /// Equal keys: of the left, of the right.
-    pub(crate) pairs: Vec<(Expr, Expr)>,
-    /// Whether null equals null in them.
-    pub(crate) null_equal: bool,
-    /// All else.
-    pub(crate) residual: Vec<Expr>,
-}
-
-/// Finds the terms that say that something of the left equals something of the right.
-pub(crate) fn split_keys(terms: &[Expr], left: &[ColumnId], right: &[ColumnId]) -> SplitTerms {
-    let null_equal = terms.iter().any(is_null_equality);
-    let wanted = if null_equal { Comparison::NotDistinct } else { Comparison::Equal };
-    let mut split = SplitTerms { pairs: Vec::new(), null_equal, residual: Vec::new() };
-    for term in terms {
-        match term {
-            Expr::Compare { op, left: one, right: other } if *op == wanted => {
-                let side = |key: &Expr, columns: &[ColumnId]| {
-                    !key.columns().is_empty() && key.reads_only(columns) && !key.has_subquery()
-                };
-                if side(one, left) && side(other, right) {
-                    split.pairs.push(((**one).clone(), (**other).clone()));
-                } else if side(one, right) && side(other, left) {
-                    split.pairs.push(((**other).clone(), (**one).clone()));
-                } else {
-                    split.residual.push(term.clone());
-                }
-            }
-            other => split.residual.push(other.clone()),
-        }
-    }
-    split
-}
-
-fn is_null_equality(term: &Expr) -> bool {
-    matches!(term, Expr::Compare { op: Comparison::NotDistinct, .. })
 }

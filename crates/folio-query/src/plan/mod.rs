@@ -9,5 +9,7 @@ mod expressions;
 pub(crate) mod follow;
 pub(crate) mod logical;
 pub(crate) mod lower;
+pub(crate) mod lower_join;
+pub(crate) mod order;
 pub(crate) mod physical;
 mod subqueries;

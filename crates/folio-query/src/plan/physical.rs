@@ -249,6 +249,9 @@ pub(crate) struct Grouping {
     pub aggregates: Vec<Aggregate>,
     /// Grouping sets, as positions in `groups`.
     pub sets: Option<Vec<Vec<usize>>>,
+    /// The groups, by position, whose equal values come one behind the other: where there
+    /// are any, groups are answered as soon as these change.
+    pub run: Vec<usize>,
 }
 
 /// Window functions beside the input.
@@ -299,6 +302,8 @@ pub(crate) struct Distinct {
     pub types: Vec<ColumnType>,
     /// What tells rows apart.
     pub keys: Vec<Expr>,
+    /// Whether rows that are equal in these come one behind the other.
+    pub is_in_order: bool,
 }
 
 /// Rows of the left that are matched one to one with equal rows of the right (INTERSECT

@@ -17,8 +17,8 @@ const KINDS: [Kind; 3] = [Kind::Integer, Kind::Text, Kind::Float];
 struct Table {
     name: &'static str,
     columns: Vec<(String, Kind)>,
-    /// Whether the first column is the primary key.
-    has_key: bool,
+    /// How many of the first columns are the primary key.
+    key: usize,
 }
 
 /// A schema and the statements over it.
@@ -39,7 +39,13 @@ impl Generator {
             let mut columns = vec![("a0".to_owned(), Kind::Integer)];
             let others = (1..width).map(|index| (format!("a{index}"), KINDS[random.below(3)]));
             columns.extend(others);
-            Table { name, columns, has_key: random.below(3) > 0 }
+            // A key of two columns has runs of rows with the same first one.
+            let key = match (random.below(4), columns[1].1) {
+                (0, _) => 0,
+                (1, Kind::Integer | Kind::Text) => 2,
+                _ => 1,
+            };
+            Table { name, columns, key }
         });
         let tables = tables.collect();
         Self { random, tables }
@@ -56,7 +62,7 @@ impl Generator {
                     (self.tables[table].name, &self.tables[table].columns[column].0);
                 statements.push(format!("CREATE INDEX {name}_{column} ON {name} ({column})"));
             }
-            let count = [0, 1, 5, 40, 150][self.random.below(5)];
+            let count = [0, 1, 5, 40, 150, 400][self.random.below(6)];
             if count > 0 {
                 let rows: Vec<String> = (0..count).map(|id| self.row(table, id)).collect();
                 let name = self.tables[table].name;
@@ -68,27 +74,34 @@ impl Generator {
 
     fn create(&self, table: usize) -> String {
         let table = &self.tables[table];
-        let column = |(index, (name, kind)): (usize, &(String, Kind))| {
+        let column = |(name, kind): &(String, Kind)| {
             let ty = match kind {
                 Kind::Integer => "INTEGER",
                 Kind::Text => "TEXT",
                 Kind::Float => "DOUBLE PRECISION",
             };
-            let key = if index == 0 && table.has_key { " PRIMARY KEY" } else { "" };
-            format!("{name} {ty}{key}")
+            format!("{name} {ty}")
         };
-        let columns: Vec<String> = table.columns.iter().enumerate().map(column).collect();
-        format!("CREATE TABLE {} ({})", table.name, columns.join(", "))
+        let mut parts: Vec<String> = table.columns.iter().map(column).collect();
+        if table.key > 0 {
+            let key: Vec<&str> = table.columns.iter().map(|(name, _)| &**name).collect();
+            parts.push(format!("PRIMARY KEY ({})", key[..table.key].join(", ")));
+        }
+        format!("CREATE TABLE {} ({})", table.name, parts.join(", "))
     }
 
     fn row(&mut self, table: usize, id: usize) -> String {
         let kinds: Vec<Kind> = self.tables[table].columns.iter().map(|(_, kind)| *kind).collect();
-        let has_key = self.tables[table].has_key;
+        let key = self.tables[table].key;
         let values: Vec<String> = kinds
             .into_iter()
             .enumerate()
-            .map(|(index, kind)| match (index, has_key) {
-                (0, true) => id.to_string(),
+            .map(|(index, kind)| match (index, kind) {
+                (0, _) if key == 1 => id.to_string(),
+                // Three rows have the same first column, and differ in the second.
+                (0, _) if key == 2 => (id / 3).to_string(),
+                (1, Kind::Integer) if key == 2 => (id % 3).to_string(),
+                (1, _) if key == 2 => format!("'{}'", ["", "a", "b"][id % 3]),
                 _ if self.random.once_in(6) => "NULL".to_owned(),
                 _ => self.literal(kind),
             })
@@ -126,7 +139,7 @@ impl Generator {
         let id = self.random.below(200);
         let row = self.row(table, id);
         let name = self.tables[table].name;
-        let conflict = if self.tables[table].has_key && self.random.once_in(2) {
+        let conflict = if self.tables[table].key > 0 && self.random.once_in(2) {
             " ON CONFLICT DO NOTHING"
         } else {
             ""
@@ -137,7 +150,11 @@ impl Generator {
     fn update(&mut self) -> String {
         let table = self.random.below(self.tables.len());
         let sources = vec![(self.tables[table].name.to_owned(), table)];
-        let column = 1 + self.random.below(self.tables[table].columns.len() - 1);
+        let others = self.tables[table].key.max(1);
+        if others == self.tables[table].columns.len() {
+            return self.delete();
+        }
+        let column = others + self.random.below(self.tables[table].columns.len() - others);
         let (name, kind) = self.tables[table].columns[column].clone();
         let value = self.expression(kind, &sources, 2);
         let condition = self.condition(&sources, 2);
@@ -166,6 +183,14 @@ impl Generator {
             let kind = KINDS[self.random.below(2)];
             sources.push((alias.clone(), table));
             let own = vec![(alias.clone(), table)];
+            if self.random.once_in(3) {
+                text += &format!(
+                    " {join} {} AS {alias} ON {}",
+                    self.name(table),
+                    self.by_key(&left, &own[0])
+                );
+                continue;
+            }
             let (one, other) = (self.column(kind, &[left]), self.column(kind, &own));
             let (Some(one), Some(other)) = (one, other) else {
                 text += &format!(" {join} {} AS {alias} ON t0.a0 = {alias}.a0", self.name(table));
@@ -177,6 +202,17 @@ impl Generator {
             }
         }
         (text, sources)
+    }
+
+    /// The condition of a join by as much of the keys as both have: rows of both come in its
+    /// order.
+    fn by_key(&self, (left, one): &(String, usize), (right, other): &(String, usize)) -> String {
+        let (one, other) = (&self.tables[*one], &self.tables[*other]);
+        let has_both = one.key == 2 && other.key == 2 && one.columns[1].1 == other.columns[1].1;
+        match has_both {
+            true => format!("{left}.a0 = {right}.a0 AND {right}.a1 = {left}.a1"),
+            false => format!("{left}.a0 = {right}.a0"),
+        }
     }
 
     /// A further condition of a join, which reads its table: SQLite 3.40 takes one that
@@ -329,7 +365,14 @@ impl Generator {
 
     fn query(&mut self) -> String {
         let (from, sources) = self.from();
-        let (outputs, order) = self.outputs(&sources);
+        let (mut outputs, mut order) = self.outputs(&sources);
+        if self.random.once_in(8) {
+            // What a key orders, or the beginning of one.
+            outputs = (*self.random.one_of(&["t0.a0", "t0.a0, t0.a1"])).to_owned();
+            let both = outputs.contains(',');
+            order = if both { "1 ASC NULLS FIRST, 2 ASC NULLS FIRST" } else { "1 ASC NULLS FIRST" }
+                .to_owned();
+        }
         let distinct = if self.random.once_in(4) { "DISTINCT " } else { "" };
         let mut text = format!("SELECT {distinct}{outputs} FROM {from}");
         if !self.random.once_in(4) {
@@ -347,7 +390,11 @@ impl Generator {
     fn grouped(&mut self) -> String {
         let (from, sources) = self.from();
         let kind = KINDS[self.random.below(2)];
-        let group = self.column(kind, &sources).unwrap_or_else(|| "t0.a0".to_owned());
+        let group = match self.random.below(4) {
+            0 => "t0.a0".to_owned(),
+            1 => "t0.a0, t0.a1".to_owned(),
+            _ => self.column(kind, &sources).unwrap_or_else(|| "t0.a0".to_owned()),
+        };
         let aggregate = self.aggregate(&sources);
         let condition = self.condition(&sources, 1);
         let having = match self.random.below(3) {
@@ -357,8 +404,12 @@ impl Generator {
         if self.random.once_in(3) {
             return format!("SELECT {aggregate}, count(*) FROM {from} WHERE {condition}");
         }
+        let order = match self.random.below(3) {
+            0 if !group.contains(',') => " ORDER BY 1 ASC NULLS FIRST",
+            _ => "",
+        };
         format!(
-            "SELECT {group}, {aggregate} FROM {from} WHERE {condition} GROUP BY {group}{having}"
+            "SELECT {group}, {aggregate} FROM {from} WHERE {condition} GROUP BY {group}{having}{order}"
         )
     }
 

@@ -1,0 +1,142 @@
+//! Joins from logical to physical: which of their conditions are keys, and what finds the
+//! pairs: keys of a relation that were chosen to be looked up are, other equalities go by hash.
+
+use std::sync::Arc;
+
+use super::logical::{Path, Plan};
+use super::lower::{Places, lower_within};
+use super::physical::{self, Physical};
+use crate::expression::{Column, ColumnId, Comparison, Expr};
+use crate::optimize::probe_keys::probe_keys;
+
+pub(super) fn lower_join(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+    let Plan::Join { kind, left, right, terms, lateral } = plan else {
+        unreachable!("the caller has looked");
+    };
+    let (left_columns, right_columns) = (left.columns(), right.columns());
+    let both: Vec<Column> = left_columns.iter().chain(&right_columns).cloned().collect();
+    let places = Places::of(&both, outer);
+    let (left_types, right_types) = (left.types(), right.types());
+    let lowered_left = lower_within(left, outer);
+    if *lateral {
+        return lower_apply(plan, lowered_left, &places, outer);
+    }
+    if let Some(join) = lower_lookup(plan, &lowered_left, &places, outer) {
+        return join;
+    }
+    let split = split_keys(terms, &left.column_ids(), &right.column_ids());
+    let right_is_constant = !outer.is_empty() && right.is_constant();
+    let right = lower_within(right, outer);
+    if split.pairs.is_empty() {
+        return Physical::LoopJoin(Arc::new(physical::LoopJoin {
+            kind: *kind,
+            left: lowered_left,
+            right,
+            terms: places.resolve_all(terms),
+            left_types,
+            right_types,
+        }));
+    }
+    let inputs = (lowered_left, right);
+    let sides = (Places::of(&left_columns, outer), Places::of(&right_columns, outer));
+    let residual = places.resolve_all(&split.residual);
+    Physical::HashJoin(Arc::new(physical::HashJoin {
+        kind: *kind,
+        left: inputs.0,
+        right: inputs.1,
+        left_keys: split.pairs.iter().map(|(key, _)| sides.0.resolve(key)).collect(),
+        right_keys: split.pairs.iter().map(|(_, key)| sides.1.resolve(key)).collect(),
+        null_equal: split.null_equal,
+        right_is_constant,
+        is_in_order: left.is_in_order(),
+        residual,
+        left_types,
+        right_types,
+    }))
+}
+
+/// A join with a relation whose keys are looked up, where that has been chosen.
+fn lower_lookup(
+    plan: &Plan,
+    lowered_left: &Physical,
+    places: &Places,
+    outer: &Arc<Vec<ColumnId>>,
+) -> Option<Physical> {
+    let Plan::Join { kind, left, right, terms, .. } = plan else { return None };
+    let Plan::Scan(scan) = &**right else { return None };
+    let Path::Probe(probe) = scan.path else { return None };
+    let keys = probe_keys(scan, probe, terms, &left.column_ids(), &right.column_ids())?;
+    // What the key does not say is looked at with the pair.
+    let residual: Vec<Expr> = keys.residual.iter().chain(&scan.filters).cloned().collect();
+    Some(Physical::LookupJoin(Arc::new(physical::LookupJoin {
+        kind: *kind,
+        left: lowered_left.clone(),
+        relation: Arc::clone(&scan.relation),
+        index: probe.index,
+        columns: scan.columns.iter().map(|(position, _)| *position).collect(),
+        key: Places::of(&left.columns(), outer).resolve_all(&keys.values),
+        residual: places.resolve_all(&residual),
+        right_types: right.types(),
+    })))
+}
+
+fn lower_apply(
+    plan: &Plan,
+    left: Physical,
+    places: &Places,
+    outer: &Arc<Vec<ColumnId>>,
+) -> Physical {
+    let Plan::Join { kind, left: left_plan, right, terms, .. } = plan else {
+        unreachable!("the caller has looked");
+    };
+    let left_places = Places::of(&left_plan.columns(), outer);
+    let feed: Vec<Expr> = right.free_columns().into_iter().map(Expr::Column).collect();
+    let free = Arc::new(right.free_columns().iter().map(|column| column.id).collect());
+    Physical::Apply(Arc::new(physical::Apply {
+        kind: *kind,
+        left,
+        right: lower_within(right, &free),
+        outer: left_places.resolve_all(&feed),
+        terms: places.resolve_all(terms),
+        right_types: right.types(),
+    }))
+}
+
+/// The terms of a join told apart.
+pub(crate) struct SplitTerms {
+    /// Equal keys: of the left, of the right.
+    pub(crate) pairs: Vec<(Expr, Expr)>,
+    /// Whether null equals null in them.
+    pub(crate) null_equal: bool,
+    /// All else.
+    pub(crate) residual: Vec<Expr>,
+}
+
+/// Finds the terms that say that something of the left equals something of the right.
+pub(crate) fn split_keys(terms: &[Expr], left: &[ColumnId], right: &[ColumnId]) -> SplitTerms {
+    let null_equal = terms.iter().any(is_null_equality);
+    let wanted = if null_equal { Comparison::NotDistinct } else { Comparison::Equal };
+    let mut split = SplitTerms { pairs: Vec::new(), null_equal, residual: Vec::new() };
+    for term in terms {
+        match term {
+            Expr::Compare { op, left: one, right: other } if *op == wanted => {
+                let side = |key: &Expr, columns: &[ColumnId]| {
+                    !key.columns().is_empty() && key.reads_only(columns) && !key.has_subquery()
+                };
+                if side(one, left) && side(other, right) {
+                    split.pairs.push(((**one).clone(), (**other).clone()));
+                } else if side(one, right) && side(other, left) {
+                    split.pairs.push(((**other).clone(), (**one).clone()));
+                } else {
+                    split.residual.push(term.clone());
+                }
+            }
+            other => split.residual.push(other.clone()),
+        }
+    }
+    split
+}
+
+fn is_null_equality(term: &Expr) -> bool {
+    matches!(term, Expr::Compare { op: Comparison::NotDistinct, .. })
+}
