@@ -1,4 +1,4 @@
-//! Groups that go run by run: what rows that come in an order are spared.
+//! Joins that merge and groups that go run by run: what rows that come in an order are spared.
 //! They answer what tables by key answer, to the last bit and in the order that is asked for,
 //! however runs of equal keys lie over batches; and they hold next to nothing in memory.
 
@@ -23,7 +23,53 @@ const ROWS: usize = 15_000;
 
 /// Statements over `a` and `b`, whose primary keys are (k, i), with an index on n, and `u`,
 /// whose primary key is k. What each must have in its plan stands before it.
-const STATEMENTS: [(&str, &str); 21] = [
+const STATEMENTS: [(&str, &str); 41] = [
+    ("merge inner", "select u.k, u.x, b.i, b.x from u join b on b.k = u.k"),
+    ("merge inner", "select b.k, u.t from b join u on b.k = u.k and u.x > b.x"),
+    ("merge left", "select u.k, b.i from u left join b on b.k = u.k"),
+    ("merge left", "select u.k, b.i from u left join b on b.k = u.k and b.i % 5 = 0 order by u.k"),
+    ("merge right", "select u.k, u.x, b.i from u right join b on b.k = u.k"),
+    ("merge right", "select a.k, a.i, u.x from a right join u on a.k = u.k and a.x < 3"),
+    ("merge full", "select a.k, a.i, u.k from a full join u on a.k = u.k"),
+    (
+        "merge full",
+        "select a.n, a.i, b.n from (select * from a order by n desc, i desc, k desc) a full join (select * from b order by n desc, i desc, k desc) b on a.n = b.n and a.i = b.i and a.k = b.k where a.k % 7 = 0 or b.k % 7 = 0",
+    ),
+    ("merge semi", "select k, x from u where exists (select 1 from b where b.k = u.k)"),
+    (
+        "merge semi",
+        "select k, x from u where exists (select 1 from b where b.k = u.k and b.x > u.x)",
+    ),
+    ("merge anti", "select k, x from u where not exists (select 1 from b where b.k = u.k)"),
+    (
+        "merge anti",
+        "select k from u where not exists (select 1 from b where b.k = u.k and b.x > u.x) order by k",
+    ),
+    ("merge inner", "select a.k, a.i, a.x, b.x from a join b on b.i = a.i and b.k = a.k"),
+    (
+        "merge left",
+        "select a.k, a.i, a.x, b.x from a left join b on b.i = a.i and b.k = a.k order by a.k, a.i",
+    ),
+    (
+        "merge inner",
+        "select u.k, v.k, b.i from u join v on v.k = u.k join b on b.k = v.k order by b.k",
+    ),
+    (
+        "merge inner",
+        "select u.k, s.c from u join (select k, count(*) c from b group by k) s on s.k = u.k",
+    ),
+    (
+        "merge inner",
+        "select x.t, y.t from (select t, k from u order by t desc) x join (select t, k from v order by t desc) y on x.t = y.t",
+    ),
+    (
+        "merge left",
+        "select x.t, x.k, y.k from (select t, k from u order by t nulls first) x left join (select t, k from v order by t nulls last) y on x.t = y.t",
+    ),
+    (
+        "merge inner",
+        "select x.d, y.k from (select d, k from u order by d) x join (select d, k from v order by d) y on x.d = y.d and x.k <= y.k",
+    ),
     (
         "streaming aggregate",
         "select k, count(*), sum(x), avg(x), stddev(x), min(t), max(n), sum(price) from a group by k",
@@ -71,6 +117,7 @@ const STATEMENTS: [(&str, &str); 21] = [
     ("streaming distinct", "select distinct on (n) n, k, i from a order by n, k desc, i"),
     ("streaming distinct", "select distinct t, n from (select t, n from a order by t, n) s"),
     ("streaming aggregate", "select k, count(*) from a group by k limit 3"),
+    ("merge left", "select u.k, a.i from u left join a on a.k = u.k order by u.k limit 10"),
     (
         "streaming aggregate",
         "select k, sum(c) from (select k, i, count(*) c from a group by k, i) s group by k having count(*) > 1",
@@ -189,10 +236,13 @@ fn answers_are_those_of_tables_by_key() -> Result {
 fn a_sort_is_dropped_only_where_the_order_is_the_same() -> Result {
     let mut session = open(7, true)?;
     let kept = [
+        "select u.k from u left join b on b.k = u.k order by u.k, b.i",
+        "select u.k from u right join b on b.k = u.k order by u.k",
         "select k, i from a group by k, i order by i, k",
         "select k, i from a group by k, i order by k desc, i",
         "select k, t from a group by k, t order by k, t",
         "select distinct on (n) n, k from a order by n nulls first, k",
+        "select u.k from u join (select n, k from a order by n) s on s.k = u.k order by s.n",
     ];
     for text in kept {
         let plan = plan(&mut session, text)?;
@@ -212,12 +262,24 @@ fn a_sort_is_dropped_only_where_the_order_is_the_same() -> Result {
     Ok(())
 }
 
+/// What is read in two orders is one scan each, and what is small or repeated goes by hash.
 #[test]
 fn orders_are_used_where_they_are_worth_it() -> Result {
     let mut session = open(3, true)?;
     session
         .execute("create table s (k int primary key, n int); insert into s values (1, 2)", &[])?;
     for (text, unwanted) in [
+        // Few rows are looked up.
+        ("select * from u join s on s.k = u.k", "merge"),
+        // Run for every row around.
+        ("select (select count(*) from u x join v y on y.k = x.k where x.n = u.n) from u", "merge"),
+        // Null equals null here.
+        ("select * from u join v on v.k is not distinct from u.k", "merge"),
+        ("select k from u where k not in (select k from v)", "merge"),
+        // One side descends.
+        ("select * from (select * from u order by k desc) x join v on v.k = x.k", "merge"),
+        // A key of the join is not of the order.
+        ("select * from u join v on v.k = u.k and v.n = u.n", "merge"),
         ("select i, count(*) from a group by i", "streaming"),
         ("select k % 2, count(*) from a group by k % 2", "streaming"),
         ("select distinct k, t from a", "streaming"),
@@ -230,9 +292,12 @@ fn orders_are_used_where_they_are_worth_it() -> Result {
 }
 
 #[test]
-fn an_interrupt_ends_a_run() -> Result {
+fn an_interrupt_ends_a_merge_and_a_run() -> Result {
     let mut session = open(5, true)?;
-    let statements = ["select k, count(*), count(distinct x) from a group by k"];
+    let statements = [
+        "select count(*) from a join u on u.k = a.k and u.x > a.x",
+        "select k, count(*), count(distinct x) from a group by k",
+    ];
     for text in statements {
         let whole = ask(&mut session, text)?.len();
         for _ in 0..3 {

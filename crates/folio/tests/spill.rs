@@ -237,6 +237,7 @@ fn ten_million_rows_stay_within_a_gigabyte() -> Result {
         "select count(*), max(n), sum(s) from (select name, max(n) n, sum(n) s from big group by name) x",
         "select count(*), max(c), sum(i) from (select id, count(*) c, max(name) m, sum(n) i from big group by id) x",
         "select count(*), max(c), sum(i) from (select id + 1, count(*) c, max(name) m, sum(n) i from big group by id + 1) x",
+        "select count(*), sum(a.n), max(b.name) from big a join big b on b.id = a.id",
         "select max(name), min(name), count(*) from big",
         "select n, max(name), min(name) from big group by n order by n limit 1",
         "select * from big order by name",

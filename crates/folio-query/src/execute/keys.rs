@@ -164,8 +164,7 @@ impl KeyTable {
     pub(crate) fn new(types: &[ColumnType]) -> Result<Self> {
         let form = match types {
             [] => Form::Unit { seen: false },
-            [ColumnType::Int16 | ColumnType::Int32 | ColumnType::Int64 | ColumnType::Date]
-            | [ColumnType::Timestamp { .. }] => Form::Integer(NumberKeys::default()),
+            [ty] if is_integer_key(ty) => Form::Integer(NumberKeys::default()),
             [ColumnType::Uuid] => Form::Uuid(NumberKeys::default()),
             types => {
                 let fields = types.iter().map(|ty| SortField::new(ty.to_arrow())).collect();
@@ -275,7 +274,20 @@ impl KeyTable {
     }
 }
 
-fn integers(column: &ArrayRef) -> Vec<Option<i64>> {
+/// Whether a key of this type is an integer, whatever it stands for.
+pub(super) fn is_integer_key(ty: &ColumnType) -> bool {
+    matches!(
+        ty,
+        ColumnType::Int16
+            | ColumnType::Int32
+            | ColumnType::Int64
+            | ColumnType::Date
+            | ColumnType::Timestamp { .. }
+    )
+}
+
+/// The integers that a key is.
+pub(super) fn integers(column: &ArrayRef) -> Vec<Option<i64>> {
     use arrow_schema::DataType;
     match column.data_type() {
         DataType::Int16 => widen(column.as_primitive::<Int16Type>().iter()),

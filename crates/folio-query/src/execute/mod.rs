@@ -28,6 +28,7 @@ mod loop_join;
 mod mark;
 mod matched_rows;
 mod merge;
+mod merge_join;
 mod order;
 pub(crate) mod pairs;
 mod parallel;
@@ -80,6 +81,7 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
             Box::new(filter::Filter::new(filter, build(&filter.input, context)?))
         }
         Physical::HashJoin(_)
+        | Physical::MergeJoin(_)
         | Physical::LoopJoin(_)
         | Physical::LookupJoin(_)
         | Physical::Apply(_) => build_join(plan, context)?,
@@ -129,6 +131,11 @@ fn build_join(plan: &Physical, context: &Context) -> Result<Running> {
             build(&join.left, context)?,
             build(&join.right, context)?,
         )),
+        Physical::MergeJoin(join) => Box::new(merge_join::MergeJoin::new(
+            join,
+            build(&join.left, context)?,
+            build(&join.right, context)?,
+        )?),
         Physical::LoopJoin(join) => Box::new(loop_join::LoopJoin::new(
             join,
             build(&join.left, context)?,

@@ -12,7 +12,7 @@
 //! | [`probe_keys`] | joins a small input with a large relation by looking its keys up |
 //! | [`prune_columns`] | reads no column that nobody looks at |
 //! | [`push_limits`] | tells a scan how many rows are wanted, and drops sorts its order makes needless |
-//! | [`use_orders`] | groups run by run where rows come in that order, drops sorts of what is in order |
+//! | [`use_orders`] | merges inputs in the order of their keys, groups run by run, drops sorts of what is in order |
 
 mod choose_path;
 mod decorrelate;
@@ -48,14 +48,14 @@ pub(crate) fn optimize(plan: &mut Plan, source: &dyn Source, level: Level) {
         return;
     }
     rewrite(plan, source);
-    finish(plan, source);
+    finish(plan, source, false);
 }
 
-/// The rules that come last.
-fn finish(plan: &mut Plan, source: &dyn Source) {
+/// The rules that come last. What is `repeated` runs for each row of a query around.
+fn finish(plan: &mut Plan, source: &dyn Source, is_repeated: bool) {
     prune_columns::apply(plan);
     let has_limits = push_limits::apply(plan);
-    let has_orders = use_orders::apply(plan, source);
+    let has_orders = use_orders::apply(plan, source, is_repeated);
     if has_limits || has_orders {
         prune_columns::apply(plan);
     }
@@ -69,22 +69,22 @@ fn rewrite(plan: &mut Plan, source: &dyn Source) {
     if join_scalars::apply(plan, source) {
         push_filters::apply(plan);
     }
-    within_subqueries(plan, &mut |inner| rewrite(inner, source));
+    within_subqueries(plan, &mut |inner, _| rewrite(inner, source));
     choose_path::apply(plan);
     order_joins::apply(plan, source);
     probe_keys::apply(plan, source);
-    within_subqueries(plan, &mut |inner| finish(inner, source));
+    within_subqueries(plan, &mut |inner, is_repeated| finish(inner, source, is_repeated));
 }
 
-/// Calls `change` with the plan of every subquery, and keeps the list of what it
-/// reads from outside true.
-fn within_subqueries(plan: &mut Plan, change: &mut dyn FnMut(&mut Plan)) {
+/// Calls `change` with the plan of every subquery and whether it reads anything from outside,
+/// and keeps the list of what it reads true.
+fn within_subqueries(plan: &mut Plan, change: &mut dyn FnMut(&mut Plan, bool)) {
     plan.for_each_expression_mut(&mut |expression| {
         expression.transform(&mut |part| {
             if let Expr::Subquery(subquery) = part
                 && let SubqueryBody::Logical(inner) = &mut subquery.body
             {
-                change(inner);
+                change(inner, !subquery.outer.is_empty());
                 subquery.outer = inner.free_columns().into_iter().map(Expr::Column).collect();
             }
         });

@@ -1,27 +1,31 @@
-//! Uses the order that rows come in anyway: groups and DISTINCT go run by run, and a sort of
-//! what is in order goes.
+//! Uses the order that rows come in anyway: joins of two inputs in the order of their keys
+//! merge, groups and DISTINCT go run by run, and a sort of what is in order goes.
 //!
 //! It comes last, when it is known which key or index every scan follows. An input whose order
 //! is relied on is put into [`Plan::Ordered`], which lowering looks for; what keeps the order
 //! on the way down is told, too, so that no hash join divides its sides there.
 
-use crate::expression::Expr;
+use crate::expression::{Comparison, Expr};
 use crate::plan::logical::{JoinKind, Path, Plan};
-use crate::plan::order::{Order, OrderedBy};
+use crate::plan::lower_join::split_keys;
+use crate::plan::order::{Order, OrderedBy, in_order_of_both};
 use crate::source::Source;
 
 /// Rows of the right that a hash join keeps in memory so that the order of the left's stays.
 const KEPT_ROWS_MAX: u64 = 200_000;
 
-/// Answers whether a sort is gone, and with it perhaps the only use of its keys.
-pub(super) fn apply(plan: &mut Plan, source: &dyn Source) -> bool {
-    let mut orders = Orders { source, has_dropped: false };
+/// Answers whether a sort is gone, and with it perhaps the only use of its keys. What is
+/// `repeated` runs once for each row of a query around: there a hash join keeps its right
+/// side, which is better than reading it in order again and again.
+pub(super) fn apply(plan: &mut Plan, source: &dyn Source, is_repeated: bool) -> bool {
+    let mut orders = Orders { source, is_repeated, has_dropped: false };
     orders.of(plan, false);
     orders.has_dropped
 }
 
 struct Orders<'s> {
     source: &'s dyn Source,
+    is_repeated: bool,
     has_dropped: bool,
 }
 
@@ -37,6 +41,16 @@ impl Orders<'_> {
             Plan::Join { .. } => self.of_join(plan, is_wanted),
             Plan::Aggregate { .. } => self.of_aggregate(plan),
             Plan::Distinct { .. } => self.of_distinct(plan),
+            Plan::Follow { input, branches } => {
+                self.of(input, false);
+                branches.iter_mut().for_each(|branch| self.repeated(&mut branch.body));
+                Order::default()
+            }
+            Plan::Recursive { base, step, .. } => {
+                self.of(base, false);
+                self.repeated(step);
+                Order::default()
+            }
             other => {
                 for input in other.inputs_mut() {
                     self.of(input, false);
@@ -44,6 +58,13 @@ impl Orders<'_> {
                 Order::default()
             }
         }
+    }
+
+    /// A plan that runs more than once.
+    fn repeated(&mut self, plan: &mut Plan) {
+        let before = std::mem::replace(&mut self.is_repeated, true);
+        self.of(plan, false);
+        self.is_repeated = before;
     }
 
     fn of_sort(&mut self, plan: &mut Plan) -> Order {
@@ -96,9 +117,25 @@ impl Orders<'_> {
         };
         let is_looked_up =
             matches!(&**right, Plan::Scan(scan) if matches!(scan.path, Path::Probe(_)));
-        let left_order = self.of(left, is_wanted && !*lateral);
-        self.of(right, false);
-        let is_kept = !*lateral && (is_looked_up || self.is_small(right));
+        let has_equality =
+            || terms.iter().any(|term| matches!(term, Expr::Compare { op: Comparison::Equal, .. }));
+        let may_merge =
+            !self.is_repeated && !is_looked_up && *kind != JoinKind::NullAnti && has_equality();
+        let left_order = self.of(left, is_wanted || may_merge);
+        if *lateral {
+            self.repeated(right);
+            return Order::default();
+        }
+        let right_order = self.of(right, may_merge);
+        let merged = || merged((left, &left_order), (right, &right_order), terms);
+        let is_kept = match may_merge.then(merged).flatten() {
+            Some((left_keys, right_keys)) => {
+                put_in_order(left, left_keys);
+                put_in_order(right, right_keys);
+                true
+            }
+            None => is_looked_up || self.is_small(right),
+        };
         let has_left_alone = matches!(kind, JoinKind::Right | JoinKind::Full);
         if !is_wanted || !is_kept || has_left_alone {
             return Order::default();
@@ -128,6 +165,22 @@ impl Orders<'_> {
             _ => false,
         }
     }
+}
+
+/// The keys of both sides in the order that they have in common.
+fn merged(
+    (left, left_order): (&Plan, &Order),
+    (right, right_order): (&Plan, &Order),
+    terms: &[Expr],
+) -> Option<(Vec<OrderedBy>, Vec<OrderedBy>)> {
+    if left_order.keys.is_empty() || right_order.keys.is_empty() {
+        return None;
+    }
+    let split = split_keys(terms, &left.column_ids(), &right.column_ids());
+    if split.null_equal || split.pairs.is_empty() {
+        return None;
+    }
+    in_order_of_both(split.pairs, left_order, right_order)
 }
 
 /// Has a plan's rows stay in their order, by which `keys` come.

@@ -59,6 +59,12 @@ fn describe(plan: &Physical) -> (String, Vec<&Physical>) {
                 format!("hash {} join on {on}{}", kind(join.kind), condition(&join.residual));
             (line, vec![&join.left, &join.right])
         }
+        Physical::MergeJoin(join) => {
+            let on = pairs(&join.left_keys, &join.right_keys);
+            let line =
+                format!("merge {} join on {on}{}", kind(join.kind), condition(&join.residual));
+            (line, vec![&join.left, &join.right])
+        }
         Physical::LoopJoin(join) => {
             let line = format!("loop {} join{}", kind(join.kind), condition(&join.terms));
             (line, vec![&join.left, &join.right])

@@ -196,7 +196,8 @@ pub(crate) enum Plan {
     Ordered {
         /// The input.
         input: Box<Plan>,
-        /// What groups or DISTINCT have in one place by it. None where it is kept for what stands above.
+        /// What makes use of it: the keys that a join merges by, or what groups or DISTINCT
+        /// have in one place. None where it is kept for what stands above.
         keys: Vec<OrderedBy>,
     },
     /// Part of the input.
@@ -365,8 +366,8 @@ impl Plan {
         }
     }
 
-    /// Whether somebody relies on the order of the rows: one that goes run by run, or one
-    /// whose sort was dropped.
+    /// Whether somebody relies on the order of the rows: one that merges them or goes run by
+    /// run, or one whose sort was dropped.
     pub(crate) fn is_in_order(&self) -> bool {
         match self {
             Self::Ordered { .. } => true,

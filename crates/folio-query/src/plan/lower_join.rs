@@ -1,10 +1,12 @@
 //! Joins from logical to physical: which of their conditions are keys, and what finds the
-//! pairs: keys of a relation that were chosen to be looked up are, other equalities go by hash.
+//! pairs. Two inputs in the order of their keys are merged, keys of a relation that were
+//! chosen to be looked up are, other equalities go by hash.
 
 use std::sync::Arc;
 
 use super::logical::{Path, Plan};
 use super::lower::{Places, lower_within};
+use super::order::{OrderedBy, column_of};
 use super::physical::{self, Physical};
 use crate::expression::{Column, ColumnId, Comparison, Expr};
 use crate::optimize::probe_keys::probe_keys;
@@ -26,6 +28,7 @@ pub(super) fn lower_join(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
     }
     let split = split_keys(terms, &left.column_ids(), &right.column_ids());
     let right_is_constant = !outer.is_empty() && right.is_constant();
+    let right_plan = &**right;
     let right = lower_within(right, outer);
     if split.pairs.is_empty() {
         return Physical::LoopJoin(Arc::new(physical::LoopJoin {
@@ -40,6 +43,19 @@ pub(super) fn lower_join(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
     let inputs = (lowered_left, right);
     let sides = (Places::of(&left_columns, outer), Places::of(&right_columns, outer));
     let residual = places.resolve_all(&split.residual);
+    if let Some(by) = merged_by(left, right_plan, &split) {
+        return Physical::MergeJoin(Arc::new(physical::MergeJoin {
+            kind: *kind,
+            left_keys: by.iter().map(|(key, ..)| sides.0.resolve(key)).collect(),
+            right_keys: by.iter().map(|(_, key, _)| sides.1.resolve(key)).collect(),
+            descending: by.iter().map(|(.., descending)| *descending).collect(),
+            left: inputs.0,
+            right: inputs.1,
+            residual,
+            left_types,
+            right_types,
+        }));
+    }
     Physical::HashJoin(Arc::new(physical::HashJoin {
         kind: *kind,
         left: inputs.0,
@@ -78,6 +94,23 @@ fn lower_lookup(
         residual: places.resolve_all(&residual),
         right_types: right.types(),
     })))
+}
+
+/// What two inputs are merged by, where that has been chosen: pairs of keys in the order of
+/// both, and whether the greatest comes first.
+fn merged_by(left: &Plan, right: &Plan, split: &SplitTerms) -> Option<Vec<(Expr, Expr, bool)>> {
+    let (Plan::Ordered { keys, .. }, Plan::Ordered { keys: others, .. }) = (left, right) else {
+        return None;
+    };
+    let pair = |((own, descending), (other, _)): (&OrderedBy, &OrderedBy)| {
+        let is_it = |(one, two): &&(Expr, Expr)| {
+            column_of(one) == Some(*own) && column_of(two) == Some(*other)
+        };
+        let (one, two) = split.pairs.iter().find(is_it)?;
+        Some((one.clone(), two.clone(), *descending))
+    };
+    let pairs = keys.iter().zip(others).map(pair).collect::<Option<Vec<_>>>()?;
+    (pairs.len() == split.pairs.len()).then_some(pairs)
 }
 
 fn lower_apply(

@@ -2,7 +2,7 @@
 //!
 //! Rows of tables come in the order of the key or index that a scan follows, and a sort makes
 //! an order of its own. Projections, conditions and most joins keep what they are given. What
-//! uses an order (groups run by run, a sort that is not needed) asks here.
+//! uses an order (merging, groups run by run, a sort that is not needed) asks here.
 
 use super::logical::{Path, Scan, SortKey};
 use crate::expression::{Column, ColumnId, Comparison, Expr};
@@ -183,6 +183,26 @@ impl Key {
     fn is(&self, expression: &Expr) -> bool {
         column_of(expression).is_some_and(|own| self.columns.contains(&own))
     }
+}
+
+/// The columns of a join's keys in the order that both of its sides have, and whether the
+/// greatest comes first; `None` where a key is left over, or the sides go different ways.
+pub(crate) fn in_order_of_both(
+    mut pairs: Vec<(Expr, Expr)>,
+    left: &Order,
+    right: &Order,
+) -> Option<(Vec<OrderedBy>, Vec<OrderedBy>)> {
+    let (mut one_side, mut other_side) = (Vec::new(), Vec::new());
+    for (one, other) in left.keys.iter().zip(&right.keys) {
+        if pairs.is_empty() || one.descending != other.descending {
+            break;
+        }
+        let is_pair = |(own, theirs): &(Expr, Expr)| one.is(own) && other.is(theirs);
+        let (own, theirs) = pairs.remove(pairs.iter().position(is_pair)?);
+        one_side.push((column_of(&own)?, one.descending));
+        other_side.push((column_of(&theirs)?, one.descending));
+    }
+    pairs.is_empty().then_some((one_side, other_side))
 }
 
 /// The column that an expression is, perhaps as another integer.

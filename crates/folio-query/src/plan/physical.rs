@@ -33,6 +33,8 @@ pub(crate) enum Physical {
     Filter(Arc<Filter>),
     /// Pairs by equal keys.
     HashJoin(Arc<HashJoin>),
+    /// Pairs by equal keys of two inputs in their order.
+    MergeJoin(Arc<MergeJoin>),
     /// Pairs by any condition.
     LoopJoin(Arc<LoopJoin>),
     /// Pairs by looking keys up in a relation.
@@ -173,6 +175,29 @@ pub(crate) struct HashJoin {
     /// Whether the order of the left's rows is relied on: then the right side stays in
     /// memory, for the parts of sides that are divided come one after the other.
     pub is_in_order: bool,
+    /// What a pair must pass besides, over the columns of both.
+    pub residual: Vec<Expr>,
+    /// The types of the left's columns.
+    pub left_types: Vec<ColumnType>,
+    /// The types of the right's columns.
+    pub right_types: Vec<ColumnType>,
+}
+
+/// Pairs by equal keys of two inputs that come in the order of the keys.
+#[derive(Debug)]
+pub(crate) struct MergeJoin {
+    /// How rows without a partner are treated; not by NOT IN's reading of null.
+    pub kind: JoinKind,
+    /// Left input.
+    pub left: Physical,
+    /// Right input.
+    pub right: Physical,
+    /// The keys of the left, over its columns.
+    pub left_keys: Vec<Expr>,
+    /// The keys of the right, over its columns.
+    pub right_keys: Vec<Expr>,
+    /// Of each key, whether the greatest comes first.
+    pub descending: Vec<bool>,
     /// What a pair must pass besides, over the columns of both.
     pub residual: Vec<Expr>,
     /// The types of the left's columns.

@@ -29,6 +29,10 @@ impl Physical {
                 let keys = join.left_keys.iter().chain(&join.right_keys);
                 keys.chain(&join.residual).for_each(visit);
             }
+            Self::MergeJoin(join) => {
+                let keys = join.left_keys.iter().chain(&join.right_keys);
+                keys.chain(&join.residual).for_each(visit);
+            }
             Self::LoopJoin(join) => join.terms.iter().for_each(visit),
             Self::LookupJoin(join) => join.key.iter().chain(&join.residual).for_each(visit),
             Self::Apply(apply) => apply.outer.iter().chain(&apply.terms).for_each(visit),
