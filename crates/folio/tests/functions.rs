@@ -107,6 +107,39 @@ fn a_volatile_function_is_called_for_every_row() -> Result {
 }
 
 #[test]
+fn a_call_that_stands_more_than_once_is_made_once() -> Result {
+    let mut fixture = fixture()?;
+    let calls = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&calls);
+    let body = move |arguments: &[Value]| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Ok(arguments[0].clone())
+    };
+    fixture.database.create_function(function(
+        "f",
+        &[ColumnType::Int64],
+        ColumnType::Int64,
+        body,
+    ))?;
+    for (text, expected) in [
+        ("select f(id), f(id) + 1, f(id) * f(id) from t order by f(id)", 4),
+        ("select sum(f(id)), sum(f(id) + 1), max(f(id)) from t", 4),
+        ("select id from t where f(id) between 2 and 3", 4),
+        ("select f(id) from t group by f(id) having count(*) > 0", 4),
+        // The second place is not certain, and the first computes it anyway.
+        ("select f(id), case when n > 0 then f(id) end from t", 4),
+        // No place is: one arm for each row.
+        ("select case when n > 0 then f(id) end, case when n = 0 then f(id) end from t", 3),
+        ("select sum(f(id)) filter (where n > 0), max(f(id)) filter (where n = 0) from t", 3),
+    ] {
+        calls.store(0, Ordering::Relaxed);
+        fixture.json(text)?;
+        assert_eq!(calls.load(Ordering::Relaxed), expected, "{text}");
+    }
+    Ok(())
+}
+
+#[test]
 fn what_a_function_says_ends_the_statement() -> Result {
     let mut fixture = fixture()?;
     let database = fixture.database.clone();

@@ -69,7 +69,14 @@ impl Project {
 
 impl Operator for Project {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
-        let Some(batch) = self.input.next(context)? else { return Ok(None) };
+        let batch = loop {
+            match self.input.next(context)? {
+                // What fails by itself fails for a row, not for none.
+                Some(batch) if batch.row_count == 0 => context.check()?,
+                Some(batch) => break batch,
+                None => return Ok(None),
+            }
+        };
         let columns = self
             .node
             .expressions

@@ -13,8 +13,10 @@
 //! | [`prune_columns`] | reads no column that nobody looks at |
 //! | [`push_limits`] | tells a scan how many rows are wanted, and drops sorts its order makes needless |
 //! | [`use_orders`] | merges inputs in the order of their keys, groups run by run, drops sorts of what is in order |
+//! | [`common_subexpressions`] | computes once what stands more than once in one operator |
 
 mod choose_path;
+mod common_subexpressions;
 mod decorrelate;
 mod estimate;
 mod factor_conditions;
@@ -59,6 +61,7 @@ fn finish(plan: &mut Plan, source: &dyn Source, is_repeated: bool) {
     if has_limits || has_orders {
         prune_columns::apply(plan);
     }
+    common_subexpressions::apply(plan, source);
 }
 
 fn rewrite(plan: &mut Plan, source: &dyn Source) {

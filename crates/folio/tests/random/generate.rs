@@ -349,18 +349,42 @@ impl Generator {
     /// Outputs, and an order by all of them.
     fn outputs(&mut self, sources: &Sources) -> (String, String) {
         let count = 1 + self.random.below(3);
-        let outputs: Vec<String> = (0..count)
-            .map(|_| {
-                let kind = KINDS[self.random.below(3)];
-                self.expression(kind, sources, 2)
-            })
-            .collect();
+        let mut outputs: Vec<String> = Vec::new();
+        let mut last: Option<(Kind, String)> = None;
+        for _ in 0..count {
+            let kind = KINDS[self.random.below(3)];
+            let output = match &last {
+                // Parts that outputs have in common are computed once.
+                Some((kind, before)) if self.random.once_in(3) => {
+                    self.again(*kind, before, sources)
+                }
+                _ => self.expression(kind, sources, 2),
+            };
+            if last.is_none() {
+                last = Some((kind, output.clone()));
+            }
+            outputs.push(output);
+        }
         let order = (1..=count).map(|position| {
             let way = self.random.one_of(&["ASC NULLS FIRST", "DESC NULLS LAST", "ASC NULLS LAST"]);
             format!("{position} {way}")
         });
         let order: Vec<String> = order.collect();
         (outputs.join(", "), order.join(", "))
+    }
+
+    /// An expression with another inside, in a place that is evaluated for every row or not.
+    fn again(&mut self, kind: Kind, before: &str, sources: &Sources) -> String {
+        match self.random.below(4) {
+            0 => {
+                let (condition, other) =
+                    (self.condition(sources, 1), self.expression(kind, sources, 1));
+                format!("CASE WHEN {condition} THEN {before} ELSE {other} END")
+            }
+            1 => format!("coalesce({before}, {})", self.literal(kind)),
+            _ if kind == Kind::Text => format!("({before} || {before})"),
+            _ => format!("({before} + {before})"),
+        }
     }
 
     fn query(&mut self) -> String {
@@ -395,7 +419,12 @@ impl Generator {
             1 => "t0.a0, t0.a1".to_owned(),
             _ => self.column(kind, &sources).unwrap_or_else(|| "t0.a0".to_owned()),
         };
-        let aggregate = self.aggregate(&sources);
+        let mut aggregate = self.aggregate(&sources);
+        if self.random.once_in(3) {
+            let (kind, value) = (Kind::Integer, self.expression(Kind::Integer, &sources, 2));
+            let other = self.again(kind, &value, &sources);
+            aggregate = format!("{aggregate}, max({value}), count({other}), min({other})");
+        }
         let condition = self.condition(&sources, 1);
         let having = match self.random.below(3) {
             0 => format!(" HAVING count(*) > {}", self.random.below(4)),
