@@ -231,6 +231,64 @@ fn answers_are_those_of_tables_by_key() -> Result {
     Ok(())
 }
 
+/// Keys of every type that a key can have merge and come in runs; nulls in those of an index.
+#[test]
+fn keys_of_every_type_are_in_order() -> Result {
+    let values = [
+        ("smallint", "(g % 300 - 150)::smallint"),
+        ("bigint", "g::bigint * 3000000000 - 900000000000"),
+        ("numeric(12, 3)", "g * 1.125 - 300"),
+        ("text", "chr(97 + g % 26) || g || chr(233)"),
+        ("boolean", "g % 2 = 0"),
+        (
+            "double precision",
+            "case g % 7 when 0 then 'nan'::float8 when 1 then -0.0::float8 when 2 then 0.0::float8 else g / 3.0::float8 - 90 end",
+        ),
+        ("date", "date '1970-01-01' + (g - 250)"),
+        ("time", "time '00:00:00' + g * interval '1 minute'"),
+        ("timestamp", "timestamp '1969-12-31' + g * interval '1 hour'"),
+        ("uuid", "('00000000-0000-0000-0000-' || lpad((g * 7919 % 503)::text, 12, '0'))::uuid"),
+        ("bytea", "(chr(1 + g % 127) || g)::bytea"),
+    ];
+    for (ty, value) in values {
+        let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+        let options = OpenOptions { file_system: Some(files), ..OpenOptions::default() };
+        let mut session = Database::open_with("/data", &options)?.session()?;
+        for name in ["p", "q"] {
+            let text = format!(
+                "create table {name} (k {ty}, n int);
+                 insert into {name} select case when g % 11 = 0 then null else {value} end, g
+                 from generate_series(1, 500) as s(g)"
+            );
+            session.execute(&text, &[])?;
+        }
+        for order in ["asc nulls first", "desc nulls last", "desc nulls first"] {
+            let from = |name| format!("(select * from {name} order by k {order})");
+            let (p, q) = (from("p"), from("q"));
+            for (wanted, text) in [
+                ("merge left", format!("select x.n, y.n from {p} x left join {q} y on y.k = x.k")),
+                (
+                    "merge full",
+                    format!("select x.n, y.n from {p} x full join {q} y on y.k = x.k and x.n > 20"),
+                ),
+                (
+                    "streaming aggregate",
+                    format!("select k, count(*), sum(n) from {p} x group by k"),
+                ),
+                ("streaming distinct", format!("select distinct k from {p} x")),
+            ] {
+                let plan = plan(&mut session, &text)?;
+                assert!(plan.contains(wanted), "{text}: no {wanted} in\n{plan}");
+                let found = shown(&mut session, &text)?;
+                session.set_level(Level::None);
+                assert!(found == shown(&mut session, &text)?, "{ty}: {text}");
+                session.set_level(Level::Full);
+            }
+        }
+    }
+    Ok(())
+}
+
 /// A sort that is not there cannot put right what comes in another order.
 #[test]
 fn a_sort_is_dropped_only_where_the_order_is_the_same() -> Result {
