@@ -1,7 +1,9 @@
 """read_ion against read_json: the same rows, the same queries, in one run.
 
 Each measurement is one execution in this process. CPU is user plus system time of the process, all
-threads; latency is wall time. Systems take turns, the order rotates, and the median counts.
+threads; latency is wall time. In each turn every system answers with each number of threads, one
+right behind the other; the order of systems rotates. What counts is the median of the ratios of a
+turn: a machine that is slower for a while is so for everybody in it.
 """
 
 import json
@@ -13,17 +15,20 @@ import statistics
 import sys
 import time
 
+import duckdb
+
 from connection import connect
 
 DATA_DIR = pathlib.Path(os.environ.get("DATA_DIR", "perf/data"))
 OUT_DIR = pathlib.Path(os.environ.get("OUT_DIR", "perf/results"))
-REPEAT = int(os.environ.get("REPEAT", 5))
+REPEAT = int(os.environ.get("REPEAT", 9))
 THREADS = [int(count) for count in os.environ.get("THREADS", f"1,{os.cpu_count()}").split(",")]
 # Keep what an interrupted run has measured.
 CONTINUE = os.environ.get("CONTINUE") == "1"
 PROFILE = os.environ.get("ION_PROFILE") == "1"
 ONLY = sys.argv[1] if len(sys.argv) > 1 else ""
 
+SYSTEMS = ("json", "text", "binary")
 NARROW = ["id", "category", "amount", "flag", "ts", "nested", "tags"]
 WIDE = ["id"] + [f"{kind}_{i}" for kind in ("int", "str", "dbl") for i in range(16)]
 
@@ -45,6 +50,7 @@ QUERIES = {
     "wide_4": ("data_wide", counted(["id", "int_3", "str_7", "dbl_11"])),
     "wide_all_49": ("data_wide", counted(WIDE)),
 }
+
 
 def bars(name):
     """What text and binary may cost relative to read_json: CPU, latency."""
@@ -72,26 +78,40 @@ def measure(connection, query):
     return cpu, wall, sorted(rows)
 
 
+def taken_in_turns(connection, runs):
+    """CPU and latency of each system, for each number of threads, turn by turn.
+
+    `runs` has a function per system that measures it once.
+    """
+    taken = {threads: {system: {"cpu_s": [], "wall_s": []} for system in runs} for threads in THREADS}
+    for turn in range(REPEAT + 1):
+        order = list(runs.items())
+        for threads in THREADS:
+            connection.execute(f"SET threads = {threads}")
+            for system, measured in order[turn % 3 :] + order[: turn % 3]:
+                cpu, wall = measured()
+                # The first turn warms the page cache.
+                if turn > 0:
+                    taken[threads][system]["cpu_s"].append(cpu)
+                    taken[threads][system]["wall_s"].append(wall)
+    return taken
+
+
 def run_query(connection, name):
     table, query = QUERIES[name]
-    systems = list(sources(table).items())
-    taken = {system: [] for system, _ in systems}
     answers = {}
-    for turn in range(REPEAT + 1):
-        for system, source in systems[turn % 3 :] + systems[: turn % 3]:
-            cpu, wall, answers[system] = measure(connection, query.format(source=source))
-            # The first turn warms the page cache.
-            if turn > 0:
-                taken[system].append((cpu, wall))
-    assert answers["json"] == answers["text"] == answers["binary"], f"{name}: answers differ"
-    return {
-        system: {
-            "cpu_s": statistics.median(cpu for cpu, _ in times),
-            "wall_s": statistics.median(wall for _, wall in times),
-            "cpu_all": [cpu for cpu, _ in times],
-        }
-        for system, times in taken.items()
+
+    def run(system, source):
+        cpu, wall, answers[system] = measure(connection, query.format(source=source))
+        return cpu, wall
+
+    runs = {
+        system: lambda system=system, source=source: run(system, source)
+        for system, source in sources(table).items()
     }
+    taken = taken_in_turns(connection, runs)
+    assert answers["json"] == answers["text"] == answers["binary"], f"{name}: answers differ"
+    return taken
 
 
 def copies(connection):
@@ -103,19 +123,21 @@ def copies(connection):
         "text": f"FORMAT ion, COLUMNS [{listed}]",
         "binary": f"FORMAT ion, BINARY, COLUMNS [{listed}]",
     }
-    taken = {system: [] for system in options}
-    for _ in range(REPEAT):
-        for system, chosen in options.items():
-            target = OUT_DIR / "copy.tmp"
-            taken[system].append(measure(connection, f"COPY source TO '{target}' ({chosen})")[:2])
-            target.unlink()
-    return {
-        system: {
-            "cpu_s": statistics.median(cpu for cpu, _ in times),
-            "wall_s": statistics.median(wall for _, wall in times),
-        }
-        for system, times in taken.items()
-    }
+
+    def copy(chosen):
+        target = OUT_DIR / "copy.tmp"
+        cpu, wall, _ = measure(connection, f"COPY source TO '{target}' ({chosen})")
+        target.unlink()
+        return cpu, wall
+
+    return taken_in_turns(
+        connection, {system: lambda chosen=chosen: copy(chosen) for system, chosen in options.items()}
+    )
+
+
+def ratio(above, below):
+    """The median of the ratios of a turn."""
+    return statistics.median(a / b for a, b in zip(above, below))
 
 
 HEAD = """\
@@ -127,10 +149,10 @@ HEAD = """\
 def row_of(key, taken):
     name, threads = key.split("@")
     json_cpu, json_wall = taken["json"]["cpu_s"], taken["json"]["wall_s"]
-    cells = [f"{taken[system]['cpu_s']:.3f} s" for system in ("json", "text", "binary")]
+    cells = [f"{statistics.median(taken[system]['cpu_s']):.3f} s" for system in SYSTEMS]
     missed = []
     for system, (cpu_bar, wall_bar) in bars(name).items():
-        cpu, wall = taken[system]["cpu_s"] / json_cpu, taken[system]["wall_s"] / json_wall
+        cpu, wall = ratio(taken[system]["cpu_s"], json_cpu), ratio(taken[system]["wall_s"], json_wall)
         cells += [f"{cpu:.3f}", f"{wall:.3f}"]
         if cpu > cpu_bar or (wall_bar and wall > wall_bar):
             missed.append(system)
@@ -145,7 +167,7 @@ def speedups_of(results):
         name, threads = key.split("@")
         alone = results.get(f"{name}@1")
         if threads != "1" and alone:
-            ratios = [alone[system]["wall_s"] / taken[system]["wall_s"] for system in ("json", "text", "binary")]
+            ratios = [ratio(alone[system]["wall_s"], taken[system]["wall_s"]) for system in SYSTEMS]
             lines.append(f"| {name} | {threads} | " + " | ".join(f"{ratio:.2f}" for ratio in ratios) + " |\n")
     if not lines:
         return ""
@@ -163,10 +185,10 @@ def chart_of(results):
         top = 40 + 44 * index
         parts.append(f'<text x="10" y="{top + 18}">{key}</text>')
         for place, (system, colour) in enumerate([("json", "#999"), ("text", "#3b7dd8"), ("binary", "#2a9d5c")]):
-            ratio = taken[system]["cpu_s"] / taken["json"]["cpu_s"]
-            width = max(1, ratio * 420)
+            relative = ratio(taken[system]["cpu_s"], taken["json"]["cpu_s"])
+            width = max(1, relative * 420)
             parts.append(f'<rect x="160" y="{top + place * 12}" width="{width:.0f}" height="10" fill="{colour}"/>')
-            parts.append(f'<text x="{165 + width:.0f}" y="{top + place * 12 + 9}" font-size="10">{system} {ratio:.2f}</text>')
+            parts.append(f'<text x="{165 + width:.0f}" y="{top + place * 12 + 9}" font-size="10">{system} {relative:.2f}</text>')
     return "\n".join(parts) + "\n</svg>\n"
 
 
@@ -174,6 +196,8 @@ def save(results, load_before):
     machine = {
         "machine": platform.machine(),
         "cpus": os.cpu_count(),
+        "system": platform.platform(),
+        "duckdb": duckdb.__version__,
         "load_before": load_before,
         "load_after": os.getloadavg()[0],
         "repeat": REPEAT,
@@ -191,15 +215,15 @@ def main():
         results = json.loads((OUT_DIR / "results.json").read_text())["results"]
     load_before = os.getloadavg()[0]
     print(HEAD, end="")
-    for threads in THREADS:
-        connection = connect(threads)
-        measurements = {name: lambda name=name: run_query(connection, name) for name in QUERIES}
-        measurements["copy"] = lambda: copies(connection)
-        for name, measured in measurements.items():
-            key = f"{name}@{threads}"
-            if ONLY in name and key not in results:
-                results[key] = measured()
-                save(results, load_before)
+    connection = connect(max(THREADS))
+    measurements = {name: lambda name=name: run_query(connection, name) for name in QUERIES}
+    measurements["copy"] = lambda: copies(connection)
+    for name, measured in measurements.items():
+        keys = [f"{name}@{threads}" for threads in THREADS]
+        if ONLY in name and keys[0] not in results:
+            results |= dict(zip(keys, measured().values()))
+            save(results, load_before)
+        for key in keys:
             if key in results:
                 print(row_of(key, results[key]), end="", flush=True)
     print(speedups_of(results))
