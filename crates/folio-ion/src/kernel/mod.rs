@@ -9,5 +9,5 @@ mod plain;
 mod structure;
 
 pub(crate) use lanes::token_end;
-pub(crate) use plain::{is_token_end, plain_run};
+pub(crate) use plain::{is_token_end, plain_run, plain_start};
 pub(crate) use structure::{Container, skip_container, skip_records};

@@ -9,15 +9,24 @@ pub(crate) fn plain_run(bytes: &[u8], quote: u8) -> (usize, bool) {
     let mut at = 0;
     let mut ascii = true;
     while let Some(chunk) = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>()) {
-        let (stop, high) = plain_prefix(chunk, quote);
-        if stop != 0 {
-            let length = stop.trailing_zeros();
-            return (at + length as usize, ascii && high & ((1 << length) - 1) == 0);
+        let (length, is_ascii) = plain_start(chunk, quote);
+        at += length;
+        ascii &= is_ascii;
+        if length < chunk.len() {
+            return (at, ascii);
         }
-        ascii &= high == 0;
-        at += chunk.len();
     }
     scalar_run(bytes, quote, at, ascii)
+}
+
+/// The same for sixteen bytes.
+#[inline(always)]
+pub(crate) fn plain_start(chunk: &[u8; 16], quote: u8) -> (usize, bool) {
+    let (stop, high) = plain_prefix(chunk, quote);
+    let stop = stop | 1 << chunk.len();
+    // Below the lowest bit of `stop` are the bytes of the run.
+    let run = stop.wrapping_sub(1) & !stop;
+    (stop.trailing_zeros() as usize, high & run == 0)
 }
 
 /// The same a byte at a time: the end of the input, and the twin in the tests.

@@ -2,8 +2,11 @@
 
 use super::order::FieldOrder;
 use super::schema::{Field, Type};
+use crate::error::Error;
+use crate::kernel::{plain_run, plain_start};
 use crate::symbol::Symbol;
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 
 /// A column of values.
 #[derive(Debug)]
@@ -15,6 +18,7 @@ pub struct Column {
 
 /// The values of a column; a null's place holds an arbitrary one.
 #[derive(Debug)]
+#[repr(u8)]
 pub enum Data {
     /// Booleans, 0 or 1.
     Bool(Vec<u8>),
@@ -106,6 +110,17 @@ pub struct Text {
     heap: Vec<u8>,
 }
 
+/// For each length of a text that is held in place, ones where its bytes are.
+pub(super) const MASKS: [u128; Text::INLINE + 1] = {
+    let mut masks = [0; Text::INLINE + 1];
+    let mut length = 1;
+    while length < masks.len() {
+        masks[length] = masks[length - 1] << 8 | 0xff;
+        length += 1;
+    }
+    masks
+};
+
 impl Text {
     /// The longest text that is held in place, in bytes.
     pub const INLINE: usize = 12;
@@ -133,23 +148,40 @@ impl Text {
         (length > Text::INLINE).then(|| &self.heap[offset..offset + length])
     }
 
-    /// Appends `bytes[start..start + length]`.
-    #[inline(always)]
-    pub(super) fn push_within(&mut self, bytes: &[u8], start: usize, length: usize) {
-        if length <= Text::INLINE
-            && let Some(head) = bytes.get(start..).and_then(|rest| rest.first_chunk::<16>())
-        {
-            let mask = (1u128 << (8 * length)) - 1;
-            let view = (u128::from_le_bytes(*head) & mask) << 32 | length as u128;
-            return self.views.push(view);
+    /// Appends the string in double quotes at `at`, unless it has escapes or there is no room: where
+    /// it ends.
+    #[inline(never)]
+    pub(super) fn push_quoted(&mut self, bytes: &[u8], at: usize) -> Option<End> {
+        if self.views.len() == self.views.capacity() {
+            return None;
         }
-        self.push(&bytes[start..start + length]);
+        let head = bytes.get(at..).and_then(|rest| rest.first_chunk::<17>());
+        if let Some([b'"', chunk @ ..]) = head
+            && let (length @ 0..=Text::INLINE, true) = plain_start(chunk, b'"')
+            && chunk[length] == b'"'
+        {
+            self.push_inline(u128::from_le_bytes(*chunk), length);
+            return End::new(at + length + 2);
+        }
+        self.push_any_quoted(bytes, at)
     }
 
-    /// Appends the text of up to twelve bytes in `content`, first byte lowest, zero behind it.
+    #[inline(never)]
+    fn push_any_quoted(&mut self, bytes: &[u8], at: usize) -> Option<End> {
+        let rest = bytes.get(at..)?.strip_prefix(b"\"")?;
+        let (length, is_ascii) = plain_run(rest, b'"');
+        let is_valid = is_ascii || std::str::from_utf8(&rest[..length]).is_ok();
+        if rest.get(length) != Some(&b'"') || !is_valid {
+            return None;
+        }
+        self.push(&rest[..length]);
+        End::new(at + length + 2)
+    }
+
+    /// Appends the first `length` bytes of `content`, up to twelve, the first one lowest.
     #[inline(always)]
     pub(super) fn push_inline(&mut self, content: u128, length: usize) {
-        self.views.push(content << 32 | length as u128);
+        self.views.push((content & MASKS[length]) << 32 | length as u128);
     }
 
     /// Appends `bytes`, which are at most four gigabytes.
@@ -167,13 +199,34 @@ impl Text {
     }
 }
 
+/// Where a value ends, which is never at the start: so that none is told by zero.
+pub(super) type End = NonZeroUsize;
+
+/// Appends the value that `read` finds, unless there is no room: what else it says. That there is
+/// room is asked first, so that nothing need be kept for the case that there is none.
+#[inline(always)]
+pub(super) fn push<T>(
+    values: &mut Vec<T>,
+    read: impl FnOnce() -> Option<(T, usize)>,
+) -> Option<End> {
+    if values.len() == values.capacity() {
+        return None;
+    }
+    let (value, end) = read()?;
+    values.push(value);
+    End::new(end)
+}
+
+/// The fields of a struct by their names.
+type Names = HashMap<Box<str>, usize>;
+
 /// The fields of a struct, and how to find them.
 #[derive(Debug)]
 pub struct StructColumn {
     /// A column for each field.
     pub fields: Vec<Column>,
     pub(super) rows: usize,
-    pub(super) names: HashMap<Box<str>, usize>,
+    pub(super) names: Names,
     pub(super) order: FieldOrder,
     /// Symbol number to field, plus one; zero for none.
     pub(super) numbers: Vec<u32>,
@@ -183,7 +236,7 @@ pub struct StructColumn {
 
 impl StructColumn {
     pub(super) fn new(fields: &[Field]) -> StructColumn {
-        let mut names = HashMap::new();
+        let mut names = Names::new();
         for (index, field) in fields.iter().enumerate() {
             names.entry(field.name.as_str().into()).or_insert(index);
         }
@@ -234,12 +287,18 @@ impl StructColumn {
         self.rows = rows;
         self.fields.iter_mut().for_each(|field| field.truncate(rows));
     }
+}
 
-    /// Why a value did not fit, with the field it was meant for.
-    pub(super) fn name_of(&self, index: usize) -> &str {
-        let name = self.names.iter().find(|(_, target)| **target == index);
-        name.map(|(name, _)| &**name).unwrap_or_default()
-    }
+/// The name of the field `index`.
+pub(super) fn name_of(names: &Names, index: usize) -> &str {
+    let name = names.iter().find(|(_, target)| **target == index);
+    name.map(|(name, _)| &**name).unwrap_or_default()
+}
+
+/// Why a value did not fit, with the field it was meant for.
+#[cold]
+pub(super) fn blame(names: &Names, index: usize, error: Error) -> Error {
+    error.within_column(name_of(names, index))
 }
 
 impl Column {
@@ -299,6 +358,23 @@ impl Column {
             Data::Text(text) => text.views.len(),
             Data::List(entries, _) | Data::Map(entries, _) => entries.len(),
             Data::Struct(fields) => fields.rows,
+        }
+    }
+
+    /// Makes room for more scalars where there is none: whether it did.
+    pub(super) fn make_room(&mut self) -> bool {
+        fn grown<T>(values: &mut Vec<T>) -> bool {
+            let is_full = values.len() == values.capacity();
+            values.reserve(1);
+            is_full
+        }
+        match &mut self.data {
+            Data::Bool(values) => grown(values),
+            Data::Int(values) | Data::Decimal(values) | Data::Timestamp(values) => grown(values),
+            Data::Float(values) => grown(values),
+            Data::Date(values) => grown(values),
+            Data::Text(text) => grown(&mut text.views),
+            _ => false,
         }
     }
 

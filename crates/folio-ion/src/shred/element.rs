@@ -1,6 +1,6 @@
 //! Trees into columns: every conversion there is.
 
-use super::column::{Column, Data, ListEntry, StructColumn};
+use super::column::{Column, Data, ListEntry, StructColumn, name_of};
 use super::schema::Type;
 use crate::value::{Element, Precision, Value};
 use crate::write;
@@ -141,7 +141,7 @@ impl StructColumn {
                 && self.fields[index].len() == self.rows
             {
                 let pushed = self.fields[index].push(element);
-                pushed.map_err(|why| format!("column `{}`: {why}", self.name_of(index)))?;
+                pushed.map_err(|why| format!("column `{}`: {why}", name_of(&self.names, index)))?;
                 seen += 1;
             }
         }

@@ -1,7 +1,8 @@
 //! Plain numbers and timestamps of text, read without a tree.
 //!
-//! Each reader takes the bytes from a value's start and returns the value with its length, or
-//! nothing when anything unusual comes up; the caller then takes the general way.
+//! Each reader takes a place in the bytes and returns the value there with the place behind it, or
+//! nothing when anything unusual comes up; the caller then takes the general way. Digits are taken
+//! eight at a time, as a number whose bytes they are, so that no branch depends on how many there are.
 
 use crate::text::after_value;
 use crate::value::{IonType, days_from_civil};
@@ -12,121 +13,224 @@ const EXACT: [f64; 23] = [
     1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// Up to eighteen digits from the start of `bytes`, added to `value`; how many there were.
-#[inline(always)]
-fn digits(bytes: &[u8], value: &mut u64) -> usize {
-    let mut length = 0;
-    while let Some(digit) = bytes.get(length).map(|byte| byte.wrapping_sub(b'0'))
-        && digit < 10
-        && length < 19
-    {
-        *value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
-        length += 1;
+/// The powers of ten that integers hold.
+pub(super) const POWERS: [i64; 19] = {
+    let mut powers = [1; 19];
+    let mut index = 1;
+    while index < powers.len() {
+        powers[index] = powers[index - 1] * 10;
+        index += 1;
     }
-    length
-}
+    powers
+};
+
+/// The bytes behind which a plain value is over, so that nothing of it is left.
+const ENDS: [bool; 256] = {
+    let mut ends = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        ends[byte] = after_value(byte as u8) && byte as u8 != b'/';
+        byte += 1;
+    }
+    ends
+};
 
 #[inline(always)]
 fn ends(bytes: &[u8], at: usize) -> bool {
-    bytes.get(at).is_some_and(|byte| after_value(*byte) && *byte != b'/')
+    bytes.get(at).is_some_and(|byte| ENDS[usize::from(*byte)])
 }
 
-/// A null, plain or of a named type, and its length.
+/// The same byte eight times.
+const fn eight(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
+}
+
+/// The eight bytes at `at`, the first one lowest. There are fewer at the end of the bytes only, where
+/// the general way will do.
 #[inline(always)]
-pub(super) fn null(bytes: &[u8]) -> Option<(IonType, usize)> {
-    if !bytes.starts_with(b"null") {
-        return None;
+fn word(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk().map(|chunk| u64::from_le_bytes(*chunk))
+}
+
+/// The high bit of each byte of `word` that is beyond what makes 0x7f together with that of `excess`.
+#[inline(always)]
+fn beyond(word: u64, excess: u64) -> u64 {
+    (((word & eight(0x7f)) + excess) | word) & eight(0x80)
+}
+
+/// The digits that the bytes of `word` begin with, as a number, and how many they are.
+#[inline(always)]
+fn leading_digits(word: u64) -> (u64, usize) {
+    let digits = word ^ eight(b'0');
+    let count = beyond(digits, eight(0x76)).trailing_zeros() / 8;
+    // Zeros before them are no others.
+    let digits = digits.checked_shl(64 - 8 * count).unwrap_or(0);
+    // Neighbours are joined: digits to pairs, pairs to fours, fours to all.
+    let pairs = digits * 10 + (digits >> 8);
+    let low = (pairs & 0xff_0000_00ff).wrapping_mul(1_000_000 << 32 | 100);
+    let high = (pairs >> 16 & 0xff_0000_00ff).wrapping_mul(10_000 << 32 | 1);
+    (low.wrapping_add(high) >> 32, count as usize)
+}
+
+/// The digits at `at` as a number, and how many: of more than eighteen, the number means nothing, and
+/// not all may be counted.
+#[inline(always)]
+fn digits(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
+    let (value, count) = leading_digits(word(bytes, at)?);
+    if count < 8 {
+        return Some((value, count));
     }
-    if ends(bytes, 4) {
-        return Some((IonType::Null, 4));
+    let (more, count) = leading_digits(word(bytes, at + 8)?);
+    let value = joined(value, more, count);
+    if count < 8 {
+        return Some((value, 8 + count));
     }
-    let name = bytes[4..].strip_prefix(b".")?;
+    let (more, count) = leading_digits(word(bytes, at + 16)?);
+    Some((joined(value, more, count), 16 + count))
+}
+
+/// A number and `count` more digits of it.
+#[inline(always)]
+fn joined(value: u64, digits: u64, count: usize) -> u64 {
+    value.wrapping_mul(POWERS[count] as u64).wrapping_add(digits)
+}
+
+#[inline(always)]
+fn signed(value: u64, negative: bool) -> i64 {
+    if negative { -(value as i64) } else { value as i64 }
+}
+
+/// A null, plain or of a named type, and where it ends.
+pub(super) fn null(bytes: &[u8], at: usize) -> Option<(IonType, usize)> {
+    let rest = bytes.get(at..)?.strip_prefix(b"null")?;
+    if ends(rest, 0) {
+        return Some((IonType::Null, at + 4));
+    }
+    let name = rest.strip_prefix(b".")?;
     let named = |ion_type: &IonType| name.starts_with(ion_type.name().as_bytes());
     let ion_type = IonType::ALL.into_iter().find(named)?;
-    let length = 5 + ion_type.name().len();
-    ends(bytes, length).then_some((ion_type, length))
+    let end = at + 5 + ion_type.name().len();
+    ends(bytes, end).then_some((ion_type, end))
+}
+
+/// `true` or `false`, as 1 or 0.
+#[inline(always)]
+pub(super) fn boolean(bytes: &[u8], at: usize) -> Option<(u8, usize)> {
+    const TRUE: u64 = u64::from_le_bytes(*b"true\0\0\0\0");
+    const FALSE: u64 = u64::from_le_bytes(*b"false\0\0\0");
+    let word = word(bytes, at)?;
+    // Which of them it is cannot be foreseen, so nothing branches on it.
+    let is_true = word & 0xffff_ffff == TRUE;
+    let is_false = word & 0xff_ffff_ffff == FALSE;
+    let length = 5 - usize::from(is_true);
+    let ends = matches!((word >> (8 * length)) as u8, b',' | b'}' | b']');
+    ((is_true | is_false) & ends).then_some((u8::from(is_true), at + length))
+}
+
+/// A number with a point.
+struct Number {
+    /// All its digits.
+    digits: u64,
+    /// How many stand before the point.
+    whole: usize,
+    /// How many stand behind it.
+    scale: usize,
+    end: usize,
+}
+
+impl Number {
+    /// The digits at `at`, with a point behind or among them, or none.
+    #[inline(always)]
+    fn at(bytes: &[u8], at: usize) -> Option<Number> {
+        let (value, whole) = digits(bytes, at)?;
+        let end = at + whole;
+        if bytes.get(end) != Some(&b'.') {
+            return Some(Number { digits: value, whole, scale: 0, end });
+        }
+        let (fraction, scale) = digits(bytes, end + 1)?;
+        let digits = joined(value, fraction, scale.min(18));
+        Some(Number { digits, whole, scale, end: end + 1 + scale })
+    }
+
+    /// Whether its digits are what they were read as.
+    #[inline(always)]
+    fn is_exact(&self) -> bool {
+        self.whole + self.scale < 19
+    }
+}
+
+/// Whether a number may begin with `whole` digits at `at`.
+#[inline(always)]
+fn begins(bytes: &[u8], at: usize, whole: usize) -> bool {
+    (1..19).contains(&whole) && (bytes[at] != b'0' || whole == 1)
 }
 
 /// A decimal integer of up to eighteen digits.
 #[inline(always)]
-pub(super) fn int(bytes: &[u8]) -> Option<(i64, usize)> {
-    let sign = usize::from(bytes.first() == Some(&b'-'));
-    let mut value = 0;
-    let length = digits(&bytes[sign..], &mut value);
-    let plain = (1..19).contains(&length) && (bytes[sign] != b'0' || length == 1);
-    if !plain || !ends(bytes, sign + length) {
-        return None;
-    }
-    let value = value as i64;
-    Some((if sign == 1 { -value } else { value }, sign + length))
+pub(super) fn int(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
+    let negative = bytes.get(at) == Some(&b'-');
+    let start = at + usize::from(negative);
+    let (value, length) = digits(bytes, start)?;
+    let plain = begins(bytes, start, length) && ends(bytes, start + length);
+    plain.then_some((signed(value, negative), start + length))
 }
 
-/// A decimal number without an exponent, of up to eighteen digits: its digits as an integer, the
-/// number of them after the point, and the length.
+/// A decimal number without an exponent, of up to eighteen digits, in units of `10^-scale`, if that is
+/// exact and has up to `precision` digits, which are eighteen at most.
 #[inline(always)]
-pub(super) fn decimal(bytes: &[u8]) -> Option<(i64, usize, usize)> {
-    let sign = usize::from(bytes.first() == Some(&b'-'));
-    let mut value = 0;
-    let whole = digits(&bytes[sign..], &mut value);
-    let plain = (1..19).contains(&whole) && (bytes[sign] != b'0' || whole == 1);
-    let mut at = sign + whole;
-    let mut scale = 0;
-    if bytes.get(at) == Some(&b'.') {
-        scale = digits(&bytes[at + 1..], &mut value);
-        at += 1 + scale;
-    }
-    if !plain || whole + scale > 18 || !ends(bytes, at) {
+pub(super) fn decimal(bytes: &[u8], at: usize, precision: u8, scale: u8) -> Option<(i64, usize)> {
+    let negative = bytes.get(at) == Some(&b'-');
+    let start = at + usize::from(negative);
+    let number = Number::at(bytes, start)?;
+    if !begins(bytes, start, number.whole) || !number.is_exact() || !ends(bytes, number.end) {
         return None;
     }
-    let value = value as i64;
-    Some((if sign == 1 { -value } else { value }, scale, at))
+    let shift = usize::from(scale).checked_sub(number.scale)?;
+    let units = (number.digits as i64).checked_mul(*POWERS.get(shift)?)?;
+    let fits = units < *POWERS.get(usize::from(precision))?;
+    fits.then_some((signed(units as u64, negative), number.end))
 }
 
 /// A number with a point or an exponent, or neither, as the nearest float.
 #[inline(always)]
-pub(super) fn float(bytes: &[u8]) -> Option<(f64, usize)> {
-    let sign = usize::from(bytes.first() == Some(&b'-'));
-    let mut mantissa = 0;
-    let whole = digits(&bytes[sign..], &mut mantissa);
-    let plain = (1..19).contains(&whole) && (bytes[sign] != b'0' || whole == 1);
-    let mut at = sign + whole;
-    let mut scale = 0;
-    if bytes.get(at) == Some(&b'.') {
-        scale = digits(&bytes[at + 1..], &mut mantissa);
-        at += 1 + scale;
-    }
-    let mut exponent = 0i32;
-    if matches!(bytes.get(at), Some(b'e' | b'E')) {
-        at += 1;
-        let negative = bytes.get(at) == Some(&b'-');
-        at += usize::from(negative || bytes.get(at) == Some(&b'+'));
-        let mut magnitude = 0;
-        let length = digits(bytes.get(at..)?, &mut magnitude);
+pub(super) fn float(bytes: &[u8], at: usize) -> Option<(f64, usize)> {
+    let negative = bytes.get(at) == Some(&b'-');
+    let start = at + usize::from(negative);
+    let number = Number::at(bytes, start)?;
+    let mut end = number.end;
+    let mut exponent = 0;
+    if matches!(bytes.get(end), Some(b'e' | b'E')) {
+        let sign = bytes.get(end + 1);
+        let below = sign == Some(&b'-');
+        end += 1 + usize::from(below | (sign == Some(&b'+')));
+        let (magnitude, length) = digits(bytes, end)?;
         if !(1..5).contains(&length) {
             return None;
         }
-        at += length;
-        exponent = if negative { -(magnitude as i32) } else { magnitude as i32 };
+        end += length;
+        exponent = if below { -(magnitude as i32) } else { magnitude as i32 };
     }
-    if !plain || !ends(bytes, at) {
+    // That an integer has no negative zero is left to the general way.
+    let is_zero = negative && number.digits == 0;
+    if !begins(bytes, start, number.whole) || !ends(bytes, end) || is_zero {
         return None;
     }
-    let power = exponent - scale as i32;
+    let power = exponent - number.scale as i32;
+    let factor = EXACT.get(power.unsigned_abs() as usize);
     // Both operands are exact, so one rounding gives the nearest float (Clinger 1990).
-    if whole + scale < 19 && mantissa < 1 << 53 && power.unsigned_abs() < EXACT.len() as u32 {
-        let value = mantissa as f64;
-        let factor = EXACT[power.unsigned_abs() as usize];
-        let value = if power < 0 { value / factor } else { value * factor };
-        return Some((if sign == 1 { -value } else { value }, at));
+    match factor.filter(|_| number.is_exact() && number.digits < 1 << 53) {
+        Some(factor) => {
+            let value = number.digits as f64;
+            let value = if power < 0 { value / factor } else { value * factor };
+            Some((if negative { -value } else { value }, end))
+        }
+        None => nearest(bytes.get(at..end)?).map(|value| (value, end)),
     }
-    let text = std::str::from_utf8(&bytes[..at]).ok()?;
-    text.parse().ok().map(|value| (value, at))
 }
 
-#[inline(always)]
-fn pair(bytes: &[u8], at: usize) -> u8 {
-    let (tens, ones) = (bytes[at].wrapping_sub(b'0'), bytes[at + 1].wrapping_sub(b'0'));
-    if tens > 9 || ones > 9 { u8::MAX } else { tens * 10 + ones }
+#[inline(never)]
+fn nearest(number: &[u8]) -> Option<f64> {
+    std::str::from_utf8(number).ok()?.parse().ok()
 }
 
 /// Whether a month has 31 days.
@@ -135,59 +239,102 @@ pub(super) fn month_is_long(month: u8) -> bool {
     0b1_0101_1010_1010u32 >> month & 1 == 1
 }
 
-/// `YYYY-MM-DD` as days since the epoch.
+/// Eight bytes laid out as a pattern says, in which `0` stands for any digit.
+struct Layout {
+    pattern: u64,
+    /// What makes the high bit of a byte that does not fit, once the pattern is taken off.
+    excess: u64,
+}
+
+impl Layout {
+    const fn new(pattern: &[u8; 8]) -> Layout {
+        let mut excess = [0x7f; 8];
+        let mut at = 0;
+        while at < 8 {
+            if pattern[at] == b'0' {
+                excess[at] = 0x76;
+            }
+            at += 1;
+        }
+        Layout { pattern: u64::from_le_bytes(*pattern), excess: u64::from_le_bytes(excess) }
+    }
+
+    /// The pairs of digits in `word`, each as the number in the byte of its first; and zero if `word`
+    /// is laid out like that.
+    #[inline(always)]
+    fn pairs(&self, word: u64) -> (u64, u64) {
+        let digits = word ^ self.pattern;
+        let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+        (pairs, beyond(digits, self.excess))
+    }
+}
+
+const YEAR_MONTH: Layout = Layout::new(b"0000-00-");
+const DAY_MINUTE: Layout = Layout::new(b"00T00:00");
+/// The last byte is not looked at.
+const SECOND: Layout = Layout::new(b":00\0\0\0\0\0");
+const OFFSET: Layout = Layout::new(b"00:00\0\0\0");
+
+/// Days since the epoch to a date given by pairs of digits.
 #[inline(always)]
-fn days(bytes: &[u8]) -> Option<i64> {
-    let (century, year) = (pair(bytes, 0), pair(bytes, 2));
-    let (month, day) = (pair(bytes, 5), pair(bytes, 8));
-    let dashes = bytes[4] == b'-' && bytes[7] == b'-';
-    let plain = century < 100 && year < 100 && (1..=12).contains(&month) && (1..=31).contains(&day);
-    let year = i64::from(century) * 100 + i64::from(year);
+fn days(year_month: u64, day: u8) -> Option<i64> {
+    let year = (year_month & 0xff) * 100 + (year_month >> 16 & 0xff);
+    let month = (year_month >> 40) as u8;
     // The last days of February, and whatever a month does not have, are left to the general reader.
-    let plain = plain && (day < 29 || (month != 2 && (day < 31 || month_is_long(month))));
-    (dashes && plain && year > 0).then(|| days_from_civil(year, month, day))
+    let plain = (1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && (day < 29 || (month != 2 && (day < 31 || month_is_long(month))));
+    (plain && year > 0).then(|| days_from_civil(year as i64, month, day))
 }
 
 /// `YYYY-MM-DD` or `YYYY-MM-DDT`, as days since the epoch.
-pub(super) fn date(bytes: &[u8]) -> Option<(i32, usize)> {
-    let days = days(bytes.first_chunk::<10>()?)?;
-    let length = 10 + usize::from(bytes.get(10) == Some(&b'T'));
-    ends(bytes, length).then_some((days as i32, length))
+pub(super) fn date(bytes: &[u8], at: usize) -> Option<(i32, usize)> {
+    let (year_month, others) = YEAR_MONTH.pairs(word(bytes, at)?);
+    let (day, count) = leading_digits(word(bytes, at + 8)?);
+    if others != 0 || count != 2 {
+        return None;
+    }
+    let days = days(year_month, day as u8)?;
+    let end = at + 10 + usize::from(bytes.get(at + 10) == Some(&b'T'));
+    ends(bytes, end).then_some((days as i32, end))
 }
 
 /// `YYYY-MM-DDThh:mm:ss`, up to six digits of fraction, an offset: microseconds since the epoch.
 #[inline(always)]
-pub(super) fn timestamp(bytes: &[u8]) -> Option<(i64, usize)> {
-    let head = bytes.first_chunk::<20>()?;
-    let days = days(head)?;
-    let (hour, minute, second) = (pair(head, 11), pair(head, 14), pair(head, 17));
-    let marks = head[10] == b'T' && head[13] == b':' && head[16] == b':';
-    if !marks || hour > 23 || minute > 59 || second > 59 {
+pub(super) fn timestamp(bytes: &[u8], at: usize) -> Option<(i64, usize)> {
+    let head = bytes.get(at..)?.first_chunk::<24>()?;
+    let (year_month, not_year) = YEAR_MONTH.pairs(word(head, 0)?);
+    let (day_minute, not_day) = DAY_MINUTE.pairs(word(head, 8)?);
+    let behind = word(head, 16)?;
+    let (second, not_second) = SECOND.pairs(behind & 0xff_ffff);
+    let [day, hour, minute] = [0, 24, 48].map(|shift| (day_minute >> shift) as u8);
+    let second = (second >> 8) as u8;
+    let is_time = hour < 24 && minute < 60 && second < 60;
+    if not_year | not_day | not_second != 0 || !is_time {
         return None;
     }
+    let days = days(year_month, day)?;
     let seconds = i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second);
     let mut micros = (days * 86_400 + seconds) * 1_000_000;
-    let mut at = 19;
-    if head[19] == b'.' {
-        let mut fraction = 0;
-        let length = digits(&bytes[20..], &mut fraction);
+    let mut end = at + 19;
+    if (behind >> 24) as u8 == b'.' {
+        let (fraction, length) = digits(bytes, at + 20)?;
         if !(1..=6).contains(&length) {
             return None;
         }
-        micros += fraction as i64 * 10i64.pow(6 - length as u32);
-        at = 20 + length;
+        micros += fraction as i64 * POWERS[6 - length];
+        end += 1 + length;
     }
-    if bytes.get(at) == Some(&b'Z') {
-        return ends(bytes, at + 1).then_some((micros, at + 1));
-    }
-    let zone = bytes.get(at..)?.first_chunk::<6>()?;
-    let (hours, minutes) = (pair(zone, 1), pair(zone, 4));
-    let sign = match zone[0] {
+    let zone = word(bytes, end)?;
+    let sign = match zone as u8 {
+        b'Z' => return ends(bytes, end + 1).then_some((micros, end + 1)),
         b'+' => -1,
         b'-' => 1,
         _ => return None,
     };
-    let plain = zone[3] == b':' && hours < 24 && minutes < 60 && ends(bytes, at + 6);
+    let (offset, others) = OFFSET.pairs(zone >> 8 & 0xff_ffff_ffff);
+    let (hours, minutes) = (offset as u8, (offset >> 24) as u8);
+    let plain = others == 0 && hours < 24 && minutes < 60 && ends(bytes, end + 6);
     let offset = i64::from(hours) * 60 + i64::from(minutes);
-    plain.then_some((micros + sign * offset * 60_000_000, at + 6))
+    plain.then_some((micros + sign * offset * 60_000_000, end + 6))
 }

@@ -110,9 +110,9 @@ impl Shape {
             }
             (false, _) => match token {
                 b"true" | b"false" => self.bools = true,
-                _ if super::number::date(bytes).is_some() => self.dates = true,
-                _ if super::number::timestamp(bytes).is_some() => self.timestamps = true,
-                _ => self.observe_null(super::number::null(bytes)?.0),
+                _ if super::number::date(bytes, 0).is_some() => self.dates = true,
+                _ if super::number::timestamp(bytes, 0).is_some() => self.timestamps = true,
+                _ => self.observe_null(super::number::null(bytes, 0)?.0),
             },
         }
         Some(length)
@@ -209,8 +209,8 @@ impl Fields {
                 return Ok(());
             }
             let index = match self.order.expect(slot, cursor.bytes, cursor.at) {
-                Some((length, Some(index))) => {
-                    cursor.at += length;
+                Some((end, Some(index))) => {
+                    cursor.at = end;
                     self.appearances += 1;
                     slot += 1;
                     index

@@ -1,13 +1,50 @@
 //! Text Ion straight into columns.
+//!
+//! Where a reader stands is handed down as a number and comes back as one, so that it stays in a
+//! register; a [`Cursor`] is made for what is out of the ordinary.
 
-use super::column::{Column, Data, ListEntry, StructColumn};
-use super::element::{fits, fits_signed};
+use super::column::{Column, Data, End, ListEntry, StructColumn, blame, push};
+use super::element::fits_signed;
 use super::schema::Type;
 use super::{Block, Parts, Root, number};
 use crate::error::{Error, ErrorKind, Result};
-use crate::kernel::plain_run;
 use crate::text::{Context, Cursor};
 use crate::value::Element;
+
+/// The bytes of a block, and what their meaning depends on.
+struct Input<'a> {
+    bytes: &'a [u8],
+    context: Context<'a>,
+}
+
+impl<'a> Input<'a> {
+    #[inline(always)]
+    fn byte(&self, at: usize) -> Option<u8> {
+        self.bytes.get(at).copied()
+    }
+
+    fn cursor(&self, at: usize) -> Cursor<'a> {
+        Cursor::new(self.bytes, at, true)
+    }
+
+    /// Where `step` leads from `at`. Not inlined: what is rare would push what is frequent out of
+    /// the registers.
+    #[inline(never)]
+    fn step(&self, at: usize, step: impl FnOnce(&mut Cursor<'a>) -> Result<()>) -> Result<usize> {
+        let mut cursor = self.cursor(at);
+        step(&mut cursor)?;
+        Ok(cursor.at)
+    }
+
+    /// The end of white space and comments at `at`.
+    #[inline(always)]
+    fn space(&self, at: usize) -> Result<usize> {
+        match self.byte(at) {
+            Some(b'!'..=b'.' | b'0'..=b'~') => Ok(at),
+            _ => self.step(at, Cursor::space),
+        }
+    }
+}
 
 /// Reads values of `block` from `at` until the batch has `target` rows.
 pub(super) fn read(
@@ -17,42 +54,43 @@ pub(super) fn read(
     target: usize,
     context: Context<'_>,
 ) -> Result<()> {
-    let mut cursor = Cursor::new(&block.bytes, *at, true);
+    let input = Input { bytes: &block.bytes, context };
     if let Root::Records(records) = &mut parts.root
         && parts.annotations.is_none()
     {
-        known_records(records, &mut cursor, block, target, context, at)?;
+        known_records(records, &input, &block.ends, target, at)?;
     }
     while parts.rows() < target {
-        if !row(&mut parts, &mut cursor, block.in_list, context)? {
-            *at = block.bytes.len();
-            return Ok(());
+        match row(&mut parts, &input, *at, block.in_list)? {
+            Some(end) => *at = end,
+            None => {
+                *at = block.bytes.len();
+                return Ok(());
+            }
         }
-        *at = cursor.at;
     }
     Ok(())
 }
 
-/// Reads records whose ends are known: what is behind the last field asked for is not looked at.
+/// Reads records that end at `ends`: what is behind the last field asked for is not looked at.
 fn known_records(
     records: &mut StructColumn,
-    cursor: &mut Cursor<'_>,
-    block: &Block,
+    input: &Input<'_>,
+    ends: &[u32],
     target: usize,
-    context: Context<'_>,
     at: &mut usize,
 ) -> Result<()> {
-    let first = block.ends.partition_point(|end| (*end as usize) < *at);
-    for end in &block.ends[first..] {
+    let first = ends.partition_point(|end| (*end as usize) < *at);
+    for end in &ends[first..] {
         let end = *end as usize;
-        if records.rows >= target || cursor.byte() != Some(b'{') {
+        if records.rows >= target || input.byte(*at) != Some(b'{') {
             return Ok(());
         }
-        if !records.read_text_fields(cursor, context, 1)? && cursor.at != end {
-            return Err(cursor.unexpected("the end of the line after a record"));
+        let (stop, is_open) = records.read_text_fields(input, *at, 1)?;
+        if !is_open && stop != end {
+            return Err(input.cursor(stop).unexpected("the end of the line after a record"));
         }
-        cursor.at = end + 1;
-        *at = cursor.at;
+        *at = end + 1;
     }
     Ok(())
 }
@@ -88,275 +126,318 @@ pub(super) fn skip(block: &Block, at: usize) -> Result<usize> {
     Ok(cursor.at)
 }
 
-/// Reads one top-level value; false at the end of the block.
+/// Reads the top-level value at or after `at`: where it ends; nothing at the end of the block.
 #[inline(always)]
 fn row(
     parts: &mut Parts<'_>,
-    cursor: &mut Cursor<'_>,
+    input: &Input<'_>,
+    at: usize,
     in_list: bool,
-    context: Context<'_>,
-) -> Result<bool> {
-    if !seek(cursor, in_list)? {
-        return Ok(false);
+) -> Result<Option<usize>> {
+    let mut cursor = input.cursor(at);
+    if !seek(&mut cursor, in_list)? {
+        return Ok(None);
     }
     let start = cursor.at;
-    let direct = match (&mut parts.root, cursor.byte()) {
-        (Root::Records(records), Some(b'{')) => {
-            records.read_text(cursor, context, 1)?;
-            true
+    let end = match (&mut parts.root, cursor.byte()) {
+        (Root::Records(records), Some(b'{')) => records.read_text(input, start, 1)?,
+        (Root::Values(column), Some(b'[' | b'{')) => column.read_text(input, start, 0)?,
+        _ => {
+            let element = cursor.element(input.context, 0)?;
+            parts.push(&element, start)?;
+            return Ok(Some(cursor.at));
         }
-        (Root::Values(column), Some(b'[' | b'{')) => {
-            column.read_text(cursor, context, 0)?;
-            true
-        }
-        _ => false,
     };
-    if !direct {
-        let element = cursor.element(context, 0)?;
-        parts.push(&element, start)?;
-    } else if let Some(annotations) = &mut parts.annotations {
+    if let Some(annotations) = &mut parts.annotations {
         annotations.push_annotations(&[]);
     }
-    Ok(true)
+    Ok(Some(end))
+}
+
+/// Steps over the value of a field that nobody asked for.
+fn skip_field(cursor: &mut Cursor<'_>) -> Result<()> {
+    cursor.space()?;
+    cursor.skip_value()
+}
+
+/// A field that does not have the name expected next, or the end.
+struct Found {
+    at: usize,
+    /// The slot after its name's.
+    slot: usize,
+    /// Whether the names up to it came in the order of last time, though some of them did not.
+    in_order: bool,
+    /// Its column, unless nobody asked for it; nothing at the end of the struct.
+    target: Option<Option<usize>>,
+}
+
+/// What a row has already.
+struct Row {
+    /// How many fields.
+    seen: usize,
+    /// A bit for each of the first 64.
+    taken: u64,
 }
 
 impl StructColumn {
-    /// Reads the struct whose brace is here as one row, to its end.
+    /// Reads the struct whose brace is at `at` as one row: where it ends.
     #[inline]
-    fn read_text(
-        &mut self,
-        cursor: &mut Cursor<'_>,
-        context: Context<'_>,
-        depth: usize,
-    ) -> Result<()> {
-        match self.read_text_fields(cursor, context, depth)? {
-            true => cursor.skip_open(1),
-            false => Ok(()),
+    fn read_text(&mut self, input: &Input<'_>, at: usize, depth: usize) -> Result<usize> {
+        match self.read_text_fields(input, at, depth)? {
+            (at, true) => input.step(at, |cursor| cursor.skip_open(1)),
+            (end, false) => Ok(end),
         }
     }
 
-    /// Reads the struct whose brace is here as one row; true if all fields asked for were found
-    /// before its end, and the cursor stands between fields.
+    /// Reads the struct whose brace is at `at` as one row: where it ends; or true and a place between
+    /// fields, if all that were asked for were found before its end.
     #[inline]
     fn read_text_fields(
         &mut self,
-        cursor: &mut Cursor<'_>,
-        context: Context<'_>,
+        input: &Input<'_>,
+        at: usize,
         depth: usize,
-    ) -> Result<bool> {
-        cursor.at += 1;
-        let (mut seen, mut taken) = (0, 0);
-        let mut slot = 0;
+    ) -> Result<(usize, bool)> {
         let wanted = self.fields.len();
         if wanted == 0 {
             self.finish_row(0);
-            return Ok(true);
+            return Ok((at + 1, true));
         }
+        let brace = at;
+        let mut at = at;
+        let (mut slot, mut in_order) = (0, true);
+        let mut row = Row { seen: 0, taken: 0 };
         loop {
-            cursor.space()?;
-            let target = match self.order.expect(slot, cursor.bytes, cursor.at) {
-                Some((length, target)) => {
-                    cursor.at += length;
-                    slot += 1;
-                    target
-                }
-                None if cursor.eat(b'}') => break,
-                None => self.find_text(cursor, context, &mut slot)?,
-            };
-            cursor.space()?;
-            match target {
-                Some(index) if self.is_open(index, &mut taken) => {
-                    let read = self.fields[index].read_text(cursor, context, depth);
-                    read.map_err(|error| self.blame(index, error))?;
-                    seen += 1;
-                }
-                _ => cursor.skip_value()?,
+            if in_order && (at == brace || input.byte(at) == Some(b',')) {
+                at = self.read_run(input, at, depth, &mut slot, &mut row)?;
             }
-            if seen == wanted && cursor.byte() != Some(b'}') {
-                self.finish_row(seen);
-                return Ok(true);
-            }
-            match cursor.byte() {
-                Some(b',') => cursor.at += 1,
+            match input.byte(at) {
+                _ if at == brace => at += 1,
                 Some(b'}') => {
-                    cursor.at += 1;
+                    at += 1;
                     break;
                 }
-                _ => cursor.comma(b'}')?,
+                _ if row.seen == wanted => {
+                    self.finish_row(row.seen);
+                    return Ok((at, true));
+                }
+                Some(b',') => at += 1,
+                _ => at = input.step(at, |cursor| cursor.comma(b'}'))?,
+            }
+            let found = self.find_text(input, at, slot)?;
+            (at, slot, in_order) = (found.at, found.slot, in_order && found.in_order);
+            at = match found.target {
+                Some(Some(index)) if self.is_open(index, &mut row.taken) => {
+                    row.seen += 1;
+                    self.read_field(input, at, depth, index)?
+                }
+                Some(_) => input.step(at, skip_field)?,
+                None => break,
+            };
+        }
+        self.finish_row(row.seen);
+        Ok((at, false))
+    }
+
+    /// Reads fields that have the names expected from `slot` on, behind the brace or comma at `at`:
+    /// where the last of them ends.
+    #[inline(always)]
+    fn read_run(
+        &mut self,
+        input: &Input<'_>,
+        at: usize,
+        depth: usize,
+        slot: &mut usize,
+        row: &mut Row,
+    ) -> Result<usize> {
+        let mut at = at;
+        for expected in self.order.run(*slot) {
+            let Some(value) = expected.end(input.bytes, at + 1) else { break };
+            *slot += 1;
+            at = match expected.target() {
+                Some(index) => {
+                    row.seen += 1;
+                    row.taken |= expected.bit();
+                    let read = self.fields[index].read_text(input, value, depth);
+                    read.map_err(|error| blame(&self.names, index, error))?
+                }
+                None => input.step(value, skip_field)?,
+            };
+            if input.byte(at) != Some(b',') {
+                break;
             }
         }
-        self.finish_row(seen);
-        Ok(false)
+        Ok(at)
     }
 
-    /// A field that is not the expected next one.
-    #[cold]
     #[inline(never)]
-    fn find_text(
+    fn read_field(
         &mut self,
-        cursor: &mut Cursor<'_>,
-        context: Context<'_>,
-        slot: &mut usize,
-    ) -> Result<Option<usize>> {
-        let start = cursor.at;
-        if let Some(found) = self.order.search(*slot, cursor.bytes, start)
-            && let Some((length, target)) = self.order.expect(found, cursor.bytes, start)
-        {
-            cursor.at += length;
-            *slot = found + 1;
-            return Ok(target);
-        }
-        let name = cursor.field_name(context)?;
-        let target = name.text().and_then(|name| self.names.get(name)).copied();
-        self.order.insert(*slot, &cursor.bytes[start..cursor.at], target);
-        *slot += 1;
-        Ok(target)
+        input: &Input<'_>,
+        at: usize,
+        depth: usize,
+        index: usize,
+    ) -> Result<usize> {
+        let read = self.fields[index].read_text(input, at, depth);
+        read.map_err(|error| blame(&self.names, index, error))
     }
 
-    #[cold]
-    pub(super) fn blame(&self, index: usize, error: Error) -> Error {
-        error.within_column(self.name_of(index))
+    /// Looks for a name, or the end, at or after `at`, where the name in `slot` is not.
+    #[inline(never)]
+    fn find_text(&mut self, input: &Input<'_>, at: usize, slot: usize) -> Result<Found> {
+        let mut cursor = input.cursor(at);
+        cursor.space()?;
+        let start = cursor.at;
+        // With the space before it, or without.
+        for start in [at, start] {
+            if let Some(found) = self.order.search(slot, input.bytes, start)
+                && let Some((at, target)) = self.order.expect(found, input.bytes, start)
+            {
+                let in_order = slot <= found && self.order.is_in_run(found);
+                return Ok(Found { at, slot: found + 1, in_order, target: Some(target) });
+            }
+        }
+        if cursor.eat(b'}') {
+            return Ok(Found { at: cursor.at, slot, in_order: false, target: None });
+        }
+        let name = cursor.field_name(input.context)?;
+        let target = name.text().and_then(|name| self.names.get(name)).copied();
+        cursor.eat(b' ');
+        let is_spaced = start == at + 1 && input.byte(at) == Some(b' ');
+        let key = &input.bytes[start - usize::from(is_spaced)..cursor.at];
+        self.order.insert(slot, key, target);
+        Ok(Found { at: cursor.at, slot: slot + 1, in_order: false, target: Some(target) })
     }
 }
 
 impl Column {
-    /// Reads the value here, which no white space precedes.
-    #[inline]
-    fn read_text(
-        &mut self,
-        cursor: &mut Cursor<'_>,
-        context: Context<'_>,
-        depth: usize,
-    ) -> Result<()> {
-        if depth >= context.limits.depth {
-            let allowed = context.limits.depth;
-            return Err(Error::limit(
-                cursor.at,
-                format!("containers are nested deeper than {allowed}"),
-            ));
+    /// Reads the value at or after `at`: where it ends.
+    #[inline(always)]
+    fn read_text(&mut self, input: &Input<'_>, at: usize, depth: usize) -> Result<usize> {
+        if depth < input.context.limits.depth
+            && let Some(end) = self.read_plain(input.bytes, at)
+        {
+            return Ok(end.get());
         }
-        let read = match &mut self.data {
-            Data::Text(_) => self.read_string(cursor),
-            Data::List(..) if cursor.byte() == Some(b'[') => {
-                return self.read_list(cursor, context, depth + 1);
-            }
-            Data::Struct(fields) if cursor.byte() == Some(b'{') => {
-                return fields.read_text(cursor, context, depth + 1);
-            }
-            _ => self.read_number(cursor.rest()),
-        };
-        if let Some(length) = read {
-            cursor.at += length;
-        } else if let Some((_, length)) = number::null(cursor.rest()) {
-            cursor.at += length;
-            self.push_null();
-        } else {
-            return self.read_tree(cursor, context, depth);
-        }
-        Ok(())
+        self.read_any_text(input, at, depth)
     }
 
+    /// Appends the plain scalar at `at`: where it ends; nothing if it is out of the ordinary, or the
+    /// column is full.
     #[inline(always)]
-    fn read_number(&mut self, rest: &[u8]) -> Option<usize> {
+    fn read_plain(&mut self, bytes: &[u8], at: usize) -> Option<End> {
         match (&mut self.data, &self.column_type) {
-            (Data::Int(values), Type::Int(bits)) => {
-                let (value, length) = number::int(rest)?;
-                values.push(Some(value).filter(|value| fits_signed(*value, *bits))?);
-                Some(length)
-            }
-            (Data::Float(values), _) => {
-                let (value, length) = number::float(rest)?;
-                values.push(value);
-                Some(length)
-            }
+            (Data::Text(text), Type::String) => text.push_quoted(bytes, at),
+            (Data::Int(values), Type::Int(bits)) => push_int(values, bytes, at, *bits),
             (Data::Decimal(values), Type::Decimal { precision, scale }) => {
-                let (digits, digits_after, length) = number::decimal(rest)?;
-                let shift = usize::from(*scale).checked_sub(digits_after)?;
-                let units = digits.checked_mul(10i64.pow(shift as u32))?;
-                values.push(Some(units).filter(|units| fits(i128::from(*units), *precision))?);
-                Some(length)
+                push_decimal(values, bytes, at, *precision, *scale)
             }
-            (Data::Timestamp(values), _) => {
-                let (value, length) = number::timestamp(rest)?;
-                values.push(value);
-                Some(length)
-            }
-            (Data::Date(values), _) => {
-                let (value, length) = number::date(rest)?;
-                values.push(value);
-                Some(length)
-            }
-            (Data::Bool(values), _) => {
-                let value = rest.starts_with(b"true");
-                let length = if value { 4 } else { 5 };
-                let whole = value || rest.starts_with(b"false");
-                let ends = matches!(rest.get(length), Some(b',' | b'}' | b']'));
-                (whole && ends).then(|| {
-                    values.push(u8::from(value));
-                    length
-                })
-            }
+            (Data::Float(values), _) => push_float(values, bytes, at),
+            (Data::Timestamp(values), _) => push_timestamp(values, bytes, at),
+            (Data::Date(values), _) => push_date(values, bytes, at),
+            (Data::Bool(values), _) => push_bool(values, bytes, at),
             _ => None,
         }
     }
 
-    /// A string in double quotes without escapes.
-    #[inline(always)]
-    fn read_string(&mut self, cursor: &Cursor<'_>) -> Option<usize> {
-        let Data::Text(text) = &mut self.data else { return None };
-        if cursor.byte() != Some(b'"') || self.column_type != Type::String {
-            return None;
+    /// The same for what is out of the ordinary: containers, nulls, and what is read by way of a tree.
+    #[inline(never)]
+    fn read_any_text(&mut self, input: &Input<'_>, at: usize, depth: usize) -> Result<usize> {
+        let start = input.space(at)?;
+        if depth >= input.context.limits.depth {
+            let allowed = input.context.limits.depth;
+            let message = format!("containers are nested deeper than {allowed}");
+            return Err(Error::limit(start, message));
         }
-        let rest = &cursor.bytes[cursor.at + 1..];
-        let (length, ascii) = plain_run(rest, b'"');
-        let valid = ascii || std::str::from_utf8(&rest[..length]).is_ok();
-        if rest.get(length) != Some(&b'"') || !valid {
-            return None;
+        match (&mut self.data, input.byte(start)) {
+            (Data::List(entries, child), Some(b'[')) => {
+                return read_list(entries, child, input, start, depth + 1);
+            }
+            (Data::Struct(fields), Some(b'{')) => return fields.read_text(input, start, depth + 1),
+            _ => {}
         }
-        text.push_within(cursor.bytes, cursor.at + 1, length);
-        Some(length + 2)
+        if start > at || self.make_room() {
+            return self.read_text(input, start, depth);
+        }
+        if let Some((_, end)) = number::null(input.bytes, at) {
+            self.push_null();
+            return Ok(end);
+        }
+        let mut cursor = input.cursor(at);
+        let element = cursor.element(input.context, depth)?;
+        self.push(&element).map_err(|why| Error::new(ErrorKind::Type, at as u64, why))?;
+        Ok(cursor.at)
     }
+}
 
-    fn read_list(
-        &mut self,
-        cursor: &mut Cursor<'_>,
-        context: Context<'_>,
-        depth: usize,
-    ) -> Result<()> {
-        let Data::List(entries, child) = &mut self.data else { return Ok(()) };
-        cursor.at += 1;
-        let offset = child.len();
-        loop {
-            cursor.space()?;
-            if cursor.eat(b']') {
+// One function for each type of scalar, which needs few registers.
+
+#[inline(never)]
+fn push_int(values: &mut Vec<i64>, bytes: &[u8], at: usize, bits: u8) -> Option<End> {
+    push(values, || {
+        let (value, end) = number::int(bytes, at)?;
+        fits_signed(value, bits).then_some((value, end))
+    })
+}
+
+#[inline(never)]
+fn push_decimal(
+    values: &mut Vec<i64>,
+    bytes: &[u8],
+    at: usize,
+    precision: u8,
+    scale: u8,
+) -> Option<End> {
+    push(values, || number::decimal(bytes, at, precision, scale))
+}
+
+#[inline(never)]
+fn push_float(values: &mut Vec<f64>, bytes: &[u8], at: usize) -> Option<End> {
+    push(values, || number::float(bytes, at))
+}
+
+#[inline(never)]
+fn push_timestamp(values: &mut Vec<i64>, bytes: &[u8], at: usize) -> Option<End> {
+    push(values, || number::timestamp(bytes, at))
+}
+
+#[inline(never)]
+fn push_date(values: &mut Vec<i32>, bytes: &[u8], at: usize) -> Option<End> {
+    push(values, || number::date(bytes, at))
+}
+
+#[inline(never)]
+fn push_bool(values: &mut Vec<u8>, bytes: &[u8], at: usize) -> Option<End> {
+    push(values, || number::boolean(bytes, at))
+}
+
+/// Reads the list whose bracket is at `at`: where it ends.
+fn read_list(
+    entries: &mut Vec<ListEntry>,
+    child: &mut Column,
+    input: &Input<'_>,
+    at: usize,
+    depth: usize,
+) -> Result<usize> {
+    let mut at = at + 1;
+    let offset = child.len();
+    loop {
+        at = input.space(at)?;
+        if input.byte(at) == Some(b']') {
+            at += 1;
+            break;
+        }
+        at = child.read_text(input, at, depth)?;
+        match input.byte(at) {
+            Some(b',') => at += 1,
+            Some(b']') => {
+                at += 1;
                 break;
             }
-            child.read_text(cursor, context, depth)?;
-            match cursor.byte() {
-                Some(b',') => cursor.at += 1,
-                Some(b']') => {
-                    cursor.at += 1;
-                    break;
-                }
-                _ => cursor.comma(b']')?,
-            }
+            _ => at = input.step(at, |cursor| cursor.comma(b']'))?,
         }
-        let length = (child.len() - offset) as u64;
-        entries.push(ListEntry { offset: offset as u64, length });
-        Ok(())
     }
-
-    /// The general way: as a tree.
-    #[cold]
-    #[inline(never)]
-    fn read_tree(
-        &mut self,
-        cursor: &mut Cursor<'_>,
-        context: Context<'_>,
-        depth: usize,
-    ) -> Result<()> {
-        let start = cursor.at;
-        let element = cursor.element(context, depth)?;
-        self.push(&element).map_err(|why| Error::new(ErrorKind::Type, start as u64, why))
-    }
+    let length = (child.len() - offset) as u64;
+    entries.push(ListEntry { offset: offset as u64, length });
+    Ok(at)
 }

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Container, is_token_end, plain_run, skip_container, token_end};
 
 /// The bytes after which a bare token cannot go on.
-pub(crate) fn after_value(byte: u8) -> bool {
+pub(crate) const fn after_value(byte: u8) -> bool {
     matches!(byte, b',' | b'}' | b']' | b')' | b' ' | b'\n' | b'\t' | b'\r' | b'/')
 }
 

@@ -196,14 +196,14 @@ fn days_in_month(year: u16, month: u8) -> u8 {
 }
 
 /// Days from 1970-01-01 to a date of the proleptic Gregorian calendar.
+#[inline]
 pub(crate) fn days_from_civil(year: i64, month: u8, day: u8) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let month_from_march = (i64::from(month) + 9) % 12;
-    let day_of_year = (153 * month_from_march + 2) / 5 + i64::from(day) - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
+    // A year that begins in March ends with the leap day. Of 400 years more none is before the first.
+    let year = (year + 400 - i64::from(month <= 2)) as u32;
+    let month_from_march = (u32::from(month) + 9) % 12;
+    let day_of_year = (153 * month_from_march + 2) / 5 + u32::from(day) - 1;
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + day_of_year;
+    i64::from(days) - 719_468 - 146_097
 }
 
 fn civil_from_days(days: i64) -> (i64, u8, u8) {

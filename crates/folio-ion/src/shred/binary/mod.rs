@@ -7,7 +7,7 @@
 mod columnwise;
 mod scalar;
 
-use super::column::{Column, Data, ListEntry, StructColumn};
+use super::column::{Column, Data, ListEntry, StructColumn, blame};
 use super::schema::Type;
 use super::{Block, Parts, Root};
 use crate::binary::{Cursor, Kind};
@@ -131,7 +131,7 @@ impl StructColumn {
                 Ok(true) => seen += 1,
                 // Padding; the field may still come.
                 Ok(false) => taken &= !1u64.checked_shl(index as u32).unwrap_or(0),
-                Err(error) => return Err(self.blame(index, error)),
+                Err(error) => return Err(blame(&self.names, index, error)),
             }
         }
         cursor.at = end;

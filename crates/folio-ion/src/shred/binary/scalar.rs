@@ -3,9 +3,9 @@
 //! Each is taken from the sixteen bytes at its type byte, without a loop. What does not fit (the last
 //! bytes of a block, long numbers, odd spellings, other types) is left to the longer way.
 
-use crate::shred::column::{Column, Data, Text};
+use crate::shred::column::{Column, Data, MASKS, Text};
 use crate::shred::element::fits_signed;
-use crate::shred::number::month_is_long;
+use crate::shred::number::{POWERS, month_is_long};
 use crate::shred::schema::Type;
 use crate::value::days_from_civil;
 
@@ -108,8 +108,7 @@ impl Short<'_> {
             return Some(());
         }
         let head = u128::from_le_bytes(*self.head) >> (8 * self.start);
-        let head = head & ((1 << (8 * self.length)) - 1);
-        if head & HIGH_BITS != 0 {
+        if head & MASKS[self.length] & HIGH_BITS != 0 {
             std::str::from_utf8(content).ok()?;
         }
         text.push_inline(head, self.length);
@@ -202,16 +201,6 @@ fn word(head: &[u8; 16], start: usize) -> u64 {
     u64::from_be_bytes(word)
 }
 
-const POWERS: [i64; 19] = {
-    let mut powers = [1; 19];
-    let mut index = 1;
-    while index < powers.len() {
-        powers[index] = powers[index - 1] * 10;
-        index += 1;
-    }
-    powers
-};
-
 /// A timestamp to the second or to a fraction of up to six digits, in microseconds since the epoch.
 #[inline(always)]
 fn timestamp(content: &[u8]) -> Option<i64> {
@@ -244,7 +233,7 @@ fn timestamp(content: &[u8]) -> Option<i64> {
 #[inline(always)]
 fn fraction(content: &[u8]) -> Option<i64> {
     let Some((&exponent, coefficient)) = content.split_first() else { return Some(0) };
-    let digits = u32::from(exponent & 0x3f);
+    let digits = usize::from(exponent & 0x3f);
     if exponent & 0xc0 != 0xc0 || !(1..=6).contains(&digits) || coefficient.len() > 4 {
         return None;
     }
@@ -252,5 +241,5 @@ fn fraction(content: &[u8]) -> Option<i64> {
         return None;
     }
     let value = coefficient.iter().fold(0, |value, byte| value << 8 | i64::from(*byte));
-    (value < 10i64.pow(digits)).then(|| value * 10i64.pow(6 - digits))
+    (value < POWERS[digits]).then(|| value * POWERS[6 - digits])
 }
