@@ -1,5 +1,6 @@
 //! CASE and COALESCE: each branch is evaluated for the rows that reach it and for
-//! no others, so that `case when x <> 0 then 1 / x end` never divides by zero.
+//! no others, so that `case when x <> 0 then 1 / x end` never divides by zero. AND and OR
+//! come here for the same where a term fails: `x = 0 or 1 / x > 2`.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
@@ -65,6 +66,26 @@ pub(crate) fn coalesce(
         rest = missed;
     }
     gathered.finish(ty)
+}
+
+/// What `expression` is for the rows of which `is_known` is not true, and null for the others.
+/// Nothing if there are no others.
+///
+/// # Errors
+/// What the expression says for those rows.
+pub(crate) fn unless(
+    is_known: &BooleanArray,
+    expression: &Expr,
+    batch: &Batch,
+    context: &Context,
+) -> Result<Option<Evaluated>> {
+    let (known, rest) = Rest::all(batch).split(is_known)?;
+    if known.batch.row_count == 0 {
+        return Ok(None);
+    }
+    let mut gathered = Gathered::new(batch.row_count);
+    gathered.add(expression, &rest, context)?;
+    gathered.finish(&expression.ty()).map(Some)
 }
 
 /// Rows that no branch has taken yet.

@@ -261,7 +261,10 @@ fn unary(
 fn connect(terms: &[Expr], is_and: bool, batch: &Batch, context: &Context) -> Result<Evaluated> {
     let mut known: Option<Evaluated> = None;
     for term in terms {
-        let next = evaluate(term, batch, context)?;
+        let next = match (evaluate(term, batch, context), &known) {
+            (Err(error), Some(before)) => undecided(before, is_and, (term, error), batch, context)?,
+            (next, _) => next?,
+        };
         let joined = match known {
             None => next,
             Some(before) => {
@@ -283,6 +286,23 @@ fn connect(terms: &[Expr], is_and: bool, batch: &Batch, context: &Context) -> Re
         known = Some(joined);
     }
     Ok(known.unwrap_or_else(|| Evaluated::boolean(Some(is_and))))
+}
+
+/// A term that fails for some row, for the rows that the terms before it leave open: only one of
+/// those may make the whole fail. For all rows at once is quicker, so that is tried first.
+#[cold]
+fn undecided(
+    before: &Evaluated,
+    is_and: bool,
+    (term, error): (&Expr, Error),
+    batch: &Batch,
+    context: &Context,
+) -> Result<Evaluated> {
+    let before = before.to_array(batch.row_count)?;
+    let before = before.as_boolean();
+    let decided =
+        if is_and { arrow_arith::boolean::not(before)? } else { BooleanArray::clone(before) };
+    case::unless(&decided, term, batch, context)?.ok_or(error)
 }
 
 /// Whether no further term can change anything: all are false (or true).
