@@ -158,7 +158,15 @@ impl Generator {
         let (name, kind) = self.tables[table].columns[column].clone();
         let value = self.expression(kind, &sources, 2);
         let condition = self.condition(&sources, 2);
-        format!("UPDATE {} SET {name} = {value} WHERE {condition}", self.tables[table].name)
+        let own = self.tables[table].name;
+        // SQLite may see in a query of the condition what the statement has changed by then;
+        // what it looks up in a list of keys, it has gathered before.
+        if condition.contains(&format!("FROM {own}")) {
+            return format!(
+                "UPDATE {own} SET {name} = {value} WHERE a0 IN (SELECT {own}.a0 FROM {own} WHERE {condition})"
+            );
+        }
+        format!("UPDATE {own} SET {name} = {value} WHERE {condition}")
     }
 
     fn delete(&mut self) -> String {
