@@ -4,6 +4,8 @@
 //! transaction with its own changes. [`Changes`] is what a transaction offers on
 //! top. Neither says what a relation is kept in; nothing above asks.
 
+mod file;
+
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -17,6 +19,7 @@ use crate::error::{Error, Result};
 pub use crate::expression::Comparison;
 use crate::expression::function::ScalarFunction;
 use crate::expression::value::to_array;
+pub use file::{CsvOptions, FileFormat, FileReading};
 
 /// What a relation is kept as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,42 +198,6 @@ pub fn look_up_each<S: Source + ?Sized>(
         to_array(values, relation.column_type(*column))
     });
     Ok(Found { rows: Batch::new(values.collect::<Result<_>>()?, count), positions })
-}
-
-/// How rows lie in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileFormat {
-    /// An object per line.
-    JsonLines,
-    /// An array of objects.
-    Json,
-    /// Cells under a header (RFC 4180).
-    Csv,
-    /// Amazon Ion: structs one after another, as text.
-    Ion,
-    /// The same, in its binary form; a reader tells them apart by itself.
-    IonBinary,
-    /// Apache Parquet.
-    Parquet,
-    /// Apache Arrow's IPC format, which is Feather's, too.
-    Arrow,
-}
-
-/// How a file is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileReading<'r> {
-    /// Its format; `None` is told by the file's name and first bytes.
-    pub format: Option<FileFormat>,
-    /// Whether cells without types that look like numbers become numbers; else they are text.
-    pub infer_types: bool,
-    /// Columns that are JSON whatever they hold, so that a text is not taken for a JSON text.
-    pub json: &'r [&'r str],
-}
-
-impl Default for FileReading<'_> {
-    fn default() -> Self {
-        Self { format: None, infer_types: true, json: &[] }
-    }
 }
 
 /// A file for what memory cannot hold: written and read by one statement, gone with it.

@@ -190,6 +190,108 @@ fn copy_takes_queries_columns_and_options() -> Result {
 }
 
 #[test]
+fn csv_is_written_and_read_as_the_statement_says() -> Result {
+    let mut fixture = Fixture::new(
+        "create table t (id int, name text, n int default 7);
+        insert into t values (1, 'a;b', null), (2, '', 3), (3, null, 4), (4, 'NA', 5), (5, ' ', 6);
+        create table back (id int, name text, n int default 7)",
+    )?;
+    let path = fixture.path("t.txt");
+    for (options, written) in [
+        ("", "1,a;b,\n2,\"\",3\n3,,4\n4,NA,5\n5,\" \",6\n"),
+        ("delimiter ';'", "1;\"a;b\";\n2;\"\";3\n3;;4\n4;NA;5\n5;\" \";6\n"),
+        ("delimiter E'\\t'", "1\ta;b\t\n2\t\"\"\t3\n3\t\t4\n4\tNA\t5\n5\t\" \"\t6\n"),
+        ("null 'NA'", "1,a;b,NA\n2,\"\",3\n3,NA,4\n4,\"NA\",5\n5,\" \",6\n"),
+        ("delimiter '|', null '\\N'", "1|a;b|\\N\n2|\"\"|3\n3|\\N|4\n4|NA|5\n5|\" \"|6\n"),
+    ] {
+        let rows = fixture.rows("select * from t order by id")?;
+        for header in ["header", "header false"] {
+            let options = match options {
+                "" => format!("(format csv, {header})"),
+                _ => format!("(format csv, {header}, {options})"),
+            };
+            let copy = |what: &str| format!("copy {what} '{}' {options}", path.display());
+            fixture.session.execute(&copy("t to"), &[])?;
+            let text = fs::read_to_string(&path)?;
+            let rest = text.strip_prefix("id").and_then(|text| text.split_once('\n'));
+            assert_eq!(rest.map_or(&*text, |(_, rest)| rest), written, "{options}");
+            assert_eq!(rest.is_some(), header == "header");
+            fixture.session.execute(&copy("back from"), &[])?;
+            assert_eq!(fixture.rows("select * from back order by id")?, rows, "{options}");
+            fixture.session.execute("delete from back", &[])?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_file_without_a_header_has_the_columns_that_are_named() -> Result {
+    let mut fixture =
+        Fixture::new("create table t (id int primary key, name text, n int default 7)")?;
+    let path = fixture.path("t.tbl");
+    fs::write(&path, "a;b|1\n|2\n")?;
+    let copy =
+        |what: &str, options: &str| format!("copy {what} from '{}' {options}", path.display());
+    let options = "(format csv, header false, delimiter '|')";
+    fixture.session.execute(&copy("t (name, id)", options), &[])?;
+    assert_eq!(
+        fixture.json("select * from t order by id")?,
+        r#"[{"id":1,"name":"a;b","n":7},{"id":2,"name":null,"n":7}]"#
+    );
+    let (_, text) = fixture.refused(&copy("t", options))?;
+    assert!(text.contains("2 fields") && text.contains("3"), "{text}");
+    fixture.session.execute("delete from t", &[])?;
+    fs::write(&path, "id;name\n1;x\n2;NA\n")?;
+    fixture.session.execute(&copy("t", "delimiter ';' null 'NA' csv header"), &[])?;
+    assert_eq!(
+        fixture.json("select id, name from t order by id")?,
+        r#"[{"id":1,"name":"x"},{"id":2,"name":null}]"#
+    );
+    fs::write(&path, "a;b|1\n|2\n")?;
+    // Only a header tells what stands between cells.
+    let (_, text) = fixture.refused(&copy("t (name, id)", "(format csv, header false)"))?;
+    assert!(text.contains("line 1: 1 fields"), "{text}");
+    fs::write(&path, "{\"id\":3}\n")?;
+    let (_, text) = fixture.refused(&copy("t", "(format jsonl, header false)"))?;
+    assert!(text.contains("are said of CSV"), "{text}");
+    assert_eq!(fixture.rows("select id from t")?.len(), 2);
+    Ok(())
+}
+
+/// What is too large to be kept is read again, row by row.
+#[test]
+fn a_large_file_of_records_is_read_as_its_rows_are_wanted() -> Result {
+    let mut fixture = Fixture::new("create table t (id bigint primary key, name text, n bigint)")?;
+    let csv = fixture.path("large.csv").display().to_string();
+    let lines = fixture.path("large.jsonl").display().to_string();
+    let rows = "(select g as id, 'name of ' || g as name, g % 7 as n from generate_series(1, 500000) as s(g))";
+    fixture.session.execute(&format!("copy {rows} to '{csv}'"), &[])?;
+    fixture.session.execute(&format!("copy {rows} to '{lines}'"), &[])?;
+    for path in [&csv, &lines] {
+        let answer = fixture.session.execute(&format!("copy t from '{path}'"), &[])?;
+        assert_eq!(answer.count, Some(500_000), "{path}");
+        for source in [format!("'{path}'"), "t".to_owned()] {
+            assert_eq!(
+                fixture.json(&format!(
+                    "select count(*) as c, sum(id) as i, sum(n) as n, max(name) as m from {source}"
+                ))?,
+                r#"[{"c":500000,"i":125000250000,"n":1499998,"m":"name of 99999"}]"#,
+                "{source}"
+            );
+        }
+        fixture.session.execute("delete from t", &[])?;
+    }
+    // A broken row behind a thousand whole ones undoes the statement.
+    let mut text = fs::read_to_string(&csv)?;
+    text.push_str("500001,many\n");
+    fs::write(&csv, text)?;
+    let (_, text) = fixture.refused(&format!("copy t from '{csv}'"))?;
+    assert!(text.contains("line 500002: 2 fields under a header of 3"), "{text}");
+    assert!(fixture.rows("select id from t")?.is_empty());
+    Ok(())
+}
+
+#[test]
 fn a_copy_that_fails_changes_nothing() -> Result {
     let mut fixture = Fixture::new(THINGS)?;
     let path = fixture.path("out.jsonl");

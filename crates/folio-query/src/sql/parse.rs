@@ -141,6 +141,12 @@ fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
         Some((message, place)) => (message, place_of(place, text)),
         None => (&**message, Span::from(first.span)),
     };
+    if let Some(found) = message.strip_prefix("Expect a char, found ") {
+        let found = found.trim_matches('"');
+        return Error::syntax(format!("expected one ASCII character, found '{found}'"))
+            .at(span)
+            .help("a tab is E'\\t'");
+    }
     let Some(rest) = message.strip_prefix("Expected: ") else {
         return Error::syntax(lower_first(message)).at(span);
     };

@@ -6,7 +6,7 @@ use folio_types::TableSchema;
 
 use crate::expression::{Column, Expr};
 use crate::plan::logical::Plan;
-use crate::source::{FileFormat, IndexInfo, Relation};
+use crate::source::{CsvOptions, FileFormat, IndexInfo, Relation};
 
 /// A query with the names of its columns.
 #[derive(Debug, Clone)]
@@ -24,8 +24,8 @@ pub struct CopyTarget {
     pub path: String,
     /// How rows lie in it.
     pub format: FileFormat,
-    /// Whether a CSV file begins with the names of the columns.
-    pub has_header: bool,
+    /// What is said of CSV.
+    pub csv: CsvOptions,
 }
 
 /// A statement.

@@ -2,51 +2,66 @@
 
 use std::io::BufRead;
 
+use folio_query::source::CsvOptions;
 use folio_query::{format_value, parse_value};
 use folio_types::{Column, ColumnType, Value};
 
 use super::broken;
 use crate::error::{Error, Result};
 
-/// Appends the names of the columns.
-pub(crate) fn push_header(names: &[String], out: &mut String) {
-    for (at, name) in names.iter().enumerate() {
-        push_separator(at, out);
-        push_text(name, out);
-    }
-    out.push('\n');
+/// How cells are written.
+pub(crate) struct Cells<'o> {
+    delimiter: char,
+    null: &'o str,
 }
 
-/// Appends a row.
-pub(crate) fn push_row(types: &[ColumnType], values: &[Value], out: &mut String) {
-    for (at, (ty, value)) in types.iter().zip(values).enumerate() {
-        push_separator(at, out);
-        if !matches!(value, Value::Null) {
-            push_text(&format_value(value, ty), out);
+impl<'o> Cells<'o> {
+    pub(crate) fn new(options: &'o CsvOptions) -> Self {
+        Self { delimiter: options.delimiter.unwrap_or(b',').into(), null: &options.null }
+    }
+
+    /// Appends the names of the columns.
+    pub(crate) fn push_header(&self, names: &[String], out: &mut String) {
+        for (at, name) in names.iter().enumerate() {
+            self.push_separator(at, out);
+            self.push_text(name, out);
+        }
+        out.push('\n');
+    }
+
+    /// Appends a row.
+    pub(crate) fn push_row(&self, types: &[ColumnType], values: &[Value], out: &mut String) {
+        for (at, (ty, value)) in types.iter().zip(values).enumerate() {
+            self.push_separator(at, out);
+            match value {
+                Value::Null => out.push_str(self.null),
+                _ => self.push_text(&format_value(value, ty), out),
+            }
+        }
+        // One empty cell would be an empty line, which is no row.
+        if let ([_], [Value::Null], "") = (types, values, self.null) {
+            out.push(' ');
+        }
+        out.push('\n');
+    }
+
+    fn push_separator(&self, at: usize, out: &mut String) {
+        if at > 0 {
+            out.push(self.delimiter);
         }
     }
-    // One empty cell would be an empty line, which is no row.
-    if let ([_], [Value::Null]) = (types, values) {
-        out.push(' ');
-    }
-    out.push('\n');
-}
 
-fn push_separator(at: usize, out: &mut String) {
-    if at > 0 {
-        out.push(',');
+    fn push_text(&self, text: &str, out: &mut String) {
+        let splits = |it| matches!(it, '"' | '\n' | '\r') || it == self.delimiter;
+        let is_plain = !text.is_empty() && text != self.null && text.trim() == text;
+        if is_plain && !text.contains(splits) {
+            out.push_str(text);
+            return;
+        }
+        out.push('"');
+        out.push_str(&text.replace('"', "\"\""));
+        out.push('"');
     }
-}
-
-fn push_text(text: &str, out: &mut String) {
-    let splits = |character| matches!(character, ',' | '"' | '\n' | '\r');
-    if !text.is_empty() && !text.contains(splits) && text.trim() == text {
-        out.push_str(text);
-        return;
-    }
-    out.push('"');
-    out.push_str(&text.replace('"', "\"\""));
-    out.push('"');
 }
 
 /// Rows of a file, record by record.

@@ -20,7 +20,7 @@ mod json;
 use std::io::{BufRead, Write};
 
 use folio_query::Reference;
-use folio_query::source::{Relation, RelationKind};
+use folio_query::source::{CsvOptions, Relation, RelationKind};
 use folio_types::Value;
 
 use crate::error::{Error, Result};
@@ -107,8 +107,10 @@ pub fn write_rows(
     let Some(mut rows) = session.execute(&text, &[])?.rows else { return Ok(0) };
     let (names, types) = (rows.names().to_vec(), rows.types().to_vec());
     let (mut count, mut text) = (0, String::new());
+    let options = CsvOptions::default();
+    let cells = csv::Cells::new(&options);
     if format == Format::Csv {
-        csv::push_header(&names, &mut text);
+        cells.push_header(&names, &mut text);
     }
     while let Some(batch) = rows.next_batch()? {
         for row in 0..batch.row_count {
@@ -117,7 +119,7 @@ pub fn write_rows(
             let values: Vec<Value> = values.collect();
             match format {
                 Format::Json => json::push_row(&names, &types, &values, &mut text),
-                Format::Csv => csv::push_row(&types, &values, &mut text),
+                Format::Csv => cells.push_row(&types, &values, &mut text),
             }
         }
         count += batch.row_count as u64;

@@ -19,13 +19,21 @@ const SAMPLE_ROW_LIMIT: usize = 1_000;
 pub(crate) struct Csv {
     pub(super) input: Input,
     delimiter: u8,
-    /// `"name":` for each column.
-    keys: Vec<Vec<u8>>,
-    is_text: Vec<bool>,
+    columns: Columns,
     scan: RowScan,
     json: Vec<u8>,
     /// Bytes and line ends of the last row, not consumed while it is lent.
     lent: (usize, u64),
+}
+
+/// What cells become.
+#[derive(Default)]
+struct Columns {
+    /// `"name":` for each column.
+    keys: Vec<Vec<u8>>,
+    is_text: Vec<bool>,
+    /// The cell that is null where it stands without quotes.
+    null: String,
 }
 
 impl Csv {
@@ -38,8 +46,7 @@ impl Csv {
         let mut csv = Self {
             input,
             delimiter,
-            keys: Vec::new(),
-            is_text: Vec::new(),
+            columns: Columns::default(),
             scan: RowScan::default(),
             json: Vec::new(),
             lent: (0, 0),
@@ -51,18 +58,28 @@ impl Csv {
             }
             None => csv.read_header()?,
         };
-        csv.is_text = match options.infer_types {
+        csv.columns.is_text = match options.infer_types {
             true => csv.sample(names.len()),
             false => vec![true; names.len()],
         };
-        for (name, is_text) in names.iter().zip(&mut csv.is_text) {
+        for (name, is_text) in names.iter().zip(&mut csv.columns.is_text) {
             *is_text |= name == "_id";
             let mut key = Vec::new();
             push_json_string(name, &mut key);
             key.push(b':');
-            csv.keys.push(key);
+            csv.columns.keys.push(key);
         }
         Ok(csv)
+    }
+
+    /// Takes cells of this text, without quotes, for null.
+    pub(crate) fn set_null(&mut self, null: &str) {
+        null.clone_into(&mut self.columns.null);
+    }
+
+    /// An object of all columns, each an empty text.
+    pub(crate) fn empty_texts(&self) -> Vec<u8> {
+        self.columns.empty_texts()
     }
 
     pub(super) fn position(&self) -> u64 {
@@ -84,7 +101,7 @@ impl Csv {
         let row = &self.input.window()[..self.lent.0];
         let written = match self.scan.fault {
             Some(fault) => Err(fault.to_owned()),
-            None => write_object(row, &self.scan.fields, &self.keys, &self.is_text, &mut self.json),
+            None => self.columns.write_object(row, &self.scan.fields, &mut self.json),
         };
         let json = written.map(|()| &*self.json);
         Ok(Some(Record { raw: row.trim_ascii_end(), line: self.input.line(), json }))
@@ -184,37 +201,45 @@ fn guess_delimiter(head: &[u8]) -> u8 {
     best
 }
 
-/// Appends a row as a JSON object.
-fn write_object(
-    row: &[u8],
-    fields: &[Field],
-    keys: &[Vec<u8>],
-    is_text: &[bool],
-    json: &mut Vec<u8>,
-) -> std::result::Result<(), String> {
-    if fields.len() != keys.len() {
-        return Err(format!("{} fields under a header of {}", fields.len(), keys.len()));
+impl Columns {
+    /// A row of empty texts, as a JSON object.
+    fn empty_texts(&self) -> Vec<u8> {
+        let members: Vec<Vec<u8>> =
+            self.keys.iter().map(|key| [&key[..], br#""""#].concat()).collect();
+        [&b"{"[..], &members.join(&b','), b"}"].concat()
     }
-    json.push(b'{');
-    for (index, field) in fields.iter().enumerate() {
-        let Some(cell) = field.text(row) else {
-            return Err(format!("field {} is not UTF-8", index + 1));
-        };
-        if index > 0 {
-            json.push(b',');
+
+    /// Appends a row as a JSON object.
+    fn write_object(
+        &self,
+        row: &[u8],
+        fields: &[Field],
+        json: &mut Vec<u8>,
+    ) -> std::result::Result<(), String> {
+        if fields.len() != self.keys.len() {
+            return Err(format!("{} fields under a header of {}", fields.len(), self.keys.len()));
         }
-        json.extend_from_slice(&keys[index]);
-        match kind_of(&cell) {
-            Kind::Empty if !field.is_quoted => json.extend_from_slice(b"null"),
-            Kind::Number if !is_text[index] => json.extend_from_slice(cell.as_bytes()),
-            Kind::Boolean(value) if !is_text[index] => {
-                json.extend_from_slice(if value { b"true" } else { b"false" });
+        json.push(b'{');
+        for (index, field) in fields.iter().enumerate() {
+            let Some(cell) = field.text(row) else {
+                return Err(format!("field {} is not UTF-8", index + 1));
+            };
+            if index > 0 {
+                json.push(b',');
             }
-            _ => push_json_string(&cell, json),
+            json.extend_from_slice(&self.keys[index]);
+            match kind_of(&cell) {
+                _ if !field.is_quoted && *cell == *self.null => json.extend_from_slice(b"null"),
+                Kind::Number if !self.is_text[index] => json.extend_from_slice(cell.as_bytes()),
+                Kind::Boolean(value) if !self.is_text[index] => {
+                    json.extend_from_slice(if value { b"true" } else { b"false" });
+                }
+                _ => push_json_string(&cell, json),
+            }
         }
+        json.push(b'}');
+        Ok(())
     }
-    json.push(b'}');
-    Ok(())
 }
 
 #[cfg(test)]

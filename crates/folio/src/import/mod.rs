@@ -49,7 +49,7 @@ pub(crate) use input::MAX_RECORD_SIZE;
 pub use options::{Format, ImportOptions, OnConflict};
 pub use reason::{OptionNames, Reason};
 #[cfg(feature = "sql")]
-pub(crate) use records::Records;
+pub(crate) use records::{Record, Records};
 pub use report::{ImportReport, Rejected};
 pub use run::import;
 #[cfg(feature = "sql")]

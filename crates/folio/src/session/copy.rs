@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_query::source::FileFormat;
+use folio_query::source::{CsvOptions, FileFormat};
 use folio_query::{CopyTarget, JsonRows, Rows, value_at};
 use folio_types::Value;
 
@@ -23,7 +23,7 @@ pub(super) fn copy_to(handle: &Handle, target: &CopyTarget, rows: &mut Rows) -> 
     let files = Arc::clone(&handle.store.host);
     let mut file = AtomicFile::create(files, Path::new(&target.path))?;
     let count = match target.format {
-        FileFormat::Csv => write_csv(rows, target.has_header, &mut file)?,
+        FileFormat::Csv => write_csv(rows, &target.csv, &mut file)?,
         FileFormat::JsonLines => write_json(rows, ["", "\n", "\n"], &mut file)?,
         FileFormat::Json => write_json(rows, ["[\n", ",\n", "\n]\n"], &mut file)?,
         FileFormat::Parquet => {
@@ -43,18 +43,19 @@ pub(super) fn copy_to(handle: &Handle, target: &CopyTarget, rows: &mut Rows) -> 
     Ok(count)
 }
 
-fn write_csv(rows: &mut Rows, has_header: bool, file: &mut AtomicFile) -> Result<u64> {
+fn write_csv(rows: &mut Rows, options: &CsvOptions, file: &mut AtomicFile) -> Result<u64> {
     let types = rows.types().to_vec();
     let mut text = String::new();
-    if has_header {
-        csv::push_header(rows.names(), &mut text);
+    let cells = csv::Cells::new(options);
+    if options.has_header {
+        cells.push_header(rows.names(), &mut text);
     }
     let mut count = 0;
     while let Some(batch) = rows.next_batch()? {
         for row in 0..batch.row_count {
             let values = batch.columns.iter().zip(&types);
             let values: Vec<Value> = values.map(|(array, ty)| value_at(array, row, ty)).collect();
-            csv::push_row(&types, &values, &mut text);
+            cells.push_row(&types, &values, &mut text);
         }
         count += batch.row_count as u64;
         file.write_all(text.as_bytes()).map_err(Error::Output)?;

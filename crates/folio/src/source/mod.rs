@@ -9,6 +9,7 @@ mod documents;
 mod file;
 mod infer;
 mod lines;
+mod records;
 mod spill;
 mod tables;
 
@@ -131,7 +132,7 @@ impl Source for View {
     }
 
     fn file(&self, path: &str, reading: FileReading<'_>) -> QueryResult<Arc<Relation>> {
-        file::relation(&*self.handle.store.host, path, reading)
+        file::relation(&self.handle.store.host, path, reading)
     }
 
     fn names(&self) -> QueryResult<Vec<String>> {

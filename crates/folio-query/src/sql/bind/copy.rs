@@ -13,7 +13,7 @@ use super::{Binder, Named, last_name};
 use crate::error::{Error, Result};
 use crate::expression::{Column, Expr};
 use crate::plan::logical::Plan;
-use crate::source::{FileFormat, FileReading, RelationKind};
+use crate::source::{CsvOptions, FileFormat, FileReading, Relation, RelationKind};
 use crate::span::Span;
 use crate::sql::statement::{CopyTarget, Insert, OnConflict, Statement};
 
@@ -21,39 +21,84 @@ use crate::sql::statement::{CopyTarget, Insert, OnConflict, Statement};
 pub(super) struct CopyFile {
     path: String,
     format: Option<FileFormat>,
-    has_header: bool,
+    csv: CsvOptions,
 }
 
 impl CopyFile {
-    pub(super) fn new(target: &ast::CopyTarget, options: &[ast::CopyOption]) -> Result<Self> {
+    pub(super) fn new(
+        target: &ast::CopyTarget,
+        options: &[ast::CopyOption],
+        old_options: &[ast::CopyLegacyOption],
+    ) -> Result<Self> {
         let ast::CopyTarget::File { filename } = target else {
             return Err(Error::unsupported("COPY reads and writes files only")
                 .help("write the path of a file in quotes"));
         };
-        let (mut format, mut has_header) = (None, true);
+        let mut file = Self { path: filename.clone(), format: None, csv: CsvOptions::default() };
         for option in options {
             match option {
-                ast::CopyOption::Format(name) => format = Some(format_of(name)?),
-                ast::CopyOption::Header(header) => has_header = *header,
-                other => {
-                    return Err(Error::unsupported(format!("the option {other} is not supported"))
-                        .help("the options are FORMAT and HEADER"));
+                ast::CopyOption::Format(name) => file.format = Some(format_of(name)?),
+                ast::CopyOption::Header(header) => file.csv.has_header = *header,
+                ast::CopyOption::Delimiter(character) => {
+                    file.csv.delimiter = Some(delimiter_of(*character)?);
                 }
+                ast::CopyOption::Null(text) => file.csv.null.clone_from(text),
+                other => return Err(unknown_option(other)),
             }
         }
-        Ok(Self { path: filename.clone(), format, has_header })
+        for option in old_options {
+            file.take_old(option)?;
+        }
+        file.check_null()?;
+        Ok(file)
+    }
+
+    /// Takes an option as it is written without parentheses: `COPY t FROM 't.csv' CSV HEADER`.
+    fn take_old(&mut self, option: &ast::CopyLegacyOption) -> Result<()> {
+        use ast::{CopyLegacyCsvOption as OfCsv, CopyLegacyOption as Old};
+        match option {
+            Old::Csv(options) => {
+                self.format = Some(FileFormat::Csv);
+                let unknown = options.iter().find(|option| **option != OfCsv::Header);
+                return unknown.map_or(Ok(()), |other| Err(unknown_option(other)));
+            }
+            Old::Header => {}
+            Old::Delimiter(character) => self.csv.delimiter = Some(delimiter_of(*character)?),
+            Old::Null(text) => self.csv.null.clone_from(text),
+            other => return Err(unknown_option(other)),
+        }
+        Ok(())
+    }
+
+    /// Refuses a text for null that cannot be a cell.
+    fn check_null(&self) -> Result<()> {
+        let csv = &self.csv;
+        let delimiter = char::from(csv.delimiter.unwrap_or(b','));
+        if csv.null.contains(['"', '\n', '\r', delimiter]) {
+            return Err(Error::invalid(format!("{:?} cannot stand for null", csv.null))
+                .help("take a text without delimiters, quotes and line ends, like 'NA'"));
+        }
+        Ok(())
     }
 
     /// The format that is said, or else the one that the name of the file tells.
     fn format_to_write(&self) -> Result<FileFormat> {
-        if let Some(format) = self.format {
-            return Ok(format);
-        }
         let extension = self.path.rsplit_once('.').map_or("", |(_, extension)| extension);
-        named_format(extension).ok_or_else(|| {
+        let format = self.format.or_else(|| named_format(extension)).ok_or_else(|| {
             Error::invalid(format!("the name {:?} does not tell a format", self.path))
                 .help("add (FORMAT csv), jsonl, json, ion, parquet or arrow")
-        })
+        })?;
+        self.csv.check(format == FileFormat::Csv)?;
+        Ok(format)
+    }
+
+    /// The names of the columns of a file that does not say them itself.
+    fn names(&self, table: &Relation, columns: &[ast::Ident]) -> Vec<String> {
+        match (self.csv.has_header, columns.is_empty()) {
+            (true, _) => Vec::new(),
+            (false, true) => table.schema.columns.iter().map(|own| own.name.clone()).collect(),
+            (false, false) => columns.iter().map(|name| name.value.clone()).collect(),
+        }
     }
 }
 
@@ -88,6 +133,20 @@ fn format_of(name: &ast::Ident) -> Result<FileFormat> {
     })
 }
 
+fn unknown_option(option: &impl std::fmt::Display) -> Error {
+    Error::unsupported(format!("the option {option} is not supported"))
+        .help("the options are FORMAT, HEADER, DELIMITER and NULL")
+}
+
+/// What stands between cells.
+fn delimiter_of(character: char) -> Result<u8> {
+    match u8::try_from(character) {
+        Ok(byte @ (b'\t' | b' '..=b'~')) if byte != b'"' => Ok(byte),
+        _ => Err(Error::invalid(format!("{character:?} cannot stand between cells"))
+            .help("take one ASCII character that is no quote, like ';', '|' or E'\\t'")),
+    }
+}
+
 impl Binder<'_> {
     /// Binds COPY … TO.
     pub(super) fn copy_to(
@@ -95,7 +154,7 @@ impl Binder<'_> {
         source: &ast::CopySource,
         file: CopyFile,
     ) -> Result<Statement> {
-        let format = file.format_to_write()?;
+        let format = file.format_to_write().map_err(|error| error.at(span_of(source)))?;
         let Named { plan, columns } = match source {
             ast::CopySource::Query(query) => self.query(query, None)?,
             ast::CopySource::Table { table_name, columns } => self.rows_of(table_name, columns)?,
@@ -106,7 +165,7 @@ impl Binder<'_> {
         let plan = Plan::Project { outputs: outputs.collect(), input: Box::new(plan) };
         let names = columns.into_iter().map(|(name, _)| name).collect();
         let query = crate::sql::statement::Query { plan, names };
-        let target = CopyTarget { path: file.path, format, has_header: file.has_header };
+        let target = CopyTarget { path: file.path, format, csv: file.csv };
         Ok(Statement::CopyTo { query, target })
     }
 
@@ -142,10 +201,6 @@ impl Binder<'_> {
         let ast::CopySource::Table { table_name, columns } = source else {
             return Err(Error::syntax("COPY … FROM takes the name of a table"));
         };
-        if !file.has_header {
-            return Err(Error::unsupported("COPY … FROM a file without a header is not supported")
-                .help("put the names of the columns into its first line"));
-        }
         let table = self.table(table_name)?;
         let (_, span) = last_name(table_name)?;
         if table.kind != RelationKind::Table {
@@ -156,7 +211,9 @@ impl Binder<'_> {
         let columns_of_table = table.schema.columns.iter();
         let is_json = |column: &&TableColumn| column.column_type == ColumnType::Json;
         let json: Vec<&str> = columns_of_table.filter(is_json).map(|own| &*own.name).collect();
-        let reading = FileReading { format: file.format, infer_types: false, json: &json };
+        let names = file.names(&table, columns);
+        let csv = Some((&file.csv, &names[..]));
+        let reading = FileReading { format: file.format, csv, infer_types: false, json: &json };
         let rows = self.file(&file.path, reading, span)?;
         let named = self.scan(&rows);
         let mut wanted: Vec<(usize, usize)> = Vec::new();
@@ -187,7 +244,7 @@ impl Binder<'_> {
     /// Columns of a file as values of the columns they are for.
     fn cast_columns(
         &mut self,
-        table: &crate::source::Relation,
+        table: &Relation,
         named: Named,
         wanted: &[(usize, usize)],
         span: Span,

@@ -7,7 +7,7 @@ use super::copy::{CopyFile, span_of};
 use super::from::text;
 use super::select::literal;
 use super::setting::setting;
-use super::{Binder, Named, last_name, refuse};
+use super::{Binder, Named, last_name};
 use crate::error::{Error, Result};
 use crate::expression::{Column, Expr, type_name};
 use crate::plan::logical::Plan;
@@ -43,8 +43,7 @@ pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<S
             drop_statement(object_type, *if_exists, names, *cascade)
         }
         Sql::Copy { source, to, target, options, legacy_options, .. } => {
-            refuse(!legacy_options.is_empty(), "COPY with options of PostgreSQL 8")?;
-            let file = CopyFile::new(target, options);
+            let file = CopyFile::new(target, options, legacy_options);
             let file = file.map_err(|error| error.at(span_of(source)))?;
             if *to { binder.copy_to(source, file) } else { binder.copy_from(source, &file) }
         }
