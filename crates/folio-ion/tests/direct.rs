@@ -1,10 +1,10 @@
-//! The direct readers of text against the tree: what both make of one spelling, of one order of fields.
+//! The direct readers against the tree: what both make of one spelling, of one order of fields.
 
 #[allow(dead_code)]
 mod generate;
 
 use folio_ion::shred::{Batch, Block, Field, Layout, Type};
-use folio_ion::{Limits, read_all};
+use folio_ion::{Format, Limits, Splitter, read_all, write};
 use generate::Generator;
 
 const TYPES: [Type; 10] = [
@@ -176,11 +176,16 @@ fn fields_in_any_order_are_read_alike() {
         let (mut direct, mut tree) =
             (Batch::new(&layout, Limits::default()), Batch::new(&layout, Limits::default()));
         direct.read(&block, &mut 0, 99).expect("integers");
-        for element in read_all(text.as_bytes()).expect("valid") {
-            tree.push(&element).expect("integers");
-        }
+        let rows = read_all(text.as_bytes()).expect("valid");
+        rows.iter().for_each(|row| tree.push(row).expect("integers"));
         assert_eq!(direct.row_count(), 8);
         assert_eq!(shown(&direct), shown(&tree), "seed {seed}\n{text}");
+        let bytes = write::to_binary(&rows);
+        let mut splitter = Splitter::new(&bytes[..], 1 << 20, Format::Auto, Limits::default());
+        let block = splitter.next_block(Vec::new()).expect("a block").expect("rows");
+        direct.clear();
+        direct.read(&block, &mut block.start.clone(), 99).expect("integers");
+        assert_eq!(shown(&direct), shown(&tree), "binary, seed {seed}\n{text}");
     }
 }
 

@@ -229,6 +229,31 @@ pub(crate) fn var_uint(bytes: &[u8], at: usize) -> Option<(usize, usize)> {
     Some((value, cursor.at))
 }
 
+/// The same, and that more is to be known of padding, too.
+const SHORT_EXTENT: [u8; 256] = {
+    let mut extent = EXTENT;
+    let mut byte = 0;
+    while byte < 15 {
+        extent[byte] = ODD;
+        byte += 1;
+    }
+    extent
+};
+
+/// Where the value at `at` ends, as far as its first two bytes say that, and it is no padding. The end
+/// may be beyond the bytes.
+#[inline(always)]
+pub(crate) fn short_end(bytes: &[u8], at: usize) -> Option<usize> {
+    match SHORT_EXTENT[usize::from(*bytes.get(at)?)] {
+        length @ 0..SAID => Some(at + 1 + usize::from(length)),
+        SAID => {
+            let length = bytes.get(at + 1)?.checked_sub(0x80)?;
+            Some(at + 2 + usize::from(length))
+        }
+        _ => None,
+    }
+}
+
 /// Where the value at `at` ends; nothing if that is beyond the bytes.
 #[inline(always)]
 pub(crate) fn value_end(bytes: &[u8], at: usize) -> Option<usize> {

@@ -8,7 +8,7 @@ mod cursor;
 mod timestamp;
 mod value;
 
-pub(crate) use cursor::{Cursor, Header, Kind, value_end, var_uint};
+pub(crate) use cursor::{Cursor, Header, Kind, short_end, value_end, var_uint};
 pub(crate) use value::null_type;
 
 /// The bytes that mark Ion 1.0 in binary form.

@@ -10,9 +10,10 @@
 //! in which a value does not fit is taken back and read record by record, which finds the error that
 //! comes first.
 
-use crate::binary::{Cursor, value_end, var_uint};
+use crate::binary::{Cursor, short_end, value_end, var_uint};
 use crate::shred::column::{Column, StructColumn};
 use crate::text::Context;
+use std::collections::HashSet;
 
 /// The place of a field that a record lacks.
 const MISSING: u32 = u32::MAX;
@@ -60,21 +61,110 @@ impl StructColumn {
     ///
     /// The ends could be read off the records' headers. That they are known lets the processor begin
     /// with the next record while it waits for the fields of this one.
-    fn walk(&self, bytes: &[u8], mut start: usize, ends: &[u32], places: &mut [u32]) -> usize {
-        let (wanted, stride) = (self.fields.len(), ends.len() + PADDING);
+    fn walk(&self, bytes: &[u8], start: usize, ends: &[u32], places: &mut [u32]) -> usize {
+        let stride = ends.len() + PADDING;
+        let start_of = |row: usize| row.checked_sub(1).map_or(start, |last| ends[last] as usize);
+        let mut path = Path::default();
+        let mut row = 0;
+        while row < ends.len() {
+            let record = &bytes[start_of(row)..ends[row] as usize];
+            if row == 0 {
+                path = self.path(record, stride).unwrap_or_default();
+            }
+            // There are none where no field is wanted.
+            let places = places.get_mut(row..).unwrap_or_default();
+            let followed = path.follow(bytes, start_of(row), &ends[row..], places);
+            if followed == 0 && self.walk_other(record, start_of(row), places, stride).is_none() {
+                places.iter_mut().step_by(stride).for_each(|place| *place = MISSING);
+                return row;
+            }
+            row += followed.max(1);
+        }
+        ends.len()
+    }
+
+    /// Notes where the wanted fields of a record are that begins at `start`, each at a multiple of
+    /// `stride`. Nothing if this is no plain record, or a broken one.
+    #[inline(never)]
+    fn walk_other(
+        &self,
+        record: &[u8],
+        start: usize,
+        places: &mut [u32],
+        stride: usize,
+    ) -> Option<()> {
+        places.iter_mut().step_by(stride).for_each(|place| *place = MISSING);
+        let mut at = content(record, 0)?;
+        let mut seen = 0;
+        while seen < self.fields.len() && at < record.len() {
+            let (number, value) = var_uint(record, at)?;
+            let target = *self.numbers.get(number)?;
+            let first = *record.get(value)?;
+            at = value_end(record, value)?;
+            if target != 0 && first >= NULL_NULL {
+                let place = &mut places[(target as usize - 1) * stride];
+                // Of two fields with one name the first counts.
+                if *place == MISSING {
+                    *place = (start + value) as u32;
+                    seen += 1;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The way through `record` to the last field wanted, which those behind it go as well, mostly.
+    fn path(&self, record: &[u8], stride: usize) -> Option<Path> {
+        let mut at = content(record, 0)?;
+        let (mut steps, mut taken) = (Vec::new(), HashSet::new());
+        while taken.len() < self.fields.len() && at < record.len() {
+            let (number, value) = var_uint(record, at)?;
+            let field = self.numbers.get(number)?.checked_sub(1).map(|field| field as usize);
+            if value != at + 1 || field.is_some_and(|field| !taken.insert(field)) {
+                return None;
+            }
+            steps.push(Step { number: record[at], field: field.map(|field| field * stride) });
+            at = value_end(record, value)?;
+        }
+        Some(Path { steps, is_whole: taken.len() < self.fields.len() })
+    }
+}
+
+/// The fields of a record up to the last one wanted.
+#[derive(Default)]
+struct Path {
+    steps: Vec<Step>,
+    /// Whether the record ends behind them, since some that are wanted are not among them.
+    is_whole: bool,
+}
+
+struct Step {
+    /// The number of the field, as it is encoded.
+    number: u8,
+    /// Where its places begin, if it is wanted.
+    field: Option<usize>,
+}
+
+impl Path {
+    /// Notes where the wanted fields of the records that end at `ends` are, and says of how many: up to
+    /// the first that goes another way.
+    #[inline(never)]
+    fn follow(&self, bytes: &[u8], mut start: usize, ends: &[u32], places: &mut [u32]) -> usize {
+        if self.steps.is_empty() {
+            return 0;
+        }
         for (row, end) in ends.iter().enumerate() {
             let end = *end as usize;
-            let note = |field: usize, at: usize| {
-                let place = &mut places[field * stride + row];
-                // Of two fields with one name the first counts.
-                let first = *place == MISSING;
-                if first {
-                    *place = (start + at) as u32;
+            let Some(mut at) = content(bytes, start) else { return row };
+            for step in &self.steps {
+                let next = short_end(bytes, at + 1);
+                let Some(next) = next.filter(|_| bytes[at] == step.number) else { return row };
+                if let Some(field) = step.field {
+                    places[field + row] = (at + 1) as u32;
                 }
-                first
-            };
-            if walk_record(&bytes[start..end], &self.numbers, wanted, note).is_none() {
-                (0..wanted).for_each(|field| places[field * stride + row] = MISSING);
+                at = next;
+            }
+            if at > end || (self.is_whole && at < end) {
                 return row;
             }
             start = end;
@@ -83,31 +173,15 @@ impl StructColumn {
     }
 }
 
-/// Calls `note` with the number and the place of each field that has a number, until it has said
-/// `wanted` times that it was news. Nothing if this is no plain record, or a broken one.
+/// Where the fields of the record at `at` begin, if it is a plain one.
 #[inline(always)]
-fn walk_record(
-    record: &[u8],
-    numbers: &[u32],
-    wanted: usize,
-    mut note: impl FnMut(usize, usize) -> bool,
-) -> Option<()> {
-    let mut at = match *record.first()? {
-        0xde => var_uint(record, 1)?.1,
-        0xd0 | 0xd2..=0xdd => 1,
-        _ => return None,
-    };
-    let mut seen = 0;
-    while seen < wanted && at < record.len() {
-        let (number, value) = var_uint(record, at)?;
-        let target = *numbers.get(number)?;
-        let first = *record.get(value)?;
-        at = value_end(record, value)?;
-        if target != 0 && first >= NULL_NULL && note(target as usize - 1, value) {
-            seen += 1;
-        }
+fn content(bytes: &[u8], at: usize) -> Option<usize> {
+    match *bytes.get(at)? {
+        0xde if *bytes.get(at + 1)? >= 0x80 => Some(at + 2),
+        0xde => Some(var_uint(bytes, at + 1)?.1),
+        0xd0 | 0xd2..=0xdd => Some(at + 1),
+        _ => None,
     }
-    Some(())
 }
 
 impl Column {

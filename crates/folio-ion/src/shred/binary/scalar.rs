@@ -158,7 +158,8 @@ impl Column {
             }
             (Data::Float(values), _) => extend(values, bytes, places, |short, _| short.float()),
             (Data::Decimal(values), Type::Decimal { precision, scale }) => {
-                extend(values, bytes, places, |short, _| short.decimal(*precision, *scale));
+                let (precision, scale) = (*precision, *scale);
+                extend(values, bytes, places, move |short, _| short.decimal(precision, scale));
             }
             (Data::Timestamp(values), _) => {
                 extend(values, bytes, places, |short, at| short.timestamp(bytes, at));
@@ -166,6 +167,10 @@ impl Column {
             (Data::Text(text), Type::String) => {
                 for place in places {
                     let at = *place as usize;
+                    let head = bytes.get(at..).and_then(|rest| rest.first_chunk::<16>());
+                    if head.is_some_and(|head| push_word(head, text)) {
+                        continue;
+                    }
                     let read = Short::at(bytes, at).and_then(|it| it.push_text(bytes, at, text));
                     if read.is_none() {
                         return;
@@ -177,19 +182,43 @@ impl Column {
     }
 }
 
+/// Appends the string that `head` begins with if it is held in place and is ASCII.
+#[inline(always)]
+fn push_word(head: &[u8; 16], text: &mut Text) -> bool {
+    let length = usize::from(head[0].wrapping_sub(STRING << 4));
+    let content = u128::from_le_bytes(*head) >> 8;
+    let is_word = MASKS.get(length).is_some_and(|mask| content & mask & HIGH_BITS == 0);
+    if is_word {
+        text.push_inline(content, length);
+    }
+    is_word
+}
+
+/// Values for which room is made at once: more would be wasted where many take the longer way.
+const ROOM: usize = 64;
+
 /// Appends what `decode` makes of the values at `places`, up to one of which it makes nothing.
 #[inline(always)]
-fn extend<T>(
+fn extend<T: Copy + Default>(
     values: &mut Vec<T>,
     bytes: &[u8],
     places: &[u32],
     decode: impl Fn(&Short<'_>, usize) -> Option<T>,
 ) {
-    values.reserve(places.len());
-    values.extend(places.iter().map_while(|place| {
-        let at = *place as usize;
-        decode(&Short::at(bytes, at)?, at)
-    }));
+    // Room first: asked for at every value it would cost more than the value.
+    for places in places.chunks(ROOM) {
+        let start = values.len();
+        values.resize(start + places.len(), T::default());
+        let fill = values[start..].iter_mut().zip(places).position(|(value, place)| {
+            let at = *place as usize;
+            let read = Short::at(bytes, at).and_then(|short| decode(&short, at));
+            *value = read.unwrap_or_default();
+            read.is_none()
+        });
+        if let Some(read) = fill {
+            return values.truncate(start + read);
+        }
+    }
 }
 
 /// The eight bytes from `start` on, which is at most three, most significant first.
