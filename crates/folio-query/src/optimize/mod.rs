@@ -74,9 +74,17 @@ fn rewrite(plan: &mut Plan, source: &dyn Source) {
     }
     within_subqueries(plan, &mut |inner, _| rewrite(inner, source));
     choose_path::apply(plan);
+    if has_join(plan) {
+        // Which columns are read decides what a look-up costs.
+        prune_columns::apply(plan);
+    }
     order_joins::apply(plan, source);
     probe_keys::apply(plan, source);
     within_subqueries(plan, &mut |inner, is_repeated| finish(inner, source, is_repeated));
+}
+
+fn has_join(plan: &mut Plan) -> bool {
+    matches!(plan, Plan::Join { .. }) || plan.inputs_mut().into_iter().any(has_join)
 }
 
 /// Calls `change` with the plan of every subquery and whether it reads anything from outside,

@@ -11,7 +11,10 @@ use crate::plan::lower_join::split_keys;
 use crate::source::{RelationKind, Source};
 
 /// A look-up costs about as much as reading so many rows.
-const ROWS_PER_LOOKUP: f64 = 8.0;
+const ROWS_PER_LOOKUP: f64 = 12.0;
+
+/// So does a row that an entry of an index leads to, somewhere in the table.
+const ROWS_PER_FETCH: f64 = 64.0;
 
 pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
     plan.transform(&mut |part| {
@@ -63,13 +66,12 @@ pub(super) fn cheapest(
         if !is_table && !is_whole {
             continue;
         }
-        // A row found through an index is looked up again.
-        let cost = left_rows
-            * match index {
-                _ if is_whole => ROWS_PER_LOOKUP,
-                None => ROWS_PER_LOOKUP + rows,
-                Some(_) => ROWS_PER_LOOKUP * (1.0 + rows),
-            };
+        let per_row = match index {
+            Some(index) if !scan.is_covered_by(index) => ROWS_PER_FETCH,
+            _ => 1.0,
+        };
+        let found = if is_whole { 0.0 } else { rows * per_row };
+        let cost = left_rows * (ROWS_PER_LOOKUP + found);
         if best.is_none_or(|best| cost < best.1) {
             best = Some((Probe { index, columns }, cost));
         }

@@ -124,6 +124,12 @@ impl Scan {
     pub(crate) fn key_columns(&self, index: Option<usize>) -> Vec<usize> {
         self.relation.key_columns(index)
     }
+
+    /// Whether the entries of an index have all columns: its own and the primary key's.
+    pub(crate) fn is_covered_by(&self, index: usize) -> bool {
+        let (own, key) = (self.key_columns(Some(index)), self.key_columns(None));
+        self.columns.iter().all(|(at, _)| own.contains(at) || key.contains(at))
+    }
 }
 
 /// A plan.
