@@ -1,5 +1,6 @@
 //! The states of aggregates: one per group, in vectors by the group's number.
 
+use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -20,12 +21,28 @@ use crate::expression::coerce::scale_of;
 use crate::expression::value::to_array;
 
 /// The states of one aggregate.
-pub(super) trait Accumulator: Send {
+pub(super) trait Accumulator: Send + Any {
     /// Takes rows; `groups` says which group each is of, all below `group_count`.
     ///
     /// # Errors
     /// Overflow.
     fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()>;
+
+    /// Takes the states of another one of the same aggregate, whose rows come behind; `groups`
+    /// says which group each of its groups is. Only of aggregates that are mergeable.
+    ///
+    /// # Errors
+    /// Overflow.
+    fn merge(
+        &mut self,
+        other: &mut dyn Accumulator,
+        groups: &[u32],
+        group_count: usize,
+    ) -> Result<()> {
+        // The least of least values is the least: an answer is taken as a value.
+        let answers = other.finish(0..groups.len())?;
+        self.take(&[answers], groups, group_count)
+    }
 
     /// The answers of these groups. Each is asked for once, in the order of numbers.
     ///
@@ -68,6 +85,11 @@ pub(super) fn new(aggregate: &Aggregate) -> Box<dyn Accumulator> {
     }
 }
 
+/// The states of an accumulator that is of one's own kind.
+fn same<A: Accumulator>(other: &mut dyn Accumulator) -> &mut A {
+    (other as &mut dyn Any).downcast_mut().expect("states of the same aggregate")
+}
+
 struct Count {
     counts: Vec<i64>,
     all: bool,
@@ -84,6 +106,19 @@ impl Accumulator for Count {
             }
             _ if group_count == 1 => self.counts[0] += groups.len() as i64,
             _ => groups.iter().for_each(|group| self.counts[*group as usize] += 1),
+        }
+        Ok(())
+    }
+
+    fn merge(
+        &mut self,
+        other: &mut dyn Accumulator,
+        groups: &[u32],
+        group_count: usize,
+    ) -> Result<()> {
+        self.counts.resize(group_count, 0);
+        for (count, group) in same::<Self>(other).counts.iter().zip(groups) {
+            self.counts[*group as usize] += count;
         }
         Ok(())
     }
@@ -177,6 +212,22 @@ impl Accumulator for ExactSum {
             ColumnType::Decimal { .. } => self.add::<Decimal128Type>(&arguments[0], groups),
             _ => self.add::<Int64Type>(&arguments[0], groups),
         }
+    }
+
+    fn merge(
+        &mut self,
+        other: &mut dyn Accumulator,
+        groups: &[u32],
+        group_count: usize,
+    ) -> Result<()> {
+        self.sums.resize(group_count, (0, 0));
+        for ((sum, count), group) in same::<Self>(other).sums.iter().zip(groups) {
+            let (own, own_count) = &mut self.sums[*group as usize];
+            let overflow = || ArrowError::ArithmeticOverflow(String::new());
+            *own = own.checked_add(*sum).ok_or_else(overflow)?;
+            *own_count += count;
+        }
+        Ok(())
     }
 
     fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {

@@ -100,6 +100,35 @@ impl Aggregate {
         self.arguments.iter_mut().chain(&mut self.filter).chain(keys).collect()
     }
 
+    /// Whether parts of a group's rows can be computed apart and put together, with the answer
+    /// that all of them give. Sums of floats depend on where they are parted.
+    pub(crate) fn is_mergeable(&self) -> bool {
+        use AggregateFunction as Kind;
+        let is_exact = match self.function {
+            Kind::CountAll
+            | Kind::Count
+            | Kind::Min
+            | Kind::Max
+            | Kind::BoolAnd
+            | Kind::BoolOr
+            | Kind::BitAnd
+            | Kind::BitOr
+            | Kind::Grouping
+            | Kind::First => true,
+            Kind::Sum | Kind::Avg => self.arguments.first().is_some_and(|argument| {
+                !matches!(argument.ty(), ColumnType::Float32 | ColumnType::Float64)
+            }),
+            _ => false,
+        };
+        is_exact && !self.distinct && self.order.is_empty()
+    }
+
+    /// Every expression of the aggregate, to look at.
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        let keys = self.order.iter().map(|key| &key.expression);
+        self.arguments.iter().chain(&self.filter).chain(keys)
+    }
+
     /// Whether it counts rows and nothing else.
     pub(crate) fn is_plain_count(&self) -> bool {
         self.function == AggregateFunction::CountAll && self.filter.is_none()
@@ -194,6 +223,12 @@ impl State {
             return self.accumulator.take(&arguments, &groups, group_count);
         }
         self.accumulator.take(&arguments, groups, group_count)
+    }
+
+    /// Takes the states of rows that come behind all that were taken; `groups` says which
+    /// group each of the other's is.
+    pub(super) fn merge(&mut self, mut other: Self, groups: &[u32], count: usize) -> Result<()> {
+        self.accumulator.merge(&mut *other.accumulator, groups, count)
     }
 
     /// The answers of these groups; each is asked for once, in the order of numbers.

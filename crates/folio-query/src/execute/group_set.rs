@@ -60,6 +60,36 @@ impl GroupSet {
         })
     }
 
+    /// A set for each grouping set of a node.
+    pub(super) fn all(node: &physical::Grouping) -> Result<Vec<Self>> {
+        let all: Vec<usize> = (0..node.groups.len()).collect();
+        let sets = node.sets.clone().unwrap_or_else(|| vec![all]);
+        sets.iter().map(|set| Self::new(node, set, 0)).collect()
+    }
+
+    /// Takes a batch for all aggregates, whatever memory that needs.
+    pub(super) fn take_in_memory(&mut self, batch: &Batch, context: &Context) -> Result<()> {
+        let keys = keys_of(&self.by, batch, context)?;
+        let groups = self.number(keys, batch)?;
+        self.take_all(batch, &groups, context)
+    }
+
+    /// Takes the groups of rows that come behind all that were taken.
+    ///
+    /// # Errors
+    /// Overflow.
+    pub(super) fn merge(&mut self, other: Self) -> Result<()> {
+        let mut groups = Vec::with_capacity(other.count);
+        for values in other.values {
+            let keys = values.columns.clone();
+            groups.extend(self.number(keys, &values)?);
+        }
+        for (own, other) in self.states.iter_mut().zip(other.states) {
+            own.merge(other, &groups, self.count)?;
+        }
+        Ok(())
+    }
+
     /// Takes a batch for all aggregates, and writes rows of groups there is no room for.
     pub(super) fn take(
         &mut self,
@@ -67,12 +97,11 @@ impl GroupSet {
         batch: &Batch,
         context: &Context,
     ) -> Result<()> {
-        let keys = keys_of(&self.by, batch, context)?;
         if self.spill.is_some() {
+            let keys = keys_of(&self.by, batch, context)?;
             return self.take_known(&keys, batch, context);
         }
-        let groups = self.number(keys, batch)?;
-        self.take_all(batch, &groups, context)?;
+        self.take_in_memory(batch, context)?;
         if !self.set.is_empty() && self.size() > context.work_memory() {
             self.spill = Spill::new(&node.types, context)?;
         }

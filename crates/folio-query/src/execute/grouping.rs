@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 use super::context::Context;
 use super::group_set::{Answers, GroupSet};
+use super::pipeline::Pipeline;
+use super::stage::Produced;
 use super::{Operator, Running};
 use crate::batch::Batch;
 use crate::error::Result;
@@ -21,33 +23,70 @@ use crate::plan::physical;
 /// Groups and their aggregates.
 pub(super) struct Grouping {
     node: Arc<physical::Grouping>,
-    input: Running,
+    input: Input,
     has_begun: bool,
     answers: Answers,
 }
 
+/// Where rows come from.
+pub(super) enum Input {
+    /// An operator.
+    Rows(Running),
+    /// A pipeline, which hands groups of parts on where it can.
+    Parts(Pipeline),
+}
+
 impl Grouping {
-    pub(super) fn new(node: &Arc<physical::Grouping>, input: Running) -> Self {
+    pub(super) fn new(node: &Arc<physical::Grouping>, input: Input) -> Self {
         Self { node: Arc::clone(node), input, has_begun: false, answers: Answers::default() }
+    }
+
+    fn next_input(&mut self, context: &Context) -> Result<Option<Produced>> {
+        match &mut self.input {
+            Input::Rows(input) => Ok(input.next(context)?.map(Produced::Rows)),
+            Input::Parts(pipeline) => pipeline.next_produced(context),
+        }
+    }
+
+    /// Takes rows, or groups of them. As long as groups may come, all are held in memory: those
+    /// that were written could not be found again. Once half of it is full, no more groups are made.
+    fn take(&mut self, sets: &mut [GroupSet], produced: Produced, context: &Context) -> Result<()> {
+        let may_spill = !matches!(&self.input, Input::Parts(input) if input.may_bring_groups());
+        match produced {
+            Produced::Rows(batch) => {
+                for set in &mut *sets {
+                    match may_spill {
+                        true => set.take(&self.node, &batch, context)?,
+                        false => set.take_in_memory(&batch, context)?,
+                    }
+                }
+            }
+            Produced::Groups(parts) => {
+                for (set, part) in sets.iter_mut().zip(parts) {
+                    set.merge(part)?;
+                }
+            }
+        }
+        if let Input::Parts(input) = &mut self.input
+            && !may_spill
+            && sets.iter().any(|set| set.size() > context.work_memory() / 2)
+        {
+            input.end_groups();
+        }
+        Ok(())
     }
 
     /// Reads the input into all grouping sets.
     fn read_input(&mut self, context: &Context) -> Result<()> {
         let node = Arc::clone(&self.node);
-        let all: Vec<usize> = (0..node.groups.len()).collect();
-        let sets = node.sets.clone().unwrap_or_else(|| vec![all]);
-        let sets = sets.iter().map(|set| GroupSet::new(&node, set, 0));
-        let mut sets: Vec<GroupSet> = sets.collect::<Result<_>>()?;
+        let mut sets = GroupSet::all(&node)?;
         let needs_order = node.aggregates.iter().any(|aggregate| !aggregate.order.is_empty());
         let mut gathered = Vec::new();
-        while let Some(batch) = self.input.next(context)? {
+        while let Some(produced) = self.next_input(context)? {
             context.check()?;
-            if needs_order {
-                gathered.push(batch);
-            } else {
-                for set in &mut sets {
-                    set.take(&node, &batch, context)?;
-                }
+            match produced {
+                Produced::Rows(batch) if needs_order => gathered.push(batch),
+                produced => self.take(&mut sets, produced, context)?,
             }
         }
         if !gathered.is_empty() {

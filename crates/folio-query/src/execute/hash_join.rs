@@ -13,17 +13,16 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::{ArrayRef, UInt32Array};
+use arrow_array::UInt32Array;
 
 use super::context::Context;
-use super::divide::{Divider, Divisions, keys_of};
-use super::keys::{KeyTable, has_null};
-use super::pairs::{Pairs, empty, lonely};
+use super::divide::{Divider, Divisions};
+use super::pairs::lonely;
+use super::probe::{Probe, Probed, Table};
 use super::spill::Spill;
 use super::{Operator, Running};
-use crate::batch::{BATCH_SIZE, Batch};
+use crate::batch::Batch;
 use crate::error::Result;
-use crate::expression::evaluate::types;
 use crate::plan::logical::JoinKind;
 use crate::plan::physical;
 
@@ -31,13 +30,13 @@ pub(super) struct HashJoin {
     node: Arc<physical::HashJoin>,
     left: Running,
     right: Running,
-    table: Option<Arc<Table>>,
+    probe: Option<Probe>,
     /// Rows of the right that found a partner, where that matters.
     matched: Vec<bool>,
     /// Sides that were divided.
     divisions: Divisions<Sides>,
-    /// The left batch under way, its keys' numbers, and rows of it done.
-    current: Option<(Batch, Vec<Option<u32>>, usize)>,
+    /// The left batch under way.
+    current: Option<Probed>,
     is_done: bool,
 }
 
@@ -49,18 +48,6 @@ struct Sides {
 
 /// Divisions of divisions, at most: what is together still has one key, or few.
 const DIVISIONS_MAX: u32 = 6;
-
-/// The right side.
-pub(super) struct Table {
-    keys: KeyTable,
-    rows: Batch,
-    /// The first row of each key, and for each row the next of its key.
-    first: Vec<u32>,
-    next: Vec<u32>,
-    has_null: bool,
-}
-
-const END: u32 = u32::MAX;
 
 /// Right sides that are the same in every run of a subquery, by their join.
 #[derive(Default)]
@@ -87,8 +74,27 @@ impl HashJoin {
     pub(super) fn new(node: &Arc<physical::HashJoin>, left: Running, right: Running) -> Self {
         let node = Arc::clone(node);
         let (divisions, is_done) = (Divisions::new(), false);
-        let (table, matched, current) = (None, Vec::new(), None);
-        Self { node, left, right, table, matched, divisions, current, is_done }
+        let (probe, matched, current) = (None, Vec::new(), None);
+        Self { node, left, right, probe, matched, divisions, current, is_done }
+    }
+
+    /// Reads the right side, and gives the left back with what finds its partners. Where both
+    /// sides had to be divided, the join itself goes on.
+    ///
+    /// # Errors
+    /// What the sides say.
+    pub(super) fn into_probe(
+        mut self,
+        context: &Context,
+    ) -> Result<std::result::Result<Probe, Self>> {
+        let table = self.table(context)?;
+        if self.divisions.depth() == 0
+            && let Some(table) = table
+        {
+            return Ok(Ok(Probe::new(&self.node, table)));
+        }
+        self.probe = table.map(|table| Probe::new(&self.node, table));
+        Ok(Err(self))
     }
 
     /// The right side: what an earlier run of the same subquery has read, if that is the
@@ -129,7 +135,7 @@ impl HashJoin {
                 return Ok(None);
             }
         }
-        self.table_of(&batches, context).map(Some)
+        Table::new(&self.node, &batches, context).map(Some)
     }
 
     fn may_divide(&self) -> bool {
@@ -184,80 +190,17 @@ impl HashJoin {
         }
     }
 
-    fn table_of(&self, batches: &[Batch], context: &Context) -> Result<Table> {
-        let node = &self.node;
-        let rows = match batches.is_empty() {
-            true => empty(&node.right_types),
-            false => Batch::concat(batches)?,
-        };
-        let mut keys = KeyTable::new(&types(&node.right_keys))?;
-        let columns = keys_of(&node.right_keys, &rows, context)?;
-        let numbers = keys.intern(&columns, rows.row_count, &mut Vec::new())?;
-        let mut first = vec![END; keys.len()];
-        let mut next = vec![END; rows.row_count];
-        let mut some_null = false;
-        // Backwards, so that each chain ascends.
-        for row in (0..rows.row_count).rev() {
-            if !node.null_equal && has_null(&columns, row) {
-                some_null = true;
-                continue;
-            }
-            let number = numbers[row] as usize;
-            next[row] = std::mem::replace(&mut first[number], row as u32);
-        }
-        Ok(Table { keys, rows, first, next, has_null: some_null })
-    }
-
     /// The next batch of the left with the numbers of its keys.
     fn next_left(&mut self, context: &Context) -> Result<bool> {
         let Some(batch) = self.next_of_left(context)? else { return Ok(false) };
-        let (node, Some(table)) = (&self.node, &self.table) else { return Ok(false) };
-        let columns = keys_of(&node.left_keys, &batch, context)?;
-        let mut numbers = table.keys.find(&columns, batch.row_count)?;
-        if !node.null_equal {
-            for (row, number) in numbers.iter_mut().enumerate() {
-                if number.is_some() && has_null(&columns, row) {
-                    *number = None;
-                }
-            }
-        }
-        let batch = match node.kind {
-            JoinKind::NullAnti => undecided(batch, &columns, table, &mut numbers)?,
-            _ => batch,
-        };
-        self.current = Some((batch, numbers, 0));
+        let Some(probe) = &self.probe else { return Ok(false) };
+        self.current = Some(probe.begin(batch, context)?);
         Ok(true)
-    }
-
-    /// Pairs of the current batch, as many as one batch should have; all of a row's
-    /// pairs stay together.
-    fn next_pairs(&mut self) -> (Batch, Pairs) {
-        let (Some((batch, numbers, done)), Some(table)) = (&mut self.current, &self.table) else {
-            return (Batch::new(Vec::new(), 0), Pairs::default());
-        };
-        let start = *done;
-        let mut pairs = Pairs::default();
-        while *done < batch.row_count && pairs.left.len() < 4 * BATCH_SIZE {
-            if let Some(number) = numbers[*done] {
-                let mut row = table.first[number as usize];
-                while row != END {
-                    pairs.left.push((*done - start) as u32);
-                    pairs.right.push(row);
-                    row = table.next[row as usize];
-                }
-            }
-            *done += 1;
-        }
-        let part = batch.slice(start, *done - start);
-        if *done == batch.row_count {
-            self.current = None;
-        }
-        (part, pairs)
     }
 
     /// The rows of the right that found no partner.
     fn lonely_right(&self) -> Result<Option<Batch>> {
-        let Some(table) = &self.table else { return Ok(None) };
+        let Some(Probe { table, .. }) = &self.probe else { return Ok(None) };
         let rows: Vec<u32> =
             (0..self.matched.len() as u32).filter(|row| !self.matched[*row as usize]).collect();
         if rows.is_empty() {
@@ -268,21 +211,9 @@ impl HashJoin {
     }
 }
 
-/// NOT IN: with a null on the right nothing is certain but equality; a null on the
-/// left is certain only where the right is empty.
-fn undecided(
-    batch: Batch,
-    columns: &[ArrayRef],
-    table: &Table,
-    numbers: &mut Vec<Option<u32>>,
-) -> Result<Batch> {
-    if table.rows.row_count == 0 {
-        return Ok(batch);
-    }
-    let mut rows = (0..batch.row_count as u32).collect::<Vec<_>>();
-    rows.retain(|row| !table.has_null && !has_null(columns, *row as usize));
-    *numbers = rows.iter().map(|row| numbers[*row as usize]).collect();
-    batch.take(&UInt32Array::from(rows))
+/// Whether rows of the right that found no partner come last.
+pub(super) fn keeps_right(kind: JoinKind) -> bool {
+    matches!(kind, JoinKind::Right | JoinKind::Full)
 }
 
 impl Operator for HashJoin {
@@ -290,29 +221,26 @@ impl Operator for HashJoin {
         let node = Arc::clone(&self.node);
         while !self.is_done {
             context.check()?;
-            if self.table.is_none() {
-                self.table = self.table(context)?;
-                let count = self.table.as_ref().map_or(0, |table| table.rows.row_count);
-                let wants_lonely = matches!(node.kind, JoinKind::Right | JoinKind::Full);
-                self.matched = vec![false; if wants_lonely { count } else { 0 }];
+            if self.probe.is_none() {
+                self.probe = self.table(context)?.map(|table| Probe::new(&node, table));
+                let count = self.probe.as_ref().map_or(0, |probe| probe.table.rows.row_count);
+                self.matched = vec![false; if keeps_right(node.kind) { count } else { 0 }];
                 continue;
             }
             if self.current.is_none() && !self.next_left(context)? {
                 let lonely = self.lonely_right()?;
-                self.table = None;
+                self.probe = None;
                 self.is_done = !self.divisions.next_part();
                 match lonely {
                     None => continue,
                     lonely => return Ok(lonely),
                 }
             }
-            let (left, pairs) = self.next_pairs();
-            let Some(table) = &self.table else { break };
-            let pairs = pairs.filtered(&left, &table.rows, &node.residual, context)?;
-            if !self.matched.is_empty() {
-                pairs.right.iter().for_each(|row| self.matched[*row as usize] = true);
+            let (Some(probe), Some(current)) = (&self.probe, &mut self.current) else { break };
+            let answer = probe.next(current, &mut self.matched, context)?;
+            if current.is_done() {
+                self.current = None;
             }
-            let answer = pairs.finish(node.kind, &left, &table.rows, &node.right_types)?;
             if answer.row_count > 0 {
                 return Ok(Some(answer));
             }

@@ -32,11 +32,14 @@ mod merge_join;
 mod order;
 pub(crate) mod pairs;
 mod parallel;
+mod pipeline;
+mod probe;
 mod recursive;
 mod runs;
 pub(crate) mod scan;
 mod sort;
 mod spill;
+mod stage;
 mod stream_distinct;
 mod stream_grouping;
 mod table_function;
@@ -65,11 +68,16 @@ pub(crate) type Running = Box<dyn Operator>;
 /// # Errors
 /// What the source says when a scan begins.
 pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
+    if let Physical::Project(_) | Physical::Filter(_) | Physical::HashJoin(_) = plan
+        && let Some(pipeline) = pipeline::of(plan, context)?
+    {
+        return Ok(Box::new(pipeline));
+    }
     Ok(match plan {
         Physical::OneRow => Box::new(values::OneRow::default()),
         Physical::Scan(scan) => match parallel::parts_worth(scan, context)? {
             1 => Box::new(scan::Scan::begin(scan, context)?),
-            parts => Box::new(parallel::ParallelScan::new(scan, parts)),
+            parts => Box::new(parallel::ParallelScan::new(scan, parts, Vec::new())),
         },
         Physical::Lookup(lookup) => Box::new(scan::Lookup::new(lookup)),
         Physical::RowCount(scan) => Box::new(scan::RowCount::new(scan)),
@@ -89,7 +97,11 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
             stream_grouping::StreamGrouping::new(grouping, build(&grouping.input, context)?),
         ),
         Physical::Aggregate(grouping) => {
-            Box::new(grouping::Grouping::new(grouping, build(&grouping.input, context)?))
+            let input = match pipeline::of(&grouping.input, context)? {
+                Some(pipeline) => grouping::Input::Parts(pipeline.grouped(grouping)),
+                None => grouping::Input::Rows(build(&grouping.input, context)?),
+            };
+            Box::new(grouping::Grouping::new(grouping, input))
         }
         Physical::Window(window) => {
             Box::new(window::Window::new(window, build(&window.input, context)?))

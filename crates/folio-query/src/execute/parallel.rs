@@ -7,8 +7,8 @@
 //! of floats come out the same to the last bit, and an order that the scan has is kept.
 //!
 //! A channel holds a whole part, and a part is begun when a thread is free for it: what
-//! waits in memory is a part per thread. What stands above the scan runs on the thread
-//! that asks for rows.
+//! waits in memory is a part per thread. What stands right above the scan is done by the
+//! threads, too ([`super::stage`]); all else runs on the thread that asks for rows.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +22,7 @@ use folio_types::ErrorCode;
 use super::Operator;
 use super::context::Context;
 use super::scan::{Scan, late_columns, request};
+use super::stage::{self, PartGroups, Produced, Stage};
 use crate::batch::{BATCH_SIZE, Batch};
 use crate::error::{Error, Result};
 use crate::plan::logical::Path;
@@ -59,7 +60,7 @@ pub(super) fn parts_worth(node: &physical::Scan, context: &Context) -> Result<us
 
 /// What a thread says of a part.
 enum Message {
-    Rows(Batch),
+    Some(Produced),
     Failed(Error),
     /// The part is read. A channel that closes without it has lost its thread.
     End,
@@ -71,43 +72,84 @@ struct Part {
     to: SyncSender<Message>,
 }
 
-type Queue = Arc<Mutex<VecDeque<Part>>>;
+/// The parts that nobody has begun.
+#[derive(Default)]
+struct Queue {
+    parts: VecDeque<Part>,
+    /// Whether groups are made of the parts to come, where the scan is grouped.
+    makes_groups: bool,
+}
 
 /// Rows of a relation that pass the filters, read by several threads.
 pub(super) struct ParallelScan {
     node: Arc<physical::Scan>,
+    stages: Vec<Stage>,
+    grouping: Option<Arc<physical::Grouping>>,
     count: usize,
     /// Threads begin when rows are first asked for.
     has_begun: bool,
     /// Parts that are not read to their end, the first one first.
     parts: VecDeque<Receiver<Message>>,
+    queue: Arc<Mutex<Queue>>,
+    /// Parts at the end of `parts` of which no groups come.
+    ungrouped: usize,
     workers: Vec<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
 }
 
 impl ParallelScan {
-    /// A scan in about `count` parts.
-    pub(super) fn new(node: &Arc<physical::Scan>, count: usize) -> Self {
-        let (parts, workers, stop) = (VecDeque::new(), Vec::new(), Arc::default());
-        Self { node: Arc::clone(node), count, has_begun: false, parts, workers, stop }
+    /// A scan in about `count` parts, whose rows go through these stages.
+    pub(super) fn new(node: &Arc<physical::Scan>, count: usize, stages: Vec<Stage>) -> Self {
+        Self {
+            node: Arc::clone(node),
+            stages,
+            grouping: None,
+            count,
+            has_begun: false,
+            parts: VecDeque::new(),
+            queue: Arc::default(),
+            ungrouped: 0,
+            workers: Vec::new(),
+            stop: Arc::default(),
+        }
+    }
+
+    /// Has rows grouped within parts where that is worth it.
+    pub(super) fn group(&mut self, grouping: &Arc<physical::Grouping>) {
+        self.grouping = Some(Arc::clone(grouping));
+    }
+
+    /// Makes no groups of parts that nobody has begun.
+    pub(super) fn end_groups(&mut self) {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::take(&mut queue.makes_groups) {
+            self.ungrouped = queue.parts.len();
+        }
+    }
+
+    /// Whether groups may come, and not rows alone.
+    pub(super) fn may_bring_groups(&self) -> bool {
+        self.grouping.is_some() && self.parts.len() > self.ungrouped
     }
 
     fn begin(&mut self, context: &Context) -> Result<()> {
         let late = late_columns(&self.node);
         let Some(request) = request(&self.node, &late, context)? else { return Ok(()) };
         let source = context.source()?;
-        let mut queue = VecDeque::new();
+        let mut queue = Queue { parts: VecDeque::new(), makes_groups: self.grouping.is_some() };
         for rows in source.scan_parts(&self.node.relation, &request, self.count)? {
             let (to, from) = sync_channel(PART_BATCHES);
-            queue.push_back(Part { rows, to });
+            queue.parts.push_back(Part { rows, to });
             self.parts.push_back(from);
         }
-        let threads = context.threads().min(queue.len());
-        let queue: Queue = Arc::new(Mutex::new(queue));
+        let threads = context.threads().min(queue.parts.len());
+        self.queue = Arc::new(Mutex::new(queue));
         for number in 0..threads {
             let worker = Worker {
-                queue: Arc::clone(&queue),
+                queue: Arc::clone(&self.queue),
                 node: Arc::clone(&self.node),
+                stages: self.stages.clone(),
+                grouping: self.grouping.clone(),
                 late: late.clone(),
                 stop: Arc::clone(&self.stop),
                 context: context.clone(),
@@ -127,8 +169,12 @@ impl ParallelScan {
     }
 }
 
-impl Operator for ParallelScan {
-    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+impl ParallelScan {
+    /// The next rows, or groups of them; `None` after the last.
+    ///
+    /// # Errors
+    /// What the source and the expressions say.
+    pub(super) fn next_produced(&mut self, context: &Context) -> Result<Option<Produced>> {
         if !self.has_begun {
             self.has_begun = true;
             self.begin(context)?;
@@ -136,7 +182,7 @@ impl Operator for ParallelScan {
         while let Some(part) = self.parts.front() {
             context.check()?;
             match part.recv_timeout(PATIENCE) {
-                Ok(Message::Rows(batch)) => return Ok(Some(batch)),
+                Ok(Message::Some(produced)) => return Ok(Some(produced)),
                 Ok(Message::Failed(error)) => return Err(error),
                 Ok(Message::End) => drop(self.parts.pop_front()),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -146,6 +192,16 @@ impl Operator for ParallelScan {
             }
         }
         Ok(None)
+    }
+}
+
+impl Operator for ParallelScan {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        match self.next_produced(context)? {
+            Some(Produced::Rows(batch)) => Ok(Some(batch)),
+            Some(Produced::Groups(_)) => unreachable!("a scan that is grouped hands groups on"),
+            None => Ok(None),
+        }
     }
 }
 
@@ -164,8 +220,10 @@ impl Drop for ParallelScan {
 
 /// What a thread reads parts with.
 struct Worker {
-    queue: Queue,
+    queue: Arc<Mutex<Queue>>,
     node: Arc<physical::Scan>,
+    stages: Vec<Stage>,
+    grouping: Option<Arc<physical::Grouping>>,
     late: Vec<usize>,
     stop: Arc<AtomicBool>,
     context: Context,
@@ -174,25 +232,47 @@ struct Worker {
 impl Worker {
     fn run(self) {
         loop {
-            let part = self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let (part, makes_groups) = {
+                let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+                (queue.parts.pop_front(), queue.makes_groups)
+            };
             let Some(Part { rows, to }) = part else { return };
-            let (node, late) = (Arc::clone(&self.node), self.late.clone());
-            let mut scan = Scan::of_part(node, late, rows);
-            loop {
-                let message = match scan.passed(|| self.go_on(), &self.context) {
-                    Ok(Some(batch)) => Message::Rows(batch),
-                    Ok(None) => Message::End,
-                    Err(error) => Message::Failed(error),
-                };
-                let is_over = !matches!(message, Message::Rows(_));
-                if to.send(message).is_err() {
-                    return;
-                }
-                if is_over {
-                    break;
-                }
+            let message = match self.read(rows, makes_groups, &to) {
+                Ok(()) => Message::End,
+                Err(error) => Message::Failed(error),
+            };
+            if to.send(message).is_err() {
+                return;
             }
         }
+    }
+
+    /// Reads a part to its end.
+    fn read(
+        &self,
+        rows: Box<dyn RowStream>,
+        makes_groups: bool,
+        to: &SyncSender<Message>,
+    ) -> Result<()> {
+        let send = |produced: Option<Produced>| match produced {
+            // Nobody wants it any more.
+            Some(produced) => to.send(Message::Some(produced)).map_err(|_| Error::cancelled()),
+            None => Ok(()),
+        };
+        let mut scan = Scan::of_part(Arc::clone(&self.node), self.late.clone(), rows);
+        let grouping = self.grouping.as_ref();
+        let mut groups = grouping.map(|grouping| PartGroups::new(grouping, makes_groups));
+        while let Some(batch) = scan.passed(|| self.go_on(), &self.context)? {
+            stage::run(&self.stages, batch, &self.context, &mut |batch| {
+                self.go_on()?;
+                match &mut groups {
+                    _ if batch.row_count == 0 => Ok(()),
+                    Some(groups) => send(groups.take(batch, &self.context)?),
+                    None => send(Some(Produced::Rows(batch))),
+                }
+            })?;
+        }
+        send(groups.as_mut().and_then(PartGroups::finish))
     }
 
     /// The statement is asked whether to end where rows are wanted; here it has ended.

@@ -77,11 +77,20 @@ impl Operator for Project {
                 None => return Ok(None),
             }
         };
-        let columns = self
-            .node
-            .expressions
-            .iter()
-            .map(|expression| evaluate(expression, &batch, context)?.to_array(batch.row_count));
-        Ok(Some(Batch::new(columns.collect::<Result<_>>()?, batch.row_count)))
+        projected(&self.node, &batch, context).map(Some)
     }
+}
+
+/// The columns that are made of a batch's.
+///
+/// # Errors
+/// What the expressions say.
+pub(super) fn projected(
+    node: &physical::Project,
+    batch: &Batch,
+    context: &Context,
+) -> Result<Batch> {
+    let columns = node.expressions.iter();
+    let columns = columns.map(|own| evaluate(own, batch, context)?.to_array(batch.row_count));
+    Ok(Batch::new(columns.collect::<Result<_>>()?, batch.row_count))
 }
