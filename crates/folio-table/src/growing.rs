@@ -2,7 +2,9 @@
 //!
 //! Chunks double in size and are never moved, so an element's address is two
 //! loads and no lock away, and a table that nobody fills costs nothing. Chunk
-//! `n` holds `FIRST << n` elements.
+//! `n` holds `FIRST << n` elements. A large one is made block by block, for one
+//! more load: a page number that a damaged log makes up costs a block, and not
+//! all pages before it.
 
 use std::sync::OnceLock;
 
@@ -10,34 +12,61 @@ use std::sync::OnceLock;
 const FIRST: usize = 256;
 const FIRST_BITS: u32 = FIRST.trailing_zeros();
 
-/// Chunks for every index a `u32` can be.
-const CHUNKS: usize = 33 - FIRST_BITS as usize;
+/// Chunks that are made at once.
+const WHOLE_CHUNKS: usize = 8;
+
+/// Chunks that are made block by block: there is one for every index a `u32` can be.
+const LARGE_CHUNKS: usize = 33 - FIRST_BITS as usize - WHOLE_CHUNKS;
+
+/// Elements of a block: as many as the first large chunk has.
+const BLOCK: usize = FIRST << WHOLE_CHUNKS;
+
+/// Elements that are there, or not yet.
+type Elements<T> = OnceLock<Box<[T]>>;
 
 /// Elements addressed by `u32`, each `T::default()` at first.
 #[derive(Debug)]
 pub(crate) struct GrowingArray<T> {
-    chunks: [OnceLock<Box<[T]>>; CHUNKS],
+    chunks: [Elements<T>; WHOLE_CHUNKS],
+    large: [Elements<Elements<T>>; LARGE_CHUNKS],
 }
 
 impl<T: Default> GrowingArray<T> {
     pub(crate) fn new() -> Self {
-        Self { chunks: std::array::from_fn(|_| OnceLock::new()) }
+        Self {
+            chunks: std::array::from_fn(|_| OnceLock::new()),
+            large: std::array::from_fn(|_| OnceLock::new()),
+        }
     }
 
     /// The element, made if need be.
     pub(crate) fn at(&self, index: u32) -> &T {
         let (chunk, offset) = position(index);
-        let elements =
-            self.chunks[chunk].get_or_init(|| (0..FIRST << chunk).map(|_| T::default()).collect());
-        &elements[offset]
+        match chunk.checked_sub(WHOLE_CHUNKS) {
+            None => &make(&self.chunks[chunk], FIRST << chunk)[offset],
+            Some(large) => {
+                let blocks = make(&self.large[large], 1 << large);
+                &make(&blocks[offset / BLOCK], BLOCK)[offset % BLOCK]
+            }
+        }
     }
 
-    /// The element, where its chunk exists.
+    /// The element, where its chunk, or its block, exists.
     #[inline]
     pub(crate) fn get(&self, index: u32) -> Option<&T> {
         let (chunk, offset) = position(index);
-        self.chunks[chunk].get()?.get(offset)
+        match chunk.checked_sub(WHOLE_CHUNKS) {
+            None => self.chunks[chunk].get()?.get(offset),
+            Some(large) => {
+                let blocks = self.large[large].get()?;
+                blocks.get(offset / BLOCK)?.get()?.get(offset % BLOCK)
+            }
+        }
     }
+}
+
+fn make<T: Default>(elements: &Elements<T>, count: usize) -> &[T] {
+    elements.get_or_init(|| (0..count).map(|_| T::default()).collect())
 }
 
 #[inline]
@@ -62,7 +91,7 @@ mod tests {
                 expected = (expected.0 + 1, 0);
             }
         }
-        assert!(position(u32::MAX).0 < CHUNKS);
+        assert_eq!(position(u32::MAX).0, WHOLE_CHUNKS + LARGE_CHUNKS - 1);
     }
 
     #[test]
@@ -73,5 +102,18 @@ mod tests {
         array.at(70_000).store(8, Ordering::Relaxed);
         assert_eq!(array.get(5000).map(|value| value.load(Ordering::Relaxed)), Some(7));
         assert_eq!(array.at(4999).load(Ordering::Relaxed), 0);
+    }
+
+    /// A log whose sums are right may name any page.
+    #[test]
+    fn a_far_element_costs_a_block() {
+        let array: GrowingArray<[u64; 8]> = GrowingArray::new();
+        for index in [u32::MAX, u32::MAX - 1, 1 << 31, 65_279, 65_280, 65_281, 200_000] {
+            assert!(array.get(index).is_none_or(|element| element == &[0; 8]), "{index}");
+            assert_eq!(array.at(index), &[0; 8]);
+            assert!(std::ptr::eq(array.at(index), array.get(index).expect("it is made")));
+        }
+        assert!(array.get(1 << 30).is_none());
+        assert!(array.get(u32::MAX - 70_000).is_none());
     }
 }
