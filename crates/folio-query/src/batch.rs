@@ -12,6 +12,22 @@ use crate::expression::value::to_array;
 /// Rows of a batch that operators aim at.
 pub const BATCH_SIZE: usize = 4096;
 
+/// The values at these positions, in their order; null gives null.
+pub(crate) fn take(column: &ArrayRef, rows: &UInt32Array) -> Result<ArrayRef> {
+    if is_all(rows, column.len()) {
+        return Ok(ArrayRef::clone(column));
+    }
+    Ok(arrow_select::take::take(column, rows, None)?)
+}
+
+/// Whether these are the positions of `count` rows as they stand: nothing to copy.
+fn is_all(rows: &UInt32Array, count: usize) -> bool {
+    let is_in_place = |(at, row): (usize, &u32)| at == *row as usize;
+    rows.len() == count
+        && rows.null_count() == 0
+        && rows.values().iter().enumerate().all(is_in_place)
+}
+
 /// Columns of equal length.
 #[derive(Debug, Clone)]
 pub struct Batch {
@@ -69,6 +85,9 @@ impl Batch {
 
     /// The rows at these positions, in their order; null gives a row of nulls.
     pub(crate) fn take(&self, rows: &UInt32Array) -> Result<Self> {
+        if is_all(rows, self.row_count) {
+            return Ok(self.clone());
+        }
         let columns: Result<Vec<_>> = self
             .columns
             .iter()

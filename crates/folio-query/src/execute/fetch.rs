@@ -11,7 +11,7 @@ use arrow_array::{ArrayRef, UInt32Array};
 use folio_types::{ColumnType, Value, borrowed};
 
 use super::context::Context;
-use super::keys::{KeyTable, has_null};
+use super::keys::{KeyTable, Numbered, has_null, number_keys};
 use super::pairs::empty;
 use super::{Operator, Running};
 use crate::batch::Batch;
@@ -52,6 +52,12 @@ impl Fetch {
         Self { node: Arc::clone(node), input }
     }
 
+    /// The relation by key, where it has been read.
+    fn known(&self, context: &Context) -> Option<Arc<Whole>> {
+        let all = context.shared.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(&self.node.number).and_then(|fetched| fetched.whole.clone())
+    }
+
     /// The relation by key, once that is cheaper than looking keys up.
     fn whole(&self, keys: u64, context: &Context) -> Result<Option<Arc<Whole>>> {
         let node = &self.node;
@@ -59,9 +65,6 @@ impl Fetch {
         {
             let mut all = lock();
             let fetched = all.entry(node.number).or_default();
-            if let Some(whole) = &fetched.whole {
-                return Ok(Some(Arc::clone(whole)));
-            }
             fetched.looked_up += keys;
             // A few keys are looked up whatever there is.
             let cost = fetched.looked_up.saturating_sub(64) * ROWS_PER_LOOKUP;
@@ -73,6 +76,36 @@ impl Fetch {
         let whole = Arc::new(read_whole(node, context)?);
         lock().entry(node.number).or_default().whole = Some(Arc::clone(&whole));
         Ok(Some(whole))
+    }
+
+    /// The rows that keys lead to, from the relation as it was read, or looked up.
+    fn find(&self, key: &ArrayRef, row_count: usize, context: &Context) -> Result<Found> {
+        if let Some(whole) = self.known(context) {
+            return whole.find(key, row_count);
+        }
+        let (node, ty) = (&self.node, self.node.key.ty());
+        let Numbered { numbers, first_rows, ascends } = number_keys(&ty, key, row_count)?;
+        // One row after the other is found on the way from leaf to leaf.
+        let is_walk = ascends && node.index.is_none() && node.relation.kind == RelationKind::Table;
+        let cost = if is_walk { 0 } else { first_rows.len() as u64 };
+        if let Some(whole) = self.whole(cost, context)? {
+            return whole.find(key, row_count);
+        }
+        let keys = first_rows.iter().map(|row| value_at(key, *row as usize, &ty)).collect();
+        let (slots, keys) = without_null(keys);
+        let (rows, ends) = self.look_up(&keys, context)?;
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        for (row, number) in numbers.iter().enumerate() {
+            let slot = slots[*number as usize] as usize;
+            if slot == END as usize {
+                continue;
+            }
+            for position in ends[slot]..ends[slot + 1] {
+                left.push(row as u32);
+                right.push(position);
+            }
+        }
+        Ok(Found { left, rows: rows.take(&UInt32Array::from(right))? })
     }
 
     fn types(&self) -> Vec<ColumnType> {
@@ -177,63 +210,41 @@ fn read_whole(node: &PhysicalFetch, context: &Context) -> Result<Whole> {
     Ok(Whole { keys, rows, first, next })
 }
 
-/// Rows of the input and of what was found, pair by pair.
-#[derive(Default)]
+impl Whole {
+    /// The rows that keys lead to.
+    fn find(&self, key: &ArrayRef, row_count: usize) -> Result<Found> {
+        let key_columns = [ArrayRef::clone(key)];
+        let chains = self.keys.find(&key_columns, row_count)?;
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        for (row, chain) in chains.into_iter().enumerate() {
+            let mut next = match chain {
+                Some(number) if !has_null(&key_columns, row) => self.first[number as usize],
+                _ => END,
+            };
+            while next != END {
+                left.push(row as u32);
+                right.push(next);
+                next = self.next[next as usize];
+            }
+        }
+        Ok(Found { left, rows: self.rows.take(&UInt32Array::from(right))? })
+    }
+}
+
+/// What was found: rows of the relation, and beside which of the input each belongs.
 struct Found {
     left: Vec<u32>,
-    right: Vec<u32>,
+    rows: Batch,
 }
 
 impl Operator for Fetch {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
-        let node = Arc::clone(&self.node);
         while let Some(left) = self.input.next(context)? {
             context.check()?;
-            let key = evaluate(&node.key, &left, context)?.to_array(left.row_count)?;
-            let ty = node.key.ty();
-            let mut known = KeyTable::new(std::slice::from_ref(&ty))?;
-            let mut first_rows = Vec::new();
-            let key_columns = [ArrayRef::clone(&key)];
-            let numbers = known.intern(&key_columns, left.row_count, &mut first_rows)?;
-            let mut found = Found::default();
-            let rows = match self.whole(first_rows.len() as u64, context)? {
-                Some(whole) => {
-                    let chains = whole.keys.find(&key_columns, left.row_count)?;
-                    for (row, chain) in chains.into_iter().enumerate() {
-                        let mut next = match chain {
-                            Some(number) if !has_null(&key_columns, row) => {
-                                whole.first[number as usize]
-                            }
-                            _ => END,
-                        };
-                        while next != END {
-                            found.left.push(row as u32);
-                            found.right.push(next);
-                            next = whole.next[next as usize];
-                        }
-                    }
-                    whole.rows.take(&UInt32Array::from(found.right))?
-                }
-                None => {
-                    let keys: Vec<Value> =
-                        first_rows.iter().map(|row| value_at(&key, *row as usize, &ty)).collect();
-                    let (slots, keys) = without_null(keys);
-                    let (rows, ends) = self.look_up(&keys, context)?;
-                    for (row, number) in numbers.iter().enumerate() {
-                        let slot = slots[*number as usize] as usize;
-                        if slot == END as usize {
-                            continue;
-                        }
-                        for position in ends[slot]..ends[slot + 1] {
-                            found.left.push(row as u32);
-                            found.right.push(position);
-                        }
-                    }
-                    rows.take(&UInt32Array::from(found.right))?
-                }
-            };
-            if rows.row_count > 0 {
-                return Ok(Some(left.take(&UInt32Array::from(found.left))?.beside(rows)));
+            let key = evaluate(&self.node.key, &left, context)?.to_array(left.row_count)?;
+            let found = self.find(&key, left.row_count, context)?;
+            if found.rows.row_count > 0 {
+                return Ok(Some(left.take(&UInt32Array::from(found.left))?.beside(found.rows)));
             }
         }
         Ok(None)

@@ -14,10 +14,10 @@ use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Fields};
 
 use super::context::Context;
-use super::keys::KeyTable;
+use super::keys::{Numbered, number_keys};
 use super::pairs::empty;
 use super::{Operator, Running, build, drain};
-use crate::batch::Batch;
+use crate::batch::{Batch, take};
 use crate::error::{Error, Result};
 use crate::expression::evaluate::evaluate;
 use crate::plan::follow::{Nest, PhysicalBranch, PhysicalFollow};
@@ -49,11 +49,9 @@ impl Operator for Follow {
 fn follow(branch: &PhysicalBranch, parents: &Batch, context: &Context) -> Result<ArrayRef> {
     let count = parents.row_count;
     let key = evaluate(&branch.key, parents, context)?.to_array(count)?;
-    let mut keys = KeyTable::new(&[branch.key.ty()])?;
-    let mut first_rows = Vec::new();
-    let numbers = keys.intern(&[ArrayRef::clone(&key)], count, &mut first_rows)?;
+    let Numbered { numbers, first_rows, .. } = number_keys(&branch.key.ty(), &key, count)?;
     let first_rows = UInt32Array::from(first_rows);
-    let distinct = arrow_select::take::take(&key, &first_rows, None)?;
+    let distinct = take(&key, &first_rows)?;
     let key_count = distinct.len();
     let ordinals: ArrayRef = Arc::new(Int64Array::from_iter_values(0..key_count as i64));
     let seeds = Batch::new(vec![ordinals, distinct], key_count);
@@ -64,7 +62,7 @@ fn follow(branch: &PhysicalBranch, parents: &Batch, context: &Context) -> Result
         false => Batch::concat(&batches)?,
     };
     let nested = nest(branch, &rows, key_count)?;
-    Ok(arrow_select::take::take(&nested, &UInt32Array::from(numbers), None)?)
+    take(&nested, &UInt32Array::from(numbers))
 }
 
 /// One value per key out of the rows of all.
@@ -102,7 +100,7 @@ fn nest(branch: &PhysicalBranch, rows: &Batch, key_count: usize) -> Result<Array
     if items.is_empty() {
         return Ok(arrow_array::new_null_array(&ty, key_count));
     }
-    Ok(arrow_select::take::take(&items, &positions, None)?)
+    take(&items, &positions)
 }
 
 fn structs(fields: &Fields, rows: &Batch) -> Result<ArrayRef> {

@@ -274,6 +274,69 @@ impl KeyTable {
     }
 }
 
+/// Rows by the keys of one column.
+pub(super) struct Numbered {
+    /// The number of every row's key among the distinct ones.
+    pub(super) numbers: Vec<u32>,
+    /// The first row of each key.
+    pub(super) first_rows: Vec<u32>,
+    /// Whether the rows are known to come in the order of their keys.
+    pub(super) ascends: bool,
+}
+
+/// Numbers the distinct keys of one column.
+///
+/// Rows often come in the order of their key: then the keys are numbered by a look at the
+/// neighbour.
+pub(super) fn number_keys(
+    ty: &ColumnType,
+    column: &ArrayRef,
+    row_count: usize,
+) -> Result<Numbered> {
+    if let Some(numbered) = number_runs(ty, column) {
+        return Ok(numbered);
+    }
+    let mut keys = KeyTable::new(std::slice::from_ref(ty))?;
+    let mut first_rows = Vec::new();
+    let numbers = keys.intern(&[ArrayRef::clone(column)], row_count, &mut first_rows)?;
+    Ok(Numbered { numbers, first_rows, ascends: false })
+}
+
+/// The same where keys ascend, or stay as they are, from row to row.
+fn number_runs(ty: &ColumnType, column: &ArrayRef) -> Option<Numbered> {
+    if column.null_count() > 0 {
+        return None;
+    }
+    match ty {
+        ColumnType::Uuid => {
+            let (keys, _) = column.as_fixed_size_binary().value_data().as_chunks::<16>();
+            runs(keys.len(), |row| u128::from_be_bytes(keys[row]))
+        }
+        ColumnType::Int64 => {
+            let keys = column.as_primitive::<Int64Type>().values();
+            runs(keys.len(), |row| keys[row])
+        }
+        _ => None,
+    }
+}
+
+fn runs<K: Copy + Ord>(count: usize, key: impl Fn(usize) -> K) -> Option<Numbered> {
+    let (mut numbers, mut first_rows) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    let mut last = None;
+    for row in 0..count {
+        let key = key(row);
+        if last.is_some_and(|last| key < last) {
+            return None;
+        }
+        if last != Some(key) {
+            first_rows.push(row as u32);
+        }
+        numbers.push(first_rows.len() as u32 - 1);
+        last = Some(key);
+    }
+    Some(Numbered { numbers, first_rows, ascends: true })
+}
+
 /// Whether a key of this type is an integer, whatever it stands for.
 pub(super) fn is_integer_key(ty: &ColumnType) -> bool {
     matches!(
