@@ -20,13 +20,13 @@ use std::sync::{Arc, PoisonError};
 
 use arrow_schema::{DataType, Field, SchemaRef};
 use folio_types::TableSchema;
-use folio_types::key::KeyColumn;
+use folio_types::key::{self, KeyColumn};
 
 use crate::btree::{Cursor, Tree};
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
 use crate::page::node::Node;
-use crate::row::{PLAIN, RowLayout, chained, key_column};
+use crate::row::{PLAIN, RowLayout, chained, key_column, row_key_columns};
 use crate::shared::{Pages, Shared};
 use crate::state::State;
 use crate::transaction::edit::Editor;
@@ -60,6 +60,11 @@ pub struct Index {
     /// Whether no two rows may be equal in all of its columns. Null is equal to nothing.
     pub unique: bool,
     pub(crate) key: Vec<KeyColumn>,
+    /// All that an entry has: the indexed columns, and behind them the columns of the
+    /// row's key that are not among those.
+    pub(crate) entry: Vec<KeyColumn>,
+    /// Where in an entry each column of the row's key is.
+    pub(crate) row_key: Vec<usize>,
 }
 
 impl Index {
@@ -140,19 +145,75 @@ impl Index {
         unique: bool,
         schema: &TableSchema,
     ) -> Self {
-        let key = columns
-            .iter()
-            .map(|&(column, descending)| {
-                let column = &schema.columns[column];
-                key_column(column.column_type.clone(), column.nullable, descending)
+        let indexed = columns.iter().map(|&(column, descending)| {
+            let column = &schema.columns[column];
+            key_column(column.column_type.clone(), column.nullable, descending)
+        });
+        let key: Vec<KeyColumn> = indexed.collect();
+        let mut entry = key.clone();
+        let row_key = row_key_columns(schema).into_iter().enumerate().map(|(position, own)| {
+            let column = schema.primary_key.get(position);
+            // What stands there as the row's key has it is not repeated.
+            let known = columns
+                .iter()
+                .zip(&key)
+                .position(|((indexed, _), has)| Some(indexed) == column && *has == own);
+            known.unwrap_or_else(|| {
+                entry.push(own);
+                entry.len() - 1
             })
-            .collect();
-        Self { id, root, name, columns, unique, key }
+        });
+        let row_key = row_key.collect();
+        Self { id, root, name, columns, unique, key, entry, row_key }
+    }
+
+    /// Whether the row's key stands in one piece behind the indexed columns.
+    fn has_whole_key(&self) -> bool {
+        self.entry.len() == self.key.len() + self.row_key.len()
+    }
+
+    /// Completes an entry that has its indexed columns: what else there is of the row's
+    /// key.
+    pub(crate) fn complete(&self, entry: &mut Vec<u8>, row_key: &[u8]) {
+        if self.has_whole_key() {
+            return entry.extend_from_slice(row_key);
+        }
+        let mut rest = row_key;
+        for &place in &self.row_key {
+            let Some(segment) = split_segment(&self.entry[place], &mut rest) else { return };
+            if place >= self.key.len() {
+                entry.extend_from_slice(segment);
+            }
+        }
+    }
+
+    /// The key of the row that an entry leads to, put together in `buffer` if it has to
+    /// be; `None` for what is no entry.
+    pub(crate) fn row_key<'k>(&self, entry: &'k [u8], buffer: &'k mut Vec<u8>) -> Option<&'k [u8]> {
+        let mut rest = entry;
+        if self.has_whole_key() {
+            for column in &self.key {
+                split_segment(column, &mut rest)?;
+            }
+            return Some(rest);
+        }
+        let segments = self.entry.iter().map(|column| split_segment(column, &mut rest));
+        let segments: Vec<&[u8]> = segments.collect::<Option<_>>()?;
+        buffer.clear();
+        self.row_key.iter().for_each(|&place| buffer.extend_from_slice(segments[place]));
+        rest.is_empty().then_some(&buffer[..])
     }
 
     pub(crate) fn tree(&self) -> Tree {
         Tree { id: self.id, root: self.root }
     }
+}
+
+/// Takes the bytes of a column from the front of a key.
+fn split_segment<'k>(column: &KeyColumn, rest: &mut &'k [u8]) -> Option<&'k [u8]> {
+    let before = *rest;
+    key::decode(column, rest)?;
+    Some(&before[..before.len() - rest.len()])
 }
 
 /// All tables, as of one version of the catalog.

@@ -184,11 +184,8 @@ impl<'s> Check<'s> {
             }
         }
         for index in &table.indexes {
-            let found =
-                index_entries::stored_prefix(table, index, key, value).and_then(|mut entry| {
-                    entry.extend_from_slice(key);
-                    Ok(index.tree().get(&self.pages, &entry)?.is_some())
-                });
+            let found = index_entries::stored(table, index, key, value)
+                .and_then(|entry| Ok(index.tree().get(&self.pages, &entry)?.is_some()));
             match found {
                 Ok(true) => {}
                 Ok(false) => {

@@ -1,16 +1,14 @@
 //! Reading rows, for snapshots and transactions alike.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use folio_types::{Value, ValueRef, key};
 
 use crate::btree::Cursor;
-use crate::buffer::PageGuard;
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 use crate::page::node::{Node, cell_cost, cell_cost_max};
-use crate::row::{BatchBuilder, Row, RowBytes, chained, decode_column, mismatch};
+use crate::row::{Row, RowBytes, chained, decode_column, mismatch};
 use crate::shared::Pages;
 
 /// The row with a key.
@@ -61,61 +59,6 @@ pub(crate) fn first<'s>(
     Ok(None)
 }
 
-/// The leaf that was read last: keys near each other are found there, without the way
-/// from the root.
-#[derive(Default)]
-pub(crate) struct Near<'s> {
-    leaf: Option<PageGuard<'s>>,
-}
-
-impl<'s> Near<'s> {
-    /// The leaf, if keys from this one on would stand there.
-    pub(crate) fn leaf_from(&self, key: &[u8]) -> Option<&PageGuard<'s>> {
-        let leaf = self.leaf.as_ref()?;
-        let node = Node::new(leaf);
-        (node.len() > 0 && node.key(0).compare(key).is_le()).then_some(leaf)
-    }
-
-    pub(crate) fn keep(&mut self, leaf: PageGuard<'s>) {
-        self.leaf = Some(leaf);
-    }
-
-    /// Where the value of a key stands in the leaf. `None` where only the way from the
-    /// root can tell.
-    fn find(&self, key: &[u8]) -> Option<Option<Range<usize>>> {
-        let node = Node::new(self.leaf_from(key)?);
-        match node.search(key) {
-            Ok(cell) => Some(Some(node.value_range(cell))),
-            Err(at) => (at < node.len()).then_some(None),
-        }
-    }
-}
-
-/// Appends the row with an encoded key; `false` when there is none.
-///
-/// # Errors
-/// What the pages say.
-pub(crate) fn append_row<'s>(
-    pages: &impl Pages<'s>,
-    table: &Table,
-    key: &[u8],
-    near: &mut Near<'s>,
-    builder: &mut BatchBuilder,
-) -> Result<bool> {
-    let range = match near.find(key) {
-        Some(found) => found,
-        None => table.tree().get(pages, key)?.map(|(page, range)| {
-            near.keep(page);
-            range
-        }),
-    };
-    let (Some(range), Some(page)) = (range, &near.leaf) else { return Ok(false) };
-    let stored = &page[range];
-    let whole = chained::load(pages, table.tree(), stored)?;
-    builder.append(&[], &[(key, whole.as_deref().unwrap_or(stored))])?;
-    Ok(true)
-}
-
 /// Encodes a whole key.
 ///
 /// # Errors
@@ -138,10 +81,23 @@ fn key_count(table: &Table, found: usize) -> Error {
 /// # Errors
 /// As [`encode_key`].
 pub(crate) fn encode_key_prefix(table: &Table, values: &[ValueRef<'_>]) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(16);
+    encode_key_prefix_to(table, values, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The same behind what is there.
+///
+/// # Errors
+/// As [`encode_key`].
+pub(crate) fn encode_key_prefix_to(
+    table: &Table,
+    values: &[ValueRef<'_>],
+    bytes: &mut Vec<u8>,
+) -> Result<()> {
     if values.len() > table.layout.key.len() {
         return Err(key_count(table, values.len()));
     }
-    let mut bytes = Vec::with_capacity(16);
     for (position, (column, &value)) in table.layout.key.iter().zip(values).enumerate() {
         if value.is_null() || !column.column_type.accepts(value) {
             let column_index = table.schema.primary_key.get(position);
@@ -149,9 +105,9 @@ pub(crate) fn encode_key_prefix(table: &Table, values: &[ValueRef<'_>]) -> Resul
                 column_index.map_or("row number", |&index| &table.schema.columns[index].name);
             return Err(mismatch(name, &column.column_type, value));
         }
-        key::encode(column, value, &mut bytes);
+        key::encode(column, value, bytes);
     }
-    Ok(bytes)
+    Ok(())
 }
 
 /// All values of a row as stored.
@@ -162,21 +118,12 @@ pub(crate) fn decode_row(table: &Table, key: &[u8], value: &[u8]) -> Result<Vec<
     (0..table.schema.columns.len()).map(|column| decode_column(table, column, key, value)).collect()
 }
 
-/// Refuses a key that fits no page.
+/// Refuses a key that fits no page. A reference to a chain must fit beside it.
 ///
 /// # Errors
 /// [`Error::KeyTooLong`].
 pub(crate) fn check_key_size(page_size: usize, key: &[u8]) -> Result<()> {
-    check_size(page_size, key.len())
-}
-
-/// The same for a key that is yet to be put together. A reference to a chain must
-/// fit beside it.
-///
-/// # Errors
-/// [`Error::KeyTooLong`].
-pub(crate) fn check_size(page_size: usize, size: usize) -> Result<()> {
-    let limit = cell_cost_max(page_size) - cell_cost(0, 16);
+    let (size, limit) = (key.len(), cell_cost_max(page_size) - cell_cost(0, 16));
     if size > limit {
         return Err(Error::KeyTooLong { size, limit });
     }

@@ -13,7 +13,10 @@
 //! | text, bytes | each 0 followed by 255, then 0, 0 |
 //!
 //! A nullable column is preceded by one byte: 1 for a value, 2 for null, which
-//! so comes last. A descending column has all its bytes inverted.
+//! so comes last. A descending column has all its bytes inverted. A compact column has
+//! its integers in as many bytes as they need ([`compact`]).
+
+pub mod compact;
 
 use crate::{ColumnType, Value, ValueRef};
 
@@ -29,6 +32,8 @@ pub struct KeyColumn {
     pub nullable: bool,
     /// Whether greater values come first.
     pub descending: bool,
+    /// Whether integers take as many bytes as they need, and not as many as their type.
+    pub compact: bool,
 }
 
 /// Appends the segment of one value. The caller has checked that the column
@@ -41,7 +46,10 @@ pub fn encode(column: &KeyColumn, value: ValueRef<'_>, out: &mut Vec<u8>) {
     if column.nullable {
         out.push(if value.is_null() { ABSENT } else { PRESENT });
     }
-    encode_present(&column.column_type, value, out);
+    match value {
+        ValueRef::Integer(value) if column.compact => compact::encode(value, out),
+        value => encode_present(&column.column_type, value, out),
+    }
     if column.descending {
         out[start..].iter_mut().for_each(|byte| *byte = !*byte);
     }
@@ -127,7 +135,14 @@ fn decode_ascending(column: &KeyColumn, bytes: &mut &[u8]) -> Option<Value> {
             _ => return None,
         }
     }
-    Some(match column.column_type {
+    let column_type = &column.column_type;
+    if column.compact
+        && matches!(column_type, ColumnType::Int16 | ColumnType::Int32 | ColumnType::Int64)
+    {
+        let value = Value::Integer(compact::decode(bytes)?);
+        return column_type.accepts(value.as_ref()).then_some(value);
+    }
+    Some(match column_type {
         ColumnType::Int64 => Value::Integer(take_i64(bytes)?),
         ColumnType::Time => Value::Time(take_i64(bytes)?),
         ColumnType::Timestamp { .. } => Value::Timestamp(take_i64(bytes)?),
@@ -190,14 +205,16 @@ mod tests {
     use super::*;
 
     fn key(column_type: ColumnType, nullable: bool, descending: bool) -> KeyColumn {
-        KeyColumn { column_type, nullable, descending }
+        KeyColumn { column_type, nullable, descending, compact: false }
     }
 
     /// Values in ascending order: their encodings must ascend, descend when
     /// inverted, and decode to the same, whatever follows them.
     fn check(column_type: &ColumnType, ascending: &[Value]) {
-        for (nullable, descending) in [(false, false), (true, false), (false, true), (true, true)] {
+        for form in 0..8 {
+            let (nullable, descending) = (form & 1 > 0, form & 2 > 0);
             let column = key(column_type.clone(), nullable, descending);
+            let column = KeyColumn { compact: form & 4 > 0, ..column };
             let mut previous: Option<Vec<u8>> = None;
             let null = nullable.then_some(Value::Null);
             for value in ascending.iter().chain(&null) {
@@ -226,6 +243,16 @@ mod tests {
         check(&ColumnType::Int64, &integers(&[i64::MIN, -300, -1, 0, 1, 255, 256, i64::MAX]));
         check(&ColumnType::Int32, &integers(&[i32::MIN.into(), -1, 0, 1, i32::MAX.into()]));
         check(&ColumnType::Int16, &integers(&[i16::MIN.into(), -1, 0, 1, i16::MAX.into()]));
+        let near = |power: u32| {
+            let power = 1i64.checked_shl(power).unwrap_or(i64::MAX);
+            [power - 1, power, power.saturating_add(1)].into_iter()
+        };
+        let powers = (8..63).step_by(4).flat_map(near);
+        let mut sizes: Vec<i64> = [0, 1, 110, 111, 112, 113].into_iter().chain(powers).collect();
+        sizes.push(i64::MAX);
+        sizes.extend(sizes.clone().iter().map(|value| !value));
+        sizes.sort_unstable();
+        check(&ColumnType::Int64, &integers(&sizes));
         let floats = [f64::NEG_INFINITY, -1.5, -1e-300, 0.0, 1e-300, 1.5, f64::INFINITY];
         check(&ColumnType::Float64, &floats.map(Value::Float));
         let singles = [f32::NEG_INFINITY, -1.5, 0.0, 1.5, f32::INFINITY];
@@ -237,6 +264,21 @@ mod tests {
         check(&ColumnType::Boolean, &[false, true].map(Value::Boolean));
         check(&ColumnType::Date, &[i32::MIN, -1, 0, 20_000].map(Value::Date));
         check(&ColumnType::Binary, &[vec![], vec![0], vec![0, 255], vec![255]].map(Value::Bytes));
+    }
+
+    #[test]
+    fn compact_integers_have_one_form() {
+        for bytes in [&[240, 5][..], &[241, 0, 200], &[15, 250], &[247, 128, 0, 0, 0, 0, 0, 0, 0]] {
+            assert_eq!(compact::decode(&mut &*bytes), None, "{bytes:?}");
+        }
+        for first in 0..=255 {
+            let bytes = [[first; 1], [7; 1]].concat();
+            if let Some(value) = compact::decode(&mut &bytes[..]) {
+                let mut again = Vec::new();
+                compact::encode(value, &mut again);
+                assert!(bytes.starts_with(&again), "{bytes:?}");
+            }
+        }
     }
 
     #[test]

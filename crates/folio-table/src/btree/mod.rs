@@ -107,12 +107,19 @@ impl Tree {
         pages: &impl Pages<'s>,
         key: &[u8],
     ) -> Result<Option<(PageGuard<'s>, Range<usize>)>> {
+        let leaf = self.leaf(pages, key)?;
+        let node = Node::new(&leaf);
+        let found = node.search(key).ok().map(|index| node.value_range(index));
+        Ok(found.map(|range| (leaf, range)))
+    }
+
+    /// The leaf that has the key, or would have it.
+    pub(crate) fn leaf<'s>(self, pages: &impl Pages<'s>, key: &[u8]) -> Result<PageGuard<'s>> {
         let mut guard = self.node(pages, self.root, None)?;
         loop {
             let node = Node::new(&guard);
             if node.is_leaf() {
-                let found = node.search(key).ok().map(|index| node.value_range(index));
-                return Ok(found.map(|range| (guard, range)));
+                return Ok(guard);
             }
             let child = node.child(node.child_index(key));
             let level = page::level(&guard) - 1;

@@ -43,6 +43,8 @@ struct ColumnBuilder {
 enum Plain {
     Bigint(usize),
     Uuid(usize),
+    /// An integer in as many bytes as it needs.
+    Compact(usize),
 }
 
 impl Plain {
@@ -53,12 +55,15 @@ impl Plain {
         for column in key.get(..position)? {
             offset += match column.column_type {
                 ColumnType::Uuid if is_plain(column) => 16,
+                _ if column.compact => return None,
                 ColumnType::Int64 if is_plain(column) => 8,
                 ColumnType::Int32 | ColumnType::Date if is_plain(column) => 4,
                 _ => return None,
             };
         }
-        match key.get(position).filter(|column| is_plain(column))?.column_type {
+        let column = key.get(position).filter(|column| is_plain(column))?;
+        match column.column_type {
+            _ if column.compact => Some(Self::Compact(offset)),
             ColumnType::Int64 => Some(Self::Bigint(offset)),
             ColumnType::Uuid => Some(Self::Uuid(offset)),
             _ => None,
@@ -88,10 +93,9 @@ impl BatchBuilder {
         let places = projection.iter().map(|column| {
             let in_key = || table.schema.primary_key.iter().position(|other| other == column);
             let position = indexed.iter().position(|other| other == column);
-            Place::Key(position.unwrap_or_else(|| indexed.len() + in_key().unwrap_or_default()))
+            Place::Key(position.unwrap_or_else(|| index.row_key[in_key().unwrap_or_default()]))
         });
-        let places = places.collect();
-        let key = index.key.iter().chain(&table.layout.key).cloned().collect();
+        let (places, key) = (places.collect(), index.entry.clone());
         let mut builder = Self::with_places(table, projection, schema, places, key);
         builder.is_of_entries = true;
         builder
@@ -155,6 +159,7 @@ impl BatchBuilder {
                 Place::Key(position) => match *plain {
                     Some(Plain::Bigint(at)) => buffer.append_bigint_keys(prefix, rows, at),
                     Some(Plain::Uuid(at)) => buffer.append_uuid_keys(prefix, rows, at),
+                    Some(Plain::Compact(at)) => buffer.append_compact_keys(prefix, rows, at),
                     None => {
                         let mut whole = Vec::new();
                         rows.iter().all(|(rest, _)| {

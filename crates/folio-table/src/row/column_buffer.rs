@@ -6,10 +6,16 @@ use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::{BooleanBufferBuilder, Buffer, MutableBuffer, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::DataType;
-use folio_types::{ColumnType, Value};
+use folio_types::key::compact;
+use folio_types::{ColumnType, Value, ValueRef};
 
+use super::form::short_integer;
+use super::list::List;
 use super::view::{is_null, variable_range};
-use super::{RowLayout, WIDTH_COUNT, Width, encode, fixed_size, integer, key_field, nested};
+use super::{
+    RowLayout, WIDTH_COUNT, Width, encode, fixed_size, integer, is_integer, key_field, nested,
+};
+use crate::page::key::Key;
 
 /// One column on its way to an array.
 #[derive(Debug)]
@@ -80,6 +86,28 @@ impl ColumnBuffer {
         let Kind::Fixed(buffer, _) = &mut self.kind else { return false };
         self.len += rows.len();
         key_field::see::<16>(prefix, rows, at, |field| buffer.push(field.to_be()))
+    }
+
+    /// And numbers within a group, in as many bytes as they need.
+    pub(super) fn append_compact_keys(
+        &mut self,
+        prefix: &[u8],
+        rows: &[(&[u8], &[u8])],
+        at: usize,
+    ) -> bool {
+        let Kind::Fixed(buffer, size) = &mut self.kind else { return false };
+        let (mut whole, size) = (Vec::new(), *size);
+        self.len += rows.len();
+        rows.iter().all(|(rest, _)| {
+            let number = match at.checked_sub(prefix.len()) {
+                Some(at) => rest.get(at..),
+                None => Key { prefix, rest }.bytes(&mut whole).get(at..),
+            };
+            let number = number.and_then(|mut number| compact::decode(&mut number));
+            let number =
+                number.filter(|number| Width::of(ValueRef::Integer(*number)).within(8) <= size);
+            number.map(|number| buffer.extend_from_slice(&number.to_le_bytes()[..size])).is_some()
+        })
     }
 
     fn mark(&mut self, is_valid: bool) {
@@ -173,9 +201,47 @@ impl ColumnBuffer {
                 return self.push(&Value::Null);
             }
             let bytes = variable_range(layout, value, index).and_then(|range| value.get(range));
-            let value = bytes.and_then(|bytes| nested::read_variable(&self.column_type, bytes));
-            value.is_some_and(|value| self.push(&value))
+            bytes.is_some_and(|bytes| self.push_stored(bytes))
         })
+    }
+
+    /// Appends a list or a struct as stored.
+    fn push_stored(&mut self, bytes: &[u8]) -> bool {
+        if let Kind::List(ends, child) = &mut self.kind
+            && let Some(list) = List::of(bytes).filter(|list| list.nulls.is_empty())
+            && child.append_list(&list)
+        {
+            let Ok(end) = i32::try_from(child.len) else { return false };
+            ends.push(end);
+            self.mark(true);
+            return true;
+        }
+        nested::read_variable(&self.column_type, bytes).is_some_and(|value| self.push(&value))
+    }
+
+    /// Appends the elements of a list without nulls, where each is as many bytes;
+    /// `false`, and appends nothing, where they are not.
+    fn append_list(&mut self, list: &List<'_>) -> bool {
+        let Kind::Fixed(buffer, size) = &mut self.kind else { return false };
+        let stored_size = match is_integer(&self.column_type) {
+            true => list.integers.within(*size),
+            false => *size,
+        };
+        if list.elements.len() != stored_size * list.count {
+            return false;
+        }
+        if stored_size == *size {
+            buffer.extend_from_slice(list.elements);
+        } else {
+            for element in list.elements.chunks_exact(stored_size) {
+                buffer.extend_from_slice(&short_integer(element).to_le_bytes()[..*size]);
+            }
+        }
+        if let Some(valid) = &mut self.valid {
+            valid.append_n(list.count, true);
+        }
+        self.len += list.count;
+        true
     }
 
     /// Appends any value of the column's type.

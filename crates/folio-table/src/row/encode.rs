@@ -284,7 +284,7 @@ pub(crate) fn mismatch(column: &str, column_type: &ColumnType, value: ValueRef<'
 /// Writes an integer in the width of `out`, which holds it; null is 0.
 #[inline]
 #[allow(clippy::cast_possible_truncation, reason = "the width is that of the number")]
-fn write_integer(value: ValueRef<'_>, out: &mut [u8]) {
+pub(super) fn write_integer(value: ValueRef<'_>, out: &mut [u8]) {
     let number = match value {
         ValueRef::Integer(number) => number,
         ValueRef::Date(days) => days.into(),

@@ -21,6 +21,7 @@ pub(crate) struct Width(u8);
 
 impl Width {
     pub(crate) const LEAST: Self = Self(0);
+    pub(super) const MOST: Self = Self(3);
 
     /// The least that holds an integer; what is none needs none.
     #[inline]
@@ -93,7 +94,7 @@ pub(crate) fn integer(value: &[u8], offset: usize, width: usize) -> i64 {
 }
 
 /// The same at the end of a row, where eight bytes cannot be read.
-fn short_integer(bytes: &[u8]) -> i64 {
+pub(super) fn short_integer(bytes: &[u8]) -> i64 {
     match *bytes {
         [a] => i8::from_le_bytes([a]).into(),
         [a, b] => i16::from_le_bytes([a, b]).into(),

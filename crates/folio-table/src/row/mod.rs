@@ -27,6 +27,7 @@ mod column_buffer;
 mod encode;
 mod form;
 mod key_field;
+mod list;
 mod nested;
 mod view;
 
@@ -116,13 +117,7 @@ impl RowLayout {
                 }
             }
         }
-        let key = match &schema.primary_key[..] {
-            [] => vec![key_column(ColumnType::Int64, false, false)],
-            columns => columns
-                .iter()
-                .map(|&index| key_column(schema.columns[index].column_type.clone(), false, false))
-                .collect(),
-        };
+        let key = row_key_columns(schema);
         let has_row_number = schema.primary_key.is_empty();
         Self { places, key, has_row_number, integers_start, integers, fixed_ends, variable_count }
     }
@@ -134,8 +129,24 @@ impl RowLayout {
     }
 }
 
+/// What the keys of a table's rows are made of.
+pub(crate) fn row_key_columns(schema: &TableSchema) -> Vec<KeyColumn> {
+    use ColumnType::{Int16, Int32, Int64};
+    let own = |(position, &index): (usize, &usize)| {
+        let column = key_column(schema.columns[index].column_type.clone(), false, false);
+        // Those at the front are mostly among what the keys of a page share; those behind
+        // are numbers within a group, and small.
+        let compact = position > 0 && matches!(column.column_type, Int16 | Int32 | Int64);
+        KeyColumn { compact, ..column }
+    };
+    match &schema.primary_key[..] {
+        [] => vec![key_column(Int64, false, false)],
+        columns => columns.iter().enumerate().map(own).collect(),
+    }
+}
+
 pub(crate) fn key_column(column_type: ColumnType, nullable: bool, descending: bool) -> KeyColumn {
-    KeyColumn { column_type, nullable, descending }
+    KeyColumn { column_type, nullable, descending, compact: false }
 }
 
 fn is_integer(column_type: &ColumnType) -> bool {

@@ -1,43 +1,49 @@
-//! Values without a constant size: text and bytes as they are, lists and structs
-//! as a count (lists only, u32), null bits, and the elements one after the
-//! other, those without a constant size preceded by theirs (u32).
+//! Values without a constant size: text and bytes as they are, structs as null bits and
+//! the fields one after the other, lists (`list`) as a head and the elements. What has no
+//! constant size there either is preceded by its size (u32).
 
 use folio_types::{ColumnType, Interval, Value, ValueRef};
 
-use super::encode::write_fixed;
-use super::fixed_size;
+use super::encode::{write_fixed, write_integer};
+use super::form::short_integer;
+use super::list::{self, List};
+use super::{Width, fixed_size, is_integer};
 
 /// Appends a value; null appends nothing.
 pub(super) fn write_variable(column_type: &ColumnType, value: ValueRef<'_>, out: &mut Vec<u8>) {
     match (column_type, value) {
         (_, ValueRef::Text(text)) => out.extend_from_slice(text.as_bytes()),
         (_, ValueRef::Bytes(bytes)) => out.extend_from_slice(bytes),
-        (ColumnType::List(element), ValueRef::List(values)) => {
-            out.extend_from_slice(&(values.len() as u32).to_le_bytes());
-            write_elements(values.iter().map(|value| (&**element, value)), values.len(), out);
-        }
+        (ColumnType::List(element), ValueRef::List(values)) => list::write(element, values, out),
         (ColumnType::Struct(fields), ValueRef::Struct(values)) => {
             let elements = fields.iter().map(|(_, field)| field).zip(values);
-            write_elements(elements, values.len(), out);
+            write_elements(elements, values.len(), Width::MOST, true, out);
         }
         _ => {}
     }
 }
 
-fn write_elements<'v>(
+/// Appends elements, integers in a width, behind null bits if those are wanted.
+pub(super) fn write_elements<'v>(
     elements: impl Iterator<Item = (&'v ColumnType, &'v Value)>,
     count: usize,
+    integers: Width,
+    with_nulls: bool,
     out: &mut Vec<u8>,
 ) {
     let bits = out.len();
-    out.resize(bits + count.div_ceil(8), 0);
+    out.resize(bits + if with_nulls { count.div_ceil(8) } else { 0 }, 0);
     for (index, (column_type, value)) in elements.enumerate() {
         let value = value.as_ref();
-        if value.is_null() {
+        if value.is_null() && with_nulls {
             out[bits + index / 8] |= 1 << (index % 8);
         }
         let start = out.len();
         match fixed_size(column_type) {
+            Some(size) if is_integer(column_type) => {
+                out.resize(start + integers.within(size), 0);
+                write_integer(value, &mut out[start..]);
+            }
             Some(size) => {
                 out.resize(start + size, 0);
                 write_fixed(column_type, value, &mut out[start..]);
@@ -89,41 +95,47 @@ pub(super) fn read_variable(column_type: &ColumnType, bytes: &[u8]) -> Option<Va
         }
         ColumnType::Binary => Some(Value::Bytes(bytes.to_owned())),
         ColumnType::List(element) => {
-            let (count, rest) = bytes.split_first_chunk::<4>()?;
-            let count = u32::from_le_bytes(*count) as usize;
-            // Every element has a bit at least, so this bounds the allocation.
-            if count.div_ceil(8) > rest.len() {
-                return None;
-            }
-            read_elements(std::iter::repeat_n(&**element, count), count, rest).map(Value::List)
+            let List { count, nulls, elements, integers } = List::of(bytes)?;
+            let types = std::iter::repeat_n(&**element, count);
+            read_elements(types, integers, nulls, elements).map(Value::List)
         }
         ColumnType::Struct(fields) => {
             let types = fields.iter().map(|(_, field)| field);
-            read_elements(types, fields.len(), bytes).map(Value::Struct)
+            let (nulls, elements) = bytes.split_at_checked(fields.len().div_ceil(8))?;
+            read_elements(types, Width::MOST, nulls, elements).map(Value::Struct)
         }
         _ => None,
     }
 }
 
+/// Reads elements; there may be no null bits where none is null.
 fn read_elements<'t>(
     types: impl Iterator<Item = &'t ColumnType>,
-    count: usize,
-    bytes: &[u8],
+    integers: Width,
+    nulls: &[u8],
+    mut rest: &[u8],
 ) -> Option<Vec<Value>> {
-    let (bits, mut rest) = bytes.split_at_checked(count.div_ceil(8))?;
     let mut values = Vec::new();
     for (index, column_type) in types.enumerate() {
-        let is_null = bits[index / 8] >> (index % 8) & 1 == 1;
+        let is_null = nulls.get(index / 8).is_some_and(|bits| bits >> (index % 8) & 1 == 1);
         let element;
-        match fixed_size(column_type) {
+        let size = fixed_size(column_type);
+        match size {
+            Some(size) if is_integer(column_type) => {
+                (element, rest) = rest.split_at_checked(integers.within(size))?;
+            }
             Some(size) => (element, rest) = rest.split_at_checked(size)?,
             None => {
                 let (size, behind) = rest.split_first_chunk::<4>()?;
                 (element, rest) = behind.split_at_checked(u32::from_le_bytes(*size) as usize)?;
             }
         }
-        values.push(match fixed_size(column_type) {
+        values.push(match size {
             _ if is_null => Value::Null,
+            Some(_) if *column_type == ColumnType::Date => {
+                Value::Date(i32::try_from(short_integer(element)).ok()?)
+            }
+            Some(_) if is_integer(column_type) => Value::Integer(short_integer(element)),
             Some(_) => read_fixed(column_type, element)?,
             None => read_variable(column_type, element)?,
         });

@@ -92,6 +92,7 @@ impl RowTest {
             column_type: column.column_type.clone(),
             nullable: false,
             descending: false,
+            compact: false,
         };
         let mut bytes = Vec::new();
         match value {

@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-use folio_types::key;
-
-use super::ROW_NUMBER;
+use super::near::Near;
+use super::{ROW_NUMBER, append_rows};
 use crate::catalog::{Index, Table};
 use crate::error::{Error, Result};
 use crate::page::key::Key;
-use crate::read::{self, Near};
 use crate::row::BatchBuilder;
 use crate::shared::Pages;
 
@@ -48,34 +46,30 @@ impl EntryReader {
         if builder.is_of_entries() {
             return builder.append(prefix, entries);
         }
-        let (mut near, mut whole) = (Near::default(), Vec::new());
+        let mut near = Near::new(table.tree());
+        let mut take = |prefix: &[u8], rows: &[(&[u8], &[u8])]| {
+            append_rows(pages, table, builder, prefix, rows)
+        };
+        let (mut whole, mut buffer) = (Vec::new(), Vec::new());
         for (rest, _) in entries {
-            let key = self.row_key(Key { prefix, rest }.bytes(&mut whole))?;
-            let found = read::append_row(pages, table, key, &mut near, builder)?;
-            if !found {
+            let key = self.row_key(Key { prefix, rest }.bytes(&mut whole), &mut buffer)?;
+            if !near.find(pages, key, &mut take)? {
                 let problem =
                     format!("index {:?} leads to a row that is not there", self.index.name);
                 return Err(Error::page(self.index.root, problem));
             }
         }
-        Ok(())
+        near.leave(&mut take)
     }
 
-    /// The row's key, which stands behind the indexed columns.
-    pub(super) fn row_key<'k>(&self, entry: &'k [u8]) -> Result<&'k [u8]> {
-        row_key(&self.index, entry)
-    }
-}
-
-/// The row's key of an entry.
-///
-/// # Errors
-/// [`Error::CorruptedPage`] when the entry is none.
-pub(super) fn row_key<'k>(index: &Index, mut entry: &'k [u8]) -> Result<&'k [u8]> {
-    for column in &index.key {
-        key::decode(column, &mut entry).ok_or_else(|| {
+    /// The key of an entry's row, put together in `buffer` if it has to be.
+    ///
+    /// # Errors
+    /// [`Error::CorruptedPage`] when the entry is none.
+    pub(super) fn row_key<'k>(&self, entry: &'k [u8], buffer: &'k mut Vec<u8>) -> Result<&'k [u8]> {
+        let index = &self.index;
+        index.row_key(entry, buffer).ok_or_else(|| {
             Error::page(index.root, format!("index {:?} has an entry that is none", index.name))
-        })?;
+        })
     }
-    Ok(entry)
 }

@@ -6,13 +6,12 @@ use arrow_array::RecordBatch;
 use folio_types::ValueRef;
 
 use super::entries::EntryReader;
-use super::range::{encode_entry_prefix, successor};
+use super::near::Near;
+use super::range::encode_entry_prefix;
 use super::{append, project};
-use crate::btree::Cursor;
 use crate::catalog::{Index, Table};
 use crate::error::Result;
-use crate::page::node::Node;
-use crate::read::{self, Near};
+use crate::read;
 use crate::reader::Reader;
 use crate::row::BatchBuilder;
 
@@ -43,69 +42,27 @@ pub(crate) fn lookup<'v>(
         }
         _ => BatchBuilder::new(Arc::clone(table), projection, schema),
     };
+    let tree = entries.as_ref().map_or(table.tree(), |entries| entries.index.tree());
+    let mut near = Near::new(tree);
+    let mut take = |prefix: &[u8], cells: &[(&[u8], &[u8])]| {
+        append(&entries, reader, table, &mut builder, prefix, cells)
+    };
     let mut positions = Vec::with_capacity(keys.len());
-    let mut near = Near::default();
+    let mut bytes = Vec::with_capacity(24);
     for (position, key) in keys.iter().enumerate() {
-        let position = u32::try_from(position).unwrap_or(u32::MAX);
-        let count = match &entries {
-            None if key.len() >= table.layout.key.len() => {
-                let key = read::encode_key(table, key)?;
-                usize::from(read::append_row(reader, table, &key, &mut near, &mut builder)?)
-            }
-            None => {
-                let prefix = read::encode_key_prefix(table, key)?;
-                append_prefixed(reader, table, &entries, &prefix, &mut near, &mut builder)?
-            }
-            Some(own) => {
-                let prefix = encode_entry_prefix(table, &own.index, key)?;
-                append_prefixed(reader, table, &entries, &prefix, &mut near, &mut builder)?
-            }
+        bytes.clear();
+        match &entries {
+            None => read::encode_key_prefix_to(table, key, &mut bytes)?,
+            Some(own) => encode_entry_prefix(table, &own.index, key, &mut bytes)?,
+        }
+        let is_whole = entries.is_none() && key.len() == table.layout.key.len();
+        let count = match is_whole {
+            true => usize::from(near.find(reader, &bytes, &mut take)?),
+            false => near.find_prefixed(reader, &bytes, &mut take)?,
         };
+        let position = u32::try_from(position).unwrap_or(u32::MAX);
         positions.extend(std::iter::repeat_n(position, count));
     }
+    near.leave(&mut take)?;
     Ok(Lookup { rows: builder.finish()?, positions })
-}
-
-/// Appends the rows whose keys, or whose entries of an index, begin so; returns how
-/// many.
-fn append_prefixed<'v>(
-    reader: &Reader<'v>,
-    table: &Arc<Table>,
-    entries: &Option<EntryReader>,
-    prefix: &[u8],
-    near: &mut Near<'v>,
-    builder: &mut BatchBuilder,
-) -> Result<usize> {
-    if let Some(leaf) = near.leaf_from(prefix) {
-        let node = Node::new(leaf);
-        let first = node.search(prefix).unwrap_or_else(|at| at);
-        let is_in = |cell: &usize| node.key(*cell).starts_with(prefix);
-        let end = (first..node.len()).take_while(is_in).count() + first;
-        let cells: Vec<(&[u8], &[u8])> = node.entries(first..end).collect();
-        // Where the leaf goes on behind them, there are no more.
-        if first + cells.len() < node.len() {
-            append(entries, reader, table, builder, node.prefix(), &cells)?;
-            return Ok(cells.len());
-        }
-    }
-    let tree = entries.as_ref().map_or(table.tree(), |entries| entries.index.tree());
-    let mut cursor = Cursor::forward(tree, reader, Some(prefix))?;
-    let behind = successor(prefix.to_vec());
-    let mut count = 0;
-    while let Some(leaf) = cursor.next_leaf(reader)? {
-        let node = Node::new(&leaf);
-        let first = node.search(prefix).unwrap_or_else(|at| at);
-        let end = match &behind {
-            Some(behind) => node.search(behind).unwrap_or_else(|at| at),
-            None => node.len(),
-        };
-        let cells: Vec<(&[u8], &[u8])> = node.entries(first..end).collect();
-        append(entries, reader, table, builder, node.prefix(), &cells)?;
-        count += cells.len();
-        if first + cells.len() < node.len() {
-            near.keep(leaf);
-            break;
-        }
-    }
-    Ok(count)
 }

@@ -12,6 +12,7 @@ mod condition;
 mod count;
 mod entries;
 mod lookup;
+mod near;
 mod parts;
 mod range;
 
@@ -378,7 +379,10 @@ impl Scan {
                 all_hold(&self.tests, &self.table, key, value, whole)
             }
             None => self.row_fulfils(reader, key.bytes(whole)),
-            Some(entries) => self.row_fulfils(reader, entries.row_key(key.bytes(whole))?),
+            Some(entries) => {
+                let mut buffer = Vec::new();
+                self.row_fulfils(reader, entries.row_key(key.bytes(whole), &mut buffer)?)
+            }
         }
     }
 

@@ -81,11 +81,15 @@ impl KeyRange {
         from: Bound<'_>,
         to: Bound<'_>,
     ) -> Result<Self> {
-        Self::new(from, to, |values| encode_entry_prefix(table, index, values))
+        Self::new(from, to, |values| {
+            let mut bytes = Vec::with_capacity(24);
+            encode_entry_prefix(table, index, values, &mut bytes)?;
+            Ok(bytes)
+        })
     }
 }
 
-/// Encodes the first columns of an index entry.
+/// Encodes the first columns of an index entry behind what is there.
 ///
 /// # Errors
 /// As [`KeyRange::of_rows`].
@@ -93,7 +97,8 @@ pub(crate) fn encode_entry_prefix(
     table: &Table,
     index: &Index,
     values: &[ValueRef<'_>],
-) -> Result<Vec<u8>> {
+    bytes: &mut Vec<u8>,
+) -> Result<()> {
     if values.len() > index.key.len() {
         return Err(crate::Error::ValueCount {
             what: format!("a key of index {:?}", index.name),
@@ -101,15 +106,14 @@ pub(crate) fn encode_entry_prefix(
             found: values.len(),
         });
     }
-    let mut bytes = Vec::with_capacity(24);
     for ((column, &(position, _)), &value) in index.key.iter().zip(&index.columns).zip(values) {
         if !accepts(column, value) {
             let name = &table.schema.columns[position].name;
             return Err(mismatch(name, &column.column_type, value));
         }
-        key::encode(column, value, &mut bytes);
+        key::encode(column, value, bytes);
     }
-    Ok(bytes)
+    Ok(())
 }
 
 fn accepts(column: &KeyColumn, value: ValueRef<'_>) -> bool {

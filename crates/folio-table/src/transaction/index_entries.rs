@@ -1,7 +1,7 @@
 //! Keeping secondary indexes in step with their table.
 //!
-//! An index is a tree whose keys are the indexed columns followed by the row's
-//! key, and whose values are empty. Equal columns so stand side by side, and
+//! An index is a tree whose keys are the indexed columns followed by what else there is
+//! of the row's key, and whose values are empty. Equal columns so stand side by side, and
 //! uniqueness is a look at the neighbour.
 
 use folio_types::{Value, ValueRef, key};
@@ -26,7 +26,7 @@ pub(crate) fn prefix(index: &Index, values: &[ValueRef<'_>]) -> (Vec<u8>, bool) 
 }
 
 /// The same from a row as stored.
-pub(crate) fn stored_prefix(
+pub(super) fn stored_prefix(
     table: &Table,
     index: &Index,
     row_key: &[u8],
@@ -38,6 +38,25 @@ pub(crate) fn stored_prefix(
         key::encode(column, value.as_ref(), &mut bytes);
     }
     Ok(bytes)
+}
+
+/// The entry of a row.
+pub(super) fn entry(index: &Index, values: &[ValueRef<'_>], row_key: &[u8]) -> Vec<u8> {
+    let mut entry = prefix(index, values).0;
+    index.complete(&mut entry, row_key);
+    entry
+}
+
+/// The entry of a row as stored.
+pub(crate) fn stored(
+    table: &Table,
+    index: &Index,
+    row_key: &[u8],
+    value: &[u8],
+) -> Result<Vec<u8>> {
+    let mut entry = stored_prefix(table, index, row_key, value)?;
+    index.complete(&mut entry, row_key);
+    Ok(entry)
 }
 
 /// Refuses a row that is equal to another one in a unique index.
@@ -58,7 +77,7 @@ pub(super) fn check_unique(
         return Ok(());
     }
     match first_with_prefix(editor, index, &prefix)? {
-        Some(key) if Some(&key[prefix.len()..]) != own_key => {
+        Some(entry) if own_key.is_none() || index.row_key(&entry, &mut Vec::new()) != own_key => {
             Err(Error::Conflict { constraint: index.name.clone() })
         }
         _ => Ok(()),
@@ -103,9 +122,7 @@ pub(super) fn add(
     values: &[ValueRef<'_>],
     row_key: &[u8],
 ) -> Result<()> {
-    let mut entry = prefix(index, values).0;
-    entry.extend_from_slice(row_key);
-    index.tree().insert(editor, &entry, &[])?;
+    index.tree().insert(editor, &entry(index, values, row_key), &[])?;
     Ok(())
 }
 
@@ -120,8 +137,7 @@ pub(super) fn remove(
     row_key: &[u8],
     value: &[u8],
 ) -> Result<()> {
-    let mut entry = stored_prefix(table, index, row_key, value)?;
-    entry.extend_from_slice(row_key);
+    let entry = stored(table, index, row_key, value)?;
     if index.tree().delete(editor, &entry)? {
         return Ok(());
     }

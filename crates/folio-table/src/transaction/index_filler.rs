@@ -77,14 +77,14 @@ impl IndexFiller {
         row_key: &[u8],
     ) -> Result<()> {
         let (prefix, has_null) = index_entries::prefix(&self.index, values);
-        let size = prefix.len() + row_key.len();
-        read::check_size(editor.shared.page_size, size)?;
         let unique_size = if self.index.unique && !has_null { prefix.len() as u32 } else { 0 };
         let start = self.bytes.len();
-        let row = u32::try_from(row).unwrap_or(u32::MAX);
-        self.entries.push(Entry { start, size: size as u32, unique_size, row });
         self.bytes.extend_from_slice(&prefix);
-        self.bytes.extend_from_slice(row_key);
+        self.index.complete(&mut self.bytes, row_key);
+        let entry = &self.bytes[start..];
+        read::check_key_size(editor.shared.page_size, entry)?;
+        let row = u32::try_from(row).unwrap_or(u32::MAX);
+        self.entries.push(Entry { start, size: entry.len() as u32, unique_size, row });
         Ok(())
     }
 

@@ -230,8 +230,8 @@ impl Transaction {
             return Ok(());
         }
         for index in &table.indexes {
-            let size = index_entries::prefix(index, values).0.len() + key.len();
-            read::check_size(editor.shared.page_size, size)?;
+            let entry = index_entries::entry(index, values, key);
+            read::check_key_size(editor.shared.page_size, &entry)?;
             index_entries::check_unique(&editor, index, values, own_key)?;
         }
         // A taken key must be seen before the first index changes.

@@ -1,0 +1,67 @@
+//! Lists as bytes.
+//!
+//! ```text
+//! form u8 │ count │ null bits │ elements
+//! ```
+//!
+//! Most lists are short, most numbers in them small, and few have nulls. The form says
+//! how wide the count and the integers are, each the least that does (bits 0 and 1 for
+//! integers, 2 and 3 for the count, as powers of two), and whether there are null bits
+//! (bit 4).
+
+use folio_types::{ColumnType, Value};
+
+use super::{Form, Width, is_integer, nested};
+
+const HAS_NULLS: u8 = 16;
+
+/// A list as stored.
+pub(super) struct List<'v> {
+    pub(super) count: usize,
+    /// A bit for each element, set for null; nothing where none is.
+    pub(super) nulls: &'v [u8],
+    pub(super) elements: &'v [u8],
+    /// The width of integers, of at most their type's.
+    pub(super) integers: Width,
+}
+
+impl<'v> List<'v> {
+    /// `None` when the bytes are no list.
+    pub(super) fn of(bytes: &'v [u8]) -> Option<Self> {
+        let (&form, rest) = bytes.split_first()?;
+        let (count, rest) = match form >> 2 {
+            0 | 4 => rest.split_first().map(|(&count, rest)| (usize::from(count), rest))?,
+            1 | 5 => rest
+                .split_first_chunk()
+                .map(|(count, rest)| (usize::from(u16::from_le_bytes(*count)), rest))?,
+            2 | 6 => rest
+                .split_first_chunk()
+                .map(|(count, rest)| (u32::from_le_bytes(*count) as usize, rest))?,
+            _ => return None,
+        };
+        let bits = if form & HAS_NULLS == 0 { 0 } else { count.div_ceil(8) };
+        let (nulls, elements) = rest.split_at_checked(bits)?;
+        // Every element has a byte at least, so this bounds what is made of them.
+        (count <= elements.len()).then_some(Self {
+            count,
+            nulls,
+            elements,
+            integers: Width::of_row(form),
+        })
+    }
+}
+
+/// Appends a list.
+pub(super) fn write(element: &ColumnType, values: &[Value], out: &mut Vec<u8>) {
+    let integers = match is_integer(element) {
+        true => values.iter().map(|value| Width::of(value.as_ref())).max(),
+        false => None,
+    };
+    let integers = integers.unwrap_or(Width::LEAST);
+    let with_nulls = values.contains(&Value::Null);
+    let count = Width::of_end(values.len());
+    out.push(Form { integers, ends: count }.to_byte() | if with_nulls { HAS_NULLS } else { 0 });
+    out.extend_from_slice(&values.len().to_le_bytes()[..count.within(4)]);
+    let elements = values.iter().map(|value| (element, value));
+    nested::write_elements(elements, values.len(), integers, with_nulls, out);
+}

@@ -1,0 +1,126 @@
+//! Cells by key, those of one leaf together.
+//!
+//! Keys that are looked up together often lie near each other, and mostly ascend. The
+//! leaf of the last one is looked at before the way from the root is taken, the cell
+//! behind the last one before the others; and what was found in a leaf is decoded
+//! together, when the search leaves it.
+
+use crate::btree::{Cursor, Tree};
+use crate::buffer::PageGuard;
+use crate::error::Result;
+use crate::page::key::Key;
+use crate::page::node::Node;
+use crate::shared::Pages;
+
+/// A search that remembers its leaf. What it finds there it hands to `take`: what all keys
+/// begin with, and the cells.
+pub(super) struct Near<'s> {
+    tree: Tree,
+    leaf: Option<PageGuard<'s>>,
+    /// The cells found in it, which nobody has taken yet.
+    found: Vec<u32>,
+}
+
+impl<'s> Near<'s> {
+    pub(super) fn new(tree: Tree) -> Self {
+        Self { tree, leaf: None, found: Vec::new() }
+    }
+
+    /// Finds the cell with a key; `false` when there is none.
+    pub(super) fn find(
+        &mut self,
+        pages: &impl Pages<'s>,
+        key: &[u8],
+        take: &mut impl FnMut(&[u8], &[(&[u8], &[u8])]) -> Result<()>,
+    ) -> Result<bool> {
+        let known = self.position(key).filter(|(at, len)| at < len);
+        let at = match known {
+            Some((at, _)) => at,
+            None => {
+                self.leave(take)?;
+                let leaf = self.tree.leaf(pages, key)?;
+                let at = Node::new(&leaf).search(key).unwrap_or_else(|at| at);
+                self.leaf = Some(leaf);
+                at
+            }
+        };
+        let is_found = self.node().is_some_and(|node| at < node.len() && is_key(node.key(at), key));
+        if is_found {
+            self.found.push(at as u32);
+        }
+        Ok(is_found)
+    }
+
+    /// Finds the cells whose keys begin so; returns how many.
+    pub(super) fn find_prefixed(
+        &mut self,
+        pages: &impl Pages<'s>,
+        prefix: &[u8],
+        take: &mut impl FnMut(&[u8], &[(&[u8], &[u8])]) -> Result<()>,
+    ) -> Result<usize> {
+        // Where the leaf goes on behind them, there are no more.
+        if let (Some((first, len)), Some(node)) = (self.position(prefix), self.node())
+            && let Some(end) = (first..len).find(|at| !node.key(*at).starts_with(prefix))
+        {
+            self.found.extend(first as u32..end as u32);
+            return Ok(end - first);
+        }
+        self.leave(take)?;
+        let mut cursor = Cursor::forward(self.tree, pages, Some(prefix))?;
+        let mut count = 0;
+        while let Some(leaf) = cursor.next_leaf(pages)? {
+            let node = Node::new(&leaf);
+            let first = node.search(prefix).unwrap_or_else(|at| at);
+            let end = (first..node.len()).find(|at| !node.key(*at).starts_with(prefix));
+            let is_last = end.is_some();
+            let end = end.unwrap_or(node.len());
+            count += end - first;
+            self.found.extend(first as u32..end as u32);
+            self.leaf = Some(leaf);
+            if is_last {
+                break;
+            }
+            self.leave(take)?;
+        }
+        Ok(count)
+    }
+
+    /// Hands over what was found in the leaf, and forgets the leaf.
+    pub(super) fn leave(
+        &mut self,
+        take: &mut impl FnMut(&[u8], &[(&[u8], &[u8])]) -> Result<()>,
+    ) -> Result<()> {
+        let Some(leaf) = self.leaf.take() else { return Ok(()) };
+        if self.found.is_empty() {
+            return Ok(());
+        }
+        let node = Node::new(&leaf);
+        let cells = self.found.iter().map(|at| node.entry(*at as usize));
+        let cells: Vec<(&[u8], &[u8])> = cells.collect();
+        self.found.clear();
+        take(node.prefix(), &cells)
+    }
+
+    fn node(&self) -> Option<Node<'_>> {
+        self.leaf.as_ref().map(|leaf| Node::new(leaf))
+    }
+
+    /// Where a key stands in the leaf, or would, and how many cells that has; `None` where
+    /// it may belong before it.
+    fn position(&self, key: &[u8]) -> Option<(usize, usize)> {
+        let node = self.node()?;
+        let len = node.len();
+        let is_in = match self.found.last().map(|last| *last as usize) {
+            Some(last) if last + 1 < len && node.key(last + 1).compare(key).is_lt() => true,
+            Some(last) if last + 1 < len && node.key(last).compare(key).is_lt() => {
+                return Some((last + 1, len));
+            }
+            _ => len > 0 && node.key(0).compare(key).is_le(),
+        };
+        is_in.then(|| (node.search(key).unwrap_or_else(|at| at), len))
+    }
+}
+
+fn is_key(found: Key<'_>, key: &[u8]) -> bool {
+    found.len() == key.len() && found.starts_with(key)
+}
