@@ -393,8 +393,9 @@ impl NewKeys {
     }
 }
 
-/// Milliseconds for which keys are counted on.
-const BURST_MS: u128 = 100;
+/// Milliseconds for which keys are counted on. A page that has keys of two bursts stores most
+/// of each, so that a load that takes its time must not have a burst per page.
+const BURST_MS: u128 = 1000;
 
 /// The next of a UUID: one higher, around version and variant.
 fn following(uuid: u128) -> u128 {
