@@ -379,9 +379,10 @@ impl Wal {
         Ok(count == bytes.len() && Record::follows(&bytes, position))
     }
 
-    /// Bytes between the base and the end.
+    /// Bytes between the base and the end. Nothing where the log has begun again behind the
+    /// end since that was asked for, as it may without the writer's lock.
     pub(crate) fn size(&self, end: Lsn) -> u64 {
-        end.0 - self.header().base.0
+        end.0.saturating_sub(self.header().base.0)
     }
 
     fn memory(&self) -> MutexGuard<'_, Vec<u8>> {
