@@ -73,11 +73,13 @@ impl Csv {
     }
 
     /// Takes cells of this text, without quotes, for null.
+    #[cfg(feature = "sql")]
     pub(crate) fn set_null(&mut self, null: &str) {
         null.clone_into(&mut self.columns.null);
     }
 
     /// An object of all columns, each an empty text.
+    #[cfg(feature = "sql")]
     pub(crate) fn empty_texts(&self) -> Vec<u8> {
         self.columns.empty_texts()
     }
@@ -203,6 +205,7 @@ fn guess_delimiter(head: &[u8]) -> u8 {
 
 impl Columns {
     /// A row of empty texts, as a JSON object.
+    #[cfg(feature = "sql")]
     fn empty_texts(&self) -> Vec<u8> {
         let members: Vec<Vec<u8>> =
             self.keys.iter().map(|key| [&key[..], br#""""#].concat()).collect();
