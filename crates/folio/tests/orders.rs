@@ -148,7 +148,8 @@ fn rows(random: &mut Random, is_unique: bool) -> Vec<String> {
     let mut rows = Vec::new();
     let mut key = 0;
     while rows.len() < ROWS {
-        key += 1 + if random.once_in(3) { random.below(4) } else { 0 };
+        // Statements ask for some of the first.
+        key += 1 + if key > 9 && random.once_in(3) { random.below(4) } else { 0 };
         let run = if is_unique { 1 } else { *random.one_of(&RUNS) };
         rows.extend((0..run).map(|i| row(random, key, (!is_unique).then_some(i))));
         // Keys of the others go on further than those of the runs.
