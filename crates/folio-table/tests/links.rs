@@ -1,29 +1,23 @@
 //! Rows as links have them: keys of two columns, indexes over parts of those, and lists;
 //! read by key, by index and by scan, beside a model.
 
+mod memory;
+
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
 use arrow_array::{Array, RecordBatch};
-use folio_file::{FileSystem, MemoryFileSystem};
-use folio_table::{IndexDefinition, Options, ScanOptions, Table, TableStore};
+use folio_table::{IndexDefinition, ScanOptions, Table, TableStore};
 use folio_types::{Column, ColumnType, TableSchema, Value, ValueRef, borrowed};
+use memory::store;
 
 /// Numbers that need one byte in a key, or more.
 const POSITIONS: [i64; 9] = [0, 1, 111, 112, -1, -113, 300, 70_000, i64::MIN];
 const SOURCES: u8 = 40;
 
 type Model = BTreeMap<(u8, i64), Vec<Value>>;
-
-fn store() -> TableStore {
-    let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
-    files.create_directory(Path::new("db")).expect("a directory can be made");
-    let options = Options { page_size: 4096, pool_size: 1 << 20, ..Options::default() };
-    TableStore::open(&files, Path::new("db"), options).expect("a new store opens")
-}
 
 fn schema() -> TableSchema {
     let list = |element| ColumnType::List(Box::new(element));

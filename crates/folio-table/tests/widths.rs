@@ -1,16 +1,17 @@
 //! Integers as narrow as they are: kept through changes, read by key, by scan and by
 //! condition, beside a model.
 
+mod memory;
+
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int16Type, Int32Type, Int64Type};
 use arrow_array::{ArrowPrimitiveType, RecordBatch};
-use folio_file::{FileSystem, MemoryFileSystem};
-use folio_table::{Comparison, Condition, Options, ScanOptions, Table, TableStore};
+use folio_table::{Comparison, Condition, ScanOptions, Table, TableStore};
 use folio_types::{Column, ColumnType, TableSchema, Value, ValueRef, borrowed};
+use memory::store;
 
 const ROWS: i64 = 400;
 const CHANGES: usize = 3000;
@@ -18,13 +19,6 @@ const CHANGES: usize = 3000;
 /// Numbers at the ends of what a width holds, and around them.
 const NUMBERS: [i64; 12] =
     [0, -1, 127, -128, 128, -129, 32_767, -32_769, 70_000, 2_147_483_647, -2_147_483_649, i64::MIN];
-
-fn store() -> TableStore {
-    let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
-    files.create_directory(Path::new("db")).expect("a directory can be made");
-    let options = Options { page_size: 4096, pool_size: 1 << 20, ..Options::default() };
-    TableStore::open(&files, Path::new("db"), options).expect("a new store opens")
-}
 
 fn schema() -> TableSchema {
     let columns = vec![
