@@ -80,16 +80,32 @@ fn layout_of(values: &[Element], rules: &Rules) -> Layout {
     inference.layout(rules)
 }
 
-/// The layout found without trees.
+/// The layout found without trees, by one and by several that share the blocks.
 fn observed(bytes: &[u8], rules: &Rules) -> Layout {
+    let alone = observed_by(&[0], bytes, rules);
+    for turns in [&[0, 1][..], &[1, 0, 0], &[2, 1, 0], &[1, 1, 1, 0, 2]] {
+        let shared = observed_by(turns, bytes, rules);
+        assert_eq!(shown(&shared), shown(&alone), "{turns:?}");
+    }
+    alone
+}
+
+/// `turns` says who looks at which block.
+fn observed_by(turns: &[usize], bytes: &[u8], rules: &Rules) -> Layout {
     let mut splitter = Splitter::new(bytes, 40, Format::Auto, Limits::default());
-    let mut inference = Inference::new();
+    let mut inferences = [(); 3].map(|()| Inference::new());
+    let mut turn = (0..).zip(turns.iter().cycle());
     while let Some(block) = splitter.next_block(Vec::new()).expect("valid") {
-        let (rows, result) = inference.observe_block(&block, u64::MAX, &Limits::default());
+        let (number, who) = turn.next().expect("it has no end");
+        let limits = Limits::default();
+        let (rows, result) = inferences[*who].observe_numbered(number, &block, u64::MAX, &limits);
         result.expect("valid");
         assert_eq!(rows, block.row_count);
     }
-    inference.layout(rules)
+    let [mut first, second, third] = inferences;
+    first.merge(&third);
+    first.merge(&second);
+    first.layout(rules)
 }
 
 fn shown(layout: &Layout) -> String {

@@ -5,11 +5,10 @@ use crate::host::HostValue;
 use crate::host_type::{HostType, Kind, make_distinct};
 use crate::options::Options;
 use crate::origin::Origin;
+use crate::sample;
 use folio::Collection;
-use folio_ion::shred::{Field, Inference, Layout, Type};
-use folio_ion::{Format, Splitter};
-
-const SAMPLE_BLOCK: usize = 256 << 10;
+use folio_ion::Format;
+use folio_ion::shred::{Field, Layout, Type};
 
 /// The arguments of a call, and what it may read.
 pub(crate) struct Call {
@@ -17,6 +16,8 @@ pub(crate) struct Call {
     /// The options that were given.
     pub(crate) named: Vec<(&'static str, HostValue)>,
     pub(crate) files: FileSystem,
+    /// How many threads DuckDB works with.
+    pub(crate) threads: usize,
 }
 
 const ENDINGS: [&str; 6] = [".ion", ".10n", ".ion.gz", ".10n.gz", ".ion.zst", ".10n.zst"];
@@ -62,7 +63,7 @@ impl Bound {
         let options = Options::of(&call)?;
         let path = call.positional.first().ok_or("read_ion needs a path")?;
         let files = paths(path, &call.files)?;
-        Bound::new(options, Origin::Files(call.files), files)
+        Bound::new(options, Origin::Files(call.files), files, call.threads)
     }
 
     /// Binds a call of `read_folio` for a collection; `place` is its database and its name.
@@ -74,7 +75,8 @@ impl Bound {
         let mut options = Options::of(call)?;
         options.format = Format::Values;
         let exact = options.rules.decimal.is_some() || options.columns.is_some();
-        let mut bound = Bound::new(options, Origin::Collection(collection), vec![place])?;
+        let origin = Origin::Collection(collection);
+        let mut bound = Bound::new(options, origin, vec![place], call.threads)?;
         if !exact {
             // A number with a point is whatever its writer had, mostly a double.
             bound.layout = with_types(bound.layout, &|found| match found {
@@ -85,10 +87,15 @@ impl Bound {
         Ok(bound)
     }
 
-    fn new(options: Options, origin: Origin, files: Vec<String>) -> Result<Bound, String> {
+    fn new(
+        options: Options,
+        origin: Origin,
+        files: Vec<String>,
+        threads: usize,
+    ) -> Result<Bound, String> {
         let layout = match &options.columns {
             Some(fields) => Layout::Records(fields.clone()),
-            None => infer(&files, &origin, &options)?,
+            None => infer(&files, &origin, &options, threads)?,
         };
         let outputs = outputs(&layout, &files, &options)?;
         Ok(Bound { options, origin, files, layout, outputs })
@@ -138,17 +145,14 @@ fn paths(value: &HostValue, system: &FileSystem) -> Result<Vec<String>, String> 
     }
 }
 
-/// Looks at the first values of the first files.
-fn infer(files: &[String], origin: &Origin, options: &Options) -> Result<Layout, String> {
-    let mut inference = Inference::new();
-    let mut left = options.sample_size.unwrap_or(u64::MAX);
-    for path in files.iter().take(options.sample_files) {
-        if left == 0 {
-            break;
-        }
-        sample(path, origin, options, &mut inference, &mut left)?;
-    }
-    let layout = inference.layout(&options.rules);
+/// The columns that values like the first ones need.
+fn infer(
+    files: &[String],
+    origin: &Origin,
+    options: &Options,
+    threads: usize,
+) -> Result<Layout, String> {
+    let layout = sample::look(files, origin, options, threads)?.layout(&options.rules);
     Ok(match &options.timestamp_type {
         Some(wanted) => with_types(layout, &|found| match found {
             Type::Timestamp => wanted.clone(),
@@ -156,34 +160,6 @@ fn infer(files: &[String], origin: &Origin, options: &Options) -> Result<Layout,
         }),
         None => layout,
     })
-}
-
-fn sample(
-    path: &str,
-    origin: &Origin,
-    options: &Options,
-    inference: &mut Inference,
-    left: &mut u64,
-) -> Result<(), String> {
-    let source = origin.open(path, options.compression)?;
-    let mut splitter = Splitter::new(source, SAMPLE_BLOCK, options.format, options.limits);
-    let mut bytes = Vec::new();
-    while *left > 0 {
-        let block = splitter
-            .next_block(bytes)
-            .map_err(|error| locate(path, splitter.row_count(), &error))?;
-        let Some(block) = block else { break };
-        let (rows, result) = inference.observe_block(&block, *left, &options.limits);
-        *left -= rows;
-        match result {
-            Err(error) if !options.ignore_errors => {
-                return Err(locate(path, block.first_row + rows, &error));
-            }
-            _ => {}
-        }
-        bytes = block.bytes;
-    }
-    Ok(())
 }
 
 /// An error with the file and the row it is in; `rows` come before that row.

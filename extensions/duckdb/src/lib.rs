@@ -36,6 +36,7 @@ mod pieces;
 mod profile;
 mod relation;
 mod row_writer;
+mod sample;
 mod scan;
 mod string_view;
 mod table;

@@ -12,6 +12,7 @@ use crate::bind::Bound;
 use crate::files::File;
 use folio_ion::shred::Block;
 use folio_ion::{Format, Limits, Place, Relay, next_opening_line};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a piece: it stays in a core's cache until its values are read.
@@ -19,6 +20,10 @@ const PIECE_SIZE: u64 = 512 << 10;
 
 /// How many bytes are searched for the line that begins a piece: a first time, and a second.
 const LOOKS: [usize; 2] = [4 << 10, 256 << 10];
+
+/// How often a thread looks whether its turn has come before it sleeps: some ten microseconds, as
+/// another one is about to finish, and being woken takes longer.
+const LOOKS_AT_TURN: usize = 1 << 10;
 
 /// A file that is cut in pieces.
 pub(crate) struct Pieces {
@@ -30,6 +35,8 @@ pub(crate) struct Pieces {
     limits: Limits,
     state: Mutex<State>,
     settled: Condvar,
+    /// As `State::settled`, to look at before going to sleep.
+    turn: AtomicU64,
 }
 
 #[derive(Default)]
@@ -96,6 +103,7 @@ impl Pieces {
             limits,
             state: Mutex::default(),
             settled: Condvar::new(),
+            turn: AtomicU64::new(0),
         })
     }
 
@@ -217,6 +225,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl<'a> Claim<'a> {
     /// Waits until all pieces before this one are settled; `None` if one of them is none.
     fn wait(&self) -> Option<MutexGuard<'a, State>> {
+        let mut looks = 0;
+        while self.pieces.turn.load(Ordering::Acquire) < self.number && looks < LOOKS_AT_TURN {
+            looks += 1;
+            std::hint::spin_loop();
+        }
         let mut state = self.pieces.state();
         while state.settled < self.number && !state.failed {
             state = self.pieces.settled.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -231,6 +244,7 @@ impl<'a> Claim<'a> {
         let is_last = (self.number + 1) * PIECE_SIZE >= self.pieces.size - self.pieces.start;
         let block = lock(relay).take(bytes, is_last)?;
         state.settled += 1;
+        self.pieces.turn.store(state.settled, Ordering::Release);
         self.is_settled = true;
         drop(state);
         self.pieces.settled.notify_all();
@@ -245,6 +259,7 @@ impl<'a> Claim<'a> {
         }
         block.first_row = state.rows;
         state.settled += 1;
+        self.pieces.turn.store(state.settled, Ordering::Release);
         state.rows += block.row_count;
         state.end += block.bytes.len() as u64;
         self.is_settled = true;

@@ -50,11 +50,17 @@ impl Default for Rules {
 const NULL_DECIMAL: (u8, u8) = (18, 3);
 
 /// Collects what is seen.
+///
+/// Several can look at the blocks of one sample, each at those it comes by, and be merged: fields
+/// are told apart by the number of the block they were first seen in, so that columns have one order
+/// whoever saw which block.
 #[derive(Debug, Default)]
 pub struct Inference {
     root: Shape,
     /// The table that the shapes' field numbers are of.
     symbols: Option<Arc<SymbolTable>>,
+    /// Blocks begun.
+    blocks: u64,
 }
 
 /// What values of one column were like.
@@ -64,6 +70,8 @@ pub(super) struct Shape {
     pub(super) settled: u16,
     /// The type of the first null that named one, which counts where nothing else was seen.
     null: Option<IonType>,
+    /// The block that null was in, as far as blocks are done.
+    null_seen: Option<u64>,
     pub(super) bools: bool,
     ints: Option<Width>,
     /// Digits before and after the point.
@@ -90,6 +98,9 @@ pub(super) struct Fields {
     pub(super) appearances: u64,
     names: HashMap<Box<str>, usize>,
     pub(super) fields: Vec<(Box<str>, Shape)>,
+    /// The block that each field was first seen in, as far as blocks are done, and its place among
+    /// those of that block.
+    first_seen: Vec<(u64, usize)>,
     /// Text: the order in which names came.
     pub(super) order: FieldOrder,
     /// Binary: symbol number to field, plus one; zero for none.
@@ -114,6 +125,35 @@ impl Inference {
         count: u64,
         limits: &Limits,
     ) -> (u64, Result<()>) {
+        self.observe_numbered(self.blocks, block, count, limits)
+    }
+
+    /// As [`Inference::observe_block`], for the block that is the `number`th of all that are looked
+    /// at here and elsewhere. Numbers ascend.
+    pub fn observe_numbered(
+        &mut self,
+        number: u64,
+        block: &Block,
+        count: u64,
+        limits: &Limits,
+    ) -> (u64, Result<()>) {
+        self.blocks = number + 1;
+        let seen = self.observe_values(block, count, limits);
+        self.root.date(number);
+        seen
+    }
+
+    /// Adds what `other` has seen, whose blocks had other numbers.
+    pub fn merge(&mut self, other: &Inference) {
+        self.root.date(self.blocks);
+        self.root.merge(&other.root);
+        self.blocks = self.blocks.max(other.blocks);
+        // What field numbers mean is known of the own shapes alone.
+        self.root.forget_numbers();
+        self.symbols = None;
+    }
+
+    fn observe_values(&mut self, block: &Block, count: u64, limits: &Limits) -> (u64, Result<()>) {
         if self.symbols.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &block.symbols)) {
             self.root.forget_numbers();
             self.symbols = Some(block.symbols.clone());
@@ -185,6 +225,19 @@ impl Shape {
 
     pub(super) fn widen_int(&mut self) {
         self.ints = self.ints.max(Some(Width::Int));
+    }
+
+    /// Notes of what is new that it was first seen in this block.
+    fn date(&mut self, block: u64) {
+        self.null_seen = self.null_seen.or(self.null.map(|_| block));
+        if let Some(child) = &mut self.lists {
+            child.date(block);
+        }
+        if let Some(fields) = &mut self.structs {
+            let new = fields.first_seen.len()..fields.fields.len();
+            fields.first_seen.extend(new.map(|place| (block, place)));
+            fields.fields.iter_mut().for_each(|(_, shape)| shape.date(block));
+        }
     }
 
     /// Forgets what field numbers mean.
@@ -289,7 +342,9 @@ impl Shape {
 
     /// Adds what `other` has seen.
     fn merge(&mut self, other: &Shape) {
-        self.null = self.null.or(other.null);
+        if self.null.is_none() || other.null_seen.is_some_and(|seen| self.null_seen > Some(seen)) {
+            (self.null, self.null_seen) = (other.null, other.null_seen);
+        }
         self.bools |= other.bools;
         self.ints = self.ints.max(other.ints);
         self.floats |= other.floats;
@@ -304,11 +359,7 @@ impl Shape {
             self.lists.get_or_insert_default().merge(child);
         }
         if let Some(fields) = &other.structs {
-            let target = self.structs.get_or_insert_default();
-            target.occurrences += fields.occurrences;
-            for (name, shape) in &fields.fields {
-                target.field(name).merge(shape);
-            }
+            self.structs.get_or_insert_default().merge(fields);
         }
     }
 }
@@ -340,6 +391,38 @@ impl Fields {
                 self.fields.len() - 1
             }
         }
+    }
+
+    /// Adds what `other` has seen; the fields stand in the order in which they were first seen.
+    fn merge(&mut self, other: &Fields) {
+        for (at, (name, shape)) in other.fields.iter().enumerate() {
+            let index = self.index_of(name);
+            self.fields[index].1.merge(shape);
+            let first = other.first_seen.get(at).copied().unwrap_or((u64::MAX, at));
+            match self.first_seen.get_mut(index) {
+                Some(own) => *own = first.min(*own),
+                None => self.first_seen.push(first),
+            }
+        }
+        self.occurrences += other.occurrences;
+        self.appearances += other.appearances - other.fields.len() as u64;
+        self.sort();
+    }
+
+    /// Puts the fields in the order in which they were first seen.
+    fn sort(&mut self) {
+        if self.first_seen.is_sorted() {
+            return;
+        }
+        let fields = std::mem::take(&mut self.fields);
+        let mut dated: Vec<_> = self.first_seen.drain(..).zip(fields).collect();
+        dated.sort_by_key(|(first, _)| *first);
+        (self.first_seen, self.fields) = dated.into_iter().unzip();
+        let names = self.fields.iter().enumerate();
+        self.names = names.map(|(index, (name, _))| (name.clone(), index)).collect();
+        // Both told where a field stood.
+        self.order = FieldOrder::default();
+        self.numbers.clear();
     }
 
     fn columns(&self, depth: usize, rules: &Rules) -> Vec<Field> {

@@ -97,7 +97,7 @@ fn joined(value: u64, digits: u64, count: usize) -> u64 {
 
 #[inline(always)]
 fn signed(value: u64, negative: bool) -> i64 {
-    if negative { -(value as i64) } else { value as i64 }
+    if negative { (value as i64).wrapping_neg() } else { value as i64 }
 }
 
 /// A null, plain or of a named type, and where it ends.

@@ -143,9 +143,10 @@ unsafe fn set_callbacks(made: duckdb::duckdb_v2_table_function_handle) -> Result
 ///
 /// # Safety
 ///
-/// `info` is that of the call at hand, of `function`.
+/// `info` and `context` are those of the call at hand, of `function`.
 unsafe fn arguments(
     info: duckdb::duckdb_v2_function_bind_info_handle,
+    context: duckdb::duckdb_v2_context_handle,
     function: &Function,
 ) -> Result<Call, String> {
     // SAFETY: the caller's promise; indexes are below the count; values are ours to release.
@@ -185,8 +186,28 @@ unsafe fn arguments(
             };
             named.push((*name, value(index)?.cast(*kind)?));
         }
-        Ok(Call { positional, named, files: FileSystem })
+        Ok(Call { positional, named, files: FileSystem, threads: threads(context)? })
     }
+}
+
+/// How many threads DuckDB works with.
+///
+/// # Safety
+///
+/// `context` is that of the call at hand.
+unsafe fn threads(context: duckdb::duckdb_v2_context_handle) -> Result<usize, String> {
+    // SAFETY: the caller's promise; the configuration is lent, the value ours to release.
+    let value = unsafe {
+        let config = get(null_mut(), |out, error| {
+            duckdb::duckdb_v2_context_get_config(context, out, error)
+        })?;
+        let mut scope = duckdb::DUCKDB_V2_SETTING_SCOPE::DUCKDB_V2_SETTING_SCOPE_DEFAULT;
+        let name = str_of("threads");
+        HostValue::take(|out, error| {
+            duckdb::duckdb_v2_config_get_option_value(config, &name, out, &mut scope, error)
+        })?
+    };
+    Ok(value.text().and_then(|text| text.parse().ok()).unwrap_or(1))
 }
 
 unsafe extern "C" fn bind(
@@ -203,7 +224,7 @@ unsafe extern "C" fn bind(
                 duckdb::duckdb_v2_function_bind_get_user_data(info, out, error)
             })?;
             let function = &*function.cast::<Function>();
-            let relation = (function.bind)(arguments(info, function)?)?;
+            let relation = (function.bind)(arguments(info, context, function)?)?;
             for (name, host_type) in relation.columns() {
                 let (name, own) = (str_of(&name), LogicalType::of(&host_type)?);
                 call(|error| {

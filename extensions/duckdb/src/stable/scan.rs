@@ -42,6 +42,7 @@ unsafe fn call(info: duckdb::duckdb_bind_info, count: u64, names: &[(&'static st
         let mut context = std::ptr::null_mut();
         duckdb::duckdb_table_function_get_client_context(info, &mut context);
         let files = FileSystem::of(context);
+        let threads = threads(context);
         duckdb::duckdb_destroy_client_context(&mut context);
         let positional = (0..count)
             .filter_map(|index| HostValue::new(duckdb::duckdb_bind_get_parameter(info, index)));
@@ -50,8 +51,22 @@ unsafe fn call(info: duckdb::duckdb_bind_info, count: u64, names: &[(&'static st
             let value = duckdb::duckdb_bind_get_named_parameter(info, key.as_ptr());
             Some((*name, HostValue::new(value)?))
         });
-        Call { positional: positional.collect(), named: named.collect(), files }
+        Call { positional: positional.collect(), named: named.collect(), files, threads }
     }
+}
+
+/// How many threads DuckDB works with.
+///
+/// # Safety
+///
+/// `context` is a valid client context.
+unsafe fn threads(context: duckdb::duckdb_client_context) -> usize {
+    let mut scope = duckdb::duckdb_config_option_scope_DUCKDB_CONFIG_OPTION_SCOPE_INVALID;
+    // SAFETY: the caller's promise; the value is ours to release.
+    let value = HostValue::new(unsafe {
+        duckdb::duckdb_client_context_get_config_option(context, c"threads".as_ptr(), &mut scope)
+    });
+    value.and_then(|value| value.text()?.parse().ok()).unwrap_or(1)
 }
 
 type Bind = unsafe extern "C" fn(duckdb::duckdb_bind_info);
