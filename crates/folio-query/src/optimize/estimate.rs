@@ -15,18 +15,46 @@ const UNKNOWN_ROWS: f64 = 10_000.0;
 const EQUAL: f64 = 0.05;
 
 pub(super) fn rows(plan: &Plan, source: &dyn Source) -> f64 {
+    sizes(plan, source).rows
+}
+
+/// How many rows a plan has.
+#[derive(Clone, Copy)]
+pub(super) struct Sizes {
+    pub(super) rows: f64,
+    /// Rows of the relation it reads, before any filter.
+    pub(super) base: f64,
+}
+
+/// Both at once: each input is looked at once, however deep plans nest.
+pub(super) fn sizes(plan: &Plan, source: &dyn Source) -> Sizes {
     match plan {
-        Plan::OneRow => 1.0,
-        Plan::Scan(scan) => scan_rows(scan, source),
-        Plan::Values { rows, .. } => rows.len() as f64,
-        Plan::Project { input, .. }
-        | Plan::Sort { input, .. }
-        | Plan::Ordered { input, .. }
-        | Plan::Window { input, .. } => rows(input, source),
+        Plan::Scan(scan) => {
+            Sizes { rows: scan_rows(scan, source), base: relation_rows(&scan.relation, source) }
+        }
+        Plan::Project { input, .. } => sizes(input, source),
         Plan::Filter { input, terms } => {
-            terms.iter().fold(rows(input, source), |rows, term| rows * selectivity(term))
+            let Sizes { rows, base } = sizes(input, source);
+            Sizes { rows: terms.iter().fold(rows, |rows, term| rows * selectivity(term)), base }
         }
         Plan::Join { kind, left, right, terms, .. } => joined(*kind, left, right, terms, source),
+        other => {
+            let rows = other_rows(other, source);
+            Sizes { rows, base: rows }
+        }
+    }
+}
+
+fn other_rows(plan: &Plan, source: &dyn Source) -> f64 {
+    match plan {
+        Plan::OneRow => 1.0,
+        Plan::Scan(_) | Plan::Project { .. } | Plan::Filter { .. } | Plan::Join { .. } => {
+            rows(plan, source)
+        }
+        Plan::Values { rows, .. } => rows.len() as f64,
+        Plan::Sort { input, .. } | Plan::Ordered { input, .. } | Plan::Window { input, .. } => {
+            rows(input, source)
+        }
         Plan::Aggregate { input, groups, .. } => {
             if groups.is_empty() {
                 1.0
@@ -50,27 +78,29 @@ pub(super) fn rows(plan: &Plan, source: &dyn Source) -> f64 {
 }
 
 /// Rows of a join of two.
-fn joined(kind: JoinKind, left: &Plan, right: &Plan, terms: &[Expr], source: &dyn Source) -> f64 {
+fn joined(kind: JoinKind, left: &Plan, right: &Plan, terms: &[Expr], source: &dyn Source) -> Sizes {
+    let alone = |rows: f64| Sizes { rows, base: rows };
     if kind == JoinKind::Inner {
         let (mut inputs, mut all) = (Vec::new(), terms.to_vec());
         flatten(left, &mut inputs, &mut all);
         flatten(right, &mut inputs, &mut all);
         if inputs.len() <= INPUTS_MAX {
-            return Graph::new(&inputs, all, source).rows();
+            return alone(Graph::new(&inputs, all, source).rows());
         }
     }
     let graph = Graph::new(&[left, right], terms.to_vec(), source);
-    let [one, two] = &graph.nodes[..] else { return UNKNOWN_ROWS };
+    let [one, two] = &graph.nodes[..] else { return alone(UNKNOWN_ROWS) };
     // What is known of a key tells how many rows of the left find a partner.
     let found = (two.rows / two.base.max(1.0)).min(1.0);
     let found = if found < 1.0 { found } else { 0.5 };
+    let of_left = |rows: f64| Sizes { rows, base: one.base };
     match kind {
-        JoinKind::Semi => one.rows * found,
-        JoinKind::Anti | JoinKind::NullAnti => one.rows * (1.0 - found),
-        JoinKind::Inner => graph.rows(),
-        JoinKind::Left => graph.rows().max(one.rows),
-        JoinKind::Right => graph.rows().max(two.rows),
-        JoinKind::Full => graph.rows().max(one.rows + two.rows),
+        JoinKind::Semi => of_left(one.rows * found),
+        JoinKind::Anti | JoinKind::NullAnti => of_left(one.rows * (1.0 - found)),
+        JoinKind::Inner => alone(graph.rows()),
+        JoinKind::Left => alone(graph.rows().max(one.rows)),
+        JoinKind::Right => alone(graph.rows().max(two.rows)),
+        JoinKind::Full => alone(graph.rows().max(one.rows + two.rows)),
     }
 }
 

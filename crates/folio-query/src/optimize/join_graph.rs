@@ -77,10 +77,9 @@ pub(super) struct Graph {
 impl Graph {
     /// Of these inputs and conditions.
     pub(super) fn new(inputs: &[&Plan], terms: Vec<Expr>, source: &dyn Source) -> Self {
-        let nodes = inputs.iter().map(|input| Node {
-            columns: input.column_ids(),
-            rows: estimate::rows(input, source),
-            base: base_rows(input, source),
+        let nodes = inputs.iter().map(|input| {
+            let estimate::Sizes { rows, base } = estimate::sizes(input, source);
+            Node { columns: input.column_ids(), rows, base }
         });
         let mut graph = Self {
             nodes: nodes.collect(),
@@ -300,16 +299,6 @@ pub(super) fn is_in(node: usize, part: Inputs) -> bool {
 
 fn is_equality(term: &Expr) -> bool {
     matches!(term, Expr::Compare { op: Comparison::Equal, .. })
-}
-
-/// Rows of the relation an input reads, before any filter.
-fn base_rows(plan: &Plan, source: &dyn Source) -> f64 {
-    match plan {
-        Plan::Scan(scan) => estimate::relation_rows(&scan.relation, source),
-        Plan::Filter { input, .. } | Plan::Project { input, .. } => base_rows(input, source),
-        Plan::Join { kind, left, .. } if !kind.has_right() => base_rows(left, source),
-        other => estimate::rows(other, source),
-    }
 }
 
 /// How many values a column can have, where no two rows are equal in it.

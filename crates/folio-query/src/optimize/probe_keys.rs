@@ -3,7 +3,6 @@
 //!
 //! Inner joins are decided with their order; here it is about the other kinds.
 
-use super::estimate;
 use super::join_graph::Graph;
 use crate::expression::{ColumnId, Expr};
 use crate::plan::logical::{JoinKind, Path, Plan, Probe, Scan};
@@ -24,7 +23,7 @@ pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
         }
         let Plan::Scan(scan) = &**right else { return };
         let graph = Graph::new(&[left, right], terms.clone(), source);
-        let left_rows = estimate::rows(left, source);
+        let left_rows = graph.nodes[0].rows;
         let found = cheapest(scan, left_rows, |key| graph.fan_out(1, 1, key));
         let Plan::Scan(scan) = &mut **right else { return };
         if let Some((probe, cost)) = found
