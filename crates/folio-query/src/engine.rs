@@ -385,6 +385,7 @@ fn answered(returning: &Returning, batch: Batch, context: &Context) -> Rows {
         state: State::Batch(Some(batch)),
         context: context.clone(),
         text: "".into(),
+        place: None,
         json: Arc::default(),
     }
 }
@@ -401,6 +402,7 @@ impl Query {
             state,
             context,
             text: Arc::clone(text),
+            place: None,
             json: Arc::clone(&self.json),
         })
     }
@@ -440,6 +442,7 @@ fn column_of(name: &str, ty: ColumnType, values: &[Value], context: Context) -> 
         state: State::Batch(Some(batch)),
         context,
         text: "".into(),
+        place: None,
         json: Arc::default(),
     })
 }

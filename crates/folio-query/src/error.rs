@@ -17,6 +17,15 @@ use folio_types::ErrorCode;
 
 use crate::span::Span;
 
+/// What SQL can do about a division by zero.
+const DIVISOR_HELP: &str = "guard it: nullif(divisor, 0)";
+
+/// What SQL can do about a result that does not fit.
+const ROOM_HELP: &str = "cast an operand to a wider type first";
+
+/// What SQL can do about a value that a cast does not fit.
+pub(crate) const CAST_HELP: &str = "use a wider type, or try_cast to get null instead";
+
 /// The result of every fallible operation in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -146,6 +155,42 @@ impl Error {
         self
     }
 
+    /// The same, of a statement of ZiQL that stands at a place: what nobody knows a closer
+    /// place of is about that, and what SQL would write is said as ZiQL does.
+    #[must_use]
+    pub(crate) fn in_ziql(mut self, place: Span, text: &str) -> Self {
+        use ErrorCode as Code;
+        let is_about_text = matches!(
+            self.inner.code,
+            Code::TypeMismatch | Code::InvalidInput | Code::Unsupported | Code::Conflict
+        );
+        self.inner.help = self.inner.help.map(|help| match &*help {
+            DIVISOR_HELP => "leave out where the divisor is 0, in the braces".to_owned(),
+            ROOM_HELP | CAST_HELP => "a float has more room: multiply by 1.0 first".to_owned(),
+            _ if help.starts_with("write it as '") => help.replace('\'', ""),
+            _ => help
+                .replace(", or write ON CONFLICT", "")
+                .replace("declare ON DELETE CASCADE", "declare the link `on delete cascade`"),
+        });
+        self.inner.message = self.inner.message.replace("for type bigint", "for int");
+        if is_about_text && self.inner.excerpt.is_none() {
+            self = self.at(place);
+        }
+        self.in_text(text)
+    }
+
+    /// The same, of a schema: where nobody knows the place, it is where the first of the names
+    /// stands that the error speaks of.
+    #[must_use]
+    pub fn in_schema(mut self, text: &str) -> Self {
+        if !self.inner.span.is_known() {
+            let names = self.inner.message.split(['"', '`']).skip(1).step_by(2);
+            let place = names.filter_map(|name| Span::of_word(name, text)).next();
+            self = self.at(place.unwrap_or_default());
+        }
+        self.in_text(text)
+    }
+
     /// The same, of a statement that stands alone in its text. Where nobody knows the
     /// place, it is where the first name stands that the error speaks of, or else the
     /// statement's first word; what a lower layer advises behind a semicolon is help.
@@ -245,12 +290,9 @@ impl std::error::Error for Error {
 impl From<ArrowError> for Error {
     fn from(error: ArrowError) -> Self {
         match error {
-            ArrowError::DivideByZero => {
-                Self::invalid("division by zero").help("guard it: nullif(divisor, 0)")
-            }
+            ArrowError::DivideByZero => Self::invalid("division by zero").help(DIVISOR_HELP),
             ArrowError::ArithmeticOverflow(_) => {
-                Self::invalid("the result is out of range for its type")
-                    .help("cast an operand to a wider type first")
+                Self::invalid("the result is out of range for its type").help(ROOM_HELP)
             }
             ArrowError::ExternalError(source) => match source.downcast::<Self>() {
                 Ok(error) => *error,

@@ -10,6 +10,7 @@ use crate::execute::Running;
 use crate::execute::context::Context;
 use crate::expression::value::value_at;
 use crate::json_rows::JsonRows;
+use crate::span::Span;
 
 /// The answer of a query, pulled batch by batch.
 pub struct Rows {
@@ -18,6 +19,8 @@ pub struct Rows {
     pub(crate) state: State,
     pub(crate) context: Context,
     pub(crate) text: Arc<str>,
+    /// Where the statement stands in its text, if that is ZiQL.
+    pub(crate) place: Option<Span>,
     /// What writes them as JSON, once anybody has asked.
     pub(crate) json: Arc<OnceLock<JsonRows>>,
 }
@@ -55,7 +58,10 @@ impl Rows {
         match &mut self.state {
             State::Running(running) => {
                 self.context.check()?;
-                running.next(&self.context).map_err(|error| error.in_text(&self.text))
+                running.next(&self.context).map_err(|error| match self.place {
+                    Some(place) => error.in_ziql(place, &self.text),
+                    None => error.in_text(&self.text),
+                })
             }
             State::Batch(batch) => Ok(batch.take()),
             State::Batches(batches) => Ok(batches.next()),

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use folio_types::{ColumnType, ErrorCode, Value, borrowed};
 
 use super::entity_link::{LinkEdit, Linked, write_links};
-use super::entity_literals::{Literals, Written};
+use super::entity_literals::{Literals, Stands, Written};
 use super::row::{batch_of, find, key_of, values_of};
 use super::{ChangePlan as RowChange, Run, check_row, check_rules, references};
 use crate::batch::Batch;
@@ -47,17 +47,6 @@ pub(crate) enum NewEntity {
     Given(Box<EntityRow>),
 }
 
-impl EntityAdd {
-    /// Where the first of them stands.
-    fn span(&self) -> Span {
-        match self.rows.first() {
-            Some(NewEntity::Literals(tuples)) => self.tape.span(tuples.start),
-            Some(NewEntity::Given(row)) => row.span,
-            None => Span::NONE,
-        }
-    }
-}
-
 /// One with values that are to be computed, or links to be followed.
 pub(crate) struct EntityRow {
     pub(crate) values: Vec<Given>,
@@ -84,7 +73,30 @@ pub(crate) struct EntityChange {
     pub(crate) rows: RowChange,
     pub(crate) key: usize,
     pub(crate) entities: Vec<GivenEntities>,
-    pub(crate) links: Vec<(Arc<Relation>, LinkEdit)>,
+    pub(crate) links: Vec<EntityLink>,
+    /// The members of the table's own columns that change, and where that stands.
+    pub(crate) places: Vec<(String, Span)>,
+}
+
+/// A to-many link that is changed.
+pub(crate) struct EntityLink {
+    pub(crate) table: Arc<Relation>,
+    pub(crate) edit: LinkEdit,
+    pub(crate) span: Span,
+}
+
+impl EntityChange {
+    /// Where an error is about: the change of the member it speaks of, or the only one.
+    fn place(&self, error: &Error) -> Span {
+        let is_of = |name: &str| {
+            let mut words =
+                error.message().split(|end: char| !(end.is_alphanumeric() || end == '_'));
+            words.any(|word| word == name)
+        };
+        let found = self.places.iter().find(|(name, _)| is_of(name));
+        let only = self.places.first().filter(|_| self.places.len() == 1);
+        found.or(only).map_or(Span::NONE, |(_, span)| *span)
+    }
 }
 
 impl GivenEntities {
@@ -151,10 +163,17 @@ pub(crate) fn add(plan: &EntityAdd, run: &Run<'_>) -> Result<Batch> {
         }
     }
     if !plan.table.constraints.references.is_empty() {
-        references::check_targets(&plan.table, &batch_of(&written.rows, &plan.table)?, run)
-            .map_err(|error| told(error, plan.span()))?;
+        let rows = batch_of(&written.rows, &plan.table)?;
+        let dangling = references::first_dangling(&plan.table, &rows, run)?;
+        if let Some((row, error)) = dangling {
+            return Err(told(error).at(written.span(row, &plan.tape)));
+        }
     }
-    write_links(&written.links, plan.on_conflict == OnConflict::Update, run)?;
+    let replaces = plan.on_conflict == OnConflict::Update;
+    write_links(&written.links, replaces, run).map_err(|(source, error)| {
+        let row = written.keys.iter().position(|key| Some(key) == source.as_ref());
+        error.at(row.map_or(Span::NONE, |row| written.span(row, &plan.tape)))
+    })?;
     keys_as_batch(&written.keys, &plan.table, plan.key)
 }
 
@@ -174,6 +193,7 @@ fn add_computed(
     let key = values[plan.key].clone();
     let links = links.into_iter().map(|(table, targets)| (table, key.clone(), targets));
     written.links.extend(links);
+    written.stands.push((written.keys.len(), Stands::At(row.span)));
     written.keys.push(key);
     written.rows.push(values);
     Ok(())
@@ -285,20 +305,24 @@ pub(crate) fn update(plan: &EntityChange, run: &Run<'_>) -> Result<Batch> {
     for given in &plan.entities {
         more.push(given.only(run.context())?);
     }
-    let edits = plan.links.iter().map(|(table, edit)| Ok((table, edit.ready(run.context())?)));
+    let edits = plan.links.iter().map(|link| Ok((link, link.edit.ready(run.context())?)));
     let edits: Vec<_> = edits.collect::<Result<_>>()?;
     let context = run.context().anew(&more);
     let run = Run::within(run.changes, &context);
     let keys = match plan.rows.changed.is_empty() {
         true => targets(plan, &run)?,
         false => {
-            let done = super::update(&plan.rows, &run).map_err(|error| told(error, Span::NONE))?;
+            let told = |error: Error| {
+                let place = plan.place(&error);
+                told(error).at(place)
+            };
+            let done = super::update(&plan.rows, &run).map_err(told)?;
             done.returned.unwrap_or_else(|| Batch::new(Vec::new(), 0))
         }
     };
     let ty = plan.rows.table.column_type(plan.key).clone();
-    for (table, edit) in &edits {
-        edit.apply(table, &keys, &ty, &run)?;
+    for (link, edit) in &edits {
+        edit.apply(&link.table, &keys, &ty, &run).map_err(|error| error.at(link.span))?;
     }
     Ok(keys)
 }
@@ -308,7 +332,7 @@ pub(crate) fn update(plan: &EntityChange, run: &Run<'_>) -> Result<Batch> {
 /// # Errors
 /// `conflict` where links restrict.
 pub(crate) fn delete(plan: &EntityChange, run: &Run<'_>) -> Result<Batch> {
-    let done = super::delete(&plan.rows, run).map_err(|error| told(error, Span::NONE))?;
+    let done = super::delete(&plan.rows, run).map_err(told)?;
     Ok(done.returned.unwrap_or_else(|| Batch::new(Vec::new(), 0)))
 }
 
@@ -339,12 +363,11 @@ fn keys_as_batch(keys: &[Value], table: &Relation, key: usize) -> Result<Batch> 
 }
 
 /// What constraints say, in the words of links.
-fn told(error: Error, span: Span) -> Error {
+fn told(error: Error) -> Error {
     let message = error.message();
     if error.code() == ErrorCode::Conflict && message.starts_with("a row points at no row") {
         let target = message.split('"').nth(1).unwrap_or_default();
         return Error::conflict(format!("a link leads to no `{target}`"))
-            .at(span)
             .help("a link takes the id of an entity there is, or none");
     }
     error

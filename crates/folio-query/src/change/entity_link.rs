@@ -16,7 +16,7 @@ use crate::expression::evaluate::constant;
 use crate::expression::function::without_positions;
 use crate::expression::value::value_at;
 use crate::source::Relation;
-use crate::ziql::entity::{POSITION, TARGET};
+use crate::ziql::entity::{POSITION, SOURCE, TARGET};
 
 /// Entities a to-many link is given.
 pub(crate) enum Linked {
@@ -127,7 +127,7 @@ impl ReadyEdit {
                 written.push(values);
             }
         }
-        check(table, &written, run)
+        check(table, &written, run).map_err(|(_, error)| error)
     }
 
     /// The list that comes of another.
@@ -154,17 +154,21 @@ const ROWS: usize = 1024;
 /// if they may have any.
 ///
 /// # Errors
-/// A target that is not there.
+/// A target that is not there, and whose it is.
 pub(super) fn write_links(
     links: &[(Arc<Relation>, Value, Vec<Value>)],
     replaces: bool,
     run: &Run<'_>,
-) -> Result<()> {
+) -> Result<(), OfSource> {
     let mut written: Vec<(&Arc<Relation>, Vec<Vec<Value>>)> = Vec::new();
     for (table, source, targets) in links {
-        let old = if replaces { rows_beginning(table, source, run)? } else { Vec::new() };
+        let of_source = |error: Error| (Some(source.clone()), error);
+        let old = match replaces {
+            true => rows_beginning(table, source, run).map_err(of_source)?,
+            false => Vec::new(),
+        };
         for (key, _) in old {
-            run.changes.delete(table, &borrowed(&key))?;
+            run.changes.delete(table, &borrowed(&key)).map_err(of_source)?;
         }
         let known = written.iter().position(|(other, _)| Arc::ptr_eq(other, table));
         let place = known.unwrap_or_else(|| {
@@ -175,7 +179,7 @@ pub(super) fn write_links(
             let values = vec![source.clone(), Value::Integer(position), target.clone()];
             // The same entity may come again, and replaces what it was given before.
             if replaces {
-                run.changes.insert(table, &borrowed(&values))?;
+                run.changes.insert(table, &borrowed(&values)).map_err(of_source)?;
             }
             written[place].1.push(values);
         }
@@ -183,22 +187,27 @@ pub(super) fn write_links(
     for (table, rows) in &written {
         for rows in rows.chunks(ROWS).filter(|_| !replaces) {
             let values: Vec<ValueRef<'_>> = rows.iter().flatten().map(Value::as_ref).collect();
-            run.changes.insert_many(table, &values).map_err(|(_, error)| error)?;
+            run.changes.insert_many(table, &values).map_err(|(_, error)| (None, error))?;
         }
         check(table, rows, run)?;
     }
     Ok(())
 }
 
+/// An error of a link, and the entity whose link it is, where that is known.
+type OfSource = (Option<Value>, Error);
+
 /// All targets are there.
-fn check(table: &Relation, written: &[Vec<Value>], run: &Run<'_>) -> Result<()> {
+fn check(table: &Relation, written: &[Vec<Value>], run: &Run<'_>) -> Result<(), OfSource> {
     if written.is_empty() {
         return Ok(());
     }
-    references::check_targets(table, &batch_of(written, table)?, run).map_err(|_| {
-        let target = table.constraints.references.get(1);
-        let target = target.map_or("entity", |reference| &*reference.table);
-        Error::conflict(format!("a link leads to no `{target}`"))
-            .help("a link takes the ids of entities there are")
-    })
+    let rows = batch_of(written, table);
+    let dangling = rows.and_then(|rows| references::first_dangling(table, &rows, run));
+    let Some((row, _)) = dangling.map_err(|error| (None, error))? else { return Ok(()) };
+    let target = table.constraints.references.get(1);
+    let target = target.map_or("entity", |reference| &*reference.table);
+    let error = Error::conflict(format!("a link leads to no `{target}`"))
+        .help("a link takes the ids of entities there are");
+    Err((Some(written[row][SOURCE].clone()), error))
 }

@@ -10,7 +10,9 @@ use super::Run;
 use super::entity::{EntityAdd, NewKeys, taken};
 use crate::error::{Error, Result};
 use crate::source::Relation;
+use crate::span::Span;
 use crate::ziql::bind::Places;
+use crate::ziql::tape::Tape;
 
 /// Rows written at once.
 const ROWS: usize = 1024;
@@ -34,6 +36,26 @@ pub(super) struct Written {
     pub(super) keys: Vec<Value>,
     /// Their to-many links: table, source, targets.
     pub(super) links: Vec<(Arc<Relation>, Value, Vec<Value>)>,
+    /// From which of the keys on they stand where.
+    pub(super) stands: Vec<(usize, Stands)>,
+}
+
+/// Where rows stand in the text.
+pub(super) enum Stands {
+    At(Span),
+    /// They are tuples, one behind the other, from this one on.
+    From(usize),
+}
+
+impl Written {
+    /// Where a row stands.
+    pub(super) fn span(&self, row: usize, tape: &Tape) -> Span {
+        match self.stands.iter().rev().find(|(first, _)| *first <= row) {
+            Some((_, Stands::At(span))) => *span,
+            Some((first, Stands::From(tuple))) => tape.span(tuple + row - first),
+            None => Span::NONE,
+        }
+    }
 }
 
 impl<'p> Literals<'p> {
@@ -61,6 +83,7 @@ impl<'p> Literals<'p> {
         written: &mut Written,
         run: &Run<'_>,
     ) -> Result<()> {
+        written.stands.push((written.keys.len(), Stands::From(tuples.start)));
         let lists = self.places.lists(&self.plan.tape, tuples.clone());
         let (template, mut lists) = (borrowed(&self.template), lists.iter());
         let mut rows = Vec::with_capacity(tuples.len().min(ROWS) * self.template.len());

@@ -20,6 +20,21 @@ use crate::source::{Bound, IndexInfo, Relation, RowStream, ScanRequest};
 /// # Errors
 /// `conflict`, with the name of the reference.
 pub(super) fn check_targets(table: &Relation, rows: &Batch, run: &Run<'_>) -> Result<()> {
+    match first_dangling(table, rows, run)? {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// The first row that points at nothing, and what is to be said of it.
+///
+/// # Errors
+/// What the store says.
+pub(super) fn first_dangling(
+    table: &Relation,
+    rows: &Batch,
+    run: &Run<'_>,
+) -> Result<Option<(usize, Error)>> {
     for reference in &table.constraints.references {
         let Some(target) = run.changes.relation(&reference.table)? else { continue };
         let own = positions(table, &reference.columns);
@@ -33,14 +48,15 @@ pub(super) fn check_targets(table: &Relation, rows: &Batch, run: &Run<'_>) -> Re
             let points = !values.iter().any(|value| matches!(value, Value::Null));
             if points && !is_there(run, &target, &key, &values)? {
                 let (name, target) = (&reference.name, &reference.table);
-                return Err(Error::conflict(format!(
+                let error = Error::conflict(format!(
                     "a row points at no row of table {target:?}, against constraint {name:?}"
-                ))
-                .help(format!("insert the row of {target:?} first")));
+                ));
+                let error = error.help(format!("insert the row of {target:?} first"));
+                return Ok(Some((row, error)));
             }
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Whether a table has a row with these values.

@@ -63,7 +63,7 @@ pub(crate) fn cast_array(
 
 pub(super) fn range(to: &ColumnType) -> Error {
     Error::invalid(format!("a value is out of range for type {}", type_name(to)))
-        .help("use a wider type, or try_cast to get null instead")
+        .help(crate::error::CAST_HELP)
 }
 
 /// Casts one value.

@@ -83,7 +83,7 @@ pub(crate) struct Limit {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Field {
     /// `*`
-    All,
+    All(Span),
     /// A member, or what a path leads to.
     Path { alias: Option<Name>, path: Path, nested: Nested },
     /// A value under a name.
@@ -146,6 +146,17 @@ pub(crate) enum Set {
     Filter(Filter),
     Name(Name),
     Parameter(Name),
+}
+
+impl Set {
+    /// Where it stands.
+    pub(crate) fn span(&self) -> Span {
+        match self {
+            Self::List(_, span) => *span,
+            Self::Filter(filter) => filter.span,
+            Self::Name(name) | Self::Parameter(name) => name.span,
+        }
+    }
 }
 
 /// An aggregate function.

@@ -15,14 +15,14 @@ use folio_types::{ColumnType, Value};
 
 use super::ast::Script;
 use super::bind::{
-    self, AddPlan, AddRow, Binder, BoundBody, BoundStep, ChangePlan, GivenRows, LinkGiven,
-    LinkOperation, MemberValue, NewRow,
+    self, AddPlan, AddRow, Binder, BoundBody, BoundStep, ChangePlan, GivenRows, LinkChange,
+    LinkGiven, LinkOperation, MemberValue, NewRow,
 };
 use super::parse;
 use crate::batch::{BATCH_SIZE, Batch};
 use crate::change::entity::{
-    EntityAdd, EntityChange, EntityRow, Given, GivenEntities, NewEntity, add, delete, returning,
-    update,
+    EntityAdd, EntityChange, EntityLink, EntityRow, Given, GivenEntities, NewEntity, add, delete,
+    returning, update,
 };
 use crate::change::entity_link::{LinkEdit, Linked};
 use crate::change::{ChangePlan as RowChange, Run};
@@ -38,6 +38,7 @@ use crate::plan::physical::Physical;
 use crate::rows::{Rows, State};
 use crate::short::Short;
 use crate::source::{Changes, Source};
+use crate::span::Span;
 
 /// A text read as chains of ZiQL.
 pub struct Ziql {
@@ -59,6 +60,8 @@ struct Ready {
     body: Body,
     explain: bool,
     set: Option<usize>,
+    /// Where it stands.
+    place: Span,
 }
 
 enum Body {
@@ -114,7 +117,7 @@ impl Ziql {
     ) -> Result<Chain> {
         let mut binder = Binder::new(source, parameters);
         let bound = bind::chain(&mut binder, &self.script.chains[index])
-            .map_err(|error| error.in_text(&self.text))?;
+            .map_err(|error| error.in_ziql(Span::NONE, &self.text))?;
         let compiler = Compiler { source, level };
         let steps = bound.steps.into_iter().map(|step| compiler.step(step)).collect();
         let (version, collections) = (source.version(), binder.collections);
@@ -154,7 +157,7 @@ impl Compiler<'_> {
             BoundBody::Update(plan) => Body::Update(Box::new(self.change(plan))),
             BoundBody::Delete(plan) => Body::Delete(Box::new(self.change(plan))),
         };
-        Ready { body, explain: step.explain, set: step.set }
+        Ready { body, explain: step.explain, set: step.set, place: step.place }
     }
 
     fn given(&self, given: GivenRows) -> GivenEntities {
@@ -226,8 +229,12 @@ impl Compiler<'_> {
             links: plan
                 .links
                 .into_iter()
-                .map(|change| (change.table, edit(change.operation)))
+                .map(|LinkChange { table, operation, span }| {
+                    let edit = edit(operation);
+                    EntityLink { table, edit, span }
+                })
                 .collect(),
+            places: plan.places,
         }
     }
 }
@@ -259,11 +266,11 @@ impl Chain {
     /// What the source says.
     pub fn query(&self, context: &Context) -> Result<Rows> {
         let Some((last, before)) = self.steps.split_last() else { return Err(empty()) };
-        let in_text = |error: Error| error.in_text(&self.text);
+        let told = |step: &Ready, error: Error| error.in_ziql(step.place, &self.text);
         for step in before {
-            self.keep(step, context).map_err(in_text)?;
+            self.keep(step, context).map_err(|error| told(step, error))?;
         }
-        self.rows(last, context).map_err(in_text)
+        self.rows(last, context).map_err(|error| told(last, error))
     }
 
     /// Runs a chain that changes, statement by statement. Part of it may be done when
@@ -277,8 +284,8 @@ impl Chain {
             // What one statement has read is not what the next sees.
             context = context.anew(&[]);
             let run = Run::within(changes, &context);
-            let rows = self.change(step, &run).map_err(|error| error.in_text(&self.text))?;
-            last = Some(rows);
+            let done = self.change(step, &run);
+            last = Some(done.map_err(|error| error.in_ziql(step.place, &self.text))?);
         }
         last.ok_or_else(empty)
     }
@@ -294,7 +301,8 @@ impl Chain {
             }
             Body::Keys(_) => {
                 self.keep(step, run.context())?;
-                return Ok(self.answer(Vec::new(), Arc::default(), Arc::default(), run.context()));
+                let answer = (Vec::new(), Arc::default(), Arc::default());
+                return Ok(self.answer(answer, step, run.context()));
             }
             Body::Add(plan) => (add(plan, run)?, (&plan.table, plan.key)),
             Body::Update(plan) => (update(plan, run)?, (&plan.rows.table, plan.key)),
@@ -307,7 +315,7 @@ impl Chain {
         let (table, key) = table;
         let names = vec![table.schema.columns[key].name.clone()].into();
         let types: Arc<[ColumnType]> = vec![table.column_type(key).clone()].into();
-        Ok(self.answer(keys, names, types, run.context()))
+        Ok(self.answer((keys, names, types), step, run.context()))
     }
 
     /// Keeps the keys a statement finds.
@@ -332,7 +340,7 @@ impl Chain {
             let column = crate::expression::value::to_array(lines.iter(), &ColumnType::Text)?;
             let batch = Batch::new(vec![column], lines.len());
             let names = vec!["plan".to_owned()].into();
-            return Ok(self.answer(vec![batch], names, vec![ColumnType::Text].into(), context));
+            return Ok(self.answer((vec![batch], names, [ColumnType::Text].into()), step, context));
         }
         let Body::Rows(query) = &step.body else {
             return Err(Error::invalid("the statement changes what it reads"));
@@ -347,19 +355,20 @@ impl Chain {
             state,
             context: context.clone(),
             text: Arc::clone(&self.text),
+            place: Some(step.place),
             json: Arc::clone(&query.json),
         })
     }
 
     fn answer(
         &self,
-        batches: Vec<Batch>,
-        names: Arc<[String]>,
-        types: Arc<[ColumnType]>,
+        (batches, names, types): (Vec<Batch>, Arc<[String]>, Arc<[ColumnType]>),
+        step: &Ready,
         context: &Context,
     ) -> Rows {
         let (state, json) = (State::Batches(batches.into_iter()), Arc::default());
-        Rows { names, types, state, context: context.clone(), text: Arc::clone(&self.text), json }
+        let (context, text, place) = (context.clone(), Arc::clone(&self.text), Some(step.place));
+        Rows { names, types, state, context, text, place, json }
     }
 }
 

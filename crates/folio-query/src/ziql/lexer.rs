@@ -158,9 +158,13 @@ impl<'t> Lexer<'t> {
             let start = (self.line, self.column);
             self.take(found.size);
             return found.token.map_err(|message| {
-                let is_day = message.contains("no day");
+                let (is_day, is_short) = (message.contains("no day"), message.contains("seconds"));
                 let error = Error::syntax(message).at(self.since(start));
-                if is_day { error.help("dates are year-month-day") } else { error }
+                match (is_day, is_short) {
+                    (true, _) => error.help("dates are year-month-day"),
+                    (_, true) => error.help("write it as 2024-01-31T12:04:05"),
+                    _ => error,
+                }
             });
         }
         match first {
@@ -311,7 +315,11 @@ impl<'t> Lexer<'t> {
             'u' => return self.code_point(start),
             other => {
                 self.take(other.len_utf8());
-                return Err(Error::syntax(format!("`\\{other}` is no escape"))
+                let shown = match other.is_control() {
+                    true => other.escape_debug().to_string(),
+                    false => other.to_string(),
+                };
+                return Err(Error::syntax(format!("`\\{shown}` is no escape"))
                     .at(self.since(start))
                     .help(r"there are \' \\ \n \r \t and \u{…}"));
             }

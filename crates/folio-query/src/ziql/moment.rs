@@ -58,6 +58,12 @@ fn dated(bytes: &[u8]) -> Option<Found> {
     let joins = matches!(bytes.get(10), Some(b'T' | b't' | b'-'));
     let clock = if joins { clock(bytes, 11) } else { None };
     let Some((time, end)) = clock.filter(|(_, end)| *end >= 19) else {
+        if matches!(bytes.get(10), Some(b'T' | b't')) {
+            let rest = bytes[11..].iter();
+            let size = 11 + rest.take_while(|b| b.is_ascii_digit() || **b == b':').count();
+            let message = "expected a datetime with hours, minutes and seconds".to_owned();
+            return Some(Found { size, token: Err(message) });
+        }
         let date = date.map(|date| Token::Date(i32::try_from(date).unwrap_or(i32::MAX)));
         return Some(Found { size: 10, token: date });
     };

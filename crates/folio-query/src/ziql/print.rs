@@ -143,7 +143,7 @@ impl Display for Limit {
 impl Display for Field {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         match self {
-            Self::All => out.write_str("*"),
+            Self::All(_) => out.write_str("*"),
             Self::Path { alias: Some(alias), path, nested } => {
                 write!(out, "{alias}: {path}{nested}")
             }

@@ -149,10 +149,3 @@ pub(super) fn type_of(value: &Value) -> Option<ColumnType> {
         Value::Null | Value::List(_) | Value::Struct(_) => return None,
     })
 }
-
-/// As [`type_of`], that of a list by its first element.
-pub(super) fn type_of_list(value: &Value) -> Option<ColumnType> {
-    let Value::List(items) = value else { return type_of(value) };
-    let element = items.iter().find_map(type_of);
-    element.map(|element| ColumnType::List(Box::new(element)))
-}

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use folio_query::{Migration, Rows, Ziql, ZiqlChain, show_schema};
 use folio_types::{ColumnType, ErrorCode, Value};
 
-use super::parameters::type_of_list;
+use super::parameters::{list_of, type_of};
 use super::{QueryError, Session};
 use crate::error::Result;
 use crate::source::{SharedTransaction, Tables, View, lock};
@@ -18,6 +18,27 @@ const TEXT_SIZE_MAX: usize = 16 << 10;
 
 /// Names and types of parameters.
 type Types = Vec<(String, Option<ColumnType>)>;
+
+/// Parameters with their types; a list has one for all that is in it.
+fn typed(text: &str, parameters: &[(&str, Value)]) -> Result<(Types, Vec<Value>)> {
+    let (mut types, mut values) = (Types::new(), Vec::new());
+    for (name, value) in parameters {
+        let (value, ty) = match value {
+            Value::List(items) => {
+                let items = items.iter().map(|item| (item.clone(), type_of(item))).collect();
+                list_of(items).ok_or_else(|| {
+                    let error =
+                        format!("parameter \"${name}\" is a list of values of several types");
+                    QueryError::new(ErrorCode::TypeMismatch, error).in_statement(text)
+                })?
+            }
+            value => (value.clone(), type_of(value)),
+        };
+        types.push(((*name).to_owned(), ty));
+        values.push(value);
+    }
+    Ok((types, values))
+}
 
 /// Chains that only read, ready to run, by their text.
 pub(super) type Chains = HashMap<Box<str>, (Types, Arc<ZiqlChain>)>;
@@ -31,9 +52,7 @@ impl Session {
     /// broken; what the stores say.
     pub fn ziql(&mut self, text: &str, parameters: &[(&str, Value)]) -> Result<Rows> {
         self.interrupt.store(false, Ordering::Relaxed);
-        let named = |(name, value): &(&str, Value)| ((*name).to_owned(), type_of_list(value));
-        let types: Types = parameters.iter().map(named).collect();
-        let values: Vec<Value> = parameters.iter().map(|(_, value)| value.clone()).collect();
+        let (types, values) = typed(text, parameters)?;
         let view = self.view()?;
         if let Some(chain) = self.remembered_chain(text, &types, &view)? {
             return Ok(chain.query(&self.context(view, &values))?);
@@ -120,7 +139,8 @@ impl Session {
         }
         self.in_transaction(|session, view| {
             let migration = Migration::plan(text, view, allow_drop)?;
-            migration.apply(view, &session.context(view.clone(), &[]))?;
+            let done = migration.apply(view, &session.context(view.clone(), &[]));
+            done.map_err(|error| error.in_schema(text))?;
             Ok(migration.lines)
         })
     }

@@ -71,8 +71,16 @@ impl Random {
                 self.pick(&["=", "!=", "<", ">="]),
                 self.below(60)
             ),
-            3 => format!("{} LIKE '%{}%'", self.text(of), self.pick(&["a", "n", "1"])),
-            4 => format!("{} IN [1, 20, 34]", self.number(of)),
+            3 => {
+                let op = self.pick(&["LIKE", "!LIKE", "~", "!~"]);
+                let part = self.pick(&["a", "n", "1"]);
+                let around = if op.ends_with("LIKE") { "%" } else { "" };
+                format!("{} {op} '{around}{part}{around}'", self.text(of))
+            }
+            4 => {
+                let op = self.pick(&["IN", "!IN", "ALLIN", "!ALLIN"]);
+                format!("{} {op} [1, 20, 34.0]", self.number(of))
+            }
             5 => {
                 format!("({} OR {})", self.condition(of, depth - 1), self.condition(of, depth - 1))
             }

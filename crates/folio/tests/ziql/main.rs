@@ -5,6 +5,7 @@
 #[path = "../../../../conformance/ziql/script.rs"]
 mod script;
 
+mod depth;
 mod generated;
 mod model;
 mod rules;

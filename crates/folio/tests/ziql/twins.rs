@@ -137,6 +137,13 @@ fn on_link(random: &mut Random, of: &str, t: &str, depth: usize, any: bool) -> (
             ),
         ),
     };
+    if random.below(3) == 0 {
+        let (own, twin) = behind_dot(random, to, &inner);
+        return (
+            format!("{link}.{own}"),
+            format!("exists (select 1 from {rows} and coalesce({twin}, false))"),
+        );
+    }
     let (own, twin) = match to {
         "Tag" => ("name > 'a'".to_owned(), format!("{inner}.name > 'a'")),
         _ => condition(random, to, &inner, depth - 1),
@@ -149,6 +156,38 @@ fn on_link(random: &mut Random, of: &str, t: &str, depth: usize, any: bool) -> (
             format!("{link} ALLIN {{{own}}}"),
             format!("not exists (select 1 from {rows} and not ({twin}))"),
         ),
+    }
+}
+
+/// A member behind a dot, and what is asked of it by any operator.
+fn behind_dot(random: &mut Random, of: &str, t: &str) -> (String, String) {
+    let (text, number) = match of {
+        "User" => ("nick", "age"),
+        "Post" => ("title", "likes"),
+        _ => ("name", "name"),
+    };
+    match random.below(if of == "Tag" { 2 } else { 4 }) {
+        0 => {
+            let (own, twin) = random_pair(random, &["LIKE", "!LIKE"], &["like", "not like"]);
+            (format!("{text} {own} '%1%'"), format!("{t}.{text} {twin} '%1%'"))
+        }
+        1 => {
+            let (own, twin) = random_pair(random, &["IN", "!IN"], &["", "not"]);
+            let list = "('a', 'k3', 't3')";
+            (
+                format!("{text} {own} ['a', 'k3', 't3']"),
+                format!("{twin} coalesce({t}.{text} in {list}, false)"),
+            )
+        }
+        2 => {
+            let (op, value) = (random.pick(&["=", "!=", "<", ">="]), random.below(50));
+            (format!("{number} {op} {value}"), format!("{t}.{number} {op} {value}"))
+        }
+        _ => {
+            let (own, twin) =
+                random_pair(random, &["= none", "!= none"], &["is null", "is not null"]);
+            (format!("{text} {own}"), format!("{t}.{text} {twin}"))
+        }
     }
 }
 

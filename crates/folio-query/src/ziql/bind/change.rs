@@ -94,12 +94,15 @@ pub(crate) struct ChangePlan {
     pub(crate) links: Vec<LinkChange>,
     /// Which of the old values there are, where not all are looked at.
     pub(crate) read: Option<Vec<usize>>,
+    /// The members that change and where that stands, but for to-many links.
+    pub(crate) places: Vec<(String, Span)>,
 }
 
 /// What becomes of a to-many link.
 pub(crate) struct LinkChange {
     pub(crate) table: Arc<Relation>,
     pub(crate) operation: LinkOperation,
+    pub(crate) span: Span,
 }
 
 /// How the list of a to-many link changes.
@@ -262,11 +265,14 @@ impl Binder<'_> {
         let (mut rows, key) = self.targets_of(&update.target)?;
         let entity = Arc::clone(&rows.row.entity);
         let (mut changes, mut entities, mut links) = (Vec::new(), Vec::new(), Vec::new());
-        let mut seen = Vec::new();
+        let (mut seen, mut places) = (Vec::new(), Vec::new());
         for item in &update.tuple.items {
             let member = self.item_member(&entity, item, None, &update.tuple)?;
             let span = item_span(item, update.tuple.span);
             once(&mut seen, &member, item, update.tuple.span)?;
+            if matches!(member.kind, MemberKind::Value(_) | MemberKind::One { .. }) {
+                places.push((member.name.clone(), span));
+            }
             match &member.kind {
                 MemberKind::Value(column) if *column == key => {
                     let error = Error::invalid("the key of an entity stays what it is");
@@ -294,14 +300,15 @@ impl Binder<'_> {
                 MemberKind::Many { table, target } => {
                     let table = self.sql.relation(table, span)?;
                     let operation = self.link_operation(&mut rows, &member, target, item)?;
-                    links.push(LinkChange { table, operation });
+                    links.push(LinkChange { table, operation, span });
                 }
                 MemberKind::Inverse { .. } => {
                     return Err(computed(&member, item, update.tuple.span));
                 }
             }
         }
-        self.change_plan(rows, key, changes, entities, links)
+        let plan = self.change_plan(rows, key, changes, entities, links)?;
+        Ok(ChangePlan { places, ..plan })
     }
 
     /// Binds DELETE.
@@ -353,7 +360,8 @@ impl Binder<'_> {
         let outputs: Vec<_> =
             old.chain(new).map(|value| (self.sql.column("value", value.ty()), value)).collect();
         let input = Plan::Project { input: Box::new(rows.plan), outputs };
-        Ok(ChangePlan { table, key, input, changed, rules, entities, links, read: None })
+        let (read, places) = (None, Vec::new());
+        Ok(ChangePlan { table, key, input, changed, rules, entities, links, read, places })
     }
 
     /// The new value of a member that is a value or an array of them.

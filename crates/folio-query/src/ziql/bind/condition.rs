@@ -5,7 +5,7 @@
 
 use folio_types::{ColumnType, Value};
 
-use super::link::Tested;
+use super::link::{Tested, no_entities};
 use super::types::{as_type, compare};
 use super::{Binder, Rows};
 use crate::error::{Error, Result};
@@ -90,11 +90,12 @@ impl Binder<'_> {
             ast::Expr::Match { path, regex, negated, pattern } => {
                 self.matches(rows, path, *regex, *negated, pattern)
             }
+            ast::Expr::Member { set, .. } if self.grouping.is_some() => Err(no_entities(set.span)),
             ast::Expr::Member { negated, set } => {
                 let key = rows.row.key(set.span)?;
                 let known = self.set(set)?;
                 self.check_set(&known, rows.row.entity.name(), set.span)?;
-                let (keys, column) = self.set_keys(&known);
+                let (keys, column) = self.set_keys(&known, set.span)?;
                 Ok(Tested::Among { key, keys, column, negated: *negated })
             }
             other => {
@@ -154,6 +155,10 @@ impl Binder<'_> {
     /// A name that is no member stands where a value was expected.
     fn no_value(&self, rows: &Rows, name: &ast::Name) -> Error {
         let error = Error::syntax(format!("expected a value, found the name `{}`", name.text));
+        if self.set(name).is_ok() {
+            let text = &name.text;
+            return error.at(name.span).help(format!("it is a set: ask with IN: `IN {text}`"));
+        }
         let members = rows.row.entity.members.iter().map(|member| &*member.name);
         let near = error.near(&name.text, members).at(name.span);
         match near.hint() {
@@ -215,8 +220,9 @@ impl Binder<'_> {
         span: Span,
     ) -> Result<Tested> {
         if at + 1 == path.members.len() {
-            let error = Error::mismatch(format!("`{}` is many entities", path.text()));
-            return Err(error.at(path.span()).help("ask with IN or ALLIN: `posts IN {…}`"));
+            let text = path.text();
+            let error = Error::mismatch(format!("`{text}` is many entities")).at(path.span());
+            return Err(error.help(format!("ask with IN or ALLIN: `{text} IN {{…}}`")));
         }
         if let Some(inner) = super::expression::first_path(other) {
             let error = Error::unsupported(format!(
@@ -257,11 +263,13 @@ impl Binder<'_> {
         pattern: &ast::Expr,
     ) -> Result<Tested> {
         if let Some(at) = self.first_many(rows, path)? {
-            let tested = self.through(rows, path, at, |path| {
-                let pattern = Box::new(pattern.clone());
-                ast::Expr::Match { path, regex, negated: false, pattern }
-            })?;
-            return Ok(inverted(tested, negated));
+            let pattern = Box::new(pattern.clone());
+            return self.through(rows, path, at, |path| ast::Expr::Match {
+                path,
+                regex,
+                negated,
+                pattern,
+            });
         }
         let input = self.path_value(rows, path)?;
         let ty = input.ty();
@@ -280,7 +288,8 @@ impl Binder<'_> {
         }
         let (input, pattern) = (Box::new(input), Box::new(pattern));
         let matched = Expr::Match { kind, input, pattern, escape: None };
-        Ok(Tested::Plain(if negated { not(matched) } else { matched }))
+        // Null stays null: where there is nothing to compare, neither is true.
+        Ok(Tested::Plain(if negated { Expr::Not(Box::new(matched)) } else { matched }))
     }
 }
 

@@ -34,8 +34,11 @@ impl Binder<'_> {
             }
             ast::Expr::Negate(inner, span) => {
                 let inner = self.value(rows, inner)?;
+                if inner.is_untyped() && matches!(inner.as_literal(), Some(Value::Null)) {
+                    return Ok(inner);
+                }
                 let ty = inner.ty();
-                if !is_numeric(&ty) || inner.is_untyped() {
+                if !is_numeric(&ty) {
                     let ty = type_name(&ty);
                     let error = Error::mismatch(format!("`-` takes a number, not {ty}"));
                     return Err(error.at(*span));
@@ -86,6 +89,7 @@ impl Binder<'_> {
             }
             bound.push(value);
         }
+        let untyped = common.is_none();
         let common = common.unwrap_or(ColumnType::Text);
         let bound: Vec<Expr> = bound
             .into_iter()
@@ -97,7 +101,7 @@ impl Binder<'_> {
             Some(values) => Ok(Expr::Literal {
                 value: Value::List(values),
                 ty: ColumnType::List(Box::new(common)),
-                untyped: false,
+                untyped,
                 span,
             }),
             None => function::resolve("array", bound, span),
@@ -127,9 +131,9 @@ impl Binder<'_> {
         match &member.kind {
             MemberKind::Value(column) | MemberKind::One { column, .. } => Ok(row.column(*column)),
             MemberKind::Many { .. } | MemberKind::Inverse { .. } => {
-                let error =
-                    Error::mismatch(format!("`{}` is many entities, no value", path.text()));
-                Err(error.at(last.span).help("ask with IN or ALLIN: `posts IN {…}`"))
+                let text = path.text();
+                let error = Error::mismatch(format!("`{text}` is many entities, no value"));
+                Err(error.at(last.span).help(format!("ask with IN or ALLIN: `{text} IN {{…}}`")))
             }
         }
     }

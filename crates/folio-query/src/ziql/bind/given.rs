@@ -103,7 +103,7 @@ impl Binder<'_> {
     fn given_set(&mut self, name: &Name, target: &str) -> Result<GivenRows> {
         let set = self.set(name)?;
         self.check_set(&set, target, name.span)?;
-        let (plan, _) = self.set_keys(&set);
+        let (plan, _) = self.apart(|binder| binder.set_keys(&set, name.span))?;
         Ok(GivenRows { plan, entity: target.to_owned(), span: name.span })
     }
 
@@ -115,10 +115,12 @@ impl Binder<'_> {
     ) -> Result<GivenRows> {
         let entity = self.entity(target, filter.span)?;
         let mut rows = self.all(&entity);
-        self.filter(&mut rows, filter)?;
-        self.ordered(&mut rows, &[])?;
-        let limit = limit.map(|take| ast::Limit { take: take.clone(), skip: None });
-        self.limit(&mut rows, limit.as_ref())?;
+        self.apart(|binder| {
+            binder.filter(&mut rows, filter)?;
+            binder.ordered(&mut rows, &[])?;
+            let limit = limit.map(|take| ast::Limit { take: take.clone(), skip: None });
+            binder.limit(&mut rows, limit.as_ref())
+        })?;
         let key = rows.row.key(filter.span)?;
         let column = self.sql.column("id", key.ty());
         let plan = Plan::Project { input: Box::new(rows.plan), outputs: vec![(column, key)] };

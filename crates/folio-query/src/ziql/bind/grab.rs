@@ -133,8 +133,7 @@ impl Binder<'_> {
                 }
             }
         };
-        let take = count(take)?;
-        let skip = skip.as_ref().map(count).transpose()?;
+        let (take, skip) = (count(take)?, skip.as_ref().map(count).transpose()?);
         Ok(Some((take, skip)))
     }
 }

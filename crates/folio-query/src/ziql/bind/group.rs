@@ -125,7 +125,10 @@ impl Binder<'_> {
         let around = self.grouping.replace(grouping);
         let mut outputs = Vec::new();
         let bound = fields.iter().try_for_each(|field| match field {
-            Field::All => Err(Error::invalid("`*` does not go with aggregates or BY")),
+            Field::All(span) => {
+                let error = Error::invalid("`*` does not go with aggregates or BY").at(*span);
+                Err(error.help("name what rows are grouped by"))
+            }
             Field::Value { alias, value } => {
                 let value = self.value(rows, value)?;
                 push(&mut outputs, &alias.text, value, alias.span)

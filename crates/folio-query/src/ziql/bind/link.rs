@@ -17,6 +17,7 @@ use super::condition::{inverted, not};
 use super::types::as_type;
 use super::{Binder, NamedSet, Row, Rows};
 use crate::error::{Error, Result};
+use crate::expression::coerce::unify;
 use crate::expression::{Column, Comparison, Expr, function};
 use crate::plan::follow::Mark;
 use crate::plan::logical::{JoinKind, Plan};
@@ -43,16 +44,18 @@ impl Binder<'_> {
         negated: bool,
         set: &Set,
     ) -> Result<Tested> {
-        if let Some(at) = self.first_many(rows, path)?
-            && at + 1 < path.members.len()
-        {
-            let tested = self.through(rows, path, at, |path| ast::Expr::In {
-                path,
-                all,
-                negated: false,
-                set: set.clone(),
-            })?;
+        if self.grouping.is_some() {
+            let tested = Tested::Plain(self.group_among(rows, path, all, set)?);
             return Ok(inverted(tested, negated));
+        }
+        // What is asked behind a dot is asked of the entity there: where there is none,
+        // that an opposite holds is as little true as that it does not.
+        let is_opposite = all || negated;
+        let last = path.members.len() - 1;
+        let many = self.first_many(rows, path)?.filter(|at| *at < last);
+        if let Some(at) = many.or((is_opposite && last > 0).then(|| last.saturating_sub(1))) {
+            let set = set.clone();
+            return self.through(rows, path, at, |path| ast::Expr::In { path, all, negated, set });
         }
         let (row, last) = self.owner(rows, path)?;
         let member = row.entity.find(&last.text, last.span)?;
@@ -78,7 +81,7 @@ impl Binder<'_> {
         if let (MemberKind::One { column, .. }, Set::Name(name), false) = (kind, set, all) {
             let known = self.set(name)?;
             self.check_set(&known, target, name.span)?;
-            let (keys, found) = self.set_keys(&known);
+            let (keys, found) = self.set_keys(&known, name.span)?;
             let key = row.column(*column);
             return Ok(Tested::Among { key, keys, column: found, negated: false });
         }
@@ -89,6 +92,7 @@ impl Binder<'_> {
 
     /// The entities of a set; with `complement` those that are not in it.
     fn targets(&mut self, target: &str, set: &Set, complement: bool, span: Span) -> Result<Rows> {
+        self.follow(span)?;
         let entity = self.entity(target, span)?;
         let mut rows = self.all(&entity);
         match set {
@@ -106,7 +110,7 @@ impl Binder<'_> {
             Set::Name(name) => {
                 let known = self.set(name)?;
                 self.check_set(&known, target, name.span)?;
-                let (keys, column) = self.set_keys(&known);
+                let (keys, column) = self.set_keys(&known, name.span)?;
                 let kind = if complement { JoinKind::Anti } else { JoinKind::Semi };
                 let key = rows.row.key(span)?;
                 let terms = vec![Expr::compare(Comparison::Equal, key, Expr::Column(column))];
@@ -226,10 +230,11 @@ impl Binder<'_> {
     }
 
     /// The keys of a named set.
-    pub(super) fn set_keys(&mut self, set: &NamedSet) -> (Plan, Column) {
+    pub(super) fn set_keys(&mut self, set: &NamedSet, span: Span) -> Result<(Plan, Column)> {
+        self.follow(span)?;
         let column = self.sql.column(&set.name, set.key.clone());
         let columns = vec![column.clone()];
-        (Plan::WorkTable { number: set.number, columns }, column)
+        Ok((Plan::WorkTable { number: set.number, columns }, column))
     }
 
     /// Refuses a set of entities of another struct.
@@ -264,20 +269,33 @@ impl Binder<'_> {
                     return Err(error.at(span));
                 }
                 self.check_set(&known, row.entity.name(), name.span)?;
-                let (keys, column) = self.set_keys(&known);
+                let (keys, column) = self.set_keys(&known, name.span)?;
                 Ok(Tested::Among { key: value, keys, column, negated: false })
             }
-            set if matches!(value.ty(), ColumnType::List(_)) => {
-                let ty = value.ty();
-                let list = self.set_value(rows, set)?;
-                let list = as_type(list, &ty, "IN", span)?;
-                let call = match all {
-                    true => function::resolve("array_contains_all", vec![list, value], span)?,
-                    false => function::resolve("array_overlap", vec![value, list], span)?,
-                };
-                Ok(Tested::Plain(call))
-            }
-            set => self.among_values(rows, value, set).map(Tested::Plain),
+            set => self.value_among(rows, value, all, set).map(Tested::Plain),
+        }
+    }
+
+    /// Whether a value is among those of a list; of an array, whether any element is, or all.
+    fn value_among(&mut self, rows: &mut Rows, value: Expr, all: bool, set: &Set) -> Result<Expr> {
+        if !matches!(value.ty(), ColumnType::List(_)) {
+            return self.among_values(rows, value, set);
+        }
+        let span = set.span();
+        let list = self.set_value(rows, set)?;
+        let (value, list) = by_value(value, list, span)?;
+        match all {
+            true => function::resolve("array_contains_all", vec![list, value], span),
+            false => function::resolve("array_overlap", vec![value, list], span),
+        }
+    }
+
+    /// The same of what rows are grouped by.
+    fn group_among(&mut self, rows: &mut Rows, path: &Path, all: bool, set: &Set) -> Result<Expr> {
+        let value = self.grouped(path)?;
+        match set {
+            Set::List(..) | Set::Parameter(_) => self.value_among(rows, value, all, set),
+            Set::Filter(_) | Set::Name(_) => Err(no_entities(set.span())),
         }
     }
 
@@ -300,12 +318,15 @@ impl Binder<'_> {
                 Ok(Expr::InList { input, list })
             }
             set => {
+                let span = set.span();
                 let list = self.set_value(rows, set)?;
-                let span = match set {
-                    Set::Parameter(name) => name.span,
-                    _ => Span::NONE,
+                let element = match list.ty() {
+                    ColumnType::List(element) if !list.is_untyped() => unify(&ty, &element),
+                    _ => None,
                 };
-                let list = as_type(list, &ColumnType::List(Box::new(ty)), "IN", span)?;
+                let element = element.unwrap_or(ty);
+                let value = super::types::widened(value, &element);
+                let list = as_type(list, &ColumnType::List(Box::new(element)), "IN", span)?;
                 function::resolve("array_contains", vec![list, value], span)
             }
         }
@@ -320,6 +341,21 @@ impl Binder<'_> {
             Set::Name(name) => Err(Error::mismatch("expected a list").at(name.span)),
         }
     }
+}
+
+/// An array and a list as one type: an int equals a float of its value.
+fn by_value(value: Expr, list: Expr, span: Span) -> Result<(Expr, Expr)> {
+    let ty = value.ty();
+    let common = if list.is_untyped() { None } else { unify(&ty, &list.ty()) };
+    let common = common.unwrap_or(ty);
+    let list = as_type(list, &common, "IN", span)?;
+    Ok((super::types::widened(value, &common), list))
+}
+
+/// What a condition on a group cannot ask.
+pub(super) fn no_entities(span: Span) -> Error {
+    let error = Error::invalid("a group has no entities to look for").at(span);
+    error.help("ask of them before they are grouped, in the braces of the statement")
 }
 
 /// One column of a plan.

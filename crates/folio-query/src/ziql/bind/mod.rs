@@ -39,7 +39,8 @@ use crate::source::{Relation, RelationKind, Source};
 use crate::span::Span;
 use crate::sql::bind::Binder as SqlBinder;
 pub(crate) use change::{
-    AddPlan, AddRow, ChangePlan, GivenRows, LinkGiven, LinkOperation, MemberValue, NewRow,
+    AddPlan, AddRow, ChangePlan, GivenRows, LinkChange, LinkGiven, LinkOperation, MemberValue,
+    NewRow,
 };
 use group::Grouping;
 pub(crate) use literals::Places;
@@ -61,7 +62,13 @@ pub(crate) struct Binder<'s> {
     sets: Vec<NamedSet>,
     /// While the fields of an aggregated shape are bound.
     grouping: Option<Grouping>,
+    /// Links that the plan being bound has followed.
+    link_count: usize,
 }
+
+/// The most links that one plan follows: each is a level of it, and any thread's stack has
+/// room for so many.
+const LINKS_MAX: usize = 256;
 
 /// A relation without columns, for values that read none.
 fn nothing() -> Relation {
@@ -100,7 +107,30 @@ impl<'s> Binder<'s> {
             entities: HashMap::new(),
             sets: Vec::new(),
             grouping: None,
+            link_count: 0,
         }
+    }
+
+    /// Counts a link that the plan being bound follows, or a set that it asks.
+    ///
+    /// # Errors
+    /// `unsupported` where there are too many.
+    fn follow(&mut self, span: Span) -> Result<()> {
+        self.link_count += 1;
+        if self.link_count <= LINKS_MAX {
+            return Ok(());
+        }
+        let error =
+            Error::unsupported(format!("the statement follows more than {LINKS_MAX} links"));
+        Err(error.at(span).help("split it: name what is found in between with `=> name =>`"))
+    }
+
+    /// Binds a plan of its own, whose links count apart.
+    fn apart<T>(&mut self, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let around = std::mem::take(&mut self.link_count);
+        let bound = bind(self);
+        self.link_count = around;
+        bound
     }
 
     /// The struct of a name.

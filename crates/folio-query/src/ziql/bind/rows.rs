@@ -106,6 +106,7 @@ impl Binder<'_> {
         if let Some((_, row)) = rows.joined.iter().find(|(known, _)| *known == path) {
             return Ok(row.clone());
         }
+        self.follow(span)?;
         let entity = self.entity(target, span)?;
         let other = self.all(&entity);
         let key = other.row.key(span)?;

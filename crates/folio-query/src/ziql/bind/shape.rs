@@ -34,12 +34,12 @@ impl Binder<'_> {
     /// The fields of a shape over the rows, which are given what links lead to.
     pub(super) fn shape(&mut self, rows: &mut Rows, fields: Option<&[Field]>) -> Result<Outputs> {
         let (mut outputs, mut branches) = (Vec::new(), Vec::new());
-        for field in fields.unwrap_or(&[Field::All]) {
+        for field in fields.unwrap_or(&[Field::All(Span::NONE)]) {
             match field {
-                Field::All => {
+                Field::All(span) => {
                     let entity = Arc::clone(&rows.row.entity);
                     for (member, column) in entity.values() {
-                        push(&mut outputs, &member.name, rows.row.column(column), Span::NONE)?;
+                        push(&mut outputs, &member.name, rows.row.column(column), *span)?;
                     }
                 }
                 Field::Value { alias, value } => {
@@ -210,6 +210,7 @@ impl Binder<'_> {
         let Some(target) = kind.target() else {
             return Err(Error::mismatch(format!("this is no link of `{}`", owner.name())).at(span));
         };
+        self.follow(span)?;
         let entity = self.entity(target, span)?;
         match kind {
             MemberKind::One { .. } => {

@@ -20,6 +20,8 @@ pub(crate) struct BoundStep {
     pub(crate) explain: bool,
     /// The working table its keys are kept in.
     pub(crate) set: Option<usize>,
+    /// Where it stands: the struct that it names.
+    pub(crate) place: Span,
 }
 
 /// What is done.
@@ -44,7 +46,7 @@ pub(crate) fn chain(binder: &mut Binder<'_>, chain: &Chain) -> Result<Bound> {
     let last = chain.steps.len().saturating_sub(1);
     let mut steps = Vec::with_capacity(chain.steps.len());
     for (at, step) in chain.steps.iter().enumerate() {
-        steps.push(binder.step(step, at == last)?);
+        steps.push(binder.apart(|binder| binder.step(step, at == last))?);
     }
     Ok(Bound { steps })
 }
@@ -53,7 +55,8 @@ impl Binder<'_> {
     fn step(&mut self, step: &Step, is_last: bool) -> Result<BoundStep> {
         let span = step.name.as_ref().map_or(Span::NONE, |name| name.span);
         let (body, entity) = match &step.statement {
-            Statement::Grab(grab) if is_last || step.explain => {
+            // What nobody names need not be a set of entities.
+            Statement::Grab(grab) if is_last || step.explain || step.name.is_none() => {
                 let (plan, names) = self.grab(grab)?;
                 (BoundBody::Rows { plan, names }, grab.source.entity.text.clone())
             }
@@ -88,7 +91,13 @@ impl Binder<'_> {
             self.sets.push(NamedSet { name: name.text.clone(), number, entity, key });
             set = Some(number);
         }
-        Ok(BoundStep { body, explain: step.explain, set })
+        let place = match &step.statement {
+            Statement::Grab(grab) => grab.source.entity.span,
+            Statement::Add(add) => add.entity.span,
+            Statement::Update(update) => update.target.source.entity.span,
+            Statement::Delete(delete) => delete.target.source.entity.span,
+        };
+        Ok(BoundStep { body, explain: step.explain, set, place })
     }
 
     fn key_type(&mut self, entity: &str, span: Span) -> Result<ColumnType> {

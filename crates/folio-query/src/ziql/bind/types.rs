@@ -29,8 +29,9 @@ pub(super) fn as_type(value: Expr, wanted: &ColumnType, place: &str, span: Span)
         }
         return match value.as_literal() {
             Some(Value::Null) => Ok(Expr::null(wanted.clone())),
-            Some(Value::List(_)) if matches!(wanted, ColumnType::List(_)) => {
-                Ok(Expr::literal(Value::List(Vec::new()), wanted.clone()))
+            // Nothing, or nothing but none.
+            Some(Value::List(items)) if matches!(wanted, ColumnType::List(_)) => {
+                Ok(Expr::literal(Value::List(items.clone()), wanted.clone()))
             }
             _ => Err(wrong(place, wanted, &given).at(span)),
         };

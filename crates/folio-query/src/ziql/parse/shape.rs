@@ -2,7 +2,7 @@
 
 use super::super::ast::{Expr, Field, Filter, Limit, Name, Nested, Order, Path, Shape, Source};
 use super::super::token::{Keyword, Token};
-use super::Parser;
+use super::{DEPTH_MAX, Parser};
 use crate::error::{Error, Result};
 
 impl Parser {
@@ -15,6 +15,9 @@ impl Parser {
             let filter = if self.is_sign("{") { Some(self.filter()?) } else { None };
             if !self.eat_sign(".") {
                 return Ok((Source { entity, hops }, filter));
+            }
+            if hops.len() >= DEPTH_MAX {
+                return Err(self.too_deep());
             }
             hops.push((filter, self.name("the name of a link")?));
         }
@@ -71,8 +74,9 @@ impl Parser {
     }
 
     fn field(&mut self) -> Result<Field> {
+        let star = self.span();
         if self.eat_sign("*") {
-            return Ok(Field::All);
+            return Ok(Field::All(star));
         }
         let is_named = matches!(self.peek(), Token::Name(..)) && self.is_sign_at(1, ":");
         if !is_named {
@@ -174,6 +178,9 @@ impl Parser {
     pub(super) fn path(&mut self) -> Result<Path> {
         let mut members: Vec<Name> = vec![self.name("a member")?];
         while self.eat_sign(".") {
+            if self.depth + members.len() >= DEPTH_MAX {
+                return Err(self.too_deep());
+            }
             members.push(self.name("a member behind the dot")?);
         }
         Ok(Path { members })

@@ -57,7 +57,7 @@ impl Migration {
             let drafts = draft::drafts(&declared, source)?;
             difference::difference(&drafts, source, allow_drop)
         };
-        plan().map_err(|error: Error| error.in_text(text))
+        plan().map_err(|error: Error| error.in_schema(text))
     }
 
     /// Whether there is nothing to do.
