@@ -141,6 +141,11 @@ fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
         Some((message, place)) => (message, place_of(place, text)),
         None => (&**message, Span::from(first.span)),
     };
+    if let Some(from) = from_without_columns(message, text, span) {
+        return Error::syntax("expected an expression or `*`, found `from`")
+            .at(from)
+            .help("name what to select: `*` is all columns");
+    }
     if let Some(found) = message.strip_prefix("Expect a char, found ") {
         let found = found.trim_matches('"');
         return Error::syntax(format!("expected one ASCII character, found '{found}'"))
@@ -162,6 +167,34 @@ fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
         Some(keyword) => error.help(format!("did you mean {keyword}?")),
         None => error,
     }
+}
+
+/// Where FROM stands, if that is what was found in place of what to select. The parser
+/// names the place of it, or that of the token behind.
+fn from_without_columns(message: &str, text: &str, place: Span) -> Option<Span> {
+    let (_, found) = message.rsplit_once(", found: ")?;
+    let is_from = found.eq_ignore_ascii_case("from");
+    if !is_from && !found.eq_ignore_ascii_case("distinct") {
+        return None;
+    }
+    let is_word = |token: &TokenWithSpan, word: &str| match &token.token {
+        Token::Word(own) => own.value.eq_ignore_ascii_case(word),
+        _ => false,
+    };
+    let mut tokens = tokenize(text).ok()?;
+    tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
+    let pairs = tokens.windows(2).filter(|pair| {
+        let is_list = ["select", "distinct", "all"].iter().any(|word| is_word(&pair[0], word));
+        (is_list || pair[0].token == Token::Comma) && is_word(&pair[1], "from")
+    });
+    let begin = |span: Span| (span.line, span.column);
+    let mut spans: Vec<(Span, Span)> =
+        pairs.map(|pair| (pair[0].span.into(), pair[1].span.into())).collect();
+    if !is_from {
+        spans.retain(|(before, _)| begin(*before) == begin(place));
+    }
+    let last = spans.iter().rev().find(|(_, from)| begin(*from) <= begin(place));
+    last.or(spans.first()).map(|(_, from)| *from)
 }
 
 fn keyword_near(found: &str, expected: &str) -> Option<&'static str> {
