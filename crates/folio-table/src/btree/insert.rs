@@ -118,6 +118,14 @@ impl Tree {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
+        if let Some(separator) = self.end_of_leaf(editor, page, index, key)?
+            && let Some(step) = steps.pop()
+        {
+            let (right, mut right_page) = editor.allocate(PageKind::Node, 0, self.id)?;
+            fill(&mut right_page, PageId::NONE, &[(key, value)]);
+            drop(right_page);
+            return self.enter(editor, steps, step, separator, right);
+        }
         let old = self.node(editor, page, None)?.to_vec();
         let level = page::level(&old);
         let node = Node::new(&old);
@@ -132,13 +140,43 @@ impl Tree {
         fill(&mut right_page, halves.right_link, halves.right);
         drop(right_page);
         fill(&mut editor.pin_mut(page)?, halves.left_link, halves.left);
+        self.enter(editor, steps, step, halves.separator, right)
+    }
+
+    /// The separator before a key that comes behind everything in a leaf. The leaf then stays as
+    /// it is: rows that come in key order find full pages behind them.
+    fn end_of_leaf<'k>(
+        self,
+        editor: &Editor<'_, '_>,
+        page: PageId,
+        index: usize,
+        key: &'k [u8],
+    ) -> Result<Option<&'k [u8]>> {
+        let bytes = self.node(editor, page, None)?;
+        let node = Node::new(&bytes);
+        if page::level(&bytes) > 0 || index < node.len() {
+            return Ok(None);
+        }
+        let last = index.checked_sub(1).map(|last| node.key(last).to_vec());
+        Ok(last.map(|last| separator(&last, key)))
+    }
+
+    /// Enters a new page into the parent of the one before it.
+    fn enter(
+        self,
+        editor: &mut Editor<'_, '_>,
+        steps: Vec<Step>,
+        step: Step,
+        separator: &[u8],
+        right: PageId,
+    ) -> Result<()> {
         let mut parent = editor.pin_mut(step.page)?;
         let child = right.0.to_le_bytes();
-        if NodeMut::new(&mut parent).insert(step.child_index, halves.separator, &child) {
+        if NodeMut::new(&mut parent).insert(step.child_index, separator, &child) {
             return Ok(());
         }
         drop(parent);
-        self.split(editor, steps, step.page, step.child_index, halves.separator, &child)
+        self.split(editor, steps, step.page, step.child_index, separator, &child)
     }
 
     /// The root stays: both halves move down.
@@ -189,7 +227,7 @@ impl<'c, 'k> Halves<'c, 'k> {
             filled_size(&cells[..*middle]) <= capacity && filled_size(&cells[right..]) <= capacity
         };
         let last = cells.len() - 1 - usize::from(level > 0);
-        // Rows that come in key order find full pages behind them.
+        // As with leaves, in `Tree::end_of_leaf`.
         let middle = if arrived == cells.len() - 1 {
             arrived
         } else if let (0, Some(middle)) = (level, between_groups(cells, capacity)) {
