@@ -6,17 +6,17 @@ use std::sync::Arc;
 use folio_types::{ColumnType, Value, ValueRef, borrowed};
 
 use super::entity::{GivenEntities, rows_beginning};
-use super::row::batch_of;
 use super::{Run, references};
 use crate::batch::Batch;
+use crate::constraint::Reference;
 use crate::error::{Error, Result};
 use crate::execute::context::Context;
 use crate::expression::Expr;
 use crate::expression::evaluate::constant;
 use crate::expression::function::without_positions;
-use crate::expression::value::value_at;
+use crate::expression::value::{to_array, value_at};
 use crate::source::Relation;
-use crate::ziql::entity::{POSITION, SOURCE, TARGET};
+use crate::ziql::entity::{POSITION, TARGET};
 
 /// Entities a to-many link is given.
 pub(crate) enum Linked {
@@ -122,12 +122,12 @@ impl ReadyEdit {
                 _ => 0,
             };
             for (target, position) in anew[kept..].iter().zip(first..) {
-                let values = vec![source.clone(), Value::Integer(position), target.clone()];
-                run.changes.insert(table, &borrowed(&values))?;
-                written.push(values);
+                let row = [source.as_ref(), ValueRef::Integer(position), target.as_ref()];
+                run.changes.insert(table, &row)?;
             }
+            written.extend_from_slice(&anew[kept..]);
         }
-        check(table, &written, run).map_err(|(_, error)| error)
+        check(table, written.iter(), run).map_err(|(_, error)| error)
     }
 
     /// The list that comes of another.
@@ -160,7 +160,7 @@ pub(super) fn write_links(
     replaces: bool,
     run: &Run<'_>,
 ) -> Result<(), OfSource> {
-    let mut written: Vec<(&Arc<Relation>, Vec<Vec<Value>>)> = Vec::new();
+    let mut written: Vec<(&Arc<Relation>, Rows<'_>)> = Vec::new();
     for (table, source, targets) in links {
         let of_source = |error: Error| (Some(source.clone()), error);
         let old = match replaces {
@@ -172,42 +172,62 @@ pub(super) fn write_links(
         }
         let known = written.iter().position(|(other, _)| Arc::ptr_eq(other, table));
         let place = known.unwrap_or_else(|| {
-            written.push((table, Vec::new()));
+            written.push((table, Rows::default()));
             written.len() - 1
         });
+        let rows = &mut written[place].1;
         for (target, position) in targets.iter().zip(0..) {
-            let values = vec![source.clone(), Value::Integer(position), target.clone()];
+            let row = [source.as_ref(), ValueRef::Integer(position), target.as_ref()];
             // The same entity may come again, and replaces what it was given before.
-            if replaces {
-                run.changes.insert(table, &borrowed(&values)).map_err(of_source)?;
+            match replaces {
+                true => drop(run.changes.insert(table, &row).map_err(of_source)?),
+                false => rows.values.extend(row),
             }
-            written[place].1.push(values);
+            rows.sources.push(source);
+            rows.targets.push(target);
         }
     }
     for (table, rows) in &written {
-        for rows in rows.chunks(ROWS).filter(|_| !replaces) {
-            let values: Vec<ValueRef<'_>> = rows.iter().flatten().map(Value::as_ref).collect();
-            run.changes.insert_many(table, &values).map_err(|(_, error)| (None, error))?;
+        for rows in rows.values.chunks(ROWS * table.schema.columns.len()) {
+            run.changes.insert_many(table, rows).map_err(|(_, error)| (None, error))?;
         }
-        check(table, rows, run)?;
+        let checked = check(table, rows.targets.iter().copied(), run);
+        checked.map_err(|(row, error)| (row.map(|row| rows.sources[row].clone()), error))?;
     }
     Ok(())
+}
+
+/// New rows of a table of links.
+#[derive(Default)]
+struct Rows<'l> {
+    /// Those to be written at once, one behind the other.
+    values: Vec<ValueRef<'l>>,
+    /// From where and to where each leads.
+    sources: Vec<&'l Value>,
+    targets: Vec<&'l Value>,
 }
 
 /// An error of a link, and the entity whose link it is, where that is known.
 type OfSource = (Option<Value>, Error);
 
-/// All targets are there.
-fn check(table: &Relation, written: &[Vec<Value>], run: &Run<'_>) -> Result<(), OfSource> {
-    if written.is_empty() {
-        return Ok(());
-    }
-    let rows = batch_of(written, table);
-    let dangling = rows.and_then(|rows| references::first_dangling(table, &rows, run));
+/// All targets are there. The sources are: they have just been found or written.
+///
+/// # Errors
+/// The position of the first that is not there, where that is what failed.
+fn check<'v>(
+    table: &Relation,
+    targets: impl ExactSizeIterator<Item = &'v Value>,
+    run: &Run<'_>,
+) -> Result<(), (Option<usize>, Error)> {
+    let column = &table.schema.columns[TARGET].name;
+    let of_target = |reference: &&Reference| reference.columns == std::slice::from_ref(column);
+    let reference = table.constraints.references.iter().find(of_target);
+    let Some(reference) = reference.filter(|_| targets.len() > 0) else { return Ok(()) };
+    let targets = to_array(targets, table.column_type(TARGET));
+    let dangling = targets
+        .and_then(|targets| references::first_dangling_of(table, reference, &[targets], run));
     let Some((row, _)) = dangling.map_err(|error| (None, error))? else { return Ok(()) };
-    let target = table.constraints.references.get(1);
-    let target = target.map_or("entity", |reference| &*reference.table);
-    let error = Error::conflict(format!("a link leads to no `{target}`"))
+    let error = Error::conflict(format!("a link leads to no `{}`", reference.table))
         .help("a link takes the ids of entities there are");
-    Err((Some(written[row][SOURCE].clone()), error))
+    Err((Some(row), error))
 }

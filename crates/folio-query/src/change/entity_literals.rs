@@ -25,6 +25,8 @@ pub(super) struct Literals<'p> {
     template: Vec<Value>,
     /// The columns that point at other tables.
     pointing: Vec<usize>,
+    /// Whether keys are made where none are given.
+    makes_keys: bool,
 }
 
 /// What is left to do about rows that were written.
@@ -69,7 +71,8 @@ impl<'p> Literals<'p> {
         let names = references.flat_map(|reference| &reference.columns);
         let pointing = names.filter_map(|name| plan.table.column_index(name)).collect();
         let template = places.template(run.context())?;
-        Ok(Some(Self { plan, places, template, pointing }))
+        let makes_keys = *plan.table.column_type(plan.key) == ColumnType::Uuid;
+        Ok(Some(Self { plan, places, template, pointing, makes_keys }))
     }
 
     /// Writes tuples that stand one behind the other.
@@ -86,6 +89,7 @@ impl<'p> Literals<'p> {
         written.stands.push((written.keys.len(), Stands::From(tuples.start)));
         let lists = self.places.lists(&self.plan.tape, tuples.clone());
         let (template, mut lists) = (borrowed(&self.template), lists.iter());
+        written.keys.reserve(tuples.len());
         let mut rows = Vec::with_capacity(tuples.len().min(ROWS) * self.template.len());
         for first in tuples.clone().step_by(ROWS) {
             run.context().check()?;
@@ -118,14 +122,17 @@ impl<'p> Literals<'p> {
             super::entity_link::make_distinct(&mut targets);
             written.links.push((Arc::clone(table), Value::Null, targets));
         });
-        let is_uuid = *self.plan.table.column_type(key) == ColumnType::Uuid;
-        if is_uuid && row[key].is_null() {
-            row[key] = ValueRef::Uuid(keys.next(run.context()).to_be_bytes());
-        }
-        written.links[first_link..].iter_mut().for_each(|(_, source, _)| {
-            *source = row[key].to_value();
-        });
-        written.keys.push(row[key].to_value());
+        let id = match row[key] {
+            ValueRef::Null if self.makes_keys => {
+                let id = keys.next(run.context()).to_be_bytes();
+                row[key] = ValueRef::Uuid(id);
+                Value::Uuid(id)
+            }
+            given => given.to_value(),
+        };
+        let own_links = written.links[first_link..].iter_mut();
+        own_links.for_each(|(_, source, _)| source.clone_from(&id));
+        written.keys.push(id);
         if !self.pointing.is_empty() {
             let mut values = vec![Value::Null; row.len()];
             self.pointing.iter().for_each(|column| values[*column] = row[*column].to_value());

@@ -36,24 +36,41 @@ pub(super) fn first_dangling(
     run: &Run<'_>,
 ) -> Result<Option<(usize, Error)>> {
     for reference in &table.constraints.references {
-        let Some(target) = run.changes.relation(&reference.table)? else { continue };
         let own = positions(table, &reference.columns);
-        let key = target_key(&target, reference);
-        for row in first_of_each(table, rows, &own)? {
-            let row = row as usize;
-            let values: Vec<Value> = own
-                .iter()
-                .map(|index| value_at(&rows.columns[*index], row, table.column_type(*index)))
-                .collect();
-            let points = !values.iter().any(|value| matches!(value, Value::Null));
-            if points && !is_there(run, &target, &key, &values)? {
-                let (name, target) = (&reference.name, &reference.table);
-                let error = Error::conflict(format!(
-                    "a row points at no row of table {target:?}, against constraint {name:?}"
-                ));
-                let error = error.help(format!("insert the row of {target:?} first"));
-                return Ok(Some((row, error)));
-            }
+        let own: Vec<_> = own.iter().map(|index| ArrayRef::clone(&rows.columns[*index])).collect();
+        if let Some(dangling) = first_dangling_of(table, reference, &own, run)? {
+            return Ok(Some(dangling));
+        }
+    }
+    Ok(None)
+}
+
+/// As [`first_dangling`], for the columns of one reference.
+///
+/// # Errors
+/// What the store says.
+pub(super) fn first_dangling_of(
+    table: &Relation,
+    reference: &Reference,
+    columns: &[ArrayRef],
+    run: &Run<'_>,
+) -> Result<Option<(usize, Error)>> {
+    let Some(target) = run.changes.relation(&reference.table)? else { return Ok(None) };
+    let own = positions(table, &reference.columns);
+    let key = target_key(&target, reference);
+    for row in first_of_each(table, columns, &own)? {
+        let row = row as usize;
+        let cells = columns.iter().zip(&own);
+        let values = cells.map(|(column, index)| value_at(column, row, table.column_type(*index)));
+        let values: Vec<Value> = values.collect();
+        let points = !values.iter().any(|value| matches!(value, Value::Null));
+        if points && !is_there(run, &target, &key, &values)? {
+            let (name, target) = (&reference.name, &reference.table);
+            let error = Error::conflict(format!(
+                "a row points at no row of table {target:?}, against constraint {name:?}"
+            ));
+            let error = error.help(format!("insert the row of {target:?} first"));
+            return Ok(Some((row, error)));
         }
     }
     Ok(None)
@@ -67,13 +84,12 @@ fn is_there(run: &Run<'_>, target: &Relation, key: &[usize], values: &[Value]) -
     Ok(find(run, target, key, values)?.is_some())
 }
 
-/// The first of the rows that have the same values in some columns.
-fn first_of_each(table: &Relation, rows: &Batch, columns: &[usize]) -> Result<Vec<u32>> {
+/// The first of the rows that have the same values in some columns, whose arrays are given.
+fn first_of_each(table: &Relation, arrays: &[ArrayRef], columns: &[usize]) -> Result<Vec<u32>> {
     let types: Vec<_> = columns.iter().map(|index| table.column_type(*index).clone()).collect();
-    let arrays: Vec<ArrayRef> =
-        columns.iter().map(|index| ArrayRef::clone(&rows.columns[*index])).collect();
+    let row_count = arrays.first().map_or(0, |array| array.len());
     let mut first = Vec::new();
-    KeyTable::new(&types)?.intern(&arrays, rows.row_count, &mut first)?;
+    KeyTable::new(&types)?.intern(arrays, row_count, &mut first)?;
     Ok(first)
 }
 

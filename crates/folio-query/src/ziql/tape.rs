@@ -79,9 +79,12 @@ impl Tape {
     /// Makes room for what a text of so many bytes may hold: what grows by doubling
     /// takes twice the memory, all of it fresh.
     pub(super) fn reserve(&mut self, size: usize) {
-        /// Bytes of a text that a literal takes, about.
-        const LITERAL_SIZE: usize = 16;
+        /// Bytes of a text that a literal and a tuple take, at least, mostly. Memory that nothing
+        /// is put into costs nothing.
+        const LITERAL_SIZE: usize = 8;
+        const TUPLE_SIZE: usize = 32;
         self.cells.reserve(size / LITERAL_SIZE);
+        self.tuples.reserve(size / TUPLE_SIZE);
     }
 
     /// How many cells there are.
