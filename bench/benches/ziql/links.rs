@@ -46,6 +46,10 @@ fn friend(person: u64, position: u64, persons: u64) -> u64 {
 
 /// Measures both systems on so many persons.
 pub(crate) fn measure(suite: &mut Suite, persons: u64) -> Result<()> {
+    let is_wanted = |name| ["FolioDB", "SQLite"].iter().any(|of| suite.wants(name, of, persons));
+    if !QUESTIONS.iter().any(|(name, ..)| is_wanted(name)) {
+        return Ok(());
+    }
     let mut session = folio(&suite.scratch.directory()?.join("folio"), persons)?;
     let connection = sqlite(&suite.scratch.directory()?.join("sqlite.db"), persons)?;
     for (name, ziql, sql) in QUESTIONS {

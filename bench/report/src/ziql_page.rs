@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::results::{Results, Timing};
+use crate::results::{Results, Size, Timing};
 
 /// What ZipponDB, where the language comes from, published for a question over a
 /// million users of few names: milliseconds of processor time on one core.
@@ -40,6 +40,9 @@ const QUESTIONS: [Question; 14] = [
     question("many, orders", "`GRAB Order [from, items, quantity, at] {}`", None, 0.5),
 ];
 
+/// The number of users whose figures ZipponDB published, and which the page is about.
+const USERS: u64 = 1_000_000;
+
 /// Megabytes of a million users that ZipponDB published.
 const ZIPPON_SIZE: f64 = 60.0;
 
@@ -58,7 +61,8 @@ pub fn ziql_page(results: &Results, name: &str, notes: &str) -> String {
     for Question { workload, text, zippon, bar } in QUESTIONS {
         let find = |system: &str| {
             let mut rows = results.timings.iter();
-            rows.rfind(|row| row.workload == workload && row.system == system).map(milliseconds)
+            let is_it = |row: &&Timing| row.workload == workload && row.system == system;
+            rows.rfind(|row| is_it(row) && row.documents == USERS).map(milliseconds)
         };
         let (Some(ours), Some(sqlite)) = (find("FolioDB"), find("SQLite")) else { continue };
         let ratio = ours / zippon.map_or(sqlite, |zippon| zippon.min(sqlite));
@@ -75,6 +79,7 @@ pub fn ziql_page(results: &Results, name: &str, notes: &str) -> String {
         );
     }
     sizes(results, &mut page);
+    others(results, &mut page);
     links(results, &mut page);
     let foreign = results.timings.iter().map(|row| row.foreign_cores).fold(0.0, f64::max);
     let _ = writeln!(page, "\nOthers kept up to {foreign:.2} cores busy meanwhile.");
@@ -88,7 +93,8 @@ fn sizes(results: &Results, page: &mut String) {
     for data in ["few", "many"] {
         let find = |system: &str| {
             let system = format!("{system}, {data}");
-            let size = results.sizes.iter().rfind(|size| size.system == system)?;
+            let is_it = |size: &&Size| size.system == system && size.documents == USERS;
+            let size = results.sizes.iter().rfind(is_it)?;
             Some(size.files_size as f64 / 1e6)
         };
         let (Some(ours), Some(sqlite)) = (find("FolioDB"), find("SQLite")) else { continue };
@@ -105,6 +111,42 @@ fn sizes(results: &Results, page: &mut String) {
             shown(find("DuckDB")),
             shown(zippon),
         );
+    }
+}
+
+/// Fewer and more users: how much of SQLite's time is taken.
+fn others(results: &Results, page: &mut String) {
+    let users = results.timings.iter().filter(|row| row.workload == "few, load");
+    let mut users: Vec<u64> = users.map(|row| row.documents).filter(|n| *n != USERS).collect();
+    users.sort_unstable();
+    users.dedup();
+    if users.is_empty() {
+        return;
+    }
+    let heads: String = users.iter().map(|users| format!(" {users} users |")).collect();
+    let _ = write!(
+        page,
+        "\n## Fewer and more users\n\nOf SQLite's processor time, in brackets ours in milliseconds; **bold** is more than the bar.\n\n\
+         | data | question | bar |{heads}\n|---|---|---|{}\n",
+        "---|".repeat(users.len())
+    );
+    for Question { workload, text, bar, .. } in QUESTIONS {
+        let (data, _) = workload.split_once(',').unwrap_or_default();
+        let _ = write!(page, "| {data} | {text} | ≤ {bar}× |");
+        for users in &users {
+            let find = |system: &str| {
+                let mut rows = results.timings.iter();
+                let is_it = |row: &&Timing| row.workload == workload && row.system == system;
+                rows.rfind(|row| is_it(row) && row.documents == *users).map(milliseconds)
+            };
+            let cell = find("FolioDB").zip(find("SQLite")).map_or_else(String::new, |both| {
+                let (ours, ratio) = (amount(both.0), both.0 / both.1);
+                let mark = if ratio <= bar { "" } else { "**" };
+                format!("{mark}{ratio:.2}×{mark} ({ours})")
+            });
+            let _ = write!(page, " {cell} |");
+        }
+        page.push('\n');
     }
 }
 
