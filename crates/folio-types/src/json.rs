@@ -13,38 +13,67 @@ pub fn push_json_string(text: &str, out: &mut Vec<u8>) {
     let text = text.as_bytes();
     out.push(b'"');
     let start = out.len();
-    if text.len() > SHORT || !push_short(text, out) {
+    if text.len() > SHORT || push_words(text, out) != 0 {
         out.truncate(start);
         push_long(text, out);
     }
     out.push(b'"');
 }
 
-/// Appends short text word by word, as most of it needs no more than two or three;
-/// answers whether nothing in it must be escaped.
+/// Appends the text of a number, or other text that is short and needs no escapes:
+/// copied word by word, because a call would cost more than the copy.
 #[inline(always)]
 #[allow(clippy::inline_always)]
-fn push_short(text: &[u8], out: &mut Vec<u8>) -> bool {
+pub fn push_json_number(text: &str, out: &mut Vec<u8>) {
+    push_words(text.as_bytes(), out);
+}
+
+/// Appends text word by word, as most of it needs no more than two or three; answers
+/// marks for what must be escaped, 0 when there is nothing.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn push_words(text: &[u8], out: &mut Vec<u8>) -> u64 {
     let (words, rest) = text.as_chunks::<8>();
+    let mut found = 0;
     for word in words {
         out.extend_from_slice(word);
-        if escapes_in(*word) != 0 {
-            return false;
-        }
+        found |= escapes_in(*word);
     }
-    match text.last_chunk::<8>() {
-        // The last word once more, shifted to where the text ends.
-        Some(last) if !rest.is_empty() => {
-            out.truncate(out.len() + rest.len() - 8);
-            out.extend_from_slice(last);
-            escapes_in(*last) == 0
-        }
-        Some(_) => true,
-        None => {
-            out.extend(rest);
-            !rest.iter().any(|&byte| needs_escape(byte))
-        }
+    if rest.is_empty() {
+        return found;
     }
+    let end = out.len() + rest.len();
+    let last = match text.last_chunk::<8>() {
+        Some(last) => {
+            // The last word once more, shifted to where the text ends.
+            out.truncate(end - 8);
+            *last
+        }
+        None => padded(rest),
+    };
+    out.extend_from_slice(&last);
+    out.truncate(end);
+    found | escapes_in(last)
+}
+
+/// Less than eight bytes, with spaces behind them: two halves that may overlap.
+#[inline(always)]
+#[allow(clippy::inline_always)]
+fn padded(text: &[u8]) -> [u8; 8] {
+    let size = text.len();
+    let word = match (text.first_chunk::<4>(), text.last_chunk::<4>(), text) {
+        (Some(first), Some(last), _) => {
+            let [first, last] = [first, last].map(|half| u64::from(u32::from_le_bytes(*half)));
+            first | last << (8 * (size - 4))
+        }
+        (_, _, [first, .., last]) => {
+            let second = u64::from(text[1]) << 8;
+            u64::from(*first) | second | u64::from(*last) << (8 * (size - 1))
+        }
+        (_, _, [only]) => u64::from(*only),
+        _ => 0,
+    };
+    (word | splat(b' ') << (8 * size)).to_le_bytes()
 }
 
 #[inline(never)]

@@ -137,7 +137,9 @@ pub use folio_table::{
     CheckReport as TableCheckReport, PageId, Problem as TableProblem, Synchronous,
 };
 pub use folio_types::{Column, ColumnType, Interval, Value};
-pub use folio_types::{ErrorCode, check_collection_name, check_document_id, push_json_string};
+pub use folio_types::{
+    ErrorCode, check_collection_name, check_document_id, push_json_number, push_json_string,
+};
 pub use near::near_match;
 pub use options::{CollectionOptions, OpenOptions};
 pub use relation::Relation;

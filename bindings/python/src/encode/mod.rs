@@ -13,7 +13,7 @@ mod foreign;
 mod keys;
 mod place;
 
-use folio::push_json_string;
+use folio::{push_json_number, push_json_string};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -320,7 +320,7 @@ fn push_int(py: Python<'_>, value: Object, place: &Place<'_>, line: &mut Vec<u8>
     if overflow != 0 {
         return foreign::push_big_int(py, value, place, line);
     }
-    line.extend_from_slice(itoa::Buffer::new().format(small).as_bytes());
+    push_json_number(itoa::Buffer::new().format(small), line);
     Ok(())
 }
 
@@ -334,6 +334,6 @@ fn push_float(py: Python<'_>, value: f64, place: &Place<'_>, line: &mut Vec<u8>)
             "the value at {path} is {value}, which JSON cannot hold; use None"
         )));
     }
-    line.extend_from_slice(zmij::Buffer::new().format_finite(value).as_bytes());
+    push_json_number(zmij::Buffer::new().format_finite(value), line);
     Ok(())
 }
