@@ -2,11 +2,12 @@
 //! own where there are several: while one piece is written, the next is made.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
-use folio_file::{File, Stat};
+use folio_file::{File, FileSystem, Stat};
 
 use super::batch_record::BatchRecord;
 use crate::index::BlockSums;
@@ -35,9 +36,35 @@ impl Piece {
 /// A failed append, by the file that refused.
 #[derive(Debug)]
 pub(super) enum AppendError {
+    Name(PathBuf, io::Error),
     Record(io::Error),
     RecordSync(io::Error),
     Data(io::Error),
+}
+
+/// Directory entries that a batch needs on the device before its first line is.
+#[derive(Debug)]
+pub(super) struct Names {
+    files: Arc<dyn FileSystem>,
+    directories: Vec<PathBuf>,
+    /// There were some, and now they are durable.
+    pub(super) are_synced: bool,
+}
+
+impl Names {
+    pub(super) fn new(files: &Arc<dyn FileSystem>, directories: Vec<PathBuf>) -> Self {
+        Self { files: Arc::clone(files), directories, are_synced: false }
+    }
+
+    fn sync(&mut self) -> Result<(), AppendError> {
+        for directory in std::mem::take(&mut self.directories) {
+            if let Err(error) = self.files.sync_directory(&directory) {
+                return Err(AppendError::Name(directory, error));
+            }
+            self.are_synced = true;
+        }
+        Ok(())
+    }
 }
 
 /// Writes pieces to the end of the data file.
@@ -49,6 +76,8 @@ pub(super) struct Appender {
     start: Option<u64>,
     /// What the record says is made durable before the lines of which it does.
     syncs_record: bool,
+    /// Synced before the first line.
+    pub(super) names: Names,
     /// Up to the end of the file, while nobody else appends to it.
     pub(super) sums: BlockSums,
     /// Sums of the blocks completed since the batch began.
@@ -65,6 +94,7 @@ impl Appender {
         record: BatchRecord,
         start: u64,
         syncs_record: bool,
+        names: Names,
         sums: BlockSums,
         known: Option<Stat>,
     ) -> Self {
@@ -73,6 +103,7 @@ impl Appender {
             record,
             start: Some(start),
             syncs_record,
+            names,
             sums,
             blocks: Vec::new(),
             known,
@@ -82,6 +113,7 @@ impl Appender {
 
     /// Announces a piece in the record, then appends it; answers where it starts.
     pub(super) fn append(&mut self, piece: &Piece) -> Result<u64, AppendError> {
+        self.names.sync()?;
         self.announce(&piece.sums)?;
         self.look().map_err(AppendError::Data)?;
         let size = piece.text.len() as u64;

@@ -15,7 +15,7 @@ use std::thread;
 
 use folio_file::File;
 
-use super::append::{AppendError, AppendThread, Appender, Piece};
+use super::append::{AppendError, AppendThread, Appender, Names, Piece};
 use super::harvest::count_in;
 use super::publish::fault_error;
 use super::{LineStore, Writer};
@@ -109,9 +109,10 @@ impl LineBatch {
         start: u64,
     ) -> Result<Box<Appender>> {
         let record = store.open_record(writer)?;
-        let sums = writer.sums.take().expect("prepared to append");
+        let names = Names::new(&store.files, store.unsynced_directories(writer));
+        let (sums, known) = (writer.sums.take().expect("prepared to append"), writer.known);
         let (data, syncs) = (Arc::clone(data), store.syncs_batch_record());
-        Ok(Box::new(Appender::new(data, record, start, syncs, sums, writer.known)))
+        Ok(Box::new(Appender::new(data, record, start, syncs, names, sums, known)))
     }
 
     /// Adds a line whose id is known.
@@ -301,6 +302,7 @@ impl LineBatch {
             Err(error) => {
                 self.has_failed = true;
                 Err(match error {
+                    AppendError::Name(path, error) => self.store.standing.poison(&path, error),
                     AppendError::Record(error) => Error::io("write", &paths.batch)(error),
                     AppendError::RecordSync(error) => {
                         self.store.standing.poison(&paths.batch, error)
@@ -322,6 +324,8 @@ impl LineBatch {
         }
         let (resolved, segment) = self.sync_and_resolve(&store)?;
         let mut writer = store.any_writer();
+        let appender = self.appender.as_ref().expect("no piece is on its way");
+        store.note_names(&mut writer, appender.names.are_synced)?;
         self.close_record(self.sent, self.import)?;
         self.stage = Stage::Durable;
         let counts = resolved.counts;

@@ -93,6 +93,8 @@ struct Writer {
     batch_owner: Option<ThreadId>,
     /// New directory entries that a power cut could still take back.
     names_unsynced: bool,
+    /// That of the batch record among them.
+    record_unsynced: bool,
     /// Data in the file that is not yet synced.
     data_unsynced: bool,
     /// What others have left may not be on the device, name or content: it is synced
@@ -136,6 +138,7 @@ impl LineStore {
             known: None,
             batch_owner: None,
             names_unsynced: false,
+            record_unsynced: false,
             data_unsynced: false,
             found_unsynced: false,
             suspect: 0..0,

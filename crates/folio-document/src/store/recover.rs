@@ -2,6 +2,8 @@
 //! followed where one that was killed left it open. A batch that
 //! never ended is taken back as a whole, and moved away rather than deleted.
 
+use std::path::PathBuf;
+
 use folio_file::File;
 
 use super::batch_record::{BatchRecord, BatchSlot};
@@ -17,26 +19,35 @@ impl LineStore {
             && !self.options.switches().skip_batch_record_sync()
     }
 
-    /// The record, for a batch that is about to begin. It and the data file have their
-    /// names on the device then.
+    /// The record, for a batch that is about to begin.
     pub(super) fn open_record(&self, writer: &mut Writer) -> Result<BatchRecord> {
+        if let Some(record) = writer.batch_record.take() {
+            return Ok(record);
+        }
+        // It may be new, or left by somebody who did not come to sync its name.
+        writer.record_unsynced = true;
         let path = &self.paths.batch;
-        let record = match writer.batch_record.take() {
-            Some(record) => record,
-            None => {
-                let record = BatchRecord::open(&*self.files, path);
-                let record = record.map_err(Error::io("open", path))?;
-                // It may be new, or left by somebody who did not come to sync its name.
-                if self.syncs_batch_record() {
-                    let meta = &self.paths.meta;
-                    let synced = self.files.sync_directory(meta);
-                    synced.map_err(|error| self.standing.poison(meta, error))?;
-                }
-                record
-            }
-        };
-        self.sync_names(writer)?;
-        Ok(record)
+        BatchRecord::open(&*self.files, path).map_err(Error::io("open", path))
+    }
+
+    /// Directories to sync before the first line of a batch: record and data file have
+    /// their names on the device then.
+    pub(super) fn unsynced_directories(&self, writer: &Writer) -> Vec<PathBuf> {
+        if self.syncs_names(writer) {
+            self.paths.directories().into()
+        } else if writer.record_unsynced && self.syncs_batch_record() {
+            vec![self.paths.meta.clone()]
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Before a batch counts: the directories were synced with its first line, or what is
+    /// left of them is now.
+    pub(super) fn note_names(&self, writer: &mut Writer, are_synced: bool) -> Result<()> {
+        writer.names_unsynced &= !are_synced;
+        writer.record_unsynced &= !are_synced;
+        self.sync_names(writer)
     }
 
     /// Copies `[start, end)` of the data file to `rejected-<time>.jsonl`, then cuts it off.

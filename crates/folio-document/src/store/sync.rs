@@ -106,9 +106,14 @@ impl LineStore {
         self.sync_names(writer)
     }
 
-    pub(super) fn sync_names(&self, writer: &mut Writer) -> Result<()> {
+    /// Whether names have to be made durable before anything is promised.
+    pub(super) fn syncs_names(&self, writer: &Writer) -> bool {
         let is_wanted = self.options.durability != Durability::None && self.is_created();
-        if writer.names_unsynced && is_wanted && !self.options.switches().forget_directory_sync() {
+        writer.names_unsynced && is_wanted && !self.options.switches().forget_directory_sync()
+    }
+
+    pub(super) fn sync_names(&self, writer: &mut Writer) -> Result<()> {
+        if self.syncs_names(writer) {
             for directory in self.paths.directories() {
                 self.files
                     .sync_directory(&directory)
