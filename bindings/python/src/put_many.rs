@@ -122,7 +122,7 @@ impl PutMany<'_> {
         }
         match &self.id {
             IdSource::Carried => {
-                let id = field(given, pyo3::intern!(given.py(), "_id"))?.ok_or_else(|| {
+                let id = carried_id(given)?.ok_or_else(|| {
                     invalid("a document has no \"_id\"; give pairs of id and document, or name the field with id=")
                 })?;
                 let id = id.cast::<PyString>().map_err(|_| {
@@ -147,6 +147,26 @@ impl PutMany<'_> {
             }
         }
     }
+}
+
+/// The `_id` of a document. It nearly always is the first member, which need not be
+/// looked for.
+#[inline]
+fn carried_id<'py>(document: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let name = pyo3::intern!(document.py(), "_id");
+    let mut position: ffi::Py_ssize_t = 0;
+    let (mut key, mut value) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: a live object, and three places to write to; of what is no dict there is no
+    // member. Nothing runs before the value, borrowed from the dict, is held.
+    unsafe {
+        let (key_place, value_place) = (&raw mut key, &raw mut value);
+        let has_first =
+            ffi::PyDict_Next(document.as_ptr(), &raw mut position, key_place, value_place) != 0;
+        if has_first && key == name.as_ptr() {
+            return Ok(Some(Bound::from_borrowed_ptr(document.py(), value)));
+        }
+    }
+    field(document, name)
 }
 
 /// A member of a dict or another mapping.
