@@ -4,7 +4,7 @@
 //! users.put_many(docs)   put_many: encode straight from Python objects into lines, a buffer at
 //!                        a time → Batch::put_line_trusted, without the interpreter's lock
 //! users.get("u1")        Collection::get_into without the lock → decode: the line into a dict
-//! users.scan()           scan: a chunk of lines without the lock → a dict per `next`
+//! users.scan()           reader: a chunk of lines without the lock → scan: a dict per `next`
 //! ```
 //!
 //! `encode` and `decode` know JSON and Python objects and nothing of databases;
@@ -33,6 +33,7 @@ mod fork;
 mod pipeline;
 mod progress;
 mod put_many;
+mod reader;
 mod report;
 mod scan;
 mod sql;

@@ -1,9 +1,7 @@
 //! A streaming scan: lines without the interpreter's lock, objects with it.
 //!
-//! A chunk of lines is copied out of the facade's buffer while other threads of
-//! Python run; each `next` then makes one object from it. Chunks start small,
-//! so that the first document comes soon, and stay small enough for the
-//! processor's cache. Memory does not grow with the collection.
+//! A chunk of lines is read while other threads of Python run (`reader`); each
+//! `next` then makes one object from it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -15,13 +13,10 @@ use pyo3::types::{PyCapsule, PyList, PyString};
 use crate::arrow;
 use crate::collection::Collection;
 use crate::decode::{Decoder, PausedCollector};
-use crate::document::{Document, Text, text_of};
+use crate::document::{Document, text_of};
 use crate::error::{OrRaise, with_code};
 use crate::fork::{Owned, use_own_threads};
-
-/// Bytes of the first chunk, and of the largest.
-const FIRST_CHUNK_SIZE: usize = 4 << 10;
-const CHUNK_SIZE_MAX: usize = 64 << 10;
+use crate::reader::{Chunk, Reader};
 
 /// What the documents come as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,16 +68,13 @@ pub(crate) struct Scan {
 }
 
 struct State {
-    documents: Owned<folio::Documents>,
-    text: Text,
-    ends: Vec<u32>,
+    reader: Owned<Reader>,
+    chunk: Chunk,
     /// The line to come, and where it starts.
     next: usize,
     start: u32,
-    chunk_size: usize,
     form: Form,
     decoder: Decoder,
-    has_filter: bool,
     raised: Raised,
 }
 
@@ -97,15 +89,12 @@ impl Scan {
         let core = collection.get().core(py)?;
         let documents = py.detach(|| open(core, &request, &raised)).or_raise()?;
         let state = State {
-            documents: Owned::new(documents),
-            text: Text::default(),
-            ends: Vec::new(),
+            reader: Owned::new(Reader::new(documents, request.filter.is_some())),
+            chunk: Chunk::default(),
             next: 0,
             start: 0,
-            chunk_size: FIRST_CHUNK_SIZE,
             form: request.form,
             decoder: Decoder::new(decimal_class(py, request.decimal)?),
-            has_filter: request.filter.is_some(),
             raised,
         };
         Ok(Self { collection, request, state: Mutex::new(state) })
@@ -177,19 +166,17 @@ impl State {
     /// The next line as an object; `None` at the end.
     #[inline]
     fn next<'py>(&mut self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if self.next == self.ends.len() && !self.fill(py)? {
+        if self.next == self.chunk.ends.len() && !self.fill(py)? {
             return Ok(None);
         }
-        let (start, end) = (self.start, self.ends[self.next]);
+        let (start, end) = (self.start, self.chunk.ends[self.next]);
         self.start = end;
         self.next += 1;
-        let line = start as usize..end as usize;
+        let (text, line) = (&self.chunk.text, start as usize..end as usize);
         match self.form {
-            Form::Dict => self.decoder.document(py, &self.text[line]).map(Some),
-            Form::Lazy => {
-                Document::new(Arc::clone(&self.text), start, end).into_object(py).map(Some)
-            }
-            Form::Raw => Ok(Some(PyString::new(py, text_of(&self.text[line])?).into_any())),
+            Form::Dict => self.decoder.document(py, &text[line]).map(Some),
+            Form::Lazy => Document::new(Arc::clone(text), start, end).into_object(py).map(Some),
+            Form::Raw => Ok(Some(PyString::new(py, text_of(&text[line])?).into_any())),
         }
     }
 
@@ -197,36 +184,22 @@ impl State {
     #[inline(never)]
     fn fill(&mut self, py: Python<'_>) -> PyResult<bool> {
         use_own_threads();
-        let chunk_size = if self.has_filter { 1 } else { self.chunk_size };
-        self.chunk_size = (self.chunk_size * 4).min(CHUNK_SIZE_MAX);
-        // Documents given out may still hold on to the text.
-        let mut text = Arc::try_unwrap(std::mem::take(&mut self.text)).unwrap_or_default();
-        text.clear();
-        self.ends.clear();
-        let Some(documents) = self.documents.get_mut() else {
+        let Some(reader) = self.reader.get_mut() else {
             return Err(with_code(
                 ErrorCode::Closed,
                 "the scan was begun before the fork; begin a new one",
             ));
         };
-        let ends = &mut self.ends;
-        let text = py.detach(|| {
-            while text.len() < chunk_size {
-                let Some(line) = documents.next_line()? else { break };
-                text.extend_from_slice(line);
-                ends.push(text.len() as u32);
-            }
-            Ok(text)
-        });
-        if let Some(error) = self.raised.take() {
-            self.ends.clear();
-            self.next = 0;
-            return Err(error);
+        (self.next, self.start) = (0, 0);
+        let chunk = &mut self.chunk;
+        let read = py.detach(|| reader.next(chunk));
+        let raised = self.raised.take();
+        if raised.is_some() || read.is_err() {
+            self.chunk.ends.clear();
         }
-        self.text = Arc::new(text.or_raise()?);
-        self.next = 0;
-        self.start = 0;
-        Ok(!self.ends.is_empty())
+        raised.map_or(Ok(()), Err)?;
+        read.or_raise()?;
+        Ok(!self.chunk.ends.is_empty())
     }
 }
 
@@ -302,6 +275,6 @@ impl Scan {
     /// Bytes of the data gone through so far, and in all.
     fn progress(&self) -> PyResult<(u64, u64)> {
         let mut state = self.lock()?;
-        Ok(state.documents.get_mut().map_or((0, 0), |documents| documents.progress()))
+        Ok(state.reader.get_mut().map_or((0, 0), |reader| reader.progress()))
     }
 }

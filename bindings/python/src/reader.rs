@@ -1,0 +1,213 @@
+//! The lines of a scan, a chunk at a time; those of a long scan ahead of their turn.
+//!
+//! Making objects needs the interpreter's lock, reading lines does not. So once a scan
+//! has turned out to be long, a thread of its own reads on, up to two groups of chunks
+//! ahead; what was read is handed over in groups, so that threads are woken seldom.
+//! Chunks start small, so that the first document comes soon, and stay small enough for
+//! the processor's cache. Memory does not grow with the collection.
+
+use std::collections::VecDeque;
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use folio::Documents;
+
+use crate::document::Text;
+
+/// Bytes of the first chunk, and of the largest.
+const FIRST_CHUNK_SIZE: usize = 4 << 10;
+const CHUNK_SIZE_MAX: usize = 64 << 10;
+
+/// Room for the line that crosses the end of a chunk, so that the text need not grow.
+const LAST_LINE_SIZE: usize = 4 << 10;
+
+/// Chunks that are handed over at once.
+const GROUP: usize = 4;
+
+/// Chunks read by the caller before another thread takes over.
+const CHUNKS_HERE: usize = 6;
+
+/// Lines one after another, with where each ends.
+#[derive(Default)]
+pub(crate) struct Chunk {
+    pub(crate) text: Text,
+    pub(crate) ends: Vec<u32>,
+    /// How far the scan is behind them.
+    progress: (u64, u64),
+}
+
+impl Chunk {
+    /// Fills the chunk anew, in its memory unless documents still hold on to the text.
+    fn fill(&mut self, documents: &mut Documents, size: usize) -> folio::Result<()> {
+        let mut text = Arc::try_unwrap(std::mem::take(&mut self.text)).unwrap_or_default();
+        text.clear();
+        text.reserve(size + LAST_LINE_SIZE);
+        self.ends.clear();
+        while text.len() < size {
+            let Some(line) = documents.next_line()? else { break };
+            text.extend_from_slice(line);
+            self.ends.push(text.len() as u32);
+        }
+        self.text = Arc::new(text);
+        self.progress = documents.progress();
+        Ok(())
+    }
+}
+
+/// Reads a scan to its end.
+pub(crate) struct Reader {
+    source: Source,
+    chunk_size: usize,
+    /// How often the caller read; `None` where it always does.
+    read_here: Option<usize>,
+    progress: (u64, u64),
+}
+
+enum Source {
+    Here(Box<Documents>),
+    Ahead(Ahead),
+}
+
+impl Reader {
+    /// `one_by_one` for documents that are to be looked at by nobody but the caller, and not
+    /// before they are wanted.
+    pub(crate) fn new(documents: Documents, one_by_one: bool) -> Self {
+        Self {
+            progress: documents.progress(),
+            source: Source::Here(Box::new(documents)),
+            chunk_size: if one_by_one { 1 } else { FIRST_CHUNK_SIZE },
+            read_here: (!one_by_one).then_some(0),
+        }
+    }
+
+    /// Replaces a chunk by the next one, which is empty at the end. Called without the
+    /// interpreter's lock.
+    ///
+    /// # Errors
+    /// What the scan says.
+    pub(crate) fn next(&mut self, chunk: &mut Chunk) -> folio::Result<()> {
+        if self.read_here == Some(CHUNKS_HERE) {
+            self.read_here = None;
+            self.run_ahead();
+        }
+        match &mut self.source {
+            Source::Here(documents) => {
+                chunk.fill(documents, self.chunk_size)?;
+                if let Some(count) = &mut self.read_here {
+                    *count += 1;
+                    self.chunk_size = (self.chunk_size * 4).min(CHUNK_SIZE_MAX);
+                }
+            }
+            Source::Ahead(ahead) => ahead.next(chunk)?,
+        }
+        self.progress = chunk.progress;
+        Ok(())
+    }
+
+    /// Bytes of the data gone through so far, and in all.
+    pub(crate) fn progress(&self) -> (u64, u64) {
+        self.progress
+    }
+
+    /// Has a thread read on. Where the system refuses one, the caller goes on reading.
+    fn run_ahead(&mut self) {
+        let Ok((ahead, give)) = Ahead::start() else { return };
+        let here = std::mem::replace(&mut self.source, Source::Ahead(ahead));
+        if let Source::Here(documents) = here {
+            give.send(*documents).expect("the thread listens until this is dropped");
+        }
+    }
+}
+
+/// A thread that reads. It ends with the scan, or when this is dropped.
+struct Ahead {
+    ready: VecDeque<Chunk>,
+    /// Here until this is dropped.
+    groups: Option<Receiver<folio::Result<VecDeque<Chunk>>>>,
+    /// Chunks whose memory can be used again.
+    spent: Sender<Chunk>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Ahead {
+    /// The thread, and where to give it the scan: it may not come to be.
+    fn start() -> std::io::Result<(Self, Sender<Documents>)> {
+        let (full, groups) = sync_channel(1);
+        let (spent, empty) = channel();
+        let (give, given) = channel::<Documents>();
+        let work = move || {
+            if let Ok(documents) = given.recv() {
+                read_all(documents, &full, &empty);
+            }
+        };
+        let thread = thread::Builder::new().name("folio-scan".to_owned()).spawn(work)?;
+        let ready = VecDeque::new();
+        Ok((Self { ready, groups: Some(groups), spent, thread: Some(thread) }, give))
+    }
+
+    fn next(&mut self, chunk: &mut Chunk) -> folio::Result<()> {
+        if self.ready.is_empty() {
+            let groups = self.groups.as_ref().expect("here until this is dropped");
+            match groups.recv() {
+                Ok(group) => self.ready = group?,
+                // The thread has ended, as it does behind the last group.
+                Err(_) => self.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            }
+        }
+        let progress = chunk.progress;
+        let next = self.ready.pop_front().unwrap_or(Chunk { progress, ..Chunk::default() });
+        // Nobody waits for it at the end.
+        let _ = self.spent.send(std::mem::replace(chunk, next));
+        Ok(())
+    }
+
+    fn join(&mut self) -> thread::Result<()> {
+        self.thread.take().map_or(Ok(()), JoinHandle::join)
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        // The thread stops at the first group that nobody takes, and needs no interpreter
+        // to come there.
+        self.groups = None;
+        let _ = self.join();
+    }
+}
+
+fn read_all(
+    mut documents: Documents,
+    full: &SyncSender<folio::Result<VecDeque<Chunk>>>,
+    empty: &Receiver<Chunk>,
+) {
+    loop {
+        let (group, failed) = read_group(&mut documents, empty);
+        let is_last = group.len() < GROUP;
+        let is_unwanted = full.send(Ok(group)).is_err();
+        if let Err(error) = failed {
+            let _ = full.send(Err(error));
+        }
+        if is_last || is_unwanted {
+            return;
+        }
+    }
+}
+
+/// The next chunks; fewer than a group at the end or before an error.
+fn read_group(
+    documents: &mut Documents,
+    empty: &Receiver<Chunk>,
+) -> (VecDeque<Chunk>, folio::Result<()>) {
+    let mut group = VecDeque::with_capacity(GROUP);
+    while group.len() < GROUP {
+        let mut chunk = empty.try_recv().unwrap_or_default();
+        match chunk.fill(documents, CHUNK_SIZE_MAX) {
+            Ok(()) if chunk.ends.is_empty() => break,
+            Ok(()) => group.push_back(chunk),
+            Err(error) => return (group, Err(error)),
+        }
+    }
+    (group, Ok(()))
+}
