@@ -1,13 +1,12 @@
 //! FolioDB: ZiQL texts in, JSON out.
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
 use facade::{Database, OpenOptions, Session, Synchronous};
 use folio_bench::Result;
 
-use crate::data::{CATEGORIES, Data, ITEMS, User};
+use crate::data::{CATEGORIES, Data, ITEMS, Order, User};
 use crate::{Answer, Engine, Question};
 
 /// Users per statement.
@@ -68,7 +67,11 @@ impl Engine for Folio {
             let ids = self.ids(&format!(
                 "ADD Item (name = '{name}', price = {price:?}, category = {{name = '{category}'}})"
             ))?;
-            items.extend(ids.iter().map(hyphenated));
+            for id in ids {
+                let mut text = String::new();
+                push_uuid(&mut text, &id);
+                items.push(text);
+            }
         }
         let mut orders = data.orders.iter().peekable();
         let mut text = String::new();
@@ -83,17 +86,8 @@ impl Engine for Folio {
             let mut text = String::from("ADD Order");
             let mut is_first = true;
             while let Some(order) = orders.next_if(|order| order.user < first + users.len()) {
-                let own: Vec<&str> = order.items.iter().map(|(item, _)| &*items[*item]).collect();
-                let counts: Vec<String> =
-                    order.items.iter().map(|(_, count)| count.to_string()).collect();
-                let user = hyphenated(&ids[order.user - first]);
-                let (own, counts) = (own.join(", "), counts.join(", "));
-                match std::mem::take(&mut is_first) {
-                    true => {
-                        write!(text, " (items = [{own}], quantity = [{counts}], from = {user})")?
-                    }
-                    false => write!(text, " ([{own}], [{counts}], {user})")?,
-                }
+                push_order(&mut text, order, &items, &ids[order.user - first], is_first);
+                is_first = false;
             }
             if !is_first {
                 self.session.ziql(&text, &[])?;
@@ -147,6 +141,26 @@ fn push_user(text: &mut String, user: &User, is_first: bool) {
     [to_address, address, "')"].iter().for_each(|part| text.push_str(part));
 }
 
+fn push_order(text: &mut String, order: &Order, items: &[String], user: &[u8; 16], is_first: bool) {
+    let [start, to_counts, to_user] = match is_first {
+        true => [" (items = [", "], quantity = [", "], from = "],
+        false => [" ([", "], [", "], "],
+    };
+    text.push_str(start);
+    for (at, (item, _)) in order.items.iter().enumerate() {
+        text.push_str(if at > 0 { ", " } else { "" });
+        text.push_str(&items[*item]);
+    }
+    text.push_str(to_counts);
+    for (at, (_, count)) in order.items.iter().enumerate() {
+        text.push_str(if at > 0 { ", " } else { "" });
+        push_number(text, count.unsigned_abs());
+    }
+    text.push_str(to_user);
+    push_uuid(text, user);
+    text.push(')');
+}
+
 /// A number as a program would write it that writes a million: `fmt` takes as long as the rest.
 fn push_number(text: &mut String, number: u64) {
     if number >= 10 {
@@ -155,8 +169,13 @@ fn push_number(text: &mut String, number: u64) {
     text.push(char::from(b'0' + (number % 10) as u8));
 }
 
-fn hyphenated(bytes: &[u8; 16]) -> String {
-    let hex = u128::from_be_bytes(*bytes);
-    let hex = format!("{hex:032x}");
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+fn push_uuid(text: &mut String, bytes: &[u8; 16]) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    for (at, byte) in bytes.iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push(char::from(HEX[usize::from(byte >> 4)]));
+        text.push(char::from(HEX[usize::from(byte & 15)]));
+    }
 }
