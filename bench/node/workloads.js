@@ -5,6 +5,7 @@
 // that did not return what was written fails the run.
 'use strict'
 
+const { execFileSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const { Stopwatch } = require('./contest.js')
@@ -23,6 +24,7 @@ function write({ data, place }) {
   const run = async (system) => {
     const target = place(system)
     fs.rmSync(target, { recursive: true, force: true })
+    settle()
     fs.mkdirSync(target)
     const store = await system.open(target)
     const watch = new Stopwatch()
@@ -34,6 +36,11 @@ function write({ data, place }) {
     return watch.stop({ size: sizeOf(target) })
   }
   return { ...workload('write', '', data.length, run), fills: true }
+}
+
+/** Syncs the file system: nobody pays for what the one before has written, or for the deletion of its own last round. */
+function settle() {
+  if (process.platform !== 'win32') execFileSync('sync')
 }
 
 function readAll(name) {
