@@ -10,6 +10,9 @@ use super::entry::Entry;
 /// So many lookups walk the list before a table over it pays for itself.
 const WALKS: u32 = 8;
 
+/// With so many entries a batch is large, and not yet so large that memory matters.
+const LARGE_STEPS: std::ops::Range<usize> = 1_024..65_536;
+
 /// Entries in the order they were made, with a table over them once it is worth it.
 #[derive(Debug, Default)]
 pub(crate) struct Delta {
@@ -45,10 +48,21 @@ impl Delta {
 
     pub(crate) fn push(&mut self, entry: Entry) {
         let position = self.entries.len() as u32;
+        if self.entries.len() == self.entries.capacity() {
+            self.grow();
+        }
         self.entries.push(entry);
         if let Some(table) = self.table.get_mut() {
             insert(table, &self.entries, position);
         }
+    }
+
+    /// Makes room for more entries, in a few large steps: each copies what is there, and
+    /// touches memory that nobody has used yet.
+    #[cold]
+    fn grow(&mut self) {
+        let count = self.entries.len();
+        self.entries.reserve(if LARGE_STEPS.contains(&count) { 3 * count } else { count });
     }
 
     /// Calls `visit` with the entries of this hash, newest first, until it answers `Some`.

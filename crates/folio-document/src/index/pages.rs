@@ -42,8 +42,10 @@ pub(crate) struct PageWriter {
 }
 
 impl PageWriter {
-    pub(crate) fn new(first_page_number: u64) -> Self {
-        Self { bytes: Vec::new(), finished: 0, page_number: first_page_number }
+    /// With room for finished pages of so many bytes, and two more.
+    pub(crate) fn new(first_page_number: u64, size: usize) -> Self {
+        let bytes = Vec::with_capacity(size + 2 * PAGE_SIZE);
+        Self { bytes, finished: 0, page_number: first_page_number }
     }
 
     #[inline]

@@ -289,8 +289,9 @@ pub(crate) struct RunContent<E, S, B> {
     pub(crate) data_end: u64,
 }
 
-/// Finished pages are handed on in pieces of about this size.
-const WRITE_SIZE: usize = 1 << 20;
+/// Finished pages are handed on in pieces of about this size, small enough to stay in the
+/// processor's cache until they are written.
+const WRITE_SIZE: usize = 256 << 10;
 
 impl<E, S, B> RunContent<E, S, B>
 where
@@ -307,7 +308,8 @@ where
             data_end: self.data_end,
             ..Header::default()
         };
-        let mut out = Output { sink, pages: PageWriter::new(1), written: PAGE_SIZE as u64 };
+        let mut out =
+            Output { sink, pages: PageWriter::new(1, WRITE_SIZE), written: PAGE_SIZE as u64 };
         if let RunSink::Memory = sink {
             out.pages.bytes = vec![0; PAGE_SIZE];
             out.pages.finished = PAGE_SIZE;

@@ -12,6 +12,9 @@ use folio_file::{File, FileSystem, Stat};
 use super::batch_record::BatchRecord;
 use crate::index::BlockSums;
 
+/// Bytes of a batch that is not worth more memory than it needs.
+const SMALL: usize = 64 << 10;
+
 /// Lines that go to the file in one write.
 #[derive(Debug)]
 pub(super) struct Piece {
@@ -23,6 +26,31 @@ pub(super) struct Piece {
 impl Piece {
     pub(super) fn with_capacity(size: usize) -> Self {
         Self { text: Vec::with_capacity(size), sums: Vec::new() }
+    }
+
+    /// Makes room for a line, and once the piece is more than a small batch for `size` bytes
+    /// in all: text that doubles its memory is copied, and touches other memory, each time.
+    #[inline]
+    pub(super) fn make_room(&mut self, line_size: usize, size: usize) {
+        if self.text.capacity() - self.text.len() < line_size {
+            self.grow(line_size, size);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, line_size: usize, size: usize) {
+        if self.text.len() < SMALL {
+            self.text.reserve(line_size);
+            return;
+        }
+        self.text.reserve(size.saturating_sub(self.text.len()).max(line_size));
+        self.sums.reserve(self.sums.len() * (size / self.text.len()));
+    }
+
+    /// This piece, or where it has less than `size` bytes of memory a new one. Memory that
+    /// nothing was written to costs nothing.
+    pub(super) fn with_room(self, size: usize) -> Self {
+        if self.text.capacity() < size { Self::with_capacity(size) } else { self }
     }
 
     /// Empty, its memory kept.

@@ -32,6 +32,9 @@ use crate::segment::Segment;
 /// too often, and the last one is written with nothing else to do meanwhile.
 const PIECE_SIZES: (usize, usize) = (1 << 20, 8 << 20);
 
+/// Room for the line that fills a piece.
+const LAST_LINE_SIZE: usize = 16 << 10;
+
 /// An open batch.
 #[derive(Debug)]
 pub(crate) struct LineBatch {
@@ -126,6 +129,7 @@ impl LineBatch {
             Entry::document(hash, offset, text.len() as u32, sum)
         });
         self.piece.sums.push(sum);
+        self.piece.make_room(text.len() + 1, PIECE_SIZES.0 + LAST_LINE_SIZE);
         self.piece.text.extend_from_slice(text);
         self.piece.text.push(b'\n');
         if self.piece.text.len() >= self.piece_size { self.send_piece() } else { Ok(()) }
@@ -186,7 +190,9 @@ impl LineBatch {
             self.thread = Some(started.map_err(Error::io("start a thread to write", path))?);
         }
         self.piece_size = (self.size() as usize / 8).clamp(PIECE_SIZES.0, PIECE_SIZES.1);
-        let spare = self.spare.take().unwrap_or_else(|| Piece::with_capacity(self.piece_size));
+        let spare = self.spare.take().unwrap_or_else(|| Piece::with_capacity(0));
+        let room = if self.piece_size == PIECE_SIZES.0 { PIECE_SIZES.0 } else { PIECE_SIZES.1 };
+        let spare = spare.with_room(room + LAST_LINE_SIZE);
         let piece = mem::replace(&mut self.piece, spare);
         self.under_way_at = self.sent;
         self.sent += piece.text.len() as u64;
