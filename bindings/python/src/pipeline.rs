@@ -13,6 +13,13 @@ use folio::Batch;
 /// Buffers that wait for the batch.
 const WAITING_MAX: usize = 2;
 
+/// Bytes of lines that a buffer takes before it is sent off.
+const BUFFER_SIZE: usize = 256 << 10;
+
+/// Room for the line that fills the buffer, and what most lines are larger than.
+const LAST_LINE_SIZE: usize = 16 << 10;
+const TYPICAL_LINE_SIZE: usize = 128;
+
 /// Lines one after another, with where each ends.
 #[derive(Default)]
 pub(crate) struct Lines {
@@ -21,6 +28,22 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
+    /// Notes the end of the line that was appended to the text; answers whether the
+    /// buffer is full now.
+    #[inline]
+    pub(crate) fn end_line(&mut self) -> bool {
+        self.ends.push(self.text.len());
+        self.text.len() >= BUFFER_SIZE
+    }
+
+    /// A buffer for so many lines, or for as many as it takes. What grows step by step
+    /// touches other memory at each step.
+    pub(crate) fn with_room_for(count: usize) -> Self {
+        let size = count.saturating_mul(TYPICAL_LINE_SIZE).min(BUFFER_SIZE + LAST_LINE_SIZE);
+        let ends = Vec::with_capacity(size / TYPICAL_LINE_SIZE);
+        Self { text: Vec::with_capacity(size), ends }
+    }
+
     fn drain_into(&mut self, batch: &mut Batch) -> folio::Result<()> {
         let mut start = 0;
         for &end in &self.ends {
@@ -59,7 +82,7 @@ impl Pipeline {
             self.worker = Some(Worker::start(batch));
         }
         let worker = self.worker.as_ref().expect("started with the first lines");
-        let next = worker.empty.try_recv().unwrap_or_default();
+        let next = worker.empty.try_recv().unwrap_or_else(|_| Lines::with_room_for(usize::MAX));
         match worker.full.send(mem::replace(lines, next)) {
             Ok(()) => Ok(()),
             // The worker has stopped, which it does for an error only.

@@ -18,9 +18,6 @@ use crate::pipeline::{Lines, Pipeline};
 use crate::progress::Reporter;
 use crate::report::BatchCounts;
 
-/// Bytes of lines encoded before the batch takes them.
-const BUFFER_SIZE: usize = 256 << 10;
-
 /// Where the id of a document comes from.
 pub(crate) enum IdSource {
     /// Its `_id`, or the first half of a pair.
@@ -60,22 +57,21 @@ impl PutMany<'_> {
         let py = documents.py();
         let mut encoder = Encoder::new(self.default.take());
         let mut reporter = Reporter::new(self.progress.take());
-        let mut lines = Lines::default();
         let documents = self.iterable(documents)?;
-        let total = documents.len().unwrap_or(0) as u64;
+        let total = documents.len().unwrap_or(0);
+        let mut lines = Lines::with_room_for(total);
         let _marker = Marker::new(self.place)?;
         let collection = self.collection;
         let mut pipeline = Pipeline::new(py.detach(|| collection.batch()).or_raise()?);
         let mut count = 0;
         let mut take = |document: Bound<'_, PyAny>| -> PyResult<()> {
             self.encode(&document, &mut encoder, &mut lines.text)?;
-            lines.ends.push(lines.text.len());
             count += 1;
-            if lines.text.len() < BUFFER_SIZE {
+            if !lines.end_line() {
                 return Ok(());
             }
             py.detach(|| pipeline.take(&mut lines)).or_raise()?;
-            reporter.check(count, total)
+            reporter.check(count, total as u64)
         };
         match documents.cast::<PyList>() {
             Ok(list) => {
