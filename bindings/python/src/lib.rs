@@ -18,6 +18,8 @@ use mimalloc::MiMalloc;
 
 // Buffers come and go with every scan. This allocator keeps their memory; the system's
 // gives it back, to be cleared and mapped again, which takes longer than reading does.
+// It asks the kernel for no huge pages (feature `no_thp`): it lays out sizes far from each
+// other, and the first byte of each would have two megabytes cleared.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
