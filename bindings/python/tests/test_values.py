@@ -85,6 +85,50 @@ def test_text_that_others_wrote(shared: foliodb.Collection, value: Any) -> None:
     assert same(shared["x"], {"_id": "x", "value": value, "é\n": value})
 
 
+# Documents among which others of their kind come: what they share must not show.
+ALIKE: list[dict[str, Any]] = [
+    {"kind": "order", "tags": ["red", "new"], "note": "exactly sixteen!"},
+    {"kind": "order", "tags": ["red", "red", "re"], "note": "exactly sixteen?"},
+    {"kind": "ordeR", "tags": ["", "r", "ré", "red\n", "\U0001f600"], "note": "exactly seventeen"},
+    {"id": "u2", "copy": ["u2", {"u2": "u2"}], "kind": "order"},
+    {"kind": {"kind": "order"}, "tags": "red", "note": None},
+]
+
+
+def test_texts_that_documents_share(users: foliodb.Collection) -> None:
+    documents = [{"_id": f"u{number}", **ALIKE[number % len(ALIKE)]} for number in range(500)]
+    users.put_many(documents)
+    assert list(users.scan()) == documents
+    assert [users[document["_id"]] for document in documents] == documents
+    # One object stands for a text that comes again and again, and for the id.
+    found = list(users.scan())[-len(ALIKE) :]
+    assert found[0]["kind"] is found[1]["kind"]
+    assert found[0]["tags"][0] is found[1]["tags"][1]
+    users.put("copied", {"copy": ["copied"]})
+    copied = users["copied"]
+    assert copied["_id"] is copied["copy"][0]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"tags":["x1","x1"],"_id":"x1"}',
+        '{"copy":{"copy":"x2"},"_id":"x2","again":"x2"}',
+        '{"_id":"x3","x3":"x3","list":["x3",["x3"]]}',
+        '{ "_id" : "x4" , "a" : "x4" }',
+        '{"_id":"\\u0078\\u0035","a":"x5","b":"\\u0078\\u0035"}',
+    ],
+)
+def test_an_id_wherever_it_stands(users: foliodb.Collection, path: Path, line: str) -> None:
+    users.put("before", {"a": 1})
+    users.flush()
+    with (path / "collections/users/meta/data.jsonl").open("a") as file:
+        file.write(line + "\n")
+    users.refresh()
+    wanted = json.loads(line)
+    assert users[wanted["_id"]] == wanted
+
+
 @pytest.mark.parametrize(
     "text",
     ["0", "-0", "-1", "1e5", "1E+2", "0.1", "1.10", "123456789.123456789e-5", "2.5e-324"]

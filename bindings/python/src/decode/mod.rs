@@ -5,7 +5,8 @@
 //! of a collection look alike, so that each object is held against the *shape*
 //! of the last one at the same place (`shape`), which turns a key into one
 //! comparison of bytes and a whole dict into a copy that is filled in; text
-//! becomes `str` without a detour.
+//! becomes `str` without a detour, and short text that comes again the `str` it was
+//! before (`texts`).
 //!
 //! Lines were validated when they were indexed. A line that is not JSON after
 //! all is an error that says where, never undefined behaviour.
@@ -19,6 +20,9 @@ mod parser;
 mod pattern;
 mod shape;
 mod string;
+mod texts;
+
+use std::ops::Range;
 
 use folio::ErrorCode;
 use pyo3::ffi;
@@ -30,6 +34,7 @@ pub(crate) use number::short_decimal;
 pub(crate) use pattern::Pattern;
 use shape::Shapes;
 pub(crate) use string::find_quote;
+use texts::Texts;
 
 /// What is kept from one document to the next.
 pub(crate) struct Decoder {
@@ -42,6 +47,11 @@ pub(crate) struct Decoder {
     strays: Vec<*mut ffi::PyObject>,
     /// Text without its escapes.
     scratch: Vec<u8>,
+    /// Texts that many documents have.
+    texts: Texts,
+    /// Where the text of the document's first value stands, which is its id; it often stands
+    /// in another field too. Empty while there is none.
+    id: Range<usize>,
     /// `decimal.Decimal`, when fractions are to keep their digits.
     decimal: Option<Py<PyAny>>,
 }
@@ -66,6 +76,8 @@ impl Decoder {
             keys: Vec::new(),
             strays: Vec::new(),
             scratch: Vec::new(),
+            texts: Texts::default(),
+            id: 0..0,
             decimal,
         }
     }
@@ -141,8 +153,8 @@ fn id_first(document: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
 
 impl Drop for Decoder {
     fn drop(&mut self) {
-        // The shapes drop their keys through `Py`, which needs no lock; the stacks
-        // are empty between documents.
+        // The shapes and texts drop what they hold through `Py`, which needs no lock; the
+        // stacks are empty between documents.
         debug_assert!(
             self.values.is_empty() && self.strays.is_empty(),
             "a document was left behind"

@@ -22,6 +22,7 @@ impl Decoder {
     #[inline]
     pub(super) fn parse(&mut self, py: Python<'_>, text: &[u8]) -> Result<Object, Fault> {
         let mut cursor = Cursor::new(text);
+        self.id = 0..0;
         let value = self.value(py, &mut cursor, ROOT, 0)?;
         if cursor.at < text.len() {
             cursor.peek_token();
@@ -127,8 +128,12 @@ impl Decoder {
                     (b'{' | b'[', Some(index)) => self.shapes.child(shape, index),
                     _ => shape,
                 };
+                let start = cursor.at;
                 let value = self.value(py, cursor, child, depth + 1)?;
                 self.values.push(value);
+                if depth == 0 && self.values.len() == 1 {
+                    self.note_id(cursor, start);
+                }
                 match cursor.peek_token() {
                     b',' => cursor.at += 1,
                     b'}' => break cursor.at += 1,
@@ -138,6 +143,17 @@ impl Decoder {
         }
         let is_alike = is_alike && next > 1 && next == self.shapes.len(shape);
         self.close_object(py, shape, base, key_base, is_alike)
+    }
+
+    /// Notes where the text of the first value stands, if it is one without escapes.
+    #[inline(always)]
+    fn note_id(&mut self, cursor: &Cursor<'_>, start: usize) {
+        let value = &cursor.text[start..cursor.at];
+        if let Some((b'"', text)) = value.split_first()
+            && find_quote(text) == Some(value.len() - 2)
+        {
+            self.id = start + 1..cursor.at - 1;
+        }
     }
 
     /// Reads a key and its colon and pushes the key; answers its entry in the shape.

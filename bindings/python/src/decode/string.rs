@@ -47,7 +47,22 @@ impl Decoder {
             return self.escaped_string(cursor, start, end);
         }
         cursor.at = end + 1;
-        make(&cursor.text[start..end])
+        let text = &cursor.text[start..end];
+        if !self.id.is_empty() && text == &cursor.text[self.id.clone()] {
+            return Ok(self.first_value_again());
+        }
+        self.texts.get(text)
+    }
+
+    /// The document's first value once more, as an owned object.
+    #[inline(always)]
+    fn first_value_again(&self) -> *mut ffi::PyObject {
+        // SAFETY: the stack owns it until the document is complete, and the interpreter's
+        // lock is held throughout the decoder.
+        unsafe {
+            ffi::Py_IncRef(self.values[0]);
+        }
+        self.values[0]
     }
 
     /// A string with escapes, the first of which is at `first`.
@@ -79,7 +94,7 @@ impl Decoder {
 /// A `str` of UTF-8 in which lone surrogates, which JSON's escapes can spell and
 /// Python can hold, are let pass.
 #[inline(always)]
-fn make(text: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
+pub(super) fn make(text: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
     // SAFETY: pointer and length are those of one slice, the error handler is a C
     // string, and the interpreter's lock is held throughout the decoder.
     let object = unsafe {

@@ -1,0 +1,120 @@
+//! Short texts that documents have in common: one `str` for all of them.
+//!
+//! Kinds, tags, sources: a few texts stand in most documents. A `str` of its own for each
+//! takes fifty bytes and more, and making it takes longer than finding the one made
+//! before. A text gets into the table when it comes a second time before another that
+//! falls on its slot, so that those which come once only, as ids do, displace nothing.
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+use super::Fault;
+use super::string::make;
+
+/// Longer texts are made anew each time; of single characters the interpreter has one each.
+const SIZES: std::ops::RangeInclusive<usize> = 2..=16;
+
+/// So many slots, as a power of two.
+const SLOT_BITS: u32 = 7;
+
+/// So many texts come before the table is made: one document should not pay for it.
+const FIRST_TEXTS: u32 = 32;
+
+/// A text of up to sixteen bytes: its first and last eight, which may overlap, and its size.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Short {
+    first: u64,
+    last: u64,
+    size: usize,
+}
+
+impl Short {
+    /// `None` where the text is too long or too short.
+    #[inline(always)]
+    fn of(text: &[u8]) -> Option<Self> {
+        if !SIZES.contains(&text.len()) {
+            return None;
+        }
+        let (first, last) = if let (Some(first), Some(last)) =
+            (text.first_chunk::<8>(), text.last_chunk::<8>())
+        {
+            (u64::from_le_bytes(*first), u64::from_le_bytes(*last))
+        } else if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>())
+        {
+            (u32::from_le_bytes(*first).into(), u32::from_le_bytes(*last).into())
+        } else {
+            let (first, last) = (text.first_chunk::<2>()?, text.last_chunk::<2>()?);
+            (u16::from_le_bytes(*first).into(), u16::from_le_bytes(*last).into())
+        };
+        Some(Self { first, last, size: text.len() })
+    }
+
+    /// Multiplicative hashing (Knuth, volume 3, 6.4) of both halves.
+    #[inline(always)]
+    fn hash(self) -> u64 {
+        let word = self.first ^ self.last.rotate_left(32) ^ self.size as u64;
+        (word ^ word >> 32).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+#[derive(Default)]
+struct Slot {
+    text: Short,
+    object: Option<Py<PyAny>>,
+    /// The last text that fell on this slot and did not stand in it.
+    passed: Short,
+}
+
+/// The table.
+#[derive(Default)]
+pub(super) struct Texts {
+    /// None before the first texts.
+    slots: Vec<Slot>,
+    first_texts: u32,
+}
+
+impl Texts {
+    /// The `str` of a text without escapes, as an owned object.
+    #[inline(always)]
+    pub(super) fn get(&mut self, text: &[u8]) -> Result<*mut ffi::PyObject, Fault> {
+        let Some(short) = Short::of(text) else { return make(text) };
+        let index = (short.hash() >> (u64::BITS - SLOT_BITS)) as usize;
+        match self.slots.get(index) {
+            Some(Slot { text: known, object: Some(object), .. }) if *known == short => {
+                // SAFETY: a live object, and the interpreter's lock is held throughout
+                // the decoder.
+                unsafe { ffi::Py_IncRef(object.as_ptr()) };
+                Ok(object.as_ptr())
+            }
+            _ => self.pass(text, short, index),
+        }
+    }
+
+    /// Makes a text that is not in the table, and puts it there if it passed just now.
+    fn pass(
+        &mut self,
+        text: &[u8],
+        short: Short,
+        index: usize,
+    ) -> Result<*mut ffi::PyObject, Fault> {
+        let object = make(text)?;
+        let Some(slot) = self.slots.get_mut(index) else {
+            self.first_texts += 1;
+            if self.first_texts == FIRST_TEXTS {
+                self.slots.resize_with(1 << SLOT_BITS, Slot::default);
+            }
+            return Ok(object);
+        };
+        if slot.passed == short {
+            // SAFETY: a live object, whose reference count is taken up by one with the
+            // interpreter's lock held.
+            let kept = unsafe {
+                let py = Python::assume_attached();
+                Bound::from_borrowed_ptr(py, object).unbind()
+            };
+            (slot.text, slot.object) = (short, Some(kept));
+        }
+        slot.passed = short;
+        Ok(object)
+    }
+}
