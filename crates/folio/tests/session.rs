@@ -208,6 +208,25 @@ fn large_statements_run_and_absurd_ones_are_refused() -> Result {
 }
 
 #[test]
+fn nested_groupings_are_planned_in_time() {
+    // Without optimization a call takes many times what it takes in a program.
+    let ask = || {
+        let setup = "create table t (a text); insert into t values ('x'), ('x'), ('y')";
+        let mut fixture = fixture(setup).unwrap();
+        let mut nested = "t".to_owned();
+        for _ in 0..32 {
+            nested = format!(
+                "(select t.a, count(*) as n from t, {nested} b where t.a = b.a group by t.a)"
+            );
+        }
+        let text = format!("select count(*) from {nested} q");
+        assert_eq!(rows(&mut fixture.session, &text, &[]).unwrap(), [[Value::Integer(2)]]);
+    };
+    let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(ask);
+    thread.unwrap().join().unwrap();
+}
+
+#[test]
 fn tables_survive_closing() -> Result {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("data");

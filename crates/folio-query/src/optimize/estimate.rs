@@ -32,7 +32,7 @@ pub(super) fn sizes(plan: &Plan, source: &dyn Source) -> Sizes {
         Plan::Scan(scan) => {
             Sizes { rows: scan_rows(scan, source), base: relation_rows(&scan.relation, source) }
         }
-        Plan::Project { input, .. } => sizes(input, source),
+        Plan::Project { input, .. } | Plan::Sort { input, .. } => sizes(input, source),
         Plan::Filter { input, terms } => {
             let Sizes { rows, base } = sizes(input, source);
             Sizes { rows: terms.iter().fold(rows, |rows, term| rows * selectivity(term)), base }
@@ -48,13 +48,13 @@ pub(super) fn sizes(plan: &Plan, source: &dyn Source) -> Sizes {
 fn other_rows(plan: &Plan, source: &dyn Source) -> f64 {
     match plan {
         Plan::OneRow => 1.0,
-        Plan::Scan(_) | Plan::Project { .. } | Plan::Filter { .. } | Plan::Join { .. } => {
-            rows(plan, source)
-        }
+        Plan::Scan(_)
+        | Plan::Project { .. }
+        | Plan::Filter { .. }
+        | Plan::Sort { .. }
+        | Plan::Join { .. } => rows(plan, source),
         Plan::Values { rows, .. } => rows.len() as f64,
-        Plan::Sort { input, .. } | Plan::Ordered { input, .. } | Plan::Window { input, .. } => {
-            rows(input, source)
-        }
+        Plan::Ordered { input, .. } | Plan::Window { input, .. } => rows(input, source),
         Plan::Aggregate { input, groups, .. } => {
             if groups.is_empty() {
                 1.0

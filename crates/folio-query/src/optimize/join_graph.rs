@@ -88,22 +88,24 @@ impl Graph {
             written: Vec::new(),
         };
         for term in terms {
-            graph.enter(term, inputs, source);
+            graph.enter(term, inputs);
         }
         graph
     }
 
-    fn enter(&mut self, term: Expr, inputs: &[&Plan], source: &dyn Source) {
+    fn enter(&mut self, term: Expr, inputs: &[&Plan]) {
         if let Expr::Compare { op: Comparison::Equal, left, right } = &term
             && let (Expr::Column(left), Expr::Column(right)) = (&**left, &**right)
             && left.ty == right.ty
             && let (Some(one), Some(two)) = (self.node_of(left.id), self.node_of(right.id))
             && one != two
         {
+            // What is unique has as many values as there are rows before any filter, which
+            // are known: to look at the input once more would double with each level.
             let member = |node: usize, column: &Column| Member {
                 node,
                 column: column.clone(),
-                unique: unique_rows(inputs[node], column.id, source),
+                unique: is_unique(inputs[node], column.id).then_some(self.nodes[node].base),
             };
             if self.unite(member(one, left), member(two, right)) {
                 self.written.push(term);
@@ -301,24 +303,19 @@ fn is_equality(term: &Expr) -> bool {
     matches!(term, Expr::Compare { op: Comparison::Equal, .. })
 }
 
-/// How many values a column can have, where no two rows are equal in it.
-pub(super) fn unique_rows(plan: &Plan, column: ColumnId, source: &dyn Source) -> Option<f64> {
+/// Whether no two rows are equal in a column.
+pub(super) fn is_unique(plan: &Plan, column: ColumnId) -> bool {
     match plan {
-        Plan::Scan(scan) if is_key(scan, column) => {
-            Some(estimate::relation_rows(&scan.relation, source))
+        Plan::Scan(scan) => is_key(scan, column),
+        Plan::Filter { input, .. } | Plan::Sort { input, .. } => is_unique(input, column),
+        Plan::Project { input, outputs } => outputs.iter().any(|(own, output)| {
+            own.id == column && matches!(output, Expr::Column(below) if is_unique(input, below.id))
+        }),
+        Plan::Join { kind, left, .. } if !kind.has_right() => is_unique(left, column),
+        Plan::Aggregate { groups, sets: None, .. } => {
+            matches!(&groups[..], [(own, _)] if own.id == column)
         }
-        Plan::Filter { input, .. } | Plan::Sort { input, .. } => unique_rows(input, column, source),
-        Plan::Project { input, outputs } => {
-            let (_, output) = outputs.iter().find(|(own, _)| own.id == column)?;
-            let Expr::Column(below) = output else { return None };
-            unique_rows(input, below.id, source)
-        }
-        Plan::Join { kind, left, .. } if !kind.has_right() => unique_rows(left, column, source),
-        Plan::Aggregate { groups, sets: None, .. } => match &groups[..] {
-            [(own, _)] if own.id == column => Some(estimate::rows(plan, source)),
-            _ => None,
-        },
-        _ => None,
+        _ => false,
     }
 }
 

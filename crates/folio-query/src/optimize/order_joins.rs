@@ -7,7 +7,7 @@
 //! key or an index of the right finds the partners of few rows, looking them up
 //! costs less than reading it; [`super::probe_keys`] sees to that.
 
-use super::join_graph::{Graph, INPUTS_MAX, Inputs, is_in, unique_rows};
+use super::join_graph::{Graph, INPUTS_MAX, Inputs, is_in, is_unique};
 use super::join_scalars::is_dear;
 use super::probe_keys;
 use crate::expression::{Comparison, Expr};
@@ -22,7 +22,7 @@ const PRODUCT_COST: f64 = 1e12;
 
 pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
     if let Plan::Join { kind: JoinKind::Semi, right, terms, lateral: false, .. } = plan
-        && finds_one(right, terms, source)
+        && finds_one(right, terms)
     {
         as_inner(plan);
     }
@@ -39,18 +39,16 @@ pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
 }
 
 /// Whether the terms of a join find one row of its right side at most.
-fn finds_one(right: &Plan, terms: &[Expr], source: &dyn Source) -> bool {
+fn finds_one(right: &Plan, terms: &[Expr]) -> bool {
     let own = right.column_ids();
-    let is_unique = |side: &Expr| match side {
-        Expr::Column(column) => {
-            own.contains(&column.id) && unique_rows(right, column.id, source).is_some()
-        }
+    let is_one = |side: &Expr| match side {
+        Expr::Column(column) => own.contains(&column.id) && is_unique(right, column.id),
         _ => false,
     };
     let finds_one = |term: &Expr| match term {
         Expr::Compare { op: Comparison::Equal, left, right: other, .. } => {
-            (is_unique(left) && !other.columns().iter().any(|id| own.contains(id)))
-                || (is_unique(other) && !left.columns().iter().any(|id| own.contains(id)))
+            (is_one(left) && !other.columns().iter().any(|id| own.contains(id)))
+                || (is_one(other) && !left.columns().iter().any(|id| own.contains(id)))
         }
         _ => false,
     };
