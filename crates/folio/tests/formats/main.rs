@@ -1,9 +1,11 @@
 //! What is on disk is what `docs/formats/document-store.md` says, and what older
-//! releases left on disk opens.
+//! releases left on disk opens. Links of structs are what `docs/formats/table-store.md`
+//! says.
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
 mod decoder;
+mod links;
 
 use std::fs;
 use std::path::{Path, PathBuf};
