@@ -18,6 +18,25 @@ fn is_word(token: &Token, wanted: &str) -> bool {
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
 }
 
+/// Whether a word begins a clause, or stands between two conditions or queries.
+fn is_clause(token: &Token) -> bool {
+    let Token::Word(word) = token else { return false };
+    word.quote_style.is_none()
+        && matches!(
+            word.keyword,
+            Keyword::WHERE
+                | Keyword::GROUP
+                | Keyword::HAVING
+                | Keyword::ORDER
+                | Keyword::LIMIT
+                | Keyword::UNION
+                | Keyword::INTERSECT
+                | Keyword::EXCEPT
+                | Keyword::AND
+                | Keyword::OR
+        )
+}
+
 /// What stands before the lower bound of `BETWEEN SYMMETRIC a AND b` in the syntax,
 /// which has no place of its own for it.
 pub(super) const SYMMETRIC: &str = "SYMMETRIC";
@@ -110,6 +129,12 @@ impl Dialect for FolioDialect {
 
     fn is_table_alias(&self, keyword: &Keyword, parser: &mut Parser<'_>) -> bool {
         POSTGRES.is_table_alias(keyword, parser)
+    }
+
+    /// The parser takes any word for a column; PostgreSQL reserves these.
+    fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+        let next = parser.peek_token_ref();
+        is_clause(&next.token).then(|| parser.expected_ref("an expression", next))
     }
 
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {

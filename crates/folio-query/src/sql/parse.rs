@@ -141,9 +141,9 @@ fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
         Some((message, place)) => (message, place_of(place, text)),
         None => (&**message, Span::from(first.span)),
     };
-    if let Some(from) = from_without_columns(message, text, span) {
-        return Error::syntax("expected an expression or `*`, found `from`")
-            .at(from)
+    if let Some((clause, place)) = clause_without_columns(message, text, span) {
+        return Error::syntax(format!("expected an expression or `*`, found `{clause}`"))
+            .at(place)
             .help("name what to select: `*` is all columns");
     }
     if let Some(found) = message.strip_prefix("Expect a char, found ") {
@@ -169,14 +169,16 @@ fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
     }
 }
 
-/// Where FROM stands, if that is what was found in place of what to select. The parser
+/// The clause that was found in place of what to select, and where it stands. The parser
 /// names the place of it, or that of the token behind.
-fn from_without_columns(message: &str, text: &str, place: Span) -> Option<Span> {
-    let (_, found) = message.rsplit_once(", found: ")?;
-    let is_from = found.eq_ignore_ascii_case("from");
-    if !is_from && !found.eq_ignore_ascii_case("distinct") {
+fn clause_without_columns(message: &str, text: &str, place: Span) -> Option<(String, Span)> {
+    const CLAUSES: [&str; 6] = ["from", "where", "group", "having", "order", "limit"];
+    let found = message.rsplit_once(", found: ")?.1.to_lowercase();
+    let is_clause = CLAUSES.contains(&&*found);
+    if !is_clause && found != "distinct" {
         return None;
     }
+    let clause = if is_clause { found } else { "from".to_owned() };
     let is_word = |token: &TokenWithSpan, word: &str| match &token.token {
         Token::Word(own) => own.value.eq_ignore_ascii_case(word),
         _ => false,
@@ -185,16 +187,17 @@ fn from_without_columns(message: &str, text: &str, place: Span) -> Option<Span> 
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
     let pairs = tokens.windows(2).filter(|pair| {
         let is_list = ["select", "distinct", "all"].iter().any(|word| is_word(&pair[0], word));
-        (is_list || pair[0].token == Token::Comma) && is_word(&pair[1], "from")
+        (is_list || pair[0].token == Token::Comma) && is_word(&pair[1], &clause)
     });
     let begin = |span: Span| (span.line, span.column);
     let mut spans: Vec<(Span, Span)> =
         pairs.map(|pair| (pair[0].span.into(), pair[1].span.into())).collect();
-    if !is_from {
+    if !is_clause {
         spans.retain(|(before, _)| begin(*before) == begin(place));
     }
     let last = spans.iter().rev().find(|(_, from)| begin(*from) <= begin(place));
-    last.or(spans.first()).map(|(_, from)| *from)
+    let found = last.or(spans.first()).map(|(_, place)| *place)?;
+    Some((clause, found))
 }
 
 fn keyword_near(found: &str, expected: &str) -> Option<&'static str> {
