@@ -17,14 +17,12 @@ use folio_types::ErrorCode;
 
 use crate::span::Span;
 
-/// What SQL can do about a division by zero.
-const DIVISOR_HELP: &str = "guard it: nullif(divisor, 0)";
+const DIVISION: &str = "division by zero";
 
-/// What SQL can do about a result that does not fit.
-const ROOM_HELP: &str = "cast an operand to a wider type first";
+const OUT_OF_RANGE: &str = "the result is out of range for its type";
 
-/// What SQL can do about a value that a cast does not fit.
-pub(crate) const CAST_HELP: &str = "use a wider type, or try_cast to get null instead";
+/// What the numbers of ZiQL hold, and the way from the narrow to the wide.
+const RANGES: &str = "an int ends at 9223372036854775807; `1.0 * member` is a float, up to 1.8e308";
 
 /// The result of every fallible operation in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -41,6 +39,8 @@ struct Inner {
     message: String,
     span: Span,
     help: Option<String>,
+    /// The sentence and the hint, where a statement of ZiQL ran.
+    of_entities: Option<(String, String)>,
     /// The line, columns before the mark, columns marked.
     excerpt: Option<(String, usize, usize)>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
@@ -56,6 +56,7 @@ impl Error {
                 message: message.into(),
                 span: Span::NONE,
                 help: None,
+                of_entities: None,
                 excerpt: None,
                 source: None,
             }),
@@ -119,7 +120,19 @@ impl Error {
     /// The same error with a hint.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        self.inner.help = Some(help.into());
+        let help = help.into();
+        if let Some((_, other)) = &mut self.inner.of_entities {
+            other.clone_from(&help);
+        }
+        self.inner.help = Some(help);
+        self
+    }
+
+    /// The same error with what a statement of ZiQL says instead: of members and entities,
+    /// where the sentence speaks of columns and rows.
+    #[must_use]
+    pub fn of_entities(mut self, message: impl Into<String>, help: impl Into<String>) -> Self {
+        self.inner.of_entities = Some((message.into(), help.into()));
         self
     }
 
@@ -164,15 +177,9 @@ impl Error {
             self.inner.code,
             Code::TypeMismatch | Code::InvalidInput | Code::Unsupported | Code::Conflict
         );
-        self.inner.help = self.inner.help.map(|help| match &*help {
-            DIVISOR_HELP => "leave out where the divisor is 0, in the braces".to_owned(),
-            ROOM_HELP | CAST_HELP => "a float has more room: multiply by 1.0 first".to_owned(),
-            _ if help.starts_with("write it as '") => help.replace('\'', ""),
-            _ => help
-                .replace(", or write ON CONFLICT", "")
-                .replace("declare ON DELETE CASCADE", "declare the link `on delete cascade`"),
-        });
-        self.inner.message = self.inner.message.replace("for type bigint", "for int");
+        if let Some((message, help)) = self.inner.of_entities.take() {
+            (self.inner.message, self.inner.help) = (message, Some(help));
+        }
         if is_about_text && self.inner.excerpt.is_none() {
             self = self.at(place);
         }
@@ -290,10 +297,12 @@ impl std::error::Error for Error {
 impl From<ArrowError> for Error {
     fn from(error: ArrowError) -> Self {
         match error {
-            ArrowError::DivideByZero => Self::invalid("division by zero").help(DIVISOR_HELP),
-            ArrowError::ArithmeticOverflow(_) => {
-                Self::invalid("the result is out of range for its type").help(ROOM_HELP)
-            }
+            ArrowError::DivideByZero => Self::invalid(DIVISION)
+                .help("guard it: nullif(divisor, 0)")
+                .of_entities(DIVISION, "leave out where the divisor is 0, in the braces"),
+            ArrowError::ArithmeticOverflow(_) => Self::invalid(OUT_OF_RANGE)
+                .help("cast an operand to a wider type first")
+                .of_entities(OUT_OF_RANGE, RANGES),
             ArrowError::ExternalError(source) => match source.downcast::<Self>() {
                 Ok(error) => *error,
                 Err(source) => Self::invalid(source.to_string()),

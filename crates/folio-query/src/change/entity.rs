@@ -166,7 +166,7 @@ pub(crate) fn add(plan: &EntityAdd, run: &Run<'_>) -> Result<Batch> {
         let rows = batch_of(&written.rows, &plan.table)?;
         let dangling = references::first_dangling(&plan.table, &rows, run)?;
         if let Some((row, error)) = dangling {
-            return Err(told(error).at(written.span(row, &plan.tape)));
+            return Err(error.at(written.span(row, &plan.tape)));
         }
     }
     let replaces = plan.on_conflict == OnConflict::Update;
@@ -314,7 +314,7 @@ pub(crate) fn update(plan: &EntityChange, run: &Run<'_>) -> Result<Batch> {
         false => {
             let told = |error: Error| {
                 let place = plan.place(&error);
-                told(error).at(place)
+                error.at(place)
             };
             let done = super::update(&plan.rows, &run).map_err(told)?;
             done.returned.unwrap_or_else(|| Batch::new(Vec::new(), 0))
@@ -332,7 +332,7 @@ pub(crate) fn update(plan: &EntityChange, run: &Run<'_>) -> Result<Batch> {
 /// # Errors
 /// `conflict` where links restrict.
 pub(crate) fn delete(plan: &EntityChange, run: &Run<'_>) -> Result<Batch> {
-    let done = super::delete(&plan.rows, run).map_err(told)?;
+    let done = super::delete(&plan.rows, run)?;
     Ok(done.returned.unwrap_or_else(|| Batch::new(Vec::new(), 0)))
 }
 
@@ -360,17 +360,6 @@ pub(crate) fn returning(table: &Relation, key: usize) -> Returning {
 fn keys_as_batch(keys: &[Value], table: &Relation, key: usize) -> Result<Batch> {
     let column = to_array(keys.iter(), table.column_type(key))?;
     Ok(Batch::new(vec![column], keys.len()))
-}
-
-/// What constraints say, in the words of links.
-fn told(error: Error) -> Error {
-    let message = error.message();
-    if error.code() == ErrorCode::Conflict && message.starts_with("a row points at no row") {
-        let target = message.split('"').nth(1).unwrap_or_default();
-        return Error::conflict(format!("a link leads to no `{target}`"))
-            .help("a link takes the id of an entity there is, or none");
-    }
-    error
 }
 
 /// Keys of new entities: each greater than all there are, so that the order of keys

@@ -154,6 +154,9 @@ pub fn check_row(table: &Relation, row: &[Value]) -> Result<()> {
     row.iter().enumerate().try_for_each(|(index, value)| check_value(table, index, value.as_ref()))
 }
 
+/// What helps where nothing is given.
+const GIVE: &str = "give it a value";
+
 /// Refuses a value that its column must not have.
 fn check_value(table: &Relation, index: usize, value: ValueRef<'_>) -> Result<()> {
     let column = &table.schema.columns[index];
@@ -161,7 +164,9 @@ fn check_value(table: &Relation, index: usize, value: ValueRef<'_>) -> Result<()
         ValueRef::Null if !column.nullable => {
             let (name, table) = (&column.name, &table.schema.name);
             let problem = format!("column {name:?} of table {table:?} must not be null");
-            Err(Error::conflict(problem).help("give it a value"))
+            Err(Error::conflict(problem)
+                .help(GIVE)
+                .of_entities(format!("member `{name}` of `{table}` must not be none"), GIVE))
         }
         ValueRef::Text(text) if !table.constraints.lengths.is_empty() => {
             let Some(length) = table.constraints.lengths.get(&column.name) else { return Ok(()) };
@@ -171,10 +176,10 @@ fn check_value(table: &Relation, index: usize, value: ValueRef<'_>) -> Result<()
                 return Ok(());
             }
             let name = &column.name;
-            Err(Error::invalid(format!(
-                "column {name:?} takes at most {length} characters, not {given}"
-            ))
-            .help("shorten the text, or make the column a longer varchar"))
+            let takes = format!("takes at most {length} characters, not {given}");
+            Err(Error::invalid(format!("column {name:?} {takes}"))
+                .help("shorten the text, or make the column a longer varchar")
+                .of_entities(format!("member `{name}` {takes}"), "shorten the text"))
         }
         _ => Ok(()),
     }
@@ -187,10 +192,13 @@ fn check_rules(table: &Relation, rules: &Rules, rows: &Batch, run: &Run<'_>) -> 
         let verdicts = arrow_array::cast::as_boolean_array(&verdicts);
         if verdicts.iter().any(|verdict| verdict == Some(false)) {
             let table = &table.schema.name;
+            let (fails, help) =
+                (condition.to_string(), "give values for which the condition holds");
             return Err(Error::conflict(format!(
-                "a row of table {table:?} fails constraint {name:?}: {condition}"
+                "a row of table {table:?} fails constraint {name:?}: {fails}"
             ))
-            .help("give values for which the condition holds"));
+            .help(help)
+            .of_entities(format!("a `{table}` fails constraint `{name}`: {fails}"), help));
         }
     }
     Ok(())

@@ -69,7 +69,10 @@ pub(super) fn first_dangling_of(
             let error = Error::conflict(format!(
                 "a row points at no row of table {target:?}, against constraint {name:?}"
             ));
-            let error = error.help(format!("insert the row of {target:?} first"));
+            let error = error.help(format!("insert the row of {target:?} first")).of_entities(
+                format!("a link leads to no `{target}`"),
+                "a link takes the id of an entity there is, or none",
+            );
             return Ok(Some((row, error)));
         }
     }
@@ -157,7 +160,7 @@ fn follow(table: &Relation, gone: &Batch, run: &Run<'_>, waiting: &mut Vec<Gone>
             continue;
         }
         match reference.on_delete {
-            OnDelete::Restrict => return Err(restricted(&other, &reference)),
+            OnDelete::Restrict => return Err(restricted(&other, &reference, table)),
             OnDelete::Cascade | OnDelete::CascadeOwner => {
                 for row in 0..pointing.row_count {
                     run.changes.delete(&other, &borrowed(&key_of(&pointing, row, &other)))?;
@@ -229,16 +232,23 @@ pub(super) fn check_moved(
         }
         let moved = old.take(&UInt32Array::from(moved))?;
         if pointing_rows(&other, &reference, table, &moved, run)?.row_count > 0 {
-            return Err(restricted(&other, &reference));
+            return Err(restricted(&other, &reference, table));
         }
     }
     Ok(())
 }
 
-fn restricted(other: &Relation, reference: &Reference) -> Error {
-    let (table, name) = (&other.schema.name, &reference.name);
+fn restricted(other: &Relation, reference: &Reference, target: &Relation) -> Error {
+    let (table, name, target) = (&other.schema.name, &reference.name, &target.schema.name);
+    // A to-many link is a table of its own: `User.friends`.
+    let columns = reference.columns.join(", ");
+    let (owner, link) = table.split_once('.').unwrap_or((table, &columns));
     Error::conflict(format!("rows of table {table:?} point at the row, by constraint {name:?}"))
         .help("delete them first, or declare ON DELETE CASCADE")
+        .of_entities(
+            format!("`{owner}.{link}` links to a `{target}` that would be gone"),
+            format!("delete those of `{owner}` first, or declare the link `on delete cascade`"),
+        )
 }
 
 /// Rows looked up by index cost about as much as reading so many.

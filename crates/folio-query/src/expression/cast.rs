@@ -13,6 +13,7 @@ use folio_types::{ColumnType, Value};
 use super::coerce::{is_integer, is_numeric};
 use super::{array_text, columns, json, temporal, type_name, value};
 use crate::error::{Error, Result};
+use crate::ziql::entity;
 
 /// Casts a whole array.
 ///
@@ -62,8 +63,15 @@ pub(crate) fn cast_array(
 }
 
 pub(super) fn range(to: &ColumnType) -> Error {
-    Error::invalid(format!("a value is out of range for type {}", type_name(to)))
-        .help(crate::error::CAST_HELP)
+    let (own, sql) = (entity::type_name(to), type_name(to));
+    // Of integers only a sum grows beyond the type that ZiQL calls so.
+    let help = match to {
+        ColumnType::Int64 => "as a float: `AVG(member) * COUNT(member)`".to_owned(),
+        _ => format!("the column is {sql}: SQL can make it a wider type"),
+    };
+    Error::invalid(format!("a value is out of range for type {sql}"))
+        .help("use a wider type, or try_cast to get null instead")
+        .of_entities(format!("a value is out of range for {own}"), help)
 }
 
 /// Casts one value.
@@ -231,10 +239,10 @@ pub fn parse(text: &str, to: &ColumnType) -> Result<Value> {
         let shown: String = text.chars().take(40).collect();
         let name = type_name(to);
         let error = Error::invalid(format!("{shown:?} is not a value of type {name}"));
-        match example(to) {
-            Some(example) => error.help(format!("write it as {example}")),
-            None => error.help("try_cast gives null instead"),
-        }
+        let Some(example) = example(to) else { return error.help("try_cast gives null instead") };
+        let own = format!("'{shown}' is no {}", entity::type_name(to));
+        let help = format!("write it as {}", example.trim_matches('\''));
+        error.help(format!("write it as {example}")).of_entities(own, help)
     })
 }
 

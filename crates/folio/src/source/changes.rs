@@ -67,6 +67,7 @@ fn refuse_twin(error: QueryError, relation: &Relation) -> QueryError {
         ),
     )
     .help("choose another value, or write ON CONFLICT")
+    .of_entities(format!("another `{table}` has the same `{key}`"), "choose another value")
 }
 
 impl Changes for View {

@@ -276,7 +276,7 @@ impl Binder<'_> {
             match &member.kind {
                 MemberKind::Value(column) if *column == key => {
                     let error = Error::invalid("the key of an entity stays what it is");
-                    return Err(error.at(span));
+                    return Err(error.at(span).help("add another entity, and delete this one"));
                 }
                 MemberKind::Value(column) => {
                     changes.push((*column, self.changed(&mut rows, &member, *column, item)?));

@@ -145,8 +145,8 @@ impl Binder<'_> {
             }
             (left, right) => {
                 self.check_link_order(rows, op, [left, right])?;
-                let left = self.value(rows, left)?;
-                let right = self.value(rows, right)?;
+                let left = (self.value(rows, left)?, left.span());
+                let right = (self.value(rows, right)?, right.span());
                 compare(op, left, right, span).map(Tested::Plain)
             }
         }
@@ -162,6 +162,9 @@ impl Binder<'_> {
         let members = rows.row.entity.members.iter().map(|member| &*member.name);
         let near = error.near(&name.text, members).at(name.span);
         match near.hint() {
+            _ if ["null", "nil"].contains(&&*name.text.to_lowercase()) => {
+                near.help("no value is `none`")
+            }
             Some(_) => near,
             None => near.help(format!("strings are quoted: '{}'", name.text)),
         }

@@ -135,8 +135,8 @@ impl Binder<'_> {
             }
             Field::Path { alias, path, nested } => {
                 if !nested.is_empty() {
-                    let error = Error::invalid("a group takes no nested shape");
-                    return Err(error.at(path.span()));
+                    let error = Error::invalid("a group takes no nested shape").at(path.span());
+                    return Err(error.help("name what stands behind BY, and aggregates"));
                 }
                 let text = path.text();
                 let name = alias.as_ref().map_or(&*text, |alias| &alias.text);

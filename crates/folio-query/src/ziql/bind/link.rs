@@ -308,7 +308,9 @@ impl Binder<'_> {
                 for item in items {
                     let bound = self.constant(rows, item)?;
                     // An int among floats, a date among datetimes: by value.
-                    let (_, item) = super::types::pair(value.clone(), bound, item.span())?;
+                    let span = item.span();
+                    let (value, bound) = ((value.clone(), span), (bound, span));
+                    let (_, item) = super::types::pair(value, bound, span)?;
                     list.push(item);
                 }
                 let widest = list.iter().map(Expr::ty).find(|item| *item != ty).unwrap_or(ty);

@@ -144,6 +144,9 @@ impl<'s> Binder<'s> {
         let Some(relation) = self.source.relation(name)? else {
             let names = self.source.names()?;
             let error = Error::not_found(format!("there is no struct `{name}`"));
+            if names.is_empty() {
+                return Err(error.at(span).help("there is none yet: apply a schema first"));
+            }
             return Err(error.near(name, names.iter().map(String::as_str)).at(span));
         };
         if relation.kind == RelationKind::View {

@@ -41,7 +41,10 @@ pub(super) fn as_type(value: Expr, wanted: &ColumnType, place: &str, span: Span)
         || (is_numeric(&given)
             && matches!(wanted, ColumnType::Decimal { .. } | ColumnType::Float32))
         || matches!((&given, wanted), (ColumnType::Timestamp { .. }, ColumnType::Timestamp { .. }));
-    if widens || is_read_as(&value, wanted) {
+    if is_read_as(&value, wanted) {
+        return Ok(Expr::Cast { input: Box::new(value), to: wanted.clone(), is_try: false, span });
+    }
+    if widens {
         return Ok(cast_to_if(value, wanted));
     }
     Err(wrong(place, wanted, &given).at(span))
@@ -70,7 +73,11 @@ fn wrong(place: &str, wanted: &ColumnType, given: &ColumnType) -> Error {
 ///
 /// # Errors
 /// `type_mismatch`.
-pub(super) fn pair(left: Expr, right: Expr, span: Span) -> Result<(Expr, Expr)> {
+pub(super) fn pair(
+    (left, left_span): (Expr, Span),
+    (right, right_span): (Expr, Span),
+    span: Span,
+) -> Result<(Expr, Expr)> {
     let common = match (left.is_untyped(), right.is_untyped()) {
         (true, false) => Some(right.ty()),
         (false, true) => Some(left.ty()),
@@ -82,20 +89,29 @@ pub(super) fn pair(left: Expr, right: Expr, span: Span) -> Result<(Expr, Expr)> 
         let (one, other) = (type_name(&left.ty()), type_name(&right.ty()));
         let error = Error::mismatch(format!("{one} and {other} cannot be compared")).at(span);
         let is_text = left.ty() == ColumnType::Text || right.ty() == ColumnType::Text;
+        let holds = |list: &Expr, item: &Expr| matches!(list.ty(), ColumnType::List(element) if unify(&element, &item.ty()).is_some());
         return Err(match is_text {
+            _ if holds(&left, &right) || holds(&right, &left) => {
+                error.help("ask with IN: `member IN [value]`")
+            }
             true => error.help("strings are quoted, all other values are not"),
             false => error,
         });
     };
-    let side = |side: Expr| as_type(side, &common, "the comparison", span);
-    Ok((side(left)?, side(right)?))
+    let side = |side: Expr, span: Span| as_type(side, &common, "the comparison", span);
+    Ok((side(left, left_span)?, side(right, right_span)?))
 }
 
 /// A comparison of two values: null, which counts as false, with one that is none.
 ///
 /// # Errors
 /// As [`pair`].
-pub(super) fn compare(op: Comparison, left: Expr, right: Expr, span: Span) -> Result<Expr> {
+pub(super) fn compare(
+    op: Comparison,
+    left: (Expr, Span),
+    right: (Expr, Span),
+    span: Span,
+) -> Result<Expr> {
     let (left, right) = pair(left, right, span)?;
     let is_equality = matches!(op, Comparison::Equal | Comparison::NotEqual);
     if matches!(left.ty(), ColumnType::Struct(_) | ColumnType::Json)

@@ -138,7 +138,13 @@ impl Parser {
                 Ok(Set::Parameter(name))
             }
             Token::Name(..) => Ok(Set::Name(self.name("a set")?)),
-            _ => Err(self.expected("a list, a condition in braces or the name of a set")),
+            token => {
+                let error = self.expected("a list, a condition in braces or the name of a set");
+                Err(match simple(token, self.span()) {
+                    Some(_) => error.help("one value stands in brackets too: `tags IN ['red']`"),
+                    None => error,
+                })
+            }
         }
     }
 
@@ -261,7 +267,9 @@ impl Parser {
         if path.is_none() && found != Aggregate::Count {
             return Err(self.expected("a member"));
         }
-        self.expect_sign(")", "`)`")?;
+        self.expect_sign(")", "`)`").map_err(|error| {
+            error.help("it takes a member; compute with what it answers: `SUM(price) * 2`")
+        })?;
         Ok(Expr::Aggregate(found, path, self.since(name.span)))
     }
 }

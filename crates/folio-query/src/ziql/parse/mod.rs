@@ -5,11 +5,13 @@
 //! shape       sources, shapes, fields, orders
 //! expression  one precedence grammar for values and conditions
 //! schema      structs and their members
+//! habit       words and signs of other languages, and what to write instead
 //! ```
 //!
 //! Every error says what was expected and what stands there instead.
 
 mod expression;
+mod habit;
 mod schema;
 mod shape;
 mod statement;
@@ -138,8 +140,9 @@ impl Parser {
     fn expected(&self, what: &str) -> Error {
         let found = self.peek();
         let error = Error::syntax(format!("expected {what}, found {found}")).at(self.span());
-        match found {
-            Token::Keyword(keyword) if what.contains("name") || what.contains("member") => {
+        match (self.habit(), found) {
+            (Some(instead), _) => error.help(instead),
+            (None, Token::Keyword(keyword)) if what.contains("name") || what.contains("member") => {
                 error.help(format!("as a name, write it in backquotes: `{}`", keyword.text()))
             }
             _ => error,

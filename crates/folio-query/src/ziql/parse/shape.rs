@@ -112,10 +112,15 @@ impl Parser {
         let here = self.at;
         self.at = begin;
         if self.expression().is_ok() && self.at > begin {
-            let span = self.since(self.tokens[begin].span);
-            return Error::syntax("a computed field needs a name")
-                .at(span)
-                .help("write it in front: `total: …`");
+            let first = &self.tokens[begin];
+            return Error::syntax("a computed field needs a name").at(self.since(first.span)).help(
+                match first.token {
+                    Token::Float(_) | Token::Sign("-") => {
+                        "write it in front: `total: …`; a limit is a whole number from 0"
+                    }
+                    _ => "write it in front: `total: …`",
+                },
+            );
         }
         self.at = here;
         self.expected("a field: `*`, a member or `name: value`")
