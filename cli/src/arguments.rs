@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use folio::{Collection, CollectionOptions, Database, Layout, OpenOptions, Strict};
 
 use crate::command;
+use crate::console::Console;
 use crate::failure::Failure;
 use crate::output::Format;
 
@@ -31,7 +32,7 @@ Examples:
   $ grep Ann ./data/collections/users/meta/data.jsonl
 
 Exit codes: 0 done, 1 error, 2 wrong usage, 3 damage found, 130 interrupted.
-Commands that write create what is missing; commands that read never do.";
+Commands that write create what is missing, as ziql and schema do; commands that read never do.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -205,6 +206,17 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
 /// Opens a database without changing anything.
 pub(crate) fn open_to_read(path: &PathBuf) -> Result<Database, Failure> {
     Ok(Database::open_with(path, &OpenOptions::read_only())?)
+}
+
+/// Opens a database; where nothing is yet, an empty one is created.
+pub(crate) fn open_or_create(path: &PathBuf, console: &Console) -> Result<Database, Failure> {
+    let is_missing = !path.exists();
+    let database = Database::open(path)?;
+    if is_missing {
+        database.create()?;
+        console.note(&format!("created database {}", path.display()));
+    }
+    Ok(database)
 }
 
 /// Opens a database that must be there, to change it.

@@ -23,6 +23,7 @@ impl Shell {
 
     fn run(&self, arguments: &[&str]) -> Result<String, String> {
         let output = Command::new(env!("CARGO_BIN_EXE_folio"))
+            .arg("--quiet")
             .args(arguments)
             .current_dir(self.folder.path())
             .output()

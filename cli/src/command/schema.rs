@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use folio::Database;
 
-use crate::arguments::open_to_read;
+use crate::arguments::{open_or_create, open_to_read};
 use crate::console::Console;
 use crate::failure::Failure;
 
 /// Declare, show and check the structs of a database
+///
+/// The database is created when it is missing.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -33,7 +34,7 @@ A schema reads:
 enum Action {
     /// Make the structs a file declares, in one transaction
     ///
-    /// What changes is printed, a line each. The database is created when it is missing.
+    /// What changes is printed, a line each.
     Apply {
         #[command(flatten)]
         file: File,
@@ -80,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     match &arguments.action {
         Action::Apply { file } => {
             let text = file.text()?;
-            let database = Database::open(&file.database)?;
+            let database = open_or_create(&file.database, console)?;
             let lines = database.apply_schema(&text, file.allow_drop)?;
             database.close()?;
             print(&lines, console)?;
@@ -91,13 +92,17 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         }
         Action::Check { file } => {
             let text = file.text()?;
-            let database = Database::open(&file.database)?;
+            let database = open_or_create(&file.database, console)?;
             let lines = database.check_schema(&text, file.allow_drop)?;
             print(&lines, console)?;
             Ok(if lines.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         Action::Show { database } => {
-            let text = open_to_read(database)?.schema()?;
+            let database = match database.exists() {
+                true => open_to_read(database)?,
+                false => open_or_create(database, console)?,
+            };
+            let text = database.schema()?;
             print(&text.lines().map(str::to_owned).collect::<Vec<_>>(), console)?;
             Ok(ExitCode::SUCCESS)
         }

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use folio::{Database, Value};
+use folio::Value;
 
 use super::sql::watch;
-use crate::arguments::Printing;
+use crate::arguments::{Printing, open_or_create};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::output;
@@ -16,7 +16,7 @@ use crate::output;
 ///
 /// All chains are run in order, each whole or not at all; the answer of the last
 /// statement is printed, on a terminal as a table, else as JSON Lines. The database
-/// is created when a statement writes to it.
+/// is created when it is missing.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -50,7 +50,12 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     };
     let parameters = arguments.parameters.iter().map(|given| parameter(given));
     let parameters = parameters.collect::<Result<Vec<_>, _>>()?;
-    let database = Database::open(&arguments.database)?;
+    for (index, (name, _)) in parameters.iter().enumerate() {
+        if parameters[..index].iter().any(|(earlier, _)| earlier == name) {
+            return Err(Failure::Usage(format!("parameter {name:?} is given twice")));
+        }
+    }
+    let database = open_or_create(&arguments.database, console)?;
     let mut session = database.session()?;
     watch(session.interrupt());
     let rows = session.ziql(&text, &parameters)?;
