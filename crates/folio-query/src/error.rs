@@ -177,19 +177,24 @@ impl Error {
             self.inner.code,
             Code::TypeMismatch | Code::InvalidInput | Code::Unsupported | Code::Conflict
         );
-        if let Some((message, help)) = self.inner.of_entities.take() {
-            (self.inner.message, self.inner.help) = (message, Some(help));
-        }
+        self.say_of_entities();
         if is_about_text && self.inner.excerpt.is_none() {
             self = self.at(place);
         }
         self.in_text(text)
     }
 
+    fn say_of_entities(&mut self) {
+        if let Some((message, help)) = self.inner.of_entities.take() {
+            (self.inner.message, self.inner.help) = (message, Some(help));
+        }
+    }
+
     /// The same, of a schema: where nobody knows the place, it is where the first of the names
     /// stands that the error speaks of.
     #[must_use]
     pub fn in_schema(mut self, text: &str) -> Self {
+        self.say_of_entities();
         if !self.inner.span.is_known() {
             let names = self.inner.message.split(['"', '`']).skip(1).step_by(2);
             let place = names.filter_map(|name| Span::of_word(name, text)).next();

@@ -88,6 +88,9 @@ pub(crate) struct EntityLink {
 impl EntityChange {
     /// Where an error is about: the change of the member it speaks of, or the only one.
     fn place(&self, error: &Error) -> Span {
+        if error.code() == ErrorCode::Cancelled {
+            return Span::NONE;
+        }
         let is_of = |name: &str| {
             let mut words =
                 error.message().split(|end: char| !(end.is_alphanumeric() || end == '_'));

@@ -146,13 +146,13 @@ impl Entity {
     /// The member of a name that must be there.
     ///
     /// # Errors
-    /// `not_found`, with a near name.
+    /// `not_found`, with a near name, or all there are.
     pub(crate) fn find(&self, name: &str, span: Span) -> Result<Member> {
         self.member(name).ok_or_else(|| {
             let own = self.name();
             let names = self.members.iter().map(|member| &*member.name);
             let error = Error::not_found(format!("struct `{own}` has no member `{name}`"));
-            error.near(name, names).at(span)
+            error.near_or_all(name, names).at(span)
         })
     }
 

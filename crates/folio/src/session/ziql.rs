@@ -27,8 +27,7 @@ fn typed(text: &str, parameters: &[(&str, Value)]) -> Result<(Types, Vec<Value>)
             Value::List(items) => {
                 let items = items.iter().map(|item| (item.clone(), type_of(item))).collect();
                 list_of(items).ok_or_else(|| {
-                    let error =
-                        format!("parameter \"${name}\" is a list of values of several types");
+                    let error = format!("parameter `${name}` is a list of values of several types");
                     QueryError::new(ErrorCode::TypeMismatch, error).in_statement(text)
                 })?
             }

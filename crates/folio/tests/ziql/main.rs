@@ -109,6 +109,6 @@ fn a_list_of_several_types_is_no_parameter() {
     let list = value("[1, \"a\"]");
     let refused = library.session.ziql("GRAB User {age IN $l}", &[("l", list)]);
     let error = refused.err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(error.starts_with("parameter \"$l\" is a list of values of several types"), "{error}");
+    assert!(error.starts_with("parameter `$l` is a list of values of several types"), "{error}");
     assert!(error.contains("GRAB User {age IN $l}\n"), "{error}");
 }

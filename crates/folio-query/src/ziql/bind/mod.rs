@@ -142,12 +142,14 @@ impl<'s> Binder<'s> {
             return Ok(Arc::clone(known));
         }
         let Some(relation) = self.source.relation(name)? else {
-            let names = self.source.names()?;
+            // The tables of links are named `Struct.link`.
+            let mut names = self.source.names()?;
+            names.retain(|name| !name.contains('.'));
             let error = Error::not_found(format!("there is no struct `{name}`"));
             if names.is_empty() {
                 return Err(error.at(span).help("there is none yet: apply a schema first"));
             }
-            return Err(error.near(name, names.iter().map(String::as_str)).at(span));
+            return Err(error.near_or_all(name, names.iter().map(String::as_str)).at(span));
         };
         if relation.kind == RelationKind::View {
             let error = Error::unsupported(format!("`{name}` is a view"));

@@ -131,6 +131,10 @@ impl Drafter<'_> {
             return Err(error.at(name.span));
         }
         if let Some(default) = &member.default {
+            if let (Expr::None(span), false) = (default, member.optional) {
+                let error = Error::invalid(format!("the default of `{}` is none", name.text));
+                return Err(error.at(*span).help("make it optional with `?`, or leave it out"));
+            }
             let text = self.default_text(name, default, ty)?;
             table.constraints.defaults.insert(name.text.clone(), text);
         }
@@ -298,7 +302,11 @@ impl Drafter<'_> {
         let names = self.declared.iter().map(|declaration| &*declaration.name.text);
         let types = ["int", "float", "bool", "str", "date", "time", "datetime", "uuid"];
         let error = Error::not_found(format!("there is no type or struct `{}`", name.text));
-        error.near(&name.text, names.chain(types)).at(name.span)
+        let error = error.near(&name.text, names.chain(types)).at(name.span);
+        if error.hint().is_some() {
+            return error;
+        }
+        error.help(format!("the types are {}", types.join(", ")))
     }
 
     fn refuse_default(&self, member: &MemberDeclaration) -> Result<()> {

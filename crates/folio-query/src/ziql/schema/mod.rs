@@ -17,7 +17,7 @@ mod difference;
 mod draft;
 mod show;
 
-use folio_types::TableSchema;
+use folio_types::{ErrorCode, TableSchema};
 
 use crate::change::{Run, rebuild};
 use crate::error::{Error, Result};
@@ -93,8 +93,22 @@ impl Step {
                     .ok_or_else(|| Error::not_found(format!("there is no struct `{name}`")))?;
                 rebuild(&table, schema, columns, run)
             }
-            Self::CreateIndex { table, index } => run.changes.create_index(table, index),
+            Self::CreateIndex { table, index } => create_index(table, index, run),
             Self::DropIndex(name) => run.changes.drop_index(name),
         }
+    }
+}
+
+fn create_index(table: &str, index: &IndexInfo, run: &Run<'_>) -> Result<()> {
+    let Err(error) = run.changes.create_index(table, index) else { return Ok(()) };
+    let relation = run.changes.relation(table)?;
+    let column = index.columns.first().map_or(0, |(column, _)| *column);
+    let member = relation.as_ref().and_then(|relation| relation.schema.columns.get(column));
+    match member {
+        Some(member) if error.code() == ErrorCode::Conflict => Err(error.of_entities(
+            format!("entities of `{table}` have the same `{}`", member.name),
+            "change them until no two are equal, or leave out `unique`",
+        )),
+        _ => Err(error),
     }
 }
