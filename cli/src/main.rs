@@ -13,6 +13,7 @@ mod failure;
 mod output;
 mod progress;
 mod shell;
+mod text;
 mod words;
 
 use std::path::Path;

@@ -1,6 +1,5 @@
 //! `folio schema`: the structs of a database.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -9,6 +8,7 @@ use clap::{Args, Subcommand};
 use crate::arguments::{open_or_create, open_to_read};
 use crate::console::Console;
 use crate::failure::Failure;
+use crate::text;
 
 /// Declare, show and check the structs of a database
 ///
@@ -70,9 +70,8 @@ struct File {
 impl File {
     fn text(&self) -> Result<String, Failure> {
         match &self.file {
-            Some(file) => fs::read_to_string(file)
-                .map_err(|error| Failure::Usage(format!("cannot read {file:?}: {error}"))),
-            None => Ok(std::io::read_to_string(std::io::stdin())?),
+            Some(file) => text::of_file(file),
+            None => text::of_input(),
         }
     }
 }

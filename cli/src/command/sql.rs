@@ -12,7 +12,7 @@ use signal_hook::flag;
 use crate::arguments::Printing;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, text};
 
 /// Run SQL over tables, collections and files
 ///
@@ -43,7 +43,7 @@ Examples:
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let text = match &arguments.statements {
         Some(text) => text.clone(),
-        None => std::io::read_to_string(std::io::stdin())?,
+        None => text::of_input()?,
     };
     let database = Database::open(&arguments.database)?;
     let mut session = database.session()?;

@@ -10,7 +10,7 @@ use super::sql::watch;
 use crate::arguments::{Printing, open_or_create};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, text};
 
 /// Run ZiQL: grab, add, update and delete entities
 ///
@@ -46,7 +46,7 @@ Examples:
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let text = match &arguments.statements {
         Some(text) => text.clone(),
-        None => std::io::read_to_string(std::io::stdin())?,
+        None => text::of_input()?,
     };
     let parameters = arguments.parameters.iter().map(|given| parameter(given));
     let parameters = parameters.collect::<Result<Vec<_>, _>>()?;

@@ -1,6 +1,6 @@
 //! Lines that begin with a point: about the shell, not the data.
 
-use std::fs;
+use std::path::Path;
 
 use clap::{Parser, ValueEnum};
 use folio::near_match;
@@ -11,6 +11,7 @@ use crate::arguments::{Cli, Command};
 use crate::command;
 use crate::failure::Failure;
 use crate::output::{self, Format};
+use crate::text;
 
 /// A directive: what it is called, takes and does.
 pub(super) struct Directive {
@@ -220,8 +221,7 @@ fn explain(shell: &mut Shell<'_>, statement: &str) -> Result<Flow, Failure> {
 
 fn read(shell: &mut Shell<'_>, path: &str) -> Result<Flow, Failure> {
     let path = path.trim_matches(['\'', '"']);
-    let text = fs::read_to_string(path)
-        .map_err(|error| Failure::Usage(format!("cannot read {path:?}: {error}")))?;
+    let text = text::of_file(Path::new(path))?;
     shell.run_nested(&text)
 }
 

@@ -44,6 +44,7 @@ use signal_hook::low_level::pipe;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::output::{self, Format};
+use crate::text;
 use input::{Item, next_item};
 use language::Language;
 use names::SharedNames;
@@ -111,7 +112,7 @@ pub(crate) fn run(
             end_with_terminal()?;
             shell.converse()
         }
-        false => shell.run_text(&io::read_to_string(io::stdin())?).map(drop),
+        false => shell.run_text(&text::of_input()?).map(drop),
     };
     let has_failed = shell.has_failed;
     shell.close()?;
