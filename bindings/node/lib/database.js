@@ -104,7 +104,7 @@ class Database {
    */
   ziql(text, params) {
     checkText(text, 'ZiQL')
-    const given = parametersText(params)
+    const given = parametersText(params, '$')
     return this.borrowed((session) => session.ziql(text, given))
   }
 
@@ -117,7 +117,7 @@ class Database {
    */
   async ziqlAsync(text, params, options = {}) {
     checkText(text, 'ZiQL')
-    const given = parametersText(params)
+    const given = parametersText(params, '$')
     return this.borrowedAsync(options, (session) => session.ziqlAsync(text, given))
   }
 

@@ -15,9 +15,10 @@ const DEPTH_MAX = 16
 /**
  * An array by position, an object by name.
  * @param {Parameters | undefined} params
+ * @param {':' | '$'} sign what the language writes in front of a name
  * @returns {string | undefined}
  */
-function parametersText(params) {
+function parametersText(params, sign = ':') {
   if (params === undefined) return undefined
   if (Array.isArray(params)) {
     if (params.length === 0) return undefined
@@ -27,7 +28,7 @@ function parametersText(params) {
     throw new FolioError('invalid_input', 'params must be an array, or an object whose members are named in the text')
   }
   const names = Object.keys(params)
-  return JSON.stringify({ names, values: names.map((name) => encoded(params[name], `parameter :${name}`, 0)) })
+  return JSON.stringify({ names, values: names.map((name) => encoded(params[name], `parameter ${sign}${name}`, 0)) })
 }
 
 /**

@@ -61,7 +61,7 @@ class Session {
    */
   ziql(text, params) {
     checkText(text, 'ZiQL')
-    const given = parametersText(params)
+    const given = parametersText(params, '$')
     return answered(call(() => this.opened().ziql(text, given)))
   }
 
@@ -74,7 +74,7 @@ class Session {
    */
   async ziqlAsync(text, params, options = {}) {
     checkText(text, 'ZiQL')
-    const given = parametersText(params)
+    const given = parametersText(params, '$')
     const inner = this.opened()
     return interruptible(inner, options, () => inner.ziqlAsync(text, given))
   }

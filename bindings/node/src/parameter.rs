@@ -8,12 +8,13 @@
 use folio::{ColumnType, Error, Parameters, Result, Value, list_of};
 use serde_json::Value as Json;
 
-/// The parameters of a statement.
+/// The parameters of a statement; the sign is what its language writes in front of a name.
 ///
 /// # Errors
 /// `invalid_input`, with the number or the name of what has no type.
-pub(crate) fn parameters(text: Option<&str>) -> Result<Parameters> {
-    text.map_or_else(|| Ok(Parameters::default()), |text| read(text, "parameter :"))
+pub(crate) fn parameters(text: Option<&str>, sign: char) -> Result<Parameters> {
+    let kind = format!("parameter {sign}");
+    text.map_or_else(|| Ok(Parameters::default()), |text| read(text, &kind))
 }
 
 /// `kind` is what errors put before a name.

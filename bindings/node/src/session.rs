@@ -123,7 +123,7 @@ fn run_sql(
     given: Option<&str>,
     alone: bool,
 ) -> Result<NativeAnswer> {
-    let (given, mut session) = (parameters(given)?, lock(session)?);
+    let (given, mut session) = (parameters(given, ':')?, lock(session)?);
     let answer = match alone {
         true => session.sql_alone(text, &given)?,
         false => session.sql(text, &given)?,
@@ -132,7 +132,7 @@ fn run_sql(
 }
 
 fn run_ziql(session: &Mutex<Session>, text: &str, given: Option<&str>) -> Result<NativeAnswer> {
-    let given = parameters(given)?;
+    let given = parameters(given, '$')?;
     let rows = lock(session)?.ziql(text, &given.by_name())?;
     Ok(NativeAnswer::new(folio::Answer { count: None, rows: Some(rows) }))
 }
@@ -142,7 +142,7 @@ fn execute(
     prepared: &Mutex<Prepared>,
     given: Option<&str>,
 ) -> Result<NativeAnswer> {
-    let (given, mut session) = (parameters(given)?, lock(session)?);
+    let (given, mut session) = (parameters(given, ':')?, lock(session)?);
     let answer = session.sql_prepared(&mut *lock(prepared)?, &given)?;
     Ok(NativeAnswer::new(answer))
 }

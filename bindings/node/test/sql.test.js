@@ -143,6 +143,8 @@ test('ziql', async (context) => {
     { name: 'Bob', best_friend: { name: 'Ann', age: 34 }, posts: [] },
   ])
   assert.throws(() => db.ziql('GRAB User {name = Bob}'), coded('syntax', /strings are quoted/))
+  assert.throws(() => db.ziql('GRAB User {age IN $l}', { l: [1, 'a'] }), coded('invalid_input', /parameter \$l .*several types/))
+  assert.throws(() => db.ziql('GRAB User {age = $a}', { a: Symbol('x') }), coded('invalid_input', /parameter \$a is a symbol/))
   assert.throws(() => db.applySchema('User ( name: str )'), coded('conflict'))
   assert.ok(db.applySchema('User ( name: str )', { allowDrop: true }).length > 0)
 })

@@ -119,6 +119,11 @@ def test_values_without_a_type_are_refused(db: foliodb.Database, value: Any, wor
         db.sql("select ?", [value])
 
 
+def test_a_parameter_of_ziql_is_called_as_the_text_does(db: foliodb.Database) -> None:
+    with pytest.raises(foliodb.InvalidInputError, match=r"parameter \$l .*several types"):
+        db.ziql("GRAB User {age IN $l}", l=[1, "a"])
+
+
 @pytest.mark.parametrize(
     ("text", "params", "words"),
     [

@@ -26,7 +26,7 @@ pub(super) fn parameters(given: Option<&Bound<'_, PyAny>>) -> PyResult<Parameter
     let mut parameters = Parameters::default();
     let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(parameters) };
     if let Ok(named) = given.cast::<PyDict>() {
-        return by_name(Some(named));
+        return by_name(Some(named), ':');
     }
     if given.is_instance_of::<PyString>() || given.is_instance_of::<PyBytes>() {
         return Err(invalid("params is text, not a sequence; write [text]"));
@@ -42,14 +42,14 @@ pub(super) fn parameters(given: Option<&Bound<'_, PyAny>>) -> PyResult<Parameter
     Ok(parameters)
 }
 
-/// Parameters by name.
-pub(super) fn by_name(given: Option<&Bound<'_, PyDict>>) -> PyResult<Parameters> {
+/// Parameters by name; the sign is what the language writes in front of one.
+pub(super) fn by_name(given: Option<&Bound<'_, PyDict>>, sign: char) -> PyResult<Parameters> {
     let mut parameters = Parameters::default();
     for (name, value) in given.into_iter().flatten() {
         let name: String = name.extract().map_err(|_| {
             invalid(format!("the name of a parameter is a {}, not text", kind_of(&name)))
         })?;
-        let place = format!(":{name}");
+        let place = format!("{sign}{name}");
         let (value, ty) = typed(&value, 0).map_err(|misfit| fault(place, misfit))?;
         parameters.push_named(name, value, ty);
     }

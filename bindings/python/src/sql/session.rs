@@ -129,7 +129,7 @@ impl Session {
         text: &str,
         params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Answer> {
-        let given = by_name(params)?;
+        let given = by_name(params, '$')?;
         self.with_core(py, |core| core.ziql(py, text, &given))
     }
 
@@ -239,7 +239,7 @@ impl Idle {
         text: &str,
         params: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Answer> {
-        let given = by_name(params)?;
+        let given = by_name(params, '$')?;
         self.with(database, |core| core.ziql(py, text, &given))
     }
 
