@@ -176,7 +176,10 @@ fn cast_number(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Valu
             if !scaled.is_finite() || scaled.abs() >= 1e38 {
                 return Err(range(to));
             }
-            Value::Decimal(scaled as i128)
+            // Beyond 53 bits the product is rounded once more: its shortest text is not.
+            let is_exact = scaled.abs() < 9_007_199_254_740_992.0;
+            let digits = if is_exact { None } else { parse_decimal(&value.to_string(), *scale) };
+            Value::Decimal(digits.unwrap_or(scaled as i128))
         }
         (Value::Decimal(value), _) => {
             let whole = rescale(*value, from_scale, 0).ok_or_else(|| range(to))?;

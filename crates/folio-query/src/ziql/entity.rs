@@ -120,9 +120,9 @@ impl Entity {
             [only] => Ok(*only),
             _ => {
                 let name = self.name();
-                Err(Error::unsupported(format!("`{name}` has no key of one column to link by"))
-                    .at(span)
-                    .help("give the table such a primary key"))
+                Err(Error::unsupported(format!("`{name}` has no key of one column")).at(span).help(
+                    "ZiQL names entities by one: give the table such a primary key, or use SQL",
+                ))
             }
         }
     }

@@ -278,6 +278,10 @@ impl Binder<'_> {
 
     /// Whether a value is among those of a list; of an array, whether any element is, or all.
     fn value_among(&mut self, rows: &mut Rows, value: Expr, all: bool, set: &Set) -> Result<Expr> {
+        if value.ty() == ColumnType::Json {
+            let error = Error::mismatch("json has no values to ask for with IN").at(set.span());
+            return Err(error.help(super::types::JSON_HELP));
+        }
         if !matches!(value.ty(), ColumnType::List(_)) {
             return self.among_values(rows, value, set);
         }

@@ -9,6 +9,9 @@ use crate::expression::{Arithmetic, Comparison, Expr, arithmetic};
 use crate::span::Span;
 use crate::ziql::entity::type_name;
 
+/// What can be done about values of which each has a type of its own.
+pub(super) const JSON_HELP: &str = "ask for what is in JSON with SQL: `tags @> '[\"red\"]'`";
+
 /// A value that is `none`.
 pub(super) fn none(span: Span) -> Expr {
     Expr::Literal { value: Value::Null, ty: ColumnType::Text, untyped: true, span }
@@ -83,6 +86,8 @@ pub(super) fn pair(
         (false, true) => Some(left.ty()),
         _ if is_read_as(&left, &right.ty()) => Some(right.ty()),
         _ if is_read_as(&right, &left.ty()) => Some(left.ty()),
+        // JSON holds values of any type: none of them is what is compared with it.
+        _ if (left.ty() == ColumnType::Json) != (right.ty() == ColumnType::Json) => None,
         _ => unify(&left.ty(), &right.ty()),
     };
     let Some(common) = common else {
@@ -91,6 +96,9 @@ pub(super) fn pair(
         let is_text = left.ty() == ColumnType::Text || right.ty() == ColumnType::Text;
         let holds = |list: &Expr, item: &Expr| matches!(list.ty(), ColumnType::List(element) if unify(&element, &item.ty()).is_some());
         return Err(match is_text {
+            _ if left.ty() == ColumnType::Json || right.ty() == ColumnType::Json => {
+                error.help(JSON_HELP)
+            }
             _ if holds(&left, &right) || holds(&right, &left) => {
                 error.help("ask with IN: `member IN [value]`")
             }
