@@ -18,16 +18,11 @@ pub(crate) struct Appender<'s> {
     last: Vec<u8>,
     /// The keys from here on belong to the next leaf.
     end: Option<Vec<u8>>,
-    /// Pages that are full and done with.
-    full: Vec<PageId>,
 }
-
-/// Pages that are sent home at once: for the system a call costs as much as a page.
-const RUN: usize = 16;
 
 impl<'s> Appender<'s> {
     pub(crate) fn new(tree: Tree) -> Self {
-        Self { tree, leaf: None, page: PageId::NONE, last: Vec::new(), end: None, full: Vec::new() }
+        Self { tree, leaf: None, page: PageId::NONE, last: Vec::new(), end: None }
     }
 
     /// Lets go of the leaf.
@@ -63,27 +58,13 @@ impl<'s> Appender<'s> {
         }
         // Behind the end of the tree the next page is begun: this one is done with.
         if full.is_some() && self.end.is_none() {
-            self.full.push(full);
-            if self.full.len() == RUN {
-                self.finish(editor)?;
-            }
+            editor.filled(full)?;
         }
         if ascends {
             self.hold(editor, key)?;
         }
         self.keep(key);
         Ok(true)
-    }
-
-    /// Sends home what is full. To be called before the statement ends: what a savepoint
-    /// returns to must not have been written over.
-    ///
-    /// # Errors
-    /// The device's failure.
-    pub(crate) fn finish(&mut self, editor: &mut Editor<'s, '_>) -> Result<()> {
-        editor.send_home(&self.full)?;
-        self.full.clear();
-        Ok(())
     }
 
     fn keep(&mut self, key: &[u8]) {

@@ -8,7 +8,7 @@
 //! Changed pages live in the buffer pool. When the pool needs their frames they
 //! go to the log, from where they come back; so a transaction may be greater than
 //! the pool. Pages that a long transaction has filled go to the data file at once, see
-//! [`Editor::send_home`].
+//! [`Editor::filled`].
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,6 @@ use foldhash::fast::RandomState;
 
 use crate::btree::Finger;
 use crate::buffer::{PageGuard, PageGuardMut};
-use crate::data_header::page_offset;
 use crate::error::{Error, Result};
 use crate::ids::{BlockId, PageId, TreeId};
 use crate::page::{self, PageKind, free_list};
@@ -25,10 +24,6 @@ use crate::state::{PAGE_COUNT_MAX, State};
 use crate::versions::NO_SLOT;
 use crate::wal::record::LogPosition;
 use crate::writer::Writer;
-
-/// Pages a transaction has changed before full ones go to the data file, unless a quarter
-/// of the pool is less: of fewer the log takes less time than the data file's sync.
-const HOME_MIN: usize = 256;
 
 /// What a transaction has changed so far.
 #[derive(Debug)]
@@ -53,8 +48,10 @@ pub(crate) struct Edit {
     pub(crate) finger: Finger,
     /// Pages that went to the data file already, also those of a bulk load.
     pub(crate) home: HashSet<PageId, RandomState>,
+    /// Pages that are full, and go there soon.
+    pub(super) full: Vec<PageId>,
     /// Whether the data file must be durable before the commit is.
-    is_home_to_sync: bool,
+    pub(super) is_home_to_sync: bool,
 }
 
 /// A page's version in this transaction.
@@ -98,6 +95,7 @@ impl Edit {
             changes: 0,
             finger: Finger::default(),
             home: HashSet::default(),
+            full: Vec::new(),
             is_home_to_sync: false,
         }
     }
@@ -320,72 +318,6 @@ impl<'s> Editor<'s, '_> {
         {
             self.edit.writer.drop_private(self.shared, version.slot);
         }
-    }
-
-    /// Writes pages that are full to the data file, where the log would take them later:
-    /// they are behind the last page any commit knows of, so nobody can see them there, as
-    /// with a bulk load. Only of long transactions, and each page once: what a savepoint
-    /// returns to must not have been written over.
-    ///
-    /// # Errors
-    /// The device's failure.
-    pub(crate) fn send_home(&mut self, pages: &[PageId]) -> Result<()> {
-        let page_size = self.shared.page_size;
-        let pool = self.shared.options.pool_size / page_size;
-        if self.edit.changed.len() < HOME_MIN.min(pool / 4).max(1) {
-            return Ok(());
-        }
-        let (mut first, mut run) = (PageId::NONE, Vec::with_capacity(pages.len() * page_size));
-        for &page in pages {
-            let Some(bytes) = self.ready_for_home(page)? else { continue };
-            if page.0 as usize != first.0 as usize + run.len() / page_size {
-                self.write_home(first, &run)?;
-                run.clear();
-                first = page;
-            }
-            run.extend_from_slice(&bytes);
-        }
-        self.write_home(first, &run)
-    }
-
-    /// A page as it goes to the data file; `None` for one that does not.
-    fn ready_for_home(&mut self, page: PageId) -> Result<Option<Vec<u8>>> {
-        let is_unknown = page.0 > self.edit.writer.state.page_count;
-        if !is_unknown || self.edit.home.contains(&page) {
-            return Ok(None);
-        }
-        let Some(version) = self.edit.changed.get(&page) else { return Ok(None) };
-        let mut bytes = self.shared.pool.pin(BlockId::version(version.slot))?.to_vec();
-        if page::level(&bytes) > 0 {
-            return Ok(None);
-        }
-        page::set_lsn(&mut bytes, self.edit.start.end);
-        page::seal(&mut bytes, self.shared.blocks.database);
-        Ok(Some(bytes))
-    }
-
-    /// Writes pages that stand one behind the other, from the given one on.
-    fn write_home(&mut self, first: PageId, run: &[u8]) -> Result<()> {
-        if run.is_empty() {
-            return Ok(());
-        }
-        let (blocks, page_size) = (&self.shared.blocks, self.shared.page_size);
-        let count = u32::try_from(run.len() / page_size).expect("a run is a few pages");
-        let pages = (first.0..first.0 + count).map(PageId);
-        // A transaction that was rolled back may have left its pages here.
-        for page in pages.clone() {
-            self.shared.pool.discard(BlockId::page(page));
-        }
-        let written = blocks.data.write_at(run, page_offset(first, page_size));
-        written.map_err(Error::io("write", &blocks.data_name))?;
-        self.edit.is_home_to_sync = true;
-        for page in pages {
-            self.edit.home.insert(page);
-            if let Some(version) = self.edit.changed.remove(&page) {
-                self.edit.writer.drop_private(self.shared, version.slot);
-            }
-        }
-        Ok(())
     }
 
     fn seen(&self) -> Seen<'s, '_> {

@@ -80,7 +80,6 @@ impl<'s> Many<'_, 's> {
             next_number = next_number.saturating_add(1);
         }
         self.appender.let_go();
-        self.appender.finish(editor)?;
         for index in &mut self.indexes {
             let result = index.insert_part(editor);
             if let (Err(_), Some(refused)) = (&result, index.refused()) {

@@ -12,6 +12,7 @@
 
 mod definition;
 pub(crate) mod edit;
+mod home;
 mod identity;
 pub(crate) mod index_entries;
 mod index_filler;
@@ -188,6 +189,7 @@ impl Transaction {
             return Err(Error::TransactionFailed);
         }
         self.write_statistics()?;
+        self.change(|editor| editor.send_rest_home())?;
         let Some(edit) = self.edit.take() else { return Ok(()) };
         if edit.changed.is_empty() && edit.state == edit.writer.state {
             // What it has seen may be another's commit that is not durable yet.
