@@ -130,6 +130,38 @@ fn many_keys_find_their_rows_in_order() {
     assert_eq!(found.rows.num_rows(), threes + nulls);
 }
 
+/// Keys that walk through the leaves in strides, forwards and backwards, with some that are
+/// not there, between the leaves too.
+#[test]
+fn keys_in_strides_find_what_there_is() {
+    let store = store();
+    let table = fill(&store);
+    let mut transaction = store.begin().expect("a writer begins");
+    // Gaps as long as some leaves, and short ones everywhere.
+    let is_gone = |id: i64| id % 7 == 3 || (2000..2400).contains(&id) || id > 4900;
+    for id in (0..ROWS).filter(|id| is_gone(*id)) {
+        assert!(transaction.delete(&table, &[ValueRef::Integer(id)]).expect("it goes"));
+    }
+    transaction.commit().expect("the rows are gone");
+    let snapshot = store.snapshot();
+    for stride in [1, 2, 3, 13, 40, 100, 333, 1250] {
+        let forwards: Vec<i64> = (-5..ROWS + 5).step_by(stride).collect();
+        let backwards = forwards.iter().rev().copied().collect();
+        let doubled = forwards.iter().flat_map(|id| [*id, *id, id + 1]).collect();
+        for ids in [forwards, backwards, doubled] {
+            let keys: Vec<_> = ids.iter().map(|id| [ValueRef::Integer(*id)]).collect();
+            let keys: Vec<&[ValueRef<'_>]> = keys.iter().map(|key| &key[..]).collect();
+            let found = snapshot.reader().lookup(&table, None, &keys, &[0]).expect("it reads");
+            let is_there = |id: i64| (0..ROWS).contains(&id) && !is_gone(id);
+            let expected: Vec<u32> =
+                (0..).zip(&ids).filter(|(_, id)| is_there(**id)).map(|(at, _)| at).collect();
+            assert_eq!(found.positions, expected, "stride {stride}");
+            let expected: Vec<i64> = expected.iter().map(|at| ids[*at as usize]).collect();
+            assert_eq!(self::ids(&[found.rows], 0), expected, "stride {stride}");
+        }
+    }
+}
+
 #[test]
 fn the_first_columns_of_a_key_find_all_rows_that_begin_so() {
     let store = store();

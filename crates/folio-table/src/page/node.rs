@@ -147,25 +147,31 @@ impl<'p> Node<'p> {
     /// Position of the key, or where it would stand.
     #[inline]
     pub(crate) fn search(self, key: &[u8]) -> Result<usize, usize> {
+        self.search_from(0, key)
+    }
+
+    /// The same where the key comes behind all cells before `first`.
+    #[inline]
+    pub(crate) fn search_from(self, first: usize, key: &[u8]) -> Result<usize, usize> {
         let prefix = self.prefix();
         let (start, rest) = key.split_at(prefix.len().min(key.len()));
         match compare(start, prefix) {
-            Ordering::Less => return Err(0),
+            Ordering::Less => return Err(first),
             Ordering::Greater => return Err(self.len()),
             Ordering::Equal => {}
         }
         if (1..=8).contains(&rest.len()) && self.shape.same_size() == Some(rest.len()) {
-            return self.search_short(rest);
+            return self.search_short(first, rest);
         }
-        self.binary_search(|cell| compare(self.entry(cell).0, rest))
+        self.binary_search(first, |cell| compare(self.entry(cell).0, rest))
     }
 
     /// Keys of one size of up to eight bytes are compared as numbers.
     #[inline]
-    fn search_short(self, rest: &[u8]) -> Result<usize, usize> {
+    fn search_short(self, first: usize, rest: &[u8]) -> Result<usize, usize> {
         let unused = 64 - 8 * rest.len() as u32;
         let wanted = first_bytes(rest);
-        self.binary_search(|cell| {
+        self.binary_search(first, |cell| {
             let offset = usize::from(get_u16(self.page, HEADER_SIZE + SLOT_SIZE * cell));
             let found = match self.page.get(offset..offset + 8).and_then(<[u8]>::first_chunk) {
                 Some(bytes) => u64::from_be_bytes(*bytes) >> unused << unused,
@@ -176,8 +182,12 @@ impl<'p> Node<'p> {
     }
 
     #[inline]
-    fn binary_search(self, compare: impl Fn(usize) -> Ordering) -> Result<usize, usize> {
-        let (mut low, mut high) = (0, self.len());
+    fn binary_search(
+        self,
+        first: usize,
+        compare: impl Fn(usize) -> Ordering,
+    ) -> Result<usize, usize> {
+        let (mut low, mut high) = (first, self.len());
         while low < high {
             let middle = low.midpoint(high);
             match compare(middle) {

@@ -8,6 +8,7 @@
 //! [`Scan::columns`] fetches more columns of the batch that came last, for some of
 //! its rows; only pages with such rows are looked at again.
 
+mod ahead;
 mod condition;
 mod count;
 mod entries;
@@ -21,7 +22,6 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
-use folio_file::prefetch_line;
 
 use crate::btree::{Cursor, Direction};
 use crate::catalog::{Index, Table};
@@ -32,6 +32,7 @@ use crate::page::node::Node;
 use crate::reader::Reader;
 use crate::row::{BatchBuilder, chained};
 use crate::shared::Pages;
+use ahead::Ahead;
 pub use condition::{Comparison, Condition};
 use condition::{RowTest, all_hold};
 use entries::EntryReader;
@@ -312,7 +313,7 @@ impl Scan {
         let node = Node::new(&leaf);
         let room = (self.batch_size - self.builder.row_count()).min(self.left);
         let part = self.part(node, done, room);
-        let ahead = Ahead::of(reader, &self.cursor, leaf.len(), part.taken);
+        let ahead = Ahead::of(reader, self.cursor.upcoming(), leaf.len(), part.taken);
         let entries = node.entries(self.cells_of(node, &part));
         let at = (page, part.start);
         let cells = match self.direction {
@@ -414,34 +415,6 @@ struct Part {
     count: usize,
     /// Whether the range ends in this leaf.
     is_last_leaf: bool,
-}
-
-/// The leaf that comes next, on its way into the processor's cache while the one
-/// before it is read.
-struct Ahead {
-    address: usize,
-    end: usize,
-    step: usize,
-}
-
-impl Ahead {
-    const LINE_SIZE: usize = 64;
-
-    fn of(reader: &Reader<'_>, cursor: &Cursor, page_size: usize, steps: usize) -> Self {
-        let address = cursor.upcoming().and_then(|page| reader.address(page)).unwrap_or(0);
-        let end = if address == 0 { 0 } else { address + page_size };
-        let step = (page_size / steps.max(1)).next_multiple_of(Self::LINE_SIZE);
-        Self { address, end, step }
-    }
-
-    #[inline]
-    fn step(&mut self) {
-        let to = (self.address + self.step).min(self.end);
-        while self.address < to {
-            prefetch_line(self.address);
-            self.address += Self::LINE_SIZE;
-        }
-    }
 }
 
 /// Appends the rows that cells are, or lead to, whose keys begin with a prefix.

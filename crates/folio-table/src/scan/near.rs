@@ -3,7 +3,8 @@
 //! Keys that are looked up together often lie near each other, and mostly ascend. The
 //! leaf of the last one is looked at before the way from the root is taken, the cell
 //! behind the last one before the others; and what was found in a leaf is decoded
-//! together, when the search leaves it.
+//! together, when the search leaves it. Where several were found in a leaf, the next one is
+//! asked for meanwhile, and looked at first.
 
 use crate::btree::{Cursor, Tree};
 use crate::buffer::PageGuard;
@@ -12,18 +13,29 @@ use crate::page::key::Key;
 use crate::page::node::Node;
 use crate::shared::Pages;
 
+use super::ahead::Ahead;
+
+/// Cells found in a leaf from which on the next leaf is expected to have some as well.
+const WALK_MIN: usize = 2;
+
+/// Look-ups in which the next leaf is asked for.
+const AHEAD_STEPS: usize = 8;
+
 /// A search that remembers its leaf. What it finds there it hands to `take`: what all keys
 /// begin with, and the cells.
 pub(super) struct Near<'s> {
     tree: Tree,
     leaf: Option<PageGuard<'s>>,
+    /// Before the leaf behind this one, where keys come close to each other.
+    cursor: Option<Cursor>,
+    ahead: Ahead,
     /// The cells found in it, which nobody has taken yet.
     found: Vec<u32>,
 }
 
 impl<'s> Near<'s> {
     pub(super) fn new(tree: Tree) -> Self {
-        Self { tree, leaf: None, found: Vec::new() }
+        Self { tree, leaf: None, cursor: None, ahead: Ahead::default(), found: Vec::new() }
     }
 
     /// Finds the cell with a key; `false` when there is none.
@@ -33,15 +45,13 @@ impl<'s> Near<'s> {
         key: &[u8],
         take: &mut impl FnMut(&[u8], &[(&[u8], &[u8])]) -> Result<()>,
     ) -> Result<bool> {
+        self.ahead.step();
         let known = self.position(key).filter(|(at, len)| at < len);
         let at = match known {
             Some((at, _)) => at,
             None => {
-                self.leave(take)?;
-                let leaf = self.tree.leaf(pages, key)?;
-                let at = Node::new(&leaf).search(key).unwrap_or_else(|at| at);
-                self.leaf = Some(leaf);
-                at
+                self.go_to(pages, key, take)?;
+                self.node().map_or(0, |node| node.search(key).unwrap_or_else(|at| at))
             }
         };
         let is_found = self.node().is_some_and(|node| at < node.len() && is_key(node.key(at), key));
@@ -49,6 +59,46 @@ impl<'s> Near<'s> {
             self.found.push(at as u32);
         }
         Ok(is_found)
+    }
+
+    /// Goes to the leaf that has a key, or would have it.
+    fn go_to(
+        &mut self,
+        pages: &impl Pages<'s>,
+        key: &[u8],
+        take: &mut impl FnMut(&[u8], &[(&[u8], &[u8])]) -> Result<()>,
+    ) -> Result<()> {
+        let is_walk = self.found.len() >= WALK_MIN;
+        self.leave(take)?;
+        if !is_walk {
+            self.cursor = None;
+            self.leaf = Some(self.tree.leaf(pages, key)?);
+            return Ok(());
+        }
+        if self.cursor.is_some() && self.go_on(pages)? && self.has(key) {
+            return Ok(());
+        }
+        self.cursor = Some(Cursor::forward(self.tree, pages, Some(key))?);
+        self.go_on(pages)?;
+        Ok(())
+    }
+
+    /// Goes to the leaf before which the cursor stands; `false` where there is none.
+    fn go_on(&mut self, pages: &impl Pages<'s>) -> Result<bool> {
+        let Some(cursor) = &mut self.cursor else { return Ok(false) };
+        let Some(page) = cursor.next_page(pages)? else { return Ok(false) };
+        let leaf = self.tree.node(pages, page, Some(0))?;
+        self.ahead = Ahead::of(pages, cursor.upcoming(), leaf.len(), AHEAD_STEPS);
+        self.leaf = Some(leaf);
+        Ok(true)
+    }
+
+    /// Whether a key lies between the keys of the leaf.
+    fn has(&self, key: &[u8]) -> bool {
+        let ends = self.node().and_then(|node| Some((node, node.len().checked_sub(1)?)));
+        ends.is_some_and(|(node, last)| {
+            node.key(0).compare(key).is_le() && node.key(last).compare(key).is_ge()
+        })
     }
 
     /// Finds the cells whose keys begin so; returns how many.
@@ -111,7 +161,9 @@ impl<'s> Near<'s> {
         let node = self.node()?;
         let len = node.len();
         let is_in = match self.found.last().map(|last| *last as usize) {
-            Some(last) if last + 1 < len && node.key(last + 1).compare(key).is_lt() => true,
+            Some(last) if last + 1 < len && node.key(last + 1).compare(key).is_lt() => {
+                return Some((node.search_from(last + 2, key).unwrap_or_else(|at| at), len));
+            }
             Some(last) if last + 1 < len && node.key(last).compare(key).is_lt() => {
                 return Some((last + 1, len));
             }
