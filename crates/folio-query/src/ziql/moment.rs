@@ -3,6 +3,9 @@
 use super::token::Token;
 use crate::expression::temporal::{DAY, HOUR, MINUTE, SECOND, days};
 
+/// Characters of a UUID.
+pub(super) const UUID_SIZE: usize = 36;
+
 /// What a text begins with.
 pub(crate) struct Found {
     /// How many bytes it takes.
@@ -17,24 +20,44 @@ pub(crate) fn leading(text: &str) -> Option<Found> {
     if !bytes.first()?.is_ascii_hexdigit() {
         return None;
     }
-    uuid(bytes).or_else(|| dated(bytes)).or_else(|| timed(bytes)).filter(|found| {
-        // A longer word or number is none of these.
-        !bytes.get(found.size).is_some_and(|next| next.is_ascii_alphanumeric() || *next == b'_')
-    })
+    let uuid = uuid(bytes).map(|uuid| Found { size: UUID_SIZE, token: Ok(Token::Uuid(uuid)) });
+    let found = uuid.or_else(|| dated(bytes)).or_else(|| timed(bytes));
+    found.filter(|found| ends_word(bytes, found.size))
 }
 
-fn uuid(bytes: &[u8]) -> Option<Found> {
-    let text = bytes.get(..36)?;
-    let mut value = 0u128;
-    for (at, byte) in text.iter().enumerate() {
-        match at {
-            8 | 13 | 18 | 23 if *byte == b'-' => {}
-            8 | 13 | 18 | 23 => return None,
-            _ => value = value << 4 | u128::from(char::from(*byte).to_digit(16)?),
-        }
-    }
-    Some(Found { size: 36, token: Ok(Token::Uuid(value.to_be_bytes())) })
+/// Whether a value may end here: a longer word or number is another one.
+pub(super) fn ends_word(bytes: &[u8], at: usize) -> bool {
+    !bytes.get(at).is_some_and(|next| next.is_ascii_alphanumeric() || *next == b'_')
 }
+
+/// The UUID a text begins with, in its usual form of 36 characters.
+pub(super) fn uuid(bytes: &[u8]) -> Option<[u8; 16]> {
+    const PAIRS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+    let text: &[u8; 36] = bytes.first_chunk()?;
+    if [8, 13, 18, 23].iter().any(|at| text[*at] != b'-') {
+        return None;
+    }
+    // A program writes thousands: what is no digit is looked for once, at the end.
+    let (mut value, mut seen) = ([0; 16], 0);
+    for (byte, at) in value.iter_mut().zip(PAIRS) {
+        let (high, low) = (NIBBLES[usize::from(text[at])], NIBBLES[usize::from(text[at + 1])]);
+        *byte = high << 4 | low & 0xF;
+        seen |= high | low;
+    }
+    (seen < 16).then_some(value)
+}
+
+/// What each byte is worth as a hexadecimal digit; 255 where it is none.
+const NIBBLES: [u8; 256] = {
+    let mut nibbles = [u8::MAX; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        nibbles[b"0123456789abcdef"[digit] as usize] = digit as u8;
+        nibbles[b"0123456789ABCDEF"[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    nibbles
+};
 
 /// A number of exactly so many digits.
 fn digits(bytes: &[u8], at: usize, count: usize) -> Option<u32> {

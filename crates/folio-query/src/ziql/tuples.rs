@@ -5,6 +5,7 @@
 use memchr::memchr2;
 
 use super::lexer::Lexer;
+use super::moment;
 use super::tape::{Cell, Tape};
 use super::token::{Keyword, Token};
 
@@ -113,6 +114,9 @@ impl<'t> Reader<'t> {
     fn scalar(&mut self, tape: &mut Tape) -> Option<()> {
         match self.next()? {
             b'\'' => self.plain_text(tape),
+            b'0'..=b'9' | b'a'..=b'f' if self.bytes.get(self.at + 8) == Some(&b'-') => {
+                self.uuid(tape)
+            }
             b'0'..=b'9' => self.whole_number(tape),
             _ => None,
         }
@@ -141,6 +145,15 @@ impl<'t> Reader<'t> {
         (ends && at - self.at <= DIGITS_MAX).then_some(())?;
         tape.push(Cell::Integer(number));
         self.at = at;
+        Some(())
+    }
+
+    fn uuid(&mut self, tape: &mut Tape) -> Option<()> {
+        let uuid = moment::uuid(&self.bytes[self.at..])?;
+        let end = self.at + moment::UUID_SIZE;
+        moment::ends_word(self.bytes, end).then_some(())?;
+        tape.push(Cell::Uuid(uuid));
+        self.at = end;
         Some(())
     }
 
@@ -207,7 +220,10 @@ mod tests {
         let others = tokens.iter().filter(|lexeme| is_other(&lexeme.token)).count();
         let shown = (0..tape.len()).map(|tuple| {
             let values = tape.cells(tuple).iter().map(|cell| match cell {
-                Cell::List(..) => format!("{:?}", tape.to_list(*cell)),
+                Cell::List(..) => {
+                    let elements = tape.elements(*cell).iter();
+                    format!("{:?}", elements.map(|cell| tape.value(*cell)).collect::<Vec<_>>())
+                }
                 scalar => format!("{:?}", tape.value(*scalar)),
             });
             let span = tape.span(tuple);
@@ -220,7 +236,7 @@ mod tests {
 
     #[test]
     fn tuples_of_literals_are_read_whole() {
-        let cases: [(&str, &[&str]); 10] = [
+        let cases: [(&str, &[&str]); 11] = [
             (" ('Ada', 36)", &["1:15 Text(\"Ada\") Integer(36)"]),
             (
                 "('ä', -1),\n  (none, true)\t(1.5,-.5)",
@@ -237,6 +253,12 @@ mod tests {
             ("([], [1, 2], ['a'])", &["1:14 [] [Integer(1), Integer(2)] [Text(\"a\")]"]),
             ("(2024-01-31, 12:04, 1_000)", &["1:14 Date(19753) Time(43440000000) Integer(1000)"]),
             ("(9223372036854775807)", &["1:14 Integer(9223372036854775807)"]),
+            (
+                "(00112233-4455-6677-8899-aabbccddeeff, aAb12233-4455-6677-8899-AABBCCDDEEFF)",
+                &["1:14 Uuid([0, 17, 34, 51, 68, 85, 102, 119, 136, 153, 170, 187, 204, 221, \
+                   238, 255]) Uuid([170, 177, 34, 51, 68, 85, 102, 119, 136, 153, 170, 187, 204, \
+                   221, 238, 255])"],
+            ),
             ("(---5\n6)", &["1:14 Integer(6)"]),
             ("(1) OR SKIP", &["1:14 Integer(1)"]),
             ("(TRUE); GRAB U {a = 1}", &["1:14 Boolean(true)"]),
@@ -265,6 +287,8 @@ mod tests {
             "(9223372036854775808)",
             "([[1]])",
             "(1 # one\n)",
+            "(00112233-4455-6677-8899-aabbccddeefg)",
+            "(00112233-4455-6677-8899-aabbccddeeff0)",
         ];
         for text in cases {
             let (read, others) = read(text);
