@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use folio_types::{ColumnType, ErrorCode, Value, borrowed};
 
-use super::entity_link::{LinkEdit, Linked, write_links};
-use super::entity_literals::{Literals, Stands, Written};
+use super::entity_link::{LinkEdit, Linked};
+use super::entity_literals::Literals;
+use super::entity_written::{Stands, Written};
 use super::row::{batch_of, find, key_of, values_of};
-use super::{ChangePlan as RowChange, Run, check_row, check_rules, references};
+use super::{ChangePlan as RowChange, Run, check_row, check_rules};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::execute::collect;
@@ -150,7 +151,7 @@ pub(crate) fn add(plan: &EntityAdd, run: &Run<'_>) -> Result<Batch> {
         });
     }
     let literals = Literals::of(plan, run)?;
-    let (mut keys, mut written) = (NewKeys::after_last(plan, run)?, Written::default());
+    let (mut keys, mut written) = (NewKeys::after_last(plan, run)?, Written::new(plan));
     for row in ready {
         match row {
             Ready::Literals(tuples) => {
@@ -165,18 +166,8 @@ pub(crate) fn add(plan: &EntityAdd, run: &Run<'_>) -> Result<Batch> {
             }
         }
     }
-    if !plan.table.constraints.references.is_empty() {
-        let rows = batch_of(&written.rows, &plan.table)?;
-        let dangling = references::first_dangling(&plan.table, &rows, run)?;
-        if let Some((row, error)) = dangling {
-            return Err(error.at(written.span(row, &plan.tape)));
-        }
-    }
-    let replaces = plan.on_conflict == OnConflict::Update;
-    write_links(&written.links, replaces, run).map_err(|(source, error)| {
-        let row = written.keys.iter().position(|key| Some(key) == source.as_ref());
-        error.at(row.map_or(Span::NONE, |row| written.span(row, &plan.tape)))
-    })?;
+    written.check_references(run)?;
+    written.write_links(plan.on_conflict == OnConflict::Update, run)?;
     keys_as_batch(&written.keys, &plan.table, plan.key)
 }
 
@@ -187,18 +178,15 @@ fn add_computed(
     plan: &EntityAdd,
     (mut values, links, row): Computed<'_>,
     keys: &mut NewKeys,
-    written: &mut Written,
+    written: &mut Written<'_>,
     run: &Run<'_>,
 ) -> Result<()> {
     fill(plan, &mut values, keys, run)?;
     check(plan, &values, run)?;
     let Some(values) = write(plan, row, values, run)? else { return Ok(()) };
-    let key = values[plan.key].clone();
-    let links = links.into_iter().map(|(table, targets)| (table, key.clone(), targets));
-    written.links.extend(links);
-    written.stands.push((written.keys.len(), Stands::At(row.span)));
-    written.keys.push(key);
-    written.rows.push(values);
+    written.stands(Stands::At(row.span));
+    written.push(values[plan.key].clone(), &borrowed(&values));
+    written.link(links);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
 use folio_types::{ColumnType, Value, ValueRef, borrowed};
 
 use super::entity::{GivenEntities, rows_beginning};
@@ -127,7 +128,8 @@ impl ReadyEdit {
             }
             written.extend_from_slice(&anew[kept..]);
         }
-        check(table, written.iter(), run).map_err(|(_, error)| error)
+        let written = to_array(written.iter(), table.column_type(TARGET))?;
+        check_targets(table, written, run).map_err(|(_, error)| error)
     }
 
     /// The list that comes of another.
@@ -191,7 +193,10 @@ pub(super) fn write_links(
         for rows in rows.values.chunks(ROWS * table.schema.columns.len()) {
             run.changes.insert_many(table, rows).map_err(|(_, error)| (None, error))?;
         }
-        let checked = check(table, rows.targets.iter().copied(), run);
+        let targets = to_array(rows.targets.iter().copied(), table.column_type(TARGET));
+        let checked = targets
+            .map_err(|error| (None, error))
+            .and_then(|targets| check_targets(table, targets, run));
         checked.map_err(|(row, error)| (row.map(|row| rows.sources[row].clone()), error))?;
     }
     Ok(())
@@ -214,18 +219,16 @@ type OfSource = (Option<Value>, Error);
 ///
 /// # Errors
 /// The position of the first that is not there, where that is what failed.
-fn check<'v>(
+pub(super) fn check_targets(
     table: &Relation,
-    targets: impl ExactSizeIterator<Item = &'v Value>,
+    targets: ArrayRef,
     run: &Run<'_>,
 ) -> Result<(), (Option<usize>, Error)> {
     let column = &table.schema.columns[TARGET].name;
     let of_target = |reference: &&Reference| reference.columns == std::slice::from_ref(column);
     let reference = table.constraints.references.iter().find(of_target);
-    let Some(reference) = reference.filter(|_| targets.len() > 0) else { return Ok(()) };
-    let targets = to_array(targets, table.column_type(TARGET));
-    let dangling = targets
-        .and_then(|targets| references::first_dangling_of(table, reference, &[targets], run));
+    let Some(reference) = reference.filter(|_| !targets.is_empty()) else { return Ok(()) };
+    let dangling = references::first_dangling_of(table, reference, &[targets], run);
     let Some((row, _)) = dangling.map_err(|error| (None, error))? else { return Ok(()) };
     let error = Error::conflict(format!("a link leads to no `{}`", reference.table))
         .help("a link takes the ids of entities there are");

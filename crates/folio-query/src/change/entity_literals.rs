@@ -2,17 +2,14 @@
 //! once.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use folio_types::{ColumnType, Value, ValueRef, borrowed};
 
 use super::Run;
 use super::entity::{EntityAdd, NewKeys, taken};
+use super::entity_written::{Stands, Written};
 use crate::error::{Error, Result};
-use crate::source::Relation;
-use crate::span::Span;
 use crate::ziql::bind::Places;
-use crate::ziql::tape::Tape;
 
 /// Rows written at once.
 const ROWS: usize = 1024;
@@ -23,41 +20,8 @@ pub(super) struct Literals<'p> {
     places: &'p Places,
     /// What no tuple gives.
     template: Vec<Value>,
-    /// The columns that point at other tables.
-    pointing: Vec<usize>,
     /// Whether keys are made where none are given.
     makes_keys: bool,
-}
-
-/// What is left to do about rows that were written.
-#[derive(Default)]
-pub(super) struct Written {
-    /// The rows with the columns that point at others, and nothing in the rest.
-    pub(super) rows: Vec<Vec<Value>>,
-    /// The keys of all.
-    pub(super) keys: Vec<Value>,
-    /// Their to-many links: table, source, targets.
-    pub(super) links: Vec<(Arc<Relation>, Value, Vec<Value>)>,
-    /// From which of the keys on they stand where.
-    pub(super) stands: Vec<(usize, Stands)>,
-}
-
-/// Where rows stand in the text.
-pub(super) enum Stands {
-    At(Span),
-    /// They are tuples, one behind the other, from this one on.
-    From(usize),
-}
-
-impl Written {
-    /// Where a row stands.
-    pub(super) fn span(&self, row: usize, tape: &Tape) -> Span {
-        match self.stands.iter().rev().find(|(first, _)| *first <= row) {
-            Some((_, Stands::At(span))) => *span,
-            Some((first, Stands::From(tuple))) => tape.span(tuple + row - first),
-            None => Span::NONE,
-        }
-    }
 }
 
 impl<'p> Literals<'p> {
@@ -67,12 +31,9 @@ impl<'p> Literals<'p> {
     /// Those of defaults.
     pub(super) fn of(plan: &'p EntityAdd, run: &Run<'_>) -> Result<Option<Self>> {
         let Some(places) = &plan.places else { return Ok(None) };
-        let references = plan.table.constraints.references.iter();
-        let names = references.flat_map(|reference| &reference.columns);
-        let pointing = names.filter_map(|name| plan.table.column_index(name)).collect();
         let template = places.template(run.context())?;
         let makes_keys = *plan.table.column_type(plan.key) == ColumnType::Uuid;
-        Ok(Some(Self { plan, places, template, pointing, makes_keys }))
+        Ok(Some(Self { plan, places, template, makes_keys }))
     }
 
     /// Writes tuples that stand one behind the other.
@@ -83,12 +44,12 @@ impl<'p> Literals<'p> {
         &self,
         tuples: Range<usize>,
         keys: &mut NewKeys,
-        written: &mut Written,
+        written: &mut Written<'_>,
         run: &Run<'_>,
     ) -> Result<()> {
-        written.stands.push((written.keys.len(), Stands::From(tuples.start)));
-        let lists = self.places.lists(&self.plan.tape, tuples.clone());
-        let (template, mut lists) = (borrowed(&self.template), lists.iter());
+        written.stands(Stands::From(tuples.start));
+        let elements = self.places.elements(&self.plan.tape, tuples.clone());
+        let (template, mut elements) = (borrowed(&self.template), &elements[..]);
         written.keys.reserve(tuples.len());
         let mut rows = Vec::with_capacity(tuples.len().min(ROWS) * self.template.len());
         for first in tuples.clone().step_by(ROWS) {
@@ -97,7 +58,7 @@ impl<'p> Literals<'p> {
             for tuple in first..tuples.end.min(first + ROWS) {
                 let start = rows.len();
                 rows.extend_from_slice(&template);
-                self.fill(tuple, &mut lists, &mut rows[start..], keys, written, run);
+                self.fill(tuple, &mut elements, &mut rows[start..], keys, written, run);
             }
             let done = run.changes.insert_many(&self.plan.table, &rows);
             done.map_err(|(row, error): (usize, Error)| {
@@ -110,33 +71,24 @@ impl<'p> Literals<'p> {
     fn fill<'v>(
         &'v self,
         tuple: usize,
-        lists: &mut impl Iterator<Item = &'v Vec<Value>>,
+        elements: &mut &'v [Value],
         row: &mut [ValueRef<'v>],
         keys: &mut NewKeys,
-        written: &mut Written,
+        written: &mut Written<'_>,
         run: &Run<'_>,
     ) {
-        let (key, first_link) = (self.plan.key, written.links.len());
-        self.places.fill(&self.plan.tape, tuple, lists, row, |table, targets| {
-            let mut targets = targets.to_vec();
-            super::entity_link::make_distinct(&mut targets);
-            written.links.push((Arc::clone(table), Value::Null, targets));
-        });
-        let id = match row[key] {
-            ValueRef::Null if self.makes_keys => {
-                let id = keys.next(run.context()).to_be_bytes();
-                row[key] = ValueRef::Uuid(id);
-                Value::Uuid(id)
-            }
-            given => given.to_value(),
-        };
-        let own_links = written.links[first_link..].iter_mut();
-        own_links.for_each(|(_, source, _)| source.clone_from(&id));
-        written.keys.push(id);
-        if !self.pointing.is_empty() {
-            let mut values = vec![Value::Null; row.len()];
-            self.pointing.iter().for_each(|column| values[*column] = row[*column].to_value());
-            written.rows.push(values);
+        let key = self.plan.key;
+        // No tuple gives the key.
+        if self.makes_keys {
+            row[key] = ValueRef::Uuid(keys.next(run.context()).to_be_bytes());
+        }
+        self.places.fill(&self.plan.tape, tuple, elements, row);
+        written.push(row[key].to_value(), row);
+        if let ValueRef::Uuid(id) = row[key] {
+            let links = self.places.links(&self.plan.tape, tuple);
+            links.for_each(|(table, targets)| {
+                written.link_literals(table, ValueRef::Uuid(id), targets);
+            });
         }
     }
 }

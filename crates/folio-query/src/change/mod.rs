@@ -10,6 +10,7 @@ mod definition;
 pub(crate) mod entity;
 pub(crate) mod entity_link;
 mod entity_literals;
+mod entity_written;
 mod insert;
 mod references;
 mod row;

@@ -13,7 +13,7 @@ use crate::constraint::{OnDelete, Reference};
 use crate::error::{Error, Result};
 use crate::execute::keys::{KeyTable, has_null};
 use crate::expression::value::value_at;
-use crate::source::{Bound, IndexInfo, Relation, RowStream, ScanRequest};
+use crate::source::{Bound, IndexInfo, Keys, Relation, RowStream, ScanRequest};
 
 /// Refuses rows that point at nothing.
 ///
@@ -58,33 +58,60 @@ pub(super) fn first_dangling_of(
     let Some(target) = run.changes.relation(&reference.table)? else { return Ok(None) };
     let own = positions(table, &reference.columns);
     let key = target_key(&target, reference);
+    let (mut rows, mut keys) = (Vec::new(), Vec::new());
     for row in first_of_each(table, columns, &own)? {
         let row = row as usize;
         let cells = columns.iter().zip(&own);
-        let values = cells.map(|(column, index)| value_at(column, row, table.column_type(*index)));
-        let values: Vec<Value> = values.collect();
-        let points = !values.iter().any(|value| matches!(value, Value::Null));
-        if points && !is_there(run, &target, &key, &values)? {
-            let (name, target) = (&reference.name, &reference.table);
-            let error = Error::conflict(format!(
-                "a row points at no row of table {target:?}, against constraint {name:?}"
-            ));
-            let error = error.help(format!("insert the row of {target:?} first")).of_entities(
-                format!("a link leads to no `{target}`"),
-                "a link takes the id of an entity there is, or none",
-            );
-            return Ok(Some((row, error)));
+        let start = keys.len();
+        keys.extend(cells.map(|(column, index)| value_at(column, row, table.column_type(*index))));
+        // Null points at nothing, and may.
+        match keys[start..].iter().any(|value| matches!(value, Value::Null)) {
+            true => keys.truncate(start),
+            false => rows.push(row),
+        }
+    }
+    let missing = first_missing(run, &target, &key, &keys)?;
+    Ok(missing.map(|position| {
+        let (name, target) = (&reference.name, &reference.table);
+        let error = Error::conflict(format!(
+            "a row points at no row of table {target:?}, against constraint {name:?}"
+        ));
+        let error = error.help(format!("insert the row of {target:?} first")).of_entities(
+            format!("a link leads to no `{target}`"),
+            "a link takes the id of an entity there is, or none",
+        );
+        (rows[position], error)
+    }))
+}
+
+/// The first of some keys, which stand one behind the other, that no row of a table has.
+fn first_missing(
+    run: &Run<'_>,
+    target: &Relation,
+    columns: &[usize],
+    keys: &[Value],
+) -> Result<Option<usize>> {
+    /// Keys that are looked up at once.
+    const MANY: usize = 1024;
+    let width = columns.len().max(1);
+    if columns != target.schema.primary_key {
+        for (position, key) in keys.chunks(width).enumerate() {
+            if find(run, target, columns, key)?.is_none() {
+                return Ok(Some(position));
+            }
+        }
+        return Ok(None);
+    }
+    for (part, values) in keys.chunks(MANY * width).enumerate() {
+        run.context().check()?;
+        let wanted = Keys { index: None, width, values };
+        let found = run.changes.look_up(target, wanted, &[])?.positions;
+        let is_missing = |position: &usize| found.get(*position) != Some(&(*position as u32));
+        if let Some(position) = (0..values.len() / width).find(is_missing) {
+            return Ok(Some(part * MANY + position));
         }
     }
     Ok(None)
-}
-
-/// Whether a table has a row with these values.
-fn is_there(run: &Run<'_>, target: &Relation, key: &[usize], values: &[Value]) -> Result<bool> {
-    if key == target.schema.primary_key {
-        return run.changes.get(target, &borrowed(values), &[], &mut Vec::new());
-    }
-    Ok(find(run, target, key, values)?.is_some())
 }
 
 /// The first of the rows that have the same values in some columns, whose arrays are given.

@@ -14,7 +14,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use folio_types::{Value, ValueRef};
+use folio_types::ValueRef;
 
 use super::ast::Tuple;
 use super::lexer::Lexer;
@@ -150,11 +150,6 @@ impl Tape {
             Cell::Timestamp(at) => ValueRef::Timestamp(at),
             Cell::Uuid(uuid) => ValueRef::Uuid(uuid),
         }
-    }
-
-    /// The elements of a list, with memory of their own.
-    pub(crate) fn to_list(&self, cell: Cell) -> Vec<Value> {
-        self.elements(cell).iter().map(|element| self.value(*element).to_value()).collect()
     }
 
     /// Where a tuple stands.

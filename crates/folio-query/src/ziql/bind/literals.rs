@@ -131,43 +131,54 @@ impl Places {
         Ok(template)
     }
 
-    /// The lists among the values of tuples that fit, in order.
-    pub(crate) fn lists(&self, tape: &Tape, tuples: Range<usize>) -> Vec<Vec<Value>> {
-        let takes_list = |place: &Place| match place {
-            Place::Column { ty, .. } => matches!(ty, ColumnType::List(_)),
-            Place::Many(_) => true,
-        };
+    /// The elements of the lists of tuples that fit, one behind the other, but for those
+    /// of to-many links.
+    pub(crate) fn elements(&self, tape: &Tape, tuples: Range<usize>) -> Vec<Value> {
+        let takes_list =
+            |place: &Place| matches!(place, Place::Column { ty: ColumnType::List(_), .. });
         if !self.places.iter().any(takes_list) {
             return Vec::new();
         }
-        let cells = tuples.flat_map(|tuple| tape.cells(tuple));
-        let lists = cells.filter(|cell| matches!(cell, Cell::List(..)));
-        lists.map(|cell| tape.to_list(*cell)).collect()
+        let placed = tuples.flat_map(|tuple| self.places.iter().zip(tape.cells(tuple)));
+        let lists = placed.filter(|(place, _)| takes_list(place));
+        let elements = lists.flat_map(|(_, cell)| tape.elements(*cell));
+        elements.map(|cell| tape.value(*cell).to_value()).collect()
     }
 
-    /// Puts the values of a tuple that fits into a row. Lists are the next of those
-    /// given; those of to-many links are passed on.
+    /// Puts the values of a tuple that fits into a row, but for to-many links. The elements
+    /// of its lists are the first of those given, and taken from there.
     pub(crate) fn fill<'v>(
         &'v self,
         tape: &'v Tape,
         tuple: usize,
-        lists: &mut impl Iterator<Item = &'v Vec<Value>>,
+        elements: &mut &'v [Value],
         row: &mut [ValueRef<'v>],
-        mut link: impl FnMut(&'v Arc<Relation>, &'v [Value]),
     ) {
         for (cell, place) in tape.cells(tuple).iter().zip(&self.places) {
-            match (place, *cell) {
+            let Place::Column { index, ty, .. } = place else { continue };
+            row[*index] = match (ty, *cell) {
                 #[allow(clippy::cast_precision_loss, reason = "it was seen to be exact")]
-                (Place::Column { index, ty: ColumnType::Float64, .. }, Cell::Integer(number)) => {
-                    row[*index] = ValueRef::Float(number as f64);
+                (ColumnType::Float64, Cell::Integer(number)) => ValueRef::Float(number as f64),
+                (_, Cell::List(_, count)) => {
+                    let (list, rest) = elements.split_at(count as usize);
+                    *elements = rest;
+                    ValueRef::List(list)
                 }
-                (Place::Column { index, .. }, Cell::List(..)) => {
-                    row[*index] = ValueRef::List(lists.next().map_or(&[], |list| list));
-                }
-                (Place::Column { index, .. }, cell) => row[*index] = tape.value(cell),
-                (Place::Many(table), _) => link(table, lists.next().map_or(&[], |list| list)),
-            }
+                (_, cell) => tape.value(cell),
+            };
         }
+    }
+
+    /// The to-many links of a tuple: the table of each, and the targets.
+    pub(crate) fn links<'v>(
+        &'v self,
+        tape: &'v Tape,
+        tuple: usize,
+    ) -> impl Iterator<Item = (&'v Arc<Relation>, &'v [Cell])> {
+        tape.cells(tuple).iter().zip(&self.places).filter_map(|(cell, place)| match place {
+            Place::Many(table) => Some((table, tape.elements(*cell))),
+            Place::Column { .. } => None,
+        })
     }
 }
 
