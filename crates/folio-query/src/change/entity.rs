@@ -168,7 +168,8 @@ pub(crate) fn add(plan: &EntityAdd, run: &Run<'_>) -> Result<Batch> {
     }
     written.check_references(run)?;
     written.write_links(plan.on_conflict == OnConflict::Update, run)?;
-    keys_as_batch(&written.keys, &plan.table, plan.key)
+    let count = written.keys.len();
+    Ok(Batch::new(vec![written.keys.into_array()?], count))
 }
 
 /// A row of values, and what its to-many links lead to.
@@ -185,8 +186,8 @@ fn add_computed(
     check(plan, &values, run)?;
     let Some(values) = write(plan, row, values, run)? else { return Ok(()) };
     written.stands(Stands::At(row.span));
-    written.push(values[plan.key].clone(), &borrowed(&values));
-    written.link(links);
+    written.push(&borrowed(&values));
+    written.link(&values[plan.key], links);
     Ok(())
 }
 
@@ -332,7 +333,10 @@ fn targets(plan: &EntityChange, run: &Run<'_>) -> Result<Batch> {
     let rows = collect(&plan.rows.input, run.context(), usize::MAX)?;
     match rows.columns.get(plan.key) {
         Some(column) => Ok(Batch::new(vec![Arc::clone(column)], rows.row_count)),
-        None => keys_as_batch(&[], &plan.rows.table, plan.key),
+        None => {
+            let none = to_array([].iter(), plan.rows.table.column_type(plan.key))?;
+            Ok(Batch::new(vec![none], 0))
+        }
     }
 }
 
@@ -346,11 +350,6 @@ pub(crate) fn returning(table: &Relation, key: usize) -> Returning {
     };
     let outputs = vec![(column.clone(), Expr::Column(column))];
     Returning { outputs, names: vec![name], others: Vec::new() }
-}
-
-fn keys_as_batch(keys: &[Value], table: &Relation, key: usize) -> Result<Batch> {
-    let column = to_array(keys.iter(), table.column_type(key))?;
-    Ok(Batch::new(vec![column], keys.len()))
 }
 
 /// Keys of new entities: each greater than all there are, so that the order of keys

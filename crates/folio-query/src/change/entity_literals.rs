@@ -83,7 +83,7 @@ impl<'p> Literals<'p> {
             row[key] = ValueRef::Uuid(keys.next(run.context()).to_be_bytes());
         }
         self.places.fill(&self.plan.tape, tuple, elements, row);
-        written.push(row[key].to_value(), row);
+        written.push(row);
         if let ValueRef::Uuid(id) = row[key] {
             let links = self.places.links(&self.plan.tape, tuple);
             links.for_each(|(table, targets)| {

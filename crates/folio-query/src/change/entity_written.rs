@@ -9,6 +9,7 @@ use arrow_buffer::Buffer;
 use foldhash::fast::RandomState;
 use folio_types::{Value, ValueRef};
 
+use super::added_keys::AddedKeys;
 use super::entity::EntityAdd;
 use super::entity_link::{check_targets, write_links};
 use super::{Run, references};
@@ -28,7 +29,7 @@ const LINK_WIDTH: usize = 3;
 pub(super) struct Written<'p> {
     plan: &'p EntityAdd,
     /// The keys of all.
-    pub(super) keys: Vec<Value>,
+    pub(super) keys: AddedKeys,
     /// The columns that point at other tables.
     pointing: Vec<usize>,
     /// The values of these columns, row by row.
@@ -62,7 +63,7 @@ impl<'p> Written<'p> {
         let pointing = names.filter_map(|name| plan.table.column_index(name)).collect();
         Self {
             plan,
-            keys: Vec::new(),
+            keys: AddedKeys::new(plan.table.column_type(plan.key)),
             pointing,
             pointers: Vec::new(),
             computed_links: Vec::new(),
@@ -76,16 +77,15 @@ impl<'p> Written<'p> {
         self.stands.push((self.keys.len(), stands));
     }
 
-    /// Another row, with its key among the values.
-    pub(super) fn push(&mut self, key: Value, values: &[ValueRef<'_>]) {
-        self.keys.push(key);
+    /// Another row.
+    pub(super) fn push(&mut self, values: &[ValueRef<'_>]) {
+        self.keys.push(values[self.plan.key]);
         let pointers = self.pointing.iter().map(|column| values[*column].to_value());
         self.pointers.extend(pointers);
     }
 
-    /// Links of the row that was pushed last.
-    pub(super) fn link(&mut self, links: Vec<(Arc<Relation>, Vec<Value>)>) {
-        let source = self.keys.last().unwrap_or(&Value::Null);
+    /// Links of the row with a key.
+    pub(super) fn link(&mut self, source: &Value, links: Vec<(Arc<Relation>, Vec<Value>)>) {
         let links = links.into_iter().map(|(table, targets)| (table, source.clone(), targets));
         self.computed_links.extend(links);
     }
@@ -148,7 +148,7 @@ impl<'p> Written<'p> {
     /// A target that is not there.
     pub(super) fn write_links(&self, replaces: bool, run: &Run<'_>) -> Result<()> {
         let placed = |(source, error): (Option<Value>, Error)| {
-            let row = self.keys.iter().position(|key| Some(key) == source.as_ref());
+            let row = source.and_then(|source| self.keys.position(&source));
             error.at(row.map_or(Span::NONE, |row| self.span(row)))
         };
         // The first tuple has names and so was computed: its links come before the others'.

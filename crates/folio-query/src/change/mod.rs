@@ -5,6 +5,7 @@
 //! keep is checked batch by batch; what they point at, when all of them are there.
 //! The caller marks the transaction before and returns to the mark on failure.
 
+mod added_keys;
 mod by_key;
 mod definition;
 pub(crate) mod entity;

@@ -1,0 +1,80 @@
+//! The keys of what an ADD has added, which are its answer. UUIDs, which most are, stand one
+//! behind the other as the answer has them.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, FixedSizeBinaryArray};
+use arrow_buffer::Buffer;
+use folio_types::{ColumnType, Value, ValueRef};
+
+use crate::error::Result;
+use crate::expression::value::to_array;
+
+/// Bytes of a UUID.
+const UUID_SIZE: usize = 16;
+
+/// Keys in the order they were added.
+pub(super) enum AddedKeys {
+    Uuids(Vec<u8>),
+    Others(Vec<Value>, ColumnType),
+}
+
+impl AddedKeys {
+    /// None yet, of a column of this type.
+    pub(super) fn new(ty: &ColumnType) -> Self {
+        match ty {
+            ColumnType::Uuid => Self::Uuids(Vec::new()),
+            other => Self::Others(Vec::new(), other.clone()),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Uuids(bytes) => bytes.len() / UUID_SIZE,
+            Self::Others(keys, _) => keys.len(),
+        }
+    }
+
+    /// Makes room for so many more.
+    pub(super) fn reserve(&mut self, count: usize) {
+        match self {
+            Self::Uuids(bytes) => bytes.reserve(count * UUID_SIZE),
+            Self::Others(keys, _) => keys.reserve(count),
+        }
+    }
+
+    /// Another one, which fits the column and is not null.
+    #[inline]
+    pub(super) fn push(&mut self, key: ValueRef<'_>) {
+        match (self, key) {
+            (Self::Uuids(bytes), ValueRef::Uuid(uuid)) => bytes.extend_from_slice(&uuid),
+            (Self::Others(keys, _), key) => keys.push(key.to_value()),
+            (Self::Uuids(_), other) => unreachable!("a key of UUIDs has no {}", other.kind()),
+        }
+    }
+
+    /// Where a key stands.
+    pub(super) fn position(&self, key: &Value) -> Option<usize> {
+        match (self, key) {
+            (Self::Uuids(bytes), Value::Uuid(uuid)) => {
+                bytes.chunks(UUID_SIZE).position(|found| found == uuid)
+            }
+            (Self::Uuids(_), _) => None,
+            (Self::Others(keys, _), key) => keys.iter().position(|found| found == key),
+        }
+    }
+
+    /// All of them as a column.
+    ///
+    /// # Errors
+    /// None for keys that fit their column.
+    pub(super) fn into_array(self) -> Result<ArrayRef> {
+        match self {
+            Self::Uuids(bytes) => {
+                let (size, bytes) = (UUID_SIZE as i32, Buffer::from_vec(bytes));
+                Ok(Arc::new(FixedSizeBinaryArray::try_new(size, bytes, None)?))
+            }
+            Self::Others(keys, ty) => to_array(keys.iter(), &ty),
+        }
+    }
+}
