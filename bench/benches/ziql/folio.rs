@@ -12,6 +12,9 @@ use crate::{Answer, Engine, Question};
 /// Users per statement.
 const CHUNK: usize = 5_000;
 
+/// As large as the cache that SQLite is given: ten million users fit.
+const POOL_SIZE: usize = 1 << 30;
+
 const SCHEMA: &str = "
     User ( name: str, email: str, age: int, address: str )
     Order ( items: []Item, quantity: []int, at: datetime = NOW, from: User )
@@ -34,7 +37,11 @@ impl Folio {
     }
 
     fn open(path: PathBuf) -> Result<Self> {
-        let options = OpenOptions { synchronous: Synchronous::Normal, ..OpenOptions::default() };
+        let options = OpenOptions {
+            synchronous: Synchronous::Normal,
+            pool_size: POOL_SIZE,
+            ..OpenOptions::default()
+        };
         let database = Database::open_with(&path, &options)?;
         let mut session = database.session()?;
         session.set_threads(1);
