@@ -132,6 +132,8 @@ impl Edit {
         self.changes += 1;
         self.finger.lift();
         self.state = mark.state;
+        // Pages made since are gone. The others wait on: going home twice costs a write.
+        self.full.retain(|page| page.0 <= mark.state.page_count);
         self.row_counts.clone_from(&mark.row_counts);
     }
 
