@@ -20,7 +20,7 @@ use crate::execute::collect;
 use crate::execute::context::Context;
 use crate::expression::Expr;
 use crate::expression::evaluate::constant;
-use crate::expression::value::{to_array, value_at};
+use crate::expression::value::{nulls, value_at};
 use crate::plan::physical::Physical;
 use crate::source::{Bound, Relation, ScanRequest};
 use crate::span::Span;
@@ -333,10 +333,7 @@ fn targets(plan: &EntityChange, run: &Run<'_>) -> Result<Batch> {
     let rows = collect(&plan.rows.input, run.context(), usize::MAX)?;
     match rows.columns.get(plan.key) {
         Some(column) => Ok(Batch::new(vec![Arc::clone(column)], rows.row_count)),
-        None => {
-            let none = to_array([].iter(), plan.rows.table.column_type(plan.key))?;
-            Ok(Batch::new(vec![none], 0))
-        }
+        None => Ok(Batch::new(vec![nulls(plan.rows.table.column_type(plan.key), 0)], 0)),
     }
 }
 

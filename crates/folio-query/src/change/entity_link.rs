@@ -1,16 +1,17 @@
 //! The rows of to-many links: source, position, target. A list has no duplicates,
 //! and its positions ascend; they need not be without gaps.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use foldhash::fast::RandomState;
 use folio_types::{ColumnType, Value, ValueRef, borrowed};
 
+use super::Run;
 use super::entity::{GivenEntities, rows_beginning};
-use super::{Run, references};
+use super::link_rows::{LinkRows, OfSource, check_targets};
 use crate::batch::Batch;
-use crate::constraint::Reference;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::execute::context::Context;
 use crate::expression::Expr;
 use crate::expression::evaluate::constant;
@@ -57,8 +58,12 @@ pub(super) fn make_distinct(keys: &mut Vec<Value>) {
         }
         return;
     }
-    let mut seen = std::collections::HashSet::new();
-    keys.retain(|key| seen.insert(format!("{key:?}")));
+    let mut uuids = HashSet::with_hasher(RandomState::default());
+    let mut others = HashSet::new();
+    keys.retain(|key| match key {
+        Value::Uuid(uuid) => uuids.insert(*uuid),
+        other => others.insert(format!("{other:?}")),
+    });
 }
 
 /// What becomes of a to-many link.
@@ -149,9 +154,6 @@ impl ReadyEdit {
     }
 }
 
-/// Rows of links written at once.
-const ROWS: usize = 1024;
-
 /// Gives entities their lists: table, source, targets; in place of those they have,
 /// if they may have any.
 ///
@@ -162,75 +164,24 @@ pub(super) fn write_links(
     replaces: bool,
     run: &Run<'_>,
 ) -> Result<(), OfSource> {
-    let mut written: Vec<(&Arc<Relation>, Rows<'_>)> = Vec::new();
+    let mut rows = LinkRows::default();
     for (table, source, targets) in links {
-        let of_source = |error: Error| (Some(source.clone()), error);
-        let old = match replaces {
-            true => rows_beginning(table, source, run).map_err(of_source)?,
-            false => Vec::new(),
-        };
-        for (key, _) in old {
-            run.changes.delete(table, &borrowed(&key)).map_err(of_source)?;
-        }
-        let known = written.iter().position(|(other, _)| Arc::ptr_eq(other, table));
-        let place = known.unwrap_or_else(|| {
-            written.push((table, Rows::default()));
-            written.len() - 1
-        });
-        let rows = &mut written[place].1;
-        for (target, position) in targets.iter().zip(0..) {
-            let row = [source.as_ref(), ValueRef::Integer(position), target.as_ref()];
+        if replaces {
             // The same entity may come again, and replaces what it was given before.
-            match replaces {
-                true => drop(run.changes.insert(table, &row).map_err(of_source)?),
-                false => rows.values.extend(row),
-            }
-            rows.sources.push(source);
-            rows.targets.push(target);
+            replace(table, source, targets, run).map_err(|error| (Some(source.clone()), error))?;
         }
+        rows.add(table, source.as_ref(), targets.iter().map(Value::as_ref));
     }
-    for (table, rows) in &written {
-        for rows in rows.values.chunks(ROWS * table.schema.columns.len()) {
-            run.changes.insert_many(table, rows).map_err(|(_, error)| (None, error))?;
-        }
-        let targets = to_array(rows.targets.iter().copied(), table.column_type(TARGET));
-        let checked = targets
-            .map_err(|error| (None, error))
-            .and_then(|targets| check_targets(table, targets, run));
-        checked.map_err(|(row, error)| (row.map(|row| rows.sources[row].clone()), error))?;
+    if replaces { rows.check(run) } else { rows.enter(run) }
+}
+
+fn replace(table: &Relation, source: &Value, targets: &[Value], run: &Run<'_>) -> Result<()> {
+    for (key, _) in rows_beginning(table, source, run)? {
+        run.changes.delete(table, &borrowed(&key))?;
+    }
+    for (target, position) in targets.iter().zip(0..) {
+        let row = [source.as_ref(), ValueRef::Integer(position), target.as_ref()];
+        run.changes.insert(table, &row)?;
     }
     Ok(())
-}
-
-/// New rows of a table of links.
-#[derive(Default)]
-struct Rows<'l> {
-    /// Those to be written at once, one behind the other.
-    values: Vec<ValueRef<'l>>,
-    /// From where and to where each leads.
-    sources: Vec<&'l Value>,
-    targets: Vec<&'l Value>,
-}
-
-/// An error of a link, and the entity whose link it is, where that is known.
-type OfSource = (Option<Value>, Error);
-
-/// All targets are there. The sources are: they have just been found or written.
-///
-/// # Errors
-/// The position of the first that is not there, where that is what failed.
-pub(super) fn check_targets(
-    table: &Relation,
-    targets: ArrayRef,
-    run: &Run<'_>,
-) -> Result<(), (Option<usize>, Error)> {
-    let column = &table.schema.columns[TARGET].name;
-    let of_target = |reference: &&Reference| reference.columns == std::slice::from_ref(column);
-    let reference = table.constraints.references.iter().find(of_target);
-    let Some(reference) = reference.filter(|_| !targets.is_empty()) else { return Ok(()) };
-    let dangling = references::first_dangling_of(table, reference, &[targets], run);
-    let Some((row, _)) = dangling.map_err(|error| (None, error))? else { return Ok(()) };
-    let error = Error::conflict(format!("a link leads to no `{}`", reference.table))
-        .help("a link takes the ids of entities there are");
-    Err((Some(row), error))
 }

@@ -1,52 +1,39 @@
 //! What an ADD has written so far, and what is left to do about it: the links of the new
 //! entities, and whether all they point at is there.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, FixedSizeBinaryArray};
-use arrow_buffer::Buffer;
-use foldhash::fast::RandomState;
+use arrow_array::ArrayRef;
 use folio_types::{Value, ValueRef};
 
-use super::added_keys::AddedKeys;
 use super::entity::EntityAdd;
-use super::entity_link::{check_targets, write_links};
+use super::entity_link::{make_distinct, write_links};
+use super::key_column::KeyColumn;
+use super::link_rows::{LinkRows, OfSource};
 use super::{Run, references};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::expression::value::to_array;
 use crate::source::Relation;
 use crate::span::Span;
 use crate::ziql::tape::Cell;
 
-/// Rows of links written at once.
-const ROWS: usize = 1024;
-
-/// Columns of a table of links: source, position and target.
-const LINK_WIDTH: usize = 3;
-
 /// New entities, in the order they were written.
 pub(super) struct Written<'p> {
     plan: &'p EntityAdd,
     /// The keys of all.
-    pub(super) keys: AddedKeys,
+    pub(super) keys: KeyColumn,
     /// The columns that point at other tables.
     pointing: Vec<usize>,
     /// The values of these columns, row by row.
     pointers: Vec<Value>,
     /// The to-many links of those that were computed: table, source, targets.
     computed_links: Vec<(Arc<Relation>, Value, Vec<Value>)>,
-    /// The links of tuples of literals, by their table.
-    literal_links: Vec<LiteralLinks>,
+    /// The links of tuples of literals, whose ends are UUIDs.
+    literal_links: LinkRows<'static>,
+    /// The targets of one of them.
+    targets: Vec<Value>,
     /// From which of the keys on they stand where.
     stands: Vec<(usize, Stands)>,
-}
-
-/// Rows for a table of to-many links whose ends are UUIDs: source, position and target of
-/// one behind the other.
-struct LiteralLinks {
-    table: Arc<Relation>,
-    rows: Vec<ValueRef<'static>>,
 }
 
 /// Where rows stand in the text.
@@ -63,11 +50,12 @@ impl<'p> Written<'p> {
         let pointing = names.filter_map(|name| plan.table.column_index(name)).collect();
         Self {
             plan,
-            keys: AddedKeys::new(plan.table.column_type(plan.key)),
+            keys: KeyColumn::new(plan.table.column_type(plan.key)),
             pointing,
             pointers: Vec::new(),
             computed_links: Vec::new(),
-            literal_links: Vec::new(),
+            literal_links: LinkRows::default(),
+            targets: Vec::new(),
             stands: Vec::new(),
         }
     }
@@ -97,26 +85,18 @@ impl<'p> Written<'p> {
         source: ValueRef<'static>,
         targets: &[Cell],
     ) {
-        /// So many are compared with each other; more are looked up.
-        const FEW: usize = 16;
-        let known = self.literal_links.iter().position(|links| Arc::ptr_eq(&links.table, table));
-        let place = known.unwrap_or_else(|| {
-            self.literal_links.push(LiteralLinks { table: Arc::clone(table), rows: Vec::new() });
-            self.literal_links.len() - 1
+        let uuid = |cell: &Cell| match *cell {
+            Cell::Uuid(uuid) => Some(Value::Uuid(uuid)),
+            _ => None,
+        };
+        self.targets.clear();
+        self.targets.extend(targets.iter().filter_map(uuid));
+        make_distinct(&mut self.targets);
+        let targets = self.targets.iter().filter_map(|target| match target {
+            Value::Uuid(uuid) => Some(ValueRef::Uuid(*uuid)),
+            _ => None,
         });
-        let rows = &mut self.literal_links[place].rows;
-        let (mut seen, mut position) = (HashSet::with_hasher(RandomState::default()), 0);
-        for (at, cell) in targets.iter().enumerate() {
-            let Cell::Uuid(target) = *cell else { continue };
-            let is_new = match targets.len() <= FEW {
-                true => !targets[..at].contains(cell),
-                false => seen.insert(target),
-            };
-            if is_new {
-                rows.extend([source, ValueRef::Integer(position), ValueRef::Uuid(target)]);
-                position += 1;
-            }
-        }
+        self.literal_links.add(table, source, targets);
     }
 
     /// Whether all is there that the rows point at.
@@ -147,22 +127,13 @@ impl<'p> Written<'p> {
     /// # Errors
     /// A target that is not there.
     pub(super) fn write_links(&self, replaces: bool, run: &Run<'_>) -> Result<()> {
-        let placed = |(source, error): (Option<Value>, Error)| {
+        let placed = |(source, error): OfSource| {
             let row = source.and_then(|source| self.keys.position(&source));
             error.at(row.map_or(Span::NONE, |row| self.span(row)))
         };
         // The first tuple has names and so was computed: its links come before the others'.
         write_links(&self.computed_links, replaces, run).map_err(placed)?;
-        for LiteralLinks { table, rows } in &self.literal_links {
-            for rows in rows.chunks(ROWS * LINK_WIDTH) {
-                run.changes.insert_many(table, rows).map_err(|(_, error)| error)?;
-            }
-            let checked = check_targets(table, targets_of(rows)?, run);
-            checked.map_err(|(row, error)| {
-                placed((row.map(|row| rows[row * LINK_WIDTH].to_value()), error))
-            })?;
-        }
-        Ok(())
+        self.literal_links.enter(run).map_err(placed)
     }
 
     /// Where a row stands.
@@ -174,15 +145,4 @@ impl<'p> Written<'p> {
             None => Span::NONE,
         }
     }
-}
-
-/// The targets of rows of links.
-fn targets_of(rows: &[ValueRef<'_>]) -> Result<ArrayRef> {
-    let mut bytes = Vec::with_capacity(rows.len() / LINK_WIDTH * size_of::<u128>());
-    for row in rows.chunks(LINK_WIDTH) {
-        if let [_, _, ValueRef::Uuid(target)] = row {
-            bytes.extend_from_slice(target);
-        }
-    }
-    Ok(Arc::new(FixedSizeBinaryArray::try_new(16, Buffer::from_vec(bytes), None)?))
 }

@@ -5,7 +5,6 @@
 //! keep is checked batch by batch; what they point at, when all of them are there.
 //! The caller marks the transaction before and returns to the mark on failure.
 
-mod added_keys;
 mod by_key;
 mod definition;
 pub(crate) mod entity;
@@ -13,6 +12,8 @@ pub(crate) mod entity_link;
 mod entity_literals;
 mod entity_written;
 mod insert;
+mod key_column;
+mod link_rows;
 mod references;
 mod row;
 mod update;

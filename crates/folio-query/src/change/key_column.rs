@@ -1,5 +1,5 @@
-//! The keys of what an ADD has added, which are its answer. UUIDs, which most are, stand one
-//! behind the other as the answer has them.
+//! Keys on their way into a column: what an ADD has added, what links lead to. UUIDs, which
+//! most are, stand one behind the other as the column has them.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::expression::value::to_array;
 /// Bytes of a UUID.
 const UUID_SIZE: usize = 16;
 
-/// Keys in the order they were added.
-pub(super) enum AddedKeys {
+/// Keys in the order they came.
+pub(super) enum KeyColumn {
     Uuids(Vec<u8>),
     Others(Vec<Value>, ColumnType),
 }
 
-impl AddedKeys {
+impl KeyColumn {
     /// None yet, of a column of this type.
     pub(super) fn new(ty: &ColumnType) -> Self {
         match ty {
