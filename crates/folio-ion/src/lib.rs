@@ -26,6 +26,6 @@ pub use binary::VERSION_MARKER;
 pub use error::{Error, ErrorKind, Result};
 pub use limits::Limits;
 pub use reader::{Encoding, Reader, read_all};
-pub use split::{Format, Place, Relay, Splitter, next_opening_line};
+pub use split::{Ahead, Format, Place, Relay, Splitter, next_opening_line};
 pub use symbol::{Catalog, ImportLocation, SharedTable, Symbol, SymbolTable};
 pub use value::{Big, Decimal, Element, Int, IonType, Precision, Timestamp, Value};

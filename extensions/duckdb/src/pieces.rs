@@ -3,15 +3,15 @@
 //! Under one lock, reading and cutting is what a second thread waits for. So each thread takes the
 //! next piece of the file. One of text goes from one line that opens a struct to another, and is cut
 //! by its thread alone; the rows are handed out once all pieces before have turned out to end between
-//! two values, which they usually have by then. One of binary is any stretch: threads read theirs at
-//! the same time, and walk over them in turn ([`Relay`]). A piece that does not fit (a line of a long
+//! two values, which they usually have by then. One of binary is any stretch: threads read theirs and
+//! walk over it from a likely place at the same time, and join what they found in turn ([`Relay`]). A piece that does not fit (a line of a long
 //! string began with a brace, something is malformed, symbols are defined) ends the method: from
 //! there on the file is cut in order.
 
 use crate::bind::Bound;
 use crate::files::File;
 use folio_ion::shred::Block;
-use folio_ion::{Format, Limits, Place, Relay, next_opening_line};
+use folio_ion::{Ahead, Format, Limits, Place, Relay, next_opening_line};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -21,9 +21,9 @@ const PIECE_SIZE: u64 = 512 << 10;
 /// How many bytes are searched for the line that begins a piece: a first time, and a second.
 const LOOKS: [usize; 2] = [4 << 10, 256 << 10];
 
-/// How often a thread looks whether its turn has come before it sleeps: some ten microseconds, as
-/// another one is about to finish, and being woken takes longer.
-const LOOKS_AT_TURN: usize = 1 << 10;
+/// How often a thread looks whether its turn has come before it sleeps: some hundred microseconds.
+/// Another one is about to finish, and being woken takes as long.
+const LOOKS_AT_TURN: usize = 1 << 13;
 
 /// A file that is cut in pieces.
 pub(crate) struct Pieces {
@@ -240,9 +240,10 @@ impl<'a> Claim<'a> {
     /// Walks over a piece of binary when its turn has come. Nobody can end the method meanwhile: the
     /// file would be cut in order from a place before rows that are handed out here.
     fn walk(mut self, relay: &Mutex<Relay>, bytes: Vec<u8>) -> Option<Block> {
+        let ahead = Ahead::of(&bytes);
         let mut state = self.wait()?;
         let is_last = (self.number + 1) * PIECE_SIZE >= self.pieces.size - self.pieces.start;
-        let block = lock(relay).take(bytes, is_last)?;
+        let block = lock(relay).take(bytes, ahead, is_last)?;
         state.settled += 1;
         self.pieces.turn.store(state.settled, Ordering::Release);
         self.is_settled = true;

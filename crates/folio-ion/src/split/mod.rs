@@ -16,7 +16,7 @@ mod relay;
 mod text;
 
 pub use piece::next_opening_line;
-pub use relay::{Place, Relay};
+pub use relay::{Ahead, Place, Relay};
 
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};

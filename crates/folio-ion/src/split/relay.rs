@@ -1,10 +1,12 @@
 //! Cutting a binary stream whose bytes several threads have read.
 //!
-//! Only a value's length tells where the next one begins, so the walk from one to the next cannot be
-//! shared out; reading can, and costs several times as much. A piece is any stretch of the stream.
-//! Whoever has read the next one walks over it and leaves what stands behind its last whole value to
-//! the piece after it. Records are plain structs; at anything else (annotations, padding, another
-//! symbol table) the relay ends, and the stream is cut in order from there on.
+//! Only a value's length tells where the next one begins. A piece is any stretch of the stream; where
+//! its first value begins is known when the piece before it has been walked over. Whoever has read
+//! one need not wait for that: what looks like a struct, has another one behind it, and so on to the
+//! end of the piece, is most likely a record, and the walk from there is right if the true one comes
+//! to the same place ([`Ahead`]). What stands behind the last whole value is left to the next piece.
+//! Records are plain structs; at anything else (annotations, padding, another symbol table) the relay
+//! ends, and the stream is cut in order from there on.
 
 use crate::binary::value_end;
 use crate::limits::Limits;
@@ -71,27 +73,34 @@ impl Relay {
     }
 
     /// The values that end in a piece: `bytes` from [`Relay::ROOM`] on, which stand behind those of
-    /// the last piece. `None`, and nothing is changed, where something else than plain structs
-    /// stands, a value is larger than the room, or the stream ends inside one.
-    pub fn take(&mut self, mut bytes: Vec<u8>, is_last: bool) -> Option<Block> {
+    /// the last piece; `ahead` is a walk over them that began at a likely place. `None`, and nothing
+    /// is changed, where something else than plain structs stands, a value is larger than the room,
+    /// or the stream ends inside one.
+    pub fn take(&mut self, mut bytes: Vec<u8>, ahead: Ahead, is_last: bool) -> Option<Block> {
         let mut start = Relay::ROOM.checked_sub(self.begun.len())?;
         bytes.get_mut(start..Relay::ROOM)?.copy_from_slice(&self.begun);
+        let mut places = ahead.places;
         if self.place.offset < start as u64 {
             // The bytes of a block cannot start before the stream does.
             bytes.drain(..start);
             start = 0;
+            places.clear();
         }
-        let mut ends = Vec::with_capacity(bytes.len() / 32);
-        let mut at = start;
-        while let Some(0xd0 | 0xd2..=0xde) = bytes.get(at)
-            && let Some(end) = value_end(&bytes, at)
-        {
+        let (mut at, mut passed, mut ends) = (start, 0, Vec::new());
+        loop {
+            passed += places[passed..].iter().take_while(|place| (**place as usize) < at).count();
+            if places.get(passed).is_some_and(|place| *place as usize == at) {
+                at = places.last().map_or(at, |end| *end as usize);
+                places.splice(..=passed, ends);
+                ends = places;
+                break;
+            }
+            let Some(end) = struct_end(&bytes, at) else { break };
             ends.push(u32::try_from(end).ok()?);
             at = end;
         }
         let left = &bytes[at..];
-        let is_struct = matches!(left.first(), None | Some(0xd0 | 0xd2..=0xde));
-        if !is_struct || left.len() > Relay::ROOM || (is_last && !left.is_empty()) {
+        if !begins_struct(left) || left.len() > Relay::ROOM || (is_last && !left.is_empty()) {
             return None;
         }
         self.begun.clear();
@@ -114,9 +123,60 @@ impl Relay {
     }
 }
 
+/// A walk over a piece from where a record is likely to begin.
+#[derive(Debug, Default)]
+pub struct Ahead {
+    /// Where a record begins, and where it and those behind it end. Nothing, if no place is likely.
+    places: Vec<u32>,
+}
+
+impl Ahead {
+    /// Structs that must stand one behind the other.
+    const ENOUGH: usize = 4;
+
+    /// Structs looked at in vain before nothing is said of a piece.
+    const VAIN_MAX: usize = 1 << 10;
+
+    /// Walks over `bytes` from [`Relay::ROOM`] on.
+    pub fn of(bytes: &[u8]) -> Ahead {
+        let mut places = Vec::with_capacity(bytes.len() / 32);
+        let (mut from, mut vain) = (Relay::ROOM, 0);
+        while from < bytes.len().min(2 * Relay::ROOM) && vain < Self::VAIN_MAX {
+            let mut at = from;
+            places.push(at as u32);
+            while let Some(end) = struct_end(bytes, at)
+                && let Ok(place) = u32::try_from(end)
+            {
+                places.push(place);
+                at = end;
+            }
+            if places.len() > Self::ENOUGH && begins_struct(&bytes[at..]) {
+                return Ahead { places };
+            }
+            vain += places.len();
+            places.clear();
+            from += 1;
+        }
+        Ahead::default()
+    }
+}
+
+/// Whether a plain struct begins here, or nothing.
+fn begins_struct(bytes: &[u8]) -> bool {
+    matches!(bytes.first(), None | Some(0xd0 | 0xd2..=0xde))
+}
+
+/// Where the plain struct ends that begins at `at`; `None` for anything else and where it is cut off.
+fn struct_end(bytes: &[u8], at: usize) -> Option<usize> {
+    match bytes.get(at)? {
+        0xd0 | 0xd2..=0xde => value_end(bytes, at),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Place, Relay};
+    use super::{Ahead, Place, Relay};
     use crate::limits::Limits;
     use crate::split::{Format, Splitter};
     use crate::{read_all, write};
@@ -132,7 +192,8 @@ mod tests {
         while let Some(piece) = pieces.next() {
             let mut own = vec![0; Relay::ROOM];
             own.extend_from_slice(piece);
-            let Some(block) = relay.take(own, pieces.peek().is_none()) else { break };
+            let ahead = Ahead::of(&own);
+            let Some(block) = relay.take(own, ahead, pieces.peek().is_none()) else { break };
             assert_eq!(block.first_row, rows.len() as u64);
             let mut at = block.start;
             for _ in 0..block.row_count {
@@ -173,6 +234,43 @@ mod tests {
         for size in 1..bytes.len() {
             assert_eq!(relayed(&bytes, size), (expected.clone(), bytes.len() as u64), "{size}");
         }
+    }
+
+    #[test]
+    fn what_only_looks_like_records_misleads_nobody() {
+        // Bytes of empty structs and of structs, records in lists, and some that are what they seem.
+        let nested = "{x: 1}, ".repeat(9);
+        let text: String = (0..12)
+            .map(|at| {
+                let blob = "0NDQ".repeat(at * 5);
+                format!("{{a: {{{{ {blob}0tHS }}}}, b: [{nested}], c: {at}}}\n {{c: 1}} {{c: 2}}\n")
+            })
+            .collect();
+        let bytes = stream(&text);
+        let expected = in_order(&bytes);
+        for size in 1..bytes.len() {
+            assert_eq!(relayed(&bytes, size), (expected.clone(), bytes.len() as u64), "{size}");
+        }
+    }
+
+    #[test]
+    fn records_are_found_in_the_middle_of_a_stream() {
+        let text: String = (0..100).map(|at| format!("{{id: {at}, deep: {{x: [1]}}}}\n")).collect();
+        let mut bytes = stream(&text);
+        let records: Vec<usize> = in_order(&bytes).iter().map(|(at, _)| *at as usize).collect();
+        for cut in records[10]..records[20] {
+            let mut piece = vec![0; Relay::ROOM];
+            piece.extend_from_slice(&bytes[cut..]);
+            let places: Vec<usize> = Ahead::of(&piece)
+                .places
+                .iter()
+                .map(|at| *at as usize - Relay::ROOM + cut)
+                .collect();
+            let next = records.partition_point(|at| *at < cut);
+            assert!(places.ends_with(&[&records[next..], &[bytes.len()]].concat()), "{cut}");
+        }
+        bytes.fill(0xd1);
+        assert_eq!(Ahead::of(&[vec![0; Relay::ROOM], bytes].concat()).places, []);
     }
 
     #[test]
