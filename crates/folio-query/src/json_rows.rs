@@ -11,8 +11,8 @@ use arrow_array::types::{
 };
 use arrow_array::{
     Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, ListArray, PrimitiveArray, StringArray,
-    StructArray,
 };
+use arrow_buffer::NullBuffer;
 use folio_types::{ColumnType, Value};
 
 use crate::batch::Batch;
@@ -22,6 +22,9 @@ use crate::expression::temporal::format_date;
 use crate::expression::value::value_at;
 use crate::json_text::{JsonText, Piece};
 use crate::rows::Rows;
+
+/// Bytes of a value: about as many as most have.
+const USUAL_SIZE: usize = 20;
 
 /// Writes rows as JSON objects whose members are the columns, in order.
 pub struct JsonRows {
@@ -44,6 +47,8 @@ impl JsonRows {
         let between = Piece::new(between);
         let cells: Vec<Cells<'_>> =
             batch.columns.iter().zip(&self.types).map(|(array, ty)| Cells::of(array, ty)).collect();
+        let usual: usize = self.prefixes.iter().map(|prefix| prefix.len() + USUAL_SIZE).sum();
+        out.expect(batch.row_count * usual);
         for row in 0..batch.row_count {
             if !std::mem::take(is_first) {
                 out.piece(&between);
@@ -141,8 +146,15 @@ fn write_object(prefixes: &[Piece], cells: &[Cells<'_>], row: usize, out: &mut J
     out.byte(b'}');
 }
 
+/// One column.
+struct Cells<'a> {
+    /// Looked at before the values: most columns have none.
+    nulls: Option<&'a NullBuffer>,
+    values: Values<'a>,
+}
+
 /// The values of one column.
-enum Cells<'a> {
+enum Values<'a> {
     Boolean(&'a BooleanArray),
     Int16(&'a PrimitiveArray<Int16Type>),
     Int32(&'a PrimitiveArray<Int32Type>),
@@ -156,14 +168,13 @@ enum Cells<'a> {
     Uuid(&'a FixedSizeBinaryArray),
     List(&'a ListArray, Box<Cells<'a>>),
     Struct {
-        array: &'a StructArray,
         prefixes: Vec<Piece>,
         cells: Vec<Cells<'a>>,
     },
     Other(&'a ArrayRef, &'a ColumnType),
 }
 
-impl<'a> Cells<'a> {
+impl<'a> Values<'a> {
     fn of(array: &'a ArrayRef, ty: &'a ColumnType) -> Self {
         match ty {
             ColumnType::Boolean => Self::Boolean(array.as_boolean()),
@@ -178,39 +189,27 @@ impl<'a> Cells<'a> {
             ColumnType::Uuid => Self::Uuid(array.as_fixed_size_binary()),
             ColumnType::List(element) => {
                 let list: &ListArray = array.as_list();
-                Self::List(list, Box::new(Self::of(list.values(), element)))
+                Self::List(list, Box::new(Cells::of(list.values(), element)))
             }
             ColumnType::Struct(fields) => {
                 let array = array.as_struct();
                 let cells = array.columns().iter().zip(fields);
-                let cells = cells.map(|(column, (_, ty))| Self::of(column, ty)).collect();
+                let cells = cells.map(|(column, (_, ty))| Cells::of(column, ty)).collect();
                 let prefixes = prefixes(fields.iter().map(|(name, _)| name.as_str()));
-                Self::Struct { array, prefixes, cells }
+                Self::Struct { prefixes, cells }
             }
             _ => Self::Other(array, ty),
         }
     }
+}
 
-    fn is_null(&self, row: usize) -> bool {
-        match self {
-            Self::Boolean(array) => array.is_null(row),
-            Self::Int16(array) => array.is_null(row),
-            Self::Int32(array) => array.is_null(row),
-            Self::Int64(array) => array.is_null(row),
-            Self::Float32(array, _) => array.is_null(row),
-            Self::Float64(array, _) => array.is_null(row),
-            Self::Date(array) => array.is_null(row),
-            Self::Timestamp(array, _) => array.is_null(row),
-            Self::Text(array) => array.is_null(row),
-            Self::Uuid(array) => array.is_null(row),
-            Self::List(array, _) => array.is_null(row),
-            Self::Struct { array, .. } => array.is_null(row),
-            Self::Other(array, _) => array.is_null(row),
-        }
+impl<'a> Cells<'a> {
+    fn of(array: &'a ArrayRef, ty: &'a ColumnType) -> Self {
+        Self { nulls: array.nulls(), values: Values::of(array, ty) }
     }
 
     fn write(&self, row: usize, out: &mut JsonText<'_>) {
-        if self.is_null(row) {
+        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
             return out.push(b"null");
         }
         let float = |value: f64, ty: &ColumnType, out: &mut JsonText<'_>| {
@@ -218,30 +217,30 @@ impl<'a> Cells<'a> {
             write_json(&Value::Float(value), ty, &mut text);
             out.push(text.as_bytes());
         };
-        match self {
-            Self::Boolean(array) => {
+        match &self.values {
+            Values::Boolean(array) => {
                 out.push(if array.value(row) { b"true" } else { b"false" });
             }
-            Self::Int16(array) => out.integer(array.value(row).into()),
-            Self::Int32(array) => out.integer(array.value(row).into()),
-            Self::Int64(array) => out.integer(array.value(row)),
-            Self::Float32(array, ty) => float(array.value(row).into(), ty, out),
-            Self::Float64(array, ty) => {
+            Values::Int16(array) => out.integer(array.value(row).into()),
+            Values::Int32(array) => out.integer(array.value(row).into()),
+            Values::Int64(array) => out.integer(array.value(row)),
+            Values::Float32(array, ty) => float(array.value(row).into(), ty, out),
+            Values::Float64(array, ty) => {
                 if !out.short_float(array.value(row)) {
                     float(array.value(row), ty, out);
                 }
             }
-            Self::Timestamp(array, utc) => out.timestamp(array.value(row), *utc),
-            Self::Date(array) => out.escaped(&format_date(array.value(row))),
-            Self::Text(array) => {
+            Values::Timestamp(array, utc) => out.timestamp(array.value(row), *utc),
+            Values::Date(array) => out.escaped(&format_date(array.value(row))),
+            Values::Text(array) => {
                 let start = array.value_offsets()[row] as usize;
                 out.string(array.value(row), array.value_data(), start);
             }
-            Self::Uuid(array) => match array.value(row).first_chunk() {
+            Values::Uuid(array) => match array.value(row).first_chunk() {
                 Some(bytes) => out.uuid(bytes),
                 None => out.push(b"null"),
             },
-            Self::List(array, cells) => {
+            Values::List(array, cells) => {
                 let offsets = array.value_offsets();
                 let items = offsets[row] as usize..offsets[row + 1] as usize;
                 out.byte(b'[');
@@ -253,8 +252,8 @@ impl<'a> Cells<'a> {
                 }
                 out.byte(b']');
             }
-            Self::Struct { prefixes, cells, .. } => write_object(prefixes, cells, row, out),
-            Self::Other(array, ty) => {
+            Values::Struct { prefixes, cells, .. } => write_object(prefixes, cells, row, out),
+            Values::Other(array, ty) => {
                 let mut text = String::new();
                 write_json(&value_at(array, row, ty), ty, &mut text);
                 out.push(text.as_bytes());

@@ -20,6 +20,29 @@ const ROOM_MIN: usize = 512;
 /// Bytes of a short piece.
 const SHORT: usize = 32;
 
+/// Characters of the longest integer.
+const NUMBER_MAX: usize = 20;
+
+/// A number under way, from its last digit on.
+struct Digits {
+    /// Those from `start` to [`NUMBER_MAX`] count; what is behind them can be copied too.
+    bytes: [u8; 2 * NUMBER_MAX],
+    start: usize,
+}
+
+impl Digits {
+    #[inline]
+    fn new() -> Self {
+        Self { bytes: [0; 2 * NUMBER_MAX], start: NUMBER_MAX }
+    }
+
+    #[inline]
+    fn before(&mut self, byte: u8) {
+        self.start -= 1;
+        self.bytes[self.start] = byte;
+    }
+}
+
 /// Text that is written again and again.
 pub(crate) struct Piece {
     short: [u8; SHORT],
@@ -40,6 +63,11 @@ impl Piece {
             None => Self { short, size: 0, long: bytes.to_vec() },
         }
     }
+
+    /// How many bytes it has.
+    pub(crate) fn len(&self) -> usize {
+        self.size + self.long.len()
+    }
 }
 
 /// Text under way at the end of a buffer.
@@ -54,6 +82,11 @@ impl<'o> JsonText<'o> {
     pub(crate) fn behind(bytes: &'o mut Vec<u8>) -> Self {
         let size = bytes.len();
         Self { bytes, size }
+    }
+
+    /// Makes room for about so many bytes, so that text is not moved while it grows.
+    pub(crate) fn expect(&mut self, size: usize) {
+        self.bytes.reserve(size);
     }
 
     /// Gives back the room.
@@ -139,20 +172,26 @@ impl<'o> JsonText<'o> {
     }
 
     pub(crate) fn integer(&mut self, value: i64) {
-        let mut digits = [0u8; 20];
-        let (mut at, mut rest) = (digits.len(), value.unsigned_abs());
+        let mut digits = Digits::new();
+        let mut rest = value.unsigned_abs();
         loop {
-            at -= 1;
-            digits[at] = b'0' + (rest % 10) as u8;
+            digits.before(b'0' + (rest % 10) as u8);
             rest /= 10;
             if rest == 0 {
                 break;
             }
         }
         if value < 0 {
-            self.byte(b'-');
+            digits.before(b'-');
         }
-        self.push(&digits[at..]);
+        self.digits(&digits);
+    }
+
+    #[inline]
+    fn digits(&mut self, digits: &Digits) {
+        if let Some(written) = digits.bytes[digits.start..].first_chunk::<NUMBER_MAX>() {
+            self.short(written, NUMBER_MAX - digits.start);
+        }
     }
 
     /// A float of few digits behind its point; `false` for any other, and nothing is
@@ -165,27 +204,26 @@ impl<'o> JsonText<'o> {
         const POWERS: [f64; 5] = [1e0, 1e1, 1e2, 1e3, 1e4];
         let magnitude = value.abs();
         let is_plain = magnitude < 1e10 && (value != 0.0 || value.is_sign_positive());
-        let scaled = |power: f64| (magnitude * power).round();
-        let found = POWERS.iter().position(|power| scaled(*power) / *power == magnitude);
+        // Rounded; `round` is a call. One that is rounded wrongly is not the value.
+        let scaled = |power: f64| (magnitude * power + 0.5) as i64;
+        let found = POWERS.iter().position(|power| scaled(*power) as f64 / *power == magnitude);
         let Some(places) = found.filter(|_| is_plain) else { return false };
         // Whole numbers have a zero behind the point.
         let places = places.max(1);
-        let mut rest = scaled(POWERS[places]) as u64;
-        let mut digits = [b'0'; 20];
-        let (mut at, point) = (digits.len(), digits.len() - 1 - places);
-        while rest > 0 || at > point - 1 {
-            at -= 1;
-            if at == point {
-                digits[at] = b'.';
-                continue;
-            }
-            digits[at] = b'0' + (rest % 10) as u8;
+        let (mut rest, mut written) = (scaled(POWERS[places]).unsigned_abs(), 0);
+        let mut digits = Digits::new();
+        while rest > 0 || written <= places {
+            digits.before(b'0' + (rest % 10) as u8);
             rest /= 10;
+            written += 1;
+            if written == places {
+                digits.before(b'.');
+            }
         }
         if value < 0.0 {
-            self.byte(b'-');
+            digits.before(b'-');
         }
-        self.push(&digits[at..]);
+        self.digits(&digits);
         true
     }
 
