@@ -188,16 +188,25 @@ impl BatchBuilder {
         Ok(())
     }
 
-    /// The batch, and an empty builder again.
+    /// Makes room for about so many rows.
+    pub(crate) fn reserve(&mut self, row_count: usize) {
+        self.columns.iter_mut().for_each(|column| column.buffer.reserve(row_count));
+    }
+
+    /// The batch, and an empty builder again, with as much room unless nothing follows.
     ///
     /// # Errors
     /// [`Error::Corrupted`] when text is not UTF-8.
-    pub(crate) fn finish(&mut self) -> Result<RecordBatch> {
+    pub(crate) fn finish(&mut self, is_last: bool) -> Result<RecordBatch> {
         let row_count = std::mem::take(&mut self.row_count);
         self.byte_count = 0;
         let mut arrays = Vec::with_capacity(self.columns.len());
         for ColumnBuilder { index, buffer, .. } in &mut self.columns {
-            let empty = buffer.empty_as_large(column_type(&self.table, *index));
+            let column_type = column_type(&self.table, *index);
+            let empty = match is_last {
+                true => ColumnBuffer::new(column_type),
+                false => buffer.empty_as_large(column_type),
+            };
             let full = std::mem::replace(buffer, empty);
             let array = full.finish().ok_or_else(|| self.table.misfit(*index))?;
             arrays.push(array);

@@ -52,12 +52,23 @@ impl ColumnBuffer {
         Self { column_type: column_type.clone(), kind, valid: None, len: 0 }
     }
 
+    /// Makes room for about so many rows.
+    pub(super) fn reserve(&mut self, row_count: usize) {
+        match &mut self.kind {
+            Kind::Fixed(buffer, size) => buffer.reserve(row_count * *size),
+            Kind::Variable(text) => text.reserve(row_count, row_count * SHORT),
+            _ => {}
+        }
+    }
+
     /// An empty one, with room for as much as this one has.
     pub(super) fn empty_as_large(&self, column_type: &ColumnType) -> Self {
         let mut empty = Self::new(column_type);
         match (&self.kind, &mut empty.kind) {
             (Kind::Fixed(full, _), Kind::Fixed(buffer, _)) => buffer.reserve(full.len()),
-            (Kind::Variable(full), Kind::Variable(text)) => text.reserve(full),
+            (Kind::Variable(full), Kind::Variable(text)) => {
+                text.reserve(full.ends.len(), full.size);
+            }
             _ => {}
         }
         empty
@@ -347,6 +358,32 @@ struct TextBuffer {
 /// instructions where a copy of unknown length is a call.
 const SHORT: usize = 16;
 
+/// Copies as many bytes as there are: mostly two pieces of constant size, which overlap.
+#[inline]
+fn copy(target: &mut [u8], source: &[u8]) {
+    if !copy_ends::<16>(target, source) && !copy_ends::<8>(target, source) {
+        target.copy_from_slice(source);
+    }
+}
+
+/// Copies the first and the last bytes, if they are all there are.
+#[inline]
+fn copy_ends<const N: usize>(target: &mut [u8], source: &[u8]) -> bool {
+    if source.len() > 2 * N || target.len() != source.len() {
+        return false;
+    }
+    let (Some(first), Some(last)) = (source.first_chunk::<N>(), source.last_chunk::<N>()) else {
+        return false;
+    };
+    if let Some(start) = target.first_chunk_mut() {
+        *start = *first;
+    }
+    if let Some(end) = target.last_chunk_mut() {
+        *end = *last;
+    }
+    true
+}
+
 impl Default for TextBuffer {
     fn default() -> Self {
         Self { ends: vec![0], data: Vec::new(), size: 0 }
@@ -354,9 +391,9 @@ impl Default for TextBuffer {
 }
 
 impl TextBuffer {
-    fn reserve(&mut self, as_much: &Self) {
-        self.ends.reserve(as_much.ends.len());
-        self.data.resize(as_much.size + 2 * SHORT, 0);
+    fn reserve(&mut self, text_count: usize, size: usize) {
+        self.ends.reserve(text_count);
+        self.data.resize(size + 2 * SHORT, 0);
     }
 
     /// Appends the bytes of a range; `false` when they are not there, or too many.
@@ -373,7 +410,7 @@ impl TextBuffer {
             if self.data.len() < self.size + size {
                 self.data.resize((self.size + size + SHORT).next_power_of_two(), 0);
             }
-            self.data[self.size..self.size + size].copy_from_slice(source);
+            copy(&mut self.data[self.size..self.size + size], source);
         }
         self.size += size;
         let Ok(end) = i32::try_from(self.size) else { return false };

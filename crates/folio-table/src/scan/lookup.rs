@@ -42,6 +42,7 @@ pub(crate) fn lookup<'v>(
         }
         _ => BatchBuilder::new(Arc::clone(table), projection, schema),
     };
+    builder.reserve(keys.len());
     let tree = entries.as_ref().map_or(table.tree(), |entries| entries.index.tree());
     let mut near = Near::new(tree);
     let mut take = |prefix: &[u8], cells: &[(&[u8], &[u8])]| {
@@ -64,5 +65,5 @@ pub(crate) fn lookup<'v>(
         positions.extend(std::iter::repeat_n(position, count));
     }
     near.leave(&mut take)?;
-    Ok(Lookup { rows: builder.finish()?, positions })
+    Ok(Lookup { rows: builder.finish(true)?, positions })
 }

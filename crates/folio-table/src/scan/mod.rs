@@ -200,7 +200,10 @@ impl Scan {
                 Some(rest) => rest,
                 None => match self.cursor.next_page(reader)? {
                     Some(leaf) => (leaf, 0),
-                    None => break,
+                    None => {
+                        self.is_done = true;
+                        break;
+                    }
                 },
             };
             self.read_leaf(reader, leaf, done)?;
@@ -209,7 +212,7 @@ impl Scan {
             self.is_done = true;
             return Ok(None);
         }
-        self.builder.finish().map(Some)
+        self.builder.finish(self.is_done || self.left == 0).map(Some)
     }
 
     /// More columns of the rows of the last batch: those at the positions `rows`,
@@ -252,7 +255,7 @@ impl Scan {
                 format!("the batch has {start} rows; ask for positions below that, ascending");
             return Err(Error::InvalidInput { what });
         }
-        builder.finish()
+        builder.finish(true)
     }
 
     /// After a change the cursor's way may be none any more.

@@ -17,12 +17,18 @@ use crate::transaction::edit::Editor;
 /// The indexed columns of a row, encoded; whether one of them is null.
 pub(crate) fn prefix(index: &Index, values: &[ValueRef<'_>]) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
+    let has_null = push_prefix(index, values, &mut bytes);
+    (bytes, has_null)
+}
+
+/// The same behind other bytes.
+pub(super) fn push_prefix(index: &Index, values: &[ValueRef<'_>], bytes: &mut Vec<u8>) -> bool {
     let mut has_null = false;
     for (column, &(position, _)) in index.key.iter().zip(&index.columns) {
         has_null |= values[position].is_null();
-        key::encode(column, values[position], &mut bytes);
+        key::encode(column, values[position], bytes);
     }
-    (bytes, has_null)
+    has_null
 }
 
 /// The same from a row as stored.

@@ -76,10 +76,10 @@ impl IndexFiller {
         values: &[ValueRef<'_>],
         row_key: &[u8],
     ) -> Result<()> {
-        let (prefix, has_null) = index_entries::prefix(&self.index, values);
-        let unique_size = if self.index.unique && !has_null { prefix.len() as u32 } else { 0 };
         let start = self.bytes.len();
-        self.bytes.extend_from_slice(&prefix);
+        let has_null = index_entries::push_prefix(&self.index, values, &mut self.bytes);
+        let prefix_size = (self.bytes.len() - start) as u32;
+        let unique_size = if self.index.unique && !has_null { prefix_size } else { 0 };
         self.index.complete(&mut self.bytes, row_key);
         let entry = &self.bytes[start..];
         read::check_key_size(editor.shared.page_size, entry)?;

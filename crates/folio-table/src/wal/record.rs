@@ -93,6 +93,12 @@ impl Batch {
         LogPosition { end: Lsn(self.start.0 + self.bytes.len() as u64), chain: self.chain }
     }
 
+    /// Makes room for so many pages, or the first of very many.
+    pub(crate) fn expect(&mut self, page_count: usize, page_size: usize) {
+        const ROOM_MAX: usize = 4 << 20;
+        self.bytes.reserve((page_count * (RECORD_HEADER_SIZE + page_size)).min(ROOM_MAX));
+    }
+
     /// Adds a page; the record's position is what the page must carry.
     pub(crate) fn add_image(&mut self, page: &[u8], id: PageId) -> Lsn {
         let hole = hole(page);
