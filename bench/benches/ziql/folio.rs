@@ -12,6 +12,9 @@ use crate::{Answer, Engine, Question};
 /// Users per statement.
 const CHUNK: usize = 5_000;
 
+/// Bytes of a user's tuple, more or less.
+const USER_SIZE: usize = 96;
+
 /// As large as the cache that SQLite is given: ten million users fit.
 const POOL_SIZE: usize = 1 << 30;
 
@@ -81,7 +84,7 @@ impl Engine for Folio {
             }
         }
         let mut orders = data.orders.iter().peekable();
-        let mut text = String::new();
+        let (mut text, mut orders_text) = (String::with_capacity(CHUNK * USER_SIZE), String::new());
         for (chunk, users) in data.users.chunks(CHUNK).enumerate() {
             text.clear();
             text.push_str("ADD User");
@@ -90,14 +93,16 @@ impl Engine for Folio {
             }
             let first = chunk * CHUNK;
             let ids = self.ids(&text)?;
-            let mut text = String::from("ADD Order");
+            let text = &mut orders_text;
+            text.clear();
+            text.push_str("ADD Order");
             let mut is_first = true;
             while let Some(order) = orders.next_if(|order| order.user < first + users.len()) {
-                push_order(&mut text, order, &items, &ids[order.user - first], is_first);
+                push_order(text, order, &items, &ids[order.user - first], is_first);
                 is_first = false;
             }
             if !is_first {
-                self.session.ziql(&text, &[])?;
+                self.session.ziql(text, &[])?;
             }
         }
         self.session.execute("COMMIT", &[])?;

@@ -193,8 +193,8 @@ fn milliseconds(row: &Timing) -> f64 {
     let mut times: Vec<u64> = row.samples.iter().map(|sample| sample.cpu_ns).collect();
     times.sort_unstable();
     let median = times.get(times.len() / 2).copied().unwrap_or_default() as f64 / 1e6;
-    let is_repeated = row.workload.ends_with(", one") || row.workload.starts_with("links, ");
-    if is_repeated { median / row.operations as f64 } else { median }
+    let is_whole = row.workload.ends_with(", load") || row.workload.ends_with(", delete");
+    if is_whole { median } else { median / row.operations as f64 }
 }
 
 fn amount(milliseconds: f64) -> String {
