@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use folio_query::{Migration, Rows, Ziql, ZiqlChain, show_schema};
+use folio_query::{Level, Migration, Rows, Ziql, ZiqlChain, show_schema};
 use folio_types::{ColumnType, ErrorCode, Value};
 
 use super::parameters::{list_of, type_of};
@@ -39,7 +39,7 @@ fn typed(text: &str, parameters: &[(&str, Value)]) -> Result<(Types, Vec<Value>)
     Ok((types, values))
 }
 
-/// Chains that only read, ready to run, by their text.
+/// Chains ready to run, by their text.
 pub(super) type Chains = HashMap<Box<str>, (Types, Arc<ZiqlChain>)>;
 
 impl Session {
@@ -54,31 +54,22 @@ impl Session {
         let (types, values) = typed(text, parameters)?;
         let view = self.view()?;
         if let Some(chain) = self.remembered_chain(text, &types, &view)? {
-            return Ok(chain.query(&self.context(view, &values))?);
+            return self.run_chain(&chain, view, &values, |view, level| {
+                Ziql::parse(text)?.compile(0, view, &types, level)
+            });
         }
         let script = Ziql::parse(text)?;
         let mut last = None;
         for index in 0..script.len() {
             let view = self.view()?;
-            let chain = script.compile(index, &view, &types, self.level)?;
-            if chain.is_query() {
-                last = Some(chain.query(&self.context(view, &values))?);
-                if script.len() == 1 {
-                    self.remember_chain(text, &types, chain);
-                }
-                continue;
-            }
-            // A snapshot held meanwhile would keep the commit from a checkpoint.
-            drop(view);
-            last = Some(self.in_transaction(|session, view| {
-                let context = session.context(view.clone(), &values);
-                if chain.is_current(view)? {
-                    return Ok(chain.execute(view, &context)?);
-                }
-                // Definitions have changed before the transaction began.
-                let chain: ZiqlChain = script.compile(index, view, &types, session.level)?;
-                Ok(chain.execute(view, &context)?)
+            let chain = Arc::new(script.compile(index, &view, &types, self.level)?);
+            last = Some(self.run_chain(&chain, view, &values, |view, level| {
+                script.compile(index, view, &types, level)
             })?);
+            // What literals change seldom comes again.
+            if script.len() == 1 && (chain.is_query() || !types.is_empty()) {
+                self.remember_chain(text, &types, chain);
+            }
         }
         last.ok_or_else(|| {
             let error = "expected a statement, found the end of the text";
@@ -86,7 +77,30 @@ impl Session {
         })
     }
 
-    /// A chain seen before that only reads, if it still fits.
+    /// Runs a chain; `compile` makes it again if definitions have changed before its
+    /// transaction begins.
+    fn run_chain(
+        &mut self,
+        chain: &ZiqlChain,
+        view: View,
+        values: &[Value],
+        compile: impl FnOnce(&View, Level) -> folio_query::Result<ZiqlChain>,
+    ) -> Result<Rows> {
+        if chain.is_query() {
+            return Ok(chain.query(&self.context(view, values))?);
+        }
+        // A snapshot held meanwhile would keep the commit from a checkpoint.
+        drop(view);
+        self.in_transaction(|session, view| {
+            let context = session.context(view.clone(), values);
+            if chain.is_current(view)? {
+                return Ok(chain.execute(view, &context)?);
+            }
+            Ok(compile(view, session.level)?.execute(view, &context)?)
+        })
+    }
+
+    /// A chain seen before, if it still fits.
     fn remembered_chain(
         &self,
         text: &str,
@@ -98,14 +112,14 @@ impl Session {
         Ok(is_fit.then(|| Arc::clone(chain)))
     }
 
-    fn remember_chain(&mut self, text: &str, types: &Types, chain: ZiqlChain) {
+    fn remember_chain(&mut self, text: &str, types: &Types, chain: Arc<ZiqlChain>) {
         if text.len() > TEXT_SIZE_MAX {
             return;
         }
         if self.chains.len() >= COUNT_MAX {
             self.chains.clear();
         }
-        self.chains.insert(text.into(), (types.clone(), Arc::new(chain)));
+        self.chains.insert(text.into(), (types.clone(), chain));
     }
 
     /// The structs there are, as the text that declares them.

@@ -8,6 +8,7 @@ mod script;
 mod depth;
 mod generated;
 mod model;
+mod remembered;
 mod rules;
 mod twins;
 
