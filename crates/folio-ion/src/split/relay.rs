@@ -153,7 +153,7 @@ impl Ahead {
             if places.len() > Self::ENOUGH && begins_struct(&bytes[at..]) {
                 return Ahead { places };
             }
-            vain += places.len();
+            vain += places.len() - 1;
             places.clear();
             from += 1;
         }
@@ -255,22 +255,29 @@ mod tests {
 
     #[test]
     fn records_are_found_in_the_middle_of_a_stream() {
-        let text: String = (0..100).map(|at| format!("{{id: {at}, deep: {{x: [1]}}}}\n")).collect();
-        let mut bytes = stream(&text);
-        let records: Vec<usize> = in_order(&bytes).iter().map(|(at, _)| *at as usize).collect();
-        for cut in records[10]..records[20] {
-            let mut piece = vec![0; Relay::ROOM];
-            piece.extend_from_slice(&bytes[cut..]);
-            let places: Vec<usize> = Ahead::of(&piece)
-                .places
-                .iter()
-                .map(|at| *at as usize - Relay::ROOM + cut)
+        // Records of many sizes, some of more bytes than are looked at in vain.
+        for size in [1, 3_000] {
+            let name = "n".repeat(size);
+            let text: String = (0..40)
+                .map(|at| format!("{{id: {at}, name: \"{name}\", deep: {{x: [1]}}}}\n"))
                 .collect();
-            let next = records.partition_point(|at| *at < cut);
-            assert!(places.ends_with(&[&records[next..], &[bytes.len()]].concat()), "{cut}");
+            let bytes = stream(&text);
+            let records: Vec<usize> = in_order(&bytes).iter().map(|(at, _)| *at as usize).collect();
+            for cut in (records[10]..records[20]).step_by(1 + size / 100) {
+                let piece = [&[0; Relay::ROOM], &bytes[cut..]].concat();
+                let places = Ahead::of(&piece).places;
+                let places: Vec<usize> =
+                    places.iter().map(|at| *at as usize - Relay::ROOM + cut).collect();
+                let next = records.partition_point(|at| *at < cut);
+                assert!(places.ends_with(&[&records[next..], &[bytes.len()]].concat()), "{cut}");
+            }
         }
-        bytes.fill(0xd1);
-        assert_eq!(Ahead::of(&[vec![0; Relay::ROOM], bytes].concat()).places, []);
+    }
+
+    #[test]
+    fn nothing_is_said_of_what_has_no_records() {
+        let bytes = [0xd1; 5_000];
+        assert_eq!(Ahead::of(&[&[0; Relay::ROOM][..], &bytes].concat()).places, []);
     }
 
     #[test]
