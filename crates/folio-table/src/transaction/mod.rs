@@ -251,7 +251,7 @@ fn log(shared: &Shared, edit: &Edit) -> Result<(Vec<Logged>, LogPosition)> {
     // While the position is held, pages that leave the pool wait with their images.
     let mut position = shared.blocks.position();
     let mut batch = shared.blocks.wal.batch(*position);
-    batch.expect(changed.len(), shared.page_size);
+    batch.expect((changed.len() * shared.page_size).min(BATCH_SIZE + shared.page_size));
     let mut commit = Commit { state: edit.state, images_from: batch.start(), listed: Vec::new() };
     let mut logged: Vec<Logged> = Vec::with_capacity(changed.len());
     let mut left = changed.into_iter();

@@ -93,10 +93,9 @@ impl Batch {
         LogPosition { end: Lsn(self.start.0 + self.bytes.len() as u64), chain: self.chain }
     }
 
-    /// Makes room for so many pages, or the first of very many.
-    pub(crate) fn expect(&mut self, page_count: usize, page_size: usize) {
-        const ROOM_MAX: usize = 4 << 20;
-        self.bytes.reserve((page_count * (RECORD_HEADER_SIZE + page_size)).min(ROOM_MAX));
+    /// Makes room for so many bytes.
+    pub(crate) fn expect(&mut self, size: usize) {
+        self.bytes.reserve(size);
     }
 
     /// Adds a page; the record's position is what the page must carry.
