@@ -37,7 +37,7 @@ impl Frame {
 
     /// A frame that is still being filled.
     fn owned(bytes: u64) -> Self {
-        Self { state: State::busy(), memory: UnsafeCell::new(()), bytes: AtomicU64::new(bytes) }
+        Self { state: State::default(), memory: UnsafeCell::new(()), bytes: AtomicU64::new(bytes) }
     }
 
     /// What a reader does with the memory.

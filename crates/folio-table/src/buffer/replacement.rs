@@ -7,6 +7,7 @@
 //! misses take from it until few of its frames are left. A block that others use
 //! meanwhile moves over to the policy.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::eviction::{Eviction, Policy, Queue};
@@ -17,8 +18,10 @@ use crate::ids::BlockId;
 /// What the pool's lock guards.
 #[derive(Debug)]
 pub(super) struct Replacement {
-    /// Frames without a block, each left owned.
+    /// Frames that have lost their block, each left owned.
     free: Vec<FrameId>,
+    /// Those that have never had one.
+    unused: Range<FrameId>,
     policy: Box<dyn Eviction>,
     /// Frames of scans.
     scanned: Queue,
@@ -29,7 +32,8 @@ pub(super) struct Replacement {
 impl Replacement {
     pub(super) fn new(policy: Policy, frame_count: usize) -> Self {
         Self {
-            free: (0..frame_count as FrameId).rev().collect(),
+            free: Vec::new(),
+            unused: 0..frame_count as FrameId,
             policy: policy.build(frame_count),
             scanned: Queue::new(frame_count),
             scanned_max: (frame_count / 8).max(1),
@@ -43,7 +47,7 @@ impl Replacement {
         access: Access,
         time: &AtomicU64,
     ) -> Option<Owned<'f>> {
-        if let Some(frame) = self.free.pop() {
+        if let Some(frame) = self.free.pop().or_else(|| self.unused.next()) {
             return Some(frames.owned(frame));
         }
         let kept = self.scanned_max - usize::from(access == Access::Scan);
@@ -106,6 +110,6 @@ impl Replacement {
     }
 
     pub(super) fn free_count(&self) -> usize {
-        self.free.len()
+        self.free.len() + self.unused.len()
     }
 }

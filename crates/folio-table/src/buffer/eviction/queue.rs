@@ -19,9 +19,10 @@ pub(in crate::buffer) struct Queue {
 
 impl Queue {
     pub(in crate::buffer) fn new(frame_count: usize) -> Self {
+        // Links of frames that are not in here are not read. Zeros are memory untouched.
         Self {
-            newer: vec![NONE; frame_count],
-            older: vec![NONE; frame_count],
+            newer: vec![0; frame_count],
+            older: vec![0; frame_count],
             is_in: vec![false; frame_count],
             head: NONE,
             tail: NONE,

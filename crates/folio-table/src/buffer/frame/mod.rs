@@ -1,7 +1,7 @@
 //! The frames: memory for pages, and the only `unsafe` code of this crate.
 //!
 //! All frames lie in one piece of memory, which the system gives only as it is
-//! touched. Beside it stands a header per frame, on a cache line of its
+//! touched. Beside it stands a header per frame, of such memory too, on a cache line of its
 //! own: the [`State`] word, the block the frame holds, and the mark that
 //! eviction policies read. What makes handing out slices sound is the state
 //! word alone:
@@ -31,32 +31,39 @@ use state::State;
 /// Number of a frame.
 pub(crate) type FrameId = u32;
 
-/// No block in the frame.
-const NO_BLOCK: u32 = u32::MAX;
-
-/// One frame's header. The alignment keeps two frames' pins apart.
+/// One frame's header; zeros in a new one. The alignment keeps two frames' pins apart.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Header {
     state: State,
+    /// The number of the block in it and one more; 0 without a block.
     block: AtomicU32,
     /// What the eviction policy keeps about hits: a bit, a counter or a time.
     mark: AtomicU64,
 }
 
+/// A block as a header has it.
+#[inline]
+fn entry(block: BlockId) -> u32 {
+    block.number() + 1
+}
+
 /// All frames of a pool.
 #[derive(Debug)]
 pub(crate) struct Frames {
-    headers: Box<[Header]>,
-    /// Where `memory` begins.
+    /// The first of `frame_count`.
+    headers: NonNull<Header>,
+    frame_count: usize,
+    /// Where the frames begin.
     start: NonNull<u8>,
-    /// Touched through `start` only.
-    _memory: AnonymousMemory,
     page_size: usize,
+    /// Headers and frames, touched through these pointers only.
+    _memory: [AnonymousMemory; 2],
 }
 
-// SAFETY: the memory behind the pointer belongs to this value alone, and access
-// to it is ordered by the state words as the module's documentation says.
+// SAFETY: the memory behind the pointers belongs to this value alone. Headers are
+// atomics, and access to frames is ordered by the state words as the module's
+// documentation says.
 unsafe impl Send for Frames {}
 // SAFETY: as above.
 unsafe impl Sync for Frames {}
@@ -74,25 +81,28 @@ impl Frames {
     /// So many frames, all owned: [`Frames::owned`] gives each out once.
     pub(crate) fn new(frame_count: usize, page_size: usize) -> Self {
         let mut memory = AnonymousMemory::new(frame_count * page_size);
-        let start = memory.start();
-        let headers = (0..frame_count).map(|_| Header {
-            state: State::busy(),
-            block: AtomicU32::new(NO_BLOCK),
-            mark: AtomicU64::new(0),
-        });
-        Self { headers: headers.collect(), start, _memory: memory, page_size }
+        // One more than there are, since its beginning need not be that of a header.
+        let mut of_headers = AnonymousMemory::new((frame_count + 1) * size_of::<Header>());
+        let (start, headers) = (memory.start(), of_headers.start());
+        let skipped = headers.align_offset(align_of::<Header>());
+        // SAFETY: fewer bytes are skipped than the one header more has.
+        let headers = unsafe { headers.add(skipped) }.cast();
+        Self { headers, frame_count, start, page_size, _memory: [memory, of_headers] }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.headers.len()
+        self.frame_count
     }
 
     fn header(&self, frame: FrameId) -> &Header {
-        &self.headers[frame as usize]
+        assert!((frame as usize) < self.frame_count, "frames have numbers below their count");
+        // SAFETY: there is a header for each number below the count; it is atomic integers,
+        // for which the zeros of new memory are values, and nobody has it in another way.
+        unsafe { self.headers.add(frame as usize).as_ref() }
     }
 
     fn page(&self, frame: FrameId) -> *mut u8 {
-        assert!((frame as usize) < self.headers.len(), "frames have numbers below their count");
+        assert!((frame as usize) < self.frame_count, "frames have numbers below their count");
         // SAFETY: the memory has `page_size` bytes for each number below the count.
         unsafe { self.start.as_ptr().add(frame as usize * self.page_size) }
     }
@@ -110,7 +120,7 @@ impl Frames {
             return Err(Unpinned::Busy);
         }
         // Only owners change the block, and from here on there is none.
-        if header.block.load(Ordering::Relaxed) == block.number() {
+        if header.block.load(Ordering::Relaxed) == entry(block) {
             return Ok(Pinned { frames: self, frame });
         }
         header.state.unpin_uncounted();
@@ -129,10 +139,8 @@ impl Frames {
     }
 
     pub(crate) fn block(&self, frame: FrameId) -> Option<BlockId> {
-        match self.header(frame).block.load(Ordering::Relaxed) {
-            NO_BLOCK => None,
-            number => Some(BlockId::from_number(number)),
-        }
+        let entry = self.header(frame).block.load(Ordering::Relaxed);
+        entry.checked_sub(1).map(BlockId::from_number)
     }
 
     /// Readers of a frame.
@@ -218,8 +226,7 @@ impl<'f> Owned<'f> {
     }
 
     pub(crate) fn set_block(&mut self, block: Option<BlockId>) {
-        let number = block.map_or(NO_BLOCK, BlockId::number);
-        self.frames.header(self.frame).block.store(number, Ordering::Relaxed);
+        self.frames.header(self.frame).block.store(block.map_or(0, entry), Ordering::Relaxed);
     }
 
     /// Takes the hits counted since the frame was loaded.

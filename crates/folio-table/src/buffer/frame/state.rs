@@ -1,15 +1,18 @@
 //! The one word that says who may touch a frame.
 //!
 //! ```text
-//! bit  63                      20 19    18    17 16 15            0
-//!     | hits since it was loaded | free | dirty | - | busy | pins |
+//! bit  63                      20 19 18    17 16   15            0
+//!     | hits since it was loaded | - | dirty | - | open | pins |
 //! ```
 //!
 //! - `pins > 0`: readers; the bytes do not change.
-//! - `busy`: one thread owns the frame, to load, write out, change or empty it.
+//! - not `open`: one thread owns the frame, to load, write out, change or empty it.
 //!   Nobody pins it, and since every transition starts from the word it has
 //!   read, nobody but the owner changes the word.
 //! - `dirty`: the bytes differ from what the storage has.
+//!
+//! A word of zeros is that of a new frame, which is owned and counts nothing: so the
+//! words of a great pool are memory that nobody has touched.
 //!
 //! Pinning counts the hit in the same step, so statistics cost nothing.
 //! The file is compiled a second time by the test that runs it under a model
@@ -19,28 +22,23 @@ use super::sync::{AtomicU64, Ordering};
 
 const PIN: u64 = 1;
 const PINS: u64 = (1 << 16) - 1;
-const BUSY: u64 = 1 << 16;
+const OPEN: u64 = 1 << 16;
 const DIRTY: u64 = 1 << 18;
 const HIT_SHIFT: u32 = 20;
 const HIT: u64 = 1 << HIT_SHIFT;
 const HITS: u64 = !(HIT - 1);
 
-/// The state of one frame.
-#[derive(Debug)]
+/// The state of one frame; a new one is owned by whoever made it.
+#[derive(Debug, Default)]
 pub(crate) struct State(AtomicU64);
 
 impl State {
-    /// Owned by whoever made it.
-    pub(crate) fn busy() -> Self {
-        Self(AtomicU64::new(BUSY))
-    }
-
     /// Adds a reader and counts a hit; `false` when the frame is owned.
     #[inline]
     pub(crate) fn try_pin(&self) -> bool {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
-            if seen & BUSY != 0 || seen & PINS == PINS {
+            if seen & OPEN == 0 || seen & PINS == PINS {
                 return false;
             }
             // Acquire: what the owner wrote before it let go is seen.
@@ -72,12 +70,12 @@ impl State {
     pub(crate) fn try_own(&self) -> bool {
         let mut seen = self.0.load(Ordering::Relaxed);
         loop {
-            if seen & (BUSY | PINS) != 0 {
+            if seen & (OPEN | PINS) != OPEN {
                 return false;
             }
             match self.0.compare_exchange_weak(
                 seen,
-                seen | BUSY,
+                seen & !OPEN,
                 Ordering::Acquire,
                 Ordering::Relaxed,
             ) {
@@ -89,12 +87,12 @@ impl State {
 
     /// The owner lets go.
     pub(crate) fn release(&self) {
-        self.0.fetch_and(!BUSY, Ordering::Release);
+        self.0.fetch_or(OPEN, Ordering::Release);
     }
 
     /// The owner becomes a reader.
     pub(crate) fn release_to_pin(&self) {
-        self.0.fetch_sub(BUSY - PIN, Ordering::Release);
+        self.0.fetch_add(OPEN | PIN, Ordering::Release);
     }
 
     /// The owner says whether the bytes differ from the storage's.
@@ -113,7 +111,7 @@ impl State {
 
     /// Whether there are readers or an owner.
     pub(crate) fn is_held(&self) -> bool {
-        self.0.load(Ordering::Relaxed) & (BUSY | PINS) != 0
+        self.0.load(Ordering::Relaxed) & (OPEN | PINS) != OPEN
     }
 
     /// Readers now.
