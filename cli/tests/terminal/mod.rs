@@ -12,6 +12,9 @@ use crate::sandbox::Sandbox;
 /// Nothing here takes long; a machine may.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How long a prompt may take to come; where a line has been begun none does.
+const MOMENT: Duration = Duration::from_secs(1);
+
 /// What an editor asks to learn where the cursor is, and an answer.
 const WHERE: &[u8] = b"\x1b[6n";
 const THERE: &[u8] = b"\x1b[1;1R";
@@ -87,8 +90,13 @@ impl Terminal {
         }
     }
 
-    /// Types a line and waits for a text.
+    /// Types a line, behind a prompt if one comes, and waits for a text. What is typed before
+    /// a prompt has made the terminal raw may be lost.
     pub(crate) fn ask(&mut self, line: &str, expected: &str) -> String {
+        let begun = Instant::now();
+        while !self.all().ends_with("> ") && begun.elapsed() < MOMENT {
+            thread::sleep(Duration::from_millis(5));
+        }
         self.press(line);
         self.press(ENTER);
         self.expect(expected)
