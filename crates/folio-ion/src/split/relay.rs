@@ -224,16 +224,21 @@ mod tests {
         write::to_binary(&read_all(text.as_bytes()).expect("ion"))
     }
 
+    /// Pieces of every size give the rows of the stream, and reach its end.
+    fn assert_taken_whole(bytes: &[u8]) {
+        let expected = in_order(bytes);
+        for size in 1..bytes.len() {
+            assert_eq!(relayed(bytes, size), (expected.clone(), bytes.len() as u64), "{size}");
+        }
+    }
+
     #[test]
     fn pieces_of_any_size_give_the_rows_of_the_stream() {
         let text: String = (0..40)
             .map(|at| format!("{{id: {at}, name: \"{}\", deep: {{x: [1]}}}}\n", "n".repeat(at)))
             .collect();
         let bytes = stream(&text);
-        let expected = in_order(&bytes);
-        for size in 1..bytes.len() {
-            assert_eq!(relayed(&bytes, size), (expected.clone(), bytes.len() as u64), "{size}");
-        }
+        assert_taken_whole(&bytes);
     }
 
     #[test]
@@ -247,10 +252,7 @@ mod tests {
             })
             .collect();
         let bytes = stream(&text);
-        let expected = in_order(&bytes);
-        for size in 1..bytes.len() {
-            assert_eq!(relayed(&bytes, size), (expected.clone(), bytes.len() as u64), "{size}");
-        }
+        assert_taken_whole(&bytes);
     }
 
     #[test]
