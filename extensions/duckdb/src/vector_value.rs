@@ -175,9 +175,11 @@ impl<'a> View<'a> {
                     out.decimal(&Decimal::new(self.get::<i128>(row), -i32::from(*scale)));
                 }
                 Shape::Decimal(size, scale) => out.decimal64(self.signed(row, *size), *scale),
-                Shape::Text => out.string(
-                    std::str::from_utf8(self.bytes(row)).map_err(|_| "a text is not utf-8")?,
-                ),
+                Shape::Text => {
+                    if !out.string_bytes(self.bytes(row)) {
+                        return Err("a text is not utf-8".to_owned());
+                    }
+                }
                 Shape::Blob => out.blob(self.bytes(row)),
                 Shape::Enum(size, texts) => {
                     let index = self.unsigned(row, *size) as usize;

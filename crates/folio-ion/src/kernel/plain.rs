@@ -16,7 +16,30 @@ pub(crate) fn plain_run(bytes: &[u8], quote: u8) -> (usize, bool) {
             return (at, ascii);
         }
     }
-    scalar_run(bytes, quote, at, ascii)
+    // What is left is padded with zeros, and a control character ends any run.
+    let (length, is_ascii) = plain_start(&padded(&bytes[at..]), quote);
+    (at + length, ascii && is_ascii)
+}
+
+/// Up to fifteen bytes with zeros behind them. They are taken in two pieces of a fixed size that
+/// overlap, as a copy of a few bytes by their number is a call and costs more than the bytes.
+#[inline(always)]
+fn padded(bytes: &[u8]) -> [u8; 16] {
+    let count = bytes.len();
+    let joined = |low: u64, high: u64, size: usize| {
+        u128::from(low) | u128::from(high) << (8 * (count - size))
+    };
+    let word = match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+        (Some(low), Some(high)) => joined(u64::from_le_bytes(*low), u64::from_le_bytes(*high), 8),
+        _ => match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+            (Some(low), Some(high)) => {
+                let word = |chunk: &[u8; 4]| u64::from(u32::from_le_bytes(*chunk));
+                joined(word(low), word(high), 4)
+            }
+            _ => bytes.iter().rev().fold(0, |word, byte| word << 8 | u128::from(*byte)),
+        },
+    };
+    word.to_le_bytes()
 }
 
 /// The same for sixteen bytes.
@@ -29,7 +52,8 @@ pub(crate) fn plain_start(chunk: &[u8; 16], quote: u8) -> (usize, bool) {
     (stop.trailing_zeros() as usize, high & run == 0)
 }
 
-/// The same a byte at a time: the end of the input, and the twin in the tests.
+/// The same a byte at a time: the twin in the tests.
+#[cfg(test)]
 fn scalar_run(bytes: &[u8], quote: u8, mut at: usize, mut ascii: bool) -> (usize, bool) {
     while let Some(&byte) = bytes.get(at) {
         if byte == quote || byte == b'\\' || byte < 0x20 {
@@ -65,6 +89,16 @@ mod tests {
                     .fold(0, |mask, (at, byte)| mask | u32::from(is_token_end(*byte, colon)) << at);
                 assert_eq!(token_end(&chunk, colon), expected, "{byte}");
             }
+        }
+    }
+
+    #[test]
+    fn few_bytes_are_padded_with_zeros() {
+        for count in 0..16 {
+            let bytes: Vec<u8> = (1..=count).collect();
+            let mut expected = [0; 16];
+            expected[..bytes.len()].copy_from_slice(&bytes);
+            assert_eq!(padded(&bytes), expected);
         }
     }
 

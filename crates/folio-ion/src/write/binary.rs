@@ -7,6 +7,8 @@
 //! Symbols are numbered as they come. [`BinaryWriter::take`] puts the definitions of those that are
 //! new since the last call before the values that use them, as an append to the table in force.
 
+use super::recent::Recent;
+use super::short::push_short;
 use super::{Container, ValueWriter};
 use crate::VERSION_MARKER;
 use crate::symbol::{SYSTEM_SYMBOLS, Symbol};
@@ -23,9 +25,7 @@ pub struct BinaryWriter {
     /// Symbols numbered and not yet defined in the stream.
     pending: Vec<Arc<str>>,
     started: bool,
-    /// The same names come in the same order row after row; this remembers the last one used.
-    recent: Vec<(Arc<str>, usize)>,
-    recent_at: usize,
+    recent: Recent<usize>,
 }
 
 #[derive(Debug)]
@@ -34,8 +34,6 @@ enum Frame {
     /// Annotations around one value.
     Wrapper(usize),
 }
-
-const RECENT: usize = 128;
 
 impl Default for BinaryWriter {
     fn default() -> BinaryWriter {
@@ -53,8 +51,7 @@ impl BinaryWriter {
             numbers: system.map(|(index, text)| (Arc::from(*text), index + 1)).collect(),
             pending: Vec::new(),
             started: false,
-            recent: Vec::new(),
-            recent_at: 0,
+            recent: Recent::new(),
         }
     }
 
@@ -121,6 +118,8 @@ impl BinaryWriter {
     fn definition(&mut self) -> Vec<u8> {
         let pending = std::mem::take(&mut self.pending);
         let values = std::mem::take(&mut self.out);
+        // The names of tables are none of the rows'.
+        let recent = std::mem::replace(&mut self.recent, Recent::new());
         let [table, imports, symbols] =
             ["$ion_symbol_table", "imports", "symbols"].map(Symbol::from);
         self.annotations(std::slice::from_ref(&table));
@@ -134,16 +133,14 @@ impl BinaryWriter {
         }
         self.end();
         self.end();
+        self.recent = recent;
         std::mem::replace(&mut self.out, values)
     }
 
     #[inline]
     fn number(&mut self, symbol: &Symbol) -> usize {
         let Symbol::Text(text) = symbol else { return 0 };
-        if let Some((recent, number)) = self.recent.get(self.recent_at)
-            && (Arc::ptr_eq(recent, text) || recent == text)
-        {
-            self.recent_at = (self.recent_at + 1) % self.recent.len();
+        if let Some(number) = self.recent.expect(text) {
             return *number;
         }
         self.slow_number(text)
@@ -159,14 +156,7 @@ impl BinaryWriter {
                 number
             }
         };
-        match self.recent.iter().position(|(recent, _)| recent == text) {
-            Some(place) => self.recent_at = (place + 1) % self.recent.len(),
-            None if self.recent.len() < RECENT => {
-                self.recent.push((text.clone(), number));
-                self.recent_at = 0;
-            }
-            None => {}
-        }
+        self.recent.resume_behind(text, || number);
         number
     }
 
@@ -205,7 +195,7 @@ impl BinaryWriter {
     /// A value whose content is known.
     fn scalar(&mut self, code: u8, content: &[u8]) {
         self.header(code, content.len());
-        self.out.extend_from_slice(content);
+        push_short(&mut self.out, content);
         self.finish();
     }
 
@@ -380,6 +370,49 @@ impl ValueWriter for BinaryWriter {
         self.timestamp_content(value);
         self.mend(0x60, start);
         self.finish();
+    }
+
+    fn timestamp_micros(&mut self, micros: i64, zoned: bool) -> bool {
+        let Some(((year, month, day), micros)) = Timestamp::civil(micros) else { return false };
+        let (seconds, fraction) = (micros / 1_000_000, micros % 1_000_000);
+        let (exponent, coefficient) = match fraction % 1_000 {
+            0 => (3, (fraction / 1_000) as u32),
+            _ => (6, fraction as u32),
+        };
+        // A number of one or two bytes: seven bits in each, the highest bit set in the last.
+        let last = |value: i64| value as u8 & 0x7f | 0x80;
+        let mut content = [
+            // The offset: zero, or the negative zero of one that nobody knows.
+            if zoned { 0x80 } else { 0xc0 },
+            (year >> 7) as u8,
+            last(year.into()),
+            last(month.into()),
+            last(day.into()),
+            last(seconds / 3_600),
+            last(seconds / 60 % 60),
+            last(seconds % 60),
+            // The exponent is negative.
+            0xc0 | exponent,
+            0,
+            0,
+            0,
+        ];
+        // The year one of two bytes would begin with an empty one.
+        let is_early = year < 0x80;
+        let length = match coefficient {
+            0 => 8,
+            _ => {
+                // A coefficient's first bit is its sign, so it needs one bit more than its digits.
+                let size = (33 - coefficient.leading_zeros() as usize).div_ceil(8);
+                content[9..9 + size].copy_from_slice(&coefficient.to_be_bytes()[4 - size..]);
+                9 + size
+            }
+        };
+        if is_early {
+            content.copy_within(2.., 1);
+        }
+        self.scalar(0x60, &content[..length - usize::from(is_early)]);
+        true
     }
 
     fn symbol(&mut self, value: &Symbol) {

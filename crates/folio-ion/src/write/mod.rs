@@ -6,6 +6,8 @@
 mod binary;
 mod json;
 mod number;
+mod recent;
+mod short;
 mod text;
 
 pub use binary::BinaryWriter;
@@ -70,6 +72,10 @@ pub trait ValueWriter {
     fn symbol(&mut self, value: &Symbol);
     /// A string.
     fn string(&mut self, value: &str);
+    /// A string of these bytes; false if they are not UTF-8.
+    fn string_bytes(&mut self, value: &[u8]) -> bool {
+        std::str::from_utf8(value).map(|value| self.string(value)).is_ok()
+    }
     /// A clob.
     fn clob(&mut self, value: &[u8]);
     /// A blob.
@@ -144,4 +150,60 @@ pub fn to_binary<'a>(elements: impl IntoIterator<Item = &'a Element>) -> Vec<u8>
         write_element(&mut writer, element);
     }
     writer.take()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What a moment is written as, and what the timestamp is that it stands for.
+    fn both<W: ValueWriter>(new: fn() -> W, micros: i64, zoned: bool) -> [(bool, W); 2] {
+        let mut quick = new();
+        let was_written = quick.timestamp_micros(micros, zoned);
+        let digits = match micros {
+            _ if micros % 1_000_000 == 0 => 0,
+            _ if micros % 1_000 == 0 => 3,
+            _ => 6,
+        };
+        let units = micros.div_euclid(10i64.pow(6 - u32::from(digits)));
+        let timestamp = Timestamp::from_epoch(units, digits)
+            .map(|known| if zoned { known } else { known.with_unknown_offset() });
+        let mut slow = new();
+        if let Some(timestamp) = &timestamp {
+            slow.timestamp(timestamp);
+        }
+        [(was_written, quick), (timestamp.is_some(), slow)]
+    }
+
+    fn same_in_text_and_binary(micros: i64, zoned: bool) {
+        let [(quick, mut text), (slow, mut expected)] =
+            both(|| TextWriter::new(Layout::Compact), micros, zoned);
+        assert_eq!((quick, text.take_text()), (slow, expected.take_text()), "{micros}");
+        let [(quick, mut binary), (slow, mut expected)] = both(BinaryWriter::new, micros, zoned);
+        assert_eq!((quick, binary.take()), (slow, expected.take()), "{micros}");
+    }
+
+    #[test]
+    fn moments_of_the_first_and_the_last_year() {
+        let first = -62_135_596_800_000_000;
+        let beyond = 253_402_300_800_000_000;
+        let year = 366 * 86_400_000_000;
+        for near in [first, first + 126 * year, first + 127 * year, 0, beyond, i64::MIN, i64::MAX] {
+            for away in [-1_000_000, -1_000, -1, 0, 1, 127, 128_000, 40_000_000_000_000] {
+                same_in_text_and_binary(near.saturating_add(away), away % 2 == 0);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn moments_are_written_as_their_timestamps(
+            units in -70_000_000_000_000_000_i64..260_000_000_000_000_000,
+            unit in prop::sample::select(vec![1, 1_000, 1_000_000]),
+            zoned: bool,
+        ) {
+            same_in_text_and_binary(units / unit * unit, zoned);
+        }
+    }
 }

@@ -1,6 +1,9 @@
 //! Numbers as ASCII digits, straight into a buffer.
+//!
+//! Digits are set in an array of the longest text there is, all of which is appended and then cut:
+//! copying a number of bytes that is known only here is a call, and costs more than the digits.
 
-use std::io::Write;
+use super::short::push_short;
 
 const PAIRS: [u8; 200] = {
     let mut pairs = [0; 200];
@@ -22,19 +25,21 @@ pub(super) fn push_i64(out: &mut Vec<u8>, value: i64) {
 }
 
 fn push_u64(out: &mut Vec<u8>, mut value: u64) {
+    let count = value.checked_ilog10().map_or(1, |power| power as usize + 1);
     let mut digits = [0; 20];
-    let mut at = digits.len();
-    while value >= 100 {
+    let mut at = count;
+    while at >= 2 {
         let pair = (value % 100) as usize * 2;
         value /= 100;
         at -= 2;
         digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
     }
-    let pair = value as usize * 2;
-    at -= 2;
-    digits[at..at + 2].copy_from_slice(&PAIRS[pair..pair + 2]);
-    at += usize::from(value < 10);
-    out.extend_from_slice(&digits[at..]);
+    if at == 1 {
+        digits[0] = b'0' + value as u8;
+    }
+    let start = out.len();
+    out.extend_from_slice(&digits);
+    out.truncate(start + count);
 }
 
 /// Appends `units` of `10^-scale` with a point, as Ion writes a decimal.
@@ -79,19 +84,26 @@ pub(super) fn push_time(out: &mut Vec<u8>, (year, month, day): (u16, u8, u8), mi
         _ if fraction % 1_000 == 0 => 23,
         _ => 26,
     };
-    out.extend_from_slice(&text[..length]);
+    let start = out.len();
+    out.extend_from_slice(&text);
+    out.truncate(start + length);
 }
 
-/// Appends `value` the shortest way that reads back as the same float, always with an exponent,
-/// which is what makes it a float and not a decimal.
+/// Appends `value` with the fewest digits that read back as the same float, always with an exponent,
+/// which is what makes it a float and not a decimal: `3583.52e0`, `1e+16`.
 pub(super) fn push_float(out: &mut Vec<u8>, value: f64) {
     if value.is_nan() {
-        out.extend_from_slice(b"nan");
-    } else if value.is_infinite() {
-        out.extend_from_slice(if value < 0.0 { b"-inf" } else { b"+inf" });
-    } else {
-        // Writing to a vector cannot fail.
-        let _ = write!(out, "{value:e}");
+        return out.extend_from_slice(b"nan");
+    }
+    if value.is_infinite() {
+        return out.extend_from_slice(if value < 0.0 { b"-inf" } else { b"+inf" });
+    }
+    let mut digits = zmij::Buffer::new();
+    let digits = digits.format_finite(value).as_bytes();
+    push_short(out, digits.strip_suffix(b".0").unwrap_or(digits));
+    // Small and large ones have an exponent already.
+    if !digits.contains(&b'e') {
+        out.extend_from_slice(b"e0");
     }
 }
 
@@ -115,7 +127,8 @@ mod tests {
 
     #[test]
     fn integers() {
-        for value in [0, 7, 10, 99, 100, 101, 12345, -1, -100, i64::MAX, i64::MIN] {
+        let powers = (0..19).map(|power| 10i64.pow(power)).flat_map(|one| [one - 1, one, -one]);
+        for value in powers.chain([7, 101, 12345, i64::MAX, i64::MIN]) {
             let mut out = Vec::new();
             push_i64(&mut out, value);
             assert_eq!(out, value.to_string().into_bytes());
@@ -129,6 +142,30 @@ mod tests {
         {
             let mut out = Vec::new();
             push_decimal(&mut out, units, scale);
+            assert_eq!(String::from_utf8(out).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn floats() {
+        for (value, text) in [
+            (0.0, "0e0"),
+            (-0.0, "-0e0"),
+            (1.0, "1e0"),
+            (-2.5, "-2.5e0"),
+            (3583.52, "3583.52e0"),
+            (100.0, "100e0"),
+            (1e15, "1000000000000000e0"),
+            (1e16, "1e+16"),
+            (1.5e-7, "1.5e-7"),
+            (f64::MAX, "1.7976931348623157e+308"),
+            (5e-324, "5e-324"),
+            (f64::INFINITY, "+inf"),
+            (f64::NEG_INFINITY, "-inf"),
+            (f64::NAN, "nan"),
+        ] {
+            let mut out = Vec::new();
+            push_float(&mut out, value);
             assert_eq!(String::from_utf8(out).unwrap(), text);
         }
     }

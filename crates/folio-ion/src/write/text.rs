@@ -1,11 +1,15 @@
 //! Text Ion out.
 
 use super::number::{push_base64, push_decimal, push_float, push_i64, push_time};
+use super::recent::Recent;
+use super::short::push_short;
 use super::{Container, ValueWriter};
+use crate::kernel::plain_run;
 use crate::symbol::Symbol;
 use crate::text::{is_identifier_part, is_identifier_start};
 use crate::value::{Decimal, Int, IonType, Timestamp};
 use std::io::Write;
+use std::sync::Arc;
 
 /// Where line breaks and spaces go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,33 +26,47 @@ pub struct TextWriter {
     out: Vec<u8>,
     layout: Layout,
     open: Vec<Container>,
-    /// Whether something stands in the innermost container, or at the top level.
-    filled: bool,
-    /// Whether a field's name or annotations were just written, so that the value follows directly.
+    /// What stands before the next value: a separator behind another one, else nothing.
+    next: Option<u8>,
+    /// What stands between the values of the innermost container, or of the top level.
+    between: u8,
+    /// Whether the next value follows its field's name or annotations directly.
     joined: bool,
+    /// How names of fields are spelt, colon and all.
+    names: Recent<Box<[u8]>>,
 }
 
 impl TextWriter {
     /// A writer with nothing written.
     pub fn new(layout: Layout) -> TextWriter {
-        TextWriter { out: Vec::new(), layout, open: Vec::new(), filled: false, joined: false }
+        TextWriter {
+            out: Vec::new(),
+            layout,
+            open: Vec::new(),
+            next: None,
+            between: b'\n',
+            joined: false,
+            names: Recent::new(),
+        }
     }
 
-    /// What was written since the last call. Top-level values are separated by line feeds.
+    /// What was written since the last call. Top-level values are separated by line feeds. There will
+    /// be room for about as much again, so that a long text is not moved as it grows.
     pub fn take(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.out)
+        let room = self.out.len() + self.out.len() / 16;
+        std::mem::replace(&mut self.out, Vec::with_capacity(room))
     }
 
-    /// As [`TextWriter::take`], as text.
+    /// What was written since the last call, as text.
     pub fn take_text(&mut self) -> String {
-        String::from_utf8(self.take()).expect("a text writer writes utf-8")
+        String::from_utf8(std::mem::take(&mut self.out)).expect("a text writer writes utf-8")
     }
 
     /// Forgets what was written and keeps the memory.
     pub fn restart(&mut self) {
         self.out.clear();
         self.open.clear();
-        (self.filled, self.joined) = (false, false);
+        (self.next, self.between, self.joined) = (None, b'\n', false);
     }
 
     /// Bytes written since the last [`TextWriter::take`].
@@ -57,22 +75,23 @@ impl TextWriter {
     }
 
     /// What goes before a value: nothing after a name or annotations, else a separator.
-    #[inline]
+    #[inline(always)]
     fn before(&mut self) {
         if std::mem::take(&mut self.joined) {
             return;
         }
-        let filled = std::mem::replace(&mut self.filled, true);
-        let pretty = self.layout == Layout::Pretty;
-        match self.open.last() {
-            None if filled => self.out.push(b'\n'),
-            None => {}
-            Some(Container::SExp) if filled && !pretty => self.out.push(b' '),
-            Some(Container::SExp) => {}
-            Some(_) if filled => self.out.push(b','),
-            Some(_) => {}
+        let separator = self.next.replace(self.between);
+        if self.layout == Layout::Pretty {
+            return self.before_on_line(separator);
         }
-        if pretty && !self.open.is_empty() {
+        self.out.extend(separator);
+    }
+
+    /// The same where values stand on lines of their own.
+    fn before_on_line(&mut self, separator: Option<u8>) {
+        // A line feed separates as well as a space does.
+        self.out.extend(separator.filter(|byte| *byte != b' '));
+        if !self.open.is_empty() {
             self.line();
         }
     }
@@ -82,12 +101,38 @@ impl TextWriter {
         self.out.extend(std::iter::repeat_n(b' ', self.open.len() * 2));
     }
 
+    /// What stands between values where we are.
+    #[inline]
+    fn separator(&self) -> u8 {
+        match self.open.last() {
+            None => b'\n',
+            Some(Container::SExp) => b' ',
+            Some(_) => b',',
+        }
+    }
+
     fn push_symbol(&mut self, symbol: &Symbol) {
         match symbol.text() {
             None => self.out.extend_from_slice(b"$0"),
-            Some(text) if is_bare(text) => self.out.extend_from_slice(text.as_bytes()),
-            Some(text) => push_quoted(&mut self.out, b'\'', text),
+            Some(text) => push_name(&mut self.out, text),
         }
+    }
+
+    /// A name that was not expected.
+    fn push_new_name(&mut self, name: &Arc<str>) {
+        let start = self.out.len();
+        push_name(&mut self.out, name);
+        self.out.push(b':');
+        let spelt = &self.out[start..];
+        self.names.resume_behind(name, || spelt.into());
+    }
+}
+
+/// Appends `text` as a symbol.
+fn push_name(out: &mut Vec<u8>, text: &str) {
+    match is_bare(text) {
+        true => out.extend_from_slice(text.as_bytes()),
+        false => push_quoted(out, b'\'', text),
     }
 }
 
@@ -110,7 +155,7 @@ fn push_quoted(out: &mut Vec<u8>, quote: u8, text: &str) {
 fn push_escaped(out: &mut Vec<u8>, quote: u8, bytes: &[u8]) {
     let mut rest = bytes;
     loop {
-        let (length, _) = crate::kernel::plain_run(rest, quote);
+        let (length, _) = plain_run(rest, quote);
         out.extend_from_slice(&rest[..length]);
         let Some(byte) = rest.get(length) else { return };
         match byte {
@@ -140,10 +185,16 @@ impl ValueWriter for TextWriter {
         self.joined = true;
     }
 
+    #[inline]
     fn field(&mut self, name: &Symbol) {
         self.before();
-        self.push_symbol(name);
-        self.out.push(b':');
+        match name {
+            Symbol::Unknown(_) => self.out.extend_from_slice(b"$0:"),
+            Symbol::Text(name) => match self.names.expect(name) {
+                Some(spelt) => push_short(&mut self.out, spelt),
+                None => self.push_new_name(name),
+            },
+        }
         if self.layout == Layout::Pretty {
             self.out.push(b' ');
         }
@@ -215,6 +266,19 @@ impl ValueWriter for TextWriter {
         push_quoted(&mut self.out, b'"', value);
     }
 
+    #[inline]
+    fn string_bytes(&mut self, value: &[u8]) -> bool {
+        let (length, is_ascii) = plain_run(value, b'"');
+        if length < value.len() || !is_ascii {
+            return std::str::from_utf8(value).map(|value| self.string(value)).is_ok();
+        }
+        self.before();
+        self.out.push(b'"');
+        push_short(&mut self.out, value);
+        self.out.push(b'"');
+        true
+    }
+
     fn clob(&mut self, value: &[u8]) {
         self.before();
         self.out.extend_from_slice(b"{{\"");
@@ -245,12 +309,12 @@ impl ValueWriter for TextWriter {
             Container::Struct => b'{',
         });
         self.open.push(container);
-        self.filled = false;
+        (self.next, self.between) = (None, self.separator());
     }
 
     fn end(&mut self) {
         let container = self.open.pop().expect("end follows begin");
-        if self.layout == Layout::Pretty && self.filled {
+        if self.layout == Layout::Pretty && self.next.is_some() {
             self.line();
         }
         self.out.push(match container {
@@ -258,6 +322,7 @@ impl ValueWriter for TextWriter {
             Container::SExp => b')',
             Container::Struct => b'}',
         });
-        self.filled = true;
+        self.between = self.separator();
+        self.next = Some(self.between);
     }
 }
