@@ -1,6 +1,7 @@
 """read_ion against read_json: the same rows, the same queries, in one run.
 
-Each measurement is one execution in this process. CPU is user plus system time of the process, all
+Each measurement is an execution in this process; a query that answers sooner than a fifth of a second is
+asked again until as long has passed, and its mean counts. CPU is user plus system time of the process, all
 threads; latency is wall time. In each turn every system answers with each number of threads, one
 right behind the other; the order of systems rotates. What counts is the median of the ratios of a
 turn: a machine that is slower for a while is so for everybody in it.
@@ -26,6 +27,8 @@ THREADS = [int(count) for count in os.environ.get("THREADS", f"1,{os.cpu_count()
 # Keep what an interrupted run has measured.
 CONTINUE = os.environ.get("CONTINUE") == "1"
 PROFILE = os.environ.get("ION_PROFILE") == "1"
+# A measurement takes at least as many seconds.
+SHORTEST = 0.2
 ONLY = sys.argv[1] if len(sys.argv) > 1 else ""
 
 SYSTEMS = ("json", "text", "binary")
@@ -68,14 +71,18 @@ def sources(table):
     }
 
 
-def measure(connection, query):
+def measure(connection, query, shortest=0.0):
+    """CPU and latency of a query, the mean of as many executions as take `shortest` seconds; its rows."""
     before = resource.getrusage(resource.RUSAGE_SELF)
     start = time.perf_counter()
-    rows = connection.execute(query).fetchall()
-    wall = time.perf_counter() - start
+    count, wall = 0, 0.0
+    while count == 0 or wall < shortest:
+        rows = connection.execute(query).fetchall()
+        wall = time.perf_counter() - start
+        count += 1
     after = resource.getrusage(resource.RUSAGE_SELF)
     cpu = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
-    return cpu, wall, sorted(rows)
+    return cpu / count, wall / count, sorted(rows)
 
 
 def taken_in_turns(connection, runs):
@@ -102,7 +109,9 @@ def run_query(connection, name):
     answers = {}
 
     def run(system, source):
-        cpu, wall, answers[system] = measure(connection, query.format(source=source))
+        cpu, wall, answers[system] = measure(
+            connection, query.format(source=source), SHORTEST
+        )
         return cpu, wall
 
     runs = {
