@@ -16,7 +16,7 @@ use super::parameters::type_of;
 /// Statements remembered at most, of either kind.
 const COUNT_MAX: usize = 256;
 
-/// Texts longer than this are not worth remembering.
+/// Texts longer than this are not worth remembering, nor worth hashing.
 const TEXT_SIZE_MAX: usize = 16 << 10;
 
 /// A statement for the parameters it was compiled for.
@@ -70,6 +70,9 @@ impl Statements {
 
     /// The statement of a text.
     pub(super) fn of_text(&self, text: &str, signature: &Signature) -> Option<Arc<Statement>> {
+        if text.len() > TEXT_SIZE_MAX {
+            return None;
+        }
         let known = self.texts.get(text)?.iter().find(|known| *known.signature == *signature)?;
         Some(Arc::clone(&known.statement))
     }

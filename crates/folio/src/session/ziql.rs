@@ -107,6 +107,10 @@ impl Session {
         types: &Types,
         view: &View,
     ) -> Result<Option<Arc<ZiqlChain>>> {
+        // A long text is not among them, and hashing it was a twentieth of storing what it adds.
+        if text.len() > TEXT_SIZE_MAX {
+            return Ok(None);
+        }
         let Some((known, chain)) = self.chains.get(text) else { return Ok(None) };
         let is_fit = known == types && chain.is_current(view)?;
         Ok(is_fit.then(|| Arc::clone(chain)))
