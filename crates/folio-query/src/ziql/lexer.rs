@@ -351,6 +351,9 @@ impl<'t> Lexer<'t> {
 /// Of the bytes of a character only the first counts. Bytes are summed up in bytes, as far
 /// as those reach: many at a time.
 fn character_count(text: &[u8]) -> usize {
+    if text.is_ascii() {
+        return text.len();
+    }
     let first_bytes = |bytes: &[u8]| -> u8 {
         bytes.iter().map(|byte| u8::from(byte & 0xC0 != 0x80)).fold(0, u8::wrapping_add)
     };

@@ -11,6 +11,8 @@
 //! tuples    ^ from byte 61 to 82  ^ from byte 83 to …
 //! ```
 
+use std::cell::RefCell;
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -28,9 +30,52 @@ pub(crate) struct Tape {
     text: Arc<str>,
     /// Texts that had escapes.
     decoded: String,
-    cells: Vec<Cell>,
     elements: Vec<Cell>,
+    room: Room,
+}
+
+/// What grows with the number of tuples. A program that adds many rows does so in one long
+/// statement after the other, and memory fresh from the system has to be cleared first: so what
+/// a tape took is left to the next one of its thread.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Room {
+    cells: Vec<Cell>,
     tuples: Vec<Place>,
+}
+
+thread_local! {
+    /// The largest room that a tape of this thread has left.
+    static LEFT: RefCell<(Vec<Cell>, Vec<Place>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+}
+
+/// A text of so many bytes has a small room of its own: somebody may keep its tape for long.
+const SHORT_MAX: usize = 16 << 10;
+
+/// Cells that are left behind, at most: 6 MiB.
+const LEFT_MAX: usize = 1 << 18;
+
+impl Room {
+    fn take() -> Self {
+        let (cells, tuples) = LEFT.try_with(RefCell::take).unwrap_or_default();
+        Self { cells, tuples }
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if !(1..=LEFT_MAX).contains(&self.cells.capacity()) {
+            return;
+        }
+        self.cells.clear();
+        self.tuples.clear();
+        // A thread that ends keeps nothing.
+        let _ = LEFT.try_with(|left| {
+            let mut left = left.borrow_mut();
+            if left.0.capacity() < self.cells.capacity() {
+                *left = (mem::take(&mut self.cells), mem::take(&mut self.tuples));
+            }
+        });
+    }
 }
 
 /// A literal.
@@ -73,27 +118,30 @@ impl Tape {
 
     /// How many tuples there are.
     pub(super) fn len(&self) -> usize {
-        self.tuples.len()
+        self.room.tuples.len()
     }
 
-    /// Makes room for what a text of so many bytes may hold: what grows by doubling
-    /// takes twice the memory, all of it fresh.
+    /// Makes room for what a text of so many bytes may hold, in an empty tape: what grows
+    /// by doubling takes twice the memory, all of it fresh.
     pub(super) fn reserve(&mut self, size: usize) {
         /// Bytes of a text that a literal and a tuple take, at least, mostly. Memory that nothing
         /// is put into costs nothing.
         const LITERAL_SIZE: usize = 8;
         const TUPLE_SIZE: usize = 32;
-        self.cells.reserve(size / LITERAL_SIZE);
-        self.tuples.reserve(size / TUPLE_SIZE);
+        if size > SHORT_MAX {
+            self.room = Room::take();
+        }
+        self.room.cells.reserve(size / LITERAL_SIZE);
+        self.room.tuples.reserve(size / TUPLE_SIZE);
     }
 
     /// How many cells there are.
     pub(super) fn cell_count(&self) -> usize {
-        self.cells.len()
+        self.room.cells.len()
     }
 
     pub(super) fn push(&mut self, cell: Cell) {
-        self.cells.push(cell);
+        self.room.cells.push(cell);
     }
 
     /// The cell of a text that had escapes.
@@ -106,25 +154,29 @@ impl Tape {
     /// The cell of a list of so many elements, which are the last cells.
     pub(super) fn list(&mut self, count: usize) -> Cell {
         let start = narrow(self.elements.len());
-        self.elements.extend(self.cells.drain(self.cells.len() - count..));
+        self.elements.extend(self.room.cells.drain(self.room.cells.len() - count..));
         Cell::List(start, narrow(count))
     }
 
     /// Makes the cells from the given one on a tuple.
     pub(super) fn close_tuple(&mut self, cell: usize, text: Range<usize>) {
         let (start, end, cell) = (narrow(text.start), narrow(text.end), narrow(cell));
-        self.tuples.push(Place { start, end, cell });
+        self.room.tuples.push(Place { start, end, cell });
     }
 
     /// Forgets the cells from the given one on.
     pub(super) fn truncate(&mut self, cell: usize) {
-        self.cells.truncate(cell);
+        self.room.cells.truncate(cell);
     }
 
     /// The values of a tuple.
     pub(crate) fn cells(&self, tuple: usize) -> &[Cell] {
-        let end = self.tuples.get(tuple + 1).map_or(self.cells.len(), |next| next.cell as usize);
-        &self.cells[self.tuples[tuple].cell as usize..end]
+        let end = self
+            .room
+            .tuples
+            .get(tuple + 1)
+            .map_or(self.room.cells.len(), |next| next.cell as usize);
+        &self.room.cells[self.room.tuples[tuple].cell as usize..end]
     }
 
     /// The elements of a list; nothing of what is none.
@@ -172,7 +224,7 @@ pub(crate) struct Ruler<'t> {
 impl<'t> Ruler<'t> {
     /// Goes to a tuple; answers its size.
     fn go_to(&mut self, tuple: usize) -> usize {
-        let Place { start, end, .. } = self.tape.tuples[tuple];
+        let Place { start, end, .. } = self.tape.room.tuples[tuple];
         let at = self.tape.text.len() - self.lexer.rest().len();
         self.lexer.take(start as usize - at);
         (end - start) as usize
@@ -203,4 +255,34 @@ fn part(text: &str, start: u32, size: u32) -> &str {
 /// A number of bytes of a text that has less than 2^32; and of cells, which are fewer.
 fn narrow(number: usize) -> u32 {
     u32::try_from(number).expect("a text of less than 4 GiB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::engine::Ziql;
+    use super::*;
+
+    fn left() -> usize {
+        LEFT.with(|left| left.borrow().0.capacity())
+    }
+
+    #[test]
+    fn long_texts_leave_their_room_to_each_other_alone() {
+        let text = |count| format!("ADD T (a = 1){}", " (1234567)".repeat(count));
+        let long = Ziql::parse(&text(10_000)).expect("it is ZiQL");
+        assert_eq!(left(), 0);
+        drop(long);
+        let room = left();
+        assert!(room >= 10_000, "{room} cells");
+        let short = Ziql::parse(&text(1_000)).expect("it is ZiQL");
+        assert_eq!(left(), room, "taken by a short text");
+        let long = Ziql::parse(&text(9_000)).expect("it is ZiQL");
+        assert_eq!(left(), 0, "a long text has made room anew");
+        drop(long);
+        assert_eq!(left(), room);
+        drop(short);
+        assert_eq!(left(), room, "lost to a short text");
+        drop(Ziql::parse(&text(100_000)).expect("it is ZiQL"));
+        assert!(left() <= LEFT_MAX);
+    }
 }

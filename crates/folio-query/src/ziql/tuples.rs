@@ -80,21 +80,25 @@ impl<'t> Reader<'t> {
 
     fn tuple(&mut self, tape: &mut Tape) -> Option<()> {
         self.eat(b'(').then_some(())?;
+        self.skip_white();
         loop {
-            self.skip_white();
-            self.literal(tape)?;
-            self.skip_white();
-            if self.eat(b')') {
-                return Some(());
+            match self.next()? {
+                b'[' => self.list(tape)?,
+                _ => self.scalar(tape)?,
             }
-            self.eat(b',').then_some(())?;
+            self.skip_white();
+            let sign = self.next()?;
+            self.at += 1;
+            match sign {
+                b',' => self.skip_white(),
+                b')' => return Some(()),
+                _ => return None,
+            }
         }
     }
 
-    fn literal(&mut self, tape: &mut Tape) -> Option<()> {
-        if !self.eat(b'[') {
-            return self.scalar(tape);
-        }
+    fn list(&mut self, tape: &mut Tape) -> Option<()> {
+        self.at += 1;
         let first = tape.cell_count();
         self.skip_white();
         while !self.eat(b']') {
@@ -195,6 +199,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Spaces and the ends of lines.
+    #[inline]
     fn skip_white(&mut self) {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.next() {
             self.at += 1;
