@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
-use facade::{Database, OpenOptions, Session, Synchronous};
+use facade::{Database, OpenOptions, Session, Synchronous, Value};
 use folio_bench::Result;
 
 use crate::data::{CATEGORIES, Data, ITEMS, Order, User};
@@ -52,8 +52,8 @@ impl Folio {
     }
 
     /// The ids of the entities that a statement adds.
-    fn ids(&mut self, text: &str) -> Result<Vec<[u8; 16]>> {
-        let mut rows = self.session.ziql(text, &[])?;
+    fn ids(&mut self, text: &str, parameters: &[(&str, Value)]) -> Result<Vec<[u8; 16]>> {
+        let mut rows = self.session.ziql(text, parameters)?;
         let mut ids = Vec::new();
         while let Some(batch) = rows.next_batch()? {
             let column = batch.columns[0].as_fixed_size_binary();
@@ -68,15 +68,18 @@ impl Engine for Folio {
     fn load(&mut self, data: &Data) -> Result<()> {
         self.session.execute("BEGIN", &[])?;
         for name in CATEGORIES {
-            self.session.ziql(&format!("ADD Category (name = '{name}')"), &[])?;
+            let name = ("name", Value::from(name));
+            self.session.ziql("ADD Category (name = $name)", &[name])?;
         }
         let mut items = Vec::new();
         for (index, name) in ITEMS.iter().enumerate() {
-            let category = CATEGORIES[index % CATEGORIES.len()];
-            let price = index as f64 + 0.5;
-            let ids = self.ids(&format!(
-                "ADD Item (name = '{name}', price = {price:?}, category = {{name = '{category}'}})"
-            ))?;
+            let item = [
+                ("name", Value::from(*name)),
+                ("price", Value::from(index as f64 + 0.5)),
+                ("category", Value::from(CATEGORIES[index % CATEGORIES.len()])),
+            ];
+            let text = "ADD Item (name = $name, price = $price, category = {name = $category})";
+            let ids = self.ids(text, &item)?;
             for id in ids {
                 let mut text = String::new();
                 push_uuid(&mut text, &id);
@@ -92,7 +95,7 @@ impl Engine for Folio {
                 push_user(&mut text, user, index == 0);
             }
             let first = chunk * CHUNK;
-            let ids = self.ids(&text)?;
+            let ids = self.ids(&text, &[])?;
             let text = &mut orders_text;
             text.clear();
             text.push_str("ADD Order");
