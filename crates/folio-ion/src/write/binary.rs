@@ -140,7 +140,7 @@ impl BinaryWriter {
     #[inline]
     fn number(&mut self, symbol: &Symbol) -> usize {
         let Symbol::Text(text) = symbol else { return 0 };
-        if let Some(number) = self.recent.expect(text) {
+        if let Some(number) = self.recent.find(text) {
             return *number;
         }
         self.slow_number(text)
@@ -156,7 +156,7 @@ impl BinaryWriter {
                 number
             }
         };
-        self.recent.resume_behind(text, || number);
+        self.recent.keep(text, || number);
         number
     }
 

@@ -1,18 +1,23 @@
 //! What is known of the names that rows use.
 //!
 //! The same names come in the same order row after row. So what a writer has worked out for a name is
-//! kept in a ring, in the order of first use, behind a cursor that expects the next one.
+//! kept in a ring, in the order in which rows have them, behind a cursor that expects the next one. Rows
+//! may leave names out; names that come in no order at all cost a few comparisons, and are looked up
+//! elsewhere.
 
 use std::sync::Arc;
 
-/// Names kept; rows with more of them, or with other names in each row, find the rest elsewhere.
+/// Names kept.
 const CAPACITY: usize = 128;
+
+/// Names that a row may leave out at a time.
+const LEFT_OUT_MAX: usize = 3;
 
 /// A ring of names with what is known of each.
 #[derive(Debug, Clone)]
 pub(super) struct Recent<T> {
     names: Vec<(Arc<str>, T)>,
-    /// Where the next name is expected.
+    /// Where the next name is expected; at the end that is the first one.
     at: usize,
 }
 
@@ -21,27 +26,28 @@ impl<T> Recent<T> {
         Recent { names: Vec::new(), at: 0 }
     }
 
-    /// What is known of `name`, if it is the one expected.
+    /// What is known of `name`, if it is the one expected or follows soon.
     #[inline]
-    pub(super) fn expect(&mut self, name: &Arc<str>) -> Option<&T> {
-        let (expected, known) = self.names.get(self.at)?;
-        if !(Arc::ptr_eq(expected, name) || expected == name) {
-            return None;
-        }
-        self.at = if self.at + 1 == self.names.len() { 0 } else { self.at + 1 };
-        Some(known)
+    pub(super) fn find(&mut self, name: &Arc<str>) -> Option<&T> {
+        let next = if self.at < self.names.len() { self.at } else { 0 };
+        let place = match self.names.get(next)?.0 {
+            ref expected if Arc::ptr_eq(expected, name) || expected == name => next,
+            _ => self.find_behind(next, name)?,
+        };
+        self.at = place + 1;
+        Some(&self.names[place].1)
     }
 
-    /// Expects what follows `name`, which was not expected, from here on; takes it in if it is new
-    /// and there is room.
-    pub(super) fn resume_behind(&mut self, name: &Arc<str>, known: impl FnOnce() -> T) {
-        match self.names.iter().position(|(recent, _)| recent == name) {
-            Some(place) => self.at = (place + 1) % self.names.len(),
-            None if self.names.len() < CAPACITY => {
-                self.names.push((name.clone(), known()));
-                self.at = 0;
-            }
-            None => {}
+    fn find_behind(&self, next: usize, name: &Arc<str>) -> Option<usize> {
+        let places = (next + 1..self.names.len()).chain(0..next);
+        places.take(LEFT_OUT_MAX).find(|place| self.names[*place].0 == *name)
+    }
+
+    /// Keeps what is known of `name`, which was not found, where it came, if there is room.
+    pub(super) fn keep(&mut self, name: &Arc<str>, known: impl FnOnce() -> T) {
+        if self.names.len() < CAPACITY {
+            self.names.insert(self.at, (name.clone(), known()));
+            self.at += 1;
         }
     }
 }
@@ -50,32 +56,46 @@ impl<T> Recent<T> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn names_are_expected_in_the_order_of_the_first_row() {
-        let mut recent = Recent::new();
-        let names: Vec<Arc<str>> = ["a", "b", "c"].map(Arc::from).to_vec();
-        for (number, name) in names.iter().enumerate() {
-            assert_eq!(recent.expect(name), None);
-            recent.resume_behind(name, || number);
-        }
-        for _ in 0..2 {
-            for (number, name) in names.iter().enumerate() {
-                // Told by its text, wherever that lies.
-                assert_eq!(recent.expect(&Arc::from(&**name)), Some(&number));
+    /// How many of a row's names are found; those that are not are kept.
+    fn found(recent: &mut Recent<String>, row: &[&str]) -> usize {
+        let mut found = 0;
+        for name in row {
+            // Told by its text, wherever that lies.
+            let name: Arc<str> = Arc::from(*name);
+            match recent.find(&name) {
+                Some(known) => {
+                    assert_eq!(**known, *name);
+                    found += 1;
+                }
+                None => recent.keep(&name, || name.to_string()),
             }
         }
-        assert_eq!(recent.expect(&names[1]), None, "`a` is expected");
-        recent.resume_behind(&names[1], || unreachable!("it is known"));
-        assert_eq!(recent.expect(&names[2]), Some(&2));
+        found
     }
 
     #[test]
-    fn a_full_ring_takes_no_more() {
+    fn names_are_expected_in_the_order_of_rows() {
         let mut recent = Recent::new();
-        for number in 0..2 * CAPACITY {
-            recent.resume_behind(&Arc::from(number.to_string()), || number);
-        }
+        assert_eq!(found(&mut recent, &["a", "b", "c"]), 0);
+        assert_eq!(found(&mut recent, &["a", "b", "c"]), 3);
+        assert_eq!(found(&mut recent, &["a", "c"]), 2, "one is left out");
+        assert_eq!(found(&mut recent, &["b"]), 1, "the first is left out");
+        assert_eq!(found(&mut recent, &["a", "new", "b", "c"]), 3);
+        let order: Vec<&str> = recent.names.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(order, ["a", "new", "b", "c"]);
+        assert_eq!(found(&mut recent, &["a", "new", "b", "c"]), 4);
+        assert_eq!(found(&mut recent, &["c", "b", "a"]), 3, "another order");
+    }
+
+    #[test]
+    fn a_name_is_not_looked_for_everywhere() {
+        let mut recent = Recent::new();
+        let names: Vec<String> = (0..3 * CAPACITY).map(|number| number.to_string()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        assert_eq!(found(&mut recent, &names), 0);
         assert_eq!(recent.names.len(), CAPACITY);
-        assert_eq!(recent.expect(&Arc::from("0")), Some(&0));
+        assert_eq!(found(&mut recent, &names[..CAPACITY]), CAPACITY);
+        assert_eq!(found(&mut recent, &names[LEFT_OUT_MAX..CAPACITY]), CAPACITY - LEFT_OUT_MAX);
+        assert_eq!(found(&mut recent, &names[LEFT_OUT_MAX + 1..=LEFT_OUT_MAX + 1]), 0, "too far");
     }
 }

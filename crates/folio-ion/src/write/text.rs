@@ -118,13 +118,13 @@ impl TextWriter {
         }
     }
 
-    /// A name that was not expected.
+    /// A name that was not found among the recent ones.
     fn push_new_name(&mut self, name: &Arc<str>) {
         let start = self.out.len();
         push_name(&mut self.out, name);
         self.out.push(b':');
         let spelt = &self.out[start..];
-        self.names.resume_behind(name, || spelt.into());
+        self.names.keep(name, || spelt.into());
     }
 }
 
@@ -190,7 +190,7 @@ impl ValueWriter for TextWriter {
         self.before();
         match name {
             Symbol::Unknown(_) => self.out.extend_from_slice(b"$0:"),
-            Symbol::Text(name) => match self.names.expect(name) {
+            Symbol::Text(name) => match self.names.find(name) {
                 Some(spelt) => push_short(&mut self.out, spelt),
                 None => self.push_new_name(name),
             },
