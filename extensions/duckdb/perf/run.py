@@ -2,7 +2,7 @@
 
 Each measurement is an execution in this process; a query that answers sooner than a fifth of a second is
 asked again until as long has passed, and its mean counts. CPU is user plus system time of the process, all
-threads; latency is wall time. In each turn every system answers with each number of threads, one
+threads; latency is wall time. In each turn every system answers, with each number of threads, one
 right behind the other; the order of systems rotates. What counts is the median of the ratios of a
 turn: a machine that is slower for a while is so for everybody in it.
 """
@@ -22,7 +22,7 @@ from connection import connect
 
 DATA_DIR = pathlib.Path(os.environ.get("DATA_DIR", "perf/data"))
 OUT_DIR = pathlib.Path(os.environ.get("OUT_DIR", "perf/results"))
-REPEAT = int(os.environ.get("REPEAT", 9))
+REPEAT = int(os.environ.get("REPEAT", 19))
 THREADS = [int(count) for count in os.environ.get("THREADS", f"1,{os.cpu_count()}").split(",")]
 # Keep what an interrupted run has measured.
 CONTINUE = os.environ.get("CONTINUE") == "1"
@@ -93,9 +93,9 @@ def taken_in_turns(connection, runs):
     taken = {threads: {system: {"cpu_s": [], "wall_s": []} for system in runs} for threads in THREADS}
     for turn in range(REPEAT + 1):
         order = list(runs.items())
-        for threads in THREADS:
-            connection.execute(f"SET threads = {threads}")
-            for system, measured in order[turn % 3 :] + order[: turn % 3]:
+        for system, measured in order[turn % 3 :] + order[: turn % 3]:
+            for threads in THREADS:
+                connection.execute(f"SET threads = {threads}")
                 cpu, wall = measured()
                 # The first turn warms the page cache.
                 if turn > 0:
