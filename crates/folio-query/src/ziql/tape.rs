@@ -128,7 +128,8 @@ impl Tape {
         /// is put into costs nothing.
         const LITERAL_SIZE: usize = 8;
         const TUPLE_SIZE: usize = 32;
-        if size > SHORT_MAX {
+        // Asked again for each tuple that turns out to be no literals.
+        if size > SHORT_MAX && self.room.cells.capacity() == 0 {
             self.room = Room::take();
         }
         self.room.cells.reserve(size / LITERAL_SIZE);
@@ -264,6 +265,15 @@ mod tests {
 
     fn left() -> usize {
         LEFT.with(|left| left.borrow().0.capacity())
+    }
+
+    #[test]
+    fn room_is_made_once() {
+        let mut tape = Tape::default();
+        tape.reserve(4 * SHORT_MAX);
+        let room = tape.room.cells.as_ptr();
+        tape.reserve(3 * SHORT_MAX);
+        assert_eq!(tape.room.cells.as_ptr(), room);
     }
 
     #[test]
