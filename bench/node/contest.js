@@ -1,8 +1,9 @@
-// One workload, every system: warm up, repeat, rotate.
+// One workload, every system: warm up, repeat, each round in another order.
 'use strict'
 
 const v8 = require('node:v8')
 const vm = require('node:vm')
+const { random } = require('./record.js')
 
 v8.setFlagsFromString('--expose-gc')
 const collectGarbage = vm.runInNewContext('gc')
@@ -28,19 +29,33 @@ class Stopwatch {
   }
 }
 
-/** Takes `count` samples of each entrant after two that do not count. */
+/**
+ * Takes `count` samples of each entrant after two that do not count. Orders are drawn
+ * from a seed: in a rotation everybody would have the same one before it each time,
+ * and some leave threads behind that are not done.
+ */
 async function compete(entrants, count) {
   const WARMUPS = 2
+  const below = random(44)
   const samples = entrants.map(() => [])
   for (let round = -WARMUPS; round < count; round++) {
-    for (let turn = 0; turn < entrants.length; turn++) {
-      const place = (turn + round + WARMUPS) % entrants.length
+    for (const place of shuffled(entrants.length, below)) {
       collectGarbage({ type: 'minor' }) // nobody pays for the garbage of the one before
       const sample = await entrants[place].run()
       if (round >= 0) samples[place].push(sample)
     }
   }
   return samples
+}
+
+/** The numbers below `count` in some order (Fisher and Yates). */
+function shuffled(count, below) {
+  const places = Array.from({ length: count }, (_, place) => place)
+  for (let last = count - 1; last > 0; last--) {
+    const other = below(last + 1)
+    ;[places[last], places[other]] = [places[other], places[last]]
+  }
+  return places
 }
 
 function quantile(numbers, share) {

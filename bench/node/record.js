@@ -44,4 +44,4 @@ function lookups(data, count) {
   return Array.from({ length: count }, () => data[below(data.length)]._id)
 }
 
-module.exports = { lookups, records }
+module.exports = { lookups, random, records }

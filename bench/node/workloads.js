@@ -11,6 +11,9 @@ const path = require('node:path')
 const { Stopwatch } = require('./contest.js')
 const { lookups } = require('./record.js')
 
+// A sample of lookups takes a few milliseconds, so there are more of them.
+const LOOKUP_TURNS = 5
+
 /** @returns the workloads in order; the first fills the stores that the others read. */
 function workloads(data, options, folder) {
   const ids = lookups(data, options.r)
@@ -61,7 +64,7 @@ function random() {
       const found = await store.getEach(ids)
       if (found !== ids.length) throw new Error(`${found} documents instead of ${ids.length}`)
     })
-    return workload('random', mode, ids.length, run, undefined, data)
+    return { ...workload('random', mode, ids.length, run), turns: LOOKUP_TURNS }
   }
 }
 
@@ -88,7 +91,7 @@ function workload(name, mode, operations, run, takesPart = () => true) {
     if (!takesPart(system)) return []
     return [{ system: system.name, durability: system.durability, run: () => run(system) }]
   }
-  return { name, mode, operations, entrants }
+  return { name, mode, operations, entrants, turns: 1 }
 }
 
 function sizeOf(folder) {
