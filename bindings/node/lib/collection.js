@@ -13,6 +13,7 @@ const { parseExact } = require('./exact.js')
 const { native } = require('./native.js')
 const { split, watched } = require('./progress.js')
 const { Scan } = require('./scan.js')
+const { parseMarked, shapes } = require('./shape.js')
 
 /** @import { Document } from './document.js' */
 /** @import { ExportOptions, Fields, ImportOptions, PutManyOptions, ReadOptions, ScanOptions, Stored, WorkOptions } from './options.js' */
@@ -36,7 +37,7 @@ class Collection {
     /** @private */
     this.bigint = bigint
     /** @private @type {(id: string) => string | undefined} */
-    this.lookup = inner.lookup()
+    this.lookup = inner.lookup(shapes)
   }
 
   /** The collection's name. */
@@ -68,7 +69,7 @@ class Collection {
     } catch (error) {
       throw asFolioError(error)
     }
-    return text === undefined ? undefined : JSON.parse(text)
+    return text === undefined ? undefined : parseMarked(text)
   }
 
   /**

@@ -1,14 +1,16 @@
 // A scan: the documents of a collection in file order, streaming.
 //
-// The native half hands over batches of text; a batch is parsed by one call of
-// JSON.parse. The first batch is small, so that whoever wants one document does
-// not wait for thousands. Asynchronous iteration reads the next batch on another
-// thread while this one is looked at. Memory does not grow with the collection.
+// The native half hands over batches of text: a few documents whose shapes are known
+// (lib/shape.js), or many that are parsed by one call of JSON.parse. The first batch is
+// small, so that whoever wants one document does not wait for thousands. Asynchronous
+// iteration reads the next batch on another thread while this one is looked at. Memory
+// does not grow with the collection.
 'use strict'
 
 const { asFolioError, rethrow } = require('./error.js')
 const { Document } = require('./document.js')
 const { parseExact, parseLineExact } = require('./exact.js')
+const { parseAllMarked, shapes } = require('./shape.js')
 
 const FIRST_SIZE = 4 * 1024 // bytes of the first batch
 const BATCH_SIZE = 64 * 1024
@@ -29,6 +31,8 @@ class Scan {
     this.begin = begin
     /** @private */
     this.source = lazy ? lineSource(exact) : documentSource(exact)
+    /** @private For those who keep all documents: they take less memory if none holds the text of others. */
+    this.keptSource = lazy ? this.source : arraySource(exact)
   }
 
   /**
@@ -54,7 +58,7 @@ class Scan {
       size = Math.min(size * 4, BATCH_SIZE)
       next = source.takeAsync(scan, size)
       next.catch(() => {}) // told when its turn comes, if that comes
-      yield* source.open(taken)
+      yield* source.openAsync(taken)
     }
   }
 
@@ -63,7 +67,7 @@ class Scan {
    * @returns {T[]}
    */
   toArray() {
-    return [...this]
+    return [...new Documents(this.begin, this.keptSource)]
   }
 
   /**
@@ -176,7 +180,8 @@ function begun(begin) {
  * @typedef {object} Source
  * @property {(scan: any, size: number) => any} take
  * @property {(scan: any, size: number) => Promise<any>} takeAsync
- * @property {(taken: any) => IterableIterator<T>} open
+ * @property {(taken: any) => IterableIterator<T>} open of what was taken last, before anything else is
+ * @property {(taken: any) => IterableIterator<T>} openAsync
  */
 
 /**
@@ -184,11 +189,26 @@ function begun(begin) {
  * @returns {Source<any>}
  */
 function documentSource(exact) {
+  if (exact || shapes === null) return arraySource(exact)
+  return {
+    ...arraySource(exact),
+    take: (scan, size) => scan.nextMarked(size, shapes),
+    open: (text) => parseAllMarked(text).values(),
+  }
+}
+
+/**
+ * @param {boolean} exact
+ * @returns {Source<any>}
+ */
+function arraySource(exact) {
   const parse = exact ? parseExact : JSON.parse
+  const open = (/** @type {string} */ json) => parse(json).values()
   return {
     take: (scan, size) => scan.nextArray(size),
     takeAsync: (scan, size) => scan.nextArrayAsync(size),
-    open: (json) => parse(json).values(),
+    open,
+    openAsync: open,
   }
 }
 
@@ -202,6 +222,7 @@ function lineSource(exact) {
     take: (scan, size) => scan.nextLines(size),
     takeAsync: (scan, size) => scan.nextLinesAsync(size),
     open: (lines) => new LazyDocuments(lines, parse),
+    openAsync: (lines) => new LazyDocuments(lines, parse),
   }
 }
 

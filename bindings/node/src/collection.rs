@@ -14,6 +14,7 @@ use crate::report::{
     NativeStats,
 };
 use crate::scan::{NativeScan, push_document};
+use crate::shape::NativeShapes;
 use crate::task::{Work, promise, promise_write};
 use crate::text::Text;
 use crate::transfer::{NativeExportOptions, NativeImportOptions, export_file, import_file};
@@ -101,10 +102,14 @@ impl NativeCollection {
     }
 
     /// The fastest way to the text of a document, `_id` first: a function of the id
-    /// that answers undefined when there is none.
+    /// that answers undefined when there is none. Documents are marked if there are shapes.
     #[napi]
-    pub fn lookup<'env>(&self, env: &'env Env) -> napi::Result<Unknown<'env>> {
-        lookup::function(env, self.collection.clone())
+    pub fn lookup<'env>(
+        &self,
+        env: &'env Env,
+        shapes: Option<&NativeShapes>,
+    ) -> napi::Result<Unknown<'env>> {
+        lookup::function(env, self.collection.clone(), shapes.map(NativeShapes::marker))
     }
 
     /// The text of a document; null when there is none.

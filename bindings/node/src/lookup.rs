@@ -8,6 +8,7 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CString, c_char, c_void};
+use std::mem::MaybeUninit;
 use std::ptr;
 
 use folio::Collection;
@@ -15,6 +16,7 @@ use napi::{Env, Unknown, check_status, sys};
 
 use crate::error::thrown;
 use crate::scan::push_document;
+use crate::shape::Marker;
 use crate::text::create_string;
 
 /// More than the longest id, so that what is cut off was none.
@@ -25,11 +27,17 @@ struct Lookup {
     collection: Collection,
     line: Vec<u8>,
     document: Vec<u8>,
+    marker: Option<Marker>,
 }
 
-/// A function that answers the text of a document, `_id` first, or undefined.
-pub(crate) fn function(env: &Env, collection: Collection) -> napi::Result<Unknown<'_>> {
-    let lookup = Box::new(Lookup { collection, line: Vec::new(), document: Vec::new() });
+/// A function that answers the text of a document, `_id` first, or undefined. The
+/// marker, if there is one, marks each document that is answered.
+pub(crate) fn function(
+    env: &Env,
+    collection: Collection,
+    marker: Option<Marker>,
+) -> napi::Result<Unknown<'_>> {
+    let lookup = Box::new(Lookup { collection, line: Vec::new(), document: Vec::new(), marker });
     let data = Box::into_raw(lookup).cast::<c_void>();
     let mut value = ptr::null_mut();
     // SAFETY: `env` is live; `data` is the box above, which `call` borrows and
@@ -64,9 +72,9 @@ unsafe extern "C" fn finalize(_env: sys::napi_env, data: *mut c_void, _hint: *mu
 /// # Safety
 /// Called by Node only, as the function made by [`function`].
 unsafe extern "C" fn call(env: sys::napi_env, info: sys::napi_callback_info) -> sys::napi_value {
-    let mut id = [0_u8; ID_SIZE];
+    let mut id = [MaybeUninit::uninit(); ID_SIZE];
     // SAFETY: `env` and `info` are those of the running call.
-    let Some((size, data)) = (unsafe { argument(env, info, &mut id) }) else {
+    let Some((id, data)) = (unsafe { argument(env, info, &mut id) }) else {
         // SAFETY: as above.
         return unsafe { throw(env, "invalid_input: document id must be a string") };
     };
@@ -74,7 +82,7 @@ unsafe extern "C" fn call(env: sys::napi_env, info: sys::napi_callback_info) -> 
     // is no garbage; it is called on its thread only, and calls nothing that could
     // call it again, so nobody else has the box.
     let lookup = unsafe { &mut *data.cast::<Lookup>() };
-    let id = String::from_utf8_lossy(&id[..size]);
+    let id = String::from_utf8_lossy(id);
     match lookup.text_of(&id) {
         // SAFETY: `env` is that of the running call.
         Ok(Some(text)) => unsafe { create_string(env, text) }.unwrap_or(ptr::null_mut()),
@@ -84,26 +92,27 @@ unsafe extern "C" fn call(env: sys::napi_env, info: sys::napi_callback_info) -> 
     }
 }
 
-/// Reads the one argument into `id`; its size, and the data of the function.
+/// Reads the one argument into `id`; what it holds then, and the data of the function.
 ///
 /// # Safety
 /// `env` and `info` are those of the running call.
 unsafe fn argument(
     env: sys::napi_env,
     info: sys::napi_callback_info,
-    id: &mut [u8; ID_SIZE],
-) -> Option<(usize, *mut c_void)> {
+    id: &mut [MaybeUninit<u8>; ID_SIZE],
+) -> Option<(&[u8], *mut c_void)> {
     let (mut count, mut value, mut data) = (1, ptr::null_mut(), ptr::null_mut());
     let mut size = 0;
     // SAFETY: the out pointers are live, there is room for one argument, and for
-    // `ID_SIZE` bytes with the terminating zero.
-    let status = unsafe {
+    // `ID_SIZE` bytes with the terminating zero, of which the call fills `size`.
+    unsafe {
         let this = ptr::null_mut();
         sys::napi_get_cb_info(env, info, &mut count, &mut value, this, &mut data);
         let start = id.as_mut_ptr().cast::<c_char>();
-        sys::napi_get_value_string_utf8(env, value, start, ID_SIZE, &mut size)
-    };
-    (status == sys::Status::napi_ok && !data.is_null()).then_some((size, data))
+        let status = sys::napi_get_value_string_utf8(env, value, start, ID_SIZE, &mut size);
+        let is_read = status == sys::Status::napi_ok && !data.is_null();
+        is_read.then(|| (id[..size].assume_init_ref(), data))
+    }
 }
 
 /// # Safety
@@ -120,11 +129,16 @@ impl Lookup {
         if !self.collection.get_into(id, &mut self.line)? {
             return Ok(None);
         }
-        if self.line.starts_with(b"{\"_id\":\"") {
-            return Ok(Some(&self.line));
+        let text = if self.line.starts_with(b"{\"_id\":\"") {
+            &self.line
+        } else {
+            self.document.clear();
+            push_document(&self.line, false, &mut self.document)?;
+            &self.document
+        };
+        if let Some(marker) = &self.marker {
+            marker.mark_one(text);
         }
-        self.document.clear();
-        push_document(&self.line, false, &mut self.document)?;
-        Ok(Some(&self.document))
+        Ok(Some(text))
     }
 }

@@ -5,7 +5,11 @@
 export type Source<T> = {
     take: (scan: any, size: number) => any;
     takeAsync: (scan: any, size: number) => Promise<any>;
+    /**
+     * of what was taken last, before anything else is
+     */
     open: (taken: any) => IterableIterator<T>;
+    openAsync: (taken: any) => IterableIterator<T>;
 };
 /**
  * The documents of a scan, for `for` and for `for await`. Each loop over it begins
@@ -23,6 +27,8 @@ export class Scan<T> {
     private begin;
     /** @private */
     private source;
+    /** @private For those who keep all documents: they take less memory if none holds the text of others. */
+    private keptSource;
     /**
      * All documents in an array.
      * @returns {T[]}

@@ -1,0 +1,289 @@
+//! The shapes of documents, for decoders that know them.
+//!
+//! `JSON.parse` spends most of its time on finding out again, for each document,
+//! which members it has. Documents of a collection look alike. So the native half
+//! walks over the text of one, answers which known shape it has, and marks where
+//! its values stand; the other half (`lib/shape.js`) keeps a function for each
+//! shape, which is an object literal with those values cut out of the text.
+//!
+//! A shape is its *outline*: the document without spaces and with one byte for
+//! each value, [`VALUE`] or [`LIST`]. What is long or does not fit the marks has no shape,
+//! and is left to `JSON.parse`, as is text that is no JSON, so that it is refused as ever.
+//!
+//! A document is held against the shape of the one before first: as long as what is
+//! between its values is the same, no key of it is looked at by itself.
+//!
+//! Several documents may be marked together, of one text. `marks` begins with how
+//! many there are; 0 leaves the text to `JSON.parse`. The first one is at place 2. It has
+//! the number of its shape, the place of the next document, and then two places for
+//! each value, in the order of the outline:
+//!
+//! | first | second | value |
+//! |---|---|---|
+//! | 0 and more | end | the text between |
+//! | -1 | 0, 1, 2 | null, false, true |
+//! | -2 | n | the integer n |
+//! | -3 | n | `numbers[n]` |
+//! | -4 and less | end | the JSON from -4 - first to the end: a string with escapes |
+//!
+//! Of a list they are the place of its first element, in the second half of `marks`,
+//! and the count; or JSON, as of such a string, where there are objects or lists in it.
+//! Places in the text are those of the string that JavaScript has of it (UTF-16).
+
+mod piece;
+mod walk;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use napi::bindgen_prelude::{Float64Array, Int32Array};
+use napi_derive::napi;
+
+use piece::Piece;
+use walk::Walk;
+
+/// Stands for a value in an outline.
+pub(crate) const VALUE: u8 = 1;
+/// Stands for an array of values.
+pub(crate) const LIST: u8 = 2;
+/// Places of a document at most, and of the elements of its lists: as much as fits
+/// `TEXT_MAX`, but for the values of objects, of which there are seldom so many.
+pub(crate) const VALUES_MAX: usize = 256;
+const ELEMENTS_MAX: usize = TEXT_MAX;
+const NUMBERS_MAX: usize = TEXT_MAX / 2;
+
+/// Where the first document is.
+const FIRST: usize = 2;
+
+/// So many shapes are known at a time. A power of two.
+const SHAPES_MAX: usize = 64;
+/// A shape is worth a function once it has come so often.
+const COMMON: u8 = 3;
+/// Cut out pieces of text keep all of it in memory, so it must not be much.
+const TEXT_MAX: usize = 1024;
+/// After so many documents without a common shape ..
+const MISSES_MAX: u32 = 64;
+/// .. so many are left to `JSON.parse` unseen.
+const PAUSE: u32 = 1024;
+
+/// What both halves share of the shapes: the arrays, and what is known.
+#[napi]
+pub struct NativeShapes {
+    shared: Rc<RefCell<Shared>>,
+}
+
+struct Shared {
+    marks: Int32Array,
+    numbers: Float64Array,
+    used: Used,
+    shapes: Shapes,
+}
+
+/// How much of the arrays the documents of a text take.
+#[derive(Clone, Copy, Default)]
+struct Used {
+    documents: i32,
+    /// The place of the next document, and of the next element of a list.
+    next: usize,
+    listed: usize,
+    numbers: usize,
+    /// What to add, modulo 2^64, to a place in a document for its place in the string.
+    shift: usize,
+}
+
+#[napi]
+impl NativeShapes {
+    /// Writes to these arrays, which must stay in this thread.
+    #[napi(constructor)]
+    pub fn new(marks: Int32Array, numbers: Float64Array) -> napi::Result<Self> {
+        if marks.len() < 2 * (FIRST + ELEMENTS_MAX) || numbers.len() < NUMBERS_MAX {
+            return Err(napi::Error::from_reason("invalid_input: too few marks"));
+        }
+        let shared = Shared { marks, numbers, used: Used::default(), shapes: Shapes::default() };
+        Ok(Self { shared: Rc::new(RefCell::new(shared)) })
+    }
+
+    /// The outline of a shape that has just been answered; null when another has its place.
+    #[napi]
+    pub fn outline(&self, number: u32) -> Option<String> {
+        let shared = self.shared.borrow();
+        let shape = shared.shapes.known.get(number as usize % SHAPES_MAX)?;
+        let is_it = i64::from(shape.number) == i64::from(number);
+        is_it.then(|| String::from_utf8_lossy(&shape.outline).into_owned())
+    }
+}
+
+impl NativeShapes {
+    /// A marker of documents' shapes, for those that hand their text over.
+    pub(crate) fn marker(&self) -> Marker {
+        Marker(Rc::clone(&self.shared))
+    }
+}
+
+/// Marks the text of documents; see the module.
+pub(crate) struct Marker(Rc<RefCell<Shared>>);
+
+impl Marker {
+    /// Marks a document that is about to be handed over.
+    #[inline]
+    pub(crate) fn mark_one(&self, text: &[u8]) {
+        let shared = &mut *self.0.borrow_mut();
+        shared.begin();
+        shared.mark(text);
+    }
+
+    /// Begins a text of several documents.
+    pub(crate) fn begin(&self) {
+        self.0.borrow_mut().begin();
+    }
+
+    /// Marks the document that follows those marked already, if its shape is a common
+    /// one and there is room.
+    pub(crate) fn mark_next(&self, document: &[u8]) -> bool {
+        self.0.borrow_mut().mark(document)
+    }
+}
+
+impl Shared {
+    #[inline]
+    fn begin(&mut self) {
+        let listed = self.marks.len() / 2;
+        self.used = Used { next: FIRST, listed, ..Used::default() };
+        self.arrays().0[0] = 0;
+    }
+
+    #[inline]
+    fn mark(&mut self, text: &[u8]) -> bool {
+        let mut used = self.used;
+        let (marks, numbers, shapes) = self.arrays();
+        let half = marks.len() / 2;
+        let has_room = half - used.next >= VALUES_MAX
+            && marks.len() - used.listed >= ELEMENTS_MAX
+            && numbers.len() - used.numbers >= NUMBERS_MAX;
+        if !has_room {
+            return false;
+        }
+        let at = used.next;
+        let Some(number) = shapes.mark(text, Sheet { marks, numbers, used: &mut used }) else {
+            return false;
+        };
+        used.documents += 1;
+        used.shift = used.shift.wrapping_add(text.len());
+        (marks[0], marks[at], marks[at + 1]) = (used.documents, number, used.next as i32);
+        self.used = used;
+        true
+    }
+
+    #[inline]
+    fn arrays(&mut self) -> (&mut [i32], &mut [f64], &mut Shapes) {
+        // SAFETY: the arrays were made for this by the other half, which reads them on
+        // this thread, when no call is under way.
+        #[allow(unsafe_code)]
+        let (marks, numbers) = unsafe { (self.marks.as_mut(), self.numbers.as_mut()) };
+        (marks, numbers, &mut self.shapes)
+    }
+}
+
+/// Where the marks of a document go.
+struct Sheet<'a> {
+    marks: &'a mut [i32],
+    numbers: &'a mut [f64],
+    used: &'a mut Used,
+}
+
+impl Sheet<'_> {
+    /// The same for another walk over the document.
+    fn again(&mut self) -> Sheet<'_> {
+        Sheet { marks: self.marks, numbers: self.numbers, used: self.used }
+    }
+}
+
+/// The shapes known, in a ring: numbers only grow, and a shape's place is its number
+/// modulo [`SHAPES_MAX`].
+#[derive(Default)]
+struct Shapes {
+    known: Vec<Shape>,
+    /// The number that comes next.
+    next: u32,
+    /// Where the last one was found.
+    last: usize,
+    /// Of the document at hand.
+    outline: Vec<u8>,
+    /// Documents in vain, less those that were not.
+    misses: u32,
+    /// Documents still to be left alone.
+    pause: u32,
+}
+
+struct Shape {
+    outline: Vec<u8>,
+    pieces: Vec<Piece>,
+    number: i32,
+    /// How often it came, at most 255; halved whenever its place is wanted.
+    count: u8,
+}
+
+impl Shapes {
+    /// The number of the text's shape, if that is a common one, with its values marked.
+    fn mark(&mut self, text: &[u8], sheet: Sheet<'_>) -> Option<i32> {
+        if self.pause > 0 {
+            self.pause -= 1;
+            return None;
+        }
+        let number = self.common(text, sheet);
+        self.misses = match number {
+            Some(_) => self.misses.saturating_sub(1),
+            None => self.misses + 1,
+        };
+        if self.misses > MISSES_MAX {
+            (self.misses, self.pause) = (0, PAUSE);
+        }
+        number
+    }
+
+    fn common(&mut self, text: &[u8], mut sheet: Sheet<'_>) -> Option<i32> {
+        if text.len() > TEXT_MAX {
+            return None;
+        }
+        let (is_ascii, used) = (text.is_ascii(), *sheet.used);
+        let is_like_last = match self.known.get(self.last) {
+            Some(last) => Walk::new(text, is_ascii, sheet.again()).along(&last.pieces).is_some(),
+            None => false,
+        };
+        if !is_like_last {
+            *sheet.used = used;
+            self.last = self.place(Walk::new(text, is_ascii, sheet))?;
+        }
+        let shape = &mut self.known[self.last];
+        shape.count = shape.count.saturating_add(1);
+        (shape.count >= COMMON).then_some(shape.number)
+    }
+
+    /// Where the shape of a document is known, or is from now on.
+    #[inline(never)]
+    fn place(&mut self, mut walk: Walk<'_>) -> Option<usize> {
+        self.outline.clear();
+        walk.document(&mut self.outline)?;
+        let known = self.known.iter().position(|shape| shape.outline == self.outline);
+        known.or_else(|| self.learn())
+    }
+
+    /// Gives the outline at hand the next place, unless what is there is in use.
+    #[cold]
+    fn learn(&mut self) -> Option<usize> {
+        let number = i32::try_from(self.next).ok()?;
+        let place = self.next as usize % SHAPES_MAX;
+        self.next += 1;
+        let pieces = Piece::all_of(&self.outline);
+        let shape = Shape { outline: self.outline.clone(), pieces, number, count: 0 };
+        match self.known.get_mut(place) {
+            None => self.known.push(shape),
+            Some(old) if old.count < COMMON => *old = shape,
+            Some(old) => {
+                old.count /= 2;
+                return None;
+            }
+        }
+        Some(place)
+    }
+}
