@@ -34,7 +34,7 @@ PYTHONS_OWN = {
 RUSTS_OWN = {
     "Database": {"open", "collection_with", "existing_collection"},
     "Collection": {"import_position"},
-    "Batch": {"put_array", "put_line", "put_line_trusted", "size", "set_import_position"},
+    "Batch": {"put_array", "put_line", "put_line_trusted", "size", "set_import_position", "work_ahead"},
     "Documents": set(),
     "Session": {
         "execute",

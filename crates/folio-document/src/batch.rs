@@ -178,6 +178,12 @@ impl Batch {
         self.changes.push(&id, line, false)
     }
 
+    /// Does some of the work of [`Batch::commit`] now: for callers that wait for their
+    /// next document, a few thousand of them at a time.
+    pub fn work_ahead(&mut self) {
+        self.changes.work_ahead();
+    }
+
     /// Deletes a document, of this batch or before it.
     ///
     /// # Errors

@@ -156,6 +156,13 @@ impl AnyBatch {
         either!(self, batch => batch.push(id, text, is_tombstone))
     }
 
+    pub(crate) fn work_ahead(&mut self) {
+        match self {
+            Self::Lines(batch) => batch.work_ahead(),
+            Self::Files(_) => (), // there is nothing to do before the commit
+        }
+    }
+
     pub(crate) fn exists(&mut self, id: &str) -> Result<bool> {
         either!(self, batch => batch.exists(id))
     }

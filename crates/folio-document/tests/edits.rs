@@ -72,3 +72,39 @@ fn an_edit_behind_a_batch_whose_drop_failed_is_kept() {
         }
     }
 }
+
+/// What is sorted ahead of a commit is moved back when somebody's line lands between, and
+/// compared with the file in its own order.
+#[test]
+fn a_line_between_those_of_a_batch_that_has_worked_ahead_stays() {
+    for edited_after in [0, 6_000, 11_000] {
+        let files = MemoryFileSystem::new();
+        files.create_directory(Path::new("/db")).unwrap();
+        let docs = open(&files);
+        docs.put("d1", &json!({ "n": "old" })).unwrap();
+        docs.flush().unwrap();
+        let mut batch = docs.batch().unwrap();
+        for number in 0..12_000 {
+            let id = format!("d{}", number % 10_000);
+            batch.put(&id, &json!({ "n": number, "text": "x".repeat(400) })).unwrap();
+            if number % 500 == 0 {
+                batch.work_ahead();
+            }
+            if number == edited_after {
+                files.append(DATA, b"{\"_id\":\"edited\"}\n").unwrap();
+            }
+        }
+        batch.commit().unwrap();
+        for docs in [docs, open(&files.kill())] {
+            assert_eq!(docs.count().unwrap(), 10_001, "edited after {edited_after}");
+            for (id, number) in [("d0", 10_000), ("d1", 10_001), ("d2500", 2_500), ("d9999", 9_999)]
+            {
+                let found = docs.get(id).unwrap().unwrap();
+                assert_eq!(found.to_value().unwrap()["n"], number, "edited after {edited_after}");
+            }
+            assert!(docs.get("edited").unwrap().is_some(), "edited after {edited_after}");
+            let report = docs.check(&mut |_, _| true).unwrap();
+            assert!(report.is_clean(), "edited after {edited_after}: {report:?}");
+        }
+    }
+}

@@ -58,6 +58,12 @@ impl Batch {
         Ok(self.core.put_line_trusted(line)?)
     }
 
+    /// Does some of the work of [`Batch::commit`] now: for callers that wait for their
+    /// next document, a few thousand of them at a time.
+    pub fn work_ahead(&mut self) {
+        self.core.work_ahead();
+    }
+
     /// Adds the documents of a JSON array, each under the `_id` it carries or, when
     /// `id_field` names another field (a dotted path), under what stands there.
     /// Text that no id may be, such as a mail address, becomes one by

@@ -13,10 +13,15 @@ const WALKS: u32 = 8;
 /// With so many entries a batch is large, and not yet so large that memory matters.
 const LARGE_STEPS: std::ops::Range<usize> = 1_024..65_536;
 
+/// So many entries are worth sorting ahead.
+const STRETCH: usize = 4_096;
+
 /// Entries in the order they were made, with a table over them once it is worth it.
 #[derive(Debug, Default)]
 pub(crate) struct Delta {
     entries: Vec<Entry>,
+    /// Where the stretches of `entries` end that are sorted already.
+    sorted: Vec<usize>,
     /// Offsets of lines that became dead since the newest run, in no order.
     pub(crate) skips: Vec<u64>,
     /// Sums of the data blocks completed since the newest run.
@@ -35,7 +40,11 @@ impl Delta {
         &self.entries
     }
 
-    pub(crate) fn into_entries(self) -> Vec<Entry> {
+    /// The entries; a few stretches in order of hash if they were sorted ahead.
+    pub(crate) fn into_entries(mut self) -> Vec<Entry> {
+        if let Some(&start) = self.sorted.last() {
+            self.entries[start..].sort_unstable_by_key(Entry::order);
+        }
         self.entries
     }
 
@@ -55,6 +64,30 @@ impl Delta {
         if let Some(table) = self.table.get_mut() {
             insert(table, &self.entries, position);
         }
+    }
+
+    /// Sorts what has come since the last time, and longer and longer stretches of it, as
+    /// a binary counter carries: in the end a few are left. The entries of an id keep their
+    /// order, so that [`Delta::find`] finds the same. Nothing is done once there is a table,
+    /// which knows the positions. For the delta of a batch: in that of an index, what is on
+    /// disk already must stay in front.
+    pub(crate) fn sort_ahead(&mut self) {
+        let (start, end) = (self.sorted.last().copied().unwrap_or(0), self.entries.len());
+        if end - start < STRETCH || self.table.get().is_some() {
+            return;
+        }
+        self.entries[start..].sort_unstable_by_key(Entry::order);
+        let mut start = start;
+        while let Some(&middle) = self.sorted.last() {
+            let before = self.sorted.iter().rev().nth(1).copied().unwrap_or(0);
+            if middle - before > end - start {
+                break;
+            }
+            self.entries[before..].sort_by_key(Entry::order); // merges the two
+            self.sorted.pop();
+            start = before;
+        }
+        self.sorted.push(end);
     }
 
     /// Makes room for more entries, in a few large steps: each copies what is there, and
@@ -120,4 +153,48 @@ fn insert(table: &mut HashTable<u32>, entries: &[Entry], position: u32) {
 
 fn newest_position(table: &HashTable<u32>, entries: &[Entry], hash: u64) -> Option<u32> {
     table.find(hash, |&at| entries[at as usize].hash == hash).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hashes that come again and again, at places further and further back.
+    fn entry(number: u64) -> Entry {
+        Entry::document(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 20_000, number, 1, 0)
+    }
+
+    fn newest(delta: &Delta, hash: u64) -> Option<u64> {
+        delta.find(hash, |entry| Some(entry.offset()))
+    }
+
+    #[test]
+    fn sorting_ahead_changes_no_answer() {
+        let (mut sorted, mut plain) = (Delta::default(), Delta::default());
+        for number in 0..50_000 {
+            sorted.push(entry(number));
+            plain.push(entry(number));
+            if number % 700 == 0 {
+                sorted.sort_ahead();
+            }
+        }
+        assert!(sorted.sorted.len() < 8, "{:?}", sorted.sorted);
+        assert!(sorted.sorted.last().is_some_and(|&end| end > 50_000 - 2 * STRETCH));
+        for hash in [0, 1, 7, 19_999, 20_000].into_iter().chain(5_000..5_020) {
+            assert_eq!(newest(&sorted, hash), newest(&plain, hash), "{hash}");
+        }
+        sorted.sort_ahead(); // there is a table now
+        sorted.push(Entry::document(7, 60_000, 1, 0));
+        assert_eq!(newest(&sorted, 7), Some(60_000));
+        let stretches = 1 + sorted.sorted.len();
+        let (sorted, mut plain) = (sorted.into_entries(), plain.into_entries());
+        let ends = sorted.windows(2).filter(|pair| pair[0].order() > pair[1].order()).count();
+        assert!(ends <= stretches, "{ends} of {stretches}");
+        plain.push(Entry::document(7, 60_000, 1, 0));
+        let in_order = |mut entries: Vec<Entry>| {
+            entries.sort_unstable_by_key(Entry::order);
+            entries
+        };
+        assert!(in_order(sorted) == in_order(plain));
+    }
 }

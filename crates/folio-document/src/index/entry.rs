@@ -44,6 +44,12 @@ impl Entry {
         self.place & MAX_OFFSET
     }
 
+    /// What entries are sorted by: the hash, and among those of one the place in the file.
+    #[inline]
+    pub(crate) fn order(&self) -> (u64, u64) {
+        (self.hash, self.offset())
+    }
+
     /// The size of the line's text; 0 for a tombstone.
     #[inline]
     pub(crate) fn size(self) -> u32 {

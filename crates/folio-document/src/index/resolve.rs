@@ -11,6 +11,9 @@ use crate::report::BatchCounts;
 /// From here on, sorting on several threads pays.
 const PARALLEL_SORT: usize = 50_000;
 
+/// So few stretches that are in order are merged rather than sorted anew.
+const STRETCHES_MAX: usize = 32;
+
 /// What new lines mean for the index.
 #[derive(Debug, Default)]
 pub(crate) struct Resolved {
@@ -66,11 +69,13 @@ pub(crate) fn resolve(
 
 /// By hash, then by place in the file.
 fn sort_by_hash(entries: &mut [Entry]) {
-    let key = |entry: &Entry| (entry.hash, entry.offset());
-    if entries.len() >= PARALLEL_SORT {
-        entries.par_sort_unstable_by_key(key);
+    let is_end = |pair: &&[Entry]| pair[0].order() > pair[1].order();
+    if entries.windows(2).filter(is_end).nth(STRETCHES_MAX).is_none() {
+        entries.sort_by_key(Entry::order); // which merges what is in order already
+    } else if entries.len() >= PARALLEL_SORT {
+        entries.par_sort_unstable_by_key(Entry::order);
     } else {
-        entries.sort_unstable_by_key(key);
+        entries.sort_unstable_by_key(Entry::order);
     }
 }
 

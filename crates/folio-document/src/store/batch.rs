@@ -16,12 +16,12 @@ use std::thread;
 use folio_file::File;
 
 use super::append::{AppendError, AppendThread, Appender, Names, Piece};
-use super::harvest::count_in;
+use super::harvest::{count_in, stand_in};
 use super::publish::fault_error;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
 use crate::index::{DELTA_LIMIT, Delta, Entry, IndexFault, Resolved, id_hash, line_sum, resolve};
-use crate::line::{self, LineReader};
+use crate::line;
 use crate::options::Durability;
 use crate::report::{BatchCounts, Notice};
 use crate::segment::Segment;
@@ -170,6 +170,11 @@ impl LineBatch {
         Ok(read == text.len() && line::id_of_valid_line(text).as_deref() == Some(id))
     }
 
+    /// Does some of what [`LineBatch::commit`] would.
+    pub(crate) fn work_ahead(&mut self) {
+        self.entries.sort_ahead();
+    }
+
     /// Bytes of the lines so far, line ends included.
     pub(crate) fn size(&self) -> u64 {
         self.sent - self.start + self.piece.text.len() as u64
@@ -266,7 +271,9 @@ impl LineBatch {
         let is_named = named.zip(appender.known).is_some_and(|(named, known)| {
             (named.device, named.inode) == (known.device, known.inode)
         });
-        if is_named && self.stands_whole().map_err(Error::io("read", path))? {
+        if is_named
+            && stand_in(&*self.data, self.entries.entries()).map_err(Error::io("read", path))?
+        {
             return Ok(());
         }
         Err(self.disturbed())
@@ -278,18 +285,6 @@ impl LineBatch {
              batch does not count; begin it again",
             self.store.paths.data.display()
         ))
-    }
-
-    /// Whether the batch's lines stand in the file, in order.
-    fn stands_whole(&self) -> std::io::Result<bool> {
-        let mut wanted = self.entries.entries().iter().map(|entry| entry.sum()).peekable();
-        let mut reader = LineReader::new(&*self.data, 0, self.data.stat()?.size);
-        while let (Some(sum), Some(line)) = (wanted.peek(), reader.next()?) {
-            if line.terminated && line_sum(line.text) == *sum {
-                wanted.next();
-            }
-        }
-        Ok(wanted.next().is_none())
     }
 
     /// The piece sent last has landed where it was expected, or further back because
@@ -380,14 +375,15 @@ impl LineBatch {
 
     /// Syncs the data while working out what the lines mean for the index.
     fn sync_and_resolve(&mut self, store: &LineStore) -> Result<(Resolved, Arc<Segment>)> {
-        let entries = mem::take(&mut self.entries).into_entries();
+        let entries = mem::take(&mut self.entries);
         let data = &self.data;
         let wants_sync = store.options.durability != Durability::None;
         let resolve = || {
             let view = store.read_view();
             let segment =
                 Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
-            resolve(entries, &view.index, &*segment).map(|resolved| (resolved, segment))
+            let resolved = resolve(entries.into_entries(), &view.index, &*segment);
+            resolved.map(|resolved| (resolved, segment))
         };
         let (synced, resolved) = match (wants_sync, self.thread.is_some()) {
             (false, _) => (Ok(()), resolve()),

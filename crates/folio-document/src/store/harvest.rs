@@ -128,6 +128,21 @@ pub(crate) fn count_in(index: &mut Index, resolved: &Resolved, other_skips: usiz
     state.skip_count += (resolved.skips.len() + other_skips) as u64;
 }
 
+/// Whether the lines of these entries stand in the file, one behind the other, whatever
+/// is between them.
+pub(crate) fn stand_in(file: &dyn File, entries: &[Entry]) -> io::Result<bool> {
+    let mut entries = entries.to_vec();
+    entries.sort_unstable_by_key(|entry| entry.offset());
+    let mut wanted = entries.iter().map(|entry| entry.sum()).peekable();
+    let mut reader = LineReader::new(file, 0, file.stat()?.size);
+    while let (Some(sum), Some(line)) = (wanted.peek(), reader.next()?) {
+        if line.terminated && line_sum(line.text) == *sum {
+            wanted.next();
+        }
+    }
+    Ok(wanted.next().is_none())
+}
+
 /// Feeds the file from where `sums` stands up to `end` into it.
 pub(crate) fn sum_up_to(
     file: &dyn File,
