@@ -130,7 +130,10 @@ impl Worker {
 }
 
 fn fill(mut batch: Batch, full: &Receiver<Lines>, empty: &Sender<Lines>) -> folio::Result<Batch> {
-    for mut lines in full {
+    while let Ok(mut lines) = full.try_recv().or_else(|_| {
+        batch.work_ahead();
+        full.recv()
+    }) {
         lines.drain_into(&mut batch)?;
         // Nobody waits for the buffer at the end.
         let _ = empty.send(lines);

@@ -20,6 +20,10 @@ const LINE_SIZE: usize = 64;
 /// Lines fetched of what a dict points at, the keys of eight members and their places.
 const TABLE_LINES: usize = 4;
 
+/// Where the text of a short `str` begins, or a little behind it: an object of 48 bytes
+/// and more seldom lies within one line.
+const TEXT_OFFSET: usize = 56;
+
 pub(crate) struct Ahead<'a, 'py> {
     list: &'a Bound<'py, PyList>,
     /// Words of a dict behind count and type, which all objects begin with.
@@ -60,6 +64,7 @@ impl<'a, 'py> Ahead<'a, 'py> {
                 != 0
             {
                 fetch(value.cast());
+                fetch(value.cast::<u8>().wrapping_add(TEXT_OFFSET));
             }
         }
     }
