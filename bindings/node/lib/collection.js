@@ -12,7 +12,7 @@ const { asFolioError, call, rethrow } = require('./error.js')
 const { parseExact } = require('./exact.js')
 const { native } = require('./native.js')
 const { split, watched } = require('./progress.js')
-const { Scan } = require('./scan.js')
+const { Scan, takeAll } = require('./scan.js')
 const { parseMarked, shapes } = require('./shape.js')
 
 /** @import { Document } from './document.js' */
@@ -102,7 +102,9 @@ class Collection {
    */
   getMany(ids, options = {}) {
     const exact = this.isExact(options)
-    return opened(call(() => this.inner.getMany(checkTexts(ids, 'ids'), exact)), exact)
+    checkTexts(ids, 'ids')
+    if (exact || shapes === null) return opened(call(() => this.inner.getMany(ids, exact)), exact)
+    return call(() => takeAll(this.inner.fetch(ids)))
   }
 
   /**

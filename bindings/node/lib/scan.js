@@ -226,4 +226,18 @@ function lineSource(exact) {
   }
 }
 
-module.exports = { Scan }
+/**
+ * All documents of the native half that are marked, undefined where there is none.
+ * @param {any} fetched
+ * @returns {any[]}
+ */
+function takeAll(fetched) {
+  const documents = []
+  for (;;) {
+    const text = fetched.nextMarked(BATCH_SIZE, shapes)
+    if (text === null) return documents
+    for (const document of parseAllMarked(text)) documents.push(document ?? undefined)
+  }
+}
+
+module.exports = { Scan, takeAll }

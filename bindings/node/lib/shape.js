@@ -14,7 +14,7 @@ const { native } = require('./native.js')
 const VALUE = '\x01' // in an outline
 const FIRST = 2 // the place of the first document
 const SHAPES_MAX = 64 // as the native half has it
-const DECODERS_MAX = 512
+const DECODERS_MAX = 256
 
 /** Half for documents, half for the elements of their lists. */
 const marks = new Int32Array(8192)
@@ -66,9 +66,14 @@ function parseAllMarked(text) {
  */
 function decoderAt(at) {
   const number = marks[at]
+  if (number < 0) return missing
   const place = number % SHAPES_MAX
   if (known[place] !== number) learn(number, place)
   return decoders[place]
+}
+
+function missing() {
+  return undefined
 }
 
 /**

@@ -7,13 +7,14 @@ use napi_derive::napi;
 
 use crate::batch::{NativeBatch, apply, put_all};
 use crate::error::thrown;
+use crate::lines::push_document;
 use crate::lookup;
 use crate::progress::{NativeProgress, goes_on};
 use crate::report::{
     NativeCheckReport, NativeCompactReport, NativeCounts, NativeExportReport, NativeImportReport,
     NativeStats,
 };
-use crate::scan::{NativeScan, push_document};
+use crate::scan::NativeScan;
 use crate::shape::NativeShapes;
 use crate::task::{Work, promise, promise_write};
 use crate::text::Text;
@@ -122,6 +123,12 @@ impl NativeCollection {
     #[napi]
     pub fn get_async(&self, id: String, form: Form) -> AsyncTask<Work<Option<Text>>> {
         self.promise(move |collection| get(collection, &id, form, &mut Vec::new()))
+    }
+
+    /// Documents in the order of the ids, to be taken in batches.
+    #[napi]
+    pub fn fetch(&self, ids: Vec<String>) -> napi::Result<NativeScan> {
+        self.collection.get_many(&ids).map(NativeScan::of_fetched).map_err(thrown)
     }
 
     /// Documents as one JSON array in the order of the ids, null where there is none.

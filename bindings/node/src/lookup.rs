@@ -15,7 +15,7 @@ use folio::Collection;
 use napi::{Env, Unknown, check_status, sys};
 
 use crate::error::thrown;
-use crate::scan::push_document;
+use crate::lines::push_document;
 use crate::shape::Marker;
 use crate::text::create_string;
 

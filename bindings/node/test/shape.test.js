@@ -148,6 +148,10 @@ test('scans of shapes that come and go', (context) => {
   assert.deepStrictEqual([...docs.scan()], expected, `FOLIO_SEED=${seed}`)
   assert.deepStrictEqual(docs.scan().toArray(), expected)
   assert.deepStrictEqual([...docs.scan({ fields: ['n', 'text'] })], expected.map((document) => pick(document, ['_id', 'n', 'text'])))
+  const ids = expected.map(({ _id }) => _id).flatMap((id, place) => (place % 7 === 0 ? [id, 'none', 'none'] : [id]))
+  const byId = new Map(expected.map((document) => [document._id, document]))
+  assert.deepStrictEqual(docs.getMany(ids), ids.map((id) => byId.get(id)))
+  assert.deepStrictEqual(docs.getMany(Array(3_000).fill('none')), Array(3_000).fill(undefined))
   // A scan is not disturbed by what happens in its loop.
   let place = 0
   for (const document of docs.scan()) {

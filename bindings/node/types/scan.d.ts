@@ -50,3 +50,9 @@ export class Scan<T> {
      */
     [Symbol.asyncIterator](): AsyncGenerator<T, void, undefined>;
 }
+/**
+ * All documents of the native half that are marked, undefined where there is none.
+ * @param {any} fetched
+ * @returns {any[]}
+ */
+export function takeAll(fetched: any): any[];

@@ -7,7 +7,7 @@
 //! shape, which is an object literal with those values cut out of the text.
 //!
 //! A shape is its *outline*: the document without spaces and with one byte for
-//! each value, [`VALUE`] or [`LIST`]. What is long or does not fit the marks has no shape,
+//! each value, 1 or, for an array, 2. What is long or does not fit the marks has no shape,
 //! and is left to `JSON.parse`, as is text that is no JSON, so that it is refused as ever.
 //!
 //! A document is held against the shape of the one before first: as long as what is
@@ -15,8 +15,8 @@
 //!
 //! Several documents may be marked together, of one text. `marks` begins with how
 //! many there are; 0 leaves the text to `JSON.parse`. The first one is at place 2. It has
-//! the number of its shape, the place of the next document, and then two places for
-//! each value, in the order of the outline:
+//! the number of its shape (-1 if there is no document), the place of the next one, and
+//! then two places for each value, in the order of the outline:
 //!
 //! | first | second | value |
 //! |---|---|---|
@@ -51,6 +51,9 @@ pub(crate) const LIST: u8 = 2;
 pub(crate) const VALUES_MAX: usize = 256;
 const ELEMENTS_MAX: usize = TEXT_MAX;
 const NUMBERS_MAX: usize = TEXT_MAX / 2;
+
+/// The number of no shape, in place of a document that is missing.
+const MISSING: i32 = -1;
 
 /// Where the first document is.
 const FIRST: usize = 2;
@@ -142,6 +145,11 @@ impl Marker {
     pub(crate) fn mark_next(&self, document: &[u8]) -> bool {
         self.0.borrow_mut().mark(document)
     }
+
+    /// Marks that there is no document in the next one's place, if there is room.
+    pub(crate) fn mark_missing(&self) -> bool {
+        self.0.borrow_mut().mark_missing()
+    }
 }
 
 impl Shared {
@@ -170,6 +178,20 @@ impl Shared {
         used.documents += 1;
         used.shift = used.shift.wrapping_add(text.len());
         (marks[0], marks[at], marks[at + 1]) = (used.documents, number, used.next as i32);
+        self.used = used;
+        true
+    }
+
+    fn mark_missing(&mut self) -> bool {
+        let mut used = self.used;
+        let (marks, ..) = self.arrays();
+        let at = used.next;
+        if marks.len() / 2 - at < VALUES_MAX {
+            return false;
+        }
+        used.documents += 1;
+        used.next += 2;
+        (marks[0], marks[at], marks[at + 1]) = (used.documents, MISSING, used.next as i32);
         self.used = used;
         true
     }

@@ -1,0 +1,186 @@
+//! Documents on their way to JavaScript, batch by batch.
+//!
+//! Those of known shapes go marked ([`crate::shape`]), a few at a time, because a piece
+//! that is cut out of their text keeps all of it in memory. Others go as JSON arrays,
+//! which grow as long as one follows another.
+
+use folio::json::id_first;
+use folio::{Documents, Fetched, Result};
+
+use crate::exact::push_marked;
+use crate::shape::Marker;
+use crate::text::Text;
+
+/// Bytes of documents that are marked together.
+const MARKED_SIZE: usize = 1024;
+
+/// Bytes of the first array behind marked documents; the next ones are larger and larger.
+const ARRAY_SIZE: usize = 256;
+
+/// Where lines come from.
+pub(crate) enum Source {
+    Scan(Box<Documents>),
+    /// What was looked up, and the position of the next id.
+    Fetched {
+        fetched: Fetched,
+        next: usize,
+    },
+}
+
+/// What is left of a source.
+pub(crate) struct Lines {
+    source: Source,
+    /// A document that had no place in a batch of its kind, and comes next.
+    held: Vec<u8>,
+    /// Bytes of the next array.
+    array_size: usize,
+}
+
+enum Next {
+    Document,
+    /// There is none under the id.
+    Missing,
+    End,
+}
+
+impl Lines {
+    pub(crate) fn new(source: Source) -> Self {
+        Self { source, held: Vec::new(), array_size: ARRAY_SIZE }
+    }
+
+    /// The next documents: a few with marks, or as an array of at most about `size`
+    /// bytes; `None` at the end.
+    pub(crate) fn next_marked(&mut self, size: usize, marker: &Marker) -> Result<Option<Text>> {
+        marker.begin();
+        let mut text = Vec::with_capacity(2 * MARKED_SIZE);
+        let mut is_marked = false;
+        while text.len() < MARKED_SIZE {
+            let start = text.len();
+            match self.push_next(false, &mut text)? {
+                Next::Document if marker.mark_next(&text[start..]) => (),
+                Next::Missing if marker.mark_missing() => (),
+                Next::Document => {
+                    self.held = text.split_off(start);
+                    break;
+                }
+                Next::Missing => {
+                    self.source.step_back();
+                    break;
+                }
+                Next::End => break,
+            }
+            is_marked = true;
+        }
+        if is_marked {
+            self.array_size = ARRAY_SIZE;
+            return Ok(Some(Text(text)));
+        }
+        let array = self.next_array(self.array_size.min(size), false);
+        self.array_size *= 4;
+        self.array_size = self.array_size.min(size);
+        array
+    }
+
+    /// The next documents as an array of about `size` bytes, null where there is none.
+    pub(crate) fn next_array(&mut self, size: usize, exact: bool) -> Result<Option<Text>> {
+        let mut array = Vec::with_capacity(size + size / 4);
+        loop {
+            array.push(if array.is_empty() { b'[' } else { b',' });
+            match self.push_next(exact, &mut array)? {
+                Next::Document => (),
+                Next::Missing => array.extend_from_slice(b"null"),
+                Next::End => {
+                    array.pop();
+                    break;
+                }
+            }
+            if array.len() >= size {
+                break;
+            }
+        }
+        if array.is_empty() {
+            return Ok(None);
+        }
+        array.push(b']');
+        Ok(Some(Text(array)))
+    }
+
+    /// The next lines of about `size` bytes, each with its line end; `None` at the end.
+    pub(crate) fn next_lines(&mut self, size: usize) -> Result<Option<Text>> {
+        let mut lines = Vec::with_capacity(size + size / 4);
+        while lines.len() < size {
+            match self.source.next()? {
+                None => break,
+                Some(None) => continue,
+                Some(Some(line)) => lines.extend_from_slice(line),
+            }
+            lines.push(b'\n');
+        }
+        Ok((!lines.is_empty()).then_some(Text(lines)))
+    }
+
+    /// Appends the next document.
+    fn push_next(&mut self, exact: bool, out: &mut Vec<u8>) -> Result<Next> {
+        if !self.held.is_empty() {
+            out.append(&mut self.held);
+            return Ok(Next::Document);
+        }
+        match self.source.next()? {
+            None => Ok(Next::End),
+            Some(None) => Ok(Next::Missing),
+            Some(Some(line)) => {
+                push_document(line, exact, out)?;
+                Ok(Next::Document)
+            }
+        }
+    }
+}
+
+impl Source {
+    /// The next line, if there is one under the id; `None` at the end.
+    #[inline]
+    fn next(&mut self) -> Result<Option<Option<&[u8]>>> {
+        match self {
+            Self::Scan(documents) => Ok(documents.next_line()?.map(Some)),
+            Self::Fetched { fetched, next } => {
+                let place = *next;
+                *next += 1;
+                Ok((place < fetched.len()).then(|| fetched.line(place)))
+            }
+        }
+    }
+
+    /// Leaves the id without a document that came last to the next batch.
+    fn step_back(&mut self) {
+        if let Self::Fetched { next, .. } = self {
+            *next -= 1;
+        }
+    }
+}
+
+/// Appends a line as everybody is handed it: `_id` first, integers exact if asked for.
+pub(crate) fn push_document(line: &[u8], exact: bool, out: &mut Vec<u8>) -> Result<()> {
+    let ordered;
+    let line = match line.starts_with(b"{\"_id\":\"") {
+        true => line,
+        false => {
+            ordered = in_order(line)?;
+            ordered.as_bytes()
+        }
+    };
+    if exact {
+        push_marked(line, out);
+    } else {
+        out.extend_from_slice(line);
+    }
+    Ok(())
+}
+
+#[cold]
+fn in_order(line: &[u8]) -> Result<String> {
+    let text = String::from_utf8_lossy(line);
+    let ordered = id_first(&text).map_err(|error| {
+        folio::Error::Invalid(format!("a document is no longer a JSON object: {error}"))
+    })?;
+    Ok(ordered.into_owned())
+}
