@@ -30,7 +30,7 @@ function head({ taken, options, machine }, name) {
   const { cpu, cores, memoryGib, kernel, node, v8, commit } = machine
   return `# Benchmarks: Node
 
-Rendered from \`bench/results/${name}\`, taken ${taken.slice(0, 10)} at commit ${commit}: ${options.n} documents, ${options.r} lookups, the median of ${options.s} samples. ${cpu}, ${cores} cores,
+Rendered from \`bench/results/${name}\`, taken ${taken.slice(0, 10)} at commit ${commit}: ${options.n} documents, ${options.r} lookups, the median of ${options.s} samples, of lookups of ${5 * options.s}. ${cpu}, ${cores} cores,
 ${memoryGib} GiB, ${kernel}, Node ${node.slice(1)} (V8 ${v8}). Objects in and objects out for everybody, serialization inside the timer; systems take turns, each round in another order.
 How to repeat it: [bench/README.md](../../bench/README.md).`
 }
