@@ -27,9 +27,13 @@ pub(crate) enum IndexFault {
 
 /// Gives the text of lines by their place.
 pub(crate) trait LineSource {
-    /// Reads `size` bytes at `offset` into `text`, replacing what it held;
-    /// `false` when the file ends before.
-    fn read_line(&self, offset: u64, size: u32, text: &mut Vec<u8>) -> io::Result<bool>;
+    /// Reads `size` bytes at `offset` into `text`, replacing what it held; `false` when
+    /// the file ends before. The hash is that of the line's id.
+    fn read_line(&self, hash: u64, offset: u64, size: u32, text: &mut Vec<u8>) -> io::Result<bool>;
+
+    /// Brings near what is in memory for a hash, before it is known where the line stands.
+    #[inline]
+    fn look_ahead(&self, _hash: u64) {}
 
     /// Brings a line that will be read soon near, if it is in memory already.
     #[inline]
@@ -87,6 +91,8 @@ impl Index {
         if let Some(found) = self.delta.find(hash, &mut visit) {
             return found.map(|entry| Found { entry: Some(entry), collided });
         }
+        self.prefetch_entry(hash);
+        lines.look_ahead(hash);
         for run in self.runs.iter().rev() {
             let mut slot = run.seek(hash);
             while slot < run.slot_count() {
@@ -191,7 +197,8 @@ fn is_of(
         return Ok(line_sum(&line::tombstone(id)) == entry.sum());
     }
     let fault = IndexFault::Line { offset: entry.offset() };
-    if !lines.read_line(entry.offset(), entry.size(), text)? || line_sum(text) != entry.sum() {
+    let is_read = lines.read_line(entry.hash, entry.offset(), entry.size(), text)?;
+    if !is_read || line_sum(text) != entry.sum() {
         return Err(fault);
     }
     match line::id_of_valid_line(text) {

@@ -68,6 +68,7 @@ impl BlockCache {
     pub(crate) fn read(
         &self,
         file: &dyn File,
+        hash: u64,
         offset: u64,
         size: usize,
         text: &mut Vec<u8>,
@@ -92,7 +93,7 @@ impl BlockCache {
             return Ok(true);
         }
         drop(block);
-        if slots.lines.read(offset, size, text) {
+        if slots.lines.read(hash, offset, size, text) {
             return Ok(true);
         }
         let reads = &slots.reads[(number % slots.reads.len() as u64) as usize];
@@ -106,9 +107,17 @@ impl BlockCache {
 
     /// Takes note of a line that was read from the file.
     #[inline]
-    pub(crate) fn keep_line(&self, offset: u64, line: &[u8]) {
+    pub(crate) fn keep_line(&self, hash: u64, offset: u64, line: &[u8]) {
         if let Some(slots) = self.slots.get() {
-            slots.lines.keep(offset, line);
+            slots.lines.keep(hash, offset, line);
+        }
+    }
+
+    /// Brings the line near that was kept for a hash.
+    #[inline]
+    pub(crate) fn look_ahead(&self, hash: u64) {
+        if let Some(slots) = self.slots.get() {
+            slots.lines.look_ahead(hash);
         }
     }
 

@@ -3,14 +3,20 @@
 //! Between them the first read of a block, which goes to the file for one line,
 //! and the block that is kept whole lies the usual case: a few thousand documents,
 //! spread over a large file, asked for again and again. Their lines are copied
-//! here. The place of a line picks its shard and, there, one of four slots side by
-//! side; a fifth line displaces one of them, and a shard that is full begins anew.
+//! here. The hash of its id picks the shard of a line and, there, one of four slots side
+//! by side; a fifth line displaces one of them, and a shard that is full begins anew.
+//!
+//! A lookup waits for memory: for the entry in the index, for the slot here, for the text.
+//! As all it takes to find the slot is the hash, slot and text are fetched while the entry
+//! is on its way ([`Lines::look_ahead`]).
 //!
 //! What is kept is what the file had; whoever reads it checks its checksum, as of
 //! everything that is read.
 
 use std::ops::Range;
 use std::sync::{PoisonError, RwLock};
+
+use folio_file::prefetch;
 
 /// Threads that read different lines seldom meet.
 const SHARD_COUNT: usize = 16;
@@ -28,6 +34,9 @@ const FIRST_TEXT: usize = 16 << 10;
 
 /// Slots that a place may have: those of one line of the processor's cache.
 const WAYS: usize = 4;
+
+/// Bits of a hash, behind those of the shard, that pick the slots.
+const TAG_BITS: u32 = 16;
 
 /// Longer lines cost more to keep than to read again.
 const LINE_SIZE_MAX: usize = 4 << 10;
@@ -48,15 +57,15 @@ struct Shard {
 
 #[derive(Clone, Copy)]
 struct Slot {
-    /// Where the line stands in the file.
-    offset: u64,
+    /// Where the line stands in the file (48 bits), and the tag of its hash.
+    place: u64,
     /// Where it stands in the shard's text.
     start: u32,
     /// 0 in an empty slot.
     size: u32,
 }
 
-const EMPTY: Slot = Slot { offset: 0, start: 0, size: 0 };
+const EMPTY: Slot = Slot { place: 0, start: 0, size: 0 };
 
 impl Lines {
     /// At most `size` bytes of text; their slots take a quarter of that again.
@@ -66,34 +75,43 @@ impl Lines {
         Self { shards, shard_size }
     }
 
-    /// Appends the line at a place of the file, if it is here.
+    /// Brings the line near that was kept for a hash last.
     #[inline]
-    pub(super) fn read(&self, offset: u64, size: usize, text: &mut Vec<u8>) -> bool {
-        let hash = spread(offset);
+    pub(super) fn look_ahead(&self, hash: u64) {
         let shard = self.shards[shard_of(hash)].read().unwrap_or_else(PoisonError::into_inner);
-        let ways = shard.slots.get(ways_of(hash, shard.slots.len())).unwrap_or_default();
-        let is_it = |slot: &&Slot| slot.offset == offset && slot.size as usize == size;
-        let Some(slot) = ways.iter().find(is_it) else { return false };
+        let is_it = |slot: &&Slot| slot.place >> (64 - TAG_BITS) == tag_of(hash) && slot.size > 0;
+        for slot in shard.ways(tag_of(hash)).iter().filter(is_it) {
+            prefetch(&shard.text[slot.start as usize..][..slot.size as usize]);
+        }
+    }
+
+    /// Appends the line of a hash at a place of the file, if it is here.
+    #[inline]
+    pub(super) fn read(&self, hash: u64, offset: u64, size: usize, text: &mut Vec<u8>) -> bool {
+        let shard = self.shards[shard_of(hash)].read().unwrap_or_else(PoisonError::into_inner);
+        let place = place_of(hash, offset);
+        let is_it = |slot: &&Slot| slot.place == place && slot.size as usize == size;
+        let Some(slot) = shard.ways(tag_of(hash)).iter().find(is_it) else { return false };
         let start = slot.start as usize;
         text.extend_from_slice(&shard.text[start..start + size]);
         true
     }
 
     /// Keeps a line, as the file had it.
-    pub(super) fn keep(&self, offset: u64, line: &[u8]) {
+    pub(super) fn keep(&self, hash: u64, offset: u64, line: &[u8]) {
         if line.is_empty() || line.len() > LINE_SIZE_MAX.min(self.shard_size) {
             return;
         }
-        let shard = self.shards[shard_of(spread(offset))].write();
-        let mut shard = shard.unwrap_or_else(PoisonError::into_inner);
+        let mut shard = self.shards[shard_of(hash)].write().unwrap_or_else(PoisonError::into_inner);
         if shard.text.len() + line.len() > self.shard_size {
             shard.begin_anew();
         }
         if shard.count * WAYS >= shard.slots.len() {
-            shard.grow((self.shard_size / BYTES_PER_SLOT).next_multiple_of(WAYS));
+            let slots_max = (self.shard_size / BYTES_PER_SLOT).min(WAYS << TAG_BITS);
+            shard.grow(slots_max.next_multiple_of(WAYS));
         }
-        let slot = Slot { offset, start: shard.text.len() as u32, size: line.len() as u32 };
-        shard.put(slot);
+        let (start, size) = (shard.text.len() as u32, line.len() as u32);
+        shard.put(Slot { place: place_of(hash, offset), start, size });
         shard.count += 1;
         if shard.text.is_empty() {
             shard.text.reserve_exact(FIRST_TEXT.min(self.shard_size));
@@ -116,8 +134,14 @@ impl Shard {
         self.count = 0;
     }
 
+    /// The slots that lines of a tag may have.
+    #[inline]
+    fn ways(&self, tag: u64) -> &[Slot] {
+        self.slots.get(ways_of(tag, self.slots.len())).unwrap_or_default()
+    }
+
     fn put(&mut self, slot: Slot) {
-        let ways = ways_of(spread(slot.offset), self.slots.len());
+        let ways = ways_of(slot.place >> (64 - TAG_BITS), self.slots.len());
         let ways = &mut self.slots[ways];
         let empty = ways.iter().position(|way| way.size == 0);
         ways[empty.unwrap_or(slot.start as usize / WAYS % WAYS)] = slot;
@@ -133,31 +157,39 @@ impl Shard {
     }
 }
 
-/// Offsets of lines are close to each other; their product with an odd constant is not
-/// (multiplicative hashing, Knuth, volume 3, 6.4).
-#[inline]
-fn spread(offset: u64) -> u64 {
-    offset.wrapping_mul(0x9e37_79b9_7f4a_7c15)
-}
-
 #[inline]
 fn shard_of(hash: u64) -> usize {
     (hash >> 60) as usize % SHARD_COUNT
 }
 
 #[inline]
-fn ways_of(hash: u64, slot_count: usize) -> Range<usize> {
-    let first = ((u128::from(hash << 4) * (slot_count / WAYS) as u128) >> 64) as usize * WAYS;
-    first..first + WAYS
+fn tag_of(hash: u64) -> u64 {
+    hash << 4 >> (64 - TAG_BITS)
+}
+
+#[inline]
+fn place_of(hash: u64, offset: u64) -> u64 {
+    offset | tag_of(hash) << (64 - TAG_BITS)
+}
+
+#[inline]
+fn ways_of(tag: u64, slot_count: usize) -> Range<usize> {
+    let first = (tag as usize * (slot_count / WAYS)) >> TAG_BITS;
+    first * WAYS..(first + 1) * WAYS
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// As good as that of an id.
+    fn hash(offset: u64) -> u64 {
+        xxhash_rust::xxh3::xxh3_64(&offset.to_le_bytes())
+    }
+
     fn read(lines: &Lines, offset: u64, size: usize) -> Option<Vec<u8>> {
         let mut text = Vec::new();
-        lines.read(offset, size, &mut text).then_some(text)
+        lines.read(hash(offset), offset, size, &mut text).then_some(text)
     }
 
     #[test]
@@ -165,7 +197,7 @@ mod tests {
         let lines = Lines::new(1 << 20);
         assert_eq!(read(&lines, 0, 5), None);
         for number in 0..1000u64 {
-            lines.keep(number * 7, format!("line {number}").as_bytes());
+            lines.keep(hash(number * 7), number * 7, format!("line {number}").as_bytes());
         }
         let found = (0..1000u64).filter(|number| {
             let line = format!("line {number}").into_bytes();
@@ -176,6 +208,9 @@ mod tests {
         // Lines displace each other seldom while there is room.
         assert!(found.count() > 990);
         assert_eq!(read(&lines, 7, 5), None, "another size is another line");
+        lines.look_ahead(hash(7));
+        let mut text = Vec::new();
+        assert!(!lines.read(hash(7), 14, 6, &mut text), "another place is another line");
         lines.clear();
         assert_eq!(read(&lines, 0, 6), None);
     }
@@ -184,13 +219,13 @@ mod tests {
     fn stays_within_its_size() {
         let lines = Lines::new(16 << 10);
         for number in 0..10_000u64 {
-            lines.keep(number * 100, &[b'x'; 100]);
+            lines.keep(hash(number * 100), number * 100, &[b'x'; 100]);
             assert_eq!(read(&lines, number * 100, 100), Some(vec![b'x'; 100]));
         }
         for shard in &lines.shards {
             assert!(shard.read().unwrap().text.len() <= 1 << 10);
         }
-        lines.keep(1, &[b'y'; 1025]);
+        lines.keep(hash(1), 1, &[b'y'; 1025]);
         assert_eq!(read(&lines, 1, 1025), None, "a line that no shard can hold");
     }
 }

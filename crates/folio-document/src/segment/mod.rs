@@ -34,10 +34,10 @@ impl Segment {
 
 impl LineSource for Segment {
     #[inline]
-    fn read_line(&self, offset: u64, size: u32, text: &mut Vec<u8>) -> io::Result<bool> {
+    fn read_line(&self, hash: u64, offset: u64, size: u32, text: &mut Vec<u8>) -> io::Result<bool> {
         let size = size as usize;
         text.clear();
-        if self.cache.read(&*self.file, offset, size, text)? {
+        if self.cache.read(&*self.file, hash, offset, size, text)? {
             return Ok(true);
         }
         if size > 1 << 20 && offset + size as u64 > self.file.stat()?.size {
@@ -48,8 +48,13 @@ impl LineSource for Segment {
         if read < size {
             return Ok(false);
         }
-        self.cache.keep_line(offset, text);
+        self.cache.keep_line(hash, offset, text);
         Ok(true)
+    }
+
+    #[inline]
+    fn look_ahead(&self, hash: u64) {
+        self.cache.look_ahead(hash);
     }
 
     #[inline]

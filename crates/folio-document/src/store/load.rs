@@ -450,5 +450,5 @@ fn index_of(head: &mut Head, runs: Vec<Arc<Run>>) -> Index {
 fn starts_with_line_feed(segment: &Segment, offset: u64) -> io::Result<bool> {
     let mut byte = Vec::new();
     // At the very end of the file there is nothing behind the open line yet.
-    Ok(!segment.read_line(offset, 1, &mut byte)? || byte == b"\n")
+    Ok(!segment.read_line(0, offset, 1, &mut byte)? || byte == b"\n")
 }
