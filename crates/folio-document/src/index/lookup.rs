@@ -31,10 +31,6 @@ pub(crate) trait LineSource {
     /// the file ends before. The hash is that of the line's id.
     fn read_line(&self, hash: u64, offset: u64, size: u32, text: &mut Vec<u8>) -> io::Result<bool>;
 
-    /// Brings near what is in memory for a hash, before it is known where the line stands.
-    #[inline]
-    fn look_ahead(&self, _hash: u64) {}
-
     /// Brings a line that will be read soon near, if it is in memory already.
     #[inline]
     fn prefetch_line(&self, _offset: u64, _size: u32) {}
@@ -91,8 +87,6 @@ impl Index {
         if let Some(found) = self.delta.find(hash, &mut visit) {
             return found.map(|entry| Found { entry: Some(entry), collided });
         }
-        self.prefetch_entry(hash);
-        lines.look_ahead(hash);
         for run in self.runs.iter().rev() {
             let mut slot = run.seek(hash);
             while slot < run.slot_count() {

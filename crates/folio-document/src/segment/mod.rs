@@ -26,6 +26,12 @@ impl Segment {
         Self { file, cache: BlockCache::new(cache_size) }
     }
 
+    /// Brings the line near that was kept for a hash, before it is known where it stands.
+    #[inline]
+    pub(crate) fn look_ahead(&self, hash: u64) {
+        self.cache.look_ahead(hash);
+    }
+
     /// The file was cut off at an offset: other bytes may follow there.
     pub(crate) fn forget_from(&self, offset: u64) {
         self.cache.forget_from(offset);
@@ -50,11 +56,6 @@ impl LineSource for Segment {
         }
         self.cache.keep_line(hash, offset, text);
         Ok(true)
-    }
-
-    #[inline]
-    fn look_ahead(&self, hash: u64) {
-        self.cache.look_ahead(hash);
     }
 
     #[inline]

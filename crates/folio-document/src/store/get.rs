@@ -16,7 +16,10 @@ impl LineStore {
     pub(crate) fn get_into(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
         self.standing.check_open()?;
         let hash = id_hash(id);
-        let found = self.healing(|view| Ok(view.find(id, hash, text)?.document().is_some()))?;
+        let found = self.healing(|view| {
+            view.look_ahead(hash);
+            Ok(view.find(id, hash, text)?.document().is_some())
+        })?;
         if found || !self.confirm_missing()? {
             return Ok(found);
         }

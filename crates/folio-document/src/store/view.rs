@@ -77,6 +77,16 @@ pub(crate) struct View {
 }
 
 impl View {
+    /// Brings near what a lookup of one hash will wait for. Lookups of many have other
+    /// means ([`Index::prefetch_entry`], for all of them first).
+    #[inline]
+    pub(crate) fn look_ahead(&self, hash: u64) {
+        self.index.prefetch_entry(hash);
+        if let Some(segment) = &self.segment {
+            segment.look_ahead(hash);
+        }
+    }
+
     /// Looks an id up, the newest first. `text` receives the line of a document.
     #[inline]
     pub(crate) fn find(
