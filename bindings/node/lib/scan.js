@@ -218,11 +218,12 @@ function arraySource(exact) {
  */
 function lineSource(exact) {
   const parse = exact ? parseLineExact : JSON.parse
+  const open = (/** @type {string} */ lines) => new LazyDocuments(lines, parse)
   return {
     take: (scan, size) => scan.nextLines(size),
     takeAsync: (scan, size) => scan.nextLinesAsync(size),
-    open: (lines) => new LazyDocuments(lines, parse),
-    openAsync: (lines) => new LazyDocuments(lines, parse),
+    open,
+    openAsync: open,
   }
 }
 

@@ -7,7 +7,7 @@ use napi_derive::napi;
 
 use crate::batch::{NativeBatch, apply, put_all};
 use crate::error::thrown;
-use crate::lines::push_document;
+use crate::lines::{Lines, push_document};
 use crate::lookup;
 use crate::progress::{NativeProgress, goes_on};
 use crate::report::{
@@ -411,19 +411,8 @@ fn get(collection: &Collection, id: &str, form: Form, line: &mut Vec<u8>) -> Res
 }
 
 fn get_many(collection: &Collection, ids: &[String], exact: bool) -> Result<Text> {
-    let fetched = collection.get_many(ids)?;
-    let mut array = vec![b'['];
-    for line in fetched.lines() {
-        match line {
-            Some(line) => push_document(line, exact, &mut array)?,
-            None => array.extend_from_slice(b"null"),
-        }
-        array.push(b',');
-    }
-    // The last comma makes way for the end.
-    array.pop_if(|last| *last == b',');
-    array.push(b']');
-    Ok(Text(array))
+    let mut lines = Lines::of_fetched(collection.get_many(ids)?);
+    Ok(lines.next_array(usize::MAX, exact)?.unwrap_or_else(|| Text(b"[]".to_vec())))
 }
 
 fn patch(collection: &Collection, id: &str, json: &str) -> Result<Option<Text>> {

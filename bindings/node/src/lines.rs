@@ -17,8 +17,11 @@ const MARKED_SIZE: usize = 1024;
 /// Bytes of the first array behind marked documents; the next ones are larger and larger.
 const ARRAY_SIZE: usize = 256;
 
+/// An array that may be larger than this grows as it fills.
+const ROOM_MAX: usize = 64 << 10;
+
 /// Where lines come from.
-pub(crate) enum Source {
+enum Source {
     Scan(Box<Documents>),
     /// What was looked up, and the position of the next id.
     Fetched {
@@ -44,7 +47,15 @@ enum Next {
 }
 
 impl Lines {
-    pub(crate) fn new(source: Source) -> Self {
+    pub(crate) fn of_scan(documents: Documents) -> Self {
+        Self::new(Source::Scan(Box::new(documents)))
+    }
+
+    pub(crate) fn of_fetched(fetched: Fetched) -> Self {
+        Self::new(Source::Fetched { fetched, next: 0 })
+    }
+
+    fn new(source: Source) -> Self {
         Self { source, held: Vec::new(), array_size: ARRAY_SIZE }
     }
 
@@ -83,7 +94,7 @@ impl Lines {
 
     /// The next documents as an array of about `size` bytes, null where there is none.
     pub(crate) fn next_array(&mut self, size: usize, exact: bool) -> Result<Option<Text>> {
-        let mut array = Vec::with_capacity(size + size / 4);
+        let mut array = Vec::with_capacity(size.min(ROOM_MAX) / 4 * 5);
         loop {
             array.push(if array.is_empty() { b'[' } else { b',' });
             match self.push_next(exact, &mut array)? {

@@ -7,7 +7,7 @@ use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use crate::error::thrown;
-use crate::lines::{Lines, Source};
+use crate::lines::Lines;
 use crate::shape::NativeShapes;
 use crate::task::{Work, promise};
 use crate::text::Text;
@@ -21,12 +21,11 @@ pub struct NativeScan {
 
 impl NativeScan {
     pub(crate) fn new(documents: Documents, exact: bool) -> Self {
-        Self { lines: Arc::new(Mutex::new(Lines::new(Source::Scan(Box::new(documents))))), exact }
+        Self { lines: Arc::new(Mutex::new(Lines::of_scan(documents))), exact }
     }
 
     pub(crate) fn of_fetched(fetched: Fetched) -> Self {
-        let source = Source::Fetched { fetched, next: 0 };
-        Self { lines: Arc::new(Mutex::new(Lines::new(source))), exact: false }
+        Self { lines: Arc::new(Mutex::new(Lines::of_fetched(fetched))), exact: false }
     }
 }
 

@@ -6,6 +6,7 @@ const assert = require('node:assert/strict')
 const { execFileSync } = require('node:child_process')
 const { test } = require('node:test')
 const foliodb = require('foliodb')
+const { random } = require('../../../bench/node/record.js')
 const { native } = require('../lib/native.js')
 const { scratch } = require('./scratch.js')
 
@@ -69,7 +70,7 @@ for (const [name, members] of Object.entries(MEMBERS)) {
 test('documents of any shape', (context) => {
   const docs = foliodb.open(scratch(context)).collection('docs')
   const seed = Number(process.env.FOLIO_SEED ?? 20_261)
-  const below = generator(seed)
+  const below = random(seed)
   for (let number = 0; number < 2_000; number++) {
     const line = `{"_id":"d${number % 50}"${Array.from({ length: below(6) }, () => `,${member(below, 0)}`).join('')}}`
     try {
@@ -127,7 +128,7 @@ test('documents outlive those that come after them', (context) => {
 test('scans of shapes that come and go', (context) => {
   const docs = foliodb.open(scratch(context)).collection('docs')
   const seed = Number(process.env.FOLIO_SEED ?? 20_262)
-  const below = generator(seed)
+  const below = random(seed)
   const lines = []
   for (let number = 0; lines.length < 6_000; number++) {
     // Runs of one shape, of wild ones, of other alphabets, and long documents.
@@ -183,17 +184,6 @@ function deep(levels) {
 
 function many(count) {
   return Array.from({ length: count }, (_, number) => `"${number.toString(12)}":${number}`).join(',')
-}
-
-/** A generator of numbers below a limit (mulberry32). */
-function generator(seed) {
-  let state = seed
-  return (limit) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % limit
-  }
 }
 
 const KEYS = ['"a"', '"b"', '"name"', '"ü"', '"1"', '"__proto__"', '"\\n"', '"a b"']

@@ -171,29 +171,32 @@ impl Shared {
         if !has_room {
             return false;
         }
-        let at = used.next;
         let Some(number) = shapes.mark(text, Sheet { marks, numbers, used: &mut used }) else {
             return false;
         };
-        used.documents += 1;
         used.shift = used.shift.wrapping_add(text.len());
-        (marks[0], marks[at], marks[at + 1]) = (used.documents, number, used.next as i32);
-        self.used = used;
+        self.end_document(number, used);
         true
     }
 
     fn mark_missing(&mut self) -> bool {
         let mut used = self.used;
-        let (marks, ..) = self.arrays();
-        let at = used.next;
-        if marks.len() / 2 - at < VALUES_MAX {
+        if self.marks.len() / 2 - used.next < VALUES_MAX {
             return false;
         }
-        used.documents += 1;
         used.next += 2;
-        (marks[0], marks[at], marks[at + 1]) = (used.documents, MISSING, used.next as i32);
-        self.used = used;
+        self.end_document(MISSING, used);
         true
+    }
+
+    /// Takes note of a document, after which so much of the arrays is used.
+    #[inline]
+    fn end_document(&mut self, number: i32, mut used: Used) {
+        let at = self.used.next;
+        used.documents += 1;
+        let (marks, ..) = self.arrays();
+        (marks[0], marks[at], marks[at + 1]) = (used.documents, number, used.next as i32);
+        self.used = used;
     }
 
     #[inline]
@@ -296,15 +299,15 @@ impl Shapes {
         let number = i32::try_from(self.next).ok()?;
         let place = self.next as usize % SHAPES_MAX;
         self.next += 1;
+        if let Some(old) = self.known.get_mut(place).filter(|old| old.count >= COMMON) {
+            old.count /= 2;
+            return None;
+        }
         let pieces = Piece::all_of(&self.outline);
         let shape = Shape { outline: self.outline.clone(), pieces, number, count: 0 };
         match self.known.get_mut(place) {
             None => self.known.push(shape),
-            Some(old) if old.count < COMMON => *old = shape,
-            Some(old) => {
-                old.count /= 2;
-                return None;
-            }
+            Some(old) => *old = shape,
         }
         Some(place)
     }
