@@ -23,16 +23,22 @@ impl AnonymousMemory {
     /// Reserves memory.
     #[must_use]
     pub fn new(size: usize) -> Self {
-        let backing = match memmap2::MmapOptions::new().len(size).no_reserve_swap().map_anon() {
-            Ok(map) => {
-                // Fewer and greater pages make a look-up of addresses cheaper. A wish only.
-                #[cfg(target_os = "linux")]
-                let _ = map.advise(memmap2::Advice::HugePage);
-                Backing::Mapped(map)
-            }
-            Err(_) => Backing::Owned(vec![0; size]),
-        };
+        let map = memmap2::MmapOptions::new().len(size).no_reserve_swap().map_anon();
+        let backing = map.map_or_else(|_| Backing::Owned(vec![0; size]), Backing::Mapped);
         Self { backing, size }
+    }
+
+    /// Reserves memory of great pages, where the system has them: fewer of them make a
+    /// look-up of addresses cheaper, but each is cleared as a whole at its first touch.
+    #[must_use]
+    pub fn of_great_pages(size: usize) -> Self {
+        let memory = Self::new(size);
+        // A wish only.
+        #[cfg(target_os = "linux")]
+        if let Backing::Mapped(map) = &memory.backing {
+            let _ = map.advise(memmap2::Advice::HugePage);
+        }
+        memory
     }
 
     /// The first byte's address.

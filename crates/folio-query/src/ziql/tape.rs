@@ -132,8 +132,8 @@ impl Tape {
         if size > SHORT_MAX && self.room.cells.capacity() == 0 {
             self.room = Room::take();
         }
-        self.room.cells.reserve(size / LITERAL_SIZE);
-        self.room.tuples.reserve(size / TUPLE_SIZE);
+        make_room(&mut self.room.cells, size / LITERAL_SIZE);
+        make_room(&mut self.room.tuples, size / TUPLE_SIZE);
     }
 
     /// How many cells there are.
@@ -141,6 +141,7 @@ impl Tape {
         self.room.cells.len()
     }
 
+    #[inline]
     pub(super) fn push(&mut self, cell: Cell) {
         self.room.cells.push(cell);
     }
@@ -160,6 +161,7 @@ impl Tape {
     }
 
     /// Makes the cells from the given one on a tuple.
+    #[inline]
     pub(super) fn close_tuple(&mut self, cell: usize, text: Range<usize>) {
         let (start, end, cell) = (narrow(text.start), narrow(text.end), narrow(cell));
         self.room.tuples.push(Place { start, end, cell });
@@ -246,6 +248,16 @@ impl<'t> Ruler<'t> {
     pub(crate) fn tuple(&mut self, tuple: usize) -> Result<Tuple> {
         let size = self.go_to(tuple);
         parse::tuple(self.lexer.first(size))
+    }
+}
+
+/// Makes room for so many more. Where a vector is empty, nothing of its old memory is copied, as
+/// [`Vec::reserve`] may do.
+fn make_room<T>(all: &mut Vec<T>, count: usize) {
+    if all.is_empty() && all.capacity() < count {
+        *all = Vec::with_capacity(count);
+    } else {
+        all.reserve(count);
     }
 }
 

@@ -115,6 +115,7 @@ impl<'t> Reader<'t> {
         Some(())
     }
 
+    #[inline]
     fn scalar(&mut self, tape: &mut Tape) -> Option<()> {
         match self.next()? {
             b'\'' => self.plain_text(tape),
@@ -162,6 +163,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Whatever else the lexer takes for a value.
+    #[cold]
     fn any(&mut self, tape: &mut Tape) -> Option<()> {
         let is_comment = self.bytes[self.at..].starts_with(b"--");
         let is_negative = !is_comment && self.eat(b'-');

@@ -224,7 +224,8 @@ impl<'c, 'k> Halves<'c, 'k> {
         let capacity = page_size - HEADER_SIZE;
         let fits = |middle: &usize| {
             let right = middle + usize::from(level > 0);
-            filled_size(&cells[..*middle]) <= capacity && filled_size(&cells[right..]) <= capacity
+            let size = |part| filled_size(part, page_size);
+            size(&cells[..*middle]) <= capacity && size(&cells[right..]) <= capacity
         };
         let last = cells.len() - 1 - usize::from(level > 0);
         // As with leaves, in `Tree::end_of_leaf`.

@@ -15,6 +15,7 @@
 //! one below its parent's. So no damage can lead in circles.
 
 mod append;
+mod ascending;
 mod bulk;
 mod cursor;
 mod delete;

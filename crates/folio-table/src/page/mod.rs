@@ -26,6 +26,7 @@ pub(crate) mod free_list;
 pub(crate) mod key;
 pub(crate) mod node;
 mod shape;
+mod slot;
 
 pub(crate) use shape::common_size;
 
@@ -133,7 +134,7 @@ pub(crate) fn hole(page: &[u8]) -> std::ops::Range<usize> {
     if PageKind::of(page) != Some(PageKind::Node) {
         return 0..0;
     }
-    let start = HEADER_SIZE + node::SLOT_SIZE * count(page);
+    let start = slot::range(page.len(), 0..count(page)).end;
     let end = get_u32(page, 28) as usize;
     if start <= end && end <= page.len() { start..end } else { 0..0 }
 }

@@ -4,8 +4,8 @@
 //! header │ slot 0 │ slot 1 │ … →   hole   ← … │ cell │ cell │ prefix │
 //! ```
 //!
-//! A slot is the offset (u16) and the size (u16) of its cell; slots stand in the
-//! order of the keys, cells in any. What all keys of the node begin with stands once,
+//! A slot is the offset and the size of its cell (`slot`); slots stand in the order of the
+//! keys, cells in any. What all keys of the node begin with stands once,
 //! at the page's end: the prefix. A cell is the size of its key behind the prefix, that
 //! part of the key, and the value up to the cell's end. In a leaf the value is the row or
 //! nothing; in an inner node it is the child (u32) with keys from this one on, and the
@@ -23,16 +23,16 @@ use cell::Cell;
 
 use super::key::{Key, compare, first_bytes};
 use super::shape::Shape;
+use super::slot::{self, SLOT_SIZE_MAX};
 use super::{HEADER_SIZE, count, get_u16, get_u32, link, put_u16, put_u32};
 use crate::ids::PageId;
 
-pub(crate) const SLOT_SIZE: usize = 4;
 /// The most a cell takes to say the size of its key.
 const KEY_SIZE_MAX: usize = 2;
 
 /// What a cell takes at most, slot included.
 pub(crate) fn cell_cost(key_size: usize, value_size: usize) -> usize {
-    SLOT_SIZE + KEY_SIZE_MAX + key_size + value_size
+    SLOT_SIZE_MAX + KEY_SIZE_MAX + key_size + value_size
 }
 
 /// The greatest cell: four must fit a page, so that splitting always helps.
@@ -90,10 +90,7 @@ impl<'p> Node<'p> {
 
     #[inline]
     fn cell(self, index: usize) -> &'p [u8] {
-        let slot = HEADER_SIZE + SLOT_SIZE * index;
-        let offset = usize::from(get_u16(self.page, slot));
-        let size = usize::from(get_u16(self.page, slot + 2));
-        &self.page[offset..offset + size]
+        &self.page[slot::cell(self.page, index)]
     }
 
     /// Key and value of a cell, the key without the prefix.
@@ -125,13 +122,7 @@ impl<'p> Node<'p> {
         range: Range<usize>,
     ) -> impl DoubleEndedIterator<Item = (&'p [u8], &'p [u8])> + ExactSizeIterator {
         let Self { page, shape } = self;
-        let slots = HEADER_SIZE + SLOT_SIZE * range.start..HEADER_SIZE + SLOT_SIZE * range.end;
-        let (slots, _) = page[slots].as_chunks::<SLOT_SIZE>();
-        slots.iter().map(move |&[a, b, c, d]| {
-            let offset = usize::from(u16::from_le_bytes([a, b]));
-            let size = usize::from(u16::from_le_bytes([c, d]));
-            shape.divide(&page[offset..offset + size])
-        })
+        slot::cells(page, range).map(move |cell| shape.divide(&page[cell]))
     }
 
     #[inline]
@@ -172,7 +163,7 @@ impl<'p> Node<'p> {
         let unused = 64 - 8 * rest.len() as u32;
         let wanted = first_bytes(rest);
         self.binary_search(first, |cell| {
-            let offset = usize::from(get_u16(self.page, HEADER_SIZE + SLOT_SIZE * cell));
+            let offset = slot::offset(self.page, cell);
             let found = match self.page.get(offset..offset + 8).and_then(<[u8]>::first_chunk) {
                 Some(bytes) => u64::from_be_bytes(*bytes) >> unused << unused,
                 None => first_bytes(self.entry(cell).0),
@@ -239,7 +230,7 @@ impl<'p> Node<'p> {
     /// Bytes of slots, live cells and the prefix.
     pub(crate) fn used_size(self) -> usize {
         let cells = self.page.len() - get_u32(self.page, 28) as usize;
-        SLOT_SIZE * self.len() + cells - usize::from(get_u16(self.page, 32))
+        slot::size(self.page.len()) * self.len() + cells - usize::from(get_u16(self.page, 32))
     }
 
     /// The same if the node had another shape, which holds its keys.
@@ -265,10 +256,8 @@ impl<'p> Node<'p> {
     /// Offset of a cell's value in the page, with its size: for whoever keeps the
     /// page and not the borrow.
     pub(crate) fn value_range(self, index: usize) -> Range<usize> {
-        let slot = HEADER_SIZE + SLOT_SIZE * index;
-        let offset = usize::from(get_u16(self.page, slot));
-        let size = usize::from(get_u16(self.page, slot + 2));
-        offset + size - self.value(index).len()..offset + size
+        let cell = slot::cell(self.page, index);
+        cell.end - self.value(index).len()..cell.end
     }
 }
 
@@ -296,19 +285,21 @@ impl<'p> NodeMut<'p> {
         }
         let cell = Cell::new(shape, key, value);
         let used = if shape == node.shape { node.used_size() } else { node.used_size_as(shape) };
-        if used + SLOT_SIZE + cell.size > node.capacity() {
+        let slots = slot::range(self.page.len(), index..len);
+        let slot_size = slot::size(self.page.len());
+        if used + slot_size + cell.size > node.capacity() {
             return false;
         }
-        let slots_end = HEADER_SIZE + SLOT_SIZE * (len + 1);
-        if shape != node.shape || (get_u32(self.page, 28) as usize) < slots_end + cell.size {
+        let room = slots.end + slot_size + cell.size;
+        if shape != node.shape || (get_u32(self.page, 28) as usize) < room {
             self.repack(shape, key);
         }
         let offset = get_u32(self.page, 28) as usize - cell.size;
         put_u32(self.page, 28, small(offset));
         cell.write(&mut self.page[offset..]);
-        let slot = HEADER_SIZE + SLOT_SIZE * index;
-        self.page.copy_within(slot..slots_end - SLOT_SIZE, slot + SLOT_SIZE);
-        self.set_slot(index, offset, cell.size);
+        let next = slots.start + slot_size;
+        self.page.copy_within(slots, next);
+        slot::set(self.page, index, offset..offset + cell.size);
         put_u16(self.page, 22, (len + 1) as u16);
         true
     }
@@ -319,9 +310,9 @@ impl<'p> NodeMut<'p> {
         if len == 1 {
             return self.clear();
         }
-        let slot = HEADER_SIZE + SLOT_SIZE * index;
-        let dead = usize::from(get_u16(self.page, slot + 2));
-        self.page.copy_within(slot + SLOT_SIZE..HEADER_SIZE + SLOT_SIZE * len, slot);
+        let dead = slot::cell(self.page, index).len();
+        let behind = slot::range(self.page.len(), index + 1..len);
+        self.page.copy_within(behind, slot::range(self.page.len(), index..len).start);
         put_u16(self.page, 22, (len - 1) as u16);
         self.add_dead(dead);
     }
@@ -333,13 +324,12 @@ impl<'p> NodeMut<'p> {
             self.page[range].copy_from_slice(value);
             return true;
         }
-        let slot = HEADER_SIZE + SLOT_SIZE * index;
         if value.len() < range.len() {
-            let offset = usize::from(get_u16(self.page, slot));
-            let shorter_by = range.len() - value.len();
-            self.page[range.start..range.start + value.len()].copy_from_slice(value);
-            self.set_slot(index, offset, range.end - offset - shorter_by);
-            self.add_dead(shorter_by);
+            let end = range.start + value.len();
+            self.page[range.start..end].copy_from_slice(value);
+            let offset = slot::offset(self.page, index);
+            slot::set(self.page, index, offset..end);
+            self.add_dead(range.end - end);
             return true;
         }
         if self.as_node().used_size() + value.len() - range.len() > self.as_node().capacity() {
@@ -379,7 +369,7 @@ impl<'p> NodeMut<'p> {
             let cell = Cell::new(shape, key, value);
             end -= cell.size;
             cell.write(&mut self.page[end..]);
-            self.set_slot(index, end, cell.size);
+            slot::set(self.page, index, end..end + cell.size);
         }
         put_u32(self.page, 28, small(end));
     }
@@ -391,12 +381,6 @@ impl<'p> NodeMut<'p> {
         shape.write(self.page);
         put_u32(self.page, 28, small(start));
         put_u16(self.page, 32, 0);
-    }
-
-    fn set_slot(&mut self, index: usize, offset: usize, size: usize) {
-        let slot = HEADER_SIZE + SLOT_SIZE * index;
-        put_u16(self.page, slot, offset as u16);
-        put_u16(self.page, slot + 2, size as u16);
     }
 
     fn add_dead(&mut self, size: usize) {
@@ -417,7 +401,7 @@ impl<'p> NodeMut<'p> {
             let cell = Cell { shape, given_back, rest, value, size: 0 }.sized();
             end -= cell.size;
             cell.write(&mut self.page[end..]);
-            self.set_slot(index, end, cell.size);
+            slot::set(self.page, index, end..end + cell.size);
         }
         put_u32(self.page, 28, small(end));
     }
@@ -428,9 +412,9 @@ fn small(size: usize) -> u32 {
 }
 
 /// Bytes that cells take together as one node, their keys whole and in order.
-pub(crate) fn filled_size(cells: &[(&[u8], &[u8])]) -> usize {
-    let shape = Shape::of_cells(cells);
-    let size = |(key, value): &(&[u8], &[u8])| SLOT_SIZE + Cell::new(shape, key, value).size;
+pub(crate) fn filled_size(cells: &[(&[u8], &[u8])], page_size: usize) -> usize {
+    let (shape, slot_size) = (Shape::of_cells(cells), slot::size(page_size));
+    let size = |(key, value): &(&[u8], &[u8])| slot_size + Cell::new(shape, key, value).size;
     shape.prefix_size() + cells.iter().map(size).sum::<usize>()
 }
 
@@ -438,14 +422,15 @@ pub(crate) fn filled_size(cells: &[(&[u8], &[u8])]) -> usize {
 /// separates them as a key where they are inner nodes.
 pub(crate) fn merged_size(left: Node<'_>, right: Node<'_>, separator: Option<&[u8]>) -> usize {
     let (shape, between) = Shape::of_neighbours(left, right, separator);
-    let between = between.map_or(0, |rest| SLOT_SIZE + shape.mark_size() + rest + 4);
+    let slot_size = slot::size(left.page.len());
+    let between = between.map_or(0, |rest| slot_size + shape.mark_size() + rest + 4);
     left.used_size_as(shape) + right.used_size_as(shape) - shape.prefix_size() + between
 }
 
 /// Whether slots, cells and keys lie within the page.
 pub(super) fn check_layout(page: &[u8]) -> Result<(), String> {
     let len = count(page);
-    let slots_end = HEADER_SIZE + SLOT_SIZE * len;
+    let slots_end = slot::range(page.len(), 0..len).end;
     let cell_start = get_u32(page, 28) as usize;
     let shape = Shape::of(page);
     let cell_end = page.len() - shape.prefix_size();
@@ -455,13 +440,12 @@ pub(super) fn check_layout(page: &[u8]) -> Result<(), String> {
     let is_leaf = page[21] == 0;
     let mut live = 0;
     for index in 0..len {
-        let slot = HEADER_SIZE + SLOT_SIZE * index;
-        let offset = usize::from(get_u16(page, slot));
-        let size = usize::from(get_u16(page, slot + 2));
-        if offset < cell_start || offset + size > cell_end {
+        let cell = slot::cell(page, index);
+        let (offset, size) = (cell.start, cell.len());
+        if offset < cell_start || cell.end > cell_end {
             return Err(format!("cell {index} at {offset} with {size} bytes is outside"));
         }
-        let value_size = shape.value_size(&page[offset..offset + size]);
+        let value_size = shape.value_size(&page[cell]);
         if value_size.is_none_or(|value_size| !is_leaf && value_size != 4) {
             return Err(format!("the key of cell {index} has an impossible size"));
         }

@@ -11,7 +11,6 @@
 //! they must, and a page filled at once has the longest there is. All keys of a node
 //! lie between the first and the last, so what those two share, all do.
 
-use super::key::compare;
 use super::node::Node;
 
 const PREFIX_SIZE_AT: usize = 34;
@@ -86,7 +85,7 @@ impl Shape {
             IN_TWO => true,
             size => rest_size == usize::from(size),
         };
-        fits && compare(&key[..prefix.len()], prefix).is_eq()
+        fits && key.starts_with(prefix)
     }
 
     /// The shape of a node once it has a key more.

@@ -10,10 +10,18 @@ use super::list::{self, List};
 use super::{Width, fixed_size, is_integer};
 
 /// Appends a value; null appends nothing.
+#[inline]
 pub(super) fn write_variable(column_type: &ColumnType, value: ValueRef<'_>, out: &mut Vec<u8>) {
+    match value {
+        ValueRef::Text(text) => out.extend_from_slice(text.as_bytes()),
+        ValueRef::Bytes(bytes) => out.extend_from_slice(bytes),
+        value => write_parts(column_type, value, out),
+    }
+}
+
+/// Appends a value that has others in it.
+fn write_parts(column_type: &ColumnType, value: ValueRef<'_>, out: &mut Vec<u8>) {
     match (column_type, value) {
-        (_, ValueRef::Text(text)) => out.extend_from_slice(text.as_bytes()),
-        (_, ValueRef::Bytes(bytes)) => out.extend_from_slice(bytes),
         (ColumnType::List(element), ValueRef::List(values)) => list::write(element, values, out),
         (ColumnType::Struct(fields), ValueRef::Struct(values)) => {
             let elements = fields.iter().map(|(_, field)| field).zip(values);

@@ -92,6 +92,11 @@ impl IndexFiller {
         &self.bytes[entry.start..entry.start + entry.size as usize]
     }
 
+    /// What of an entry no other may begin with; nothing where any may.
+    fn unique(&self, entry: Entry) -> &[u8] {
+        &self.bytes[entry.start..entry.start + entry.unique_size as usize]
+    }
+
     fn sort(&mut self) -> Result<()> {
         let mut entries = std::mem::take(&mut self.entries);
         entries.sort_unstable_by(|left, right| self.entry(*left).cmp(self.entry(*right)));
@@ -114,15 +119,24 @@ impl IndexFiller {
     pub(super) fn insert_part(&mut self, editor: &mut Editor<'_, '_>) -> Result<()> {
         self.sort()?;
         self.is_started = true;
-        let tree = self.index.tree();
-        for &entry in &self.entries {
-            let bytes = &self.bytes[entry.start..entry.start + entry.size as usize];
-            let unique = &bytes[..entry.unique_size as usize];
-            if !unique.is_empty() && tree.has_prefix(editor, unique)? != Some(false) {
-                self.refused = Some(entry.row);
-                index_entries::refuse_prefix(editor, &self.index, unique)?;
+        let (tree, mut done) = (self.index.tree(), 0);
+        while let Some(&entry) = self.entries.get(done) {
+            let keys = self.entries[done..].iter();
+            let keys = keys.map(|entry| (self.entry(*entry), self.unique(*entry)));
+            let count = tree.insert_ascending(editor, keys)?;
+            done += count.max(1);
+            if count > 0 {
+                continue;
             }
-            tree.insert(editor, bytes, &[])?;
+            let unique = self.unique(entry);
+            if !unique.is_empty() && tree.has_prefix(editor, unique)? != Some(false) {
+                let refused = index_entries::refuse_prefix(editor, &self.index, unique);
+                if refused.is_err() {
+                    self.refused = Some(entry.row);
+                }
+                refused?;
+            }
+            tree.insert(editor, self.entry(entry), &[])?;
         }
         self.bytes.clear();
         self.entries.clear();

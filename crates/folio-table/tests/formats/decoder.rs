@@ -147,7 +147,13 @@ impl<'f> Decoder<'f> {
         assert_eq!((page[20], half(&page, 24)), (1, tree), "page {root}");
         let prefix = &page[self.page_size - usize::from(page[34])..];
         let cells = (0..quarter(&page, 22)).map(|index| {
-            let (offset, size) = (quarter(&page, 40 + 4 * index), quarter(&page, 42 + 4 * index));
+            let (offset, size) = if self.page_size <= 8192 {
+                let at = 40 + 3 * index;
+                let slot = half(&[page[at], page[at + 1], page[at + 2], 0], 0) as usize;
+                (slot % 8192, slot / 8192)
+            } else {
+                (quarter(&page, 40 + 4 * index), quarter(&page, 42 + 4 * index))
+            };
             let cell = &page[offset..offset + size];
             let (key_at, key_size) = match page[35] {
                 254 => (1, cell[0].into()),

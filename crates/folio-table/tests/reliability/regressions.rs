@@ -199,10 +199,9 @@ fn a_child_that_does_not_exist_is_not_fetched_ahead() {
         files.data[start + 20..start + 22] == [1, 1]
     };
     let inner = (1..=files.page_count()).find(is_inner).expect("the tree has two levels");
-    let slot = START + (inner - 1) * PAGE_SIZE + 40;
-    let cell = u16::from_le_bytes([files.data[slot], files.data[slot + 1]]);
-    let size = u16::from_le_bytes([files.data[slot + 2], files.data[slot + 3]]);
-    let end = START + (inner - 1) * PAGE_SIZE + usize::from(cell + size);
+    let page = START + (inner - 1) * PAGE_SIZE;
+    let slot = u32::from_le_bytes(files.data[page + 40..][..4].try_into().unwrap()) % (1 << 24);
+    let end = page + (slot % 8192 + slot / 8192) as usize;
     files.data[end - 4..end].fill(0xff);
     files.seal_page(inner);
     let forged = new_disk(1);

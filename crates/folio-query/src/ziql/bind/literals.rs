@@ -2,6 +2,7 @@
 //! that fits its place needs no expression. It stays where the parser has put it until
 //! it is written. What does not fit goes the long way, which knows what to say about it.
 
+use std::mem::{Discriminant, discriminant};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,6 +33,8 @@ enum Place {
         index: usize,
         ty: ColumnType,
         is_nullable: bool,
+        /// Cells of this kind go there as they are.
+        plain: Option<Discriminant<Cell>>,
     },
     /// A to-many link, given as a list of keys.
     Many(Arc<Relation>),
@@ -64,7 +67,8 @@ impl Binder<'_> {
                     if *index != key =>
                 {
                     let (ty, index) = (entity.column_type(*index).clone(), *index);
-                    Place::Column { index, ty, is_nullable: schema.columns[index].nullable }
+                    let (is_nullable, plain) = (schema.columns[index].nullable, plain(&ty));
+                    Place::Column { index, ty, is_nullable, plain }
                 }
                 MemberKind::Many { table, .. } => {
                     let table = self.sql.relation(table, name.span)?;
@@ -155,8 +159,9 @@ impl Places {
         row: &mut [ValueRef<'v>],
     ) {
         for (cell, place) in tape.cells(tuple).iter().zip(&self.places) {
-            let Place::Column { index, ty, .. } = place else { continue };
+            let Place::Column { index, ty, plain, .. } = place else { continue };
             row[*index] = match (ty, *cell) {
+                (_, cell) if *plain == Some(discriminant(&cell)) => tape.value(cell),
                 #[allow(clippy::cast_precision_loss, reason = "it was seen to be exact")]
                 (ColumnType::Float64, Cell::Integer(number)) => ValueRef::Float(number as f64),
                 (_, Cell::List(_, count)) => {
@@ -185,6 +190,9 @@ impl Places {
 impl Place {
     fn fits(&self, tape: &Tape, cell: Cell) -> bool {
         let element = match (self, cell) {
+            (Self::Column { plain, .. }, cell) if *plain == Some(discriminant(&cell)) => {
+                return true;
+            }
             (Self::Column { is_nullable, .. }, Cell::Null) => return *is_nullable,
             (Self::Column { ty: ColumnType::List(element), .. }, Cell::List(..)) => element,
             (Self::Column { ty, .. }, cell) => return is_fit(cell, ty),
@@ -196,6 +204,20 @@ impl Place {
             !is_cast && is_fit(*cell, element)
         })
     }
+}
+
+/// The cells that most values of a column are.
+fn plain(ty: &ColumnType) -> Option<Discriminant<Cell>> {
+    let example = match ty {
+        ColumnType::Text => Cell::Text(0, 0),
+        ColumnType::Int64 => Cell::Integer(0),
+        ColumnType::Float64 => Cell::Float(0.0),
+        ColumnType::Boolean => Cell::Boolean(false),
+        ColumnType::Uuid => Cell::Uuid([0; 16]),
+        _ => return None,
+    };
+    debug_assert!(is_fit(example, ty), "what goes as it is fits");
+    Some(discriminant(&example))
 }
 
 fn is_fit(cell: Cell, ty: &ColumnType) -> bool {
