@@ -1,10 +1,13 @@
 //! Tells a scan how many rows are wanted; drops a sort whose order is that of the
-//! key the scan follows anyway, or of an index it can follow when few rows are wanted.
+//! key the scan follows anyway, or of an index it can follow when few rows are wanted;
+//! leaves off what links lead to before it is looked up.
 
 use folio_types::Value;
 
 use super::choose_path;
+use crate::constraint::Reference;
 use crate::expression::{ColumnId, Expr};
+use crate::plan::follow::{Cut, Fetch};
 use crate::plan::logical::{JoinKind, Path, Plan, Scan, SortKey};
 use crate::source::RelationKind;
 
@@ -24,6 +27,7 @@ pub(super) fn apply(plan: &mut Plan) -> bool {
             *part = input.take();
             has_dropped = true;
         }
+        cut_early(part);
         // How many rows tie with the last one wanted, nobody knows.
         if let Plan::Limit { input, limit, offset, ties } = part
             && ties.is_empty()
@@ -47,6 +51,41 @@ pub(super) fn apply(plan: &mut Plan) -> bool {
         }
     });
     has_dropped
+}
+
+/// Cuts rows before each is put beside the one row it leads to, not behind that.
+fn cut_early(part: &mut Plan) {
+    let is_late = |cut: &Cut| matches!(&cut.input, Plan::Fetch(fetch) if finds_one(fetch));
+    if !matches!(part, Plan::Cut(cut) if is_late(cut)) {
+        return;
+    }
+    if let Plan::Cut(mut cut) = part.take()
+        && let Plan::Fetch(mut fetch) = cut.input.take()
+    {
+        cut.input = fetch.input.take();
+        fetch.input = Plan::Cut(cut);
+        cut_early(&mut fetch.input);
+        *part = Plan::Fetch(fetch);
+    }
+}
+
+/// Whether each row of the input finds one row, neither more nor none: its key is a column of
+/// a link's table, which refers to the relation's whole key and is never null.
+fn finds_one(fetch: &Fetch) -> bool {
+    let (Plan::Fetch(links), Expr::Column(key)) = (&fetch.input, &fetch.key) else { return false };
+    let Some((position, _)) = links.columns.iter().find(|(_, column)| column.id == key.id) else {
+        return false;
+    };
+    let (target, column) = (&fetch.relation, &links.relation.schema.columns[*position]);
+    let refers = |reference: &Reference| {
+        let target_column = &target.schema.columns[fetch.column].name;
+        reference.columns == [column.name.as_str()]
+            && reference.table.eq_ignore_ascii_case(&target.schema.name)
+            && (reference.target.is_empty() || reference.target == [target_column.as_str()])
+    };
+    target.schema.primary_key == [fetch.column]
+        && !column.nullable
+        && links.relation.constraints.references.iter().any(refers)
 }
 
 /// Drops the sort below by following an index, if there is one with its order.
