@@ -81,7 +81,8 @@ impl Frames {
     /// So many frames, all owned: [`Frames::owned`] gives each out once.
     pub(crate) fn new(frame_count: usize, page_size: usize) -> Self {
         let mut memory = AnonymousMemory::of_great_pages(frame_count * page_size);
-        // A great page would be headers for 128 MiB of frames. One more than there are, since its beginning need not be that of a header.
+        // One great page would hold the headers of 128 MiB of frames. There is one more than
+        // frames, since the memory's beginning need not be that of a header.
         let mut of_headers = AnonymousMemory::new((frame_count + 1) * size_of::<Header>());
         let (start, headers) = (memory.start(), of_headers.start());
         let skipped = headers.align_offset(align_of::<Header>());
