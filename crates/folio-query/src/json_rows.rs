@@ -23,8 +23,8 @@ use crate::expression::value::value_at;
 use crate::json_text::{JsonText, Piece};
 use crate::rows::Rows;
 
-/// Bytes of a value: about as many as most have.
-const USUAL_SIZE: usize = 20;
+/// Rows after which it is known how many bytes one takes, more or less.
+const SAMPLE: usize = 16;
 
 /// Writes rows as JSON objects whose members are the columns, in order.
 pub struct JsonRows {
@@ -47,9 +47,13 @@ impl JsonRows {
         let between = Piece::new(between);
         let cells: Vec<Cells<'_>> =
             batch.columns.iter().zip(&self.types).map(|(array, ty)| Cells::of(array, ty)).collect();
-        let usual: usize = self.prefixes.iter().map(|prefix| prefix.len() + USUAL_SIZE).sum();
-        out.expect(batch.row_count * usual);
+        let before = out.len();
         for row in 0..batch.row_count {
+            if row == SAMPLE {
+                let mean = (out.len() - before).div_ceil(SAMPLE);
+                // Numbers grow longer on the way.
+                out.expect((batch.row_count - row) * (mean + mean / 8));
+            }
             if !std::mem::take(is_first) {
                 out.piece(&between);
             }

@@ -23,26 +23,6 @@ const SHORT: usize = 32;
 /// Characters of the longest integer.
 const NUMBER_MAX: usize = 20;
 
-/// A number under way, from its last digit on.
-struct Digits {
-    /// Those from `start` to [`NUMBER_MAX`] count; what is behind them can be copied too.
-    bytes: [u8; 2 * NUMBER_MAX],
-    start: usize,
-}
-
-impl Digits {
-    #[inline]
-    fn new() -> Self {
-        Self { bytes: [0; 2 * NUMBER_MAX], start: NUMBER_MAX }
-    }
-
-    #[inline]
-    fn before(&mut self, byte: u8) {
-        self.start -= 1;
-        self.bytes[self.start] = byte;
-    }
-}
-
 /// Text that is written again and again.
 pub(crate) struct Piece {
     short: [u8; SHORT],
@@ -63,10 +43,71 @@ impl Piece {
             None => Self { short, size: 0, long: bytes.to_vec() },
         }
     }
+}
 
-    /// How many bytes it has.
-    pub(crate) fn len(&self) -> usize {
-        self.size + self.long.len()
+/// Date and time as they were written last: rows that came together often have the same
+/// moment, or the same day.
+struct Moment {
+    of: Option<(i64, bool)>,
+    day: i64,
+    /// Those up to `size` count.
+    text: [u8; MOMENT_MAX],
+    size: usize,
+}
+
+/// Bytes of the longest date and time of a year of four digits.
+const MOMENT_MAX: usize = "\"0000-00-00T00:00:00.000000Z\"".len();
+
+impl Moment {
+    const fn none() -> Self {
+        let text = *b"\"1970-01-01T00:00:00.000000Z\"";
+        Self { of: None, day: 0, text, size: MOMENT_MAX }
+    }
+
+    /// Writes another; `false` for one whose year has not four digits, and nothing is written.
+    fn write(&mut self, timestamp: i64, utc: bool) -> bool {
+        let (day, time) = (timestamp.div_euclid(DAY), timestamp.rem_euclid(DAY));
+        if day != self.day && !self.write_day(day) {
+            return false;
+        }
+        let (seconds, mut micros) = (time / SECOND, time % SECOND);
+        let text = &mut self.text;
+        two_digits(text, 12, seconds / 3600);
+        two_digits(text, 15, seconds / 60 % 60);
+        two_digits(text, 18, seconds % 60);
+        let mut end = 20;
+        if micros > 0 {
+            text[20] = b'.';
+            [25, 23, 21].iter().for_each(|at| {
+                two_digits(text, *at, micros);
+                micros /= 100;
+            });
+            end = 27;
+            while text[end - 1] == b'0' {
+                end -= 1;
+            }
+        }
+        if utc {
+            text[end] = b'Z';
+            end += 1;
+        }
+        text[end] = b'"';
+        (self.of, self.size) = (Some((timestamp, utc)), end + 1);
+        true
+    }
+
+    fn write_day(&mut self, number: i64) -> bool {
+        let (year, month, day) = civil(number);
+        if !(0..=9999).contains(&year) {
+            return false;
+        }
+        let text = &mut self.text;
+        two_digits(text, 1, i64::from(year) / 100);
+        two_digits(text, 3, i64::from(year));
+        two_digits(text, 6, i64::from(month));
+        two_digits(text, 9, i64::from(day));
+        self.day = number;
+        true
     }
 }
 
@@ -75,18 +116,24 @@ pub(crate) struct JsonText<'o> {
     /// Bytes up to `size` count, those behind are room.
     bytes: &'o mut Vec<u8>,
     size: usize,
+    moment: Moment,
 }
 
 impl<'o> JsonText<'o> {
     /// Goes on behind what a buffer has.
     pub(crate) fn behind(bytes: &'o mut Vec<u8>) -> Self {
         let size = bytes.len();
-        Self { bytes, size }
+        Self { bytes, size, moment: Moment::none() }
     }
 
-    /// Makes room for about so many bytes, so that text is not moved while it grows.
+    /// How many bytes there are.
+    pub(crate) fn len(&self) -> usize {
+        self.size
+    }
+
+    /// Makes room for about so many bytes more, so that text is not moved while it grows.
     pub(crate) fn expect(&mut self, size: usize) {
-        self.bytes.reserve(size);
+        self.bytes.reserve((self.size + size).saturating_sub(self.bytes.len()));
     }
 
     /// Gives back the room.
@@ -171,27 +218,23 @@ impl<'o> JsonText<'o> {
         self.push(quoted.as_bytes());
     }
 
-    pub(crate) fn integer(&mut self, value: i64) {
-        let mut digits = Digits::new();
-        let mut rest = value.unsigned_abs();
-        loop {
-            digits.before(b'0' + (rest % 10) as u8);
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        if value < 0 {
-            digits.before(b'-');
-        }
-        self.digits(&digits);
+    /// So many bytes of the room. What is put together elsewhere and then copied waits for its
+    /// single bytes to arrive in memory, so pieces are made where they stay.
+    #[inline]
+    fn place<const N: usize>(&mut self) -> &mut [u8; N] {
+        self.room(N);
+        self.bytes[self.size..].first_chunk_mut().expect("room was made")
     }
 
     #[inline]
-    fn digits(&mut self, digits: &Digits) {
-        if let Some(written) = digits.bytes[digits.start..].first_chunk::<NUMBER_MAX>() {
-            self.short(written, NUMBER_MAX - digits.start);
-        }
+    pub(crate) fn integer(&mut self, value: i64) {
+        let (digits, is_negative) = (value.unsigned_abs(), value < 0);
+        let place: &mut [u8; NUMBER_MAX] = self.place();
+        place[0] = b'-';
+        let start = usize::from(is_negative);
+        let size = start + digit_count(digits);
+        write_digits(&mut place[start..size], digits);
+        self.size += size;
     }
 
     /// A float of few digits behind its point; `false` for any other, and nothing is
@@ -206,77 +249,106 @@ impl<'o> JsonText<'o> {
         let is_plain = magnitude < 1e10 && (value != 0.0 || value.is_sign_positive());
         // Rounded; `round` is a call. One that is rounded wrongly is not the value.
         let scaled = |power: f64| (magnitude * power + 0.5) as i64;
-        let found = POWERS.iter().position(|power| scaled(*power) as f64 / *power == magnitude);
+        let is_whole = scaled(1.0) as f64 == magnitude;
+        let is_exact =
+            |places: &usize| scaled(POWERS[*places]) as f64 / POWERS[*places] == magnitude;
+        // A division takes as long as all the rest.
+        let found = if is_whole { Some(0) } else { (1..POWERS.len()).find(is_exact) };
         let Some(places) = found.filter(|_| is_plain) else { return false };
         // Whole numbers have a zero behind the point.
         let places = places.max(1);
-        let (mut rest, mut written) = (scaled(POWERS[places]).unsigned_abs(), 0);
-        let mut digits = Digits::new();
-        while rest > 0 || written <= places {
-            digits.before(b'0' + (rest % 10) as u8);
-            rest /= 10;
-            written += 1;
-            if written == places {
-                digits.before(b'.');
-            }
-        }
-        if value < 0.0 {
-            digits.before(b'-');
-        }
-        self.digits(&digits);
+        let digits = scaled(POWERS[places]).unsigned_abs();
+        let place: &mut [u8; NUMBER_MAX] = self.place();
+        place[0] = b'-';
+        let start = usize::from(value < 0.0);
+        let point = start + digit_count(digits).max(places + 1) - places;
+        let (whole, part) = divide_by_power(digits, places);
+        write_digits(&mut place[start..point], whole);
+        place[point] = b'.';
+        let end = point + 1 + places;
+        write_digits(&mut place[point + 1..end], part);
+        self.size += end;
         true
     }
 
     /// Microseconds since 1970 as date and time in quotes, with a `Z` for UTC.
+    #[inline]
     pub(crate) fn timestamp(&mut self, timestamp: i64, utc: bool) {
-        let (day, time) = (timestamp.div_euclid(DAY), timestamp.rem_euclid(DAY));
-        let (year, month, day) = civil(day);
-        if !(0..=9999).contains(&year) {
+        if self.moment.of != Some((timestamp, utc)) && !self.moment.write(timestamp, utc) {
             let text = format_timestamp(timestamp, false).replacen(' ', "T", 1);
             return self.escaped(&(text + if utc { "Z" } else { "" }));
         }
-        let mut text = *b"\"0000-00-00T00:00:00.000000Z\"";
-        let (seconds, mut micros) = (time / SECOND, time % SECOND);
-        let parts = [
-            (1, i64::from(year) / 100),
-            (3, i64::from(year)),
-            (6, i64::from(month)),
-            (9, i64::from(day)),
-            (12, seconds / 3600),
-            (15, seconds / 60 % 60),
-            (18, seconds % 60),
-        ];
-        parts.iter().for_each(|(at, number)| two_digits(&mut text, *at, *number));
-        let mut end = 20;
-        if micros > 0 {
-            [25, 23, 21].iter().for_each(|at| {
-                two_digits(&mut text, *at, micros);
-                micros /= 100;
-            });
-            end = 27;
-            while text[end - 1] == b'0' {
-                end -= 1;
-            }
-        }
-        if utc {
-            text[end] = b'Z';
-            end += 1;
-        }
-        text[end] = b'"';
-        self.short(&text, end + 1);
+        let Moment { text, size, .. } = self.moment;
+        self.short(&text, size);
     }
 
     /// A UUID in quotes.
     #[inline]
     pub(crate) fn uuid(&mut self, bytes: &[u8; 16]) {
-        let mut text = [b'-'; 38];
-        (text[0], text[37]) = (b'"', b'"');
-        for (byte, at) in bytes.iter().zip(PLACES) {
-            let [high, low] = HEX[usize::from(*byte)];
-            (text[at], text[at + 1]) = (high, low);
+        let mut digits = [[0; 8]; 4];
+        for (digits, bytes) in digits.iter_mut().zip(bytes.as_chunks::<4>().0) {
+            *digits = hex_digits(*bytes);
         }
-        self.short(&text, text.len());
+        let digits = digits.as_flattened();
+        let text: &mut [u8; 38] = self.place();
+        text[0] = b'"';
+        text[1..9].copy_from_slice(&digits[..8]);
+        text[9] = b'-';
+        text[10..14].copy_from_slice(&digits[8..12]);
+        text[14] = b'-';
+        text[15..19].copy_from_slice(&digits[12..16]);
+        text[19] = b'-';
+        text[20..24].copy_from_slice(&digits[16..20]);
+        text[24] = b'-';
+        text[25..37].copy_from_slice(&digits[20..]);
+        text[37] = b'"';
+        self.size += text.len();
     }
+}
+
+/// How many decimal digits a number has.
+#[inline]
+fn digit_count(number: u64) -> usize {
+    match number {
+        0..10 => 1,
+        10..100 => 2,
+        _ => number.ilog10() as usize + 1,
+    }
+}
+
+/// Fills a place with the last digits of a number.
+#[inline]
+fn write_digits(place: &mut [u8], mut number: u64) {
+    for digit in place.iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+}
+
+/// A number by ten to a power of one to four, and what is left: by constants, which are no
+/// divisions.
+#[inline]
+fn divide_by_power(number: u64, power: usize) -> (u64, u64) {
+    match power {
+        1 => (number / 10, number % 10),
+        2 => (number / 100, number % 100),
+        3 => (number / 1000, number % 1000),
+        _ => (number / 10_000, number % 10_000),
+    }
+}
+
+/// The digits of four bytes, all at once: half a byte in each of a word's eight.
+#[inline]
+fn hex_digits(bytes: [u8; 4]) -> [u8; 8] {
+    const ALL: u64 = u64::from_le_bytes([1; 8]);
+    const TO_LETTERS: u64 = (b'a' - b'0' - 10) as u64;
+    let mut halves = u64::from(u32::from_be_bytes(bytes));
+    halves = (halves | halves << 16) & 0x0000_ffff_0000_ffff;
+    halves = (halves | halves << 8) & 0x00ff_00ff_00ff_00ff;
+    halves = (halves | halves << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    // Six more, and what is above nine has its fifth bit.
+    let letters = (halves + ALL * 6) >> 4 & ALL;
+    (halves + ALL * u64::from(b'0') + letters * TO_LETTERS).to_be_bytes()
 }
 
 /// The digits of a number below 100, at a place.
@@ -284,21 +356,6 @@ fn two_digits(text: &mut [u8], at: usize, number: i64) {
     text[at] = b'0' + (number / 10 % 10) as u8;
     text[at + 1] = b'0' + (number % 10) as u8;
 }
-
-/// Where the digits of a UUID's bytes stand behind its quote.
-const PLACES: [usize; 16] = [1, 3, 5, 7, 10, 12, 15, 17, 20, 22, 25, 27, 29, 31, 33, 35];
-
-/// Both digits of every byte.
-static HEX: [[u8; 2]; 256] = {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut all = [[0; 2]; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        all[byte] = [DIGITS[byte >> 4], DIGITS[byte & 15]];
-        byte += 1;
-    }
-    all
-};
 
 /// Whether a string cannot have a byte as it is.
 #[inline]
@@ -324,9 +381,12 @@ mod tests {
         for value in [0, 7, -1, 10, i64::MAX, i64::MIN] {
             assert_eq!(written(|text| text.integer(value)), value.to_string());
         }
-        let bytes = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdefu128.to_be_bytes();
-        let expected = "\"01234567-89ab-cdef-0123-456789abcdef\"";
-        assert_eq!(written(|text| text.uuid(&bytes)), expected);
+        let numbers = [0x0123_4567_89ab_cdef_0123_4567_89ab_cdef, 0, u128::MAX, 0xa90 << 60];
+        for bytes in numbers.map(u128::to_be_bytes) {
+            let value = folio_types::Value::Uuid(bytes);
+            let expected = crate::expression::json::to_json(&value, &folio_types::ColumnType::Uuid);
+            assert_eq!(written(|text| text.uuid(&bytes)), expected);
+        }
     }
 
     #[test]
@@ -385,6 +445,15 @@ mod tests {
                 assert_eq!(written(|text| text.timestamp(moment, utc)), expected, "{moment}");
             }
         }
+    }
+
+    #[test]
+    fn timestamps_leave_nothing_to_those_behind_them() {
+        let moments = [5, DAY + 5, DAY, DAY + SECOND / 2, 1, i64::MIN / 2, 1, DAY, -1, 0, 0];
+        let all = || moments.iter().flat_map(|moment| [true, false].map(|utc| (*moment, utc)));
+        let together = written(|text| all().for_each(|(moment, utc)| text.timestamp(moment, utc)));
+        let each = all().map(|(moment, utc)| written(|text| text.timestamp(moment, utc)));
+        assert_eq!(together, each.collect::<String>());
     }
 
     #[test]
