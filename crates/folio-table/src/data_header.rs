@@ -16,7 +16,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::ids::{Lsn, PageId};
+use crate::ids::{COUNT_MAX, Lsn, PageId};
 use crate::page::{PAGE_SIZES, get_u32, get_u64, put_u32, put_u64};
 use crate::state::{STATE_SIZE, State};
 
@@ -73,9 +73,9 @@ impl DataHeader {
             return DataSlot::Foreign(version);
         }
         let page_size = get_u32(bytes, 12);
-        let (true, Some(state)) =
-            (PAGE_SIZES.contains(&(page_size as usize)), State::read(&bytes[40..]))
-        else {
+        let is_possible = PAGE_SIZES.contains(&(page_size as usize))
+            && get_u64(bytes, 24).max(get_u64(bytes, 32)) <= COUNT_MAX;
+        let (true, Some(state)) = (is_possible, State::read(&bytes[40..])) else {
             return DataSlot::Invalid;
         };
         DataSlot::Valid(Self {

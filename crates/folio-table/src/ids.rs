@@ -39,6 +39,10 @@ impl fmt::Display for Lsn {
     }
 }
 
+/// The most that files count of bytes written, checkpoints and generations: 4 EiB. What is
+/// beyond was never written, and would make sums of positions overflow.
+pub(crate) const COUNT_MAX: u64 = 1 << 62;
+
 /// A B+tree: the number all its pages carry. 0 is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TreeId(pub u32);

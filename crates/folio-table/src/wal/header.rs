@@ -16,7 +16,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::ids::Lsn;
+use crate::ids::{COUNT_MAX, Lsn};
 use crate::page::{get_u32, get_u64, put_u32, put_u64};
 
 pub(crate) const LOG_START: u64 = 8192;
@@ -68,6 +68,9 @@ impl LogHeader {
             return Slot::Invalid;
         }
         match get_u32(bytes, 8) {
+            FORMAT_VERSION if get_u64(bytes, 24).max(get_u64(bytes, 40)) > COUNT_MAX => {
+                Slot::Invalid
+            }
             FORMAT_VERSION => Slot::Valid(Self {
                 page_size: get_u32(bytes, 12),
                 database: get_u64(bytes, 16),
@@ -87,5 +90,21 @@ impl LogHeader {
     /// The generation that begins where this one ends.
     pub(crate) fn successor(self, base: Lsn, salt: u64) -> Self {
         Self { generation: self.generation + 1, salt, base, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_that_nobody_reaches_are_no_header() {
+        let header =
+            LogHeader { page_size: 4096, database: 1, generation: 2, salt: 3, base: Lsn(4) };
+        assert_eq!(LogHeader::from_bytes(&header.to_bytes()), Slot::Valid(header));
+        for (generation, base) in [(u64::MAX, 4), (2, u64::MAX), (2, COUNT_MAX + 1)] {
+            let forged = LogHeader { generation, base: Lsn(base), ..header };
+            assert_eq!(LogHeader::from_bytes(&forged.to_bytes()), Slot::Invalid);
+        }
     }
 }

@@ -29,7 +29,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::ids::{Lsn, PageId};
 use crate::page::{get_u16, get_u32, get_u64, hole, put_u16, put_u32, put_u64};
-use crate::state::{STATE_SIZE, State};
+use crate::state::{PAGE_COUNT_MAX, STATE_SIZE, State};
 
 pub(crate) const RECORD_HEADER_SIZE: usize = 48;
 const COMMIT_FIXED_SIZE: usize = STATE_SIZE + 16;
@@ -223,7 +223,7 @@ impl<'b> Record<'b> {
     /// What the record holds; `None` when it makes no sense.
     pub(crate) fn content(self) -> Option<Content> {
         match self.bytes[40] {
-            IMAGE => Some(Content::Image(PageId(get_u32(self.bytes, 36)))),
+            IMAGE => Some(Content::Image(page(get_u32(self.bytes, 36))?)),
             COMMIT => Some(Content::Commit(self.commit()?)),
             _ => None,
         }
@@ -244,8 +244,8 @@ impl<'b> Record<'b> {
             images_from: Lsn(get_u64(body, STATE_SIZE)),
             listed: listed
                 .chunks_exact(LISTED_SIZE)
-                .map(|entry| (PageId(get_u32(entry, 0)), Lsn(get_u64(entry, 4))))
-                .collect(),
+                .map(|entry| Some((page(get_u32(entry, 0))?, Lsn(get_u64(entry, 4)))))
+                .collect::<Option<_>>()?,
         })
     }
 
@@ -268,4 +268,9 @@ impl<'b> Record<'b> {
         page[start + size..].copy_from_slice(&body[start..]);
         crate::page::check_layout(page)
     }
+}
+
+/// A page that a file can have.
+fn page(number: u32) -> Option<PageId> {
+    (1..=PAGE_COUNT_MAX).contains(&number).then_some(PageId(number))
 }
