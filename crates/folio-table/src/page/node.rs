@@ -15,13 +15,13 @@
 //! has it and cells do not (`shape`).
 
 mod cell;
+mod search;
 
-use std::cmp::Ordering;
 use std::ops::Range;
 
 use cell::Cell;
 
-use super::key::{Key, compare, first_bytes};
+use super::key::Key;
 use super::shape::Shape;
 use super::slot::{self, SLOT_SIZE_MAX};
 use super::{HEADER_SIZE, count, get_u16, get_u32, link, put_u16, put_u32};
@@ -133,75 +133,6 @@ impl<'p> Node<'p> {
     #[inline]
     pub(crate) fn value(self, index: usize) -> &'p [u8] {
         self.entry(index).1
-    }
-
-    /// Position of the key, or where it would stand.
-    #[inline]
-    pub(crate) fn search(self, key: &[u8]) -> Result<usize, usize> {
-        self.search_from(0, key)
-    }
-
-    /// The same where the key comes behind all cells before `first`.
-    #[inline]
-    pub(crate) fn search_from(self, first: usize, key: &[u8]) -> Result<usize, usize> {
-        let prefix = self.prefix();
-        let (start, rest) = key.split_at(prefix.len().min(key.len()));
-        match compare(start, prefix) {
-            Ordering::Less => return Err(first),
-            Ordering::Greater => return Err(self.len()),
-            Ordering::Equal => {}
-        }
-        if (1..=8).contains(&rest.len()) && self.shape.same_size() == Some(rest.len()) {
-            return self.search_short(first, rest);
-        }
-        self.binary_search(first, |cell| compare(self.entry(cell).0, rest))
-    }
-
-    /// Keys of one size of up to eight bytes are compared as numbers.
-    #[inline]
-    fn search_short(self, first: usize, rest: &[u8]) -> Result<usize, usize> {
-        let unused = 64 - 8 * rest.len() as u32;
-        let wanted = first_bytes(rest);
-        self.binary_search(first, |cell| {
-            let offset = slot::offset(self.page, cell);
-            let found = match self.page.get(offset..offset + 8).and_then(<[u8]>::first_chunk) {
-                Some(bytes) => u64::from_be_bytes(*bytes) >> unused << unused,
-                None => first_bytes(self.entry(cell).0),
-            };
-            found.cmp(&wanted)
-        })
-    }
-
-    #[inline]
-    fn binary_search(
-        self,
-        first: usize,
-        compare: impl Fn(usize) -> Ordering,
-    ) -> Result<usize, usize> {
-        let (mut low, mut high) = (first, self.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            match compare(middle) {
-                Ordering::Less => low = middle + 1,
-                Ordering::Greater => high = middle,
-                Ordering::Equal => return Ok(middle),
-            }
-        }
-        Err(low)
-    }
-
-    /// The same, with a position where the key may be: whoever comes again finds it at
-    /// once, and so do keys behind the last, which rows in key order have.
-    #[inline]
-    pub(crate) fn search_near(self, hint: usize, key: &[u8]) -> Result<usize, usize> {
-        let len = self.len();
-        if hint < len && self.key(hint).compare(key) == Ordering::Equal {
-            return Ok(hint);
-        }
-        if len > 0 && hint >= len && self.key(len - 1).compare(key) == Ordering::Less {
-            return Err(len);
-        }
-        self.search(key)
     }
 
     /// Number of children: one more than there are cells.

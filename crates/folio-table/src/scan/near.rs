@@ -9,7 +9,6 @@
 use crate::btree::{Cursor, Tree};
 use crate::buffer::PageGuard;
 use crate::error::Result;
-use crate::page::key::Key;
 use crate::page::node::Node;
 use crate::shared::Pages;
 
@@ -46,19 +45,16 @@ impl<'s> Near<'s> {
         take: &mut impl FnMut(&[u8], &[(&[u8], &[u8])]) -> Result<()>,
     ) -> Result<bool> {
         self.ahead.step();
-        let known = self.position(key).filter(|(at, len)| at < len);
-        let at = match known {
-            Some((at, _)) => at,
+        let known = self.position(key);
+        let position = match known {
+            Some(position) => position,
             None => {
                 self.go_to(pages, key, take)?;
-                self.node().map_or(0, |node| node.search(key).unwrap_or_else(|at| at))
+                self.node().map_or(Err(0), |node| node.search(key))
             }
         };
-        let is_found = self.node().is_some_and(|node| at < node.len() && is_key(node.key(at), key));
-        if is_found {
-            self.found.push(at as u32);
-        }
-        Ok(is_found)
+        self.found.extend(position.ok().map(|at| at as u32));
+        Ok(position.is_ok())
     }
 
     /// Goes to the leaf that has a key, or would have it.
@@ -109,11 +105,12 @@ impl<'s> Near<'s> {
         take: &mut impl FnMut(&[u8], &[(&[u8], &[u8])]) -> Result<()>,
     ) -> Result<usize> {
         // Where the leaf goes on behind them, there are no more.
-        if let (Some((first, len)), Some(node)) = (self.position(prefix), self.node())
-            && let Some(end) = (first..len).find(|at| !node.key(*at).starts_with(prefix))
-        {
-            self.found.extend(first as u32..end as u32);
-            return Ok(end - first);
+        if let (Some(position), Some(node)) = (self.position(prefix), self.node()) {
+            let first = position.unwrap_or_else(|at| at);
+            if let Some(end) = node.end_of_prefixed(first, prefix) {
+                self.found.extend(first as u32..end as u32);
+                return Ok(end - first);
+            }
         }
         self.leave(take)?;
         let mut cursor = Cursor::forward(self.tree, pages, Some(prefix))?;
@@ -121,7 +118,7 @@ impl<'s> Near<'s> {
         while let Some(leaf) = cursor.next_leaf(pages)? {
             let node = Node::new(&leaf);
             let first = node.search(prefix).unwrap_or_else(|at| at);
-            let end = (first..node.len()).find(|at| !node.key(*at).starts_with(prefix));
+            let end = node.end_of_prefixed(first, prefix);
             let is_last = end.is_some();
             let end = end.unwrap_or(node.len());
             count += end - first;
@@ -155,24 +152,20 @@ impl<'s> Near<'s> {
         self.leaf.as_ref().map(|leaf| Node::new(leaf))
     }
 
-    /// Where a key stands in the leaf, or would, and how many cells that has; `None` where
-    /// it may belong before it.
-    fn position(&self, key: &[u8]) -> Option<(usize, usize)> {
+    /// Where a key stands in the leaf, or would; `None` where it may belong before it or
+    /// behind it.
+    fn position(&self, key: &[u8]) -> Option<Result<usize, usize>> {
         let node = self.node()?;
-        let len = node.len();
-        let is_in = match self.found.last().map(|last| *last as usize) {
-            Some(last) if last + 1 < len && node.key(last + 1).compare(key).is_lt() => {
-                return Some((node.search_from(last + 2, key).unwrap_or_else(|at| at), len));
+        let position = match *self.found {
+            [] => match node.len() {
+                0 => None,
+                _ => Some(node.search(key)).filter(|position| *position != Err(0)),
+            },
+            [.., before, last] => {
+                node.search_onward(last as usize, last.abs_diff(before) as usize, key)
             }
-            Some(last) if last + 1 < len && node.key(last).compare(key).is_lt() => {
-                return Some((last + 1, len));
-            }
-            _ => len > 0 && node.key(0).compare(key).is_le(),
+            [last] => node.search_onward(last as usize, 1, key),
         };
-        is_in.then(|| (node.search(key).unwrap_or_else(|at| at), len))
+        position.filter(|position| *position != Err(node.len()))
     }
-}
-
-fn is_key(found: Key<'_>, key: &[u8]) -> bool {
-    found.len() == key.len() && found.starts_with(key)
 }

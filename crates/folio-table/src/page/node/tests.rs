@@ -54,6 +54,28 @@ fn a_node_is_a_small_sorted_map() {
             let found = node.whole_cells(&mut keys).into_iter();
             let expected = model.iter().map(|(key, value)| (&key[..], &value[..]));
             assert!(found.eq(expected), "seed {seed} step {step}");
+            check_search(node, &random_key(seed, &mut next), &mut next);
         }
     }
+}
+
+/// A key, and what it begins with, is found from wherever one comes.
+fn check_search(node: Node<'_>, key: &[u8], next: &mut impl FnMut(u64) -> u64) {
+    let keys: Vec<Vec<u8>> = (0..node.len()).map(|cell| node.key(cell).to_vec()).collect();
+    let expected = keys.binary_search_by(|other| other.as_slice().cmp(key));
+    assert_eq!(node.search(key), expected);
+    let before = expected.unwrap_or_else(|at| at);
+    assert_eq!(node.search_from(next(before as u64 + 1) as usize, key), expected);
+    assert_eq!(node.search_near(next(keys.len() as u64 + 1) as usize, key), expected);
+    if !keys.is_empty() {
+        let (from, step) = (next(keys.len() as u64) as usize, 1 + next(20) as usize);
+        match node.search_onward(from, step, key) {
+            Some(found) => assert_eq!(found, expected),
+            None => assert_eq!(expected, Err(0)),
+        }
+    }
+    let start = &key[..next(key.len() as u64 + 1) as usize];
+    let first = next(keys.len() as u64 + 1) as usize;
+    let end = keys[first..].iter().position(|key| !key.starts_with(start));
+    assert_eq!(node.end_of_prefixed(first, start), end.map(|cells| first + cells));
 }

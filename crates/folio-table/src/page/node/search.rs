@@ -1,0 +1,143 @@
+//! Finding keys in a node.
+//!
+//! What all keys of the node begin with is taken off the key once; then only what stands in
+//! the cells is compared.
+
+use std::cmp::Ordering;
+
+use super::Node;
+use crate::page::key::{compare, first_bytes};
+use crate::page::slot;
+
+impl Node<'_> {
+    /// Position of the key, or where it would stand.
+    #[inline]
+    pub(crate) fn search(self, key: &[u8]) -> Result<usize, usize> {
+        self.search_from(0, key)
+    }
+
+    /// The same where the key comes behind all cells before `first`.
+    #[inline]
+    pub(crate) fn search_from(self, first: usize, key: &[u8]) -> Result<usize, usize> {
+        match self.behind_prefix(key) {
+            Ok(rest) => self.search_rest(first, first.midpoint(self.len()), rest),
+            Err(Ordering::Less) => Err(first),
+            Err(_) => Err(self.len()),
+        }
+    }
+
+    /// The same, with a position where the key may be: whoever comes again finds it at
+    /// once, and so do keys behind the last, which rows in key order have.
+    #[inline]
+    pub(crate) fn search_near(self, hint: usize, key: &[u8]) -> Result<usize, usize> {
+        let len = self.len();
+        if hint < len && self.key(hint).compare(key) == Ordering::Equal {
+            return Ok(hint);
+        }
+        if len > 0 && hint >= len && self.key(len - 1).compare(key) == Ordering::Less {
+            return Err(len);
+        }
+        self.search(key)
+    }
+
+    /// The same for one who comes from a cell, and whose keys mostly ascend: the cell behind
+    /// it is looked at first, then the one `step` cells behind it. `None` where the key
+    /// comes before all others.
+    #[inline]
+    pub(crate) fn search_onward(
+        self,
+        from: usize,
+        step: usize,
+        key: &[u8],
+    ) -> Option<Result<usize, usize>> {
+        let rest = match self.behind_prefix(key) {
+            Ok(rest) => rest,
+            Err(Ordering::Less) => return None,
+            Err(_) => return Some(Err(self.len())),
+        };
+        let order = |cell: usize| compare(self.entry(cell).0, rest);
+        let next = from + 1;
+        if next < self.len() {
+            match order(next) {
+                Ordering::Less => return Some(self.search_rest(next + 1, from + step, rest)),
+                Ordering::Equal => return Some(Ok(next)),
+                Ordering::Greater if order(from) == Ordering::Less => return Some(Err(next)),
+                Ordering::Greater => {}
+            }
+        }
+        let is_in = self.len() > 0 && order(0) != Ordering::Greater;
+        is_in.then(|| self.search_rest(0, self.len() / 2, rest))
+    }
+
+    /// The first cell from `first` on whose key does not begin so; `None` where all do.
+    #[inline]
+    pub(crate) fn end_of_prefixed(self, first: usize, start: &[u8]) -> Option<usize> {
+        let own = self.prefix();
+        let (shared, behind) = start.split_at(own.len().min(start.len()));
+        let cells = first..self.len();
+        if own[..shared.len()] != *shared {
+            return (!cells.is_empty()).then_some(first);
+        }
+        let begins_so = |rest: &[u8]| match rest.get(..behind.len()) {
+            Some(begin) => compare(begin, behind) == Ordering::Equal,
+            None => false,
+        };
+        self.entries(cells).position(|(rest, _)| !begins_so(rest)).map(|cell| first + cell)
+    }
+
+    /// A key without what all keys of the node begin with; where it begins otherwise, whether
+    /// it comes before all of them or behind.
+    #[inline]
+    fn behind_prefix(self, key: &[u8]) -> Result<&[u8], Ordering> {
+        let prefix = self.prefix();
+        let (start, rest) = key.split_at(prefix.len().min(key.len()));
+        match compare(start, prefix) {
+            Ordering::Equal => Ok(rest),
+            other => Err(other),
+        }
+    }
+
+    /// Looks at `hint` first.
+    #[inline]
+    fn search_rest(self, first: usize, hint: usize, rest: &[u8]) -> Result<usize, usize> {
+        if (1..=8).contains(&rest.len()) && self.shape.same_size() == Some(rest.len()) {
+            return self.search_short(first, hint, rest);
+        }
+        self.binary_search(first, hint, |cell| compare(self.entry(cell).0, rest))
+    }
+
+    /// Keys of one size of up to eight bytes are compared as numbers.
+    #[inline]
+    fn search_short(self, first: usize, hint: usize, rest: &[u8]) -> Result<usize, usize> {
+        let unused = 64 - 8 * rest.len() as u32;
+        let wanted = first_bytes(rest);
+        self.binary_search(first, hint, |cell| {
+            let offset = slot::offset(self.page, cell);
+            let found = match self.page.get(offset..offset + 8).and_then(<[u8]>::first_chunk) {
+                Some(bytes) => u64::from_be_bytes(*bytes) >> unused << unused,
+                None => first_bytes(self.entry(cell).0),
+            };
+            found.cmp(&wanted)
+        })
+    }
+
+    #[inline]
+    fn binary_search(
+        self,
+        first: usize,
+        hint: usize,
+        compare: impl Fn(usize) -> Ordering,
+    ) -> Result<usize, usize> {
+        let (mut low, mut high) = (first, self.len());
+        let mut middle = if (low..high).contains(&hint) { hint } else { low.midpoint(high) };
+        while low < high {
+            match compare(middle) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Ok(middle),
+            }
+            middle = low.midpoint(high);
+        }
+        Err(low)
+    }
+}
