@@ -7,8 +7,8 @@
 
 use std::sync::{Arc, PoisonError};
 
-use arrow_array::{ArrayRef, UInt32Array};
-use folio_types::{ColumnType, Value, borrowed};
+use arrow_array::{Array, ArrayRef, UInt32Array};
+use folio_types::{ColumnType, Value};
 
 use super::context::Context;
 use super::keys::{KeyTable, Numbered, has_null, number_keys};
@@ -17,9 +17,9 @@ use super::{Operator, Running};
 use crate::batch::Batch;
 use crate::error::Result;
 use crate::expression::evaluate::evaluate;
-use crate::expression::value::{to_array, value_at};
+use crate::expression::value::value_at;
 use crate::plan::follow::PhysicalFetch;
-use crate::source::{Bound, Keys, RelationKind, ScanRequest};
+use crate::source::{Bound, Found, Keys, RelationKind, ScanRequest};
 
 /// A look-up costs about as much as reading so many rows.
 const ROWS_PER_LOOKUP: u64 = 8;
@@ -79,7 +79,7 @@ impl Fetch {
     }
 
     /// The rows that keys lead to, from the relation as it was read, or looked up.
-    fn find(&self, key: &ArrayRef, row_count: usize, context: &Context) -> Result<Found> {
+    fn find(&self, key: &ArrayRef, row_count: usize, context: &Context) -> Result<Matches> {
         if let Some(whole) = self.known(context) {
             return whole.find(key, row_count);
         }
@@ -91,21 +91,18 @@ impl Fetch {
         if let Some(whole) = self.whole(cost, context)? {
             return whole.find(key, row_count);
         }
-        let keys = first_rows.iter().map(|row| value_at(key, *row as usize, &ty)).collect();
-        let (slots, keys) = without_null(keys);
-        let (rows, ends) = self.look_up(&keys, context)?;
-        let (mut left, mut right) = (Vec::new(), Vec::new());
-        for (row, number) in numbers.iter().enumerate() {
-            let slot = slots[*number as usize] as usize;
-            if slot == END as usize {
-                continue;
-            }
-            for position in ends[slot]..ends[slot + 1] {
-                left.push(row as u32);
-                right.push(position);
-            }
+        let mut keyed_rows = first_rows;
+        if key.null_count() > 0 {
+            keyed_rows.retain(|row| !key.is_null(*row as usize));
         }
-        Ok(Found { left, rows: rows.take(&UInt32Array::from(right))? })
+        let keys: Vec<Value> =
+            keyed_rows.iter().map(|row| value_at(key, *row as usize, &ty)).collect();
+        let found = self.look_up(&keys, context)?;
+        if keys.len() == row_count {
+            // Every row has its own key, and the rows come in their order.
+            return Ok(Matches { left: found.positions, rows: found.rows });
+        }
+        spread(&numbers, &keyed_rows, &found)
     }
 
     fn types(&self) -> Vec<ColumnType> {
@@ -113,31 +110,22 @@ impl Fetch {
         node.columns.iter().map(|column| node.relation.column_type(*column).clone()).collect()
     }
 
-    /// Rows of single keys, and where those of each end.
-    fn look_up(&self, keys: &[Value], context: &Context) -> Result<(Batch, Vec<u32>)> {
+    /// The rows of single keys.
+    fn look_up(&self, keys: &[Value], context: &Context) -> Result<Found> {
         let node = &self.node;
-        if node.relation.kind == RelationKind::Table {
+        let is_whole_key = node.index.is_none() && node.relation.schema.primary_key.len() == 1;
+        if node.relation.kind == RelationKind::Table || is_whole_key {
             let wanted = Keys { index: node.index, width: 1, values: keys };
-            let found = context.source()?.look_up(&node.relation, wanted, &node.columns)?;
-            let mut ends = vec![0; keys.len() + 1];
-            found.positions.iter().for_each(|position| ends[*position as usize + 1] += 1);
-            for key in 1..ends.len() {
-                ends[key] += ends[key - 1];
-            }
-            return Ok((found.rows, ends));
+            return context.source()?.look_up(&node.relation, wanted, &node.columns);
         }
-        self.look_up_each(keys, context)
+        self.scan_each(keys, context)
     }
 
     /// The same, one after the other.
-    fn look_up_each(&self, keys: &[Value], context: &Context) -> Result<(Batch, Vec<u32>)> {
+    fn scan_each(&self, keys: &[Value], context: &Context) -> Result<Found> {
         let node = &self.node;
-        let is_whole_key = node.index.is_none() && node.relation.schema.primary_key.len() == 1;
-        if is_whole_key {
-            return self.look_up_rows(keys, context);
-        }
-        let (mut batches, mut ends, mut count) = (Vec::new(), vec![0], 0);
-        for key in keys {
+        let (mut batches, mut positions) = (Vec::new(), Vec::new());
+        for (position, key) in (0u32..).zip(keys) {
             let bound = Bound::Included(vec![key.clone()]);
             let request = ScanRequest {
                 columns: node.columns.clone(),
@@ -148,35 +136,43 @@ impl Fetch {
             };
             let mut rows = context.source()?.scan(&node.relation, &request)?;
             while let Some(batch) = rows.next()? {
-                count += u32::try_from(batch.row_count).unwrap_or(u32::MAX);
+                positions.extend(std::iter::repeat_n(position, batch.row_count));
                 batches.push(batch);
             }
-            ends.push(count);
         }
         let rows = match batches.is_empty() {
             true => empty(&self.types()),
             false => Batch::concat(&batches)?,
         };
-        Ok((rows, ends))
+        Ok(Found { rows, positions })
     }
+}
 
-    /// Rows of whole primary keys: one or none each.
-    fn look_up_rows(&self, keys: &[Value], context: &Context) -> Result<(Batch, Vec<u32>)> {
-        let (node, source) = (&self.node, context.source()?);
-        let (mut found, mut ends, mut count) = (Vec::new(), vec![0], 0);
-        for key in keys {
-            let key = borrowed(std::slice::from_ref(key));
-            count += u32::from(source.get(&node.relation, &key, &node.columns, &mut found)?);
-            ends.push(count);
-        }
-        let (width, rows) = (node.columns.len(), count as usize);
-        let columns = self
-            .types()
-            .into_iter()
-            .enumerate()
-            .map(|(index, ty)| to_array((0..rows).map(|row| &found[row * width + index]), &ty));
-        Ok((Batch::new(columns.collect::<Result<_>>()?, rows), ends))
+/// What was found for keys, beside every row that has one of them: `keyed_rows` are the first
+/// rows of the keys, `numbers` tell for every row which key it has.
+fn spread(numbers: &[u32], keyed_rows: &[u32], found: &Found) -> Result<Matches> {
+    let key_count = numbers.iter().max().map_or(0, |number| *number as usize + 1);
+    let (mut slots, mut ends) = (vec![END; key_count], vec![0; keyed_rows.len() + 1]);
+    for (slot, row) in keyed_rows.iter().enumerate() {
+        slots[numbers[*row as usize] as usize] = slot as u32;
     }
+    found.positions.iter().for_each(|position| ends[*position as usize + 1] += 1);
+    for slot in 1..ends.len() {
+        ends[slot] += ends[slot - 1];
+    }
+    let (mut left, mut right) =
+        (Vec::with_capacity(numbers.len()), Vec::with_capacity(numbers.len()));
+    for (row, number) in numbers.iter().enumerate() {
+        let slot = slots[*number as usize] as usize;
+        if slot == END as usize {
+            continue;
+        }
+        for position in ends[slot]..ends[slot + 1] {
+            left.push(row as u32);
+            right.push(position);
+        }
+    }
+    Ok(Matches { left, rows: found.rows.take(&UInt32Array::from(right))? })
 }
 
 /// All rows of the relation, chained by key.
@@ -212,7 +208,7 @@ fn read_whole(node: &PhysicalFetch, context: &Context) -> Result<Whole> {
 
 impl Whole {
     /// The rows that keys lead to.
-    fn find(&self, key: &ArrayRef, row_count: usize) -> Result<Found> {
+    fn find(&self, key: &ArrayRef, row_count: usize) -> Result<Matches> {
         let key_columns = [ArrayRef::clone(key)];
         let chains = self.keys.find(&key_columns, row_count)?;
         let (mut left, mut right) = (Vec::new(), Vec::new());
@@ -227,12 +223,12 @@ impl Whole {
                 next = self.next[next as usize];
             }
         }
-        Ok(Found { left, rows: self.rows.take(&UInt32Array::from(right))? })
+        Ok(Matches { left, rows: self.rows.take(&UInt32Array::from(right))? })
     }
 }
 
-/// What was found: rows of the relation, and beside which of the input each belongs.
-struct Found {
+/// Rows of the relation, and beside which of the input each belongs.
+struct Matches {
     left: Vec<u32>,
     rows: Batch,
 }
@@ -249,18 +245,4 @@ impl Operator for Fetch {
         }
         Ok(None)
     }
-}
-
-/// The keys that are values, and the place of each among them by its number.
-fn without_null(keys: Vec<Value>) -> (Vec<u32>, Vec<Value>) {
-    let (mut slots, mut values) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
-    for key in keys {
-        if matches!(key, Value::Null) {
-            slots.push(END);
-            continue;
-        }
-        slots.push(values.len() as u32);
-        values.push(key);
-    }
-    (slots, values)
 }
