@@ -30,6 +30,7 @@ use crate::row::{PLAIN, RowLayout, chained, key_column, row_key_columns};
 use crate::shared::{Pages, Shared};
 use crate::state::State;
 use crate::transaction::edit::Editor;
+use json::Definition;
 pub use view_definition::ViewDefinition;
 pub(crate) use view_definition::write_view;
 
@@ -257,13 +258,16 @@ impl Catalog {
     /// Enters a definition; `false` when it is none.
     pub(crate) fn enter(&mut self, key: &[u8], text: &[u8], page_count: u32) -> bool {
         let Ok(id) = key.try_into().map(u32::from_be_bytes).map(TreeId) else { return false };
-        if let Some(view) = json::parse_view(id, text) {
-            self.views.insert(view.name.to_lowercase(), Arc::new(view));
-            return true;
+        match json::parse(id, text, page_count) {
+            Some(Definition::View(view)) => {
+                self.views.insert(view.name.to_lowercase(), Arc::new(view));
+            }
+            Some(Definition::Table(mut table)) => {
+                table.version = self.version;
+                self.tables.insert(table.schema.name.to_lowercase(), table.into());
+            }
+            None => return false,
         }
-        let Some(mut table) = json::parse_table(id, text, page_count) else { return false };
-        table.version = self.version;
-        self.tables.insert(table.schema.name.to_lowercase(), Arc::new(table));
         true
     }
 
@@ -283,10 +287,23 @@ impl Catalog {
             return Ok(Arc::clone(catalog));
         }
         let catalog = Arc::new(Self::read(pages, state)?);
-        if cache.as_ref().is_none_or(|cached| cached.version < catalog.version) {
-            *cache = Some(Arc::clone(&catalog));
-        }
+        catalog.keep(&mut cache);
         Ok(catalog)
+    }
+
+    /// Remembers the catalog of a transaction that has been committed: whoever comes next
+    /// asks for it.
+    pub(crate) fn remember(self: &Arc<Self>, shared: &Shared, committed: &State) {
+        if self.version == committed.catalog_version {
+            self.keep(&mut shared.catalog.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Keeps the newest.
+    fn keep(self: &Arc<Self>, cache: &mut Option<Arc<Self>>) {
+        if cache.as_ref().is_none_or(|cached| cached.version < self.version) {
+            *cache = Some(Arc::clone(self));
+        }
     }
 
     /// A table by name; letters match in either case.

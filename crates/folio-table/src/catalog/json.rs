@@ -38,17 +38,25 @@ pub(super) fn view_text(view: &ViewDefinition) -> String {
     json!({"name": view.name, "view": view.text}).to_string()
 }
 
-/// Reads a view's definition; `None` when the text is none.
-pub(super) fn parse_view(id: TreeId, text: &[u8]) -> Option<ViewDefinition> {
-    let value: Value = serde_json::from_slice(text).ok()?;
-    let (name, text) = (value["name"].as_str()?, value["view"].as_str()?);
-    Some(ViewDefinition { id, name: name.to_owned(), text: text.to_owned() })
+/// What an entry of the catalog defines.
+pub(super) enum Definition {
+    Table(Box<Table>),
+    View(ViewDefinition),
 }
 
 /// Reads a definition; `None` when the text is none, or breaks a rule that the
 /// rest of the crate relies on.
-pub(super) fn parse_table(id: TreeId, text: &[u8], page_count: u32) -> Option<Table> {
+pub(super) fn parse(id: TreeId, text: &[u8], page_count: u32) -> Option<Definition> {
     let value: Value = serde_json::from_slice(text).ok()?;
+    if let Some(text) = value["view"].as_str() {
+        let (name, text) = (value["name"].as_str()?.to_owned(), text.to_owned());
+        return Some(Definition::View(ViewDefinition { id, name, text }));
+    }
+    let table = parse_table(id, &value, page_count)?;
+    Some(Definition::Table(Box::new(table)))
+}
+
+fn parse_table(id: TreeId, value: &Value, page_count: u32) -> Option<Table> {
     let columns = value["columns"].as_array()?.iter().map(|column| {
         Some(Column {
             name: column["name"].as_str()?.to_owned(),

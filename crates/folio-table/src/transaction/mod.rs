@@ -198,6 +198,9 @@ impl Transaction {
             return self.make_durable(seen);
         }
         let commit = self.log_and_publish(edit)?;
+        if let Some(catalog) = &self.own_catalog {
+            catalog.remember(&self.shared, &commit.state);
+        }
         self.make_durable(commit)?;
         self.shared.checkpoint_if_due()
     }
