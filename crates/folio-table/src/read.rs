@@ -123,9 +123,14 @@ pub(crate) fn decode_row(table: &Table, key: &[u8], value: &[u8]) -> Result<Vec<
 /// # Errors
 /// [`Error::KeyTooLong`].
 pub(crate) fn check_key_size(page_size: usize, key: &[u8]) -> Result<()> {
-    let (size, limit) = (key.len(), cell_cost_max(page_size) - cell_cost(0, 16));
+    let (size, limit) = (key.len(), key_size_max(page_size));
     if size > limit {
         return Err(Error::KeyTooLong { size, limit });
     }
     Ok(())
+}
+
+/// The longest key that a page takes, with room for a small value.
+pub(crate) fn key_size_max(page_size: usize) -> usize {
+    cell_cost_max(page_size) - cell_cost(0, 16)
 }

@@ -41,7 +41,17 @@ pub struct KeyColumn {
 ///
 /// # Panics
 /// When the value does not fit the column.
+#[inline]
 pub fn encode(column: &KeyColumn, value: ValueRef<'_>, out: &mut Vec<u8>) {
+    let is_bare = !column.nullable && !column.descending;
+    match (&column.column_type, value) {
+        // Most keys that come in great numbers.
+        (ColumnType::Uuid, ValueRef::Uuid(value)) if is_bare => out.extend_from_slice(&value),
+        _ => encode_any(column, value, out),
+    }
+}
+
+fn encode_any(column: &KeyColumn, value: ValueRef<'_>, out: &mut Vec<u8>) {
     let start = out.len();
     if column.nullable {
         out.push(if value.is_null() { ABSENT } else { PRESENT });

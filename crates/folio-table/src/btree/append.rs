@@ -15,6 +15,7 @@ pub(crate) struct Appender<'s> {
     /// The leaf whose last key came last.
     leaf: Option<PageGuardMut<'s>>,
     page: PageId,
+    /// The last key that did not go to a leaf which was held.
     last: Vec<u8>,
     /// The keys from here on belong to the next leaf.
     end: Option<Vec<u8>>,
@@ -41,17 +42,20 @@ impl<'s> Appender<'s> {
         key: &[u8],
         value: &[u8],
     ) -> Result<bool> {
-        let ascends = key > &self.last[..];
-        let belongs = ascends && self.end.as_ref().is_none_or(|end| key < &end[..]);
+        let belongs = self.end.as_ref().is_none_or(|end| key < &end[..]);
+        let mut is_behind = false;
         if let (true, Some(leaf)) = (belongs, &mut self.leaf) {
             let mut node = NodeMut::new(leaf);
+            if node.append(key, value) {
+                return Ok(true);
+            }
             let len = node.as_node().len();
-            if node.insert(len, key, value) {
-                self.keep(key);
+            is_behind = node.as_node().search(key) == Err(len);
+            if is_behind && node.insert(len, key, value) {
                 return Ok(true);
             }
         }
-        let full = if belongs && self.leaf.is_some() { self.page } else { PageId::NONE };
+        let full = if is_behind { self.page } else { PageId::NONE };
         self.let_go();
         if !self.tree.insert(editor, key, value)? {
             return Ok(false);
@@ -60,16 +64,13 @@ impl<'s> Appender<'s> {
         if full.is_some() && self.end.is_none() {
             editor.filled(full)?;
         }
+        let ascends = key > &self.last[..];
+        self.last.clear();
+        self.last.extend_from_slice(key);
         if ascends {
             self.hold(editor, key)?;
         }
-        self.keep(key);
         Ok(true)
-    }
-
-    fn keep(&mut self, key: &[u8]) {
-        self.last.clear();
-        self.last.extend_from_slice(key);
     }
 
     /// Takes hold of the leaf of a key that is there, if it is the last one.

@@ -235,6 +235,30 @@ impl<'p> NodeMut<'p> {
         true
     }
 
+    /// Inserts a cell behind all others; `false`, and nothing changed, where its key does not
+    /// come behind them, there is no room, or something else stands in the way that
+    /// [`NodeMut::insert`] knows how to deal with.
+    #[inline]
+    pub(crate) fn append(&mut self, key: &[u8], value: &[u8]) -> bool {
+        let node = self.as_node();
+        let (len, shape, page_size) = (node.len(), node.shape, node.page.len());
+        if len == 0 || !node.comes_last(key) {
+            return false;
+        }
+        let cell = Cell::new(shape, key, value);
+        let slots_end = slot::range(page_size, 0..len + 1).end;
+        let end = get_u32(node.page, 28) as usize;
+        if slots_end + cell.size > end {
+            return false;
+        }
+        let offset = end - cell.size;
+        cell.write(&mut self.page[offset..end]);
+        put_u32(self.page, 28, offset as u32);
+        slot::set(self.page, len, offset..end);
+        put_u16(self.page, 22, (len + 1) as u16);
+        true
+    }
+
     /// Removes a cell.
     pub(crate) fn remove(&mut self, index: usize) {
         let len = self.as_node().len();

@@ -79,13 +79,18 @@ impl Shape {
     /// Whether a key can stand in a node of this shape and with this prefix.
     #[inline]
     pub(super) fn suits(self, prefix: &[u8], key: &[u8]) -> bool {
-        let Some(rest_size) = key.len().checked_sub(prefix.len()) else { return false };
-        let fits = match self.key_size {
+        self.has_room(key.len()) && key.starts_with(prefix)
+    }
+
+    /// Whether a cell can tell the size of such a key.
+    #[inline]
+    pub(super) fn has_room(self, key_size: usize) -> bool {
+        let Some(rest_size) = key_size.checked_sub(self.prefix_size()) else { return false };
+        match self.key_size {
             IN_BYTE => rest_size <= 0xFF,
             IN_TWO => true,
             size => rest_size == usize::from(size),
-        };
-        fits && key.starts_with(prefix)
+        }
     }
 
     /// The shape of a node once it has a key more.

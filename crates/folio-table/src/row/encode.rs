@@ -12,7 +12,10 @@ use crate::error::{Error, Result};
 pub(crate) struct RowEncoder {
     pub(crate) key: Vec<u8>,
     pub(crate) value: Vec<u8>,
-    /// Where in the value each column without constant size ends.
+    /// Where the ends stand in the value, and the columns without constant size behind them.
+    slots: usize,
+    data: usize,
+    /// Where each of those ends, from the beginning of the first.
     ends: Vec<usize>,
 }
 
@@ -28,7 +31,8 @@ impl RowEncoder {
         values: &[ValueRef<'_>],
         row_number: i64,
     ) -> Result<()> {
-        check_row(schema, values)?;
+        check_count(schema, values)?;
+        self.encode_value(schema, layout, values)?;
         self.key.clear();
         if layout.has_row_number {
             key::encode(&layout.key[0], ValueRef::Integer(row_number), &mut self.key);
@@ -36,9 +40,10 @@ impl RowEncoder {
         for (column, &index) in layout.key.iter().zip(&schema.primary_key) {
             key::encode(column, values[index], &mut self.key);
         }
-        self.encode_value(schema, layout, values)
+        Ok(())
     }
 
+    /// Checks all values, those of the key too, and encodes the others.
     fn encode_value(
         &mut self,
         schema: &TableSchema,
@@ -48,25 +53,24 @@ impl RowEncoder {
         let integers = layout.integers.iter().map(|&column| Width::of(values[column]));
         let integers = integers.max().unwrap_or(Width::LEAST);
         self.value.clear();
-        self.value.resize(layout.fixed_ends[integers.index()], 0);
-        self.begin_variable(layout);
+        self.begin_variable(layout, layout.fixed_ends[integers.index()]);
         for ((place, value), column) in layout.places.iter().zip(values).zip(&schema.columns) {
-            match *place {
+            check_value(column, *value)?;
+            match place {
                 Place::Key(_) => {}
-                Place::Fixed { offset, size, null_bit } => {
-                    self.set_null(null_bit, *value);
-                    let target = &mut self.value[offset..offset + size];
-                    write_fixed(&column.column_type, *value, target);
+                Place::Variable { null_bit, .. } => {
+                    self.set_null(*null_bit, *value);
+                    nested::write_variable(&column.column_type, *value, &mut self.value);
+                    self.end_variable();
                 }
                 Place::Integer { offsets, size, null_bit } => {
-                    self.set_null(null_bit, *value);
+                    self.set_null(*null_bit, *value);
                     let offset = offsets[integers.index()];
-                    write_integer(*value, &mut self.value[offset..][..integers.within(size)]);
+                    write_integer(*value, &mut self.value[offset..][..integers.within(*size)]);
                 }
-                Place::Variable { null_bit, .. } => {
-                    self.set_null(null_bit, *value);
-                    nested::write_variable(&column.column_type, *value, &mut self.value);
-                    self.ends.push(self.value.len());
+                Place::Fixed { offset, size, null_bit } => {
+                    self.set_null(*null_bit, *value);
+                    write_fixed(&column.column_type, *value, &mut self.value[*offset..][..*size]);
                 }
             }
         }
@@ -163,7 +167,7 @@ impl RowEncoder {
         integers: Width,
     ) -> Result<()> {
         let (schema, layout) = (&table.schema, &table.layout);
-        self.begin_variable(layout);
+        self.begin_variable(layout, self.value.len());
         for (column, place) in layout.places.iter().enumerate() {
             let Place::Variable { index, .. } = *place else { continue };
             match columns.iter().position(|changed| *changed == column) {
@@ -176,40 +180,51 @@ impl RowEncoder {
                     self.value.extend_from_slice(bytes);
                 }
             }
-            self.ends.push(self.value.len());
+            self.end_variable();
         }
         self.finish(layout, integers)
     }
 
-    /// Room for the ends, which mostly take a byte each; the last is not stored.
-    fn begin_variable(&mut self, layout: &RowLayout) {
-        self.ends.clear();
+    /// Begins the columns without constant size, behind room for a fixed part of a size and
+    /// for their ends, which mostly take a byte each; the last is not stored.
+    fn begin_variable(&mut self, layout: &RowLayout, fixed_size: usize) {
         let count = layout.variable_count.saturating_sub(1);
-        self.value.resize(self.value.len() + count, 0);
+        self.ends.clear();
+        (self.slots, self.data) = (fixed_size, fixed_size + count);
+        self.value.resize(self.data, 0);
+    }
+
+    /// Ends one of them.
+    #[inline]
+    fn end_variable(&mut self) {
+        let end = self.value.len() - self.data;
+        let slot = self.slots + self.ends.len();
+        // Where a byte is not enough for all, they are written anew.
+        if slot < self.data {
+            self.value[slot] = end as u8;
+        }
+        self.ends.push(end);
     }
 
     /// Writes form and ends of a row whose columns all stand there.
     fn finish(&mut self, layout: &RowLayout, integers: Width) -> Result<()> {
+        debug_assert_eq!(self.slots, layout.fixed_ends[integers.index()]);
         self.ends.pop();
-        let count = self.ends.len();
-        let (start, size) = (layout.fixed_ends[integers.index()], self.value.len());
+        let (count, size) = (self.ends.len(), self.value.len());
         if size + 3 * count > ROW_SIZE_MAX {
             return Err(Error::RowTooLong { size, limit: ROW_SIZE_MAX });
         }
-        let data = start + count;
-        let ends = Width::of_end(self.ends.last().map_or(0, |end| end - data));
+        let ends = Width::of_end(self.ends.last().copied().unwrap_or(0));
         self.value[0] = Form { integers, ends }.to_byte();
         if ends == Width::LEAST {
-            let slots = self.value[start..data].iter_mut().zip(&self.ends);
-            slots.for_each(|(slot, end)| *slot = (end - data) as u8);
             return Ok(());
         }
         let wider_by = (ends.within(4) - 1) * count;
         self.value.resize(size + wider_by, 0);
-        self.value.copy_within(data..size, data + wider_by);
-        let slots = self.value[start..].chunks_mut(ends.within(4)).zip(&self.ends);
+        self.value.copy_within(self.data..size, self.data + wider_by);
+        let slots = self.value[self.slots..].chunks_mut(ends.within(4)).zip(&self.ends);
         for (slot, end) in slots {
-            slot.copy_from_slice(&(end - data).to_le_bytes()[..slot.len()]);
+            slot.copy_from_slice(&end.to_le_bytes()[..slot.len()]);
         }
         Ok(())
     }
@@ -251,21 +266,15 @@ fn check_columns(schema: &TableSchema, columns: &[usize], values: &[ValueRef<'_>
     Ok(())
 }
 
-/// Whether the values fit the table's columns.
-///
-/// # Errors
-/// [`Error::ValueCount`], [`Error::TypeMismatch`].
-pub(crate) fn check_row(schema: &TableSchema, values: &[ValueRef<'_>]) -> Result<()> {
-    if values.len() != schema.columns.len() {
-        return Err(Error::ValueCount {
-            what: format!("a row of table {:?}", schema.name),
-            expected: schema.columns.len(),
-            found: values.len(),
-        });
+fn check_count(schema: &TableSchema, values: &[ValueRef<'_>]) -> Result<()> {
+    let (expected, found) = (schema.columns.len(), values.len());
+    if found == expected {
+        return Ok(());
     }
-    schema.columns.iter().zip(values).try_for_each(|(column, &value)| check_value(column, value))
+    Err(Error::ValueCount { what: format!("a row of table {:?}", schema.name), expected, found })
 }
 
+#[inline]
 fn check_value(column: &Column, value: ValueRef<'_>) -> Result<()> {
     let fits = column.column_type.accepts(value) && (column.nullable || !value.is_null());
     if fits { Ok(()) } else { Err(mismatch(&column.name, &column.column_type, value)) }

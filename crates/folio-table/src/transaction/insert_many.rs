@@ -39,6 +39,7 @@ impl Transaction {
                 encoder: &mut encoder,
                 appender: Appender::new(table.tree()),
                 indexes: indexes.collect(),
+                plain_size: read::key_size_max(editor.shared.page_size),
                 at: 0,
                 table: &table,
             };
@@ -62,6 +63,8 @@ struct Many<'t, 's> {
     encoder: &'t mut RowEncoder,
     appender: Appender<'s>,
     indexes: Vec<IndexFiller>,
+    /// Rows whose key and value together have up to so many bytes stand in a leaf as they are.
+    plain_size: usize,
     /// The row under way.
     at: usize,
 }
@@ -101,18 +104,30 @@ impl<'s> Many<'_, 's> {
     ) -> Result<()> {
         let (table, row) = (self.table, &mut *self.encoder);
         row.encode(&table.schema, &table.layout, values, row_number)?;
-        let page_size = editor.shared.page_size;
-        read::check_key_size(page_size, &row.key)?;
-        if !chained::fits_leaf(page_size, row.key.len(), &row.value) {
-            self.appender.let_go();
-        }
-        let value = chained::store(editor, table.id, row.key.len(), &row.value)?;
-        if !self.appender.push(editor, &row.key, &value)? {
+        // Most cells are far from the greatest.
+        let is_pushed = match row.key.len() + row.value.len() <= self.plain_size {
+            true => self.appender.push(editor, &row.key, &row.value)?,
+            false => self.push_great(editor)?,
+        };
+        if !is_pushed {
             return Err(Error::Conflict { constraint: table.schema.name.clone() });
         }
+        let row = &*self.encoder;
         for index in &mut self.indexes {
             index.push_row(editor, self.at, values, &row.key)?;
         }
         Ok(())
+    }
+
+    /// Inserts a row whose value may need pages of its own, or whose key may be too long.
+    #[cold]
+    fn push_great(&mut self, editor: &mut Editor<'s, '_>) -> Result<bool> {
+        let (row, page_size) = (&*self.encoder, editor.shared.page_size);
+        read::check_key_size(page_size, &row.key)?;
+        if !chained::fits_leaf(page_size, row.key.len(), &row.value) {
+            self.appender.let_go();
+        }
+        let value = chained::store(editor, self.table.id, row.key.len(), &row.value)?;
+        self.appender.push(editor, &row.key, &value)
     }
 }

@@ -85,6 +85,42 @@ impl Node<'_> {
         self.entries(cells).position(|(rest, _)| !begins_so(rest)).map(|cell| first + cell)
     }
 
+    /// Whether a key can stand in the node as it is, behind all its keys, of which there are
+    /// some.
+    #[inline]
+    pub(super) fn comes_last(self, key: &[u8]) -> bool {
+        if !self.shape.has_room(key.len()) || !self.begins_as_all(key) {
+            return false;
+        }
+        let (last, rest) = (self.len() - 1, &key[self.shape.prefix_size()..]);
+        let short = self.shape.same_size().filter(|size| (1..=8).contains(size));
+        let (Some(size), Some(end)) = (short, key.last_chunk()) else {
+            return compare(self.entry(last).0, rest) == Ordering::Less;
+        };
+        // Both as numbers.
+        let unused = 64 - 8 * size as u32;
+        let offset = slot::offset(self.page, last);
+        let found = match self.page.get(offset..offset + 8).and_then(<[u8]>::first_chunk) {
+            Some(bytes) => u64::from_be_bytes(*bytes),
+            None => first_bytes(self.entry(last).0),
+        };
+        found >> unused < u64::from_be_bytes(*end) << unused >> unused
+    }
+
+    /// Whether a key begins with what all keys of the node do.
+    #[inline]
+    fn begins_as_all(self, key: &[u8]) -> bool {
+        let size = self.shape.prefix_size();
+        if let (1..=16, Some(start), Some(end)) = (size, key.first_chunk(), self.page.last_chunk())
+        {
+            // The prefix stands at the end of the page.
+            let unused = 128 - 8 * size as u32;
+            return u128::from_be_bytes(*start) >> unused
+                == u128::from_be_bytes(*end) << unused >> unused;
+        }
+        key.starts_with(self.prefix())
+    }
+
     /// A key without what all keys of the node begin with; where it begins otherwise, whether
     /// it comes before all of them or behind.
     #[inline]

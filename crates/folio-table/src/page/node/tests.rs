@@ -38,12 +38,17 @@ fn a_node_is_a_small_sorted_map() {
                     model.remove(&key);
                 }
                 (Ok(index), _) => {
+                    assert!(!node.append(&key, &value), "seed {seed} step {step}");
                     if node.replace(index, &value) {
                         model.insert(key, value);
                     }
                 }
-                (Err(index), _) => {
-                    if node.insert(index, &key, &value) {
+                (Err(index), turn) => {
+                    // Appending may refuse what inserting would not, and changes nothing then.
+                    let is_last = index == node.as_node().len();
+                    let is_appended = turn > 0 && node.append(&key, &value);
+                    assert!(is_last || !is_appended, "seed {seed} step {step}");
+                    if is_appended || node.insert(index, &key, &value) {
                         model.insert(key, value);
                     }
                 }
