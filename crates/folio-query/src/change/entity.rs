@@ -353,12 +353,14 @@ pub(crate) fn returning(table: &Relation, key: usize) -> Returning {
 /// is that of insertion even where the clock has gone back.
 pub(super) struct NewKeys {
     last: u128,
+    /// Whether the last is too old to be counted on from.
+    is_due: bool,
 }
 
 impl NewKeys {
     fn after_last(plan: &EntityAdd, run: &Run<'_>) -> Result<Self> {
         if *plan.table.column_type(plan.key) != ColumnType::Uuid {
-            return Ok(Self { last: 0 });
+            return Ok(Self { last: 0, is_due: true });
         }
         let request = ScanRequest {
             columns: vec![plan.key],
@@ -377,17 +379,27 @@ impl NewKeys {
                 break;
             }
         }
-        Ok(Self { last })
+        Ok(Self::behind(last, run.context()))
+    }
+
+    /// Keys behind one that is there.
+    fn behind(last: u128, context: &Context) -> Self {
+        let is_of_time = last >> 76 & 0xF == 7;
+        let burst_end = (last >> 80).saturating_add(BURST_MS);
+        let is_due = !is_of_time || u128::from(context.millisecond()) >= burst_end;
+        Self { last, is_due }
     }
 
     /// The time in a key is that of the first of a burst: the others are counted, and
     /// differ from it at their end only.
+    #[inline]
     pub(super) fn next(&mut self, context: &Context) -> u128 {
-        let is_of_time = self.last >> 76 & 0xF == 7;
-        let burst_end = (self.last >> 80).saturating_add(BURST_MS);
-        let is_due = !is_of_time || u128::from(context.millisecond()) >= burst_end;
-        let fresh = is_due.then(|| context.ordered_uuid()).filter(|fresh| *fresh > self.last);
-        self.last = fresh.unwrap_or_else(|| following(self.last));
+        self.last = match std::mem::take(&mut self.is_due) {
+            // A clock may be behind the last key.
+            true => Some(context.ordered_uuid()).filter(|fresh| *fresh > self.last),
+            false => None,
+        }
+        .unwrap_or_else(|| following(self.last));
         self.last
     }
 }
@@ -397,9 +409,13 @@ impl NewKeys {
 const BURST_MS: u128 = 1000;
 
 /// The next of a UUID: one higher, around version and variant.
+#[inline]
 fn following(uuid: u128) -> u128 {
     const LOW: u128 = (1 << 62) - 1;
     const FRACTION: u128 = 0xFFF;
+    if uuid & LOW != LOW && uuid >> 76 & 0xF == 7 && uuid >> 62 & 3 == 2 {
+        return uuid + 1;
+    }
     let payload = (uuid >> 80) << 74 | ((uuid >> 64) & FRACTION) << 62 | (uuid & LOW);
     let payload = (payload + 1) & ((1 << 122) - 1);
     (payload >> 74) << 80 | 7 << 76 | ((payload >> 62) & FRACTION) << 64 | 1 << 63 | (payload & LOW)
@@ -435,11 +451,11 @@ mod tests {
 
     #[test]
     fn keys_of_a_burst_differ_at_the_end_only() {
-        let mut keys = NewKeys { last: 0 };
-        let (first, second) = (keys.next(&Context::detached()), keys.next(&Context::detached()));
+        let context = Context::detached();
+        let mut keys = NewKeys::behind(0, &context);
+        let (first, second) = (keys.next(&context), keys.next(&context));
         assert_eq!((first >> 76 & 0xF, second - first), (7, 1), "{first:032x} {second:032x}");
-        let mut keys = NewKeys { last: first - (BURST_MS << 80) };
-        let later = keys.next(&Context::detached());
+        let later = NewKeys::behind(first - (BURST_MS << 80), &context).next(&context);
         assert!(later >> 80 >= first >> 80, "{later:032x} has its own time, {first:032x} its");
     }
 

@@ -93,10 +93,20 @@ fn first_missing(
 ) -> Result<Option<usize>> {
     /// Keys that are looked up at once.
     const MANY: usize = 1024;
+    /// Keys that are as quick to find one by one.
+    const FEW: usize = 4;
     let width = columns.len().max(1);
     if columns != target.schema.primary_key {
         for (position, key) in keys.chunks(width).enumerate() {
             if find(run, target, columns, key)?.is_none() {
+                return Ok(Some(position));
+            }
+        }
+        return Ok(None);
+    }
+    if keys.len() <= FEW * width {
+        for (position, key) in keys.chunks(width).enumerate() {
+            if !run.changes.get(target, &borrowed(key), &[], &mut Vec::new())? {
                 return Ok(Some(position));
             }
         }
@@ -118,6 +128,9 @@ fn first_missing(
 fn first_of_each(table: &Relation, arrays: &[ArrayRef], columns: &[usize]) -> Result<Vec<u32>> {
     let types: Vec<_> = columns.iter().map(|index| table.column_type(*index).clone()).collect();
     let row_count = arrays.first().map_or(0, |array| array.len());
+    if row_count <= 1 {
+        return Ok((0..row_count as u32).collect());
+    }
     let mut first = Vec::new();
     KeyTable::new(&types)?.intern(arrays, row_count, &mut first)?;
     Ok(first)

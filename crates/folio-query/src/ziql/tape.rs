@@ -146,6 +146,12 @@ impl Tape {
         self.room.cells.push(cell);
     }
 
+    /// The cell of a text that stands in the statement's own.
+    #[inline]
+    pub(super) fn text_cell(bytes: Range<usize>) -> Cell {
+        Cell::Text(narrow(bytes.start), narrow(bytes.len()))
+    }
+
     /// The cell of a text that had escapes.
     pub(super) fn decoded(&mut self, text: &str) -> Cell {
         let start = narrow(self.decoded.len());
@@ -173,13 +179,11 @@ impl Tape {
     }
 
     /// The values of a tuple.
+    #[inline]
     pub(crate) fn cells(&self, tuple: usize) -> &[Cell] {
-        let end = self
-            .room
-            .tuples
-            .get(tuple + 1)
-            .map_or(self.room.cells.len(), |next| next.cell as usize);
-        &self.room.cells[self.room.tuples[tuple].cell as usize..end]
+        let Room { cells, tuples } = &self.room;
+        let end = tuples.get(tuple + 1).map_or(cells.len(), |next| next.cell as usize);
+        &cells[tuples[tuple].cell as usize..end]
     }
 
     /// The elements of a list; nothing of what is none.
@@ -261,13 +265,17 @@ fn make_room<T>(all: &mut Vec<T>, count: usize) {
     }
 }
 
+#[inline]
 fn part(text: &str, start: u32, size: u32) -> &str {
-    &text[start as usize..][..size as usize]
+    let start = start as usize;
+    &text[start..start + size as usize]
 }
 
 /// A number of bytes of a text that has less than 2^32; and of cells, which are fewer.
+#[inline]
 fn narrow(number: usize) -> u32 {
-    u32::try_from(number).expect("a text of less than 4 GiB")
+    debug_assert!(u32::try_from(number).is_ok(), "a tape is made for texts of less than 4 GiB");
+    number as u32
 }
 
 #[cfg(test)]

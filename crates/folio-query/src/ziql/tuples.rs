@@ -132,9 +132,10 @@ impl<'t> Reader<'t> {
     fn plain_text(&mut self, tape: &mut Tape) -> Option<()> {
         let start = self.at + 1;
         let size = end_of_plain(&self.bytes[start..])?;
-        (self.bytes[start + size] == b'\'').then_some(())?;
-        tape.push(Cell::Text(u32::try_from(start).ok()?, u32::try_from(size).ok()?));
-        self.at = start + size + 1;
+        let end = start + size;
+        (self.bytes[end] == b'\'').then_some(())?;
+        tape.push(Tape::text_cell(start..end));
+        self.at = end + 1;
         Some(())
     }
 

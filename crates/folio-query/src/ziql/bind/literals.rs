@@ -25,6 +25,8 @@ pub(crate) struct Places {
     /// Defaults that are the same for all rows of a statement, like the time.
     defaults: Vec<(usize, Expr)>,
     places: Vec<Place>,
+    /// Cells of these kinds go to their places as they are, where all of a tuple do.
+    plain: Vec<Discriminant<Cell>>,
 }
 
 /// Where one of them goes.
@@ -33,8 +35,6 @@ enum Place {
         index: usize,
         ty: ColumnType,
         is_nullable: bool,
-        /// Cells of this kind go there as they are.
-        plain: Option<Discriminant<Cell>>,
     },
     /// A to-many link, given as a list of keys.
     Many(Arc<Relation>),
@@ -67,8 +67,7 @@ impl Binder<'_> {
                     if *index != key =>
                 {
                     let (ty, index) = (entity.column_type(*index).clone(), *index);
-                    let (is_nullable, plain) = (schema.columns[index].nullable, plain(&ty));
-                    Place::Column { index, ty, is_nullable, plain }
+                    Place::Column { index, ty, is_nullable: schema.columns[index].nullable }
                 }
                 MemberKind::Many { table, .. } => {
                     let table = self.sql.relation(table, name.span)?;
@@ -105,7 +104,8 @@ impl Binder<'_> {
                 return Ok(None);
             }
         }
-        Ok(Some(Places { template, defaults, places }))
+        let plain = places.iter().filter_map(Place::plain).collect();
+        Ok(Some(Places { template, defaults, places, plain }))
     }
 }
 
@@ -117,8 +117,17 @@ impl Places {
         tuples.find(|tuple| !self.fit(tape, *tuple)).unwrap_or(end)
     }
 
+    #[inline]
     fn fit(&self, tape: &Tape, tuple: usize) -> bool {
         let cells = tape.cells(tuple);
+        let is_plain = |(kind, cell): (&Discriminant<Cell>, &Cell)| *kind == discriminant(cell);
+        let are_plain =
+            cells.len() == self.plain.len() && self.plain.iter().zip(cells).all(is_plain);
+        (are_plain && self.plain.len() == self.places.len()) || self.take(tape, cells)
+    }
+
+    /// As `fit`, for what is rarer or takes a look at the values.
+    fn take(&self, tape: &Tape, cells: &[Cell]) -> bool {
         let fits = |(place, cell): (&Place, &Cell)| place.fits(tape, *cell);
         cells.len() == self.places.len() && self.places.iter().zip(cells).all(fits)
     }
@@ -151,6 +160,7 @@ impl Places {
 
     /// Puts the values of a tuple that fits into a row, but for to-many links. The elements
     /// of its lists are the first of those given, and taken from there.
+    #[inline]
     pub(crate) fn fill<'v>(
         &'v self,
         tape: &'v Tape,
@@ -159,17 +169,18 @@ impl Places {
         row: &mut [ValueRef<'v>],
     ) {
         for (cell, place) in tape.cells(tuple).iter().zip(&self.places) {
-            let Place::Column { index, ty, plain, .. } = place else { continue };
-            row[*index] = match (ty, *cell) {
-                (_, cell) if *plain == Some(discriminant(&cell)) => tape.value(cell),
+            let Place::Column { index, ty, .. } = place else { continue };
+            row[*index] = match *cell {
                 #[allow(clippy::cast_precision_loss, reason = "it was seen to be exact")]
-                (ColumnType::Float64, Cell::Integer(number)) => ValueRef::Float(number as f64),
-                (_, Cell::List(_, count)) => {
+                Cell::Integer(number) if matches!(ty, ColumnType::Float64) => {
+                    ValueRef::Float(number as f64)
+                }
+                Cell::List(_, count) => {
                     let (list, rest) = elements.split_at(count as usize);
                     *elements = rest;
                     ValueRef::List(list)
                 }
-                (_, cell) => tape.value(cell),
+                cell => tape.value(cell),
             };
         }
     }
@@ -188,11 +199,16 @@ impl Places {
 }
 
 impl Place {
+    /// The cells that most values of it are.
+    fn plain(&self) -> Option<Discriminant<Cell>> {
+        match self {
+            Self::Column { ty, .. } => plain(ty),
+            Self::Many(_) => None,
+        }
+    }
+
     fn fits(&self, tape: &Tape, cell: Cell) -> bool {
         let element = match (self, cell) {
-            (Self::Column { plain, .. }, cell) if *plain == Some(discriminant(&cell)) => {
-                return true;
-            }
             (Self::Column { is_nullable, .. }, Cell::Null) => return *is_nullable,
             (Self::Column { ty: ColumnType::List(element), .. }, Cell::List(..)) => element,
             (Self::Column { ty, .. }, cell) => return is_fit(cell, ty),
