@@ -182,6 +182,12 @@ impl Session {
         signature: &Signature,
     ) -> Result<Answer> {
         self.interrupt.store(false, Ordering::Relaxed);
+        if parameters.is_empty()
+            && let Some(control) = transaction::control_word(text)
+        {
+            self.control(control)?;
+            return Ok(Answer { count: None, rows: None });
+        }
         if let Some(statement) = self.statements.of_text(text, signature) {
             return self.run(&statement, parameters, signature);
         }

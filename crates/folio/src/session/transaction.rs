@@ -16,6 +16,18 @@ pub(super) struct Open {
     pub(super) savepoints: Vec<(String, Savepoint)>,
 }
 
+/// The statement that is one plain word, which needs no parser: the first two of a session
+/// would be most of what a small transaction costs.
+pub(super) fn control_word(text: &str) -> Option<Kind> {
+    let is = |word: &str| text.eq_ignore_ascii_case(word);
+    match text.len() {
+        5 if is("begin") => Some(Kind::Begin { read_only: false }),
+        6 if is("commit") => Some(Kind::Commit),
+        8 if is("rollback") => Some(Kind::Rollback { savepoint: None }),
+        _ => None,
+    }
+}
+
 impl Session {
     /// As [`Session::sql`], for whoever keeps no session: a transaction that the text
     /// begins has to end in it, and what it sets is as it was behind it.
