@@ -178,11 +178,20 @@ fn push_order(text: &mut String, order: &Order, items: &[String], user: &[u8; 16
 
 /// A number as a program would write it that writes a million: `fmt` takes as long as the rest.
 fn push_number(text: &mut String, number: u64) {
-    if number >= 10 {
-        push_number(text, number / 10);
+    if number >= 100 {
+        push_number(text, number / 100);
+    } else if number < 10 {
+        return text.push(char::from(b'0' + number as u8));
     }
-    text.push(char::from(b'0' + (number % 10) as u8));
+    let at = (number % 100) as usize * 2;
+    text.push_str(&PAIRS[at..at + 2]);
 }
+
+/// All numbers of two digits.
+static PAIRS: &str = "00010203040506070809101112131415161718192021222324\
+                      25262728293031323334353637383940414243444546474849\
+                      50515253545556575859606162636465666768697071727374\
+                      75767778798081828384858687888990919293949596979899";
 
 fn push_uuid(text: &mut String, bytes: &[u8; 16]) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
