@@ -32,32 +32,46 @@ pub(super) fn ends_word(bytes: &[u8], at: usize) -> bool {
 
 /// The UUID a text begins with, in its usual form of 36 characters.
 pub(super) fn uuid(bytes: &[u8]) -> Option<[u8; 16]> {
-    const PAIRS: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
     let text: &[u8; 36] = bytes.first_chunk()?;
-    if [8, 13, 18, 23].iter().any(|at| text[*at] != b'-') {
-        return None;
+    let dashes = [text[8], text[13], text[18], text[23]];
+    let eight = |high: &[u8], low: &[u8]| {
+        let four = |part: &[u8]| part.first_chunk().map(|four| u32::from_be_bytes(*four));
+        half_bytes(u64::from(four(high)?) << 32 | u64::from(four(low)?))
+    };
+    let parts = [
+        eight(&text[..4], &text[4..])?,
+        eight(&text[9..], &text[14..])?,
+        eight(&text[19..], &text[24..])?,
+        eight(&text[28..], &text[32..])?,
+    ];
+    let mut value = [0; 16];
+    for (four, part) in value.as_chunks_mut().0.iter_mut().zip(parts) {
+        *four = part.to_be_bytes();
     }
-    // A program writes thousands: what is no digit is looked for once, at the end.
-    let (mut value, mut seen) = ([0; 16], 0);
-    for (byte, at) in value.iter_mut().zip(PAIRS) {
-        let (high, low) = (NIBBLES[usize::from(text[at])], NIBBLES[usize::from(text[at + 1])]);
-        *byte = high << 4 | low & 0xF;
-        seen |= high | low;
-    }
-    (seen < 16).then_some(value)
+    (dashes == [b'-'; 4]).then_some(value)
 }
 
-/// What each byte is worth as a hexadecimal digit; 255 where it is none.
-const NIBBLES: [u8; 256] = {
-    let mut nibbles = [u8::MAX; 256];
-    let mut digit = 0;
-    while digit < 16 {
-        nibbles[b"0123456789abcdef"[digit] as usize] = digit as u8;
-        nibbles[b"0123456789ABCDEF"[digit] as usize] = digit as u8;
-        digit += 1;
+/// What eight hexadecimal digits are worth, the first of them the highest byte: all at once,
+/// since a program writes thousands. `None` where one is none.
+fn half_bytes(digits: u64) -> Option<u32> {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const TOPS: u64 = ONES << 7;
+    // The highest bit of each byte that is at least so much; bytes are below 128.
+    let from = |bytes: u64, least: u8| (bytes + ONES * u64::from(128 - least)) & TOPS;
+    if digits & TOPS != 0 {
+        return None;
     }
-    nibbles
-};
+    let lower = digits | ONES << 5;
+    let are_letters = from(lower, b'a') & !from(lower, b'g');
+    let are_numbers = from(digits, b'0') & !from(digits, b':');
+    if are_letters | are_numbers != TOPS {
+        return None;
+    }
+    let mut halves = (digits & (ONES * 15)) + (are_letters >> 7) * 9;
+    halves = (halves | halves >> 4) & 0x00ff_00ff_00ff_00ff;
+    halves = (halves | halves >> 8) & 0x0000_ffff_0000_ffff;
+    Some((halves | halves >> 16) as u32)
+}
 
 /// A number of exactly so many digits.
 fn digits(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
@@ -153,4 +167,29 @@ fn clock(bytes: &[u8], at: usize) -> Option<(Result<i64, String>, usize)> {
     }
     let seconds = i64::from(second) * SECOND;
     Some((Ok(i64::from(hour) * HOUR + i64::from(minute) * MINUTE + seconds + micros), end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uuid;
+
+    #[test]
+    fn uuids_are_digits_of_either_case_with_dashes_between() {
+        let text = b"01234567-89ab-cdef-ABCD-EF0123456789";
+        let value = 0x0123_4567_89ab_cdef_abcd_ef01_2345_6789u128;
+        assert_eq!(uuid(text), Some(value.to_be_bytes()));
+        assert_eq!(uuid(&text[..35]), None);
+        for at in 0..text.len() {
+            for byte in 0..=u8::MAX {
+                let mut changed = *text;
+                changed[at] = byte;
+                let digits: String = changed.iter().map(|byte| char::from(*byte)).collect();
+                let is_dash = [8, 13, 18, 23].contains(&at);
+                let is_one = if is_dash { byte == b'-' } else { byte.is_ascii_hexdigit() };
+                let expected = u128::from_str_radix(&digits.replace('-', ""), 16);
+                let expected = expected.ok().filter(|_| is_one).map(u128::to_be_bytes);
+                assert_eq!(uuid(&changed), expected, "{digits}");
+            }
+        }
+    }
 }
