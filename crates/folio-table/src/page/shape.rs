@@ -152,6 +152,35 @@ impl Shape {
 }
 
 /// How many bytes two keys begin with together.
+#[inline]
 pub(crate) fn common_size(left: &[u8], right: &[u8]) -> usize {
-    left.iter().zip(right).take_while(|(left, right)| left == right).count()
+    let (eights, _) = left.as_chunks::<8>();
+    let (others, _) = right.as_chunks::<8>();
+    for (at, (eight, other)) in eights.iter().zip(others).enumerate() {
+        let differ = u64::from_le_bytes(*eight) ^ u64::from_le_bytes(*other);
+        if differ != 0 {
+            return at * 8 + differ.trailing_zeros() as usize / 8;
+        }
+    }
+    let seen = eights.len().min(others.len()) * 8;
+    let rest = left[seen..].iter().zip(&right[seen..]);
+    seen + rest.take_while(|(left, right)| left == right).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::common_size;
+
+    #[test]
+    fn keys_begin_together_up_to_the_first_byte_that_differs() {
+        let bytes: Vec<u8> = (1..=30).collect();
+        for (left, right) in (0..=30).flat_map(|left| (0..=30).map(move |right| (left, right))) {
+            assert_eq!(common_size(&bytes[..left], &bytes[..right]), left.min(right));
+            for at in 0..right {
+                let mut other = bytes[..right].to_vec();
+                other[at] ^= 0x80;
+                assert_eq!(common_size(&bytes[..left], &other), left.min(at));
+            }
+        }
+    }
 }
