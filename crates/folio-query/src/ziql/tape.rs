@@ -274,8 +274,7 @@ fn part(text: &str, start: u32, size: u32) -> &str {
 /// A number of bytes of a text that has less than 2^32; and of cells, which are fewer.
 #[inline]
 fn narrow(number: usize) -> u32 {
-    debug_assert!(u32::try_from(number).is_ok(), "a tape is made for texts of less than 4 GiB");
-    number as u32
+    u32::try_from(number).expect("a text of less than 4 GiB")
 }
 
 #[cfg(test)]
