@@ -96,17 +96,14 @@ fn first_missing(
     /// Keys that are as quick to find one by one.
     const FEW: usize = 4;
     let width = columns.len().max(1);
-    if columns != target.schema.primary_key {
+    let is_primary = columns == target.schema.primary_key;
+    if !is_primary || keys.len() <= FEW * width {
         for (position, key) in keys.chunks(width).enumerate() {
-            if find(run, target, columns, key)?.is_none() {
-                return Ok(Some(position));
-            }
-        }
-        return Ok(None);
-    }
-    if keys.len() <= FEW * width {
-        for (position, key) in keys.chunks(width).enumerate() {
-            if !run.changes.get(target, &borrowed(key), &[], &mut Vec::new())? {
+            let is_there = match is_primary {
+                true => run.changes.get(target, &borrowed(key), &[], &mut Vec::new())?,
+                false => find(run, target, columns, key)?.is_some(),
+            };
+            if !is_there {
                 return Ok(Some(position));
             }
         }
@@ -126,11 +123,11 @@ fn first_missing(
 
 /// The first of the rows that have the same values in some columns, whose arrays are given.
 fn first_of_each(table: &Relation, arrays: &[ArrayRef], columns: &[usize]) -> Result<Vec<u32>> {
-    let types: Vec<_> = columns.iter().map(|index| table.column_type(*index).clone()).collect();
     let row_count = arrays.first().map_or(0, |array| array.len());
     if row_count <= 1 {
         return Ok((0..row_count as u32).collect());
     }
+    let types: Vec<_> = columns.iter().map(|index| table.column_type(*index).clone()).collect();
     let mut first = Vec::new();
     KeyTable::new(&types)?.intern(arrays, row_count, &mut first)?;
     Ok(first)
