@@ -99,12 +99,7 @@ impl Node<'_> {
         };
         // Both as numbers.
         let unused = 64 - 8 * size as u32;
-        let offset = slot::offset(self.page, last);
-        let found = match self.page.get(offset..offset + 8).and_then(<[u8]>::first_chunk) {
-            Some(bytes) => u64::from_be_bytes(*bytes),
-            None => first_bytes(self.entry(last).0),
-        };
-        found >> unused < u64::from_be_bytes(*end) << unused >> unused
+        self.first_eight(last) >> unused < u64::from_be_bytes(*end) << unused >> unused
     }
 
     /// Whether a key begins with what all keys of the node do.
@@ -148,13 +143,19 @@ impl Node<'_> {
         let unused = 64 - 8 * rest.len() as u32;
         let wanted = first_bytes(rest);
         self.binary_search(first, hint, |cell| {
-            let offset = slot::offset(self.page, cell);
-            let found = match self.page.get(offset..offset + 8).and_then(<[u8]>::first_chunk) {
-                Some(bytes) => u64::from_be_bytes(*bytes) >> unused << unused,
-                None => first_bytes(self.entry(cell).0),
-            };
-            found.cmp(&wanted)
+            (self.first_eight(cell) >> unused << unused).cmp(&wanted)
         })
+    }
+
+    /// The bytes from a cell's beginning on as a number, where cells begin with their keys. What
+    /// is behind the key may be anything.
+    #[inline]
+    fn first_eight(self, cell: usize) -> u64 {
+        let offset = slot::offset(self.page, cell);
+        match self.page.get(offset..offset + 8).and_then(<[u8]>::first_chunk) {
+            Some(bytes) => u64::from_be_bytes(*bytes),
+            None => first_bytes(self.entry(cell).0),
+        }
     }
 
     #[inline]
