@@ -212,9 +212,9 @@ impl Index {
 
 /// Takes the bytes of a column from the front of a key.
 fn split_segment<'k>(column: &KeyColumn, rest: &mut &'k [u8]) -> Option<&'k [u8]> {
-    let before = *rest;
-    key::decode(column, rest)?;
-    Some(&before[..before.len() - rest.len()])
+    let (segment, behind) = rest.split_at(key::segment_size(column, rest)?);
+    *rest = behind;
+    Some(segment)
 }
 
 /// All tables, as of one version of the catalog.

@@ -1,5 +1,6 @@
 //! Rows inserted many at a time: the same as one by one, and where their pages go.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -172,4 +173,79 @@ fn an_index_of_a_few_values_fills_its_pages() {
         pages
     });
     assert!(pages[1] > 30 && pages[0] * 4 < pages[1] * 5, "{pages:?}");
+}
+
+/// Batches that are many for the leaves they go to, some of which repeat what must be unique.
+#[test]
+fn many_entries_enter_few_leaves() {
+    for seed in 0..8 {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = open(directory.path());
+        let mut transaction = store.begin().expect("a writer begins");
+        let table = make(&mut transaction);
+        let by_name =
+            IndexDefinition { name: "names".into(), columns: vec![(1, false)], unique: true };
+        transaction.create_index("people", &by_name).expect("the index can be made");
+        let table = transaction.table(&table.schema().name).expect("the table");
+        let mut random = Random(seed);
+        let (mut names, mut next_id) = (BTreeSet::new(), 0);
+        for _ in 0..14 {
+            let most = [30, 400, 1500][random.below(3)];
+            let count = 1 + random.below(most);
+            let mut own = Vec::new();
+            while own.len() < count {
+                let name = random.name();
+                if names.insert(name.clone()) {
+                    own.push(name);
+                }
+            }
+            let repeated = (random.below(3) == 0)
+                .then(|| names.iter().nth(random.below(names.len())).expect("a name").clone());
+            let rows = own.iter().chain(&repeated).zip(next_id..);
+            let rows: Vec<[Value; 3]> = rows
+                .map(|(name, id)| [Value::Integer(id), Value::Text(name.clone()), Value::Null])
+                .collect();
+            next_id += count as i64;
+            let values: Vec<ValueRef<'_>> = rows.iter().flatten().map(Value::as_ref).collect();
+            let savepoint = transaction.savepoint();
+            let done = transaction.insert_many(&table, &values);
+            match &done {
+                Err((at, Error::Conflict { constraint }))
+                    if repeated.is_some() && constraint == "names" =>
+                {
+                    assert_eq!(*at, count, "seed {seed}");
+                    transaction.rollback_to(savepoint).expect("it goes back");
+                    own.iter().for_each(|name| assert!(names.remove(name)));
+                }
+                _ => assert!(done.is_ok() && repeated.is_none(), "seed {seed}: {done:?}"),
+            }
+            transaction.release(savepoint).expect("it is there");
+        }
+        transaction.commit().expect("the commit succeeds");
+        let snapshot = store.snapshot();
+        assert_eq!(snapshot.check().expect("the check runs").problems, [], "seed {seed}");
+        assert_eq!(snapshot.row_count(&table).expect("a count"), names.len() as u64);
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood 2014).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((mixed ^ (mixed >> 31)) % end as u64) as usize
+    }
+
+    /// A name that may begin as others do, of any size an index takes.
+    fn name(&mut self) -> String {
+        let start = ["", "a", "a name that is long enough to be a prefix ", "b\0"][self.below(4)];
+        let size = [3, 10, 200][self.below(3)];
+        let letters = (0..self.below(size)).map(|_| ['a', 'b', '\0', 'é'][self.below(4)]);
+        let letters: String = letters.collect();
+        format!("{start}{letters}")
+    }
 }

@@ -137,6 +137,45 @@ pub fn decode(column: &KeyColumn, bytes: &mut &[u8]) -> Option<Value> {
     Some(value)
 }
 
+/// The size of the segment at the front of `bytes`, whose value is not looked at; `None`
+/// where they end before it does.
+pub fn segment_size(column: &KeyColumn, bytes: &[u8]) -> Option<usize> {
+    let inverted = if column.descending { u8::MAX } else { 0 };
+    let mark = usize::from(column.nullable);
+    if column.nullable && bytes.first()? ^ inverted == ABSENT {
+        return Some(1);
+    }
+    let value = bytes.get(mark..)?;
+    let size = match column.column_type {
+        ColumnType::Int16 | ColumnType::Int32 | ColumnType::Int64 if column.compact => {
+            compact::size(value.first()? ^ inverted)
+        }
+        ColumnType::Int64
+        | ColumnType::Time
+        | ColumnType::Timestamp { .. }
+        | ColumnType::Float64 => 8,
+        ColumnType::Int32 | ColumnType::Date | ColumnType::Float32 => 4,
+        ColumnType::Int16 => 2,
+        ColumnType::Decimal { .. } | ColumnType::Uuid => 16,
+        ColumnType::Boolean => 1,
+        ColumnType::Text | ColumnType::Binary => end_of_bytes(value, inverted)?,
+        _ => return None,
+    };
+    (size <= value.len()).then_some(mark + size)
+}
+
+/// Where text or bytes end: behind two zeros, of which the second is not a mark.
+fn end_of_bytes(bytes: &[u8], inverted: u8) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let zero = at + bytes[at..].iter().position(|byte| byte ^ inverted == 0)?;
+        at = zero + 2;
+        if bytes.get(zero + 1)? ^ inverted == 0 {
+            return Some(at);
+        }
+    }
+}
+
 fn decode_ascending(column: &KeyColumn, bytes: &mut &[u8]) -> Option<Value> {
     if column.nullable {
         match take::<1>(bytes)? {
@@ -239,6 +278,11 @@ mod tests {
                 let mut rest = &bytes[..];
                 assert_eq!(decode(&column, &mut rest).as_ref(), Some(value), "{column:?}");
                 assert_eq!(rest, b"rest");
+                let size = bytes.len() - rest.len();
+                assert_eq!(segment_size(&column, &bytes), Some(size), "{column:?} {value:?}");
+                for size in 0..size {
+                    assert_eq!(segment_size(&column, &bytes[..size]), None, "{column:?}");
+                }
                 for size in 0..bytes.len() - 4 {
                     let _ = decode(&column, &mut &bytes[..size]);
                 }

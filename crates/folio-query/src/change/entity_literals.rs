@@ -50,7 +50,8 @@ impl<'p> Literals<'p> {
         written.stands(Stands::From(tuples.start));
         let elements = self.places.elements(&self.plan.tape, tuples.clone());
         let (template, mut elements) = (borrowed(&self.template), &elements[..]);
-        written.keys.reserve(tuples.len());
+        let link_count = self.places.link_count(&self.plan.tape, tuples.clone());
+        written.expect(tuples.len(), link_count);
         let count = (VALUES / self.template.len()).max(1);
         let mut rows = Vec::with_capacity(tuples.len().min(count) * self.template.len());
         for first in tuples.clone().step_by(count) {

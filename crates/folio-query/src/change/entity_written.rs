@@ -65,6 +65,13 @@ impl<'p> Written<'p> {
         self.stands.push((self.keys.len(), stands));
     }
 
+    /// So many rows come next, of literals, with about so many links.
+    pub(super) fn expect(&mut self, count: usize, links: usize) {
+        self.keys.reserve(count);
+        self.pointers.reserve(count * self.pointing.len());
+        self.literal_links.expect(links);
+    }
+
     /// Another row.
     pub(super) fn push(&mut self, values: &[ValueRef<'_>]) {
         self.keys.push(values[self.plan.key]);

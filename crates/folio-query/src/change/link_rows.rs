@@ -22,9 +22,16 @@ pub(super) type OfSource = (Option<Value>, Error);
 #[derive(Default)]
 pub(super) struct LinkRows<'l> {
     tables: Vec<(Arc<Relation>, Vec<ValueRef<'l>>)>,
+    /// Rows that a table gets, about.
+    expected: usize,
 }
 
 impl<'l> LinkRows<'l> {
+    /// A table gets so many rows, about.
+    pub(super) fn expect(&mut self, count: usize) {
+        self.expected = count;
+    }
+
     /// The list of an entity, each target once.
     pub(super) fn add(
         &mut self,
@@ -34,7 +41,8 @@ impl<'l> LinkRows<'l> {
     ) {
         let known = self.tables.iter().position(|(other, _)| Arc::ptr_eq(other, table));
         let place = known.unwrap_or_else(|| {
-            self.tables.push((Arc::clone(table), Vec::new()));
+            let room = Vec::with_capacity(self.expected * table.schema.columns.len());
+            self.tables.push((Arc::clone(table), room));
             self.tables.len() - 1
         });
         let rows = &mut self.tables[place].1;

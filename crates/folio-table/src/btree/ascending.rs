@@ -3,12 +3,14 @@
 //! look at its neighbours and a search among all cells.
 
 use super::Tree;
+use super::spread::NewKey;
 use crate::error::Result;
 use crate::page::node::{Node, NodeMut};
 use crate::transaction::edit::Editor;
 
 impl Tree {
-    /// Inserts keys without values, which ascend, into the leaf that the first belongs to.
+    /// Inserts keys without values, which ascend, into the leaf that the first belongs to,
+    /// and into pages beside it if many come that it has no room for.
     /// With each comes its beginning that no other key may have; nothing where any may.
     /// Answers how many were inserted: up to the first that belongs to another leaf, does
     /// not fit, or may repeat such a beginning, as far as this leaf can tell. That one is
@@ -19,25 +21,30 @@ impl Tree {
     pub(crate) fn insert_ascending<'k>(
         self,
         editor: &mut Editor<'_, '_>,
-        keys: impl Iterator<Item = (&'k [u8], &'k [u8])>,
+        mut keys: impl Iterator<Item = NewKey<'k>> + Clone,
     ) -> Result<usize> {
-        let mut keys = keys.peekable();
-        let Some((first, _)) = keys.peek() else { return Ok(0) };
+        let mut rest = keys.clone();
+        let Some((first, _)) = keys.clone().next() else { return Ok(0) };
         let page = self.locate(editor, first)?;
         let mut leaf = editor.pin_mut(page)?;
         self.check(&leaf, page, Some(0))?;
         let end = editor.edit.finger.end();
         let mut node = NodeMut::new(&mut leaf);
         let (mut count, mut behind) = (0, 0);
-        for (key, unique) in keys {
+        while let Some((key, unique)) = keys.next() {
             if end.is_some_and(|end| key >= end) {
                 break;
             }
             let Err(index) = search_behind(node.as_node(), behind, key) else { break };
-            if may_repeat(node.as_node(), index, unique, end) || !node.insert(index, key, &[]) {
+            if may_repeat(node.as_node(), index, unique, end) {
                 break;
             }
+            if !node.insert(index, key, &[]) {
+                drop(leaf);
+                return Ok(count + self.spread(editor, rest)?);
+            }
             (count, behind) = (count + 1, index + 1);
+            rest = keys.clone();
         }
         Ok(count)
     }

@@ -162,7 +162,7 @@ impl Tree {
     }
 
     /// Enters a new page into the parent of the one before it.
-    fn enter(
+    pub(super) fn enter(
         self,
         editor: &mut Editor<'_, '_>,
         steps: Vec<Step>,

@@ -21,6 +21,7 @@ mod cursor;
 mod delete;
 mod finger;
 mod insert;
+mod spread;
 
 pub(crate) use append::Appender;
 pub(crate) use bulk::Builder;

@@ -62,7 +62,7 @@ impl<'p> Key<'p> {
 
 /// Compares keys, eight bytes at a time: most are short, and differ early.
 #[inline]
-pub(super) fn compare(mut left: &[u8], mut right: &[u8]) -> Ordering {
+pub(crate) fn compare(mut left: &[u8], mut right: &[u8]) -> Ordering {
     while let (Some((first, behind)), Some((second, after))) =
         (left.split_first_chunk::<8>(), right.split_first_chunk::<8>())
     {
@@ -76,7 +76,7 @@ pub(super) fn compare(mut left: &[u8], mut right: &[u8]) -> Ordering {
 
 /// The first eight bytes as a number, which compares as they do; what is not there is 0.
 #[inline]
-pub(super) fn first_bytes(bytes: &[u8]) -> u64 {
+pub(crate) fn first_bytes(bytes: &[u8]) -> u64 {
     if let Some(eight) = bytes.first_chunk() {
         return u64::from_be_bytes(*eight);
     }

@@ -10,6 +10,8 @@ use super::index_entries;
 use crate::btree::Builder;
 use crate::catalog::Index;
 use crate::error::{Error, Result};
+use crate::page;
+use crate::page::key::{compare, first_bytes};
 use crate::read;
 use crate::transaction::edit::Editor;
 
@@ -38,10 +40,22 @@ struct Entry {
     row: u32,
 }
 
+impl Entry {
+    #[inline]
+    fn of(self, bytes: &[u8]) -> &[u8] {
+        &bytes[self.start..self.start + self.size as usize]
+    }
+}
+
 impl IndexFiller {
     pub(super) fn new(index: Index) -> Self {
         let (bytes, entries) = (Vec::new(), Vec::new());
         Self { index, bytes, entries, is_started: false, refused: None }
+    }
+
+    /// For about so many rows.
+    pub(super) fn expecting(index: Index, row_count: usize) -> Self {
+        Self { entries: Vec::with_capacity(row_count), ..Self::new(index) }
     }
 
     /// The position of the row that was refused, as [`IndexFiller::push_row`] had it.
@@ -89,7 +103,7 @@ impl IndexFiller {
     }
 
     fn entry(&self, entry: Entry) -> &[u8] {
-        &self.bytes[entry.start..entry.start + entry.size as usize]
+        entry.of(&self.bytes)
     }
 
     /// What of an entry no other may begin with; nothing where any may.
@@ -98,9 +112,7 @@ impl IndexFiller {
     }
 
     fn sort(&mut self) -> Result<()> {
-        let mut entries = std::mem::take(&mut self.entries);
-        entries.sort_unstable_by(|left, right| self.entry(*left).cmp(self.entry(*right)));
-        self.entries = entries;
+        sort_by_bytes(&mut self.entries, &self.bytes);
         let repeated = self.entries.windows(2).find(|pair| {
             let size = pair[1].unique_size as usize;
             size > 0 && self.entry(pair[0]).get(..size) == self.entry(pair[1]).get(..size)
@@ -157,5 +169,27 @@ impl IndexFiller {
             builder.push(editor, self.entry(entry), &[])?;
         }
         builder.finish(editor)
+    }
+}
+
+/// Sorts entries by their bytes. Eight bytes behind what all share tell most apart, and are
+/// sorted as numbers, with the place of each. Those that are the same there came in order
+/// where rows did, and are compared as a whole.
+fn sort_by_bytes(entries: &mut Vec<Entry>, bytes: &[u8]) {
+    let Some(first) = entries.first().map(|entry| entry.of(bytes)) else { return };
+    let shared = entries.iter().map(|entry| page::common_size(first, entry.of(bytes))).min();
+    let shared = shared.unwrap_or_default();
+    let places = entries.iter().zip(0u32..).map(|(entry, place)| {
+        let eight = first_bytes(&entry.of(bytes)[shared..]);
+        u128::from(eight) << 32 | u128::from(place)
+    });
+    let mut places: Vec<u128> = places.collect();
+    places.sort_unstable();
+    *entries = places.iter().map(|place| entries[*place as u32 as usize]).collect();
+    let mut rest = &mut entries[..];
+    for same in places.chunk_by(|left, right| left >> 32 == right >> 32) {
+        let (same, others) = std::mem::take(&mut rest).split_at_mut(same.len());
+        same.sort_unstable_by(|left, right| compare(left.of(bytes), right.of(bytes)));
+        rest = others;
     }
 }

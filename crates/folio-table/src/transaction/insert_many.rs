@@ -12,7 +12,7 @@ use folio_types::ValueRef;
 use super::Transaction;
 use super::index_filler::IndexFiller;
 use crate::btree::Appender;
-use crate::catalog::Table;
+use crate::catalog::{Index, Table};
 use crate::error::{Error, Result};
 use crate::read;
 use crate::row::{RowEncoder, chained};
@@ -33,8 +33,10 @@ impl Transaction {
         let table = self.current(table).map_err(first)?;
         let row_number = self.next_row_number(&table).map_err(first)?;
         let (mut encoder, mut at) = (std::mem::take(&mut self.encoder), 0);
+        let count = rows.len() / table.schema.columns.len().max(1);
         let result = self.change(|editor| {
-            let indexes = table.indexes.iter().map(|index| IndexFiller::new(index.clone()));
+            let filler = |index: &Index| IndexFiller::expecting(index.clone(), count);
+            let indexes = table.indexes.iter().map(filler);
             let mut many = Many {
                 encoder: &mut encoder,
                 appender: Appender::new(table.tree()),
@@ -48,7 +50,6 @@ impl Transaction {
             result
         });
         self.encoder = encoder;
-        let count = rows.len() / table.schema.columns.len().max(1);
         let next = row_number.saturating_add(i64::try_from(count).unwrap_or(i64::MAX));
         if table.layout.has_row_number {
             self.row_numbers.insert(table.id, next);

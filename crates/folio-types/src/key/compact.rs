@@ -26,6 +26,12 @@ pub(super) fn encode(value: i64, out: &mut Vec<u8>) {
     out.extend(bytes[8 - size..].iter().map(|byte| byte ^ sign));
 }
 
+/// The bytes of an integer that begins so.
+pub(super) fn size(first: u8) -> usize {
+    let head = first ^ if first < ZERO { u8::MAX } else { 0 };
+    1 + usize::from(head.saturating_sub(LONG))
+}
+
 /// Reads an integer off the front of `bytes`; `None` when they are none.
 #[inline]
 pub fn decode(bytes: &mut &[u8]) -> Option<i64> {

@@ -185,6 +185,14 @@ impl Places {
         }
     }
 
+    /// How many targets the to-many links of tuples have.
+    pub(crate) fn link_count(&self, tape: &Tape, tuples: Range<usize>) -> usize {
+        if !self.places.iter().any(|place| matches!(place, Place::Many(_))) {
+            return 0;
+        }
+        tuples.flat_map(|tuple| self.links(tape, tuple)).map(|(_, targets)| targets.len()).sum()
+    }
+
     /// The to-many links of a tuple: the table of each, and the targets.
     pub(crate) fn links<'v>(
         &'v self,
