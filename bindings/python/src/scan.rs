@@ -120,6 +120,19 @@ pub(crate) fn open(
     }
 }
 
+/// The same in parts, for as many threads; `None` where one scan has to do it: parts share no
+/// limit, and a predicate of Python's is for one thread.
+pub(crate) fn open_parts(
+    collection: &folio::Collection,
+    request: &Request,
+    count: usize,
+) -> folio::Result<Option<Vec<folio::Documents>>> {
+    if request.limit.is_some() || request.filter.is_some() || request.condition.is_some() {
+        return Ok(None);
+    }
+    collection.scan_parts(&scan_of(request, &Raised::default()), count).map(Some)
+}
+
 /// A request as the facade takes it.
 fn scan_of(request: &Request, raised: &Raised) -> folio::Scan {
     let mut scan = folio::Scan::new().fields(request.fields.iter().cloned());

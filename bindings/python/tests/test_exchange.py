@@ -49,6 +49,25 @@ def test_arrow_of_nothing_and_of_mixtures(db: foliodb.Database) -> None:
     assert column.cast(pyarrow.string()).to_pylist() == ["1", '"one"', None]
 
 
+def test_arrow_of_a_scan_that_several_threads_read(db: foliodb.Database) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    many = db["many"]
+    many.put_many({"_id": f"m{n}", "n": n, "text": f"number {n} " * 30} for n in range(40_000))
+    many.put("m7", {"n": -7, "text": "moved to the end"})
+    many.delete("m20000")
+    table = pyarrow.table(many.scan())
+    assert table.to_pylist() == list(many.scan())
+    assert str(table.schema.field("n").type) == "int64"
+    assert pyarrow.table(many.scan(["n"])).to_pylist() == list(many.scan(["n"]))
+    # One document near the end is not what the first suggest, and brings a member of its own.
+    many.put("m39000", {"n": 0.5, "text": "moved too", "late": True})
+    wider = pyarrow.table(many.scan())
+    assert str(wider.schema.field("n").type) == "double"
+    assert wider.num_rows == 39_999 and wider.column("late").null_count == 39_998
+    assert wider.column("_id").to_pylist() == list(many.ids())
+    assert wider.to_pylist()[-1] == {"_id": "m39000", "n": 0.5, "text": "moved too", "late": True}
+
+
 SCALARS = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.text("aé\n\"\\", max_size=4)
 COLUMNS = st.sampled_from(
     [st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False)]

@@ -173,6 +173,17 @@ impl Collection {
         Ok(Documents::new(self.reader()?.scan(scan)?))
     }
 
+    /// The same scan in up to `count` parts, for as many threads: put together in order
+    /// they give what [`Collection::scan`] gives, as of one moment.
+    ///
+    /// # Errors
+    /// As [`Collection::scan`]; `invalid_input` for a scan with a limit, which parts cannot
+    /// share. A file that is edited meanwhile ends a part with `corrupted`.
+    pub fn scan_parts(&self, scan: &Scan, count: usize) -> Result<Vec<Documents>> {
+        let parts = self.reader()?.scan_parts(scan, count)?;
+        Ok(parts.into_iter().map(Documents::new).collect())
+    }
+
     /// Makes every write so far durable and gives the writer's lock back.
     ///
     /// # Errors

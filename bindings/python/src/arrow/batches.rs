@@ -37,14 +37,24 @@ impl Source {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        let Some(collection) = self.collection.get() else {
-            return Err(folio::Error::Invalid(
-                "the stream was begun before the fork; begin a new one".to_owned(),
-            ));
-        };
-        let documents = crate::scan::open(collection, &request, &self.raised)?;
+        let documents = crate::scan::open(self.collection()?, &request, &self.raised)?;
         let raised = request.filter.is_some().then(|| self.raised.clone());
         Ok(Documents { documents, raised })
+    }
+
+    /// Begins a scan in up to `count` parts; `None` where it is for one thread.
+    pub(super) fn open_parts(&self, count: usize) -> folio::Result<Option<Vec<Documents>>> {
+        let parts = crate::scan::open_parts(self.collection()?, &self.request, count)?;
+        let part = |documents| Documents { documents, raised: None };
+        Ok(parts.map(|parts| parts.into_iter().map(part).collect()))
+    }
+
+    fn collection(&self) -> folio::Result<&folio::Collection> {
+        self.collection.get().ok_or_else(|| {
+            folio::Error::Invalid(
+                "the stream was begun before the fork; begin a new one".to_owned(),
+            )
+        })
     }
 }
 
@@ -56,6 +66,11 @@ pub(super) struct Documents {
 }
 
 impl Documents {
+    /// Bytes of the data that there are to go through.
+    pub(super) fn size(&self) -> u64 {
+        self.documents.progress().1
+    }
+
     #[inline]
     pub(super) fn next_line(&mut self) -> folio::Result<Option<&[u8]>> {
         match self.documents.next_line()? {

@@ -1,7 +1,8 @@
 //! A scan as a stream of Arrow record batches, through the C data interface.
 //!
 //! ```text
-//! Scan.__arrow_c_stream__  → prepare: the schema (kind) and, where they fit, the batches (column)
+//! Scan.__arrow_c_stream__  → prepare: the schema (kind) and, where they fit, the batches
+//!                            (column), by several threads (parts)
 //!                          → batches: a RecordBatchReader → capsule
 //! ```
 //!
@@ -26,6 +27,7 @@
 mod batches;
 mod column;
 mod kind;
+mod parts;
 mod prepare;
 mod token;
 

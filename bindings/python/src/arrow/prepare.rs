@@ -2,7 +2,7 @@
 //!
 //! Documents are built into batches right away, under the schema that the first of
 //! them suggest. Mostly that is the schema of all, and the work is done in one
-//! pass. A document that does not fit widens the schema, as do all behind it, and
+//! pass, of several threads where there is enough of it ([`super::parts`]). A document that does not fit widens the schema, as do all behind it, and
 //! the batches are built anew; a scan that outgrows the memory set aside is only
 //! looked through, and built as it is asked for. Either way the schema has seen
 //! every document.
@@ -11,15 +11,16 @@ use arrow_array::RecordBatch;
 use arrow_schema::Fields;
 
 use super::batches::Source;
-use super::column::Rows;
+use super::column::{Misfit, Rows};
 use super::kind::Members;
+use super::parts;
 use super::token::Tokens;
 
 /// Documents that suggest the first schema.
 const SAMPLE_COUNT: u64 = 1_000;
 
 /// Bytes of lines whose batches are kept.
-const KEPT_SIZE_MAX: u64 = 256 << 20;
+pub(super) const KEPT_SIZE_MAX: u64 = 256 << 20;
 
 /// Rows of a batch, and bytes of lines after which it ends before that.
 pub(super) const BATCH_ROWS: usize = 32 << 10;
@@ -45,6 +46,9 @@ pub(super) fn prepare(source: Source) -> folio::Result<Prepared> {
     }
     // The second pass, if any, has a schema that fits everything.
     for _ in 0..2 {
+        if let Some(batches) = parts::build(&source, &members) {
+            return Ok(Prepared { members, batches: Some(batches), source });
+        }
         let (batches, is_settled) = build(&source, &mut members)?;
         if is_settled {
             return Ok(Prepared { members, batches, source });
@@ -73,35 +77,57 @@ fn build(
     members: &mut Members,
 ) -> folio::Result<(Option<Vec<RecordBatch>>, bool)> {
     let mut documents = source.open(None)?;
-    let mut rows = Some(Rows::new(members));
-    let mut batches = Vec::new();
+    let mut kept = Some(Kept::new(members));
     let suggested = members.clone();
-    let (mut size, mut batch_size) = (0, 0);
     while let Some(line) = documents.next_line()? {
-        let Some(building) = &mut rows else {
+        let is_in = kept.as_mut().is_some_and(|kept| kept.push(line).is_ok());
+        if !is_in {
+            kept = None;
             observe(members, line)?;
-            continue;
-        };
-        if building.push(&mut Tokens::new(line)).is_err() {
-            rows = None;
-            observe(members, line)?;
-            continue;
         }
-        size += line.len() as u64;
-        batch_size += line.len();
-        if building.count() >= BATCH_ROWS || batch_size >= BATCH_SIZE {
-            batches.push(RecordBatch::from(building.finish(None)));
-            batch_size = 0;
-        }
-        if size > KEPT_SIZE_MAX {
-            rows = None;
+        if kept.as_ref().is_some_and(|kept| kept.size > KEPT_SIZE_MAX) {
+            kept = None;
         }
     }
-    let Some(mut building) = rows else { return Ok((None, *members == suggested)) };
-    if building.count() > 0 {
-        batches.push(RecordBatch::from(building.finish(None)));
+    match kept {
+        Some(kept) => Ok((Some(kept.finish()), true)),
+        None => Ok((None, *members == suggested)),
     }
-    Ok((Some(batches), true))
+}
+
+/// Batches that are kept as they fill.
+pub(super) struct Kept {
+    rows: Rows,
+    batches: Vec<RecordBatch>,
+    /// Bytes of lines in all, and of those of finished batches.
+    size: u64,
+    finished_size: u64,
+}
+
+impl Kept {
+    pub(super) fn new(members: &Members) -> Self {
+        Self { rows: Rows::new(members), batches: Vec::new(), size: 0, finished_size: 0 }
+    }
+
+    /// Appends a document. After a misfit the batches are of no use.
+    #[inline]
+    pub(super) fn push(&mut self, line: &[u8]) -> Result<(), Misfit> {
+        self.rows.push(&mut Tokens::new(line))?;
+        self.size += line.len() as u64;
+        if self.rows.count() >= BATCH_ROWS || self.size - self.finished_size >= BATCH_SIZE as u64 {
+            self.batches.push(RecordBatch::from(self.rows.finish(None)));
+            self.finished_size = self.size;
+        }
+        Ok(())
+    }
+
+    /// All batches.
+    pub(super) fn finish(mut self) -> Vec<RecordBatch> {
+        if self.rows.count() > 0 {
+            self.batches.push(RecordBatch::from(self.rows.finish(None)));
+        }
+        self.batches
+    }
 }
 
 /// Widens the schema by a line.
