@@ -195,11 +195,13 @@ static PAIRS: &str = "00010203040506070809101112131415161718192021222324\
 
 fn push_uuid(text: &mut String, bytes: &[u8; 16]) {
     const HEX: &[u8; 16] = b"0123456789abcdef";
-    for (at, byte) in bytes.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            text.push('-');
-        }
-        text.push(char::from(HEX[usize::from(byte >> 4)]));
-        text.push(char::from(HEX[usize::from(byte & 15)]));
+    let mut hyphenated = [b'-'; 36];
+    let mut at = 0;
+    for (index, byte) in bytes.iter().enumerate() {
+        at += usize::from(matches!(index, 4 | 6 | 8 | 10));
+        hyphenated[at] = HEX[usize::from(byte >> 4)];
+        hyphenated[at + 1] = HEX[usize::from(byte & 15)];
+        at += 2;
     }
+    text.push_str(std::str::from_utf8(&hyphenated).expect("digits"));
 }

@@ -362,23 +362,12 @@ impl NewKeys {
         if *plan.table.column_type(plan.key) != ColumnType::Uuid {
             return Ok(Self { last: 0, is_due: true });
         }
-        let request = ScanRequest {
-            columns: vec![plan.key],
-            from: Bound::Unbounded,
-            reverse: true,
-            limit: Some(1),
-            ..ScanRequest::default()
+        let mut row = Vec::with_capacity(1);
+        run.changes.first(&plan.table, true, &[plan.key], &mut row)?;
+        let last = match row.pop() {
+            Some(Value::Uuid(bytes)) => u128::from_be_bytes(bytes),
+            _ => 0,
         };
-        let mut rows = run.changes.scan(&plan.table, &request)?;
-        let mut last = 0;
-        while let Some(batch) = rows.next()? {
-            if batch.row_count > 0
-                && let Value::Uuid(bytes) = value_at(&batch.columns[0], 0, &ColumnType::Uuid)
-            {
-                last = u128::from_be_bytes(bytes);
-                break;
-            }
-        }
         Ok(Self::behind(last, run.context()))
     }
 

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, UInt32Array};
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, UInt32Array};
 use folio_types::{Value, borrowed};
 
 use super::row::{batch_of, find, key_of, values_of};
@@ -124,13 +125,20 @@ fn first_missing(
 /// The first of the rows that have the same values in some columns, whose arrays are given.
 fn first_of_each(table: &Relation, arrays: &[ArrayRef], columns: &[usize]) -> Result<Vec<u32>> {
     let row_count = arrays.first().map_or(0, |array| array.len());
-    if row_count <= 1 {
+    if row_count <= 1 || arrays.iter().any(ascend) {
         return Ok((0..row_count as u32).collect());
     }
     let types: Vec<_> = columns.iter().map(|index| table.column_type(*index).clone()).collect();
     let mut first = Vec::new();
     KeyTable::new(&types)?.intern(arrays, row_count, &mut first)?;
     Ok(first)
+}
+
+/// Whether a column is known to have no value twice: UUIDs that ascend, as the ids of rows do
+/// that come in their order.
+fn ascend(column: &ArrayRef) -> bool {
+    let uuids = column.as_fixed_size_binary_opt().filter(|uuids| uuids.null_count() == 0);
+    uuids.is_some_and(|uuids| (1..uuids.len()).all(|row| uuids.value(row - 1) < uuids.value(row)))
 }
 
 fn positions(table: &Relation, names: &[String]) -> Vec<usize> {

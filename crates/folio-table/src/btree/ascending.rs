@@ -35,6 +35,12 @@ impl Tree {
             if end.is_some_and(|end| key >= end) {
                 break;
             }
+            let is_last = unique.is_empty() && behind > 0 && behind == node.as_node().len();
+            if is_last && node.append(key, &[]) {
+                (count, behind) = (count + 1, behind + 1);
+                rest = keys.clone();
+                continue;
+            }
             let Err(index) = search_behind(node.as_node(), behind, key) else { break };
             if may_repeat(node.as_node(), index, unique, end) {
                 break;
