@@ -33,6 +33,8 @@ use crate::ziql::tape::Tape;
 pub(crate) struct EntityAdd {
     pub(crate) table: Arc<Relation>,
     pub(crate) key: usize,
+    /// The columns of the table's references, one behind the other.
+    pub(crate) pointing: Vec<usize>,
     pub(crate) rows: Vec<NewEntity>,
     pub(crate) tape: Arc<Tape>,
     /// Where literals go, if any go as they are.

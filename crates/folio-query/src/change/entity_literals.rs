@@ -22,6 +22,8 @@ pub(super) struct Literals<'p> {
     template: Vec<Value>,
     /// Whether keys are made where none are given.
     makes_keys: bool,
+    /// Whether there are to-many links among what tuples give.
+    has_links: bool,
 }
 
 impl<'p> Literals<'p> {
@@ -33,7 +35,7 @@ impl<'p> Literals<'p> {
         let Some(places) = &plan.places else { return Ok(None) };
         let template = places.template(run.context())?;
         let makes_keys = *plan.table.column_type(plan.key) == ColumnType::Uuid;
-        Ok(Some(Self { plan, places, template, makes_keys }))
+        Ok(Some(Self { plan, places, template, makes_keys, has_links: places.have_links() }))
     }
 
     /// Writes tuples that stand one behind the other.
@@ -86,7 +88,7 @@ impl<'p> Literals<'p> {
         }
         self.places.fill(&self.plan.tape, tuple, elements, row);
         written.push(row);
-        if let ValueRef::Uuid(id) = row[key] {
+        if let (true, ValueRef::Uuid(id)) = (self.has_links, row[key]) {
             let links = self.places.links(&self.plan.tape, tuple);
             links.for_each(|(table, targets)| {
                 written.link_literals(table, ValueRef::Uuid(id), targets);

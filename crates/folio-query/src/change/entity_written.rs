@@ -1,6 +1,7 @@
 //! What an ADD has written so far, and what is left to do about it: the links of the new
 //! entities, and whether all they point at is there.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
@@ -11,20 +12,22 @@ use super::entity_link::{make_distinct, write_links};
 use super::key_column::KeyColumn;
 use super::link_rows::{LinkRows, OfSource};
 use super::{Run, references};
+use crate::constraint::Reference;
 use crate::error::Result;
 use crate::expression::value::to_array;
 use crate::source::Relation;
 use crate::span::Span;
 use crate::ziql::tape::Cell;
 
+/// Rows that are as quick to look at one by one.
+const FEW: usize = 4;
+
 /// New entities, in the order they were written.
 pub(super) struct Written<'p> {
     plan: &'p EntityAdd,
     /// The keys of all.
     pub(super) keys: KeyColumn,
-    /// The columns that point at other tables.
-    pointing: Vec<usize>,
-    /// The values of these columns, row by row.
+    /// The values of the columns that point at other tables, row by row.
     pointers: Vec<Value>,
     /// The to-many links of those that were computed: table, source, targets.
     computed_links: Vec<(Arc<Relation>, Value, Vec<Value>)>,
@@ -45,13 +48,9 @@ pub(super) enum Stands {
 
 impl<'p> Written<'p> {
     pub(super) fn new(plan: &'p EntityAdd) -> Self {
-        let references = plan.table.constraints.references.iter();
-        let names = references.flat_map(|reference| &reference.columns);
-        let pointing = names.filter_map(|name| plan.table.column_index(name)).collect();
         Self {
             plan,
             keys: KeyColumn::new(plan.table.column_type(plan.key)),
-            pointing,
             pointers: Vec::new(),
             computed_links: Vec::new(),
             literal_links: LinkRows::default(),
@@ -68,14 +67,14 @@ impl<'p> Written<'p> {
     /// So many rows come next, of literals, with about so many links.
     pub(super) fn expect(&mut self, count: usize, links: usize) {
         self.keys.reserve(count);
-        self.pointers.reserve(count * self.pointing.len());
+        self.pointers.reserve(count * self.plan.pointing.len());
         self.literal_links.expect(links);
     }
 
     /// Another row.
     pub(super) fn push(&mut self, values: &[ValueRef<'_>]) {
         self.keys.push(values[self.plan.key]);
-        let pointers = self.pointing.iter().map(|column| values[*column].to_value());
+        let pointers = self.plan.pointing.iter().map(|column| values[*column].to_value());
         self.pointers.extend(pointers);
     }
 
@@ -85,7 +84,9 @@ impl<'p> Written<'p> {
         self.computed_links.extend(links);
     }
 
+    // Apart from the loop over rows without links, which is quicker without it.
     /// A link of an entity, as a tuple of literals gives it: each target once.
+    #[inline(never)]
     pub(super) fn link_literals(
         &mut self,
         table: &Arc<Relation>,
@@ -115,14 +116,38 @@ impl<'p> Written<'p> {
         for reference in &table.constraints.references {
             let columns = first..first + reference.columns.len();
             first = columns.end;
+            if self.keys.len() <= FEW {
+                self.check_each(reference, columns, run)?;
+                continue;
+            }
             let columns: Vec<ArrayRef> = columns
                 .map(|at| {
-                    let of_rows = self.pointers.iter().skip(at).step_by(self.pointing.len());
-                    to_array(of_rows, table.column_type(self.pointing[at]))
+                    let of_rows = self.pointers.iter().skip(at).step_by(self.plan.pointing.len());
+                    to_array(of_rows, table.column_type(self.plan.pointing[at]))
                 })
                 .collect::<Result<_>>()?;
             let dangling = references::first_dangling_of(table, reference, &columns, run)?;
             if let Some((row, error)) = dangling {
+                return Err(error.at(self.span(row)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for rows that are too few to be put into columns.
+    fn check_each(
+        &self,
+        reference: &Reference,
+        columns: Range<usize>,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        for (row, pointers) in self.pointers.chunks(self.plan.pointing.len().max(1)).enumerate() {
+            let key = &pointers[columns.clone()];
+            // Null points at nothing, and may.
+            if key.iter().any(|value| matches!(value, Value::Null)) {
+                continue;
+            }
+            if let Some((_, error)) = references::first_dangling_key(reference, key, run)? {
                 return Err(error.at(self.span(row)));
             }
         }

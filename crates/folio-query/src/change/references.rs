@@ -56,9 +56,7 @@ pub(super) fn first_dangling_of(
     columns: &[ArrayRef],
     run: &Run<'_>,
 ) -> Result<Option<(usize, Error)>> {
-    let Some(target) = run.changes.relation(&reference.table)? else { return Ok(None) };
     let own = positions(table, &reference.columns);
-    let key = target_key(&target, reference);
     let (mut rows, mut keys) = (Vec::new(), Vec::new());
     for row in first_of_each(table, columns, &own)? {
         let row = row as usize;
@@ -71,7 +69,22 @@ pub(super) fn first_dangling_of(
             false => rows.push(row),
         }
     }
-    let missing = first_missing(run, &target, &key, &keys)?;
+    let dangling = first_dangling_key(reference, &keys, run)?;
+    Ok(dangling.map(|(position, error)| (rows[position], error)))
+}
+
+/// The first of the keys that point at nothing, which stand one behind the other and of which
+/// none is null, and what is to be said of it.
+///
+/// # Errors
+/// What the store says.
+pub(super) fn first_dangling_key(
+    reference: &Reference,
+    keys: &[Value],
+    run: &Run<'_>,
+) -> Result<Option<(usize, Error)>> {
+    let Some(target) = run.changes.relation(&reference.table)? else { return Ok(None) };
+    let missing = first_missing(run, &target, &target_key(&target, reference), keys)?;
     Ok(missing.map(|position| {
         let (name, target) = (&reference.name, &reference.table);
         let error = Error::conflict(format!(
@@ -81,7 +94,7 @@ pub(super) fn first_dangling_of(
             format!("a link leads to no `{target}`"),
             "a link takes the id of an entity there is, or none",
         );
-        (rows[position], error)
+        (position, error)
     }))
 }
 

@@ -194,7 +194,10 @@ impl Compiler<'_> {
             NewRow::Literals(tuples) => NewEntity::Literals(tuples),
             NewRow::Bound(bound) => NewEntity::Given(Box::new(row(*bound))),
         };
+        let references = plan.table.constraints.references.iter();
+        let names = references.flat_map(|reference| &reference.columns);
         EntityAdd {
+            pointing: names.filter_map(|name| plan.table.column_index(name)).collect(),
             table: plan.table,
             key: plan.key,
             rows: plan.rows.into_iter().map(new).collect(),

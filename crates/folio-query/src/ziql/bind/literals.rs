@@ -185,9 +185,14 @@ impl Places {
         }
     }
 
+    /// Whether there are to-many links among them.
+    pub(crate) fn have_links(&self) -> bool {
+        self.places.iter().any(|place| matches!(place, Place::Many(_)))
+    }
+
     /// How many targets the to-many links of tuples have.
     pub(crate) fn link_count(&self, tape: &Tape, tuples: Range<usize>) -> usize {
-        if !self.places.iter().any(|place| matches!(place, Place::Many(_))) {
+        if !self.have_links() {
             return 0;
         }
         tuples.flat_map(|tuple| self.links(tape, tuple)).map(|(_, targets)| targets.len()).sum()
