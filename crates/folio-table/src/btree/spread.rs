@@ -105,7 +105,9 @@ fn parts<'c, 'k>(
 ) -> Vec<&'c [(&'k [u8], &'k [u8])]> {
     let mut parts = Vec::new();
     while !cells.is_empty() {
-        let (part, rest) = cells.split_at(fitting(cells, page_size));
+        let count = fitting(cells, page_size);
+        assert!(count > 0, "an empty page has room for any cell");
+        let (part, rest) = cells.split_at(count);
         parts.push(part);
         cells = rest;
     }
