@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime
 import enum
+import gc
 import json
 import math
 import sys
+import threading
 import types
 import uuid
 from collections import OrderedDict, UserDict, deque
@@ -257,6 +259,68 @@ def test_a_default_that_pulls_the_rug(shared: foliodb.Collection) -> None:
     document.update({"k": [set()]})
     with pytest.raises(foliodb.InvalidInputError, match="first"):
         shared.put("x", {"first": document}, default=lambda _: document.clear() or object())
+
+
+def test_documents_that_change_before_their_turn(users: foliodb.Collection) -> None:
+    """What is put is what a document is at its turn, also where it was looked at before."""
+    documents: list[dict[str, Any]] = [
+        {"_id": f"d{n}", "n": f"text {n}", "more": [n, {"deep": f"text {n}"}]} for n in range(400)
+    ]
+
+    def default(value: object) -> str:
+        assert isinstance(value, Now)
+        for later in documents[value.number + 1 : value.number + 8]:
+            name = later["_id"]
+            later.clear()
+            later.update({"_id": name, "n": f"changed by {value.number}", **{f"k{i}": i for i in range(9)}})
+            later.pop("k0")
+        gc.collect()
+        return "now"
+
+    # Behind the first, 64 documents are taken to be like it; one of them changes those after.
+    for number in (2, 64, 150, 270, 399):
+        documents[number]["now"] = Now(number)
+    assert users.put_many(documents, default=default).inserted == 400
+    for number, document in enumerate(documents):
+        stored = users[f"d{number}"]
+        assert stored == {**document, **({"now": "now"} if "now" in document else {})}, number
+    assert users["d67"]["n"] == "changed by 64" and users["d399"]["now"] == "now"
+
+
+def test_documents_that_another_thread_changes(users: foliodb.Collection) -> None:
+    """Between two buffers other threads run: each document is put as it is at its turn."""
+    many = [{"_id": f"m{n}", "text": "x" * 3000, "n": f"{n} 0"} for n in range(2000)]
+    is_done = threading.Event()
+
+    def change() -> None:
+        turn = 0
+        while not is_done.is_set():
+            turn += 1
+            for number, document in enumerate(many):
+                document.pop("more", None)
+                document["n"] = f"{number} {turn}"
+                document["more"] = [f"{number}", turn]
+
+    other = threading.Thread(target=change)
+    other.start()
+    try:
+        for _ in range(5):
+            users.put_many(many)
+    finally:
+        is_done.set()
+        other.join()
+    assert len(users) == 2000
+    for document in users.scan():
+        number, turn = document["n"].split()
+        assert document["_id"] == f"m{number}" and int(turn) >= 0
+        assert document.get("more", [number])[0] == number
+
+
+class Now:
+    """What JSON does not have."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
 
 
 def test_huge_ints(shared: foliodb.Collection) -> None:

@@ -8,7 +8,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
 use super::place::{Place, Step};
-use super::{Encoder, Object, enter, push_float, push_int, utf8};
+use super::{Encoder, Object, enter, push_float, utf8};
 use crate::error::invalid;
 
 impl Encoder {
@@ -20,6 +20,7 @@ impl Encoder {
         place: &Place<'_>,
         line: &mut Vec<u8>,
     ) -> PyResult<()> {
+        self.call_out()?;
         let py = value.py();
         let object = value.as_ptr();
         // From here on other code may run, and change any container.
@@ -31,7 +32,7 @@ impl Encoder {
                 return Ok(());
             }
             if ffi::PyLong_Check(object) != 0 {
-                return push_int(py, object, place, line);
+                return self.int(py, object, place, line);
             }
             if ffi::PyFloat_Check(object) != 0 {
                 return push_float(py, ffi::PyFloat_AsDouble(object), place, line);

@@ -18,7 +18,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 use crate::error::invalid;
-pub(crate) use ahead::Ahead;
+pub(crate) use ahead::{Ahead, Member};
 use keys::Keys;
 use place::{Place, Step};
 
@@ -30,13 +30,18 @@ pub(crate) struct Encoder {
     keys: Keys,
     /// Turns foreign objects into ones that JSON has.
     default: Option<Py<PyAny>>,
+    /// Whether only what needs no other code is to be written, and whether there was something
+    /// else.
+    is_plain_only: bool,
+    met_foreign: bool,
 }
 
 type Object = *mut ffi::PyObject;
 
 impl Encoder {
     pub(crate) fn new(default: Option<Py<PyAny>>) -> Self {
-        Self { keys: Keys::new(), default }
+        let keys = Keys::new();
+        Self { keys, default, is_plain_only: false, met_foreign: false }
     }
 
     /// Appends a document as one line, `_id` first, without a line end.
@@ -52,9 +57,7 @@ impl Encoder {
         line: &mut Vec<u8>,
     ) -> PyResult<()> {
         folio::check_document_id(id).map_err(invalid)?;
-        line.extend_from_slice(b"{\"_id\":\"");
-        line.extend_from_slice(id.as_bytes());
-        line.push(b'"');
+        push_id(id, line);
         let py = document.py();
         let object = document.as_ptr();
         if is_dict(object) {
@@ -74,6 +77,37 @@ impl Encoder {
         }
         line.push(b'}');
         Ok(())
+    }
+
+    /// Appends a document whose members are known and alive, as [`Encoder::document`] does, if
+    /// nothing in it needs other code to run; `false`, and the line is as it was, if something
+    /// does.
+    ///
+    /// # Errors
+    /// As [`Encoder::document`].
+    #[inline]
+    pub(crate) fn plain_document(
+        &mut self,
+        document: &Bound<'_, PyAny>,
+        members: &[Member],
+        id: &str,
+        line: &mut Vec<u8>,
+    ) -> PyResult<bool> {
+        folio::check_document_id(id).map_err(invalid)?;
+        let start = line.len();
+        push_id(id, line);
+        let place = Place::root(document.as_ptr(), Some(id));
+        self.is_plain_only = true;
+        let mut members = members.iter();
+        let written = members
+            .try_for_each(|member| self.member(document.py(), *member, Some(id), &place, line));
+        self.is_plain_only = false;
+        if std::mem::take(&mut self.met_foreign) {
+            line.truncate(start);
+            return Ok(false);
+        }
+        line.push(b'}');
+        written.map(|()| true)
     }
 
     /// Appends any value as compact JSON.
@@ -103,17 +137,29 @@ impl Encoder {
         while unsafe { ffi::PyDict_Next(dict, &raw mut position, &raw mut key, &raw mut value) }
             != 0
         {
-            place.step.set(Step::Key(key));
-            if !self.keys.push(key, line) {
-                if let Some(id) = id.filter(|_| is_id_key(py, key)) {
-                    check_carried_id(py, value, id)?;
-                    continue;
-                }
-                self.key(py, key, place, line)?;
-            }
-            self.any(py, value, place, line)?;
+            self.member(py, (key, value), id, place, line)?;
         }
         Ok(())
+    }
+
+    /// Appends one of them.
+    #[inline]
+    fn member(
+        &mut self,
+        py: Python<'_>,
+        (key, value): Member,
+        id: Option<&str>,
+        place: &Place<'_>,
+        line: &mut Vec<u8>,
+    ) -> PyResult<()> {
+        place.step.set(Step::Key(key));
+        if !self.keys.push(key, line) {
+            if let Some(id) = id.filter(|_| is_id_key(py, key)) {
+                return check_carried_id(py, value, id);
+            }
+            self.key(py, key, place, line)?;
+        }
+        self.any(py, value, place, line)
     }
 
     /// Appends `,"key":`.
@@ -162,7 +208,7 @@ impl Encoder {
             if kind == &raw mut ffi::PyUnicode_Type {
                 push_json_string(utf8(py, value, place)?, line);
             } else if kind == &raw mut ffi::PyLong_Type {
-                push_int(py, value, place, line)?;
+                self.int(py, value, place, line)?;
             } else if kind == &raw mut ffi::PyFloat_Type {
                 push_float(py, ffi::PyFloat_AsDouble(value), place, line)?;
             } else if kind == &raw mut ffi::PyDict_Type {
@@ -178,6 +224,38 @@ impl Encoder {
             } else {
                 return self.foreign(&Bound::from_borrowed_ptr(py, value), place, line);
             }
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn int(
+        &mut self,
+        py: Python<'_>,
+        value: Object,
+        place: &Place<'_>,
+        line: &mut Vec<u8>,
+    ) -> PyResult<()> {
+        let mut overflow = 0;
+        // SAFETY: a live int.
+        let small = unsafe { ffi::PyLong_AsLongLongAndOverflow(value, &raw mut overflow) };
+        if overflow != 0 {
+            self.call_out()?;
+            return foreign::push_big_int(py, value, place, line);
+        }
+        push_json_number(itoa::Buffer::new().format(small), line);
+        Ok(())
+    }
+
+    /// Other code is about to run.
+    ///
+    /// # Errors
+    /// Where none is to: the document is written anew then.
+    #[cold]
+    fn call_out(&mut self) -> PyResult<()> {
+        if self.is_plain_only {
+            self.met_foreign = true;
+            return Err(invalid("a value that is not plain"));
         }
         Ok(())
     }
@@ -231,6 +309,25 @@ impl Encoder {
         line.push(b']');
         Ok(())
     }
+}
+
+/// Appends how a document begins.
+#[inline]
+fn push_id(id: &str, line: &mut Vec<u8>) {
+    line.extend_from_slice(b"{\"_id\":\"");
+    line.extend_from_slice(id.as_bytes());
+    line.push(b'"');
+}
+
+/// The id that a document carries, if it is the first of its members and text.
+#[inline]
+pub(crate) fn first_id<'a>(py: Python<'_>, members: &[Member]) -> Option<&'a str> {
+    let &(key, value) = members.first()?;
+    if key != pyo3::intern!(py, "_id").as_ptr() {
+        return None;
+    }
+    // SAFETY: it is the UTF-8 form of a str.
+    plain_text(value).map(|text| unsafe { std::str::from_utf8_unchecked(text) })
 }
 
 /// A step down into a container, unless that is too deep or leads into itself.
@@ -310,18 +407,6 @@ fn lone_surrogate(py: Python<'_>, place: &Place<'_>) -> PyErr {
     drop(PyErr::take(py));
     let path = place.path(py);
     invalid(format!("the text at {path} holds half of a surrogate pair, which UTF-8 cannot hold"))
-}
-
-#[inline(always)]
-fn push_int(py: Python<'_>, value: Object, place: &Place<'_>, line: &mut Vec<u8>) -> PyResult<()> {
-    let mut overflow = 0;
-    // SAFETY: a live int.
-    let small = unsafe { ffi::PyLong_AsLongLongAndOverflow(value, &raw mut overflow) };
-    if overflow != 0 {
-        return foreign::push_big_int(py, value, place, line);
-    }
-    push_json_number(itoa::Buffer::new().format(small), line);
-    Ok(())
 }
 
 /// The shortest text that reads back as the same double, with a point or an
