@@ -4,7 +4,6 @@
 //! ending one takes it out. Writers never wait for that, but look at the oldest
 //! entry before they let old versions go.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -32,14 +31,23 @@ pub(crate) struct Snapshots {
 struct Inner {
     /// What a snapshot begun now sees.
     visible: CommitPoint,
-    /// By order of beginning, which is the order of positions too.
-    active: BTreeMap<u64, Lsn>,
+    /// Numbers and positions, by order of beginning, which is the order of both. A list: most
+    /// of the time there are a few, and it keeps its memory.
+    active: Vec<(u64, Lsn)>,
     next: u64,
+    /// Threads that wait for snapshots to end.
+    waiting: usize,
+}
+
+impl Inner {
+    fn oldest(&self) -> Option<Lsn> {
+        self.active.first().map(|(_, at)| *at)
+    }
 }
 
 impl Snapshots {
     pub(crate) fn new(visible: CommitPoint) -> Self {
-        let inner = Inner { visible, active: BTreeMap::new(), next: 0 };
+        let inner = Inner { visible, active: Vec::new(), next: 0, waiting: 0 };
         Self { inner: Mutex::new(inner), ended: Condvar::new(), expired_below: AtomicU64::new(0) }
     }
 
@@ -49,13 +57,22 @@ impl Snapshots {
         let number = inner.next;
         inner.next += 1;
         let visible = inner.visible;
-        inner.active.insert(number, visible.end);
+        inner.active.push((number, visible.end));
         (number, visible)
     }
 
     pub(crate) fn end(&self, number: u64) {
-        self.lock().active.remove(&number);
-        self.ended.notify_all();
+        let mut inner = self.lock();
+        // One that has expired is not there any more.
+        if let Ok(place) = inner.active.binary_search_by_key(&number, |(number, _)| *number) {
+            inner.active.remove(place);
+        }
+        // To wake somebody is a call of the system, also where nobody sleeps.
+        let is_awaited = inner.waiting > 0;
+        drop(inner);
+        if is_awaited {
+            self.ended.notify_all();
+        }
     }
 
     /// Lets later snapshots see a commit that has become durable.
@@ -69,7 +86,7 @@ impl Snapshots {
     /// The oldest position that anybody reads as of, or may yet begin to.
     pub(crate) fn horizon(&self) -> Lsn {
         let inner = self.lock();
-        inner.active.values().next().copied().unwrap_or(inner.visible.end)
+        inner.oldest().unwrap_or(inner.visible.end)
     }
 
     /// The number the next snapshot will have.
@@ -79,28 +96,33 @@ impl Snapshots {
 
     /// Whether every snapshot begun before the one with this number has ended.
     pub(crate) fn have_ended_before(&self, number: u64) -> bool {
-        self.lock().active.keys().next().is_none_or(|&first| first >= number)
+        self.lock().active.first().is_none_or(|(first, _)| *first >= number)
     }
 
     /// Waits until nobody reads as of before `end`; `false` if somebody still does.
     pub(crate) fn wait_for_older(&self, end: Lsn, patience: Duration) -> bool {
         let start = Instant::now();
         let mut inner = self.lock();
-        while inner.active.values().next().is_some_and(|&at| at < end) {
-            let Some(left) = patience.checked_sub(start.elapsed()) else { return false };
+        inner.waiting += 1;
+        let is_over = loop {
+            if inner.oldest().is_none_or(|at| at >= end) {
+                break true;
+            }
+            let Some(left) = patience.checked_sub(start.elapsed()) else { break false };
             inner = self
                 .ended
                 .wait_timeout(inner, left.max(Duration::from_micros(1)))
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
-        }
-        true
+        };
+        inner.waiting -= 1;
+        is_over
     }
 
     /// Ends the right of older snapshots to read.
     pub(crate) fn expire_below(&self, end: Lsn) {
         self.expired_below.fetch_max(end.0, Ordering::SeqCst);
-        self.lock().active.retain(|_, at| *at >= end);
+        self.lock().active.retain(|(_, at)| *at >= end);
     }
 
     #[inline]
