@@ -25,11 +25,18 @@ pub(crate) struct Shared {
     pub(crate) catalog: Mutex<Option<Arc<Catalog>>>,
     /// Sequence number of the data file's header.
     header_sequence: Mutex<u64>,
-    /// `None` while somebody is the writer.
-    writer: Mutex<Option<Box<Writer>>>,
+    writer: Mutex<WriterSlot>,
     writer_is_back: Condvar,
     /// What other processes know of this one.
     pub(crate) role: Role,
+}
+
+/// The writer, while nobody is it.
+#[derive(Debug)]
+struct WriterSlot {
+    writer: Option<Box<Writer>>,
+    /// Threads that wait for it.
+    waiting: usize,
 }
 
 impl Shared {
@@ -53,7 +60,7 @@ impl Shared {
             snapshots,
             catalog: Mutex::new(None),
             header_sequence: Mutex::new(header_sequence),
-            writer: Mutex::new(Some(Box::new(writer))),
+            writer: Mutex::new(WriterSlot { writer: Some(Box::new(writer)), waiting: 0 }),
             writer_is_back: Condvar::new(),
             role,
         }
@@ -71,7 +78,7 @@ impl Shared {
         let start = Instant::now();
         let mut slot = self.writer_slot();
         loop {
-            if let Some(writer) = slot.take() {
+            if let Some(writer) = slot.writer.take() {
                 drop(slot);
                 if let Err(error) = self.blocks.wal.refuse_if_poisoned() {
                     self.give_writer_back(writer);
@@ -82,17 +89,25 @@ impl Shared {
             let Some(left) = timeout.checked_sub(start.elapsed()) else {
                 return Err(Error::Busy { waited_ms: start.elapsed().as_millis() });
             };
+            slot.waiting += 1;
             let waited = self.writer_is_back.wait_timeout(slot, left);
             slot = waited.unwrap_or_else(PoisonError::into_inner).0;
+            slot.waiting -= 1;
         }
     }
 
     pub(crate) fn give_writer_back(&self, writer: Box<Writer>) {
-        *self.writer_slot() = Some(writer);
-        self.writer_is_back.notify_one();
+        let mut slot = self.writer_slot();
+        slot.writer = Some(writer);
+        // To wake somebody is a call of the system, also where nobody sleeps.
+        let is_awaited = slot.waiting > 0;
+        drop(slot);
+        if is_awaited {
+            self.writer_is_back.notify_one();
+        }
     }
 
-    fn writer_slot(&self) -> MutexGuard<'_, Option<Box<Writer>>> {
+    fn writer_slot(&self) -> MutexGuard<'_, WriterSlot> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

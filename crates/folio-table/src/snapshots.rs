@@ -134,3 +134,35 @@ impl Snapshots {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn who_waits_for_older_snapshots_is_woken_by_the_last() {
+        let at = |end| CommitPoint { end: Lsn(end), state: State::empty() };
+        let snapshots = Snapshots::new(at(1));
+        let (first, _) = snapshots.begin();
+        let (second, _) = snapshots.begin();
+        snapshots.show(at(2));
+        let (newer, _) = snapshots.begin();
+        assert!(!snapshots.wait_for_older(Lsn(2), Duration::ZERO), "both still read");
+        thread::scope(|scope| {
+            let started = Instant::now();
+            let waits = scope.spawn(|| snapshots.wait_for_older(Lsn(2), Duration::from_secs(60)));
+            for number in [second, first] {
+                thread::sleep(Duration::from_millis(20));
+                assert!(!waits.is_finished(), "one still reads");
+                snapshots.end(number);
+            }
+            assert!(waits.join().expect("it does not panic"));
+            assert!(started.elapsed() < Duration::from_secs(30), "it was not woken");
+        });
+        assert_eq!((snapshots.horizon(), snapshots.next_number()), (Lsn(2), 3));
+        snapshots.end(newer);
+        assert!(snapshots.have_ended_before(u64::MAX));
+    }
+}
