@@ -4,7 +4,7 @@ use super::Tree;
 use crate::buffer::PageGuardMut;
 use crate::error::Result;
 use crate::ids::PageId;
-use crate::page::node::{Node, NodeMut};
+use crate::page::node::{Node, NodeMut, Tail};
 use crate::transaction::edit::Editor;
 
 /// Inserts keys one after the other. As long as they ascend behind the end of a leaf, it
@@ -14,6 +14,8 @@ pub(crate) struct Appender<'s> {
     tree: Tree,
     /// The leaf whose last key came last.
     leaf: Option<PageGuardMut<'s>>,
+    /// How it ends, where that is known.
+    tail: Option<Tail>,
     page: PageId,
     /// The last key that did not go to a leaf which was held.
     last: Vec<u8>,
@@ -23,12 +25,12 @@ pub(crate) struct Appender<'s> {
 
 impl<'s> Appender<'s> {
     pub(crate) fn new(tree: Tree) -> Self {
-        Self { tree, leaf: None, page: PageId::NONE, last: Vec::new(), end: None }
+        Self { tree, leaf: None, tail: None, page: PageId::NONE, last: Vec::new(), end: None }
     }
 
     /// Lets go of the leaf.
     pub(crate) fn let_go(&mut self) {
-        self.leaf = None;
+        (self.leaf, self.tail) = (None, None);
     }
 
     /// Inserts a key; `false` when it is there already, and nothing changed. The cell
@@ -45,13 +47,19 @@ impl<'s> Appender<'s> {
         let belongs = self.end.as_ref().is_none_or(|end| key < &end[..]);
         let mut is_behind = false;
         if let (true, Some(leaf)) = (belongs, &mut self.leaf) {
+            if self.tail.as_mut().is_some_and(|tail| tail.append(leaf, key, value)) {
+                return Ok(true);
+            }
             let mut node = NodeMut::new(leaf);
             if node.append(key, value) {
+                // Keys are as they were before: they have a tail if they had one.
+                self.tail = self.tail.take().and_then(|_| Tail::of(node.as_node()));
                 return Ok(true);
             }
             let len = node.as_node().len();
             is_behind = node.as_node().search(key) == Err(len);
             if is_behind && node.insert(len, key, value) {
+                self.tail = Tail::of(node.as_node());
                 return Ok(true);
             }
         }
@@ -81,6 +89,7 @@ impl<'s> Appender<'s> {
         if node.len().checked_sub(1).is_some_and(|last| node.key(last).compare(key).is_eq()) {
             self.end = editor.edit.finger.end().map(<[u8]>::to_vec);
             self.page = page;
+            self.tail = Tail::of(node);
             self.leaf = Some(leaf);
         }
         Ok(())

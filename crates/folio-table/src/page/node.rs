@@ -16,10 +16,12 @@
 
 mod cell;
 mod search;
+mod tail;
 
 use std::ops::Range;
 
 use cell::Cell;
+pub(crate) use tail::Tail;
 
 use super::key::Key;
 use super::shape::{Growing, Shape};
