@@ -19,9 +19,6 @@ use crate::source::Relation;
 use crate::span::Span;
 use crate::ziql::tape::Cell;
 
-/// Rows that are as quick to look at one by one.
-const FEW: usize = 4;
-
 /// New entities, in the order they were written.
 pub(super) struct Written<'p> {
     plan: &'p EntityAdd,
@@ -116,7 +113,7 @@ impl<'p> Written<'p> {
         for reference in &table.constraints.references {
             let columns = first..first + reference.columns.len();
             first = columns.end;
-            if self.keys.len() <= FEW {
+            if self.keys.len() <= references::FEW {
                 self.check_each(reference, columns, run)?;
                 continue;
             }

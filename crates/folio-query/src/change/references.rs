@@ -16,6 +16,9 @@ use crate::execute::keys::{KeyTable, has_null};
 use crate::expression::value::value_at;
 use crate::source::{Bound, IndexInfo, Keys, Relation, RowStream, ScanRequest};
 
+/// Keys that are as quick to find one by one.
+pub(super) const FEW: usize = 4;
+
 /// Refuses rows that point at nothing.
 ///
 /// # Errors
@@ -107,8 +110,6 @@ fn first_missing(
 ) -> Result<Option<usize>> {
     /// Keys that are looked up at once.
     const MANY: usize = 1024;
-    /// Keys that are as quick to find one by one.
-    const FEW: usize = 4;
     let width = columns.len().max(1);
     let is_primary = columns == target.schema.primary_key;
     if !is_primary || keys.len() <= FEW * width {
