@@ -5,6 +5,7 @@
 use super::Tree;
 use super::spread::NewKey;
 use crate::error::Result;
+use crate::page::key::Key;
 use crate::page::node::{Node, NodeMut};
 use crate::transaction::edit::Editor;
 
@@ -36,18 +37,17 @@ impl Tree {
                 break;
             }
             let is_last = unique.is_empty() && behind > 0 && behind == node.as_node().len();
-            if is_last && node.append(key, &[]) {
-                (count, behind) = (count + 1, behind + 1);
-                rest = keys.clone();
-                continue;
-            }
-            let Err(index) = search_behind(node.as_node(), behind, key) else { break };
-            if may_repeat(node.as_node(), index, unique, end) {
-                break;
-            }
-            if !node.insert(index, key, &[]) {
-                drop(leaf);
-                return Ok(count + self.spread(editor, rest)?);
+            let mut index = behind;
+            if !(is_last && node.append(key, &[])) {
+                let Err(found) = search_behind(node.as_node(), behind, key) else { break };
+                if !unique.is_empty() && repeats_neighbour(node.as_node(), found, unique, end) {
+                    break;
+                }
+                if !node.insert(found, key, &[]) {
+                    drop(leaf);
+                    return Ok(count + self.spread(editor, rest)?);
+                }
+                index = found;
             }
             (count, behind) = (count + 1, index + 1);
             rest = keys.clone();
@@ -63,16 +63,17 @@ fn search_behind(node: Node<'_>, behind: usize, key: &[u8]) -> Result<usize, usi
     if is_there { Err(behind) } else { node.search_from(behind, key) }
 }
 
-/// Whether a key that stands before or behind one inserted there may begin as it does. Where
-/// the leaf ends, the keys from `end` on come next; what comes before it is not known.
-fn may_repeat(node: Node<'_>, index: usize, unique: &[u8], end: Option<&[u8]>) -> bool {
-    let begins_so = |cell: usize| node.key(cell).starts_with(unique);
-    !unique.is_empty()
-        && (index == 0
-            || begins_so(index - 1)
-            || if index < node.len() {
-                begins_so(index)
-            } else {
-                end.is_some_and(|end| end.starts_with(unique))
-            })
+/// [`may_repeat`] of a key that is inserted there, where the leaf's last key has the keys from
+/// `end` on behind it.
+fn repeats_neighbour(node: Node<'_>, index: usize, unique: &[u8], end: Option<&[u8]>) -> bool {
+    let before = index.checked_sub(1).map(|before| node.key(before));
+    let next = (index < node.len()).then(|| node.key(index)).or(end.map(Key::whole));
+    may_repeat(before, next, unique)
+}
+
+/// Whether the key before one that is inserted, or the next, may begin as it must not. What
+/// comes before a leaf is not known.
+pub(super) fn may_repeat(before: Option<Key<'_>>, next: Option<Key<'_>>, unique: &[u8]) -> bool {
+    before.is_none_or(|before| before.starts_with(unique))
+        || next.is_some_and(|next| next.starts_with(unique))
 }

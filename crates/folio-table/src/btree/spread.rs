@@ -6,11 +6,12 @@
 //! page. The first page stays where it is, unless it is the root, which becomes their
 //! parent.
 
+use super::ascending::may_repeat;
 use super::insert::fill;
 use super::{Path, Tree, separator};
 use crate::error::Result;
 use crate::ids::PageId;
-use crate::page::key::compare;
+use crate::page::key::{Key, compare};
 use crate::page::node::{Node, cell_cost, fitting};
 use crate::page::{self, PageKind};
 use crate::transaction::edit::Editor;
@@ -128,11 +129,9 @@ fn merge<'k>(
         cells.extend_from_slice(&old[at..at + before]);
         at += before;
         let next = old.get(at).map(|(old, _)| *old);
-        let repeats = |other: Option<&[u8]>| other.is_some_and(|other| other.starts_with(unique));
-        let last = cells.last().map(|(last, _)| *last);
-        let may_repeat =
-            !unique.is_empty() && (last.is_none() || repeats(last) || repeats(next.or(end)));
-        if may_repeat || next == Some(key) {
+        let last = cells.last().map(|(last, _)| Key::whole(last));
+        let repeats = !unique.is_empty() && may_repeat(last, next.or(end).map(Key::whole), unique);
+        if repeats || next == Some(key) {
             break;
         }
         cells.push((key, &[]));
