@@ -181,10 +181,13 @@ impl Index {
         }
         let mut rest = row_key;
         for &place in &self.row_key {
-            let Some(segment) = split_segment(&self.entry[place], &mut rest) else { return };
+            // The key was encoded here or comes from the table, so sizes are all it takes.
+            let Some(size) = key::segment_size(&self.entry[place], rest) else { return };
+            let (segment, behind) = rest.split_at(size);
             if place >= self.key.len() {
                 entry.extend_from_slice(segment);
             }
+            rest = behind;
         }
     }
 
@@ -210,11 +213,12 @@ impl Index {
     }
 }
 
-/// Takes the bytes of a column from the front of a key.
+/// Takes the bytes of a column from the front of an entry; `None` where they are no value of
+/// it.
 fn split_segment<'k>(column: &KeyColumn, rest: &mut &'k [u8]) -> Option<&'k [u8]> {
-    let (segment, behind) = rest.split_at(key::segment_size(column, rest)?);
-    *rest = behind;
-    Some(segment)
+    let before = *rest;
+    key::decode(column, rest)?;
+    Some(&before[..before.len() - rest.len()])
 }
 
 /// All tables, as of one version of the catalog.
