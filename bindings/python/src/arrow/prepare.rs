@@ -2,10 +2,10 @@
 //!
 //! Documents are built into batches right away, under the schema that the first of
 //! them suggest. Mostly that is the schema of all, and the work is done in one
-//! pass, of several threads where there is enough of it ([`super::parts`]). A document that does not fit widens the schema, as do all behind it, and
-//! the batches are built anew; a scan that outgrows the memory set aside is only
-//! looked through, and built as it is asked for. Either way the schema has seen
-//! every document.
+//! pass, by several threads where there is enough of it ([`super::parts`]). A document
+//! that does not fit widens the schema, as do all behind it, and the batches are built
+//! anew; a scan that outgrows the memory set aside is only looked through, and built as
+//! it is asked for. Either way the schema has seen every document.
 
 use arrow_array::RecordBatch;
 use arrow_schema::Fields;
