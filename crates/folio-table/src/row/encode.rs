@@ -3,7 +3,8 @@
 use folio_types::key;
 use folio_types::{Column, ColumnType, TableSchema, ValueRef};
 
-use super::{Form, Place, ROW_SIZE_MAX, RowLayout, Width, integer, nested, variable};
+use super::nested::Nested;
+use super::{Form, Place, ROW_SIZE_MAX, RowLayout, Width, integer, variable};
 use crate::catalog::Table;
 use crate::error::{Error, Result};
 
@@ -12,11 +13,7 @@ use crate::error::{Error, Result};
 pub(crate) struct RowEncoder {
     pub(crate) key: Vec<u8>,
     pub(crate) value: Vec<u8>,
-    /// Where the ends stand in the value, and the columns without constant size behind them.
-    slots: usize,
-    data: usize,
-    /// Where each of those ends, from the beginning of the first.
-    ends: Vec<usize>,
+    nested: Nested,
 }
 
 impl RowEncoder {
@@ -32,7 +29,9 @@ impl RowEncoder {
         row_number: i64,
     ) -> Result<()> {
         check_count(schema, values)?;
-        self.encode_value(schema, layout, values)?;
+        let sizes = self.measure(schema, layout, values)?;
+        self.value.resize(sizes.of_row(layout)?, 0);
+        self.write(schema, layout, values, sizes);
         self.key.clear();
         if layout.has_row_number {
             key::encode(&layout.key[0], ValueRef::Integer(row_number), &mut self.key);
@@ -43,38 +42,60 @@ impl RowEncoder {
         Ok(())
     }
 
-    /// Checks all values, those of the key too, and encodes the others.
-    fn encode_value(
+    /// Checks all values, those of the key too, and says what the others take.
+    #[inline]
+    fn measure(
         &mut self,
         schema: &TableSchema,
         layout: &RowLayout,
         values: &[ValueRef<'_>],
-    ) -> Result<()> {
-        let integers = layout.integers.iter().map(|&column| Width::of(values[column]));
-        let integers = integers.max().unwrap_or(Width::LEAST);
-        self.value.clear();
-        self.begin_variable(layout, layout.fixed_ends[integers.index()]);
-        for ((place, value), column) in layout.places.iter().zip(values).zip(&schema.columns) {
+    ) -> Result<Sizes> {
+        for (column, value) in schema.columns.iter().zip(values) {
             check_value(column, *value)?;
-            match place {
-                Place::Key(_) => {}
-                Place::Variable { null_bit, .. } => {
-                    self.set_null(*null_bit, *value);
-                    nested::write_variable(&column.column_type, *value, &mut self.value);
-                    self.end_variable();
-                }
-                Place::Integer { offsets, size, null_bit } => {
-                    self.set_null(*null_bit, *value);
-                    let offset = offsets[integers.index()];
-                    write_integer(*value, &mut self.value[offset..][..integers.within(*size)]);
-                }
-                Place::Fixed { offset, size, null_bit } => {
-                    self.set_null(*null_bit, *value);
-                    write_fixed(&column.column_type, *value, &mut self.value[*offset..][..*size]);
-                }
+        }
+        let mut sizes = Sizes::default();
+        for &column in &layout.integers {
+            sizes.integers = sizes.integers.max(Width::of(values[column]));
+        }
+        self.nested.clear();
+        for &column in &layout.variable {
+            sizes.push(self.nested.measure(&schema.columns[column].column_type, values[column]));
+        }
+        Ok(sizes)
+    }
+
+    /// Writes all values but those of the key.
+    #[inline]
+    fn write(
+        &mut self,
+        schema: &TableSchema,
+        layout: &RowLayout,
+        values: &[ValueRef<'_>],
+        sizes: Sizes,
+    ) {
+        let (fixed, rest) = self.value.split_at_mut(layout.fixed_ends[sizes.integers.index()]);
+        fixed.fill(0);
+        fixed[0] = sizes.form().to_byte();
+        for (bit, &column) in layout.nullable.iter().enumerate() {
+            set_null(fixed, Some(bit), values[column]);
+        }
+        for &column in &layout.fixed {
+            if let Place::Fixed { offset, size, .. } = layout.places[column] {
+                let column_type = &schema.columns[column].column_type;
+                write_fixed(column_type, values[column], &mut fixed[offset..][..size]);
             }
         }
-        self.finish(layout, integers)
+        for &column in &layout.integers {
+            if let Place::Integer { offsets, size, .. } = &layout.places[column] {
+                let offset = offsets[sizes.integers.index()];
+                let size = sizes.integers.within(*size);
+                write_integer(values[column], &mut fixed[offset..][..size]);
+            }
+        }
+        let mut rest = Rest::new(rest, layout, sizes);
+        for &column in &layout.variable {
+            rest.push(self.nested.take(values[column]));
+        }
     }
 
     /// Encodes the value of a row of which some columns change; the others stay as
@@ -153,11 +174,11 @@ impl RowEncoder {
                 null_bit
             }
         };
-        self.clear_null(null_bit);
-        self.set_null(null_bit, value);
+        clear_null(&mut self.value, null_bit);
+        set_null(&mut self.value, null_bit, value);
     }
 
-    /// Puts together the columns without constant size, of which some change.
+    /// Puts the columns without constant size, of which some change, behind the fixed part.
     fn change_variable(
         &mut self,
         table: &Table,
@@ -167,78 +188,111 @@ impl RowEncoder {
         integers: Width,
     ) -> Result<()> {
         let (schema, layout) = (&table.schema, &table.layout);
-        self.begin_variable(layout, self.value.len());
-        for (column, place) in layout.places.iter().enumerate() {
-            let Place::Variable { index, .. } = *place else { continue };
-            match columns.iter().position(|changed| *changed == column) {
-                Some(position) => {
-                    let column_type = &schema.columns[column].column_type;
-                    nested::write_variable(column_type, values[position], &mut self.value);
-                }
-                None => {
-                    let bytes = variable(layout, old, index).ok_or_else(|| table.misfit(column))?;
-                    self.value.extend_from_slice(bytes);
-                }
-            }
-            self.end_variable();
+        let changed = |column: usize| columns.iter().position(|other| *other == column);
+        let kept =
+            |(column, index)| variable(layout, old, index).ok_or_else(|| table.misfit(column));
+        self.nested.clear();
+        let mut sizes = Sizes { integers, ..Sizes::default() };
+        for (index, &column) in layout.variable.iter().enumerate() {
+            sizes.push(match changed(column) {
+                Some(at) => self.nested.measure(&schema.columns[column].column_type, values[at]),
+                None => kept((column, index))?.len(),
+            });
         }
-        self.finish(layout, integers)
-    }
-
-    /// Begins the columns without constant size, behind room for a fixed part of a size and
-    /// for their ends, which mostly take a byte each; the last is not stored.
-    fn begin_variable(&mut self, layout: &RowLayout, fixed_size: usize) {
-        let count = layout.variable_count.saturating_sub(1);
-        self.ends.clear();
-        (self.slots, self.data) = (fixed_size, fixed_size + count);
-        self.value.resize(self.data, 0);
-    }
-
-    /// Ends one of them.
-    #[inline]
-    fn end_variable(&mut self) {
-        let end = self.value.len() - self.data;
-        let slot = self.slots + self.ends.len();
-        // Where a byte is not enough for all, they are written anew.
-        if slot < self.data {
-            self.value[slot] = end as u8;
-        }
-        self.ends.push(end);
-    }
-
-    /// Writes form and ends of a row whose columns all stand there.
-    fn finish(&mut self, layout: &RowLayout, integers: Width) -> Result<()> {
-        debug_assert_eq!(self.slots, layout.fixed_ends[integers.index()]);
-        self.ends.pop();
-        let (count, size) = (self.ends.len(), self.value.len());
-        if size + 3 * count > ROW_SIZE_MAX {
-            return Err(Error::RowTooLong { size, limit: ROW_SIZE_MAX });
-        }
-        let ends = Width::of_end(self.ends.last().copied().unwrap_or(0));
-        self.value[0] = Form { integers, ends }.to_byte();
-        if ends == Width::LEAST {
-            return Ok(());
-        }
-        let wider_by = (ends.within(4) - 1) * count;
-        self.value.resize(size + wider_by, 0);
-        self.value.copy_within(self.data..size, self.data + wider_by);
-        let slots = self.value[self.slots..].chunks_mut(ends.within(4)).zip(&self.ends);
-        for (slot, end) in slots {
-            slot.copy_from_slice(&end.to_le_bytes()[..slot.len()]);
+        let fixed_size = self.value.len();
+        self.value.resize(sizes.of_row(layout)?, 0);
+        let (fixed, rest) = self.value.split_at_mut(fixed_size);
+        fixed[0] = sizes.form().to_byte();
+        let mut rest = Rest::new(rest, layout, sizes);
+        for (index, &column) in layout.variable.iter().enumerate() {
+            rest.push(match changed(column) {
+                Some(at) => self.nested.take(values[at]),
+                None => kept((column, index))?,
+            });
         }
         Ok(())
     }
+}
 
-    fn set_null(&mut self, null_bit: Option<usize>, value: ValueRef<'_>) {
-        if let (Some(bit), true) = (null_bit, value.is_null()) {
-            self.value[1 + bit / 8] |= 1 << (bit % 8);
-        }
+/// What the values of a row take.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sizes {
+    integers: Width,
+    /// Of the columns without constant size, all together, and of the last of them.
+    rest: usize,
+    last: usize,
+}
+
+impl Sizes {
+    /// Counts a column without constant size.
+    #[inline]
+    fn push(&mut self, size: usize) {
+        self.rest += size;
+        self.last = size;
     }
 
-    fn clear_null(&mut self, null_bit: Option<usize>) {
-        if let Some(bit) = null_bit {
-            self.value[1 + bit / 8] &= !(1 << (bit % 8));
+    /// The end of the last of them is not stored.
+    #[inline]
+    fn form(self) -> Form {
+        Form { integers: self.integers, ends: Width::of_end(self.rest - self.last) }
+    }
+
+    /// Bytes of the ends.
+    #[inline]
+    fn of_ends(self, layout: &RowLayout) -> usize {
+        layout.variable.len().saturating_sub(1) * self.form().ends.within(4)
+    }
+
+    /// Bytes of the row.
+    #[inline]
+    fn of_row(self, layout: &RowLayout) -> Result<usize> {
+        let fixed = layout.fixed_ends[self.integers.index()];
+        let size = fixed + self.of_ends(layout) + self.rest;
+        match size <= ROW_SIZE_MAX {
+            true => Ok(size),
+            false => Err(Error::RowTooLong { size, limit: ROW_SIZE_MAX }),
         }
+    }
+}
+
+/// A row behind its fixed part: ends, and the bytes of the columns that have them.
+struct Rest<'r> {
+    ends: std::slice::ChunksExactMut<'r, u8>,
+    bytes: &'r mut [u8],
+    /// Where the last column ended.
+    end: usize,
+}
+
+impl<'r> Rest<'r> {
+    #[inline]
+    fn new(rest: &'r mut [u8], layout: &RowLayout, sizes: Sizes) -> Self {
+        let (ends, bytes) = rest.split_at_mut(sizes.of_ends(layout));
+        Self { ends: ends.chunks_exact_mut(sizes.form().ends.within(4)), bytes, end: 0 }
+    }
+
+    /// Writes the next column.
+    #[inline]
+    fn push(&mut self, column: &[u8]) {
+        let end = self.end + column.len();
+        self.bytes[self.end..end].copy_from_slice(column);
+        match self.ends.next() {
+            Some([slot]) => *slot = end as u8,
+            Some(slot) => slot.copy_from_slice(&end.to_le_bytes()[..slot.len()]),
+            None => {}
+        }
+        self.end = end;
+    }
+}
+
+fn set_null(fixed: &mut [u8], null_bit: Option<usize>, value: ValueRef<'_>) {
+    if let (Some(bit), true) = (null_bit, value.is_null()) {
+        fixed[1 + bit / 8] |= 1 << (bit % 8);
+    }
+}
+
+fn clear_null(fixed: &mut [u8], null_bit: Option<usize>) {
+    if let Some(bit) = null_bit {
+        fixed[1 + bit / 8] &= !(1 << (bit % 8));
     }
 }
 

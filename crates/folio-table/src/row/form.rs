@@ -16,7 +16,7 @@ pub(crate) const CHAINED: u8 = 255;
 pub(crate) const WIDTH_COUNT: usize = 4;
 
 /// A width of 1, 2, 4 or 8 bytes, as the power of two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Width(u8);
 
 impl Width {

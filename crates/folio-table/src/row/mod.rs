@@ -71,11 +71,14 @@ pub(crate) struct RowLayout {
     pub(crate) has_row_number: bool,
     /// Bytes up to the integers, form and null bits included.
     pub(crate) integers_start: usize,
-    /// The columns that are integers.
+    /// The columns whose place is of each kind, in order.
+    pub(crate) fixed: Vec<usize>,
     pub(crate) integers: Vec<usize>,
+    pub(crate) variable: Vec<usize>,
+    /// The columns with a null bit, lowest first.
+    pub(crate) nullable: Vec<usize>,
     /// Bytes up to the ends, for each width of integers.
     pub(crate) fixed_ends: [usize; WIDTH_COUNT],
-    pub(crate) variable_count: usize,
 }
 
 impl RowLayout {
@@ -83,15 +86,15 @@ impl RowLayout {
         let nullable = |index: &usize| schema.columns[*index].nullable;
         let in_value: Vec<usize> =
             (0..schema.columns.len()).filter(|index| !schema.primary_key.contains(index)).collect();
-        let null_bits: Vec<usize> = in_value.iter().copied().filter(nullable).collect();
-        let mut integers_start = 1 + null_bits.len().div_ceil(8);
-        let (mut integers, mut variable_count) = (Vec::new(), 0);
+        let with_null_bit: Vec<usize> = in_value.iter().copied().filter(nullable).collect();
+        let mut integers_start = 1 + with_null_bit.len().div_ceil(8);
+        let (mut fixed, mut integers, mut variable) = (Vec::new(), Vec::new(), Vec::new());
         let mut places = vec![Place::Key(0); schema.columns.len()];
         for (position, &index) in schema.primary_key.iter().enumerate() {
             places[index] = Place::Key(position);
         }
         for index in in_value {
-            let null_bit = null_bits.iter().position(|&other| other == index);
+            let null_bit = with_null_bit.iter().position(|&other| other == index);
             let column_type = &schema.columns[index].column_type;
             places[index] = match fixed_size(column_type) {
                 Some(size) if is_integer(column_type) => {
@@ -99,12 +102,13 @@ impl RowLayout {
                     Place::Integer { offsets: [0; WIDTH_COUNT], size, null_bit }
                 }
                 Some(size) => {
+                    fixed.push(index);
                     integers_start += size;
                     Place::Fixed { offset: integers_start - size, size, null_bit }
                 }
                 None => {
-                    variable_count += 1;
-                    Place::Variable { index: variable_count - 1, null_bit }
+                    variable.push(index);
+                    Place::Variable { index: variable.len() - 1, null_bit }
                 }
             };
         }
@@ -119,7 +123,17 @@ impl RowLayout {
         }
         let key = row_key_columns(schema);
         let has_row_number = schema.primary_key.is_empty();
-        Self { places, key, has_row_number, integers_start, integers, fixed_ends, variable_count }
+        Self {
+            places,
+            key,
+            has_row_number,
+            integers_start,
+            fixed,
+            integers,
+            variable,
+            nullable: with_null_bit,
+            fixed_ends,
+        }
     }
 
     /// The form of a row that has its fixed part; `None` for what is no row.

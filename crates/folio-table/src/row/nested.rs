@@ -9,9 +9,59 @@ use super::form::short_integer;
 use super::list::{self, List};
 use super::{Width, fixed_size, is_integer};
 
+/// What columns without constant size have as bytes, in two passes over a row: one asks how
+/// many, the other takes them. Those of lists and structs are made by the first and kept.
+#[derive(Debug, Default)]
+pub(super) struct Nested {
+    bytes: Vec<u8>,
+    /// Where each of the values kept ends, and how many were taken.
+    ends: Vec<usize>,
+    taken: usize,
+}
+
+impl Nested {
+    /// Forgets the row before.
+    #[inline]
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.taken = 0;
+    }
+
+    /// How many bytes a value has; null has none.
+    #[inline]
+    pub(super) fn measure(&mut self, column_type: &ColumnType, value: ValueRef<'_>) -> usize {
+        match value {
+            ValueRef::Text(text) => text.len(),
+            ValueRef::Bytes(bytes) => bytes.len(),
+            ValueRef::Null => 0,
+            value => {
+                let start = self.bytes.len();
+                write_parts(column_type, value, &mut self.bytes);
+                self.ends.push(self.bytes.len());
+                self.bytes.len() - start
+            }
+        }
+    }
+
+    /// The bytes of a value; values are taken in the order in which they were measured.
+    #[inline]
+    pub(super) fn take<'v>(&'v mut self, value: ValueRef<'v>) -> &'v [u8] {
+        match value {
+            ValueRef::Text(text) => text.as_bytes(),
+            ValueRef::Bytes(bytes) => bytes,
+            ValueRef::Null => &[],
+            _ => {
+                let start = self.taken.checked_sub(1).map_or(0, |before| self.ends[before]);
+                self.taken += 1;
+                &self.bytes[start..self.ends[self.taken - 1]]
+            }
+        }
+    }
+}
+
 /// Appends a value; null appends nothing.
-#[inline]
-pub(super) fn write_variable(column_type: &ColumnType, value: ValueRef<'_>, out: &mut Vec<u8>) {
+fn write_variable(column_type: &ColumnType, value: ValueRef<'_>, out: &mut Vec<u8>) {
     match value {
         ValueRef::Text(text) => out.extend_from_slice(text.as_bytes()),
         ValueRef::Bytes(bytes) => out.extend_from_slice(bytes),

@@ -190,7 +190,7 @@ pub(super) fn range_in(
     index: usize,
 ) -> Option<Range<usize>> {
     let start = layout.fixed_ends[form.integers.index()];
-    let count = layout.variable_count;
+    let count = layout.variable.len();
     match form.ends.index() {
         0 => range_of_ends::<1>(value, start, count, index, |&[end]| end.into()),
         1 => range_of_ends::<2>(value, start, count, index, |end| u16::from_le_bytes(*end).into()),
