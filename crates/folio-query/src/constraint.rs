@@ -2,7 +2,8 @@
 //!
 //! The store below knows columns, keys and indexes. Defaults, checks, references
 //! and lengths travel as one JSON object in the schema's properties, expressions
-//! as their SQL text, so that whoever reads the catalog can read them:
+//! as their SQL text, so that whoever reads the catalog can read them; what a table does
+//! not have is left out:
 //!
 //! ```json
 //! {"defaults":{"at":"now()"},"lengths":{"name":40},"identity":{"id":"always"},
@@ -107,30 +108,29 @@ impl Constraints {
         if self.is_empty() {
             return String::new();
         }
-        let checks: Vec<Json> = self
-            .checks
-            .iter()
-            .map(|check| json!({"name": check.name, "text": check.text}))
-            .collect();
-        let references: Vec<Json> = self.references.iter().map(reference_to_json).collect();
-        let identity: Map<String, Json> = self
-            .identity
-            .iter()
-            .map(|(name, always)| (name.clone(), if *always { "always" } else { "default" }.into()))
-            .collect();
-        let mut object = json!({
-            "defaults": self.defaults, "lengths": self.lengths, "identity": identity,
-            "checks": checks, "references": references,
+        let checks = self.checks.iter();
+        let checks = checks.map(|check| json!({"name": check.name, "text": check.text}));
+        let identity = self.identity.iter();
+        let identity = identity.map(|(name, always)| {
+            (name.clone(), Json::from(if *always { "always" } else { "default" }))
         });
-        if let (Some(view), Some(object)) = (&self.view, object.as_object_mut()) {
-            object.insert("view".to_owned(), view.as_str().into());
-            object.insert("view_columns".to_owned(), self.view_columns.clone().into());
-        }
-        if let (true, Some(object)) = (self.is_struct, object.as_object_mut()) {
+        let parts = [
+            ("defaults", json!(self.defaults)),
+            ("lengths", json!(self.lengths)),
+            ("identity", identity.collect::<Map<_, _>>().into()),
+            ("checks", checks.collect()),
+            ("references", self.references.iter().map(reference_to_json).collect()),
+            ("view", self.view.as_deref().into()),
+            ("view_columns", self.view_columns.clone().into()),
+        ];
+        let parts = parts.into_iter().filter(|(_, part)| !is_nothing(part));
+        let mut object: Map<_, _> = parts.map(|(name, part)| (name.to_owned(), part)).collect();
+        if self.is_struct {
             let links: Vec<Json> = self.links.iter().map(link_to_json).collect();
-            object.insert("struct".to_owned(), json!({ "links": links }));
+            let links = if links.is_empty() { json!({}) } else { json!({ "links": links }) };
+            object.insert("struct".to_owned(), links);
         }
-        object.to_string()
+        Json::Object(object).to_string()
     }
 
     /// Reads a schema's properties; `None` when they are not ours.
@@ -165,6 +165,15 @@ impl Constraints {
             is_struct: object["struct"].is_object(),
             links: list(&object["struct"]["links"]).filter_map(link_from_json).collect(),
         })
+    }
+}
+
+/// What is left out: reading it is among the first things a statement does.
+fn is_nothing(part: &Json) -> bool {
+    match part {
+        Json::Array(list) => list.is_empty(),
+        Json::Object(object) => object.is_empty(),
+        part => part.is_null(),
     }
 }
 
