@@ -288,6 +288,22 @@ pub trait Source: Send + Sync {
         Ok(None)
     }
 
+    /// Appends the primary keys of the rows that a scan would answer, where that takes a look
+    /// at few rows and all of the request's conditions can be told; otherwise `false`, and
+    /// nothing is appended. Asked of tables whose primary key is one column.
+    ///
+    /// # Errors
+    /// What the store says.
+    fn few_keys(
+        &self,
+        relation: &Relation,
+        request: &ScanRequest,
+        keys: &mut Vec<Value>,
+    ) -> Result<bool> {
+        let _ = (relation, request, keys);
+        Ok(false)
+    }
+
     /// The row with a primary key: the values of `columns` are pushed to `row`.
     /// `false` when there is none.
     ///

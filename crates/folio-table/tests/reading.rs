@@ -250,7 +250,7 @@ fn parts_are_the_whole() {
 }
 
 #[test]
-fn a_count_is_of_the_rows_a_scan_answers() {
+fn counts_and_keys_are_of_the_rows_a_scan_answers() {
     let store = store();
     let table = fill(&store);
     let snapshot = store.snapshot();
@@ -278,16 +278,23 @@ fn a_count_is_of_the_rows_a_scan_answers() {
                     conditions,
                     ..ScanOptions::default()
                 };
-                let mut wanted = 0;
+                let mut wanted = Vec::new();
                 for batch in reader.scan(&table, &options).expect("the scan begins") {
-                    wanted += batch.expect("a batch").num_rows();
+                    let ids = ids(&[batch.expect("a batch")], 0);
+                    wanted.extend(ids.into_iter().map(Value::Integer));
                 }
                 let mut scan = reader.begin_scan(&table, &options).expect("the scan begins");
                 let mut found = 0;
                 while let Some(count) = scan.next_count(&reader).expect("a count") {
                     found += count;
                 }
-                assert_eq!(found, wanted, "{options:?}");
+                assert_eq!(found, wanted.len(), "{options:?}");
+                let mut scan = reader.begin_scan(&table, &options).expect("the scan begins");
+                let (mut found, mut keys) = (0, Vec::new());
+                while let Some(count) = scan.next_keys(&reader, &mut keys).expect("keys") {
+                    found += count;
+                }
+                assert_eq!((found, keys), (wanted.len(), wanted), "{options:?}");
             }
         }
     }

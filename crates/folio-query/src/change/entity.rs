@@ -18,6 +18,7 @@ use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::execute::collect;
 use crate::execute::context::Context;
+use crate::execute::scan::few_keys;
 use crate::expression::Expr;
 use crate::expression::evaluate::constant;
 use crate::expression::value::{nulls, value_at};
@@ -108,6 +109,9 @@ impl EntityChange {
 impl GivenEntities {
     /// Their keys, in order.
     pub(super) fn keys(&self, context: &Context) -> Result<Vec<Value>> {
+        if let Some(keys) = few_keys(&self.plan, context)? {
+            return Ok(keys);
+        }
         let rows = collect(&self.plan, context, usize::MAX)?;
         let Some(column) = rows.columns.first() else { return Ok(Vec::new()) };
         let ty = match column.data_type() {

@@ -190,6 +190,50 @@ pub(super) fn count(
     request: &ScanRequest,
     check: &dyn Fn() -> QueryResult<()>,
 ) -> QueryResult<Option<u64>> {
+    pass(view, relation, request, |reader, scan| {
+        let mut total = 0;
+        while let Some(count) = scan.next_count(&reader).map_err(from_table)? {
+            total += count as u64;
+            check()?;
+        }
+        Ok(total)
+    })
+}
+
+/// Pages that are looked at for few keys, at most.
+const FEW_PAGES: usize = 4;
+
+/// Appends the keys of the rows that a scan would answer; `false` where that takes more than a
+/// look at few pages.
+pub(super) fn few_keys(
+    view: &View,
+    relation: &Relation,
+    request: &ScanRequest,
+    keys: &mut Vec<Value>,
+) -> QueryResult<bool> {
+    let start = keys.len();
+    let are_all = pass(view, relation, request, |reader, scan| {
+        for _ in 0..FEW_PAGES {
+            if scan.next_keys(&reader, keys).map_err(from_table)?.is_none() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    })?;
+    let are_all = are_all == Some(true);
+    if !are_all {
+        keys.truncate(start);
+    }
+    Ok(are_all)
+}
+
+/// Does something with a scan of no columns; `None` where the store cannot tell a condition.
+fn pass<T>(
+    view: &View,
+    relation: &Relation,
+    request: &ScanRequest,
+    act: impl FnOnce(Reader<'_>, &mut Scan) -> QueryResult<T>,
+) -> QueryResult<Option<T>> {
     let table = table_of(relation)?;
     let conditions = request.conditions.iter().map(|condition| told(condition, &table));
     let Some(conditions) = conditions.collect::<Option<Vec<_>>>() else { return Ok(None) };
@@ -199,17 +243,14 @@ pub(super) fn count(
         index: request.index.map(|index| &table.indexes()[index]),
         from: from.bound(),
         to: to.bound(),
+        limit: request.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
+        reverse: request.reverse,
         conditions: &conditions,
         ..ScanOptions::default()
     };
     view.read(|reader| {
         let mut scan = reader.begin_scan(&table, &options).map_err(from_table)?;
-        let mut total = 0;
-        while let Some(count) = scan.next_count(&reader).map_err(from_table)? {
-            total += count as u64;
-            check()?;
-        }
-        Ok(total)
+        act(reader, &mut scan)
     })
 }
 

@@ -7,6 +7,7 @@ mod script;
 
 mod depth;
 mod generated;
+mod given;
 mod model;
 mod remembered;
 mod rules;
