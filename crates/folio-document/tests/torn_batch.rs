@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use folio_document::{Collection, CollectionOptions};
-use folio_file::{CrashPlan, FileSystem, MemoryFileSystem, Recording, WriterLock};
+use folio_file::{
+    CrashPlan, Fault, FaultKind, FileSystem, MemoryFileSystem, Operation, Recording, WriterLock,
+};
 use serde_json::json;
 
 fn open(files: &MemoryFileSystem) -> Collection {
@@ -61,4 +63,36 @@ fn cut_the_power(files: &MemoryFileSystem) {
     }
     println!("{} states, {whole} with the batch", points.len() * 10);
     assert!(whole > 0 && whole < points.len() * 10, "{whole} of {}", points.len());
+}
+
+/// The run of a large batch is written while the record is synced, and is nobody's if that fails.
+#[test]
+fn a_large_batch_that_does_not_count_leaves_no_run() {
+    // With a thread that appends pieces, and without.
+    for padding in [0, 400] {
+        let files = MemoryFileSystem::new();
+        files.create_directory(Path::new("/db")).unwrap();
+        let docs = open(&files);
+        docs.put("kept", &json!({})).unwrap();
+        docs.flush().unwrap();
+        let mut batch = docs.batch().unwrap();
+        for number in 0..5_000 {
+            let text = "x".repeat(padding);
+            batch.put(&format!("d{number}"), &json!({ "text": text })).unwrap();
+        }
+        let failing = Fault::next(Operation::Sync, FaultKind::Eio).sticky();
+        files.inject(failing.on("folio.batch"));
+        let error = batch.commit().unwrap_err();
+        assert!(error.to_string().contains("folio.batch"), "{error}");
+        let meta = files.read_directory(Path::new("/db/collections/docs/meta")).unwrap();
+        let runs = meta.iter().filter(|entry| entry.name.contains("run-"));
+        assert_eq!(runs.count(), 0, "{meta:?}");
+        drop(docs);
+        files.clear_faults();
+        let docs = open(&files);
+        // What was not acknowledged may count or not, as a whole.
+        let count = docs.count().unwrap();
+        assert!(count == 1 || count == 5_001, "{count}");
+        assert!(docs.get("kept").unwrap().is_some());
+    }
 }

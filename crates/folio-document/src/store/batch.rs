@@ -9,6 +9,8 @@
 //! it begins again behind the edit. Later the batch counts if all of its lines still
 //! stand in the file, in order; else it fails, and what stands there stays.
 
+mod commit;
+
 use std::mem;
 use std::sync::Arc;
 use std::thread;
@@ -16,15 +18,11 @@ use std::thread;
 use folio_file::File;
 
 use super::append::{AppendError, AppendThread, Appender, Names, Piece};
-use super::harvest::{count_in, stand_in};
-use super::publish::fault_error;
+use super::harvest::stand_in;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
-use crate::index::{DELTA_LIMIT, Delta, Entry, IndexFault, Resolved, id_hash, line_sum, resolve};
+use crate::index::{Delta, Entry, id_hash, line_sum};
 use crate::line;
-use crate::options::Durability;
-use crate::report::{BatchCounts, Notice};
-use crate::segment::Segment;
 
 /// Lines are written in pieces: few large writes leave the file in few extents, and in
 /// large folios of the page cache. A piece is an eighth of what the batch has, between
@@ -312,130 +310,6 @@ impl LineBatch {
                 })
             }
         }
-    }
-
-    /// Makes the batch durable and visible. Once the record is closed the batch
-    /// counts, and what fails from there on is told as a notice.
-    pub(crate) fn commit(mut self) -> Result<BatchCounts> {
-        self.write_rest()?;
-        self.check_disturbance()?;
-        let store = Arc::clone(&self.store);
-        if store.options.switches().close_batch_first() {
-            self.close_record(self.sent, self.import)?;
-        }
-        let (resolved, segment) = self.sync_and_resolve(&store)?;
-        let mut writer = store.any_writer();
-        let appender = self.appender.as_ref().expect("no piece is on its way");
-        store.note_names(&mut writer, appender.names.are_synced)?;
-        self.close_record(self.sent, self.import)?;
-        self.stage = Stage::Durable;
-        let counts = resolved.counts;
-        let shown = self.show(&mut writer, resolved, &segment);
-        writer.sequence += 1;
-        writer.unpublished = true;
-        if store.options.durability != Durability::None {
-            writer.data_unsynced = false;
-            writer.synced_end = self.sent;
-        }
-        self.release(&mut writer);
-        let published = shown.and_then(|()| {
-            store.compact_if_worthwhile(&mut writer)?;
-            store.publish(&mut writer)
-        });
-        if let Err(error) = published {
-            writer.known = None;
-            let name = store.paths.data.display();
-            let text = format!("{name}: a batch is stored, but not indexed: {error}");
-            store.standing.notice([Notice(text)]);
-        }
-        writer.guard = None;
-        Ok(counts)
-    }
-
-    /// Lets readers see the batch.
-    fn show(
-        &mut self,
-        writer: &mut Writer,
-        resolved: Resolved,
-        resolved_in: &Arc<Segment>,
-    ) -> Result<()> {
-        let store = Arc::clone(&self.store);
-        let appender = *self.appender.take().expect("no piece is on its way");
-        writer.known = appender.known;
-        let is_as_resolved =
-            store.read_view().segment.as_ref().is_some_and(|now| Arc::ptr_eq(now, resolved_in));
-        if self.is_mixed || !is_as_resolved {
-            return store.take_all_in(writer);
-        }
-        match self.take_in(writer, appender, resolved) {
-            Ok(()) => Ok(()),
-            Err(fault) => store.heal_as(writer, &fault),
-        }
-    }
-
-    /// Syncs the data while working out what the lines mean for the index.
-    fn sync_and_resolve(&mut self, store: &LineStore) -> Result<(Resolved, Arc<Segment>)> {
-        let entries = mem::take(&mut self.entries);
-        let data = &self.data;
-        let wants_sync = store.options.durability != Durability::None;
-        let resolve = || {
-            let view = store.read_view();
-            let segment =
-                Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
-            let resolved = resolve(entries.into_entries(), &view.index, &*segment);
-            resolved.map(|resolved| (resolved, segment))
-        };
-        let (synced, resolved) = match (wants_sync, self.thread.is_some()) {
-            (false, _) => (Ok(()), resolve()),
-            (true, false) => (data.sync_data(), resolve()), // too little to share out
-            (true, true) => thread::scope(|scope| {
-                let sync = scope.spawn(|| data.sync_data());
-                let resolved = resolve();
-                (sync.join().expect("a sync does not panic"), resolved)
-            }),
-        };
-        synced.map_err(|error| store.standing.poison(&store.paths.data, error))?;
-        resolved.map_err(|fault| match fault {
-            IndexFault::Line { .. } if self.is_mixed => self.disturbed(),
-            fault => fault_error(fault, &store.paths.data),
-        })
-    }
-
-    /// Closes the record durably: from here on the lines up to `end` count.
-    fn close_record(&mut self, end: u64, import: Option<(u64, u64)>) -> Result<()> {
-        let (store, path) = (&self.store, &self.store.paths.batch);
-        let record = &mut self.appender.as_mut().expect("no piece is on its way").record;
-        record.close(end, import).map_err(Error::io("write", path))?;
-        if store.options.durability != Durability::None {
-            record.file.sync_data().map_err(|error| store.standing.poison(path, error))?;
-        }
-        Ok(())
-    }
-
-    /// Takes the batch into the index.
-    fn take_in(
-        &self,
-        writer: &mut Writer,
-        appender: Appender,
-        resolved: Resolved,
-    ) -> Result<(), IndexFault> {
-        let Appender { record, sums, blocks, .. } = appender;
-        writer.batch_record = Some(record);
-        let mut view = self.store.write_view();
-        let view = &mut *view;
-        let segment = Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
-        count_in(&mut view.index, &resolved, 0);
-        view.index.state.data_end = self.sent;
-        view.index.state.tail_sum = sums.tail();
-        writer.sums = Some(sums);
-        let Resolved { entries, skips, .. } = resolved;
-        if entries.len() > DELTA_LIMIT {
-            return writer.index.add_run(&mut view.index, entries, skips, blocks, &*segment);
-        }
-        entries.into_iter().for_each(|entry| view.index.delta.push(entry));
-        view.index.delta.skips.extend(skips);
-        view.index.delta.blocks.extend(blocks);
-        Ok(())
     }
 
     /// Lets others write again.

@@ -115,7 +115,7 @@ pub(crate) fn absorb(
     index.state.tail_sum = sums.tail();
     resolved.skips.extend(harvest.skips);
     if resolved.entries.len() > TAIL_LIMIT {
-        return writer.add_run(index, resolved.entries, resolved.skips, blocks, &**segment);
+        return writer.add_run(index, &resolved, &blocks, &**segment);
     }
     resolved.entries.into_iter().for_each(|entry| index.delta.push(entry));
     index.delta.skips.extend(resolved.skips);

@@ -11,8 +11,8 @@ use folio_file::{File, FileSystem, OpenMode};
 
 use crate::error::{Error, Result};
 use crate::index::{
-    DELTA_LIMIT, Delta, Entry, HEAD_NAME, Head, Index, IndexFault, LineSource, Run, RunContent,
-    RunName, RunSink, delta_record, is_index_file, merge_runs, runs_to_merge,
+    DELTA_LIMIT, Delta, Entry, HEAD_NAME, Head, Index, IndexFault, LineSource, Resolved, Run,
+    RunContent, RunName, RunSink, delta_record, is_index_file, merge_runs, runs_to_merge,
 };
 
 /// Where new runs go, and what of the delta is on disk already.
@@ -112,27 +112,64 @@ impl IndexWriter {
         self.add(index, run, lines)
     }
 
-    /// Adds a run of sorted entries, as a large batch leaves them, newer than the delta.
+    /// Adds a run of sorted entries, newer than the delta.
     pub(crate) fn add_run(
         &mut self,
         index: &mut Index,
-        entries: Vec<Entry>,
-        mut skips: Vec<u64>,
-        blocks: Vec<u64>,
+        resolved: &Resolved,
+        blocks: &[u64],
         lines: &impl LineSource,
     ) -> Result<(), IndexFault> {
-        self.spill(index, lines)?;
+        let run = self.write_ahead(index, resolved, blocks, index.state.data_end)?;
+        self.add_written(index, run, lines)
+    }
+
+    /// Writes the run of sorted entries that come next; the index does not know it yet.
+    pub(crate) fn write_ahead(
+        &mut self,
+        index: &Index,
+        resolved: &Resolved,
+        blocks: &[u64],
+        data_end: u64,
+    ) -> Result<Run, IndexFault> {
+        let mut skips = resolved.skips.clone();
         skips.sort_unstable();
         let content = RunContent {
-            entry_limit: entries.len() as u64,
-            entries: entries.into_iter().map(Ok),
+            entry_limit: resolved.entries.len() as u64,
+            entries: resolved.entries.iter().copied().map(Ok),
             skips: skips.into_iter().map(Ok),
             first_block: index.block_count(),
-            blocks: blocks.into_iter().map(Ok),
-            data_end: index.state.data_end,
+            blocks: blocks.iter().copied().map(Ok),
+            data_end,
         };
-        let run = self.write_run(|sink, number| content.write(sink, number))?;
-        self.add(index, run, lines)
+        self.write_run(|sink, number| content.write(sink, number))
+    }
+
+    /// Adds a run written ahead, newer than the delta.
+    pub(crate) fn add_written(
+        &mut self,
+        index: &mut Index,
+        run: Run,
+        lines: &impl LineSource,
+    ) -> Result<(), IndexFault> {
+        match self.spill(index, lines) {
+            Ok(()) => self.add(index, run, lines),
+            Err(fault) => {
+                self.discard(&run);
+                Err(fault)
+            }
+        }
+    }
+
+    /// Removes a run that was written and that no head names.
+    pub(crate) fn discard(&self, run: &Run) {
+        self.remove_run(run.number);
+    }
+
+    fn remove_run(&self, number: u64) {
+        if !self.in_memory {
+            let _ = self.files.remove_file(&self.meta.join(RunName::file_name(number)));
+        }
     }
 
     /// Puts a new run on top and merges those that have become too alike in size.
@@ -166,8 +203,8 @@ impl IndexWriter {
     ) -> Result<Run, IndexFault> {
         let (sink, number) = self.sink()?;
         let written = write(&sink, number);
-        if written.is_err() && !self.in_memory {
-            let _ = self.files.remove_file(&self.meta.join(RunName::file_name(number)));
+        if written.is_err() {
+            self.remove_run(number);
         }
         written
     }
