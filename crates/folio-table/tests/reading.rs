@@ -431,3 +431,43 @@ fn conditions_leave_the_rows_that_fulfil_them() {
         assert!(matches!(snapshot.scan(&table, &options), Err(Error::TypeMismatch { .. })));
     }
 }
+
+/// Texts are compared by their size and their first eight bytes at once, and by whatever
+/// stands behind short ones, or nothing does.
+#[test]
+fn texts_are_equal_in_all_of_their_bytes() {
+    const WHOLE: &str = "abcdefghijklmnopqr";
+    let changed = |size: usize, at: usize| {
+        let mut text = WHOLE[..size].to_owned();
+        text.replace_range(at..=at, "X");
+        text
+    };
+    let sizes = 0..=WHOLE.len();
+    let mut texts: Vec<String> = sizes.clone().map(|size| WHOLE[..size].to_owned()).collect();
+    texts.extend(sizes.flat_map(|size| (0..size).map(move |at| changed(size, at))));
+    let store = store();
+    let mut transaction = store.begin().expect("a writer begins");
+    let columns = vec![
+        Column::required("id", ColumnType::Int64),
+        Column::required("begin", ColumnType::Text),
+        Column::required("end", ColumnType::Text),
+    ];
+    let table = transaction.create_table(&TableSchema::new("texts", columns, vec![0]));
+    let table = table.expect("the table can be made");
+    for (id, text) in (0..).zip(&texts) {
+        let text = ValueRef::Text(text);
+        transaction.insert(&table, &[ValueRef::Integer(id), text, text]).expect("the row fits");
+    }
+    transaction.commit().expect("the commit succeeds");
+    let snapshot = store.snapshot();
+    for (id, text) in (0i64..).zip(&texts) {
+        for column in [1, 2] {
+            let comparison = Comparison::Equal;
+            let conditions = [Condition { column, comparison, value: ValueRef::Text(text) }];
+            let options = ScanOptions { conditions: &conditions, ..ScanOptions::default() };
+            let batches: Vec<_> = snapshot.scan(&table, &options).expect("it begins").collect();
+            let batches: Vec<_> = batches.into_iter().map(|one| one.expect("a batch")).collect();
+            assert_eq!(ids(&batches, 0), [id], "{text:?} in column {column}");
+        }
+    }
+}

@@ -39,7 +39,7 @@ pub(crate) use nested::read_fixed as fixed_value;
 pub use view::Row;
 pub(crate) use view::decode_column;
 use view::variable;
-pub(crate) use view::{RowBytes, decode_segment, is_null, row_number, variable_in};
+pub(crate) use view::{RowBytes, decode_segment, is_null, row_number, variable_from};
 
 use folio_types::key::KeyColumn;
 use folio_types::{ColumnType, TableSchema};

@@ -160,15 +160,17 @@ pub(crate) fn variable<'v>(layout: &RowLayout, value: &'v [u8], index: usize) ->
     value.get(variable_range(layout, value, index)?)
 }
 
-/// The same of a row whose form is known.
+/// The row of a form from where they begin on, and how many they are.
 #[inline]
-pub(crate) fn variable_in<'v>(
+pub(crate) fn variable_from<'v>(
     layout: &RowLayout,
     value: &'v [u8],
     form: Form,
     index: usize,
-) -> Option<&'v [u8]> {
-    value.get(range_in(layout, value, form, index)?)
+) -> Option<(&'v [u8], usize)> {
+    let range = range_in(layout, value, form, index)?;
+    let from = value.get(range.start..).filter(|from| range.len() <= from.len())?;
+    Some((from, range.len()))
 }
 
 /// Where in the row they stand.
