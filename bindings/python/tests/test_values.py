@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import enum
 import gc
 import json
 import math
+import pickle
 import sys
 import threading
 import types
 import uuid
 from collections import OrderedDict, UserDict, deque
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -95,6 +98,45 @@ ALIKE: list[dict[str, Any]] = [
     {"id": "u2", "copy": ["u2", {"u2": "u2"}], "kind": "order"},
     {"kind": {"kind": "order"}, "tags": "red", "note": None},
 ]
+
+
+KEYS = st.sampled_from(["a", "b", "__class__", "__dict__", "é", ""]) | TEXT
+# What programs do to a dict; each takes the dict and a key.
+CHANGES: list[Callable[[dict[str, Any], str], object]] = [
+    lambda document, key: document.__setitem__(key, [key]),
+    lambda document, key: document.pop(key, None),
+    lambda document, _: document.popitem() if document else None,
+    lambda document, key: document.setdefault(key, {}),
+    lambda document, key: document.update({key: 1, key + "x": 2}),
+    lambda document, _: document.clear(),
+    lambda document, key: document.__ior__(copy.copy(document) | {key: None}),
+]
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(KEYS.filter(lambda key: key != "_id"), max_size=40, unique=True),
+    st.lists(st.tuples(st.integers(0, 49), st.sampled_from(CHANGES), KEYS), max_size=60),
+)
+def test_dicts_that_are_made_alike_are_independent(
+    shared: foliodb.Collection,
+    keys: list[str],
+    changes: list[tuple[int, Callable[[dict[str, Any], str], object], str]],
+) -> None:
+    lines = [json.dumps({"_id": f"a{n}", "in": {key: n for key in keys}}) for n in range(50)]
+    expected = [json.loads(line) for line in lines]
+    for name in shared.ids():
+        del shared[name]
+    shared.put_many(expected)
+    found = list(shared.scan())
+    assert same(found, expected)
+    for number, change, key in changes:
+        for documents in (found, expected):
+            change(documents[number], key)
+            change(documents[-1 - number].setdefault("in", {}), key)
+    assert same(found, expected)
+    assert same(pickle.loads(pickle.dumps(copy.deepcopy(found))), expected)
+    assert json.dumps(found) == json.dumps(expected)
 
 
 def test_texts_that_documents_share(users: foliodb.Collection) -> None:

@@ -20,6 +20,7 @@ mod parser;
 mod pattern;
 mod shape;
 mod string;
+mod template;
 mod texts;
 
 use std::ops::Range;

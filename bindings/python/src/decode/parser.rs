@@ -213,6 +213,23 @@ impl Decoder {
         Ok(None)
     }
 
+    /// What an object is a copy of, if it is like its shape and there were others.
+    #[inline(always)]
+    fn template(
+        &mut self,
+        py: Python<'_>,
+        shape: ShapeId,
+        is_alike: bool,
+    ) -> Result<Option<Object>, Fault> {
+        if !is_alike {
+            return Ok(None);
+        }
+        self.shapes.template(py, shape).map_err(|error| {
+            error.restore(py);
+            Fault::Raised
+        })
+    }
+
     /// Moves keys and values from their bases on into a dict.
     #[inline(always)]
     fn close_object(
@@ -226,11 +243,9 @@ impl Decoder {
         // SAFETY: the interpreter's lock is held; the stacks own the values, and the
         // keys are owned by the shapes or the stack of strays.
         unsafe {
-            let dict = if is_alike {
-                let template = self.shapes.template(py, shape).ok_or(Fault::Raised)?;
-                ffi::PyDict_Copy(template)
-            } else {
-                ffi::PyDict_New()
+            let dict = match self.template(py, shape, is_alike)? {
+                Some(template) => ffi::PyDict_Copy(template),
+                None => ffi::PyDict_New(),
             };
             if dict.is_null() {
                 return Err(Fault::Raised);
