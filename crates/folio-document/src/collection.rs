@@ -157,6 +157,18 @@ impl Collection {
         self.inner.store.get_into(id, line)
     }
 
+    /// As [`Collection::get_into`], where the line is in memory and no other thread has to be
+    /// waited for. `false` says nothing about whether there is such a document. For callers
+    /// that hold a lock of their own, which they would give back before they wait.
+    ///
+    /// What is to be done `meanwhile`, while memory is fetched, must not come back to the
+    /// collection. It is left out where the lookup does not come that far.
+    #[inline]
+    #[must_use]
+    pub fn get_kept(&self, id: &str, line: &mut Vec<u8>, meanwhile: impl FnOnce()) -> bool {
+        self.inner.store.get_kept(id, line, meanwhile)
+    }
+
     /// The documents under many ids, on all cores: faster than one `get` each, and
     /// the more so where the data is not in memory yet.
     ///

@@ -79,6 +79,11 @@ impl AnyStore {
         either!(self, store => store.get_into(id, line))
     }
 
+    #[inline]
+    pub(crate) fn get_kept(&self, id: &str, line: &mut Vec<u8>, meanwhile: impl FnOnce()) -> bool {
+        either!(self, store => store.get_kept(id, line, meanwhile))
+    }
+
     pub(crate) fn get_chunk<S: AsRef<str>>(&self, ids: &[S]) -> Result<Chunk> {
         either!(self, store => store.get_chunk(ids))
     }

@@ -11,7 +11,10 @@ use folio_file::{FileSystem, MemoryFileSystem, WriterLock};
 use serde_json::json;
 
 fn open(layout: Layout) -> Collection {
-    let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+    open_on(Arc::new(MemoryFileSystem::new()), layout)
+}
+
+fn open_on(files: Arc<dyn FileSystem>, layout: Layout) -> Collection {
     let lock = Arc::new(WriterLock::new(Arc::clone(&files), Path::new("/db/folio.lock").into()));
     let options = CollectionOptions { layout, ..CollectionOptions::default() };
     Collection::open(files, Path::new("/db"), "docs", &options, lock).unwrap()
@@ -57,6 +60,53 @@ fn many_lookups_agree_with_single_ones() {
     }
     compare(Layout::Files, 500);
     assert!(open(Layout::Lines).get_many::<&str>(&[]).unwrap().is_empty());
+}
+
+#[test]
+fn a_line_that_is_kept_is_the_one_a_lookup_reads() {
+    let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+    let collection = open_on(Arc::clone(&files), Layout::Lines);
+    let ids = filled(&collection, 1_000);
+    collection.close().unwrap();
+    let collection = open_on(files, Layout::Lines);
+    // The line, how many there were, and how many of them were to be had without the file.
+    let look = |line: &mut Vec<u8>| {
+        let (mut found, mut kept) = (0, 0);
+        for id in &ids {
+            let mut is_done = false;
+            let is_kept = collection.get_kept(id, line, || is_done = true);
+            assert!(is_done);
+            let document = collection.get(id).unwrap();
+            assert!(!is_kept || document.as_ref().unwrap().raw().as_bytes() == line, "{id}");
+            found += usize::from(document.is_some());
+            kept += usize::from(is_kept);
+        }
+        (found, kept)
+    };
+    let line = &mut Vec::new();
+    // Others that are in the block have been asked for before some of them.
+    let (found, kept) = look(line);
+    assert!(kept < found - 30, "{kept} of {found} at first");
+    let (_, kept) = look(line);
+    assert!(kept > found * 9 / 10, "{kept} of {found} the second time");
+    for (number, id) in ids.iter().enumerate() {
+        match number % 3 {
+            0 => drop(collection.delete(id).unwrap()),
+            1 => drop(collection.put(id, &json!({ "new": number })).unwrap()),
+            _ => {}
+        }
+    }
+    // Pending lines are in memory, as are those that were kept before.
+    let (found, kept) = look(line);
+    assert!(kept > found * 9 / 10, "{kept} of {found} with pending lines");
+    collection.flush().unwrap();
+    look(line);
+    assert!(look(line).1 > 0);
+    collection.compact(&mut |_, _| true).unwrap();
+    look(line);
+    assert!(look(line).1 > 0);
+    collection.close().unwrap();
+    assert!(!ids.iter().any(|id| collection.get_kept(id, line, || ())));
 }
 
 #[test]

@@ -195,8 +195,5 @@ fn is_of(
     if !is_read || line_sum(text) != entry.sum() {
         return Err(fault);
     }
-    match line::id_of_valid_line(text) {
-        Some(found) => Ok(found == id),
-        None => Err(fault),
-    }
+    line::has_id(text, id).ok_or(fault)
 }

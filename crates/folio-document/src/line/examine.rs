@@ -97,16 +97,30 @@ fn unescape(bytes: &[u8], start: usize, end: usize) -> Option<String> {
 
 /// The id of a line known to be a valid document, as cheaply as can be.
 pub(crate) fn id_of_valid_line(line: &[u8]) -> Option<Cow<'_, str>> {
-    if let Some(rest) = line.strip_prefix(ID_PREFIX) {
-        let end = memchr::memchr2(b'"', b'\\', rest)?;
-        if rest[end] == b'"' {
-            return std::str::from_utf8(&rest[..end]).ok().map(Cow::Borrowed);
-        }
+    if let Some(id) = plain_id(line) {
+        return std::str::from_utf8(id).ok().map(Cow::Borrowed);
     }
     match examine(line) {
         Ok(Line::Document { id, .. }) => Some(id),
         _ => None,
     }
+}
+
+/// Whether a line known to be a valid document is that of an id; `None` where it is none.
+#[inline]
+pub(crate) fn has_id(line: &[u8], id: &str) -> Option<bool> {
+    match plain_id(line) {
+        Some(found) => Some(found == id.as_bytes()),
+        None => Some(id_of_valid_line(line)? == id),
+    }
+}
+
+/// The id of a line that begins with it, as long as it stands there without escapes.
+#[inline]
+fn plain_id(line: &[u8]) -> Option<&[u8]> {
+    let rest = line.strip_prefix(ID_PREFIX)?;
+    let end = memchr::memchr2(b'"', b'\\', rest)?;
+    (rest[end] == b'"').then(|| &rest[..end])
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ mod records;
 mod scanner;
 
 pub(crate) use encode::{encode_value, join_id, normalize, tombstone};
-pub(crate) use examine::{Line, examine, id_of_valid_line};
+pub(crate) use examine::{Line, examine, has_id, id_of_valid_line};
 pub(crate) use project::{Projection, lookup, move_id_first};
 pub(crate) use reader::{LineReader, RawLine};
 pub use records::{Record, Records, plain_string};

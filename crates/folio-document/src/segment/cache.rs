@@ -11,7 +11,7 @@ use std::sync::{OnceLock, PoisonError, RwLock};
 
 use folio_file::{File, prefetch};
 
-use super::lines::Lines;
+use super::lines::{self, Lines, try_read};
 use crate::index::BLOCK_SIZE;
 
 /// A block is kept from this many reads on: about where they have cost half as much
@@ -53,6 +53,23 @@ impl Slots {
             reads: std::iter::repeat_with(AtomicU8::default).take(count * 4).collect(),
         }
     }
+
+    /// Where a block is kept.
+    #[inline]
+    fn slot(&self, number: u64) -> &RwLock<Option<Block>> {
+        &self.blocks[(number % self.blocks.len() as u64) as usize]
+    }
+
+    /// Reads a block whole into its slot; the next read of it is served from there.
+    #[cold]
+    fn keep(&self, file: &dyn File, number: u64) -> io::Result<()> {
+        let mut bytes = vec![0; BLOCK_SIZE as usize];
+        let read = file.read_at(&mut bytes, number * BLOCK_SIZE)?;
+        bytes.truncate(read);
+        let mut slot = self.slot(number).write().unwrap_or_else(PoisonError::into_inner);
+        *slot = Some(Block { number, bytes });
+        Ok(())
+    }
 }
 
 impl BlockCache {
@@ -73,10 +90,11 @@ impl BlockCache {
         size: usize,
         text: &mut Vec<u8>,
     ) -> io::Result<bool> {
-        let (number, start) = (offset / BLOCK_SIZE, (offset % BLOCK_SIZE) as usize);
-        let end = start + size;
-        if self.slot_count == 0 || end > BLOCK_SIZE as usize {
-            return Ok(false); // a line across two blocks is read from the file
+        if self.slot_count == 0 || is_across_blocks(offset, size) {
+            return Ok(false);
+        }
+        if self.near(hash).is_some_and(|near| near.read(offset, size, text)) {
+            return Ok(true);
         }
         let Some(slots) = self.slots.get() else {
             if self.first_reads.fetch_add(1, Ordering::Relaxed) >= FIRST_READS {
@@ -84,25 +102,29 @@ impl BlockCache {
             }
             return Ok(false);
         };
-        let slot = &slots.blocks[(number % self.slot_count as u64) as usize];
-        let block = slot.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(block) = block.as_ref().filter(|block| block.number == number)
-            && let Some(line) = block.bytes.get(start..end)
-        {
-            text.extend_from_slice(line);
-            return Ok(true);
-        }
-        drop(block);
-        if slots.lines.read(hash, offset, size, text) {
-            return Ok(true);
-        }
+        let number = offset / BLOCK_SIZE;
         let reads = &slots.reads[(number % slots.reads.len() as u64) as usize];
         if reads.fetch_add(1, Ordering::Relaxed) < WARM {
             return Ok(false);
         }
         reads.store(0, Ordering::Relaxed);
-        self.keep(file, number, slot)?;
+        slots.keep(file, number)?;
         Ok(false)
+    }
+
+    /// What is kept for a hash; what says so is fetched from memory.
+    #[inline]
+    pub(crate) fn near(&self, hash: u64) -> Option<Near<'_>> {
+        let slots = self.slots.get()?;
+        Some(Near { slots, lines: slots.lines.near(hash) })
+    }
+
+    /// Brings near what [`BlockCache::keep_line`] will write, while the file is read.
+    #[inline]
+    pub(crate) fn prefetch_room(&self, hash: u64, size: usize) {
+        if let Some(slots) = self.slots.get() {
+            slots.lines.prefetch_room(hash, size);
+        }
     }
 
     /// Takes note of a line that was read from the file.
@@ -113,21 +135,12 @@ impl BlockCache {
         }
     }
 
-    /// Brings the line near that was kept for a hash.
-    #[inline]
-    pub(crate) fn look_ahead(&self, hash: u64) {
-        if let Some(slots) = self.slots.get() {
-            slots.lines.look_ahead(hash);
-        }
-    }
-
     /// Brings a line near if its block is cached.
     #[inline]
     pub(crate) fn prefetch(&self, offset: u64, size: usize) {
         let Some(slots) = self.slots.get() else { return };
-        let (number, start) = (offset / BLOCK_SIZE, (offset % BLOCK_SIZE) as usize);
-        let slot = &slots.blocks[(number % self.slot_count as u64) as usize];
-        let block = slot.read().unwrap_or_else(PoisonError::into_inner);
+        let start = (offset % BLOCK_SIZE) as usize;
+        let Some(block) = try_read(slots.slot(offset / BLOCK_SIZE)) else { return };
         let line = block.as_ref().and_then(|block| block.bytes.get(start..start + size));
         line.into_iter().for_each(prefetch);
     }
@@ -143,17 +156,48 @@ impl BlockCache {
             }
         }
     }
+}
 
-    /// Reads a block whole into its slot; the next read of it is served from there.
-    #[cold]
-    fn keep(&self, file: &dyn File, number: u64, slot: &RwLock<Option<Block>>) -> io::Result<()> {
-        let mut bytes = vec![0; BLOCK_SIZE as usize];
-        let read = file.read_at(&mut bytes, number * BLOCK_SIZE)?;
-        bytes.truncate(read);
-        let mut slot = slot.write().unwrap_or_else(PoisonError::into_inner);
-        *slot = Some(Block { number, bytes });
-        Ok(())
+/// What is kept for a hash, to be read without a look at the file and without waiting for a
+/// thread that is at the line's place.
+pub(crate) struct Near<'a> {
+    slots: &'a Slots,
+    lines: Option<lines::Near<'a>>,
+}
+
+impl Near<'_> {
+    /// Has the line fetched from memory that was kept for the hash.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        self.lines.iter().for_each(lines::Near::prefetch);
     }
+
+    /// Reads a line into the empty `text`; `false` if it is not kept.
+    #[inline]
+    pub(crate) fn read(&self, offset: u64, size: usize, text: &mut Vec<u8>) -> bool {
+        if is_across_blocks(offset, size) {
+            return false;
+        }
+        // Where a line is kept by itself has been fetched by now.
+        if let Some(line) = self.lines.as_ref().and_then(|lines| lines.line(offset, size)) {
+            text.extend_from_slice(line);
+            return true;
+        }
+        let (number, start) = (offset / BLOCK_SIZE, (offset % BLOCK_SIZE) as usize);
+        let block = try_read(self.slots.slot(number));
+        let block = block.as_ref().and_then(|block| block.as_ref());
+        let line = block
+            .filter(|block| block.number == number)
+            .and_then(|block| block.bytes.get(start..start + size));
+        line.into_iter().for_each(|line| text.extend_from_slice(line));
+        line.is_some()
+    }
+}
+
+/// Such a line is read from the file.
+#[inline]
+fn is_across_blocks(offset: u64, size: usize) -> bool {
+    (offset % BLOCK_SIZE) as usize + size > BLOCK_SIZE as usize
 }
 
 impl std::fmt::Debug for BlockCache {

@@ -8,15 +8,15 @@
 //!
 //! A lookup waits for memory: for the entry in the index, for the slot here, for the text.
 //! As all it takes to find the slot is the hash, slot and text are fetched while the entry
-//! is on its way ([`Lines::look_ahead`]).
+//! is on its way ([`Near::prefetch`]).
 //!
 //! What is kept is what the file had; whoever reads it checks its checksum, as of
 //! everything that is read.
 
 use std::ops::Range;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
-use folio_file::prefetch;
+use folio_file::{prefetch, prefetch_line};
 
 /// Threads that read different lines seldom meet.
 const SHARD_COUNT: usize = 16;
@@ -40,6 +40,9 @@ const TAG_BITS: u32 = 16;
 
 /// Longer lines cost more to keep than to read again.
 const LINE_SIZE_MAX: usize = 4 << 10;
+
+/// Of most processors.
+const CACHE_LINE_SIZE: usize = 64;
 
 pub(super) struct Lines {
     shards: Vec<RwLock<Shard>>,
@@ -75,26 +78,22 @@ impl Lines {
         Self { shards, shard_size }
     }
 
-    /// Brings the line near that was kept for a hash last.
+    /// The lines that may be that of a hash, unless somebody is changing them. Their slots
+    /// are fetched from memory.
     #[inline]
-    pub(super) fn look_ahead(&self, hash: u64) {
-        let shard = self.shards[shard_of(hash)].read().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |slot: &&Slot| slot.place >> (64 - TAG_BITS) == tag_of(hash) && slot.size > 0;
-        for slot in shard.ways(tag_of(hash)).iter().filter(is_it) {
-            prefetch(&shard.text[slot.start as usize..][..slot.size as usize]);
-        }
+    pub(super) fn near(&self, hash: u64) -> Option<Near<'_>> {
+        let shard = try_read(&self.shards[shard_of(hash)])?;
+        prefetch_line(shard.ways(tag_of(hash)).as_ptr().addr());
+        Some(Near { shard, hash })
     }
 
-    /// Appends the line of a hash at a place of the file, if it is here.
+    /// Brings the room near in which a line of a hash would be kept.
     #[inline]
-    pub(super) fn read(&self, hash: u64, offset: u64, size: usize, text: &mut Vec<u8>) -> bool {
-        let shard = self.shards[shard_of(hash)].read().unwrap_or_else(PoisonError::into_inner);
-        let place = place_of(hash, offset);
-        let is_it = |slot: &&Slot| slot.place == place && slot.size as usize == size;
-        let Some(slot) = shard.ways(tag_of(hash)).iter().find(is_it) else { return false };
-        let start = slot.start as usize;
-        text.extend_from_slice(&shard.text[start..start + size]);
-        true
+    pub(super) fn prefetch_room(&self, hash: u64, size: usize) {
+        let Some(shard) = try_read(&self.shards[shard_of(hash)]) else { return };
+        let end = shard.text.as_ptr_range().end.addr();
+        (end..end + size).step_by(CACHE_LINE_SIZE).for_each(prefetch_line);
+        prefetch_line(shard.ways(tag_of(hash)).as_ptr().addr());
     }
 
     /// Keeps a line, as the file had it.
@@ -127,6 +126,35 @@ impl Lines {
     }
 }
 
+/// A few lines, one of which may be that of a hash. As long as it is there, none is kept in
+/// its shard.
+pub(super) struct Near<'a> {
+    shard: RwLockReadGuard<'a, Shard>,
+    hash: u64,
+}
+
+impl Near<'_> {
+    /// Has the line fetched from memory that was kept for the hash last.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        let tag = tag_of(self.hash);
+        let is_it = |slot: &&Slot| slot.place >> (64 - TAG_BITS) == tag && slot.size > 0;
+        for slot in self.shard.ways(tag).iter().filter(is_it) {
+            prefetch(&self.shard.text[slot.start as usize..][..slot.size as usize]);
+        }
+    }
+
+    /// The line at a place of the file, if it is here.
+    #[inline]
+    pub(super) fn line(&self, offset: u64, size: usize) -> Option<&[u8]> {
+        let place = place_of(self.hash, offset);
+        let is_it = |slot: &&Slot| slot.place == place && slot.size as usize == size;
+        let slot = self.shard.ways(tag_of(self.hash)).iter().find(is_it)?;
+        let start = slot.start as usize;
+        Some(&self.shard.text[start..start + size])
+    }
+}
+
 impl Shard {
     fn begin_anew(&mut self) {
         self.text.clear();
@@ -154,6 +182,17 @@ impl Shard {
             let slots = std::mem::replace(&mut self.slots, vec![EMPTY; slot_count]);
             slots.into_iter().filter(|slot| slot.size > 0).for_each(|slot| self.put(slot));
         }
+    }
+}
+
+/// What a lock guards, unless somebody is changing it: the file has the same, and takes less
+/// time than waiting may.
+#[inline]
+pub(super) fn try_read<T>(lock: &RwLock<T>) -> Option<RwLockReadGuard<'_, T>> {
+    match lock.try_read() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
     }
 }
 
@@ -188,8 +227,7 @@ mod tests {
     }
 
     fn read(lines: &Lines, offset: u64, size: usize) -> Option<Vec<u8>> {
-        let mut text = Vec::new();
-        lines.read(hash(offset), offset, size, &mut text).then_some(text)
+        lines.near(hash(offset))?.line(offset, size).map(<[u8]>::to_vec)
     }
 
     #[test]
@@ -208,9 +246,10 @@ mod tests {
         // Lines displace each other seldom while there is room.
         assert!(found.count() > 990);
         assert_eq!(read(&lines, 7, 5), None, "another size is another line");
-        lines.look_ahead(hash(7));
-        let mut text = Vec::new();
-        assert!(!lines.read(hash(7), 14, 6, &mut text), "another place is another line");
+        let near = lines.near(hash(7)).unwrap();
+        near.prefetch();
+        assert_eq!(near.line(14, 6), None, "another place is another line");
+        drop(near);
         lines.clear();
         assert_eq!(read(&lines, 0, 6), None);
     }

@@ -11,8 +11,11 @@ use std::sync::Arc;
 
 use folio_file::File;
 
-use self::cache::BlockCache;
+use self::cache::{BlockCache, Near};
 use crate::index::LineSource;
+
+/// Of the room for a line, so much is fetched from memory before it is there.
+const ROOM_SIZE: usize = 512;
 
 /// An open data file.
 #[derive(Debug)]
@@ -26,10 +29,10 @@ impl Segment {
         Self { file, cache: BlockCache::new(cache_size) }
     }
 
-    /// Brings the line near that was kept for a hash, before it is known where it stands.
+    /// The lines that can be had for a hash without reading the file.
     #[inline]
-    pub(crate) fn look_ahead(&self, hash: u64) {
-        self.cache.look_ahead(hash);
+    pub(crate) fn near(&self, hash: u64) -> Kept<'_> {
+        Kept(self.cache.near(hash))
     }
 
     /// The file was cut off at an offset: other bytes may follow there.
@@ -49,6 +52,7 @@ impl LineSource for Segment {
         if size > 1 << 20 && offset + size as u64 > self.file.stat()?.size {
             return Ok(false); // a damaged entry must not make us allocate what it says
         }
+        self.cache.prefetch_room(hash, size.min(ROOM_SIZE));
         text.resize(size, 0);
         let read = self.file.read_at(text, offset)?;
         if read < size {
@@ -61,5 +65,30 @@ impl LineSource for Segment {
     #[inline]
     fn prefetch_line(&self, offset: u64, size: u32) {
         self.cache.prefetch(offset, size as usize);
+    }
+}
+
+/// The lines of a file that can be had for one hash without reading it and without waiting.
+pub(crate) struct Kept<'a>(Option<Near<'a>>);
+
+impl Kept<'_> {
+    /// Has the line fetched from memory that was kept for the hash, before it is known where
+    /// it stands in the file.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        self.0.iter().for_each(Near::prefetch);
+    }
+}
+
+impl LineSource for Kept<'_> {
+    /// # Errors
+    /// `WouldBlock` where the file would have to be read.
+    #[inline]
+    fn read_line(&self, _: u64, offset: u64, size: u32, text: &mut Vec<u8>) -> io::Result<bool> {
+        text.clear();
+        match &self.0 {
+            Some(near) if near.read(offset, size as usize, text) => Ok(true),
+            _ => Err(io::ErrorKind::WouldBlock.into()),
+        }
     }
 }

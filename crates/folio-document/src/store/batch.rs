@@ -161,11 +161,11 @@ impl LineBatch {
         if entry.offset() >= self.sent {
             let start = (entry.offset() - self.sent) as usize;
             let line = &self.piece.text[start..start + entry.size() as usize];
-            return Ok(line::id_of_valid_line(line).as_deref() == Some(id));
+            return Ok(line::has_id(line, id) == Some(true));
         }
         text.resize(entry.size() as usize, 0);
         let read = self.data.read_at(text, entry.offset())?;
-        Ok(read == text.len() && line::id_of_valid_line(text).as_deref() == Some(id))
+        Ok(read == text.len() && line::has_id(text, id) == Some(true))
     }
 
     /// Does some of what [`LineBatch::commit`] would.

@@ -26,6 +26,18 @@ impl LineStore {
         self.get_into(id, text)
     }
 
+    /// As [`LineStore::get_into`], where that needs neither the file nor waiting; `false` says
+    /// nothing about whether there is such a document. Does something else while memory is
+    /// fetched.
+    #[inline]
+    pub(crate) fn get_kept(&self, id: &str, text: &mut Vec<u8>, meanwhile: impl FnOnce()) -> bool {
+        if self.standing.check_open().is_err() {
+            return false;
+        }
+        let Ok(view) = self.view.try_read() else { return false };
+        view.find_kept(id, text, meanwhile).is_ok_and(|found| found.document().is_some())
+    }
+
     /// Several documents at once.
     pub(crate) fn get_chunk<S: AsRef<str>>(&self, ids: &[S]) -> Result<Chunk> {
         self.standing.check_open()?;
@@ -69,4 +81,38 @@ fn find_all<S: AsRef<str>>(view: &View, ids: &[S]) -> Result<Chunk, IndexFault> 
         }
     }
     Ok(chunk)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use folio_file::{FileSystem, MemoryFileSystem, WriterLock};
+
+    use super::*;
+    use crate::manifest::Manifest;
+    use crate::options::CollectionOptions;
+    use crate::store::Paths;
+
+    /// A caller that waited would wait for itself.
+    #[test]
+    fn a_lookup_of_what_is_kept_waits_for_nobody() {
+        let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+        let lock = Arc::new(WriterLock::new(Arc::clone(&files), "/db/folio.lock".into()));
+        let (paths, options) = (Paths::new(Path::new("/db"), "c"), CollectionOptions::default());
+        let manifest = Manifest::fallback();
+        let store = LineStore::open(files, paths, "c", &options, lock, manifest).unwrap();
+        let text = r#"{"_id":"a"}"#;
+        store.put_line("a", text).unwrap();
+        let (writer, view, line) = (store.any_writer(), store.write_view(), &mut Vec::new());
+        assert!(!store.get_kept("a", line, || unreachable!()));
+        drop(view);
+        assert!(
+            store.get_kept("a", line, || ()),
+            "a writer that changes nothing yet is not in the way"
+        );
+        drop(writer);
+        assert_eq!(line, text.as_bytes());
+    }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::index::{Delta, Entry, Found, Index, IndexFault, id_hash, line_sum};
+use crate::index::{Delta, Entry, Found, Index, IndexFault, LineSource, id_hash, line_sum};
 use crate::line;
-use crate::segment::Segment;
+use crate::segment::{Kept, Segment};
 
 /// Lines that were accepted but not yet written to the file.
 #[derive(Debug, Default)]
@@ -43,7 +43,7 @@ impl Pending {
                 return (line_sum(&line::tombstone(id)) == entry.sum()).then_some(entry);
             }
             let found = self.line(entry);
-            (line::id_of_valid_line(found).as_deref() == Some(id)).then(|| {
+            (line::has_id(found, id) == Some(true)).then(|| {
                 text.clear();
                 text.extend_from_slice(found);
                 entry
@@ -83,7 +83,7 @@ impl View {
     pub(crate) fn look_ahead(&self, hash: u64) {
         self.index.prefetch_entry(hash);
         if let Some(segment) = &self.segment {
-            segment.look_ahead(hash);
+            segment.near(hash).prefetch();
         }
     }
 
@@ -95,11 +95,41 @@ impl View {
         hash: u64,
         text: &mut Vec<u8>,
     ) -> Result<Found, IndexFault> {
+        self.find_in(self.segment.as_deref(), id, hash, text)
+    }
+
+    /// As [`View::find`], where that needs no reading of the file.
+    ///
+    /// # Errors
+    /// Those of [`View::find`], and `WouldBlock` where it does.
+    #[inline]
+    pub(crate) fn find_kept(
+        &self,
+        id: &str,
+        text: &mut Vec<u8>,
+        meanwhile: impl FnOnce(),
+    ) -> Result<Found, IndexFault> {
+        let hash = id_hash(id);
+        self.index.prefetch_entry(hash);
+        let kept = self.segment.as_deref().map(|segment| segment.near(hash));
+        meanwhile();
+        kept.iter().for_each(Kept::prefetch);
+        self.find_in(kept.as_ref(), id, hash, text)
+    }
+
+    #[inline(always)]
+    fn find_in(
+        &self,
+        lines: Option<&impl LineSource>,
+        id: &str,
+        hash: u64,
+        text: &mut Vec<u8>,
+    ) -> Result<Found, IndexFault> {
         if let Some(entry) = self.pending.find(id, hash, text) {
             return Ok(Found { entry: Some(entry), collided: false });
         }
-        match &self.segment {
-            Some(segment) => self.index.find(id, hash, &**segment, text),
+        match lines {
+            Some(lines) => self.index.find(id, hash, lines, text),
             None => Ok(Found { entry: None, collided: false }),
         }
     }
