@@ -1,7 +1,7 @@
 //! A collection, as Python holds it: one method per operation of the facade.
 
 use std::cell::RefCell;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use folio::{CollectionOptions, ErrorCode, Layout, Strict};
 use pyo3::prelude::*;
@@ -39,6 +39,25 @@ thread_local! {
 /// Larger buffers are given back.
 const LINE_SIZE_KEPT: usize = 1 << 20;
 
+/// A buffer for a line, this thread's own unless it is in use.
+struct Line(Vec<u8>);
+
+impl Line {
+    #[inline]
+    fn take() -> Self {
+        Self(LINE.take())
+    }
+}
+
+impl Drop for Line {
+    #[inline]
+    fn drop(&mut self) {
+        if self.0.capacity() <= LINE_SIZE_KEPT {
+            LINE.set(std::mem::take(&mut self.0));
+        }
+    }
+}
+
 impl Collection {
     /// This process's collection; a forked child opens its own.
     #[inline]
@@ -56,6 +75,15 @@ impl Collection {
         self.core(py)
     }
 
+    /// Reads a line; `false` when there is none. The interpreter's lock is given up only where
+    /// the line has to be waited for: where threads look lines up that are in memory, it
+    /// would change hands at each.
+    #[inline]
+    fn read(&self, py: Python<'_>, id: &str, line: &mut Line) -> PyResult<bool> {
+        let core = self.core(py)?;
+        Ok(core.get_kept(id, &mut line.0, || ()) || wait_for(py, core, id, line)?)
+    }
+
     /// Reads a line and passes it on; `None` when there is none.
     #[inline]
     fn with_line<T>(
@@ -64,33 +92,59 @@ impl Collection {
         id: &str,
         work: impl FnOnce(&[u8]) -> PyResult<T>,
     ) -> PyResult<Option<T>> {
+        let mut line = Line::take();
+        if self.read(py, id, &mut line)? { work(&line.0).map(Some) } else { Ok(None) }
+    }
+
+    /// The document with an id, as a dict that is made while memory is waited for.
+    #[inline]
+    fn document<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
         let core = self.core(py)?;
-        let mut line = LINE.take();
-        let found = py.detach(|| core.get_into(id, &mut line)).or_raise();
-        let result = match found {
-            Ok(true) => work(&line).map(Some),
-            Ok(false) => Ok(None),
-            Err(error) => Err(error),
-        };
-        if line.capacity() <= LINE_SIZE_KEPT {
-            LINE.set(line);
+        let (mut line, mut decoder) = (Line::take(), self.decoder());
+        let prepare = || decoder.iter_mut().for_each(|decoder| decoder.prepare(py));
+        if core.get_kept(id, &mut line.0, prepare) {
+            return decode_with(decoder, py, &line.0).map(Some);
         }
-        result
+        drop(decoder);
+        if wait_for(py, core, id, &mut line)? {
+            self.decode(py, &line.0).map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     /// The line as a dict.
     #[inline]
     fn decode<'py>(&self, py: Python<'py>, line: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-        // Another thread may be at it only while this one waits for the interpreter's lock.
-        match self.decoder.try_lock() {
-            Ok(mut decoder) => decoder.document(py, line),
-            Err(_) => Decoder::new(None).document(py, line),
-        }
+        decode_with(self.decoder(), py, line)
+    }
+
+    /// The decoder, unless another thread is at it, which waits for the interpreter's lock.
+    #[inline]
+    fn decoder(&self) -> Option<MutexGuard<'_, Decoder>> {
+        self.decoder.try_lock().ok()
     }
 
     fn missing(&self, id: &str) -> PyErr {
         let name = &self.name;
         with_code(ErrorCode::NotFound, format!("no document {id:?} in collection {name:?}"))
+    }
+}
+
+/// Reads a line without the interpreter's lock; `false` when there is none.
+fn wait_for(py: Python<'_>, core: &folio::Collection, id: &str, line: &mut Line) -> PyResult<bool> {
+    py.detach(|| core.get_into(id, &mut line.0)).or_raise()
+}
+
+#[inline]
+fn decode_with<'py>(
+    decoder: Option<MutexGuard<'_, Decoder>>,
+    py: Python<'py>,
+    line: &[u8],
+) -> PyResult<Bound<'py, PyAny>> {
+    match decoder {
+        Some(mut decoder) => decoder.document(py, line),
+        None => Decoder::new(None).document(py, line),
     }
 }
 
@@ -227,11 +281,13 @@ impl Collection {
         decimal: bool,
         lazy: bool,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let found = self.with_line(py, id, |line| match (lazy, decimal) {
-            (true, _) => Document::of_line(line)?.into_object(py),
-            (false, true) => Decoder::new(decimal_class(py, true)?).document(py, line),
-            (false, false) => self.decode(py, line),
-        })?;
+        let found = match (lazy, decimal) {
+            (false, false) => self.document(py, id)?,
+            (false, true) => self.with_line(py, id, |line| {
+                Decoder::new(decimal_class(py, true)?).document(py, line)
+            })?,
+            (true, _) => self.with_line(py, id, |line| Document::of_line(line)?.into_object(py))?,
+        };
         Ok(found.or(default))
     }
 
@@ -255,8 +311,7 @@ impl Collection {
 
     /// Whether there is a document with the id.
     fn exists(&self, py: Python<'_>, id: &str) -> PyResult<bool> {
-        let core = self.core(py)?;
-        py.detach(|| core.exists(id)).or_raise()
+        Ok(self.with_line(py, id, |_| Ok(()))?.is_some())
     }
 
     /// How many documents there are.

@@ -104,6 +104,14 @@ impl Decoder {
         }
     }
 
+    /// Makes dicts that the next document will need if it is like the others, while something
+    /// else is waited for.
+    #[inline]
+    pub(crate) fn prepare(&mut self, py: Python<'_>) {
+        let _paused = PausedCollector::new(py);
+        self.shapes.prepare(py);
+    }
+
     /// The document on a line, `_id` first.
     ///
     /// # Errors

@@ -213,9 +213,9 @@ impl Decoder {
         Ok(None)
     }
 
-    /// What an object is a copy of, if it is like its shape and there were others.
+    /// An owned dict with the keys of a shape, if the object is like it and there were others.
     #[inline(always)]
-    fn template(
+    fn copy(
         &mut self,
         py: Python<'_>,
         shape: ShapeId,
@@ -224,7 +224,7 @@ impl Decoder {
         if !is_alike {
             return Ok(None);
         }
-        self.shapes.template(py, shape).map_err(|error| {
+        self.shapes.copy(py, shape).map_err(|error| {
             error.restore(py);
             Fault::Raised
         })
@@ -243,8 +243,8 @@ impl Decoder {
         // SAFETY: the interpreter's lock is held; the stacks own the values, and the
         // keys are owned by the shapes or the stack of strays.
         unsafe {
-            let dict = match self.template(py, shape, is_alike)? {
-                Some(template) => ffi::PyDict_Copy(template),
+            let dict = match self.copy(py, shape, is_alike)? {
+                Some(copy) => copy,
                 None => ffi::PyDict_New(),
             };
             if dict.is_null() {

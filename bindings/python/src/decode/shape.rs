@@ -35,6 +35,9 @@ const KEY_SIZE_MAX: usize = 64;
 /// 8 µs, and leaves a class of 2 KB to the collector.
 const ALIKE_MIN: u32 = 16;
 
+/// Of so many shapes, the first ones, dicts are made ahead.
+const PREPARED_MAX: usize = 4;
+
 pub(super) struct Shapes {
     shapes: Vec<Shape>,
 }
@@ -44,6 +47,8 @@ struct Shape {
     entries: Vec<Entry>,
     /// A dict with these keys, once there were enough objects that have them all.
     template: Option<Py<PyDict>>,
+    /// A copy of it that was made before it is needed.
+    prepared: Option<Py<PyDict>>,
     /// How many there were without it.
     alike: u32,
 }
@@ -94,7 +99,7 @@ impl Shapes {
             key: key.clone().unbind(),
             child: None,
         });
-        (shape.template, shape.alike) = (None, 0);
+        (shape.template, shape.prepared, shape.alike) = (None, None, 0);
         true
     }
 
@@ -123,31 +128,47 @@ impl Shapes {
         self.shapes[shape as usize].entries.len()
     }
 
-    /// A dict with all keys of the shape, to be copied; `None` where no copy is called for yet.
+    /// A dict with all keys of the shape; `None` where there were too few objects for that.
     ///
     /// # Errors
     /// What Python raises.
     #[inline(always)]
-    pub(super) fn template(
+    pub(super) fn copy(
         &mut self,
         py: Python<'_>,
         shape: ShapeId,
     ) -> PyResult<Option<*mut ffi::PyObject>> {
-        match &self.shapes[shape as usize].template {
-            Some(template) => Ok(Some(template.as_ptr())),
-            None => self.shapes[shape as usize].make_template(py),
+        let shape = &mut self.shapes[shape as usize];
+        if let Some(dict) = shape.prepared.take() {
+            return Ok(Some(dict.into_ptr()));
+        }
+        match &shape.template {
+            Some(template) => template.bind(py).copy().map(|copy| Some(copy.into_ptr())),
+            None => shape.count(py),
+        }
+    }
+
+    /// Makes copies ahead, for one document.
+    #[inline]
+    pub(super) fn prepare(&mut self, py: Python<'_>) {
+        for shape in self.shapes.iter_mut().take(PREPARED_MAX) {
+            if let (None, Some(template)) = (&shape.prepared, &shape.template) {
+                // Should there be no memory, the document's turn says so.
+                shape.prepared = template.bind(py).copy().map(Bound::unbind).ok();
+            }
         }
     }
 }
 
 impl Shape {
+    /// Counts an object that is like its shape, which has a template from some number on.
     #[cold]
-    fn make_template(&mut self, py: Python<'_>) -> PyResult<Option<*mut ffi::PyObject>> {
+    fn count(&mut self, py: Python<'_>) -> PyResult<Option<*mut ffi::PyObject>> {
         self.alike += 1;
-        if self.alike < ALIKE_MIN {
-            return Ok(None);
+        if self.alike >= ALIKE_MIN {
+            let keys = self.entries.iter().map(|entry| &entry.key);
+            self.template = Some(template(py, keys)?);
         }
-        let keys = self.entries.iter().map(|entry| &entry.key);
-        Ok(Some(self.template.insert(template(py, keys)?).as_ptr()))
+        Ok(None)
     }
 }
