@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -174,4 +175,69 @@ fn the_parts_of_a_scan_are_the_scan() {
     let empty = open(Layout::Lines);
     assert_eq!(empty.scan_parts(&Scan::new(), 4).unwrap().into_iter().flatten().count(), 0);
     assert!(empty.scan_parts(&Scan::new().limit(1), 4).is_err());
+}
+
+/// A generator of numbers, the same for ever (xorshift, Marsaglia 2003).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+/// What a lookup answers is what was written last, however lines are kept, and whoever wrote.
+#[test]
+fn lookups_between_changes_of_all_kinds() {
+    for seed in 1..9 {
+        let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+        let collections = [(); 2].map(|()| open_on(Arc::clone(&files), Layout::Lines));
+        let (mut model, mut random) = (HashMap::new(), Random(seed * 0x9e37_79b9));
+        let (mut line, mut kept) = (Vec::new(), 0);
+        for step in 0..6_000 {
+            // Whoever writes gives the lock back, and the other one looks what is new.
+            let collection = &collections[step / 1_500 % 2];
+            if step % 1_500 == 0 {
+                collections.iter().for_each(|other| other.flush().unwrap());
+                collection.refresh().unwrap();
+            }
+            let id = format!("d{}", random.below(60));
+            let value = json!({ "step": step, "text": "x".repeat(random.below(300) as usize) });
+            match random.below(100) {
+                0 => {
+                    collection.put(&id, &value).unwrap();
+                    model.insert(id, value);
+                }
+                1 => assert_eq!(collection.delete(&id).unwrap(), model.remove(&id).is_some()),
+                2 => {
+                    let mut batch = collection.batch().unwrap();
+                    batch.put("d0", &value).unwrap();
+                    batch.put(&id, &value).unwrap();
+                    batch.commit().unwrap();
+                    model.extend([("d0".to_owned(), value.clone()), (id, value)]);
+                }
+                3..6 => collection.flush().unwrap(),
+                6 if random.below(8) == 0 => drop(collection.compact(&mut |_, _| true).unwrap()),
+                _ => {
+                    let is_kept = collection.get_kept(&id, &mut line, || ());
+                    let first = is_kept.then(|| String::from_utf8(line.clone()).unwrap());
+                    let found = collection.get(&id).unwrap();
+                    let expected = model.get(&id).map(|value| value["step"].clone());
+                    let step_of = |raw: &str| -> serde_json::Value {
+                        serde_json::from_str::<serde_json::Value>(raw).unwrap()["step"].clone()
+                    };
+                    let text = format!("{id} at step {step} of seed {seed}");
+                    assert_eq!(found.map(|found| step_of(found.raw())), expected, "{text}");
+                    if let Some(first) = first {
+                        assert_eq!(Some(step_of(&first)), expected, "{text}, kept");
+                        kept += 1;
+                    }
+                }
+            }
+        }
+        assert!(kept > 1_500, "{kept} of seed {seed}");
+    }
 }

@@ -25,11 +25,31 @@ pub(crate) enum IndexFault {
     Io(#[from] io::Error),
 }
 
+/// Where the text of a line came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    File,
+    Memory,
+    /// The file ends before.
+    Nowhere,
+}
+
 /// Gives the text of lines by their place.
 pub(crate) trait LineSource {
-    /// Reads `size` bytes at `offset` into `text`, replacing what it held; `false` when
-    /// the file ends before. The hash is that of the line's id.
-    fn read_line(&self, hash: u64, offset: u64, size: u32, text: &mut Vec<u8>) -> io::Result<bool>;
+    /// Reads `size` bytes at `offset` into `text`, replacing what it held. The hash is that
+    /// of the line's id.
+    fn read_line(
+        &self,
+        hash: u64,
+        offset: u64,
+        size: u32,
+        text: &mut Vec<u8>,
+    ) -> io::Result<Origin>;
+
+    /// Takes note of a line that was read from the file, and is the newest of its id as of
+    /// the moment.
+    #[inline]
+    fn keep_line(&self, _hash: u64, _offset: u64, _line: &[u8]) {}
 
     /// Brings a line that will be read soon near, if it is in memory already.
     #[inline]
@@ -191,9 +211,14 @@ fn is_of(
         return Ok(line_sum(&line::tombstone(id)) == entry.sum());
     }
     let fault = IndexFault::Line { offset: entry.offset() };
-    let is_read = lines.read_line(entry.hash, entry.offset(), entry.size(), text)?;
-    if !is_read || line_sum(text) != entry.sum() {
+    let origin = lines.read_line(entry.hash, entry.offset(), entry.size(), text)?;
+    if origin == Origin::Nowhere || line_sum(text) != entry.sum() {
         return Err(fault);
     }
-    line::has_id(text, id).ok_or(fault)
+    let is_it = line::has_id(text, id).ok_or(fault)?;
+    if is_it && origin == Origin::File {
+        // What is newer was looked at before.
+        lines.keep_line(entry.hash, entry.offset(), text);
+    }
+    Ok(is_it)
 }

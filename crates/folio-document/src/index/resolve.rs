@@ -4,7 +4,7 @@
 use rayon::slice::ParallelSliceMut;
 
 use super::entry::{Entry, line_sum};
-use super::lookup::{Index, IndexFault, LineSource};
+use super::lookup::{Index, IndexFault, LineSource, Origin};
 use crate::line::{self, Line};
 use crate::report::BatchCounts;
 
@@ -158,7 +158,7 @@ pub(crate) fn read_id(
     let fault = IndexFault::Line { offset: entry.offset() };
     let size =
         if entry.is_tombstone() { tombstone_size(entry, lines, text)? } else { entry.size() };
-    if !lines.read_line(entry.hash, entry.offset(), size, text)? {
+    if lines.read_line(entry.hash, entry.offset(), size, text)? == Origin::Nowhere {
         return Err(fault);
     }
     if line_sum(text) != entry.sum() {
@@ -180,7 +180,7 @@ fn tombstone_size(
     let fault = || IndexFault::Line { offset: entry.offset() };
     let prefix = line::TOMBSTONE_PREFIX.len() as u32;
     for size in prefix + 3..=prefix + folio_types::MAX_NAME_SIZE as u32 + 2 {
-        if !lines.read_line(entry.hash, entry.offset(), size, text)? {
+        if lines.read_line(entry.hash, entry.offset(), size, text)? == Origin::Nowhere {
             return Err(fault());
         }
         if text.ends_with(b"\"}") {

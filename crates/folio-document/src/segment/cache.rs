@@ -36,6 +36,8 @@ pub(crate) struct BlockCache {
     slot_count: usize,
     first_reads: AtomicU32,
     slots: OnceLock<Slots>,
+    /// Grows whenever an id may have got another line.
+    epoch: AtomicU32,
 }
 
 struct Slots {
@@ -76,7 +78,12 @@ impl BlockCache {
     /// A cache of at most `size` bytes; 0 keeps nothing.
     pub(crate) fn new(size: usize) -> Self {
         let slot_count = size / BLOCK_SIZE as usize;
-        Self { slot_count, first_reads: AtomicU32::new(0), slots: OnceLock::new() }
+        Self {
+            slot_count,
+            first_reads: AtomicU32::new(0),
+            slots: OnceLock::new(),
+            epoch: AtomicU32::new(0),
+        }
     }
 
     /// Reads a line into the empty `text` if it is cached. If not, whoever reads it from
@@ -116,7 +123,8 @@ impl BlockCache {
     #[inline]
     pub(crate) fn near(&self, hash: u64) -> Option<Near<'_>> {
         let slots = self.slots.get()?;
-        Some(Near { slots, lines: slots.lines.near(hash) })
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        Some(Near { slots, lines: slots.lines.near(hash), epoch })
     }
 
     /// Brings near what [`BlockCache::keep_line`] will write, while the file is read.
@@ -131,8 +139,19 @@ impl BlockCache {
     #[inline]
     pub(crate) fn keep_line(&self, hash: u64, offset: u64, line: &[u8]) {
         if let Some(slots) = self.slots.get() {
-            slots.lines.keep(hash, offset, line);
+            slots.lines.keep(hash, offset, line, self.epoch.load(Ordering::Relaxed));
         }
+    }
+
+    /// From here on another line may be the newest of its id. The caller has all lookups wait.
+    pub(crate) fn begin_epoch(&self) {
+        let next = (self.epoch.load(Ordering::Relaxed) + 1) % lines::EPOCHS;
+        if next == 0
+            && let Some(slots) = self.slots.get()
+        {
+            slots.lines.clear(); // the epochs begin anew
+        }
+        self.epoch.store(next, Ordering::Relaxed);
     }
 
     /// Brings a line near if its block is cached.
@@ -163,6 +182,7 @@ impl BlockCache {
 pub(crate) struct Near<'a> {
     slots: &'a Slots,
     lines: Option<lines::Near<'a>>,
+    epoch: u32,
 }
 
 impl Near<'_> {
@@ -170,6 +190,12 @@ impl Near<'_> {
     #[inline]
     pub(crate) fn prefetch(&self) {
         self.lines.iter().for_each(lines::Near::prefetch);
+    }
+
+    /// Lines kept in this epoch.
+    #[inline]
+    pub(crate) fn newest(&self) -> impl Iterator<Item = &[u8]> {
+        self.lines.iter().flat_map(|lines| lines.of_epoch(self.epoch))
     }
 
     /// Reads a line into the empty `text`; `false` if it is not kept.
@@ -203,5 +229,33 @@ fn is_across_blocks(offset: u64, size: usize) -> bool {
 impl std::fmt::Debug for BlockCache {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "BlockCache({} slots)", self.slot_count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_the_newest_of_its_id_until_the_next_epoch() {
+        let cache = BlockCache::new(1 << 20);
+        cache.slots.get_or_init(|| Slots::new(16));
+        let newest = |hash| {
+            let near = cache.near(hash).unwrap();
+            near.newest().map(<[u8]>::to_vec).collect::<Vec<_>>()
+        };
+        cache.keep_line(7, 0, b"old");
+        assert_eq!(newest(7), [b"old"]);
+        assert!(newest(1 << 50).is_empty());
+        cache.begin_epoch();
+        assert!(newest(7).is_empty());
+        let mut text = Vec::new();
+        assert!(cache.near(7).unwrap().read(0, 3, &mut text), "the index may still ask for it");
+        cache.keep_line(7, 100, b"new");
+        assert_eq!(newest(7), [b"new"]);
+        // The epochs are numbered anew at some time: what was kept in an older one of the
+        // same number is gone.
+        (0..lines::EPOCHS).for_each(|_| cache.begin_epoch());
+        assert!(newest(7).is_empty());
     }
 }

@@ -10,8 +10,10 @@
 //! As all it takes to find the slot is the hash, slot and text are fetched while the entry
 //! is on its way ([`Near::prefetch`]).
 //!
-//! What is kept is what the file had; whoever reads it checks its checksum, as of
-//! everything that is read.
+//! A line is kept once its checksum and its id have been checked, and with the *epoch* in which
+//! it was the newest of its id: the one between two changes of what readers see. Until the next
+//! change a lookup needs neither the index nor another look at the sum ([`Near::of_epoch`]).
+//! Behind it the index says again which line counts, and the sum whether it is this one.
 
 use std::ops::Range;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, TryLockError};
@@ -64,11 +66,34 @@ struct Slot {
     place: u64,
     /// Where it stands in the shard's text.
     start: u32,
-    /// 0 in an empty slot.
-    size: u32,
+    /// Its size, 0 in an empty slot, and behind that the epoch in which it was kept.
+    size_and_epoch: u32,
 }
 
-const EMPTY: Slot = Slot { place: 0, start: 0, size: 0 };
+const EMPTY: Slot = Slot { place: 0, start: 0, size_and_epoch: 0 };
+
+/// Bits of a size.
+const SIZE_BITS: u32 = LINE_SIZE_MAX.ilog2() + 1;
+
+/// Epochs that are told apart.
+pub(super) const EPOCHS: u32 = 1 << (u32::BITS - SIZE_BITS);
+
+impl Slot {
+    #[inline]
+    fn size(self) -> usize {
+        (self.size_and_epoch & ((1 << SIZE_BITS) - 1)) as usize
+    }
+
+    #[inline]
+    fn epoch(self) -> u32 {
+        self.size_and_epoch >> SIZE_BITS
+    }
+
+    #[inline]
+    fn range(self) -> Range<usize> {
+        self.start as usize..self.start as usize + self.size()
+    }
+}
 
 impl Lines {
     /// At most `size` bytes of text; their slots take a quarter of that again.
@@ -96,8 +121,8 @@ impl Lines {
         prefetch_line(shard.ways(tag_of(hash)).as_ptr().addr());
     }
 
-    /// Keeps a line, as the file had it.
-    pub(super) fn keep(&self, hash: u64, offset: u64, line: &[u8]) {
+    /// Keeps a line that is the newest of its id in an epoch.
+    pub(super) fn keep(&self, hash: u64, offset: u64, line: &[u8], epoch: u32) {
         if line.is_empty() || line.len() > LINE_SIZE_MAX.min(self.shard_size) {
             return;
         }
@@ -110,7 +135,8 @@ impl Lines {
             shard.grow(slots_max.next_multiple_of(WAYS));
         }
         let (start, size) = (shard.text.len() as u32, line.len() as u32);
-        shard.put(Slot { place: place_of(hash, offset), start, size });
+        let size_and_epoch = size | epoch << SIZE_BITS;
+        shard.put(Slot { place: place_of(hash, offset), start, size_and_epoch });
         shard.count += 1;
         if shard.text.is_empty() {
             shard.text.reserve_exact(FIRST_TEXT.min(self.shard_size));
@@ -137,21 +163,30 @@ impl Near<'_> {
     /// Has the line fetched from memory that was kept for the hash last.
     #[inline]
     pub(super) fn prefetch(&self) {
-        let tag = tag_of(self.hash);
-        let is_it = |slot: &&Slot| slot.place >> (64 - TAG_BITS) == tag && slot.size > 0;
-        for slot in self.shard.ways(tag).iter().filter(is_it) {
-            prefetch(&self.shard.text[slot.start as usize..][..slot.size as usize]);
-        }
+        self.slots().for_each(|slot| prefetch(&self.shard.text[slot.range()]));
+    }
+
+    /// Lines kept for such a hash in an epoch.
+    #[inline]
+    pub(super) fn of_epoch(&self, epoch: u32) -> impl Iterator<Item = &[u8]> {
+        let slots = self.slots().filter(move |slot| slot.epoch() == epoch);
+        slots.map(|slot| &self.shard.text[slot.range()])
     }
 
     /// The line at a place of the file, if it is here.
     #[inline]
     pub(super) fn line(&self, offset: u64, size: usize) -> Option<&[u8]> {
         let place = place_of(self.hash, offset);
-        let is_it = |slot: &&Slot| slot.place == place && slot.size as usize == size;
-        let slot = self.shard.ways(tag_of(self.hash)).iter().find(is_it)?;
-        let start = slot.start as usize;
-        Some(&self.shard.text[start..start + size])
+        let slot = self.slots().find(|slot| slot.place == place && slot.size() == size)?;
+        Some(&self.shard.text[slot.range()])
+    }
+
+    /// The slots of such a hash.
+    #[inline]
+    fn slots(&self) -> impl Iterator<Item = Slot> {
+        let tag = tag_of(self.hash);
+        let slots = self.shard.ways(tag).iter().copied();
+        slots.filter(move |slot| slot.place >> (64 - TAG_BITS) == tag && slot.size() > 0)
     }
 }
 
@@ -171,7 +206,7 @@ impl Shard {
     fn put(&mut self, slot: Slot) {
         let ways = ways_of(slot.place >> (64 - TAG_BITS), self.slots.len());
         let ways = &mut self.slots[ways];
-        let empty = ways.iter().position(|way| way.size == 0);
+        let empty = ways.iter().position(|way| way.size() == 0);
         ways[empty.unwrap_or(slot.start as usize / WAYS % WAYS)] = slot;
     }
 
@@ -180,7 +215,7 @@ impl Shard {
         let slot_count = (self.slots.len() * 2).clamp(FIRST_SLOTS, slots_max.max(FIRST_SLOTS));
         if slot_count > self.slots.len() {
             let slots = std::mem::replace(&mut self.slots, vec![EMPTY; slot_count]);
-            slots.into_iter().filter(|slot| slot.size > 0).for_each(|slot| self.put(slot));
+            slots.into_iter().filter(|slot| slot.size() > 0).for_each(|slot| self.put(slot));
         }
     }
 }
@@ -235,7 +270,7 @@ mod tests {
         let lines = Lines::new(1 << 20);
         assert_eq!(read(&lines, 0, 5), None);
         for number in 0..1000u64 {
-            lines.keep(hash(number * 7), number * 7, format!("line {number}").as_bytes());
+            lines.keep(hash(number * 7), number * 7, format!("line {number}").as_bytes(), 0);
         }
         let found = (0..1000u64).filter(|number| {
             let line = format!("line {number}").into_bytes();
@@ -258,13 +293,13 @@ mod tests {
     fn stays_within_its_size() {
         let lines = Lines::new(16 << 10);
         for number in 0..10_000u64 {
-            lines.keep(hash(number * 100), number * 100, &[b'x'; 100]);
+            lines.keep(hash(number * 100), number * 100, &[b'x'; 100], 0);
             assert_eq!(read(&lines, number * 100, 100), Some(vec![b'x'; 100]));
         }
         for shard in &lines.shards {
             assert!(shard.read().unwrap().text.len() <= 1 << 10);
         }
-        lines.keep(hash(1), 1, &[b'y'; 1025]);
+        lines.keep(hash(1), 1, &[b'y'; 1025], 0);
         assert_eq!(read(&lines, 1, 1025), None, "a line that no shard can hold");
     }
 }

@@ -17,8 +17,7 @@ impl LineStore {
         self.standing.check_open()?;
         let hash = id_hash(id);
         let found = self.healing(|view| {
-            view.look_ahead(hash);
-            Ok(view.find(id, hash, text)?.document().is_some())
+            Ok(view.find_newest(id, hash, text) || view.find(id, hash, text)?.document().is_some())
         })?;
         if found || !self.confirm_missing()? {
             return Ok(found);
@@ -35,7 +34,7 @@ impl LineStore {
             return false;
         }
         let Ok(view) = self.view.try_read() else { return false };
-        view.find_kept(id, text, meanwhile).is_ok_and(|found| found.document().is_some())
+        view.find_kept(id, text, meanwhile)
     }
 
     /// Several documents at once.

@@ -20,7 +20,7 @@ use super::paths::Paths;
 use super::publish::IndexWriter;
 use super::verify::{block_is_unchanged, is_unchanged, is_unchanged_from};
 use crate::error::{Error, Result};
-use crate::index::{BLOCK_SIZE, Delta, Head, Index, IndexFault, LineSource, Run, RunName};
+use crate::index::{BLOCK_SIZE, Delta, Head, Index, IndexFault, LineSource, Origin, Run, RunName};
 use crate::options::Progress;
 use crate::planted::Switches;
 use crate::report::Notice;
@@ -450,5 +450,5 @@ fn index_of(head: &mut Head, runs: Vec<Arc<Run>>) -> Index {
 fn starts_with_line_feed(segment: &Segment, offset: u64) -> io::Result<bool> {
     let mut byte = Vec::new();
     // At the very end of the file there is nothing behind the open line yet.
-    Ok(!segment.read_line(0, offset, 1, &mut byte)? || byte == b"\n")
+    Ok(segment.read_line(0, offset, 1, &mut byte)? == Origin::Nowhere || byte == b"\n")
 }

@@ -36,9 +36,7 @@ mod verify;
 mod view;
 
 use std::ops::Range;
-use std::sync::{
-    Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
-};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::ThreadId;
 
 use folio_file::{File, FileSystem, Stat, WriterGuard, WriterLock};
@@ -56,7 +54,7 @@ use crate::standing::Standing;
 use batch_record::{BatchRecord, BatchSlot};
 use publish::IndexWriter;
 use sync::GroupCommit;
-use view::View;
+use view::{View, ViewGuard};
 
 /// A collection in the lines layout, shared by all its handles.
 #[derive(Debug)]
@@ -210,8 +208,8 @@ impl LineStore {
         self.view.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write_view(&self) -> RwLockWriteGuard<'_, View> {
-        self.view.write().unwrap_or_else(PoisonError::into_inner)
+    fn write_view(&self) -> ViewGuard<'_> {
+        ViewGuard(self.view.write().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The writer, whoever's batch is open.

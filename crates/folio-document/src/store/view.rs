@@ -1,6 +1,7 @@
 //! What readers see: the indexed file, and lines that are not in it yet.
 
-use std::sync::Arc;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, RwLockWriteGuard};
 
 use crate::index::{Delta, Entry, Found, Index, IndexFault, LineSource, id_hash, line_sum};
 use crate::line;
@@ -64,6 +65,31 @@ impl Pending {
     }
 }
 
+/// The view while it is changed. Behind that, another line may be the newest of its id.
+pub(crate) struct ViewGuard<'a>(pub(super) RwLockWriteGuard<'a, View>);
+
+impl Deref for ViewGuard<'_> {
+    type Target = View;
+
+    fn deref(&self) -> &View {
+        &self.0
+    }
+}
+
+impl DerefMut for ViewGuard<'_> {
+    fn deref_mut(&mut self) -> &mut View {
+        &mut self.0
+    }
+}
+
+impl Drop for ViewGuard<'_> {
+    fn drop(&mut self) {
+        if let Some(segment) = &self.0.segment {
+            segment.begin_epoch();
+        }
+    }
+}
+
 /// A consistent picture of a collection.
 #[derive(Debug, Default)]
 pub(crate) struct View {
@@ -77,14 +103,34 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Brings near what a lookup of one hash will wait for. Lookups of many have other
-    /// means ([`Index::prefetch_entry`], for all of them first).
+    /// The line of an id if it is known to be the newest without a look at the index. What a
+    /// lookup that goes on will wait for is fetched from memory.
     #[inline]
-    pub(crate) fn look_ahead(&self, hash: u64) {
+    pub(crate) fn find_newest(&self, id: &str, hash: u64, text: &mut Vec<u8>) -> bool {
+        let kept = self.fetch(hash);
+        kept.iter().for_each(Kept::prefetch);
+        self.copy_newest(kept.as_ref(), id, text)
+    }
+
+    /// Has what a lookup of one hash looks at first fetched from memory. Lookups of many have
+    /// other means ([`Index::prefetch_entry`], for all of them first).
+    #[inline]
+    fn fetch(&self, hash: u64) -> Option<Kept<'_>> {
         self.index.prefetch_entry(hash);
-        if let Some(segment) = &self.segment {
-            segment.near(hash).prefetch();
-        }
+        self.segment.as_deref().map(|segment| segment.near(hash))
+    }
+
+    /// Pending lines are newer than any that were kept.
+    #[inline]
+    fn copy_newest(&self, kept: Option<&Kept<'_>>, id: &str, text: &mut Vec<u8>) -> bool {
+        let kept = kept.filter(|_| self.pending.is_empty());
+        let mut lines = kept.into_iter().flat_map(Kept::newest);
+        let line = lines.find(|line| line::has_id(line, id) == Some(true));
+        line.into_iter().for_each(|line| {
+            text.clear();
+            text.extend_from_slice(line);
+        });
+        line.is_some()
     }
 
     /// Looks an id up, the newest first. `text` receives the line of a document.
@@ -98,23 +144,18 @@ impl View {
         self.find_in(self.segment.as_deref(), id, hash, text)
     }
 
-    /// As [`View::find`], where that needs no reading of the file.
-    ///
-    /// # Errors
-    /// Those of [`View::find`], and `WouldBlock` where it does.
+    /// The line of an id, where that needs no reading of the file; does something else while
+    /// memory is fetched.
     #[inline]
-    pub(crate) fn find_kept(
-        &self,
-        id: &str,
-        text: &mut Vec<u8>,
-        meanwhile: impl FnOnce(),
-    ) -> Result<Found, IndexFault> {
+    pub(crate) fn find_kept(&self, id: &str, text: &mut Vec<u8>, meanwhile: impl FnOnce()) -> bool {
         let hash = id_hash(id);
-        self.index.prefetch_entry(hash);
-        let kept = self.segment.as_deref().map(|segment| segment.near(hash));
+        let kept = self.fetch(hash);
         meanwhile();
         kept.iter().for_each(Kept::prefetch);
-        self.find_in(kept.as_ref(), id, hash, text)
+        self.copy_newest(kept.as_ref(), id, text)
+            || self
+                .find_in(kept.as_ref(), id, hash, text)
+                .is_ok_and(|found| found.document().is_some())
     }
 
     #[inline(always)]
