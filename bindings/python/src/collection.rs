@@ -75,16 +75,9 @@ impl Collection {
         self.core(py)
     }
 
-    /// Reads a line; `false` when there is none. The interpreter's lock is given up only where
-    /// the line has to be waited for: where threads look lines up that are in memory, it
-    /// would change hands at each.
-    #[inline]
-    fn read(&self, py: Python<'_>, id: &str, line: &mut Line) -> PyResult<bool> {
-        let core = self.core(py)?;
-        Ok(core.get_kept(id, &mut line.0, || ()) || wait_for(py, core, id, line)?)
-    }
-
-    /// Reads a line and passes it on; `None` when there is none.
+    /// Reads a line and passes it on; `None` when there is none. The interpreter's lock is given
+    /// up only where the line has to be waited for: where threads look lines up that are in
+    /// memory, it would change hands at each.
     #[inline]
     fn with_line<T>(
         &self,
@@ -92,8 +85,11 @@ impl Collection {
         id: &str,
         work: impl FnOnce(&[u8]) -> PyResult<T>,
     ) -> PyResult<Option<T>> {
-        let mut line = Line::take();
-        if self.read(py, id, &mut line)? { work(&line.0).map(Some) } else { Ok(None) }
+        let (core, mut line) = (self.core(py)?, Line::take());
+        if core.get_kept(id, &mut line.0, || ()) || wait_for(py, core, id, &mut line)? {
+            return work(&line.0).map(Some);
+        }
+        Ok(None)
     }
 
     /// The document with an id, as a dict that is made while memory is waited for.

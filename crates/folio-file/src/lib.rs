@@ -34,6 +34,6 @@ pub use memory::{
     CrashPlan, CrashPoint, DataLoss, Fault, FaultKind, MemoryFileSystem, NameLoss, Operation,
     Recording,
 };
-pub use prefetch::{prefetch, prefetch_line};
+pub use prefetch::{prefetch, prefetch_at, prefetch_line};
 pub use stat::{DirectoryEntry, FileKind, Stat};
 pub use traits::{File, FileSystem, OpenMode};

@@ -11,16 +11,23 @@ const LINES_MAX: usize = 8;
 /// Worth it when a dozen places in memory are visited whose addresses are known.
 #[inline]
 pub fn prefetch(bytes: &[u8]) {
-    for line in bytes.chunks(LINE_SIZE).take(LINES_MAX) {
-        hint(line.as_ptr());
+    prefetch_at(bytes.as_ptr().addr(), bytes.len());
+}
+
+/// The same for so many bytes at an address, which may be any: what cannot be read is
+/// passed over.
+#[inline]
+pub fn prefetch_at(address: usize, size: usize) {
+    for offset in (0..size).step_by(LINE_SIZE).take(LINES_MAX) {
+        prefetch_line(address.wrapping_add(offset));
     }
-    if let Some(last) = bytes.last_chunk::<1>() {
-        hint(last.as_ptr()); // a slice seldom begins with a cache line
+    if size > 0 {
+        // Bytes seldom begin with a cache line.
+        prefetch_line(address.wrapping_add(size - 1));
     }
 }
 
-/// The same for the one line at an address, which may be any: one that cannot be
-/// read is passed over.
+/// The same for the one line at an address.
 #[inline]
 pub fn prefetch_line(address: usize) {
     hint(std::ptr::without_provenance(address));

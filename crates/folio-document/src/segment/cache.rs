@@ -186,13 +186,14 @@ pub(crate) struct Near<'a> {
 }
 
 impl Near<'_> {
-    /// Has the line fetched from memory that was kept for the hash.
+    /// Has the line fetched from memory that was kept for the hash, before it is known where
+    /// it stands in the file.
     #[inline]
     pub(crate) fn prefetch(&self) {
         self.lines.iter().for_each(lines::Near::prefetch);
     }
 
-    /// Lines kept in this epoch.
+    /// Lines that were kept for the hash, each the newest of its id as of the moment.
     #[inline]
     pub(crate) fn newest(&self) -> impl Iterator<Item = &[u8]> {
         self.lines.iter().flat_map(|lines| lines.of_epoch(self.epoch))

@@ -18,7 +18,7 @@
 use std::ops::Range;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
-use folio_file::{prefetch, prefetch_line};
+use folio_file::{prefetch, prefetch_at, prefetch_line};
 
 /// Threads that read different lines seldom meet.
 const SHARD_COUNT: usize = 16;
@@ -42,9 +42,6 @@ const TAG_BITS: u32 = 16;
 
 /// Longer lines cost more to keep than to read again.
 const LINE_SIZE_MAX: usize = 4 << 10;
-
-/// Of most processors.
-const CACHE_LINE_SIZE: usize = 64;
 
 pub(super) struct Lines {
     shards: Vec<RwLock<Shard>>,
@@ -115,10 +112,9 @@ impl Lines {
     /// Brings the room near in which a line of a hash would be kept.
     #[inline]
     pub(super) fn prefetch_room(&self, hash: u64, size: usize) {
-        let Some(shard) = try_read(&self.shards[shard_of(hash)]) else { return };
-        let end = shard.text.as_ptr_range().end.addr();
-        (end..end + size).step_by(CACHE_LINE_SIZE).for_each(prefetch_line);
-        prefetch_line(shard.ways(tag_of(hash)).as_ptr().addr());
+        if let Some(shard) = try_read(&self.shards[shard_of(hash)]) {
+            prefetch_at(shard.text.as_ptr_range().end.addr(), size);
+        }
     }
 
     /// Keeps a line that is the newest of its id in an epoch.

@@ -11,11 +11,9 @@ use std::sync::Arc;
 
 use folio_file::File;
 
-use self::cache::{BlockCache, Near};
+use self::cache::BlockCache;
+pub(crate) use self::cache::Near;
 use crate::index::{LineSource, Origin};
-
-/// Of the room for a line, so much is fetched from memory before it is there.
-const ROOM_SIZE: usize = 512;
 
 /// An open data file.
 #[derive(Debug)]
@@ -31,8 +29,8 @@ impl Segment {
 
     /// The lines that can be had for a hash without reading the file.
     #[inline]
-    pub(crate) fn near(&self, hash: u64) -> Kept<'_> {
-        Kept(self.cache.near(hash))
+    pub(crate) fn near(&self, hash: u64) -> Option<Near<'_>> {
+        self.cache.near(hash)
     }
 
     /// The lines that are the newest of their ids may be others from here on. Called while
@@ -64,7 +62,7 @@ impl LineSource for Segment {
         if size > 1 << 20 && offset + size as u64 > self.file.stat()?.size {
             return Ok(Origin::Nowhere); // a damaged entry must not make us allocate what it says
         }
-        self.cache.prefetch_room(hash, size.min(ROOM_SIZE));
+        self.cache.prefetch_room(hash, size);
         text.resize(size, 0);
         let read = self.file.read_at(text, offset)?;
         Ok(if read < size { Origin::Nowhere } else { Origin::File })
@@ -81,33 +79,15 @@ impl LineSource for Segment {
     }
 }
 
-/// The lines of a file that can be had for one hash without reading it and without waiting.
-pub(crate) struct Kept<'a>(Option<Near<'a>>);
-
-impl Kept<'_> {
-    /// Lines that were kept for the hash, each the newest of its id as of the moment.
-    #[inline]
-    pub(crate) fn newest(&self) -> impl Iterator<Item = &[u8]> {
-        self.0.iter().flat_map(Near::newest)
-    }
-
-    /// Has the line fetched from memory that was kept for the hash, before it is known where
-    /// it stands in the file.
-    #[inline]
-    pub(crate) fn prefetch(&self) {
-        self.0.iter().for_each(Near::prefetch);
-    }
-}
-
-impl LineSource for Kept<'_> {
+impl LineSource for Near<'_> {
     /// # Errors
     /// `WouldBlock` where the file would have to be read.
     #[inline]
     fn read_line(&self, _: u64, offset: u64, size: u32, text: &mut Vec<u8>) -> io::Result<Origin> {
         text.clear();
-        match &self.0 {
-            Some(near) if near.read(offset, size as usize, text) => Ok(Origin::Memory),
-            _ => Err(io::ErrorKind::WouldBlock.into()),
+        if self.read(offset, size as usize, text) {
+            return Ok(Origin::Memory);
         }
+        Err(io::ErrorKind::WouldBlock.into())
     }
 }

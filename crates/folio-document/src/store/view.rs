@@ -5,7 +5,7 @@ use std::sync::{Arc, RwLockWriteGuard};
 
 use crate::index::{Delta, Entry, Found, Index, IndexFault, LineSource, id_hash, line_sum};
 use crate::line;
-use crate::segment::{Kept, Segment};
+use crate::segment::{Near, Segment};
 
 /// Lines that were accepted but not yet written to the file.
 #[derive(Debug, Default)]
@@ -107,30 +107,30 @@ impl View {
     /// lookup that goes on will wait for is fetched from memory.
     #[inline]
     pub(crate) fn find_newest(&self, id: &str, hash: u64, text: &mut Vec<u8>) -> bool {
-        let kept = self.fetch(hash);
-        kept.iter().for_each(Kept::prefetch);
-        self.copy_newest(kept.as_ref(), id, text)
+        let near = self.fetch(hash);
+        self.copy_newest(near.as_ref(), id, text)
     }
 
     /// Has what a lookup of one hash looks at first fetched from memory. Lookups of many have
     /// other means ([`Index::prefetch_entry`], for all of them first).
     #[inline]
-    fn fetch(&self, hash: u64) -> Option<Kept<'_>> {
+    fn fetch(&self, hash: u64) -> Option<Near<'_>> {
         self.index.prefetch_entry(hash);
-        self.segment.as_deref().map(|segment| segment.near(hash))
+        self.segment.as_deref().and_then(|segment| segment.near(hash))
     }
 
     /// Pending lines are newer than any that were kept.
     #[inline]
-    fn copy_newest(&self, kept: Option<&Kept<'_>>, id: &str, text: &mut Vec<u8>) -> bool {
-        let kept = kept.filter(|_| self.pending.is_empty());
-        let mut lines = kept.into_iter().flat_map(Kept::newest);
-        let line = lines.find(|line| line::has_id(line, id) == Some(true));
-        line.into_iter().for_each(|line| {
-            text.clear();
-            text.extend_from_slice(line);
-        });
-        line.is_some()
+    fn copy_newest(&self, near: Option<&Near<'_>>, id: &str, text: &mut Vec<u8>) -> bool {
+        let Some(near) = near else { return false };
+        near.prefetch();
+        let mut lines = near.newest().filter(|_| self.pending.is_empty());
+        let Some(line) = lines.find(|line| line::has_id(line, id) == Some(true)) else {
+            return false;
+        };
+        text.clear();
+        text.extend_from_slice(line);
+        true
     }
 
     /// Looks an id up, the newest first. `text` receives the line of a document.
@@ -149,12 +149,11 @@ impl View {
     #[inline]
     pub(crate) fn find_kept(&self, id: &str, text: &mut Vec<u8>, meanwhile: impl FnOnce()) -> bool {
         let hash = id_hash(id);
-        let kept = self.fetch(hash);
+        let near = self.fetch(hash);
         meanwhile();
-        kept.iter().for_each(Kept::prefetch);
-        self.copy_newest(kept.as_ref(), id, text)
+        self.copy_newest(near.as_ref(), id, text)
             || self
-                .find_in(kept.as_ref(), id, hash, text)
+                .find_in(near.as_ref(), id, hash, text)
                 .is_ok_and(|found| found.document().is_some())
     }
 

@@ -95,10 +95,11 @@ pub(crate) fn observe(collection: &Collection, order: usize) -> Result<Content, 
     let get = || -> Result<Content, String> {
         let mut found = Content::new();
         for id in IDS.iter().chain(&[LATER]) {
-            let (mut kept, is_kept) = (Vec::new(), |kept| collection.get_kept(id, kept, || ()));
-            let (before, document) = (is_kept(&mut kept), collection.get(id).map_err(failed)?);
+            let mut kept = Vec::new();
+            let is_kept = collection.get_kept(id, &mut kept, || ());
+            let document = collection.get(id).map_err(failed)?;
             let line = document.as_ref().map(|one| one.raw().as_bytes());
-            if before && line != Some(&kept) {
+            if is_kept && line != Some(&kept) {
                 return Err(format!("what is kept of {id} is not what a lookup reads"));
             }
             found.extend(document.map(|one| ((*id).to_owned(), one.into_raw())));
