@@ -1,6 +1,6 @@
 //! Progress by bytes on standard error, and signals that let work end in order.
 //!
-//! The first Ctrl-C, or `kill`, asks the work to stop: files under construction are
+//! The first Ctrl-C, `kill` or hang-up asks the work to stop: files under construction are
 //! removed and committed batches stay. A second one ends the process at once, which
 //! is safe too, only less tidy.
 
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::unregister;
 use signal_hook::{SigId, flag};
 
@@ -30,7 +30,7 @@ impl Progress {
     pub(crate) fn begin(console: &Console, label: &str) -> Self {
         let interrupted = Arc::new(AtomicBool::new(false));
         let mut handlers = Vec::new();
-        for signal in [SIGINT, SIGTERM] {
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
             // Where signals cannot be taken, they end the process as usual.
             let shared = || Arc::clone(&interrupted);
             handlers.extend(flag::register_conditional_shutdown(signal, INTERRUPTED, shared()));

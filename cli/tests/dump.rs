@@ -139,10 +139,25 @@ fn text_that_was_spoilt_is_refused_whole() {
     for (line, error) in [
         ("folio restore data copy", "is not what `folio dump` writes"),
         ("folio restore text data", "exists already"),
-        ("folio dump data text", "name another place"),
+        ("folio dump data text", "exists already"),
     ] {
         let output = sandbox.run(line);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(2) && errors.contains(error), "{line}: {errors}");
+        assert!(output.status.code() == Some(1) && errors.contains(error), "{line}: {errors}");
     }
+}
+
+#[test]
+fn a_dump_that_lacks_a_table_is_refused() {
+    let sandbox = filled();
+    run(&sandbox, "folio dump data text");
+    fs::remove_file(sandbox.path().join("text/tables/loose.jsonl")).unwrap();
+    let output = sandbox.run("folio restore text copy");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: text/tables/loose.jsonl is missing, so the dump is not whole; make it an empty \
+         file if table \"loose\" has no rows\n"
+    );
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!sandbox.path().join("copy").exists(), "nothing is left");
 }

@@ -3,19 +3,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use folio_document::archive::{self, PackOptions, PackReport, UnpackLimits, UnpackReport};
+use folio_document::archive::{self, PackOptions, PackReport, UnpackReport};
 use folio_document::{Access, Notice, Progress};
 use folio_file::{DiskFileSystem, FileSystem};
 use folio_types::check_collection_name;
 
-use crate::backup::{BackupReport, backup, build_indexes};
+use crate::backup::{BackupReport, backup};
 use crate::collection::Collection;
 use crate::error::{Error, Result};
 use crate::handle::Handle;
-use crate::location::{self, Location};
+use crate::location::{self, Found, Location};
 use crate::near::near_match;
 use crate::options::{CollectionOptions, OpenOptions};
-use crate::write::file_target;
+use crate::unpack::unpack;
+use crate::write::{check_finished, file_target};
 use crate::{descriptor, store};
 
 /// An open database. Cheap to clone; dropping the last clone and all that came
@@ -44,6 +45,18 @@ impl Database {
     pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
         let path = path.as_ref();
         let found = location::find(path, options)?;
+        check_finished(&*found.files, &found.root)?;
+        Self::open_found(path, found, options)
+    }
+
+    /// Opens the directory that an operation of ours is making.
+    #[cfg(feature = "sql")]
+    pub(crate) fn open_unfinished(path: &Path) -> Result<Self> {
+        let options = OpenOptions::default();
+        Self::open_found(path, location::find(path, &options)?, &options)
+    }
+
+    fn open_found(path: &Path, found: Found, options: &OpenOptions) -> Result<Self> {
         let (access, is_archive) = match found.kind {
             Location::Archive => (Access::Read, true),
             Location::Directory | Location::Missing => (options.access, false),
@@ -189,23 +202,21 @@ impl Database {
         Ok(report)
     }
 
-    /// Turns a `.zds` archive into a database directory, which may not hold anything yet.
+    /// Turns a `.zds` archive into a database directory, which must be missing or empty. It
+    /// appears under its name when it is whole, with its indexes, and on the device.
     ///
     /// # Errors
     /// `corrupted` for a damaged archive, `invalid_input` for one that is refused
-    /// (names that lead out of it, links, too much in it) and for a target that
-    /// holds something; `io`; `cancelled` when `progress` answers `false`.
+    /// (names that lead out of it, links, too much in it); `conflict` for a target that
+    /// holds something; `io`; `cancelled` when `progress` answers `false`. Then no target is
+    /// left behind.
     pub fn unpack(
         archive: impl AsRef<Path>,
         target: impl AsRef<Path>,
         progress: Progress<'_>,
     ) -> Result<UnpackReport> {
-        let (archive, target) = (archive.as_ref(), target.as_ref());
-        let limits = UnpackLimits::default();
-        let report = archive::unpack(&DiskFileSystem, archive, target, &limits, progress)?;
         let files: Arc<dyn FileSystem> = Arc::new(DiskFileSystem);
-        build_indexes(&files, target, &mut |_, _| true)?;
-        Ok(report)
+        unpack(&files, archive.as_ref(), target.as_ref(), progress)
     }
 
     /// What was noticed on opening.

@@ -92,6 +92,16 @@ pub enum Error {
         path: PathBuf,
     },
 
+    /// A directory that a process was making when it died, or is still making.
+    #[error(
+        "{path:?} is not whole: the command that makes it is running, or was ended; let it finish, \
+         or delete the directory and run the command again"
+    )]
+    Unfinished {
+        /// The directory.
+        path: PathBuf,
+    },
+
     /// The handle was closed.
     #[error("database {path:?} was closed; open it again")]
     Closed {
@@ -218,7 +228,10 @@ impl Error {
             Self::Exists { .. } | Self::ImportConflict { .. } => ErrorCode::Conflict,
             Self::Closed { .. } => ErrorCode::Closed,
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,
-            Self::Name(_) | Self::NotADatabase { .. } | Self::Invalid(_) => ErrorCode::InvalidInput,
+            Self::Name(_)
+            | Self::NotADatabase { .. }
+            | Self::Unfinished { .. }
+            | Self::Invalid(_) => ErrorCode::InvalidInput,
             Self::Source { .. } | Self::Ion { .. } | Self::AllRejected { .. } => ErrorCode::Syntax,
             Self::Sqlite { code, .. } => *code,
             Self::InBatch { cause, .. } | Self::Interrupted { cause, .. } => cause.code(),

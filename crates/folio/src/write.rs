@@ -18,8 +18,19 @@ use crate::error::{Error, Result};
 /// Bytes gathered before a write goes to the file.
 const BUFFER_SIZE: usize = 1 << 20;
 
-/// In a directory under construction, locked by whoever makes it.
+/// In a directory under construction, locked by the process that makes it.
 const MARKER: &str = ".folio-partial";
+
+/// Refuses a directory that is not whole: it is being made, or its maker died.
+///
+/// # Errors
+/// [`Error::Unfinished`].
+pub(crate) fn check_finished(files: &dyn FileSystem, path: &Path) -> Result<()> {
+    match files.stat_link(&path.join(MARKER)) {
+        Ok(_) => Err(Error::Unfinished { path: path.to_owned() }),
+        Err(_) => Ok(()),
+    }
+}
 
 /// A file under construction; dropping it without [`AtomicFile::commit`] removes it.
 #[derive(Debug)]
@@ -133,9 +144,10 @@ pub(crate) struct AtomicDirectory {
 }
 
 impl AtomicDirectory {
-    /// Begins a directory that will stand at `target`, where nothing may be.
+    /// Begins a directory that will appear at `target`, where nothing may be but an empty
+    /// directory.
     pub(crate) fn create(files: Arc<dyn FileSystem>, target: &Path) -> Result<Self> {
-        if files.stat_link(target).is_ok() {
+        if target.file_name().is_none() || is_in_the_way(&*files, target) {
             return Err(Error::Exists { path: target.to_owned() });
         }
         let temporary = temporary_path(target);
@@ -164,6 +176,11 @@ impl AtomicDirectory {
         let marker = self.temporary.join(MARKER);
         self.files.remove_file(&marker).map_err(Error::io("remove", &marker))?;
         self.files.sync_directory(&self.temporary).map_err(Error::io("sync", &self.temporary))?;
+        if is_in_the_way(&*self.files, &self.target) {
+            return Err(Error::Exists { path: self.target.clone() });
+        }
+        // An empty directory makes room: not every system renames over one.
+        let _ = self.files.remove_directory(&self.target);
         self.files
             .rename(&self.temporary, &self.target)
             .map_err(Error::io("rename", &self.target))?;
@@ -178,6 +195,16 @@ impl Drop for AtomicDirectory {
         if !self.committed {
             let _ = remove_tree(&*self.files, &self.temporary);
         }
+    }
+}
+
+/// Whether something other than an empty directory is at the path.
+fn is_in_the_way(files: &dyn FileSystem, path: &Path) -> bool {
+    match files.stat_link(path) {
+        Ok(stat) if stat.kind == FileKind::Directory => {
+            !files.read_directory(path).is_ok_and(|entries| entries.is_empty())
+        }
+        found => found.is_ok(),
     }
 }
 

@@ -268,7 +268,7 @@ impl File for MemberFile {
         let wanted = left.min(buffer.len() as u64) as usize;
         match &self.content {
             Content::InPlace { file, start } => {
-                match file.read_at(&mut buffer[..wanted], start + offset)? {
+                match file.read_at(&mut buffer[..wanted], start.saturating_add(offset))? {
                     read if read == wanted => Ok(read),
                     // The archive was longer when it was opened.
                     _ => Err(io::ErrorKind::UnexpectedEof.into()),

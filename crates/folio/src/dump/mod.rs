@@ -1,6 +1,7 @@
 //! Tables as text, and back: what `folio dump` writes and `folio restore` reads.
 //!
 //! ```text
+//! directory     the whole database, in both directions
 //! definitions   a schema of structs (ZiQL), and the statements of the other tables
 //!               and of views, each after what it needs
 //! write_rows    the rows of a table, in the order of its key, as JSON Lines or CSV
@@ -15,15 +16,20 @@
 //! rows by themselves go on behind the greatest number there is.
 
 pub(crate) mod csv;
+mod directory;
 mod json;
+
+pub use directory::DumpReport;
 
 use std::io::{BufRead, Write};
 
+use folio_document::Progress;
 use folio_query::Reference;
 use folio_query::source::{CsvOptions, Relation, RelationKind};
 use folio_types::Value;
 
 use crate::error::{Error, Result};
+use crate::export::tell;
 use crate::session::Session;
 
 /// How rows are written.
@@ -34,6 +40,21 @@ pub enum Format {
     Json,
     /// CSV under a header (RFC 4180, with line feeds).
     Csv,
+    /// Amazon Ion text, a struct per row or document.
+    Ion,
+}
+
+impl Format {
+    const ALL: [Self; 3] = [Self::Json, Self::Csv, Self::Ion];
+
+    /// The extension of its files.
+    fn ending(self) -> &'static str {
+        match self {
+            Self::Json => "jsonl",
+            Self::Csv => "csv",
+            Self::Ion => "ion",
+        }
+    }
 }
 
 /// What makes the tables of a database, empty.
@@ -93,20 +114,19 @@ fn needs(relation: &Relation, other: &Relation) -> bool {
             && relation.constraints.view.as_ref().is_some_and(in_view))
 }
 
-/// Writes the rows of a table; answers how many.
-///
-/// # Errors
-/// `not_found`; what the store and the output say.
-pub fn write_rows(
+/// Writes the rows of a table as JSON Lines or CSV; answers how many. Progress is in bytes
+/// written.
+fn write_rows(
     session: &mut Session,
     table: &str,
     format: Format,
     out: &mut dyn Write,
+    progress: Progress<'_>,
 ) -> Result<u64> {
     let text = format!("SELECT * FROM {}", quoted(table));
     let Some(mut rows) = session.execute(&text, &[])?.rows else { return Ok(0) };
     let (names, types) = (rows.names().to_vec(), rows.types().to_vec());
-    let (mut count, mut text) = (0, String::new());
+    let (mut count, mut size, mut text) = (0, 0, String::new());
     let options = CsvOptions::default();
     let cells = csv::Cells::new(&options);
     if format == Format::Csv {
@@ -118,39 +138,47 @@ pub fn write_rows(
             let values = columns.map(|(array, ty)| folio_query::value_at(array, row, ty));
             let values: Vec<Value> = values.collect();
             match format {
-                Format::Json => json::push_row(&names, &types, &values, &mut text),
                 Format::Csv => cells.push_row(&types, &values, &mut text),
+                Format::Json | Format::Ion => json::push_row(&names, &types, &values, &mut text),
             }
         }
         count += batch.row_count as u64;
+        size += text.len() as u64;
         out.write_all(text.as_bytes()).map_err(Error::Output)?;
         text.clear();
+        tell(progress, size, 0)?;
     }
     out.write_all(text.as_bytes()).map_err(Error::Output)?;
     Ok(count)
 }
 
-/// Reads rows that [`write_rows`] wrote into an empty table; answers how many.
-///
-/// # Errors
-/// `syntax` and `invalid_input`, with the line; `conflict` for keys that are there twice;
-/// what the store says.
-pub fn read_rows(
+/// Rows read between two reports of progress.
+const ROWS_PER_REPORT: u64 = 1_000;
+
+/// Reads rows that [`write_rows`] wrote into an empty table; answers how many. The caller
+/// knows how many bytes were read.
+fn read_rows(
     session: &mut Session,
     table: &str,
     format: Format,
     input: &mut dyn BufRead,
+    progress: Progress<'_>,
 ) -> Result<u64> {
     let relation = session.table(table)?;
     let columns = &relation.schema.columns;
+    let mut count = 0;
+    let mut step = || {
+        count += 1;
+        if count % ROWS_PER_REPORT == 0 { tell(progress, 0, 0) } else { Ok(()) }
+    };
     match format {
-        Format::Json => {
-            let mut lines = json::Lines::new(input);
-            session.fill(&relation, &mut || lines.next(columns))
-        }
         Format::Csv => {
             let mut records = csv::Records::begin(input, columns)?;
-            session.fill(&relation, &mut || records.next())
+            session.fill(&relation, &mut || step().and_then(|()| records.next()))
+        }
+        Format::Json | Format::Ion => {
+            let mut lines = json::Lines::new(input);
+            session.fill(&relation, &mut || step().and_then(|()| lines.next(columns)))
         }
     }
 }
@@ -159,7 +187,7 @@ pub fn read_rows(
 ///
 /// # Errors
 /// `conflict`, with the name of the constraint; what the store says.
-pub fn check(session: &mut Session) -> Result<()> {
+fn check(session: &mut Session) -> Result<()> {
     for relation in session.tables_and_views()? {
         let table = &relation.schema.name;
         for reference in &relation.constraints.references {

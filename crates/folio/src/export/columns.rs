@@ -148,7 +148,7 @@ fn at_path<'a>(members: &[(Cow<'a, str>, &'a str)], path: &str) -> Result<Option
 }
 
 /// Tells progress; the first of two passes counts half.
-pub(super) fn tell(progress: Progress<'_>, done: u64, total: u64) -> Result<()> {
+pub(crate) fn tell(progress: Progress<'_>, done: u64, total: u64) -> Result<()> {
     if progress(done, total) { Ok(()) } else { Err(CollectionError::Cancelled.into()) }
 }
 

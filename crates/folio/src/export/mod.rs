@@ -15,6 +15,7 @@ use std::path::Path;
 
 use folio_document::{Progress, Scan};
 
+pub(crate) use columns::tell;
 pub use columns::{Columns, Row};
 pub use csv::push_csv_row;
 pub use write::write;

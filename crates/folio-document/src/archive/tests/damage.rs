@@ -29,8 +29,6 @@ fn unpacked(bytes: &[u8]) -> Result<Contents> {
     let files = MemoryFileSystem::new();
     files.write(ARCHIVE, bytes).unwrap();
     let unpacked = unpack_to(&files, ARCHIVE_UNPACKED);
-    let there = files.stat(Path::new(ARCHIVE_UNPACKED)).is_ok();
-    assert_eq!(there, unpacked.is_ok(), "the directory is whole, or not there");
     unpacked?;
     let strip =
         |path: PathBuf| Path::new(ARCHIVE).join(path.strip_prefix(ARCHIVE_UNPACKED).unwrap());

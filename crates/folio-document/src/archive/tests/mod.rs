@@ -31,9 +31,26 @@ fn pack_at(files: &MemoryFileSystem, compress: bool) -> PackReport {
         .unwrap()
 }
 
+/// Unpacks into a new directory, which goes again where that fails.
 fn unpack_to(files: &MemoryFileSystem, target: &str) -> Result<UnpackReport> {
-    let limits = UnpackLimits::default();
-    unpack(files, Path::new(ARCHIVE), Path::new(target), &limits, &mut no_progress)
+    let (limits, target) = (UnpackLimits::default(), Path::new(target));
+    files.create_directory(target).unwrap();
+    let report = unpack(files, Path::new(ARCHIVE), target, &limits, &mut no_progress);
+    if report.is_err() {
+        remove(files, target);
+    }
+    report
+}
+
+fn remove(files: &MemoryFileSystem, folder: &Path) {
+    for entry in files.read_directory(folder).unwrap() {
+        let path = folder.join(&entry.name);
+        match entry.kind {
+            folio_file::FileKind::Directory => remove(files, &path),
+            _ => files.remove_file(&path).unwrap(),
+        }
+    }
+    files.remove_directory(folder).unwrap();
 }
 
 fn open_archive(files: &MemoryFileSystem) -> Result<ArchiveFileSystem> {

@@ -1,0 +1,161 @@
+//! Commands that make a file or a directory, ended at any moment: what is there afterwards is
+//! whole, absent, or refused by name.
+
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
+#[path = "../../conformance/random.rs"]
+mod random;
+mod sandbox;
+
+use std::fs;
+use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use random::Random;
+use sandbox::Sandbox;
+
+const DOCUMENT_COUNT: usize = 30_000;
+
+/// A database that takes a while to go through, and what the commands read.
+fn filled() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let prepare = format!(
+        "seq 1 {DOCUMENT_COUNT} | sed 's/.*/{{\"_id\":\"d&\",\"n\":&,\"text\":\"some words\"}}/' > docs.jsonl
+         folio import -q data -c one docs.jsonl && folio import -q data -c two docs.jsonl
+         folio sql data 'create table t (id int primary key, text text)' > out
+         folio sql data \"insert into t select n, 'row ' || n from one\" > out
+         folio pack -q data packed.zds && folio dump -q data whole && rm out"
+    );
+    let output = sandbox.run(&format!("set -e; {prepare}"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    sandbox
+}
+
+/// A command, the target it makes, and a check that the target is whole.
+struct Making {
+    command: &'static str,
+    target: &'static str,
+    check: &'static str,
+}
+
+const MAKINGS: [Making; 6] = [
+    Making {
+        command: "folio dump data target",
+        target: "target",
+        check: "folio restore -q target copy && folio scan copy -c one -q | wc -l \
+                && folio scan copy -c two -q | wc -l && folio sql copy -o csv 'select count(*) from t'",
+    },
+    Making {
+        command: "folio restore whole target",
+        target: "target",
+        check: "folio validate -q target && folio scan target -c one -q | wc -l \
+                && folio scan target -c two -q | wc -l && folio sql target -o csv 'select count(*) from t'",
+    },
+    Making {
+        command: "folio unpack packed.zds target",
+        target: "target",
+        check: "folio validate -q target && folio scan target -c one | wc -l \
+                && folio scan target -c two | wc -l",
+    },
+    Making {
+        command: "folio backup data target",
+        target: "target",
+        check: "folio validate -q target && folio scan target -c one -q | wc -l \
+                && folio scan target -c two -q | wc -l && folio sql target -o csv 'select count(*) from t'",
+    },
+    Making {
+        command: "folio pack data target.zds",
+        target: "target.zds",
+        check: "folio scan target.zds -c one | wc -l && folio scan target.zds -c two | wc -l",
+    },
+    Making {
+        command: "folio export data -c one -o target.jsonl",
+        target: "target.jsonl",
+        check: "wc -l < target.jsonl",
+    },
+];
+
+/// What the checks print of a whole target.
+fn expected(making: &Making) -> String {
+    let documents = format!("{DOCUMENT_COUNT}\n");
+    match making.target {
+        "target.jsonl" => documents,
+        _ if making.check.contains("count(*)") => {
+            format!("{documents}{documents}count\n{DOCUMENT_COUNT}\n")
+        }
+        _ => documents.repeat(2),
+    }
+}
+
+#[test]
+fn what_a_killed_command_leaves_never_passes_for_whole() {
+    let sandbox = filled();
+    let rounds = if std::env::var_os("FOLIO_DEEP").is_some() { 34 } else { 4 };
+    let seed = std::env::var("FOLIO_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed: u64 = seed.unwrap_or_else(|| u64::from(std::process::id()));
+    println!("FOLIO_SEED={seed}");
+    let mut random = Random::new(seed);
+    for making in &MAKINGS {
+        let started = Instant::now();
+        assert!(sandbox.run(making.command).status.success(), "{}", making.command);
+        let duration = started.elapsed();
+        clear(&sandbox, making);
+        for _ in 0..rounds {
+            end_one(&sandbox, making, duration, &mut random);
+        }
+    }
+}
+
+/// Starts a command, ends it at a random moment, and looks at what is there.
+fn end_one(sandbox: &Sandbox, making: &Making, duration: Duration, random: &mut Random) {
+    let signal = ["KILL", "INT", "TERM", "HUP"][random.below(4)];
+    let after = duration.mul_f64(random.below(1000) as f64 / 900.0);
+    let mut shell = sandbox.shell(&format!("exec {}", making.command));
+    let child = shell.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    thread::sleep(after);
+    sandbox.run(&format!("kill -{signal} {}", child.id()));
+    let output = child.wait_with_output().unwrap();
+    let place = format!("{} ended by {signal} after {after:?}", making.command);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    if signal != "KILL" && !output.status.success() && !errors.is_empty() {
+        assert_eq!(partial(sandbox), None, "{place}: tidied up: {errors}");
+    }
+    if let Some(name) = partial(sandbox).filter(|_| making.target == "target") {
+        for refused in [format!("folio list {name}"), format!("folio restore {name} copy")] {
+            let output = sandbox.run(&refused);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            let is_refused = errors.contains("is not whole")
+                || errors.contains("is not a database")
+                || errors.contains("is not what `folio dump` writes");
+            let is_empty = output.stdout.is_empty() && output.status.success();
+            assert!(is_refused || is_empty, "{place}: {refused}: {errors}");
+        }
+    }
+    if !sandbox.path().join(making.target).exists() {
+        assert!(!output.status.success(), "{place}: said to be done");
+        let again = sandbox.run(making.command);
+        assert!(again.status.success(), "{place}: {}", String::from_utf8_lossy(&again.stderr));
+    }
+    assert_eq!(partial(sandbox).filter(|_| output.status.success()), None, "{place}");
+    let checked = sandbox.run(making.check);
+    assert_eq!(
+        String::from_utf8_lossy(&checked.stdout),
+        expected(making),
+        "{place}: {}",
+        String::from_utf8_lossy(&checked.stderr)
+    );
+    clear(sandbox, making);
+    assert_eq!(partial(sandbox), None, "{place}: the next run removes it");
+}
+
+/// Something unfinished that is there.
+fn partial(sandbox: &Sandbox) -> Option<String> {
+    let entries = fs::read_dir(sandbox.path()).unwrap();
+    let mut names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.find(|name| name.contains(".partial-"))
+}
+
+fn clear(sandbox: &Sandbox, making: &Making) {
+    assert!(sandbox.run(&format!("rm -rf {} copy", making.target)).status.success());
+}

@@ -1,0 +1,366 @@
+//! A whole database as a directory of text, and a database of it again.
+//!
+//! ```text
+//! DIR/schema.zq              the structs
+//! DIR/schema.sql             the other tables, and the views
+//! DIR/tables/NAME.csv        rows, a file per table; .jsonl or .ion by the format
+//! DIR/collections/NAME.csv   documents, a file per collection
+//! ```
+//!
+//! Both directions build beside the target and rename when all is durable: a process that
+//! dies leaves `<target>.partial-<pid>`, which holds a marker. Nothing opens or restores a
+//! directory with the marker, and the next run to the same target removes it.
+
+use std::fmt::Write as _;
+use std::io::{BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use folio_document::Progress;
+use folio_file::{DiskFileSystem, FileSystem};
+
+use super::{Format, check, definitions, read_rows, write_rows};
+use crate::database::Database;
+use crate::error::{Error, Result};
+use crate::export::{self, ExportOptions, export};
+use crate::import::{ImportOptions, Source, import};
+use crate::ion;
+use crate::session::Session;
+use crate::write::{AtomicDirectory, AtomicFile, check_finished, create_directory};
+
+const STRUCTS: &str = "schema.zq";
+const STATEMENTS: &str = "schema.sql";
+const TABLES: &str = "tables";
+const COLLECTIONS: &str = "collections";
+
+/// What was dumped or restored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DumpReport {
+    /// Tables.
+    pub table_count: u64,
+    /// Their rows.
+    pub row_count: u64,
+    /// Documents of all collections.
+    pub document_count: u64,
+}
+
+impl Database {
+    /// Writes the whole database as text into a directory, which must be missing or empty.
+    /// Tables are written as of one moment. Progress is in bytes written; the total is unknown.
+    ///
+    /// # Errors
+    /// `conflict` when the target holds something; `io`; `cancelled` when `progress` answers
+    /// `false`. Then no target is left behind.
+    pub fn dump(
+        &self,
+        target: impl AsRef<Path>,
+        format: Format,
+        progress: Progress<'_>,
+    ) -> Result<DumpReport> {
+        let files = Arc::clone(self.host());
+        let directory = AtomicDirectory::create(Arc::clone(&files), target.as_ref())?;
+        for folder in [TABLES, COLLECTIONS] {
+            create_directory(&*files, &directory.path().join(folder))?;
+        }
+        let mut dumping = Dumping { files, root: directory.path(), format, progress, size: 0 };
+        let mut report = DumpReport::default();
+        dumping.tables(&mut self.session()?, &mut report)?;
+        dumping.documents(self, &mut report)?;
+        directory.commit()?;
+        Ok(report)
+    }
+
+    /// Makes a database of what [`Database::dump`] wrote, perhaps edited since. The target
+    /// must be missing or empty; it appears when all of it is durable. Rows are checked
+    /// against each other. Progress is in bytes read.
+    ///
+    /// # Errors
+    /// `invalid_input` for a source that no dump wrote whole, and for text that does not fit,
+    /// with its file and line; `conflict` when the target holds something, or a row breaks a
+    /// constraint; `io`; `cancelled` when `progress` answers `false`. Then no target is left
+    /// behind.
+    pub fn restore(
+        source: impl AsRef<Path>,
+        target: impl AsRef<Path>,
+        progress: Progress<'_>,
+    ) -> Result<DumpReport> {
+        let files: Arc<dyn FileSystem> = Arc::new(DiskFileSystem);
+        let source = source.as_ref();
+        let total = size_of(&*files, source)?;
+        let directory = AtomicDirectory::create(Arc::clone(&files), target.as_ref())?;
+        let scratch = directory.path();
+        let mut restoring = Restoring { files, root: source, scratch, progress, total, done: 0 };
+        let database = Self::open_unfinished(directory.path())?;
+        let restored = restoring.run(&database);
+        let closed = database.close();
+        let report = restored?;
+        closed?;
+        directory.commit()?;
+        Ok(report)
+    }
+}
+
+/// A dump on its way.
+struct Dumping<'a> {
+    files: Arc<dyn FileSystem>,
+    root: &'a Path,
+    format: Format,
+    progress: Progress<'a>,
+    /// Bytes written so far.
+    size: u64,
+}
+
+impl Dumping<'_> {
+    /// The definitions, then the rows of each table, all as of one moment.
+    fn tables(&mut self, session: &mut Session, report: &mut DumpReport) -> Result<()> {
+        session.execute("BEGIN READ ONLY", &[])?;
+        let made = definitions(session)?;
+        for (name, text) in [(STRUCTS, &made.structs), (STATEMENTS, &made.statements)] {
+            if !text.is_empty() {
+                self.write_file(&self.root.join(name), text.as_bytes())?;
+            }
+        }
+        for table in &made.tables {
+            report.table_count += 1;
+            report.row_count += self.table(session, table)?;
+        }
+        session.execute("COMMIT", &[])?;
+        Ok(())
+    }
+
+    fn table(&mut self, session: &mut Session, table: &str) -> Result<u64> {
+        // Ion is converted from JSON, which is a part of it.
+        let rows = if self.format == Format::Ion { Format::Json } else { self.format };
+        let path = file_of(self.root, TABLES, table, rows);
+        let mut out = AtomicFile::create(Arc::clone(&self.files), &path)?;
+        let before = self.size;
+        let progress = &mut *self.progress;
+        let count = write_rows(session, table, rows, &mut out, &mut |size, total| {
+            progress(before + size, total)
+        })?;
+        self.size += out.commit()?;
+        if self.format == Format::Ion {
+            let target = file_of(self.root, TABLES, table, self.format);
+            let mut out = AtomicFile::create(Arc::clone(&self.files), &target)?;
+            ion::convert(Source::file_in(&*self.files, &path)?, &mut out, ion::Form::Text)?;
+            out.commit()?;
+            self.files.remove_file(&path).map_err(Error::io("remove", &path))?;
+        }
+        Ok(count)
+    }
+
+    fn documents(&mut self, database: &Database, report: &mut DumpReport) -> Result<()> {
+        let format = match self.format {
+            Format::Json => export::Format::JsonLines,
+            Format::Csv => export::Format::Csv,
+            Format::Ion => export::Format::Ion,
+        };
+        let options = ExportOptions { format, ..ExportOptions::default() };
+        for name in database.collections()? {
+            let path = file_of(self.root, COLLECTIONS, &name, self.format);
+            let (before, progress) = (self.size, &mut *self.progress);
+            let mut tell = |size, _| progress(before + size, 0);
+            let written = export(&database.collection(&name)?, path, &options, &mut tell)?;
+            self.size += written.size;
+            report.document_count += written.document_count;
+        }
+        Ok(())
+    }
+
+    fn write_file(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        let mut file = AtomicFile::create(Arc::clone(&self.files), path)?;
+        file.write_all(bytes).map_err(Error::io("write", path))?;
+        file.commit()?;
+        Ok(())
+    }
+}
+
+/// Bytes of the rows and documents of a dump. Refuses what no dump has written whole.
+fn size_of(files: &dyn FileSystem, root: &Path) -> Result<u64> {
+    check_finished(files, root)?;
+    let mut size = 0;
+    for folder in [TABLES, COLLECTIONS] {
+        let folder = root.join(folder);
+        let entries = files.read_directory(&folder).map_err(|_| {
+            let text = format!("{root:?} is not what `folio dump` writes; name its directory");
+            Error::Invalid(text)
+        })?;
+        for entry in entries {
+            size += files.stat(&folder.join(&entry.name)).map_or(0, |stat| stat.size);
+        }
+    }
+    Ok(size)
+}
+
+/// A restore on its way.
+struct Restoring<'a> {
+    files: Arc<dyn FileSystem>,
+    root: &'a Path,
+    /// The directory that the database is made in.
+    scratch: &'a Path,
+    progress: Progress<'a>,
+    /// Bytes of all files.
+    total: u64,
+    /// Bytes of the files that were read.
+    done: u64,
+}
+
+impl Restoring<'_> {
+    fn run(&mut self, database: &Database) -> Result<DumpReport> {
+        database.create()?;
+        let mut report = DumpReport::default();
+        self.tables(&mut database.session()?, &mut report)?;
+        self.documents(database, &mut report)?;
+        Ok(report)
+    }
+
+    /// The definitions and all rows, in one transaction.
+    fn tables(&mut self, session: &mut Session, report: &mut DumpReport) -> Result<()> {
+        let (structs, statements) = (self.text(STRUCTS)?, self.text(STATEMENTS)?);
+        session.execute("BEGIN", &[])?;
+        if !structs.is_empty() {
+            session.apply_schema(&structs, false)?;
+        }
+        if !statements.is_empty() {
+            session.execute(&statements, &[])?;
+        }
+        for table in definitions(session)?.tables {
+            report.table_count += 1;
+            report.row_count += self.table(session, &table)?;
+        }
+        check(session)?;
+        session.execute("COMMIT", &[])?;
+        Ok(())
+    }
+
+    fn table(&mut self, session: &mut Session, table: &str) -> Result<u64> {
+        let named = |format| (format, file_of(self.root, TABLES, table, format));
+        let found =
+            Format::ALL.map(named).into_iter().find(|(_, path)| self.files.stat(path).is_ok());
+        let Some((format, path)) = found else {
+            let path = file_of(self.root, TABLES, table, Format::Json);
+            let text = format!(
+                "{} is missing, so the dump is not whole; make it an empty file if table {table:?} \
+                 has no rows",
+                path.display()
+            );
+            return Err(Error::Invalid(text));
+        };
+        let source = Source::file_in(&*self.files, &path)?;
+        let size = source.size.unwrap_or_default();
+        let (read, before, total) = (Arc::clone(&source.read_size), self.done, self.total);
+        let mut tell = |_, _| (self.progress)(before + read.load(Ordering::Relaxed), total);
+        let in_file = |error: Error| match error {
+            Error::Invalid(text) => Error::Invalid(format!("{}: {text}", path.display())),
+            other => other,
+        };
+        let (source, rows) = match format {
+            Format::Ion => (json_of(&self.files, source, self.scratch)?, Format::Json),
+            _ => (source, format),
+        };
+        let mut input = BufReader::new(source.reader);
+        let count = read_rows(session, table, rows, &mut input, &mut tell).map_err(in_file)?;
+        self.done += size;
+        Ok(count)
+    }
+
+    fn documents(&mut self, database: &Database, report: &mut DumpReport) -> Result<()> {
+        let folder = self.root.join(COLLECTIONS);
+        let entries = self.files.read_directory(&folder).map_err(Error::io("list", &folder))?;
+        let mut names: Vec<String> = entries.into_iter().map(|entry| entry.name).collect();
+        names.sort_unstable();
+        for file_name in names {
+            let path = folder.join(&file_name);
+            let stem = path.file_stem().and_then(|stem| stem.to_str());
+            let Some(name) = stem.and_then(name_of_file) else { continue };
+            let source = Source::file_in(&*self.files, &path)?;
+            let (size, before, total) = (source.size.unwrap_or_default(), self.done, self.total);
+            let progress = &mut *self.progress;
+            let mut tell = |done, _| progress(before + done, total);
+            let options = ImportOptions::default();
+            let imported = import(&database.collection(&name)?, source, &options, &mut tell)?;
+            if let Some(rejected) = imported.rejected.first() {
+                let text = format!("{}: not every line is a document: {rejected}", path.display());
+                return Err(Error::Invalid(text));
+            }
+            report.document_count += imported.written();
+            self.done += size;
+        }
+        Ok(())
+    }
+
+    /// The text of a file that may be missing.
+    fn text(&self, name: &str) -> Result<String> {
+        let path = self.root.join(name);
+        if self.files.stat(&path).is_err() {
+            return Ok(String::new());
+        }
+        let mut text = String::new();
+        let mut source = Source::file_in(&*self.files, &path)?;
+        source.reader.read_to_string(&mut text).map_err(Error::io("read", &path))?;
+        Ok(text)
+    }
+}
+
+/// Rows of Ion as JSON, which `read_rows` takes. The file has lost its name already, so a crash leaves nothing.
+fn json_of(files: &Arc<dyn FileSystem>, source: Source, scratch: &Path) -> Result<Source> {
+    let path = scratch.join("rows.jsonl");
+    let mut out = AtomicFile::create(Arc::clone(files), &path)?;
+    ion::convert(source, &mut out, ion::Form::Json)?;
+    out.commit()?;
+    let json = Source::file_in(&**files, &path)?;
+    files.remove_file(&path).map_err(Error::io("remove", &path))?;
+    Ok(json)
+}
+
+/// The file of a table or collection.
+fn file_of(root: &Path, folder: &str, name: &str, format: Format) -> PathBuf {
+    root.join(folder).join(format!("{}.{}", file_name(name), format.ending()))
+}
+
+/// A name as every file system takes it: other characters as `%` and their bytes.
+fn file_name(name: &str) -> String {
+    let mut out = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => out.push(char::from(byte)),
+            b'.' if !out.is_empty() => out.push('.'),
+            _ => write!(out, "%{byte:02X}").expect("a string takes everything"),
+        }
+    }
+    out
+}
+
+/// The name that a file's name means.
+fn name_of_file(stem: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = stem.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        rest = after;
+        if *first == b'%' {
+            let digits = std::str::from_utf8(rest.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = &rest[2..];
+        } else {
+            bytes.push(*first);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_back_from_files() {
+        for (name, file) in
+            [("User.friends", "User.friends"), ("a/b", "a%2Fb"), (".é", "%2E%C3%A9")]
+        {
+            assert_eq!(file_name(name), file);
+            assert_eq!(name_of_file(file).as_deref(), Some(name));
+        }
+        assert_eq!(name_of_file("%4"), None);
+    }
+}
