@@ -19,7 +19,7 @@ use script::{Outcome, Section, Step, Surface};
 use serde_json::{Map, Value, json};
 
 /// Words of messages, each the sign of a code.
-const WORDS: [(&str, &str); 14] = [
+const WORDS: [(&str, &str); 18] = [
     ("no collection \"", "not_found"),
     ("no database at", "not_found"),
     (" may not start with a dot", "invalid_input"),
@@ -34,6 +34,10 @@ const WORDS: [(&str, &str); 14] = [
     (" has format version ", "unsupported"),
     (" exists already", "conflict"),
     ("is an archive already", "invalid_input"),
+    (" has a document \"", "conflict"),
+    ("division by zero", "invalid_input"),
+    ("cannot be read as", "invalid_input"),
+    ("a document needs its id", "invalid_input"),
 ];
 
 #[test]
@@ -248,6 +252,12 @@ impl Command {
                     object["collection"].clone()
                 });
                 return Ok(Outcome::values(names));
+            }
+            "sql" => {
+                let arguments = ["sql", self.database, "-o", "jsonl", step.content(0)];
+                let lines = self.folio(&arguments, "")?;
+                let rows = lines.lines().map(|line| serde_json::from_str(line).unwrap());
+                return Ok(Outcome::values(rows));
             }
             "flush" | "refresh" | "reopen" => {}
             "archive" => {

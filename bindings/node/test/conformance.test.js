@@ -104,6 +104,11 @@ class Runner {
     return this.db.collections().map(valueLine)
   }
 
+  async sql(text) {
+    const answer = await this.call(this.db, 'sql', text)
+    return (await this.call(answer, 'toArray')).map(valueLine)
+  }
+
   flush() {
     return this.call(this.db, 'flush')
   }

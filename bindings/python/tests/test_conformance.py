@@ -137,6 +137,9 @@ class Runner:
     def collections(self) -> list[str]:
         return self.values(*self.db.collections())
 
+    def sql(self, text: str) -> list[str]:
+        return self.values(*self.db.sql(text).dicts())
+
     def flush(self) -> None:
         self.db.flush()
 

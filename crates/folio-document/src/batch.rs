@@ -201,6 +201,15 @@ impl Batch {
         self.changes.exists(id)
     }
 
+    /// Reads the line of a document, of this batch or before it, replacing what `line`
+    /// held; `false` where there is none.
+    ///
+    /// # Errors
+    /// As [`Collection::get_into`].
+    pub fn get_into(&mut self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
+        self.changes.find(id, line)
+    }
+
     /// Bytes of the lines added so far, line ends included.
     #[must_use]
     pub fn size(&self) -> u64 {

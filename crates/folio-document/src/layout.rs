@@ -172,6 +172,10 @@ impl AnyBatch {
         either!(self, batch => batch.exists(id))
     }
 
+    pub(crate) fn find(&mut self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
+        either!(self, batch => batch.find(id, text))
+    }
+
     pub(crate) fn size(&self) -> u64 {
         either!(self, batch => batch.size())
     }

@@ -17,13 +17,14 @@ use crate::change::{self, ByKey, ChangePlan, Done, InsertPlan, Run};
 use crate::error::{Error, Result};
 use crate::execute::build;
 use crate::execute::context::Context;
+use crate::expression::Expr;
 use crate::json_rows::JsonRows;
 use crate::optimize::{Level, optimize};
 use crate::plan::display::display;
 use crate::plan::logical::Plan;
 use crate::plan::lower::lower;
 use crate::plan::physical::Physical;
-use crate::rows::{Rows, State};
+use crate::rows::{Rows, State, make_unique};
 use crate::short::Short;
 use crate::signature::Signature;
 use crate::source::{Changes, Source};
@@ -162,7 +163,8 @@ impl Body {
             optimize(&mut plan, source, level);
             lower(&plan)
         };
-        let ready = |query: statement::Query| {
+        let ready = |mut query: statement::Query| {
+            make_unique(&mut query.names);
             let types = query.plan.types().into();
             let physical = physical(query.plan);
             let short = Short::of(&physical);
@@ -266,6 +268,13 @@ impl Statement {
         let table = match &self.body {
             Body::Insert(plan) => &plan.table,
             Body::Update(plan) | Body::Delete(plan) => &plan.table,
+            Body::Define(statement) => match &**statement {
+                statement::Statement::Truncate(tables) => match tables.first() {
+                    Some(table) => table,
+                    None => return false,
+                },
+                _ => return false,
+            },
             _ => return false,
         };
         table.kind == crate::source::RelationKind::Collection
@@ -307,7 +316,13 @@ impl Statement {
             Body::Insert(insert) => {
                 let is_one =
                     matches!(&insert.input, Physical::Values(values) if values.rows.len() == 1);
-                !is_one || !insert.table.constraints.references.is_empty()
+                let may_fail = |returning: &Returning| {
+                    let mut outputs = returning.outputs.iter();
+                    outputs.any(|(_, output)| !matches!(output, Expr::Column(_)))
+                };
+                !is_one
+                    || !insert.table.constraints.references.is_empty()
+                    || insert.returning.as_ref().is_some_and(may_fail)
             }
             Body::Update(change) | Body::Delete(change) => change.by_key.is_none(),
             _ => true,
@@ -379,8 +394,10 @@ impl Statement {
 /// The rows of RETURNING.
 fn answered(returning: &Returning, batch: Batch, context: &Context) -> Rows {
     let types = returning.outputs.iter().map(|(column, _)| column.ty.clone()).collect();
+    let mut names = returning.names.clone();
+    make_unique(&mut names);
     Rows {
-        names: returning.names.clone().into(),
+        names: names.into(),
         types,
         state: State::Batch(Some(batch)),
         context: context.clone(),

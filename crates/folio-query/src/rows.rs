@@ -1,5 +1,6 @@
 //! The answer of a query: rows that are pulled.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use folio_types::{ColumnType, Value};
@@ -11,6 +12,26 @@ use crate::execute::context::Context;
 use crate::expression::value::value_at;
 use crate::json_rows::JsonRows;
 use crate::span::Span;
+
+/// Gives columns of one name names of their own, `count` and `count_1`: who reads rows by
+/// their keys would miss one of them. A name that is there stays whose it is.
+pub(crate) fn make_unique(names: &mut [String]) {
+    let mut seen: HashSet<String> = HashSet::with_capacity(names.len());
+    let repeats: Vec<usize> =
+        (0..names.len()).filter(|index| !seen.insert(names[*index].clone())).collect();
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for index in repeats {
+        let count = counts.entry(names[index].clone()).or_default();
+        let unique = loop {
+            *count += 1;
+            let name = format!("{}_{count}", names[index]);
+            if seen.insert(name.clone()) {
+                break name;
+            }
+        };
+        names[index] = unique;
+    }
+}
 
 /// The answer of a query, pulled batch by batch.
 pub struct Rows {
@@ -38,7 +59,7 @@ pub(crate) enum State {
 }
 
 impl Rows {
-    /// The names of the columns.
+    /// The names of the columns, each another.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names

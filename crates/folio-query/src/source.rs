@@ -61,7 +61,24 @@ pub struct Relation {
     pub handle: Arc<dyn Any + Send + Sync>,
 }
 
+/// The column of a collection that is the whole document.
+pub const DOCUMENT: &str = "_doc";
+
 impl Relation {
+    /// The column that is the whole document of a collection. It repeats the others, so `*`
+    /// and other forms that mean all columns leave it out; its name selects it.
+    #[must_use]
+    pub fn document_column(&self) -> Option<usize> {
+        let is_collection = self.kind == RelationKind::Collection;
+        self.schema.columns.iter().position(|column| is_collection && column.name == DOCUMENT)
+    }
+
+    /// Whether a column is one that `*` means.
+    #[must_use]
+    pub fn is_listed(&self, index: usize) -> bool {
+        self.document_column() != Some(index)
+    }
+
     /// The position of a column; letters match in either case.
     #[must_use]
     pub fn column_index(&self, name: &str) -> Option<usize> {

@@ -116,6 +116,11 @@ impl Batch {
         Ok(self.core.exists(id)?)
     }
 
+    /// The line of a document, of this batch or before it, into a buffer that is reused.
+    pub(crate) fn get_into(&mut self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
+        Ok(self.core.get_into(id, line)?)
+    }
+
     /// Bytes of lines added so far.
     #[must_use]
     pub fn size(&self) -> u64 {

@@ -424,7 +424,7 @@ impl Session {
                 None => Tables::None,
             },
         };
-        Ok(View { handle: Arc::clone(&self.handle), tables })
+        Ok(View::new(Arc::clone(&self.handle), tables))
     }
 
     fn context(&self, view: View, parameters: &[Value]) -> Context {
@@ -460,7 +460,7 @@ impl Session {
                 if self.transaction.is_some() {
                     return Err(unsupported_mix().into());
                 }
-                self.execute_in(statement, parameters, &view)
+                self.change_documents(statement, parameters, view)
             }
             Kind::Change if self.transaction.is_some() => self.change(statement, parameters, &view),
             Kind::Change => {

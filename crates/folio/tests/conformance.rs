@@ -8,7 +8,7 @@ mod script;
 use std::path::{Path, PathBuf};
 
 use folio::{Access, Collection, CollectionOptions, Database, Layout, OpenOptions, Put, Strict};
-use folio::{Error, PackOptions, Result, Scan};
+use folio::{Error, PackOptions, Parameters, Result, Scan};
 use script::{Outcome, Section, Step, Surface};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -144,6 +144,13 @@ impl Library {
             "collections" => {
                 let names = self.database.collections()?;
                 return Ok(Outcome::values(names.into_iter().map(Value::from)));
+            }
+            "sql" => {
+                let answer = self.database.sql(step.content(0), &Parameters::default())?;
+                let rows =
+                    answer.rows.map_or_else(|| Ok("[]".to_owned()), |mut rows| rows.to_json());
+                let rows: Vec<Value> = serde_json::from_str(&rows?).unwrap();
+                return Ok(Outcome::values(rows));
             }
             "flush" => self.database.flush()?,
             "refresh" => self.collection.refresh()?,

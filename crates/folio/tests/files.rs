@@ -40,7 +40,7 @@ fn a_table_a_collection_and_a_parquet_file_join_in_one_statement() -> Result {
     );
     assert_eq!(
         fixture.json(&text)?,
-        r#"[{"name":"Ann","_id":"v1","name":"name 0 ü","price":0.07},{"name":"Bob","_id":"v2","name":"name 1 ü","price":0.08}]"#
+        r#"[{"name":"Ann","_id":"v1","name_1":"name 0 ü","price":0.07},{"name":"Bob","_id":"v2","name_1":"name 1 ü","price":0.08}]"#
     );
     Ok(())
 }
@@ -68,13 +68,13 @@ fn every_type_of_a_parquet_file_is_read() -> Result {
          count(distinct name), sum(array_length(tags, 1)) from '{file}'"
     );
     let expected = concat!(
-        r#"[{"count":200,"count":160,"sum":19900,"max":18446744073709551615,"sum":158.40,"#,
-        r#""max":"2000-07-17","min":"2000-01-01T12:30:15.25Z","max":99.0,"count":7,"sum":240}]"#
+        r#"[{"count":200,"count_1":160,"sum":19900,"max":18446744073709551615,"sum_1":158.40,"#,
+        r#""max_1":"2000-07-17","min":"2000-01-01T12:30:15.25Z","max_2":99.0,"count_2":7,"sum_2":240}]"#
     );
     assert_eq!(fixture.json(&text)?, expected);
     // Columns in another order, one twice, none at all, and a limit.
     let text = format!("select name, id, name from '{file}' order by id desc limit 1 offset 1");
-    assert_eq!(fixture.json(&text)?, r#"[{"name":"name 2 ü","id":198,"name":"name 2 ü"}]"#);
+    assert_eq!(fixture.json(&text)?, r#"[{"name":"name 2 ü","id":198,"name_1":"name 2 ü"}]"#);
     assert_eq!(fixture.json(&format!("select count(*) from '{file}'"))?, r#"[{"count":200}]"#);
     assert_eq!(fixture.rows(&format!("select 1 from '{file}'"))?.len(), 200);
     Ok(())

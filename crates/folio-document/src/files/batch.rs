@@ -61,6 +61,20 @@ impl FileBatch {
         }
     }
 
+    /// The line of a document, of this batch or before it; `false` where there is none.
+    pub(crate) fn find(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
+        let log = self.log.as_ref().expect("the log is there until the batch ends");
+        match log.changes().get(id) {
+            Some(Change::Put { offset, size }) => {
+                text.resize(size, 0);
+                log.read(offset, text).map_err(Error::io("read", &self.store.paths.log))?;
+                Ok(true)
+            }
+            Some(Change::Delete) => Ok(false),
+            None => self.store.get_into(id, text),
+        }
+    }
+
     /// Bytes of the lines so far, line ends included.
     pub(crate) fn size(&self) -> u64 {
         self.log.as_ref().map_or(0, LogWriter::size)

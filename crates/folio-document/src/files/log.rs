@@ -126,6 +126,18 @@ impl LogWriter {
         if self.buffer.len() >= CHUNK_SIZE { self.write_buffer() } else { Ok(()) }
     }
 
+    /// Reads bytes of the lines so far.
+    pub(super) fn read(&self, offset: u64, text: &mut [u8]) -> io::Result<()> {
+        match offset.checked_sub(self.written) {
+            Some(start) => {
+                text.copy_from_slice(&self.buffer[start as usize..][..text.len()]);
+                Ok(())
+            }
+            None if self.file.read_at(text, offset)? == text.len() => Ok(()),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
+    }
+
     /// Writes the last line, which makes the batch count once it is durable.
     pub(super) fn seal(&mut self, import: Option<(u64, u64)>) -> io::Result<()> {
         self.write_buffer()?;

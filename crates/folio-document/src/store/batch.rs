@@ -135,25 +135,28 @@ impl LineBatch {
 
     /// Whether the id has a document, in this batch or before it.
     pub(crate) fn exists(&mut self, id: &str) -> Result<bool> {
+        self.find(id, &mut Vec::new())
+    }
+
+    /// The line of a document, of this batch or before it; `false` where there is none.
+    pub(crate) fn find(&mut self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
         let hash = id_hash(id);
         let is_under_way = |entry: Entry| (entry.offset() >= self.under_way_at).then_some(());
         if self.appender.is_none() && self.entries.find(hash, is_under_way).is_some() {
             self.wait()?; // its line may have to be read
         }
-        let mut text = Vec::new();
-        let in_batch = self.entries.find(hash, |entry| match self.is_of(entry, id, &mut text) {
+        let in_batch = self.entries.find(hash, |entry| match self.is_of(entry, id, text) {
             Ok(true) => Some(Ok(!entry.is_tombstone())),
             Ok(false) => None,
             Err(error) => Some(Err(error)),
         });
         match in_batch {
             Some(answer) => answer.map_err(Error::io("read", &self.store.paths.data)),
-            None => {
-                self.store.healing(|view| Ok(view.find(id, hash, &mut text)?.document().is_some()))
-            }
+            None => self.store.healing(|view| Ok(view.find(id, hash, text)?.document().is_some())),
         }
     }
 
+    /// Whether an entry is about an id. The line of its document is in `text` then.
     fn is_of(&self, entry: Entry, id: &str, text: &mut Vec<u8>) -> std::io::Result<bool> {
         if entry.is_tombstone() {
             return Ok(line_sum(&line::tombstone(id)) == entry.sum());
@@ -161,7 +164,12 @@ impl LineBatch {
         if entry.offset() >= self.sent {
             let start = (entry.offset() - self.sent) as usize;
             let line = &self.piece.text[start..start + entry.size() as usize];
-            return Ok(line::has_id(line, id) == Some(true));
+            let is_of = line::has_id(line, id) == Some(true);
+            if is_of {
+                text.clear();
+                text.extend_from_slice(line);
+            }
+            return Ok(is_of);
         }
         text.resize(entry.size() as usize, 0);
         let read = self.data.read_at(text, entry.offset())?;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use folio_types::ColumnType;
 
 use crate::error::{Error, Result};
-use crate::source::{Relation, RelationKind};
+use crate::source::Relation;
 use crate::span::Span;
 
 /// A struct.
@@ -82,9 +82,8 @@ impl Entity {
     /// The struct a relation is.
     pub(crate) fn of(relation: &Arc<Relation>) -> Self {
         let columns = relation.schema.columns.iter().enumerate();
-        let is_collection = relation.kind == RelationKind::Collection;
         let mut members: Vec<Member> = columns
-            .filter(|(_, column)| !(is_collection && column.name == "_doc"))
+            .filter(|(index, _)| relation.is_listed(*index))
             .map(|(index, column)| {
                 let kind = match target_of(relation, &column.name) {
                     Some(target) => MemberKind::One { column: index, target },

@@ -7,7 +7,7 @@ use folio_types::{ErrorCode, Value};
 
 use super::{Answer, QueryError, Session};
 use crate::error::Result;
-use crate::source::{SharedTransaction, Tables, View, lock};
+use crate::source::{SharedDocuments, SharedTransaction, Tables, View, lock};
 
 impl Session {
     /// Runs a statement that changes what a view shows.
@@ -20,6 +20,24 @@ impl Session {
         let context = || self.context(view.clone(), parameters);
         let outcome = statement.execute(view, parameters, &context)?;
         Ok(Answer { count: Some(outcome.count), rows: outcome.rows })
+    }
+
+    /// Runs a statement that changes a collection, whole or not at all.
+    pub(super) fn change_documents(
+        &self,
+        statement: &Statement,
+        parameters: &[Value],
+        view: View,
+    ) -> Result<Answer> {
+        let documents = SharedDocuments::default();
+        let view = View { documents: Some(Arc::clone(&documents)), ..view };
+        let result = self.execute_in(statement, parameters, &view);
+        let mut documents = lock(&documents);
+        match result {
+            Ok(_) => documents.commit()?,
+            Err(_) => documents.undo(),
+        }
+        result
     }
 
     /// Runs a statement that changes tables, whole or not at all, in the transaction
@@ -83,7 +101,7 @@ impl Session {
         let store = self.handle.store.tables_to_write()?;
         let transaction: SharedTransaction = Arc::new(Mutex::new(Some(store.begin()?)));
         let tables = Tables::Transaction(Arc::clone(&transaction));
-        let view = View { handle: Arc::clone(&self.handle), tables };
+        let view = View::new(Arc::clone(&self.handle), tables);
         if !statement.is_current(&view)? {
             return Ok(None);
         }

@@ -173,7 +173,7 @@ impl Session {
             let store = self.handle.store.tables_to_write()?;
             let transaction: SharedTransaction = Arc::new(Mutex::new(Some(store.begin()?)));
             let tables = Tables::Transaction(Arc::clone(&transaction));
-            let view = View { handle: Arc::clone(&self.handle), tables };
+            let view = View::new(Arc::clone(&self.handle), tables);
             let answer = change(self, &view)?;
             if let Some(transaction) = lock(&transaction).take() {
                 transaction.commit()?;
@@ -185,7 +185,7 @@ impl Session {
             return Err(error.help("begin another without READ ONLY").into());
         };
         let mark = lock(&transaction).as_mut().map(|open| open.savepoint());
-        let view = View { handle: Arc::clone(&self.handle), tables: open.tables.clone() };
+        let view = View::new(Arc::clone(&self.handle), open.tables.clone());
         let result = change(self, &view);
         if let (Some(mark), Some(open)) = (mark, lock(&transaction).as_mut()) {
             if result.is_err() {

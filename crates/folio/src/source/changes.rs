@@ -6,7 +6,7 @@ use folio_table::{IndexDefinition, Transaction};
 use folio_types::{ErrorCode, TableSchema, Value, ValueRef};
 
 use super::tables::table_of;
-use super::{Tables, View, documents, ended, from_table, lock};
+use super::{PendingDocuments, Tables, View, documents, ended, from_table, lock};
 
 impl View {
     /// Changes the tables through the transaction.
@@ -22,6 +22,18 @@ impl View {
         };
         let mut transaction = lock(transaction);
         write(transaction.as_mut().ok_or_else(ended)?).map_err(from_table)
+    }
+
+    /// Changes a collection, as part of the statement that is run.
+    fn change_documents<T>(
+        &self,
+        change: impl FnOnce(&mut PendingDocuments) -> QueryResult<T>,
+    ) -> QueryResult<T> {
+        let Some(documents) = &self.documents else {
+            let error = "collections change by statements of their own";
+            return Err(QueryError::new(ErrorCode::Unsupported, error));
+        };
+        change(&mut lock(documents))
     }
 
     /// Sets the number that a column takes next.
@@ -73,7 +85,7 @@ fn refuse_twin(error: QueryError, relation: &Relation) -> QueryError {
 impl Changes for View {
     fn insert(&self, relation: &Relation, row: &[ValueRef<'_>]) -> QueryResult<()> {
         if relation.kind == RelationKind::Collection {
-            return documents::insert(relation, row);
+            return self.change_documents(|pending| documents::insert(pending, relation, row));
         }
         let table = table_of(relation)?;
         self.write(|transaction| transaction.insert(&table, row).map(|_| ()))
@@ -108,7 +120,7 @@ impl Changes for View {
         row: &[ValueRef<'_>],
     ) -> QueryResult<bool> {
         if relation.kind == RelationKind::Collection {
-            return documents::update(relation, key, row);
+            return self.change_documents(|pending| documents::update(pending, relation, key, row));
         }
         let table = table_of(relation)?;
         self.write(|transaction| transaction.update(&table, key, row))
@@ -146,7 +158,7 @@ impl Changes for View {
 
     fn delete(&self, relation: &Relation, key: &[ValueRef<'_>]) -> QueryResult<bool> {
         if relation.kind == RelationKind::Collection {
-            return documents::delete(relation, key);
+            return self.change_documents(|pending| documents::delete(pending, relation, key));
         }
         let table = table_of(relation)?;
         self.write(|transaction| transaction.delete(&table, key))

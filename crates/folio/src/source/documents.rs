@@ -15,7 +15,7 @@ use folio_types::{Column, ErrorCode, TableSchema, Value, ValueRef};
 
 use super::infer::Inferred;
 use super::lines::{DOCUMENT, LineColumns, values_of};
-use super::{from_facade, lock};
+use super::{PendingDocuments, SharedDocuments, from_facade, lock};
 use crate::collection::Collection;
 use crate::documents::Documents;
 use crate::handle::Handle;
@@ -145,8 +145,9 @@ fn wanted(relation: &Relation, columns: &[usize]) -> Vec<Column> {
     columns.iter().map(|index| relation.schema.columns[*index].clone()).collect()
 }
 
-/// One document by its id.
+/// One document by its id, as the statement has changed it.
 pub(super) fn get(
+    pending: Option<&SharedDocuments>,
     relation: &Relation,
     key: &[ValueRef<'_>],
     columns: &[usize],
@@ -156,10 +157,13 @@ pub(super) fn get(
     if folio_types::check_document_id(id).is_err() {
         return Ok(false);
     }
-    let Some(document) = collection_of(relation)?.get(id).map_err(from_facade)? else {
-        return Ok(false);
+    let collection = collection_of(relation)?;
+    let line = match pending {
+        Some(pending) => lock(pending).get(&collection, id),
+        None => collection.get(id).map(|found| found.map(|document| document.raw().to_owned())),
     };
-    row.extend(values_of(document.raw(), &wanted(relation, columns))?);
+    let Some(line) = line.map_err(from_facade)? else { return Ok(false) };
+    row.extend(values_of(&line, &wanted(relation, columns))?);
     Ok(true)
 }
 
@@ -221,10 +225,14 @@ fn document_of(relation: &Relation, row: &[ValueRef<'_>]) -> QueryResult<(String
 }
 
 /// A new document.
-pub(super) fn insert(relation: &Relation, row: &[ValueRef<'_>]) -> QueryResult<()> {
+pub(super) fn insert(
+    pending: &mut PendingDocuments,
+    relation: &Relation,
+    row: &[ValueRef<'_>],
+) -> QueryResult<()> {
     let collection = collection_of(relation)?;
     let (id, document) = document_of(relation, row)?;
-    if collection.exists(&id).map_err(from_facade)? {
+    if pending.exists(&collection, &id).map_err(from_facade)? {
         let name = &relation.schema.name;
         return Err(QueryError::new(
             ErrorCode::Conflict,
@@ -232,20 +240,21 @@ pub(super) fn insert(relation: &Relation, row: &[ValueRef<'_>]) -> QueryResult<(
         )
         .help("choose another id, or UPDATE it"));
     }
-    collection.put_raw(&id, &document).map(|_| ()).map_err(from_facade)
+    pending.put(&collection, &id, document).map_err(from_facade)
 }
 
 /// Another document under the same id. What did not change keeps its text: digits,
 /// order, and members that are no columns.
 pub(super) fn update(
+    pending: &mut PendingDocuments,
     relation: &Relation,
     key: &[ValueRef<'_>],
     row: &[ValueRef<'_>],
 ) -> QueryResult<bool> {
     let [ValueRef::Text(id)] = key else { return Ok(false) };
     let collection = collection_of(relation)?;
-    let Some(old) = collection.get(id).map_err(from_facade)? else { return Ok(false) };
-    let before = values_of(old.raw(), &relation.schema.columns)?;
+    let Some(old) = pending.get(&collection, id).map_err(from_facade)? else { return Ok(false) };
+    let before = values_of(&old, &relation.schema.columns)?;
     let changed: Vec<(&Column, &ValueRef<'_>)> = relation
         .schema
         .columns
@@ -268,9 +277,9 @@ pub(super) fn update(
     });
     let document = match whole {
         Some(whole) => whole,
-        None => with_changes(old.raw(), &changed)?,
+        None => with_changes(&old, &changed)?,
     };
-    collection.put_raw(id, &document).map_err(from_facade)?;
+    pending.put(&collection, id, document).map_err(from_facade)?;
     Ok(true)
 }
 
@@ -311,7 +320,11 @@ fn with_changes(line: &str, changed: &[(&Column, &ValueRef<'_>)]) -> QueryResult
 }
 
 /// One document less.
-pub(super) fn delete(relation: &Relation, key: &[ValueRef<'_>]) -> QueryResult<bool> {
+pub(super) fn delete(
+    pending: &mut PendingDocuments,
+    relation: &Relation,
+    key: &[ValueRef<'_>],
+) -> QueryResult<bool> {
     let [ValueRef::Text(id)] = key else { return Ok(false) };
-    collection_of(relation)?.delete(id).map_err(from_facade)
+    pending.delete(&collection_of(relation)?, id).map_err(from_facade)
 }

@@ -10,7 +10,7 @@ use folio_types::{Column, ColumnType, ErrorCode, Value};
 use crate::json::{members, unquote};
 
 /// The column that has the whole document.
-pub(super) const DOCUMENT: &str = "_doc";
+pub(super) use folio_query::source::DOCUMENT;
 
 /// Columns under construction.
 pub(super) struct LineColumns {

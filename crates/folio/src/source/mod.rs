@@ -9,6 +9,7 @@ mod documents;
 mod file;
 mod infer;
 mod lines;
+mod pending;
 mod records;
 mod spill;
 mod tables;
@@ -28,6 +29,7 @@ use crate::handle::Handle;
 use documents::KnownCollections;
 #[cfg(not(feature = "parquet"))]
 pub(crate) use file::no_parquet;
+pub(crate) use pending::{PendingDocuments, SharedDocuments};
 use tables::KnownTables;
 
 /// A transaction that several scans may read through at the same time.
@@ -56,6 +58,8 @@ pub(crate) enum Tables {
 pub(crate) struct View {
     pub(crate) handle: Arc<Handle>,
     pub(crate) tables: Tables,
+    /// What the statement changes in a collection, where it is one that does.
+    pub(crate) documents: Option<SharedDocuments>,
 }
 
 /// An error of the table store as the engine's.
@@ -79,6 +83,10 @@ fn ended() -> QueryError {
 }
 
 impl View {
+    pub(crate) fn new(handle: Arc<Handle>, tables: Tables) -> Self {
+        Self { handle, tables, documents: None }
+    }
+
     /// Reads the tables; `None` where there are none.
     fn read<T>(&self, read: impl FnOnce(Reader<'_>) -> QueryResult<T>) -> QueryResult<Option<T>> {
         match &self.tables {
@@ -198,7 +206,7 @@ impl Source for View {
         row: &mut Vec<Value>,
     ) -> QueryResult<bool> {
         if relation.kind != RelationKind::Table {
-            return documents::get(relation, key, columns, row);
+            return documents::get(self.documents.as_ref(), relation, key, columns, row);
         }
         let table = tables::table_of(relation)?;
         let found = self.read(|reader| {

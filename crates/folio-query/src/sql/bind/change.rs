@@ -102,11 +102,13 @@ impl Binder<'_> {
         let mut columns: Vec<ScopeColumn> = named
             .columns
             .into_iter()
-            .map(|(name, column)| ScopeColumn {
+            .enumerate()
+            .map(|(index, (name, column))| ScopeColumn {
                 table: Some(Arc::clone(&known_as)),
                 name: name.into(),
                 column,
                 hidden: false,
+                unlisted: !table.is_listed(index),
                 key: None,
                 optional: None,
             })
@@ -247,6 +249,7 @@ pub(super) fn row_columns(
             name: (&*column.name).into(),
         },
         hidden: false,
+        unlisted: !table.is_listed(index),
         key: None,
         optional: None,
     });

@@ -8,6 +8,7 @@ use folio_types::{Column as TableColumn, ColumnType};
 use sqlparser::ast;
 
 use super::change::column_of;
+use super::from::listed;
 use super::scope::same;
 use super::{Binder, Named, last_name};
 use crate::error::{Error, Result};
@@ -178,7 +179,7 @@ impl Binder<'_> {
             _ => self.scan(&relation),
         };
         if columns.is_empty() {
-            return Ok(named);
+            return Ok(listed(named));
         }
         let kept = columns.iter().map(|name| {
             let found = named.columns.iter().find(|(own, _)| same(own, &name.value));

@@ -228,17 +228,34 @@ pub(super) fn aliased(
             .at(renamed[there].name.span.into())
             .help("name as many as there are"));
     }
-    let key = key_of(&named.plan);
+    let (key, unlisted) = (key_of(&named.plan), unlisted(&named));
     let columns =
         named.columns.into_iter().enumerate().map(|(index, (name, column))| ScopeColumn {
             table: table.clone(),
             name: renamed.get(index).map_or(&*name, |alias| &*alias.name.value).into(),
             column,
             hidden: false,
+            unlisted: unlisted == Some(index),
             key: key.clone(),
             optional: None,
         });
     Ok(From { plan: named.plan, columns: columns.collect() })
+}
+
+/// The position of the whole document among the columns of a collection.
+fn unlisted(named: &Named) -> Option<usize> {
+    let Plan::Scan(scan) = &named.plan else { return None };
+    let document = scan.relation.document_column()?;
+    let (_, column) = scan.columns.iter().find(|(own, _)| *own == document)?;
+    named.columns.iter().position(|(_, own)| own.id == column.id)
+}
+
+/// Rows without the columns that `*` leaves out.
+pub(super) fn listed(mut named: Named) -> Named {
+    if let Some(unlisted) = unlisted(&named) {
+        named.columns.remove(unlisted);
+    }
+    named
 }
 
 /// The columns of a table's primary key, where a plan is the whole table.

@@ -52,7 +52,8 @@ impl Binder<'_> {
     /// The columns an INSERT names; all where it names none.
     fn targets(&self, table: &Relation, columns: &[ast::ObjectName]) -> Result<Vec<usize>> {
         if columns.is_empty() {
-            return Ok((0..table.schema.columns.len()).collect());
+            let all = 0..table.schema.columns.len();
+            return Ok(all.filter(|index| table.is_listed(*index)).collect());
         }
         let mut targets = Vec::with_capacity(columns.len());
         for column in columns {

@@ -58,11 +58,12 @@ impl Binder<'_> {
                 self.join_using(left, right, kind, &names)
             }
             ast::JoinConstraint::Natural => {
-                let shared = left.columns.iter().filter(|column| !column.hidden).filter(|column| {
+                let is_shown = |column: &&ScopeColumn| !column.hidden && !column.unlisted;
+                let shared = left.columns.iter().filter(is_shown).filter(|column| {
                     right
                         .columns
                         .iter()
-                        .any(|other| !other.hidden && same(&other.name, &column.name))
+                        .any(|other| is_shown(&other) && same(&other.name, &column.name))
                 });
                 let names: Vec<_> =
                     shared.map(|column| (column.name.to_string(), Span::NONE)).collect();
@@ -106,6 +107,7 @@ impl Binder<'_> {
                 name: (&**name).into(),
                 column,
                 hidden: false,
+                unlisted: false,
                 key: None,
                 optional: None,
             });

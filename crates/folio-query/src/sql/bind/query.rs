@@ -7,6 +7,7 @@ use folio_types::ColumnType;
 use sqlparser::ast;
 
 use super::expression::place;
+use super::from::listed;
 use super::scope::{Allowed, Scope, ScopeColumn};
 use super::select::Selected;
 use super::{Binder, Cte, Named, refuse};
@@ -122,6 +123,7 @@ impl Binder<'_> {
             name: (&**name).into(),
             column: column.clone(),
             hidden: false,
+            unlisted: false,
             key: None,
             optional: None,
         });
@@ -169,7 +171,7 @@ impl Binder<'_> {
             ast::SetExpr::Table(table) => {
                 let name = table.table_name.clone().unwrap_or_default();
                 let relation = self.relation(&name, Span::NONE)?;
-                Ok(self.scan(&relation))
+                Ok(listed(self.scan(&relation)))
             }
             _ => Err(Error::unsupported("statements that change cannot stand inside a query")),
         }

@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::expression::coerce::settle;
 use crate::expression::{Column, ColumnId, Comparison, Expr, Function, SubqueryKind, type_name};
 use crate::plan::logical::{JoinKind, Plan};
+use crate::rows::make_unique;
 use crate::span::Span;
 use crate::sql::tokens::ALL_FIELDS;
 
@@ -57,8 +58,11 @@ enum RowArguments<'s> {
 
 /// A row of values as a struct.
 fn struct_of(fields: Vec<(String, Expr)>, span: Span) -> Expr {
-    let (types, arguments) = fields
+    let (mut names, values): (Vec<String>, Vec<Expr>) = fields.into_iter().unzip();
+    make_unique(&mut names);
+    let (types, arguments) = names
         .into_iter()
+        .zip(values)
         .map(|(name, value)| {
             let value = settle(value);
             ((name, value.ty()), value)
@@ -335,7 +339,7 @@ fn table_columns<'s>(table: &str, scope: &'s Scope<'_>) -> Option<Vec<&'s ScopeC
     let home = scope_of(table, scope)?;
     let is_its =
         |column: &&ScopeColumn| column.table.as_deref().is_some_and(|own| same(own, table));
-    Some(home.columns.iter().filter(is_its).collect())
+    Some(home.columns.iter().filter(is_its).filter(|column| !column.unlisted).collect())
 }
 
 /// The columns of the table that an expression names.

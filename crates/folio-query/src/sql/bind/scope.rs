@@ -19,6 +19,8 @@ pub(super) struct ScopeColumn {
     pub(super) column: Column,
     /// Left out of `*`: a join merged it into another, or it is internal.
     pub(super) hidden: bool,
+    /// Left out of `*` and found by its name: the whole document of a collection.
+    pub(super) unlisted: bool,
     /// The columns of its table's primary key, where it is a table.
     pub(super) key: Option<Arc<[ColumnId]>>,
     /// Where an outer join may leave its table out: the columns of the side left out.

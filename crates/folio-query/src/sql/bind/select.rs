@@ -181,7 +181,8 @@ impl Binder<'_> {
                 Some(table) => column.table.as_deref().is_some_and(|own| same(own, table)),
                 None => !column.hidden,
             };
-            if is_meant && !left_out.iter().any(|name| same(name, &column.name)) {
+            if is_meant && !column.unlisted && !left_out.iter().any(|name| same(name, &column.name))
+            {
                 let (name, expression) =
                     (column.name.to_string(), Expr::Column(column.column.clone()));
                 items.push(Item { name, expression, span });

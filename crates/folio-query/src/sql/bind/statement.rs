@@ -49,7 +49,12 @@ pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<S
         }
         Sql::Truncate(truncate) => {
             let tables = truncate.table_names.iter().map(|target| binder.table(&target.name));
-            Ok(Statement::Truncate(tables.collect::<Result<_>>()?))
+            let tables = tables.collect::<Result<Vec<_>>>()?;
+            if tables.len() > 1 && tables.iter().any(|table| table.kind == RelationKind::Collection)
+            {
+                return Err(Error::unsupported("TRUNCATE takes one collection at a time"));
+            }
+            Ok(Statement::Truncate(tables))
         }
         Sql::Explain { statement, analyze, .. } => {
             let statement = Box::new(bind(binder, statement)?);

@@ -1,0 +1,119 @@
+//! What a statement changes in a collection: all of it counts once the statement is done,
+//! or nothing.
+//!
+//! A statement that changes one document puts or deletes it at its end, as
+//! [`Collection::put_raw`] does. The second change opens a batch.
+
+use std::sync::{Arc, Mutex};
+
+use crate::batch::Batch;
+use crate::collection::Collection;
+use crate::error::Result;
+
+/// The changes of a statement, which several parts of it reach.
+pub(crate) type SharedDocuments = Arc<Mutex<PendingDocuments>>;
+
+/// The changes of a statement to one collection.
+#[derive(Debug, Default)]
+pub(crate) struct PendingDocuments {
+    /// While there is one.
+    first: Option<First>,
+    /// From the second change on.
+    batch: Option<Batch>,
+}
+
+#[derive(Debug)]
+struct First {
+    collection: Collection,
+    id: String,
+    /// `None` deletes the document.
+    json: Option<String>,
+}
+
+impl PendingDocuments {
+    /// Whether there is a document, as the statement has changed the collection.
+    pub(super) fn exists(&mut self, collection: &Collection, id: &str) -> Result<bool> {
+        match &self.first {
+            Some(first) if first.id == id => Ok(first.json.is_some()),
+            _ => match &mut self.batch {
+                Some(batch) => batch.exists(id),
+                None => collection.exists(id),
+            },
+        }
+    }
+
+    /// The line of a document, as the statement has changed the collection.
+    pub(super) fn get(&mut self, collection: &Collection, id: &str) -> Result<Option<String>> {
+        if self.first.as_ref().is_some_and(|first| first.id == id) {
+            self.open_batch()?;
+        }
+        let mut line = Vec::new();
+        let found = match &mut self.batch {
+            Some(batch) => batch.get_into(id, &mut line)?,
+            None => collection.get_into(id, &mut line)?,
+        };
+        // Lines of a collection are checked when they are read.
+        Ok(found.then(|| String::from_utf8_lossy(&line).into_owned()))
+    }
+
+    /// Puts a document.
+    pub(super) fn put(&mut self, collection: &Collection, id: &str, json: String) -> Result<()> {
+        self.change(collection, id, Some(json))
+    }
+
+    /// Deletes a document and answers whether there was one.
+    pub(super) fn delete(&mut self, collection: &Collection, id: &str) -> Result<bool> {
+        let is_there = self.exists(collection, id)?;
+        if is_there {
+            self.change(collection, id, None)?;
+        }
+        Ok(is_there)
+    }
+
+    fn change(&mut self, collection: &Collection, id: &str, json: Option<String>) -> Result<()> {
+        if self.first.is_none() && self.batch.is_none() {
+            let (collection, id) = (collection.clone(), id.to_owned());
+            self.first = Some(First { collection, id, json });
+            return Ok(());
+        }
+        self.open_batch()?;
+        match &mut self.batch {
+            Some(batch) => push(batch, id, json.as_deref()),
+            None => Ok(()),
+        }
+    }
+
+    fn open_batch(&mut self) -> Result<()> {
+        let Some(First { collection, id, json }) = self.first.take() else { return Ok(()) };
+        let mut batch = collection.batch()?;
+        push(&mut batch, &id, json.as_deref())?;
+        self.batch = Some(batch);
+        Ok(())
+    }
+
+    /// Makes the changes count.
+    ///
+    /// # Errors
+    /// As [`Collection::put_raw`] and [`Batch::commit`]; then nothing is changed.
+    pub(crate) fn commit(&mut self) -> Result<()> {
+        if let Some(First { collection, id, json }) = self.first.take() {
+            return match json {
+                Some(json) => collection.put_raw(&id, &json).map(drop),
+                None => collection.delete(&id).map(drop),
+            };
+        }
+        self.batch.take().map_or(Ok(()), |batch| batch.commit().map(drop))
+    }
+
+    /// Undoes the changes.
+    pub(crate) fn undo(&mut self) {
+        *self = Self::default();
+    }
+}
+
+fn push(batch: &mut Batch, id: &str, json: Option<&str>) -> Result<()> {
+    match json {
+        Some(json) => batch.put_raw(Some(id), json),
+        None => batch.delete(id),
+    }
+}
