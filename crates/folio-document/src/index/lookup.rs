@@ -145,6 +145,15 @@ impl Index {
         }
     }
 
+    /// Checks all pages that a scan reads, before it gives anything: a fault in the middle
+    /// could not be healed.
+    ///
+    /// # Errors
+    /// The first damaged page.
+    pub(crate) fn check_for_scan(&self) -> Result<(), IndexFault> {
+        self.runs.iter().try_for_each(|run| run.check_for_scan())
+    }
+
     /// The checksums of the data blocks, to be kept beside a changing index.
     pub(crate) fn blocks(&self) -> Blocks {
         Blocks {

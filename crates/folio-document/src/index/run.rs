@@ -253,9 +253,19 @@ impl Run {
         Ok(u64::from_le_bytes(self.map[at..at + 8].try_into().expect("eight bytes")))
     }
 
+    /// Checks the pages that a scan reads: those of skips and of block sums.
+    pub(crate) fn check_for_scan(&self) -> Result<(), IndexFault> {
+        (1 + self.header.entry_pages()..self.page_count())
+            .try_for_each(|page| self.check_page(page))
+    }
+
+    fn page_count(&self) -> u64 {
+        (self.map.len() / PAGE_SIZE) as u64
+    }
+
     /// Checks every page there is.
     pub(crate) fn check_all(&self) -> Result<(), IndexFault> {
-        (1..(self.map.len() / PAGE_SIZE) as u64).try_for_each(|page| self.check_page(page))
+        (1..self.page_count()).try_for_each(|page| self.check_page(page))
     }
 }
 

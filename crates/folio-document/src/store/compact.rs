@@ -64,7 +64,11 @@ impl LineStore {
             return Ok(CompactReport::default());
         };
         let is_known = writer.known.is_some() && self.stat_data()? == writer.known;
-        if !is_known || !is_unchanged(&segment, &self.read_view().index).unwrap_or(false) {
+        let is_usable = {
+            let index = &self.read_view().index;
+            index.check_for_scan().is_ok() && is_unchanged(&segment, index).unwrap_or(false)
+        };
+        if !is_known || !is_usable {
             self.reload(writer, true, &mut |_, _| true)?;
         }
         let segment = self.read_view().segment.clone().unwrap_or(segment);
@@ -175,7 +179,7 @@ impl LineStore {
         done.map_err(|fault| match fault {
             CopyFault::Cancelled => Error::Cancelled,
             CopyFault::Write(error) => Error::io("write", staged)(error),
-            CopyFault::Index(fault) => fault_error(fault, &self.paths.data),
+            CopyFault::Index(fault) => fault_error(fault, &self.paths),
         })?;
         Ok(copied)
     }

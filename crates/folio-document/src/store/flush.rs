@@ -330,8 +330,8 @@ impl LineStore {
         // the kernel's clock then still gives the file another time.
         let _ = data.set_modified(self.files.now());
         let stat = data.stat().map_err(io)?;
-        let mut view = self.write_view();
-        let view = &mut *view;
+        let mut guard = self.write_view();
+        let view = &mut *guard;
         if stat.size != view.index.state.data_end {
             return Ok(()); // somebody appends: our next write looks
         }
@@ -340,12 +340,17 @@ impl LineStore {
         view.index.state.synced_end = synced_end.min(view.index.state.data_end);
         writer.known = Some(stat);
         let segment = Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
-        writer
-            .index
-            .publish(&mut view.index, &*segment)
-            .map_err(|fault| fault_error(fault, &self.paths.head))?;
-        writer.unpublished = false;
-        writer.index_is_damaged = false;
-        Ok(())
+        match writer.index.publish(&mut view.index, &*segment) {
+            Ok(()) => {
+                writer.unpublished = false;
+                writer.index_is_damaged = false;
+                Ok(())
+            }
+            Err(fault @ IndexFault::Io(_)) => Err(fault_error(fault, &self.paths)),
+            Err(fault) => {
+                drop(guard);
+                self.heal_as(writer, &fault) // which publishes what it builds
+            }
+        }
     }
 }

@@ -33,7 +33,7 @@ impl LineStore {
             };
             self.heal(&fault)?;
         }
-        read(&self.read_view()).map_err(|fault| fault_error(fault, &self.paths.data))
+        read(&self.read_view()).map_err(|fault| fault_error(fault, &self.paths))
     }
 
     /// Builds the index again because of a fault.
@@ -152,7 +152,7 @@ impl LineStore {
         if replayed.is_err() {
             view.pending = pending; // accepted lines outlive a file that changes under us
         }
-        replayed.map_err(|fault| fault_error(fault, &self.paths.data))
+        replayed.map_err(|fault| fault_error(fault, &self.paths))
     }
 
     /// Publishes a built index. It is a convenience for others: without it they

@@ -2,10 +2,10 @@
 //! not documents.
 
 use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
 use super::harvest::{Harvest, count_in, line_number, sum_up_to};
+use super::paths::Paths;
 use super::publish::{IndexWriter, fault_error};
 use crate::error::{Error, Result};
 use crate::index::{BlockSums, Index, IndexFault, resolve};
@@ -26,7 +26,7 @@ const TOLD: usize = 5;
 /// Where lines come from, and where what is noticed about them goes.
 pub(crate) struct Intake<'a> {
     pub(crate) segment: &'a Arc<Segment>,
-    pub(crate) path: &'a Path,
+    pub(crate) paths: &'a Paths,
     pub(crate) notices: &'a mut Vec<Notice>,
 }
 
@@ -40,7 +40,7 @@ impl Intake<'_> {
         progress: Progress<'_>,
     ) -> Result<u64> {
         let file = &*self.segment.file;
-        let path = self.path;
+        let path = &self.paths.data;
         let mut reader = LineReader::new(file, range.start, range.end);
         let mut sums =
             BlockSums::resume(file, index.state.data_end).map_err(Error::io("read", path))?;
@@ -51,7 +51,7 @@ impl Intake<'_> {
             self.tell_of_bad_lines(&harvest, range.start, line_count)?;
             line_count += harvest.line_count;
             absorb(self.segment, index, writer, &mut sums, harvest)
-                .map_err(|fault| fault_error(fault, path))?;
+                .map_err(|fault| fault_error(fault, self.paths))?;
             if !progress(index.state.data_end, range.end) {
                 return Err(Error::Cancelled);
             }
@@ -68,7 +68,7 @@ impl Intake<'_> {
         start: u64,
         lines_before: u64,
     ) -> Result<()> {
-        let name = self.path.display();
+        let name = self.paths.data.display();
         if !harvest.bad.is_empty() {
             let first = self.line_number(start)? + lines_before;
             let told = harvest.bad.iter().take(TOLD).map(|bad| {
@@ -93,7 +93,7 @@ impl Intake<'_> {
     }
 
     fn line_number(&self, offset: u64) -> Result<u64> {
-        line_number(&*self.segment.file, offset).map_err(Error::io("read", self.path))
+        line_number(&*self.segment.file, offset).map_err(Error::io("read", &self.paths.data))
     }
 }
 

@@ -359,8 +359,7 @@ impl Loader<'_> {
         let before = index.state;
         let lines = before.data_end + before.unterminated..data.limit;
         let mut notices = Vec::new();
-        let intake =
-            Intake { segment: &data.segment, path: &self.paths.data, notices: &mut notices };
+        let intake = Intake { segment: &data.segment, paths: self.paths, notices: &mut notices };
         match intake.range(&mut index, &mut writer, lines, &mut |_, _| true) {
             Ok(_) => {}
             Err(Error::Corrupted { .. }) => {
@@ -398,8 +397,7 @@ impl Loader<'_> {
         writer.start_over();
         let mut index = Index::default();
         let mut notices = Vec::new();
-        let intake =
-            Intake { segment: &data.segment, path: &self.paths.data, notices: &mut notices };
+        let intake = Intake { segment: &data.segment, paths: self.paths, notices: &mut notices };
         let line_count = intake.range(&mut index, &mut writer, 0..data.limit, progress)?;
         // Should the file have changed meanwhile, then its times did too, and the next
         // who opens it looks again.

@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use folio_file::{File, FileSystem, OpenMode};
 
+use super::paths::Paths;
 use crate::error::{Error, Result};
 use crate::index::{
-    DELTA_LIMIT, Delta, Entry, HEAD_NAME, Head, Index, IndexFault, LineSource, Resolved, Run,
-    RunContent, RunName, RunSink, delta_record, is_index_file, merge_runs, runs_to_merge,
+    DELTA_LIMIT, Delta, Entry, HEAD_NAME, Head, Index, IndexFault, LineSource, PAGE_SIZE, Resolved,
+    Run, RunContent, RunName, RunSink, delta_record, is_index_file, merge_runs, runs_to_merge,
 };
 
 /// Where new runs go, and what of the delta is on disk already.
@@ -348,23 +349,28 @@ fn newest_of_each(entries: &[Entry], lines: &impl LineSource) -> Result<Vec<Entr
     Ok(kept)
 }
 
-/// The error a caller sees for a fault that healing did not cure.
-pub(crate) fn fault_error(fault: IndexFault, path: &std::path::Path) -> Error {
+/// The error a caller sees for a fault that healing did not cure. It names the file that has
+/// the fault.
+pub(crate) fn fault_error(fault: IndexFault, paths: &Paths) -> Error {
+    let damaged = |run: u64, offset: u64, reason: &str| Error::Corrupted {
+        path: paths.meta.join(RunName::file_name(run)),
+        offset,
+        reason: reason.to_owned(),
+        repair: "run `folio reindex`".to_owned(),
+    };
     match fault {
         IndexFault::Io(source) => {
-            Error::Io { action: "read or write the index of", path: path.to_owned(), source }
+            Error::Io { action: "read or write the index of", path: paths.data.clone(), source }
         }
         IndexFault::Line { offset } => Error::Corrupted {
-            path: path.to_owned(),
+            path: paths.data.clone(),
             offset,
             reason: "the line changes while it is read".to_owned(),
             repair: "wait until the other program has saved it, then try again".to_owned(),
         },
-        IndexFault::Page { .. } | IndexFault::Run { .. } => Error::Corrupted {
-            path: path.to_owned(),
-            offset: 0,
-            reason: fault.to_string(),
-            repair: "run `folio reindex`".to_owned(),
-        },
+        IndexFault::Page { run, page } => {
+            damaged(run, page * PAGE_SIZE as u64, "a page of the index has another checksum")
+        }
+        IndexFault::Run { run } => damaged(run, 0, "this is no run of the index"),
     }
 }

@@ -113,7 +113,7 @@ impl LineStore {
         let found = self.read_view().find(id, hash, &mut writer.older);
         found
             .map(|found| found.document().is_some())
-            .map_err(|fault| fault_error(fault, &self.paths.data))
+            .map_err(|fault| fault_error(fault, &self.paths))
     }
 
     fn push_line(

@@ -61,6 +61,7 @@ impl LineScan {
         store.standing.check_open()?;
         store.settle_if_pending()?;
         let states = store.healing(|view| {
+            view.index.check_for_scan()?;
             let blocks = view.index.state.data_end.div_ceil(BLOCK_SIZE);
             let count = (count as u64).clamp(1, blocks.max(1));
             let start_of = |part| blocks * part / count * BLOCK_SIZE;
@@ -76,7 +77,10 @@ impl LineScan {
     }
 
     fn restart(&mut self) -> Result<()> {
-        self.state = self.store.healing(|view| ScanState::new(view, 0, u64::MAX))?;
+        self.state = self.store.healing(|view| {
+            view.index.check_for_scan()?;
+            ScanState::new(view, 0, u64::MAX)
+        })?;
         Ok(())
     }
 

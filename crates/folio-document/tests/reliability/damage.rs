@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use folio_document::{Access, Error};
+use folio_document::{Access, Collection, Error};
 use folio_file::{FileSystem, MemoryFileSystem};
 
 use crate::random::Random;
@@ -167,6 +167,89 @@ fn a_flipped_bit_anywhere_beside_the_data_changes_no_document() {
         let bit = place * 8 + random.draw() % 8;
         damaged.flip_bit(path, bit).map_err(|error| error.to_string())?;
         hold(&setup(), &damaged, path, content, allowed_for(path), random)
+    });
+}
+
+/// What a collection is asked to do right after its index was damaged.
+const OPERATIONS: [&str; 7] =
+    ["put new", "put old", "delete", "put many", "large batch", "compact", "flush"];
+
+/// Changes a collection and the model beside it.
+fn change(collection: &Collection, content: &mut Content, operation: &str) -> Result<(), Error> {
+    let document = |id: &str| format!("{{\"_id\":\"{id}\",\"changed\":true}}");
+    let mut applied = |id: &str, line: Option<String>| text::apply(content, &(id.to_owned(), line));
+    let range = match operation {
+        "put new" => {
+            collection.put_raw("new", &document("new"))?;
+            applied("new", Some(document("new")));
+            0..0
+        }
+        "put old" => {
+            collection.put_raw("n5", &document("n5"))?;
+            applied("n5", Some(document("n5")));
+            0..0
+        }
+        "delete" => {
+            assert!(collection.delete("n5")?, "it is there");
+            applied("n5", None);
+            0..0
+        }
+        // From ids that are there to ids that are not.
+        "put many" => 1080..1120,
+        "large batch" => 1000..2200,
+        "compact" => {
+            collection.compact(&mut |_, _| true)?;
+            0..0
+        }
+        _ => 0..0,
+    };
+    if !range.is_empty() {
+        let mut batch = collection.batch()?;
+        for number in range.clone() {
+            let id = format!("n{number}");
+            batch.put_raw(None, &document(&id))?;
+            applied(&id, Some(document(&id)));
+        }
+        let counts = batch.commit()?;
+        let old_count = 1100 - range.start;
+        assert_eq!((counts.replaced, counts.inserted), (old_count, range.end - 1100), "{counts:?}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_damaged_index_stops_no_change_and_is_healed_by_it() {
+    everywhere(512, |files, content, path, _, place, random| {
+        let is_deep = std::env::var_os("FOLIO_DEEP").is_some();
+        if allowed_for(path) != Allowed::Content || !(is_deep || random.once_in(16)) {
+            return Ok(());
+        }
+        for operation in OPERATIONS {
+            let failed = |error: Error| format!("{operation}: {error}");
+            let damaged = files.kill();
+            let bit = place * 8 + random.draw() % 8;
+            damaged.flip_bit(path, bit).map_err(|error| error.to_string())?;
+            let mut expected = content.clone();
+            let collection = setup().open(&damaged, Access::ReadWrite).map_err(failed)?;
+            change(&collection, &mut expected, operation).map_err(failed)?;
+            let found = observe(&collection, random.below(3))?;
+            if found != expected {
+                return Err(format!("{operation}: {}", difference(&found, &expected)));
+            }
+            collection.close().map_err(failed)?;
+            let again = setup().open(&damaged, Access::Read).map_err(failed)?;
+            let found = observe(&again, random.below(3))?;
+            if found != expected {
+                return Err(format!(
+                    "{operation}, opened again: {}",
+                    difference(&found, &expected)
+                ));
+            }
+            if let Some(notice) = again.take_notices().first() {
+                return Err(format!("{operation}: it is not healed: {}", notice.0));
+            }
+        }
+        Ok(())
     });
 }
 

@@ -2,7 +2,6 @@
 
 use super::zip_bytes::{Entry, archive};
 use super::*;
-use crate::Error;
 
 const DATA: &str = "collections/c/meta/data.jsonl";
 const LINE: &str = "{\"_id\":\"a\"}\n";

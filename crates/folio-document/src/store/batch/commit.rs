@@ -22,11 +22,12 @@ use folio_file::File;
 use super::{LineBatch, Stage};
 use crate::error::{Error, Result};
 use crate::index::{DELTA_LIMIT, IndexFault, Resolved, Run, resolve};
+use crate::line::LineReader;
 use crate::options::Durability;
 use crate::report::{BatchCounts, Notice};
 use crate::segment::Segment;
 use crate::store::append::Appender;
-use crate::store::harvest::count_in;
+use crate::store::harvest::{Harvest, count_in};
 use crate::store::publish::fault_error;
 use crate::store::{LineStore, Writer};
 
@@ -80,10 +81,30 @@ impl LineBatch {
             resolved.map(|resolved| (resolved, segment))
         });
         synced.map_err(|error| store.standing.poison(&store.paths.data, error))?;
-        resolved.map_err(|fault| match fault {
-            IndexFault::Line { .. } if self.is_mixed => self.disturbed(),
-            fault => fault_error(fault, &store.paths.data),
-        })
+        match resolved {
+            Ok(resolved) => Ok(resolved),
+            Err(IndexFault::Line { .. }) if self.is_mixed => Err(self.disturbed()),
+            Err(fault @ IndexFault::Io(_)) => Err(fault_error(fault, &store.paths)),
+            Err(fault) => self.heal_and_resolve(store, &fault),
+        }
+    }
+
+    /// Builds the older index again, and works out anew what the lines mean for it. They are in
+    /// the file by now.
+    #[cold]
+    fn heal_and_resolve(
+        &self,
+        store: &LineStore,
+        fault: &IndexFault,
+    ) -> Result<(Resolved, Arc<Segment>)> {
+        store.heal(fault)?;
+        let mut reader = LineReader::new(&*self.data, self.start, self.sent);
+        let (harvest, _) = Harvest::gather(&mut reader, usize::MAX)
+            .map_err(Error::io("read", &store.paths.data))?;
+        let view = store.read_view();
+        let segment = Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
+        let resolved = resolve(harvest.entries, &view.index, &*segment);
+        Ok((resolved.map_err(|fault| fault_error(fault, &store.paths))?, segment))
     }
 
     /// Syncs a file, if files are synced, while doing something else.
@@ -169,6 +190,8 @@ impl LineBatch {
     ) -> Result<(), IndexFault> {
         let Appender { record, sums, blocks, .. } = appender;
         writer.batch_record = Some(record);
+        // An index that was built again meanwhile has let go of it.
+        writer.data = Some(Arc::clone(&self.data));
         let mut view = self.store.write_view();
         let view = &mut *view;
         let segment = Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
