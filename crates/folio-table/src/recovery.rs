@@ -360,6 +360,19 @@ fn read_log_header(log: &dyn File, data: DataHeader) -> Result<LogHeader> {
     if header.database != data.database || header.page_size != data.page_size {
         return Err(damaged("it belongs to another database than the data file"));
     }
+    // The area of the headers is durable before the data file has its name, and no checkpoint
+    // cuts into it. The records that followed are gone.
+    let size = log.stat().map_err(Error::io("read", LOG_NAME))?.size;
+    if size < LOG_START {
+        return Err(Error::Corrupted {
+            file: LOG_NAME.to_owned(),
+            offset: size,
+            problem: format!(
+                "the file ends within its headers, which take {LOG_START} bytes: it was cut, and \
+                 the transactions since the last checkpoint are gone"
+            ),
+        });
+    }
     Ok(header)
 }
 

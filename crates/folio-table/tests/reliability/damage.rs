@@ -151,7 +151,13 @@ fn cut(subject: &Subject, which: &str, size: usize) -> Result<bool, String> {
         subject.ends.iter().rposition(|&end| end <= size).unwrap_or(0)
     };
     let told = |text| format!("{which} cut to {size} bytes: {text}");
-    Ok(subject.examine(&files, least).map_err(told)?.is_some())
+    let is_noticed = subject.examine(&files, least).map_err(told)?.is_some();
+    if which == LOG && size < START && !is_noticed {
+        return Err(told(
+            "the log has lost a part of its headers, and nothing is said of it".into(),
+        ));
+    }
+    Ok(is_noticed)
 }
 
 fn is_deep() -> bool {
@@ -184,6 +190,10 @@ fn files_cut_anywhere_are_right_or_refused() {
                 cut(subject, which, size)?;
                 count += 1;
             }
+        }
+        for size in positions(START, 60, random).into_iter().chain([56, 4096, 4152, START - 1]) {
+            cut(subject, LOG, size)?;
+            count += 1;
         }
         // Cuts at the borders of records and pages, and right beside them.
         let borders = subject.files.records().into_iter().map(|record| (LOG, record.offset));
