@@ -98,6 +98,14 @@ impl Error {
         Self::new(ErrorCode::Cancelled, "the statement was cancelled")
     }
 
+    /// An error of a library below, whose words say nothing to who wrote the statement: it is
+    /// the source of ours.
+    fn foreign(source: ArrowError) -> Self {
+        let mut error = Self::unsupported("this cannot be computed for these values");
+        error.inner.source = Some(Box::new(source));
+        error.help("report the statement; casting its operands may help")
+    }
+
     /// An error of the layer below, which keeps its code and words.
     pub fn from_source(
         code: ErrorCode,
@@ -310,13 +318,9 @@ impl From<ArrowError> for Error {
                 .of_entities(OUT_OF_RANGE, RANGES),
             ArrowError::ExternalError(source) => match source.downcast::<Self>() {
                 Ok(error) => *error,
-                Err(source) => Self::invalid(source.to_string()),
+                Err(source) => Self::foreign(ArrowError::ExternalError(source)),
             },
-            ArrowError::CastError(text)
-            | ArrowError::ParseError(text)
-            | ArrowError::InvalidArgumentError(text)
-            | ArrowError::ComputeError(text) => Self::invalid(lower_first(&text)),
-            other => Self::invalid(lower_first(&other.to_string())),
+            other => Self::foreign(other),
         }
     }
 }

@@ -17,6 +17,7 @@ use hashbrown::HashTable;
 
 use crate::error::Result;
 use crate::expression::compare::canonical;
+use crate::expression::json_order::order_keys;
 
 /// Keys an empty table makes room for at most, before it has seen any.
 const RESERVED: usize = 4096;
@@ -34,7 +35,7 @@ enum Form {
     /// One UUID.
     Uuid(NumberKeys<u128>),
     /// Anything else, as bytes.
-    Bytes { converter: RowConverter, bytes: ByteKeys },
+    Bytes { converter: RowConverter, bytes: ByteKeys, types: Vec<ColumnType> },
     /// No columns: one key.
     Unit { seen: bool },
 }
@@ -167,9 +168,13 @@ impl KeyTable {
             [ty] if is_integer_key(ty) => Form::Integer(NumberKeys::default()),
             [ColumnType::Uuid] => Form::Uuid(NumberKeys::default()),
             types => {
-                let fields = types.iter().map(|ty| SortField::new(ty.to_arrow())).collect();
-                let converter = RowConverter::new(fields)?;
-                Form::Bytes { converter, bytes: ByteKeys { bytes: Vec::new(), ends: vec![0] } }
+                let field = |ty: &ColumnType| match ty {
+                    ColumnType::Json => SortField::new(ColumnType::Binary.to_arrow()),
+                    ty => SortField::new(ty.to_arrow()),
+                };
+                let converter = RowConverter::new(types.iter().map(field).collect())?;
+                let bytes = ByteKeys { bytes: Vec::new(), ends: vec![0] };
+                Form::Bytes { converter, bytes, types: types.to_vec() }
             }
         };
         Ok(Self { form, table: HashTable::new(), hasher: FixedState::default() })
@@ -266,8 +271,12 @@ impl KeyTable {
             Form::Unit { .. } => Keys::Unit(row_count),
             Form::Integer(_) => Keys::Integer(integers(&columns[0])),
             Form::Uuid(_) => Keys::Uuid(uuids(&columns[0])),
-            Form::Bytes { converter, .. } => {
-                let columns: Vec<ArrayRef> = columns.iter().map(canonical).collect();
+            Form::Bytes { converter, types, .. } => {
+                let key = |(column, ty): (&ArrayRef, &ColumnType)| match ty {
+                    ColumnType::Json => order_keys(column),
+                    _ => canonical(column),
+                };
+                let columns: Vec<ArrayRef> = columns.iter().zip(types).map(key).collect();
                 Keys::Bytes(converter.convert_columns(&columns)?)
             }
         })

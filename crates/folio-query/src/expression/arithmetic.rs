@@ -269,6 +269,9 @@ fn by_value(
         let (left, right) = (at(left, row, left_type), at(right, row, right_type));
         values.push(match (left, right) {
             (Value::Null, _) | (_, Value::Null) => Value::Null,
+            (_, Value::Float(0.0)) if op == Arithmetic::Divide => {
+                return Err(ArrowError::DivideByZero.into());
+            }
             (left, right) => temporal_value(op, &left, &right).ok_or_else(overflow)?,
         });
     }
@@ -282,7 +285,7 @@ fn temporal_value(op: Arithmetic, left: &Value, right: &Value) -> Option<Value> 
     };
     Some(match (left, right) {
         (Value::Date(day), Value::Integer(count)) | (Value::Integer(count), Value::Date(day)) => {
-            let count = if is_minus { -count } else { *count };
+            let count = if is_minus { count.checked_neg()? } else { *count };
             Value::Date(i32::try_from(i64::from(*day).checked_add(count)?).ok()?)
         }
         (Value::Date(left), Value::Date(right)) => {

@@ -6,6 +6,9 @@ use folio_types::{ColumnType, Value};
 
 use super::{Expr, SubqueryKind, cast, type_name};
 
+/// Values of a long list that are shown, at most.
+const SHOWN_MAX: usize = 20;
+
 impl fmt::Display for Expr {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -38,6 +41,14 @@ impl fmt::Display for Expr {
             }
             Self::Coalesce(terms, _) => write!(out, "coalesce({})", list(terms)),
             Self::InList { input, list: terms } => write!(out, "({input} in ({}))", list(terms)),
+            Self::InSet { input, set } => {
+                let shown = set.values.iter().take(SHOWN_MAX).map(|value| literal(value, &set.ty));
+                let shown = shown.collect::<Vec<_>>().join(", ");
+                match set.values.len() - set.values.len().min(SHOWN_MAX) {
+                    0 => write!(out, "({input} in ({shown}))"),
+                    more => write!(out, "({input} in ({shown} and {more} more))"),
+                }
+            }
             Self::Match { kind, input, pattern, .. } => {
                 write!(out, "({input} {} {pattern})", kind.symbol())
             }

@@ -10,7 +10,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, Datum};
 use folio_types::{ColumnType, Value};
 
-use super::{Expr, arithmetic, case, cast, compare, pattern, subquery, value};
+use super::{Expr, arithmetic, case, cast, compare, membership, pattern, subquery, value};
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::execute::context::{Context, Parameters};
@@ -69,7 +69,7 @@ impl Evaluated {
         }
     }
 
-    fn boolean(value: Option<bool>) -> Self {
+    pub(super) fn boolean(value: Option<bool>) -> Self {
         Self::Scalar(Arc::new(BooleanArray::from(vec![value])))
     }
 }
@@ -130,7 +130,8 @@ pub(crate) fn evaluate(expression: &Expr, batch: &Batch, context: &Context) -> R
             case::case(branches, otherwise.as_deref(), ty, batch, context)
         }
         Expr::Coalesce(terms, ty) => case::coalesce(terms, ty, batch, context),
-        Expr::InList { input, list } => in_list(input, list, batch, context),
+        Expr::InList { input, list } => membership::in_list(input, list, batch, context),
+        Expr::InSet { input, set } => membership::in_set(input, set, batch, context),
         Expr::Match { kind, input, pattern, escape } => {
             let operands = (evaluate(input, batch, context)?, evaluate(pattern, batch, context)?);
             pattern::matches(*kind, &operands.0, &operands.1, *escape)
@@ -267,18 +268,7 @@ fn connect(terms: &[Expr], is_and: bool, batch: &Batch, context: &Context) -> Re
         };
         let joined = match known {
             None => next,
-            Some(before) => {
-                let is_scalar = before.is_scalar() && next.is_scalar();
-                let count = if is_scalar { 1 } else { batch.row_count };
-                let (left, right) = (before.to_array(count)?, next.to_array(count)?);
-                let (left, right) = (left.as_boolean(), right.as_boolean());
-                let array: ArrayRef = Arc::new(if is_and {
-                    arrow_arith::boolean::and_kleene(left, right)?
-                } else {
-                    arrow_arith::boolean::or_kleene(left, right)?
-                });
-                if is_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) }
-            }
+            Some(before) => connected(&before, &next, is_and, batch.row_count)?,
         };
         if is_decided(&joined, is_and) {
             return Ok(Evaluated::boolean(Some(!is_and)));
@@ -286,6 +276,25 @@ fn connect(terms: &[Expr], is_and: bool, batch: &Batch, context: &Context) -> Re
         known = Some(joined);
     }
     Ok(known.unwrap_or_else(|| Evaluated::boolean(Some(is_and))))
+}
+
+/// `before and next`, or `or`, in Kleene's logic.
+pub(super) fn connected(
+    before: &Evaluated,
+    next: &Evaluated,
+    is_and: bool,
+    row_count: usize,
+) -> Result<Evaluated> {
+    let is_scalar = before.is_scalar() && next.is_scalar();
+    let count = if is_scalar { 1 } else { row_count };
+    let (left, right) = (before.to_array(count)?, next.to_array(count)?);
+    let (left, right) = (left.as_boolean(), right.as_boolean());
+    let array: ArrayRef = Arc::new(if is_and {
+        arrow_arith::boolean::and_kleene(left, right)?
+    } else {
+        arrow_arith::boolean::or_kleene(left, right)?
+    });
+    Ok(if is_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
 }
 
 /// A term that fails for some row, for the rows that the terms before it leave open: only one of
@@ -312,39 +321,6 @@ fn is_decided(known: &Evaluated, is_and: bool) -> bool {
         return false;
     }
     if is_and { array.true_count() == 0 } else { array.true_count() == array.len() }
-}
-
-/// `x in (a, b, …)` as a chain of comparisons; long lists of constants have been
-/// made a set by then.
-fn in_list(input: &Expr, list: &[Expr], batch: &Batch, context: &Context) -> Result<Evaluated> {
-    let operand = evaluate(input, batch, context)?;
-    let mut known: Option<BooleanArray> = None;
-    for term in list {
-        let other = evaluate(term, batch, context)?;
-        let count = if operand.is_scalar() && other.is_scalar() { 1 } else { batch.row_count };
-        let equal =
-            compare::compare(super::Comparison::Equal, &operand, &other)?.to_array(count)?;
-        let equal = equal.as_boolean();
-        known = Some(match known {
-            None => equal.clone(),
-            Some(before) if before.len() == equal.len() => {
-                arrow_arith::boolean::or_kleene(&before, equal)?
-            }
-            Some(before) => {
-                let before = Evaluated::Scalar(Arc::new(before)).to_array(batch.row_count)?;
-                let equal = Evaluated::Array(Arc::new(equal.clone())).to_array(batch.row_count)?;
-                arrow_arith::boolean::or_kleene(before.as_boolean(), equal.as_boolean())?
-            }
-        });
-    }
-    match known {
-        None => Ok(Evaluated::boolean(Some(false))),
-        Some(known) if known.len() == batch.row_count && !operand.is_scalar() => {
-            Ok(Evaluated::Array(Arc::new(known)))
-        }
-        Some(known) if known.len() == 1 => Ok(Evaluated::Scalar(Arc::new(known))),
-        Some(known) => Ok(Evaluated::Array(Arc::new(known))),
-    }
 }
 
 /// Calls a function with whole arrays; once, where nothing depends on the row.

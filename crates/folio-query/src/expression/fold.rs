@@ -3,6 +3,7 @@
 use folio_types::{ColumnType, Value};
 
 use super::evaluate::constant;
+use super::membership::make_set;
 use super::{Expr, temporal};
 use crate::execute::context::Context;
 
@@ -12,6 +13,7 @@ pub(crate) fn fold(expression: &mut Expr) {
     expression.for_each_part_mut(&mut fold);
     simplify(expression);
     compare_as_dates(expression);
+    make_set(expression);
     if is_foldable(expression)
         && let Ok(value) = constant(expression, &Context::detached())
     {

@@ -116,6 +116,8 @@ fn convert(json: &Json, ty: &ColumnType) -> Option<Value> {
             .map(|(name, ty)| members.get(name).map_or(Some(Value::Null), |json| convert(json, ty)))
             .collect::<Option<_>>()
             .map(Value::Struct),
+        // A text or a number is no array, whatever it spells.
+        (_, ColumnType::List(_) | ColumnType::Struct(_)) => None,
         (Json::String(text), ty) => cast::parse(text, ty).ok(),
         (json @ Json::Number(_), ty) => cast::parse(&json.to_string(), ty).ok(),
         _ => None,

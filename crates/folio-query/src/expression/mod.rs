@@ -19,6 +19,8 @@ pub(crate) mod evaluate;
 pub(crate) mod fold;
 pub(crate) mod function;
 pub(crate) mod json;
+pub(crate) mod json_order;
+pub(crate) mod membership;
 mod numbers;
 pub(crate) mod pattern;
 pub(crate) mod subquery;
@@ -249,6 +251,13 @@ pub(crate) enum Expr {
         /// What it may equal.
         list: Vec<Expr>,
     },
+    /// The same for many constants.
+    InSet {
+        /// The value.
+        input: Box<Expr>,
+        /// What it may equal.
+        set: Arc<membership::ConstantSet>,
+    },
     /// `like` and its relatives.
     Match {
         /// Which.
@@ -295,6 +304,7 @@ impl Expr {
             | Self::IsNull(_)
             | Self::IsTrue(_)
             | Self::InList { .. }
+            | Self::InSet { .. }
             | Self::Match { .. } => ColumnType::Boolean,
         }
     }

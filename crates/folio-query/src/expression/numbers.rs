@@ -73,7 +73,7 @@ where
     T::Native: ArrowNativeTypeOp,
 {
     if matches!(op, Arithmetic::Divide | Arithmetic::Remainder) {
-        refuse_zero::<T>(right)?;
+        refuse_zero::<T>(left, right)?;
     }
     let result = match op {
         Arithmetic::Add => plain::<T>(left, right, ArrowNativeTypeOp::add_wrapping)?,
@@ -116,12 +116,21 @@ where
     }
 }
 
-fn refuse_zero<T: ArrowPrimitiveType>(divisor: &Evaluated) -> Result<()>
+/// A divisor may be zero where there is nothing to divide.
+fn refuse_zero<T: ArrowPrimitiveType>(dividend: &Evaluated, divisor: &Evaluated) -> Result<()>
 where
     T::Native: ArrowNativeTypeOp,
 {
-    let array = divisor.get().0.as_primitive::<T>();
-    match array.iter().flatten().any(ArrowNativeTypeOp::is_zero) {
+    let (left, right) = primitives::<T>(dividend, divisor);
+    if !right.iter().flatten().any(ArrowNativeTypeOp::is_zero) {
+        return Ok(());
+    }
+    let is_divided = |row: usize| {
+        let (at, by) =
+            (if dividend.is_scalar() { 0 } else { row }, if divisor.is_scalar() { 0 } else { row });
+        left.is_valid(at) && right.is_valid(by) && right.value(by).is_zero()
+    };
+    match (0..left.len().max(right.len())).any(is_divided) {
         true => Err(ArrowError::DivideByZero.into()),
         false => Ok(()),
     }

@@ -121,7 +121,8 @@ fn by_regex(
         (!array.is_null(row)).then(|| array.value(row).to_owned())
     };
     if pattern.is_scalar() {
-        let Some(pattern) = text_at(patterns, 0, true) else {
+        let pattern = text_at(patterns, 0, true).filter(|_| texts.null_count() < texts.len());
+        let Some(pattern) = pattern else {
             return Ok(BooleanArray::new_null(texts.len()));
         };
         let regex = compile(kind, &pattern, escape)?;

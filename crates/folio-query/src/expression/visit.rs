@@ -10,7 +10,8 @@ impl Expr {
             Self::Cast { input, .. }
             | Self::Not(input)
             | Self::IsNull(input)
-            | Self::IsTrue(input) => visit(input),
+            | Self::IsTrue(input)
+            | Self::InSet { input, .. } => visit(input),
             Self::Arithmetic { left, right, .. } | Self::Compare { left, right, .. } => {
                 visit(left);
                 visit(right);
@@ -48,7 +49,8 @@ impl Expr {
             Self::Cast { input, .. }
             | Self::Not(input)
             | Self::IsNull(input)
-            | Self::IsTrue(input) => change(input),
+            | Self::IsTrue(input)
+            | Self::InSet { input, .. } => change(input),
             Self::Arithmetic { left, right, .. } | Self::Compare { left, right, .. } => {
                 change(left);
                 change(right);
@@ -183,6 +185,7 @@ impl Expr {
                 left == right
             }
             (Self::Compare { op: left, .. }, Self::Compare { op: right, .. }) => left == right,
+            (Self::InSet { set: left, .. }, Self::InSet { set: right, .. }) => left == right,
             (
                 Self::Case { branches: left, otherwise: left_else, .. },
                 Self::Case { branches: right, otherwise: right_else, .. },

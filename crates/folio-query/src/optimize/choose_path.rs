@@ -99,14 +99,28 @@ fn listed_keys(scan: &Scan, key: usize) -> Option<(usize, Vec<Expr>)> {
         return None;
     }
     scan.filters.iter().enumerate().find_map(|(filter, term)| {
-        let Expr::InList { input, list } = term else { return None };
+        let (input, count) = match term {
+            Expr::InList { input, list } => (input, list.len()),
+            Expr::InSet { input, set } => (input, set.values.len()),
+            _ => return None,
+        };
         let is_key = matches!(input.uncast_integer(), Expr::Column(own) if own.id == column.id);
+        if !is_key || count > KEYS_MAX {
+            return None;
+        }
+        let keys = match term {
+            Expr::InSet { set, .. } => {
+                let values = set.values.iter();
+                values.map(|value| Expr::literal(value.clone(), set.ty.clone())).collect()
+            }
+            Expr::InList { list, .. } => list.clone(),
+            _ => return None,
+        };
         let is_fit = |value: &Expr| {
             let (from, to) = (value.ty(), &column.ty);
             value.as_literal().is_some() && (from == *to || is_integer(&from) && is_integer(to))
         };
-        let is_short = list.len() <= KEYS_MAX && list.iter().all(is_fit);
-        (is_key && is_short).then(|| (filter, list.clone()))
+        keys.iter().all(is_fit).then_some((filter, keys))
     })
 }
 

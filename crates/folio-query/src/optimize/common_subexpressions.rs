@@ -276,6 +276,7 @@ fn own_hash(part: &Expr) -> u64 {
         Expr::Cast { to, is_try, .. } => (to, is_try).hash(&mut hasher),
         Expr::Arithmetic { op, ty, .. } => (discriminant(op), ty).hash(&mut hasher),
         Expr::Compare { op, .. } => discriminant(op).hash(&mut hasher),
+        Expr::InSet { set, .. } => Arc::as_ptr(set).hash(&mut hasher),
         Expr::Function { function, .. } => (&function.name, &function.returns).hash(&mut hasher),
         _ => {}
     }

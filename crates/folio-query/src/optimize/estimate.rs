@@ -139,6 +139,7 @@ fn scan_rows(scan: &Scan, source: &dyn Source) -> f64 {
     let least = |term: &Expr| match term {
         Expr::Or(branches) => branches.len() as f64,
         Expr::InList { list, .. } => list.len() as f64,
+        Expr::InSet { set, .. } => set.values.len() as f64,
         _ => 1.0,
     };
     let pass = |rows: f64, term: &Expr| (rows * selectivity(term)).max(least(term)).min(rows);
@@ -164,6 +165,7 @@ pub(super) fn selectivity(term: &Expr) -> f64 {
         Expr::Compare { op: Comparison::NotEqual | Comparison::Distinct, .. } => 0.9,
         Expr::Compare { .. } => 0.3,
         Expr::InList { list, .. } => (list.len() as f64 * EQUAL).min(0.5),
+        Expr::InSet { set, .. } => (set.values.len() as f64 * EQUAL).min(0.5),
         Expr::Match { pattern, .. } => match pattern.as_literal() {
             Some(Value::Text(pattern)) if !pattern.starts_with(['%', '_']) => 0.02,
             _ => 0.1,

@@ -222,7 +222,9 @@ fn refuses_null(term: &Expr, columns: &[ColumnId]) -> bool {
     match term {
         Expr::Compare { op: Comparison::Distinct | Comparison::NotDistinct, .. } => false,
         Expr::Compare { left, right, .. } => is_strict(left) || is_strict(right),
-        Expr::InList { input, .. } | Expr::Match { input, .. } => is_strict(input),
+        Expr::InList { input, .. } | Expr::InSet { input, .. } | Expr::Match { input, .. } => {
+            is_strict(input)
+        }
         Expr::Not(inner) => matches!(&**inner, Expr::IsNull(column) if is_strict(column)),
         Expr::And(terms) => terms.iter().any(|term| refuses_null(term, columns)),
         _ => false,

@@ -7,11 +7,12 @@
 //! ```text
 //! (w ORDER BY a ROWS 1 PRECEDING EXCLUDE TIES)  →  ("exclude ties of w" ORDER BY a ROWS 1 PRECEDING)
 //! (t).*                                         →  (t)."*"
+//! 0b101, 0o17, 0x1F                             →  numbers, as PostgreSQL reads them
 //! ```
 
 use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
 use super::parse::shown;
 use crate::error::{Error, Result};
@@ -36,6 +37,7 @@ pub(super) const ALL_FIELDS: &str = "*";
 /// # Errors
 /// `syntax` for a frame that excludes what cannot be excluded.
 pub(super) fn adapt(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
+    join_numbers(&mut tokens)?;
     for at in 2..tokens.len() {
         if let [Token::RParen, Token::Period, Token::Mul] =
             [2, 1, 0].map(|back| &tokens[at - back].token)
@@ -44,6 +46,40 @@ pub(super) fn adapt(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>
         }
     }
     carry(tokens)
+}
+
+/// Makes one token of a number that does not count in tens: the tokenizer reads `0b101` as 0
+/// with the name b101 behind it, and `0x1F` as bytes.
+fn join_numbers(tokens: &mut [TokenWithSpan]) -> Result<()> {
+    for at in 0..tokens.len() {
+        let span = tokens[at].span;
+        let behind = tokens.get(at + 1).filter(|next| next.span.start == span.end);
+        match (&tokens[at].token, behind.map(|next| &next.token)) {
+            // Bytes are as long as X'1F' is.
+            (Token::HexStringLiteral(digits), _)
+                if span.end.column.saturating_sub(span.start.column)
+                    == digits.chars().count() as u64 + 2 =>
+            {
+                tokens[at].token = Token::Number(format!("0x{digits}"), false);
+            }
+            (Token::Number(digits, false), Some(Token::Word(word)))
+                if word.quote_style.is_none() && word.keyword == Keyword::NoKeyword =>
+            {
+                let whole = format!("{digits}{}", word.value);
+                if digits != "0" || !word.value.starts_with(['b', 'B', 'o', 'O', 'X']) {
+                    let text = format!("`{whole}` is neither a number nor a name");
+                    let error = Error::syntax(text).at(span.into());
+                    return Err(error.help("put a space behind the number, or quote the name"));
+                }
+                let end = tokens[at + 1].span.end;
+                tokens[at].token = Token::Number(whole, false);
+                tokens[at].span.end = end;
+                tokens[at + 1].token = Token::Whitespace(Whitespace::Space);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn quoted(value: String) -> Token {

@@ -7,6 +7,7 @@ use super::Takes::{Any, Integer, Json, Text};
 use super::{Overload, Returns, function, integer_of, text_of, variadic};
 use crate::error::{Error, Result};
 use crate::expression::json::{Step, at_path, to_json, unquote, write_string};
+use crate::expression::json_order::order_key;
 
 pub(super) const OVERLOADS: &[Overload] = &[
     function("json_get", &[Json, Text], Returns::Json, Strict(|a| get(a, member(&a[1]), false))),
@@ -58,6 +59,13 @@ pub(super) const OVERLOADS: &[Overload] = &[
         Returns::Text,
         Strict(|a| get(a, steps(&a[1..]), true)),
     ),
+    function(
+        "json_order",
+        &[Json],
+        Returns::Bytes,
+        Strict(|a| Ok(Value::Bytes(order_key(text_of(&a[0]))))),
+    ),
+    function("json_concat", &[Json, Json], Returns::Json, Strict(concat)),
     function("json_array_length", &[Json], Returns::Integer, Strict(array_length)),
     function("json_typeof", &[Json], Returns::Text, Strict(type_of)),
     function(
@@ -193,6 +201,26 @@ fn contains(whole: &serde_json::Value, part: &serde_json::Value, is_top: bool) -
         }
         (whole, part) => whole == part,
     }
+}
+
+/// Objects with the members of both, where the right one's win; arrays one behind the other.
+/// Any other value counts as an array of itself.
+fn concat(arguments: &[Value]) -> Result<Value> {
+    use serde_json::Value as Json;
+    let joined = match (parsed(&arguments[0]), parsed(&arguments[1])) {
+        (Json::Object(mut left), Json::Object(right)) => {
+            left.extend(right);
+            Json::Object(left)
+        }
+        (left, right) => {
+            let items = |side| match side {
+                Json::Array(items) => items,
+                other => vec![other],
+            };
+            Json::Array(items(left).into_iter().chain(items(right)).collect())
+        }
+    };
+    Ok(Value::Text(joined.to_string()))
 }
 
 fn array_length(arguments: &[Value]) -> Result<Value> {

@@ -233,6 +233,12 @@ pub(crate) fn is_library(name: &str) -> bool {
     all.any(|known| known.eq_ignore_ascii_case(name))
 }
 
+/// The functions with what they take.
+#[cfg(test)]
+pub(crate) fn shapes() -> impl Iterator<Item = (&'static str, &'static [Takes])> {
+    overloads().map(|overload| (overload.name, overload.takes))
+}
+
 /// The names of all functions.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     overloads().map(|overload| overload.name)

@@ -7,7 +7,7 @@ use sqlparser::ast;
 
 use super::Binder;
 use super::expression::place;
-use super::operator::condition;
+use super::operator::{self, condition};
 use super::scope::{Allowed, Scope};
 use super::table_function::{makes_rows, plain_name};
 use crate::error::{Error, Result};
@@ -107,7 +107,8 @@ impl Binder<'_> {
             return self.aggregate_call(call, function, &name, span, scope);
         }
         let given = self.call_arguments(call, span, scope)?;
-        if given.is_distinct || call.filter.is_some() || given.is_star {
+        let is_of_aggregate = call.filter.is_some() || null_treatment(call).is_some();
+        if given.is_distinct || is_of_aggregate || given.is_star {
             return Err(Error::invalid(format!("function {name} is not an aggregate")).at(span));
         }
         if let Some((_, bind)) = SPECIAL_FORMS.iter().find(|(known, _)| *known == name) {
@@ -201,11 +202,6 @@ impl Binder<'_> {
         span: Span,
         scope: &Scope<'_>,
     ) -> Result<Expr> {
-        if scope.allowed.get() == Allowed::Columns {
-            let clause = scope.clause.get();
-            let error = Error::invalid(format!("aggregate {name} cannot stand in {clause}"));
-            return Err(error.at(span).help("use HAVING, or a subquery"));
-        }
         // An aggregate's arguments are rows of the input: no aggregate within.
         let outside = scope.allowed.replace(Allowed::Columns);
         let clause = scope.clause.replace("an aggregate");
@@ -213,7 +209,13 @@ impl Binder<'_> {
         scope.allowed.set(outside);
         scope.clause.set(clause);
         let aggregate = bound?;
-        let mut known = scope.aggregates.borrow_mut();
+        let home = home_of(&aggregate, scope);
+        if home.allowed.get() == Allowed::Columns {
+            let clause = home.clause.get();
+            let error = Error::invalid(format!("aggregate {name} cannot stand in {clause}"));
+            return Err(error.at(span).help("use HAVING, or a subquery"));
+        }
+        let mut known = home.aggregates.borrow_mut();
         if let Some((column, _)) = known.iter().find(|(_, other)| *other == aggregate) {
             return Ok(Expr::Column(column.clone()));
         }
@@ -240,18 +242,38 @@ impl Binder<'_> {
         }
         // Counting exactly is a good approximation.
         given.is_distinct |= name.starts_with("approx_");
-        let filter = match &call.filter {
+        let mut filter = match &call.filter {
             Some(filter) => Some(condition(self.expression(filter, scope)?, "filter")?),
             None => None,
         };
+        match null_treatment(call) {
+            None => {}
+            Some(ast::NullTreatment::IgnoreNulls) => {
+                let is_there = given
+                    .arguments
+                    .first()
+                    .map(|value| operator::not(Expr::IsNull(Box::new(value.clone()))));
+                filter = match (filter, is_there) {
+                    (Some(filter), Some(is_there)) => Some(Expr::And(vec![filter, is_there])),
+                    (filter, is_there) => filter.or(is_there),
+                };
+            }
+            Some(ast::NullTreatment::RespectNulls) if keeps_nulls(function) => {}
+            Some(ast::NullTreatment::RespectNulls) => {
+                let text = format!("RESPECT NULLS of {name} is not supported");
+                return Err(Error::unsupported(text).at(span).help("it leaves nulls out"));
+            }
+        }
         let is_count_all =
             function == AggregateFunction::Count && (given.is_star || given.arguments.is_empty());
         let function = if is_count_all { AggregateFunction::CountAll } else { function };
         if name == "group_concat" && given.arguments.len() == 1 {
             given.arguments.push(Expr::literal(Value::Text(",".to_owned()), ColumnType::Text));
         }
-        let is_ordered_by_own =
-            given.order.iter().all(|key| given.arguments.contains(&key.expression));
+        let is_ordered_by_own = given
+            .order
+            .iter()
+            .all(|key| given.arguments.contains(operator::ordered(&key.expression)));
         if given.is_distinct && !is_ordered_by_own {
             return Err(Error::invalid(format!(
                 "with DISTINCT, {name} is ordered by its arguments only"
@@ -275,6 +297,38 @@ impl Binder<'_> {
     pub(super) fn aggregate_named(name: &str) -> Option<AggregateFunction> {
         aggregate_function(name)
     }
+}
+
+/// The query whose rows an aggregate is of: that of the innermost column it reads. One that
+/// reads columns of a query around alone belongs to that query (SQL:1999).
+fn home_of<'s, 'p>(aggregate: &Aggregate, scope: &'s Scope<'p>) -> &'s Scope<'p> {
+    let mut read = Vec::new();
+    aggregate.arguments.iter().for_each(|argument| argument.collect_columns(&mut read));
+    aggregate.filter.iter().for_each(|filter| filter.collect_columns(&mut read));
+    aggregate.order.iter().for_each(|key| key.expression.collect_columns(&mut read));
+    let mut home = Some(scope);
+    while let Some(current) = home {
+        if current.columns.iter().any(|column| read.contains(&column.column.id)) {
+            return current;
+        }
+        home = current.parent;
+    }
+    scope
+}
+
+/// Whether nulls are to be left out, in either of the places where that is said.
+pub(super) fn null_treatment(call: &ast::Function) -> Option<ast::NullTreatment> {
+    let ast::FunctionArguments::List(list) = &call.args else { return call.null_treatment };
+    let within = list.clauses.iter().find_map(|clause| match clause {
+        ast::FunctionArgumentClause::IgnoreOrRespectNulls(treatment) => Some(*treatment),
+        _ => None,
+    });
+    within.or(call.null_treatment)
+}
+
+fn keeps_nulls(function: AggregateFunction) -> bool {
+    use AggregateFunction as Kind;
+    matches!(function, Kind::ArrayAgg | Kind::JsonAgg | Kind::CountAll)
 }
 
 /// Whether an aggregate picks from the values of WITHIN GROUP.
@@ -398,6 +452,7 @@ fn answer_type(function: AggregateFunction, argument: Option<&Expr>) -> Option<C
 /// the greatest.
 pub(super) fn sort_key(expression: Expr, options: &ast::OrderByOptions) -> SortKey {
     let descending = matches!(options.sort, Some(ast::OrderBySort::Desc));
+    let expression = operator::by_order(expression);
     SortKey { expression, descending, nulls_first: options.nulls_first.unwrap_or(descending) }
 }
 

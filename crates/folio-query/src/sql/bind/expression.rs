@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use folio_types::{ColumnType, Value};
+use folio_types::{ColumnType, ErrorCode, Value};
 use sqlparser::ast::{self, Spanned};
 
 use super::Binder;
-use super::operator::{self, condition, not};
+use super::operator::{self, by_order, condition, not};
 use super::quantified::Quantified;
 use super::row::{Side, compare_sides, is_row};
 use super::scope::Scope;
@@ -101,6 +101,16 @@ impl Binder<'_> {
                 self.like(MatchKind::Regex, *negated, expr, pattern, None, scope)
             }
             Sql::Function(_) if is_row(syntax) => self.row_value(syntax, scope),
+            Sql::Function(call) if let Some(name) = called_as_name(call) => {
+                // A column of the name comes before the function.
+                let found = self.column_or_link(None, &name.value, name.span.into(), scope);
+                match found {
+                    Err(error) if error.code() == ErrorCode::NotFound => {
+                        self.call(call, syntax, scope)
+                    }
+                    found => found,
+                }
+            }
             Sql::Function(call) => self.call(call, syntax, scope),
             Sql::Exists { subquery, negated } => {
                 let exists = self.exists(subquery, scope)?;
@@ -145,10 +155,14 @@ impl Binder<'_> {
                     | "current_schema"
                     | "localtimestamp"
             );
-            if is_keyword && only.quote_style.is_none() {
+            let found = self.column_or_link(None, plain(0), span, scope);
+            if let Err(error) = &found
+                && error.code() == ErrorCode::NotFound
+                && is_keyword
+                && only.quote_style.is_none()
+            {
                 return function::resolve(&lower, Vec::new(), span);
             }
-            let found = self.column_or_link(None, plain(0), span, scope);
             return found.or_else(|error| self.whole_row(plain(0), span, scope)?.ok_or(error));
         }
         // schema.table.column, table.column, column.field: whichever there is.
@@ -299,8 +313,9 @@ impl Binder<'_> {
         let all = std::iter::once(&bound).chain(&terms).collect::<Vec<_>>();
         let ty = unify_all(all.into_iter(), "the values of IN")
             .map_err(|error| error.at(place(input)))?;
-        let terms = terms.into_iter().map(|term| coerce(term, &ty, "in")).collect::<Result<_>>()?;
-        Ok(Expr::InList { input: Box::new(coerce(bound, &ty, "in")?), list: terms })
+        let key = |term| Ok(by_order(coerce(term, &ty, "in")?));
+        let list = terms.into_iter().map(key).collect::<Result<_>>()?;
+        Ok(Expr::InList { input: Box::new(key(bound)?), list })
     }
 
     fn case(
@@ -435,5 +450,14 @@ fn join(left: Span, right: Span) -> Span {
         (false, _) => right,
         (_, false) => left,
         _ => Span { end_line: right.end_line, end_column: right.end_column, ..left },
+    }
+}
+
+/// The name of a function that is called without brackets, such as `user`, which may be that
+/// of a column.
+pub(super) fn called_as_name(call: &ast::Function) -> Option<&ast::Ident> {
+    match (&call.name.0[..], &call.args) {
+        ([ast::ObjectNamePart::Identifier(name)], ast::FunctionArguments::None) => Some(name),
+        _ => None,
     }
 }

@@ -1,5 +1,7 @@
 //! Values written in a statement, and parameters.
 
+use std::num::IntErrorKind;
+
 use folio_types::{ColumnType, Value};
 use sqlparser::ast::{self, ValueWithSpan};
 
@@ -62,9 +64,12 @@ impl Binder<'_> {
 pub(crate) fn number(digits: &str, span: Span) -> Result<Expr> {
     let digits = digits.replace('_', "");
     let literal = |value, ty| Expr::Literal { value, ty, untyped: false, span };
-    if let Some(rest) = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-        let value = i64::from_str_radix(rest, 16).map_err(|_| out_of_range(&digits, span))?;
-        return Ok(literal(Value::Integer(value), integer_type(value)));
+    if let Some((radix, rest)) = radix(&digits) {
+        let value = u128::from_str_radix(rest, radix).map_err(|error| match error.kind() {
+            IntErrorKind::PosOverflow => out_of_range(&digits, span),
+            _ => Error::syntax(format!("{digits} is not a number")).at(span),
+        })?;
+        return number(&value.to_string(), span);
     }
     if let Ok(value) = digits.parse::<i64>() {
         return Ok(literal(Value::Integer(value), integer_type(value)));
@@ -82,6 +87,18 @@ pub(crate) fn number(digits: &str, span: Span) -> Result<Expr> {
     let ty = ColumnType::Decimal { precision: 38, scale };
     let value = cast::parse(&digits, &ty).map_err(|_| out_of_range(&digits, span))?;
     Ok(literal(value, ty))
+}
+
+/// The base of a number that does not count in tens, and its digits.
+fn radix(digits: &str) -> Option<(u32, &str)> {
+    let (mark, rest) = digits.strip_prefix('0')?.split_at_checked(1)?;
+    let radix = match mark {
+        "x" | "X" => 16,
+        "o" | "O" => 8,
+        "b" | "B" => 2,
+        _ => return None,
+    };
+    Some((radix, rest))
 }
 
 fn integer_type(value: i64) -> ColumnType {

@@ -21,6 +21,8 @@ mod insert;
 mod join;
 mod link;
 mod literal;
+#[cfg(test)]
+mod operands;
 mod operator;
 mod order;
 mod quantified;

@@ -115,12 +115,27 @@ fn json_path(path: Expr) -> Result<Expr> {
 pub(super) fn compare(op: Comparison, left: Expr, right: Expr, span: Span) -> Result<Expr> {
     let what = format!("a comparison with {}", op.symbol());
     let (left, right) = coerce_pair(left, right, &what, span)?;
-    if left.ty() == ColumnType::Json {
-        // JSON has no order of its own; its text has.
-        let left = coerce::cast_to(left, &ColumnType::Text);
-        return Ok(Expr::compare(op, left, coerce::cast_to(right, &ColumnType::Text)));
+    Ok(Expr::compare(op, by_order(left), by_order(right)))
+}
+
+/// What an expression is compared and ordered by: JSON by its value, not by its text.
+pub(super) fn by_order(expression: Expr) -> Expr {
+    match expression.ty() {
+        ColumnType::Json => {
+            function::resolve("json_order", vec![expression], Span::NONE).expect("it takes JSON")
+        }
+        _ => expression,
     }
-    Ok(Expr::compare(op, left, right))
+}
+
+/// The expression of which another is the order.
+pub(super) fn ordered(expression: &Expr) -> &Expr {
+    match expression {
+        Expr::Function { function, arguments, .. } if function.name == "json_order" => {
+            &arguments[0]
+        }
+        other => other,
+    }
 }
 
 pub(crate) fn arithmetic(op: Arithmetic, left: Expr, right: Expr, span: Span) -> Result<Expr> {
@@ -188,6 +203,9 @@ fn concat(left: Expr, right: Expr, span: Span) -> Result<Expr> {
         (false, true) => return function::resolve("array_prepend", vec![left, right], span),
         _ => {}
     }
+    if is_json(&left) && is_json(&right) && !(left.is_untyped() && right.is_untyped()) {
+        return function::resolve("json_concat", vec![left, right], span);
+    }
     let is_text = |expression: &Expr| {
         expression.is_untyped() || matches!(expression.ty(), ColumnType::Text | ColumnType::Json)
     };
@@ -199,6 +217,20 @@ fn concat(left: Expr, right: Expr, span: Span) -> Result<Expr> {
     }
     let text = |expression: Expr| coerce::cast_to_if(coerce::settle(expression), &ColumnType::Text);
     function::resolve("textcat", vec![text(left), text(right)], span)
+}
+
+/// Whether an operand of `||` is JSON: by its type, or a text in quotes that is an object or an
+/// array. Any other text makes the whole a text.
+fn is_json(operand: &Expr) -> bool {
+    let is_document = |text: &str| {
+        text.trim_start().starts_with(['{', '['])
+            && serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok()
+    };
+    match operand.as_literal() {
+        Some(Value::Text(text)) if operand.is_untyped() => is_document(text),
+        Some(Value::Null) if operand.is_untyped() => true,
+        _ => operand.ty() == ColumnType::Json,
+    }
 }
 
 /// Binds LIKE and its relatives.

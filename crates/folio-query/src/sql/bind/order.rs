@@ -4,7 +4,8 @@ use sqlparser::ast;
 
 use super::Binder;
 use super::aggregate::sort_key;
-use super::expression::place;
+use super::expression::{called_as_name, place};
+use super::operator::ordered;
 use super::scope::{Scope, same};
 use super::select::Item;
 use crate::error::{Error, Result};
@@ -88,12 +89,21 @@ pub(super) fn item_of(
             let error = Error::invalid(format!("{clause} {syntax} is not one of {count} columns"));
             Err(error.at(place(syntax)).help("positions count from 1"))
         }
-        ast::Expr::Identifier(name)
-            if scope.find(None, &name.value, Span::NONE).ok().flatten().is_none() =>
+        _ if let Some(name) = plain_name(syntax)
+            && scope.find(None, &name.value, Span::NONE).ok().flatten().is_none() =>
         {
             Ok(items.iter().position(|item| same(&item.name, &name.value)))
         }
         _ => Ok(None),
+    }
+}
+
+/// The name that an expression is, and nothing else.
+fn plain_name(syntax: &ast::Expr) -> Option<&ast::Ident> {
+    match syntax {
+        ast::Expr::Identifier(name) => Some(name),
+        ast::Expr::Function(call) => called_as_name(call),
+        _ => None,
     }
 }
 
@@ -105,7 +115,7 @@ fn is_number(syntax: &ast::Expr) -> bool {
 /// of its key would depend on nothing.
 pub(super) fn check_distinct_on(on: &[Expr], keys: &[SortKey]) -> Result<()> {
     let first = &keys[..keys.len().min(on.len())];
-    if first.iter().all(|key| on.contains(&key.expression)) {
+    if first.iter().all(|key| on.contains(ordered(&key.expression))) {
         return Ok(());
     }
     Err(Error::invalid("the expressions of DISTINCT ON must come first in ORDER BY")

@@ -212,6 +212,7 @@ impl Binder<'_> {
         let inner = named.columns[0].1.clone();
         let (operand, converted) =
             coerce_pair(operand, Expr::Column(inner), "a comparison with a query", span)?;
+        let (operand, converted) = (operator::by_order(operand), operator::by_order(converted));
         if !matches!(converted, Expr::Column(_)) {
             let column = self.column("value", converted.ty());
             let input = Box::new(named.plan);

@@ -6,7 +6,7 @@ use folio_types::Value;
 use sqlparser::ast;
 
 use super::expression::place;
-use super::operator::condition;
+use super::operator::{by_order, condition, ordered};
 use super::order::check_distinct_on;
 use super::row::starred;
 use super::scope::{Allowed, Scope, same};
@@ -215,12 +215,15 @@ impl Binder<'_> {
         let answered = outputs.len();
         let needed = keys.iter_mut().map(|key| &mut key.expression);
         for expression in needed.chain(distinct_on.iter_mut().flatten()) {
-            let known = outputs.iter().find(|(_, output)| output == expression);
+            let by = ordered(expression);
+            let known = outputs.iter().find(|(_, output)| output == by);
             let column = match known {
                 Some((column, _)) => column.clone(),
-                None => self.output("", expression.clone(), &inside, &mut outputs),
+                None => self.output("", by.clone(), &inside, &mut outputs),
             };
-            *expression = Expr::Column(column);
+            let is_wrapped = !std::ptr::eq(by, &*expression);
+            let column = Expr::Column(column);
+            *expression = if is_wrapped { by_order(column) } else { column };
         }
         let is_distinct = matches!(distinct, Some(ast::Distinct::Distinct));
         if is_distinct && outputs.len() > answered {

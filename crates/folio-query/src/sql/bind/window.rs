@@ -6,7 +6,7 @@ use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 
 use super::Binder;
-use super::aggregate::is_of_order;
+use super::aggregate::{is_of_order, null_treatment};
 use super::scope::{Allowed, Scope, same};
 use crate::error::{Error, Result};
 use crate::execute::aggregate::AggregateFunction;
@@ -71,6 +71,10 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<WindowCall> {
         let (function, arguments, ty) = match (window_function(name), Self::aggregate_named(name)) {
+            (Some(_), _) if null_treatment(call) == Some(ast::NullTreatment::IgnoreNulls) => {
+                let text = format!("IGNORE NULLS of {name} is not supported");
+                return Err(Error::unsupported(text).at(span).help("filter nulls in a subquery"));
+            }
             (Some(function), _) => {
                 let given = self.call_arguments(call, span, scope)?;
                 let (arguments, ty) = settle(&function, name, given.arguments, span)?;
