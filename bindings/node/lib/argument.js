@@ -74,7 +74,7 @@ const COUNT = 'a number of documents'
 
 /** The options of each operation, and what they may be. */
 const OPTIONS = {
-  open: { mode: TEXT, durability: TEXT, timeoutMs: NUMBER, cacheSize: NUMBER, create: FLAG, bigint: FLAG },
+  open: { mode: TEXT, durability: TEXT, timeoutMs: NUMBER, writeBehindMs: NUMBER, cacheSize: NUMBER, create: FLAG, bigint: FLAG },
   collection: { layout: TEXT, strict: 'true, false or a JSON Schema' },
   read: { bigint: FLAG },
   scan: { fields: TEXTS, where: TEXT, limit: COUNT, lazy: FLAG, bigint: FLAG },

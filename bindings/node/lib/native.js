@@ -22,4 +22,18 @@ function load() {
   }
 }
 
-module.exports = { native: load() }
+const native = load()
+
+// The end of a process flushes what is open, however it is held: the last statement,
+// `process.exit` and an uncaught error come through here. A signal that the program does not
+// handle does not: of that, what was put within the last second may be lost.
+process.on('exit', () => {
+  try {
+    native.flushAll()
+  } catch (error) {
+    console.error(`foliodb: the last writes were not flushed: ${/** @type {Error} */ (error).message}`)
+    process.exitCode ||= 1
+  }
+})
+
+module.exports = { native }

@@ -19,6 +19,8 @@
  * @property {'none' | 'on_flush' | 'every_put'} [durability] when a write reaches the device;
  *   `on_flush` (and at close and at the end of a batch) is the default
  * @property {number} [timeoutMs] how long a write waits for another process to finish writing, 5000 by default
+ * @property {number} [writeBehindMs] how long puts stay in memory at most before they are written to the file,
+ *   1000 by default, or a megabyte of them; `Infinity` leaves them to `flush`, `close` and the end of the process
  * @property {number} [cacheSize] bytes of recently read data kept in memory per collection
  * @property {boolean} [create] whether a missing database is created at the first write, true by default
  * @property {boolean} [bigint] read integers beyond 2^53 - 1 as bigints instead of rounding them

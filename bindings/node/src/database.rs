@@ -292,3 +292,9 @@ fn unpack_archive(
 ) -> Result<NativeUnpackReport> {
     Database::unpack(archive, target, progress).map(Into::into)
 }
+
+/// Makes every write so far durable, in all databases that this process has open.
+#[napi]
+pub fn flush_all() -> napi::Result<()> {
+    folio::flush_all().map_err(thrown)
+}

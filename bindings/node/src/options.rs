@@ -16,6 +16,8 @@ pub struct NativeOpenOptions {
     pub durability: Option<String>,
     /// Milliseconds to wait for the writer's lock.
     pub timeout_ms: Option<f64>,
+    /// Milliseconds that puts stay in memory at most; infinite for until a flush.
+    pub write_behind_ms: Option<f64>,
     /// Bytes of read data kept in memory per collection.
     pub cache_size: Option<f64>,
     /// Whether a missing database is created.
@@ -45,6 +47,13 @@ impl NativeOpenOptions {
         if let Some(timeout_ms) = self.timeout_ms {
             options.lock_timeout = Duration::try_from_secs_f64(timeout_ms / 1_000.0)
                 .map_err(|_| invalid(format!("timeoutMs {timeout_ms} is no time to wait")))?;
+        }
+        if let Some(delay_ms) = self.write_behind_ms {
+            let delay = (delay_ms != f64::INFINITY)
+                .then(|| Duration::try_from_secs_f64(delay_ms / 1_000.0))
+                .transpose();
+            options.write_behind = delay
+                .map_err(|_| invalid(format!("writeBehindMs {delay_ms} is no time to wait")))?;
         }
         if let Some(size) = self.cache_size {
             if !(0.0..=9e15).contains(&size) {

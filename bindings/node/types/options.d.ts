@@ -24,6 +24,11 @@ export type OpenOptions = {
      */
     timeoutMs?: number | undefined;
     /**
+     * how long puts stay in memory at most before they are written to the file,
+     * 1000 by default, or a megabyte of them; `Infinity` leaves them to `flush`, `close` and the end of the process
+     */
+    writeBehindMs?: number | undefined;
+    /**
      * bytes of recently read data kept in memory per collection
      */
     cacheSize?: number | undefined;

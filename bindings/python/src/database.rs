@@ -32,7 +32,8 @@ pub(crate) struct Database {
 #[pymethods]
 impl Database {
     #[new]
-    #[pyo3(signature = (path, mode="rw", *, create=true, durability="on_flush", timeout=5.0, cache_size=64 << 20))]
+    #[pyo3(signature = (path, mode="rw", *, create=true, durability="on_flush", timeout=5.0, write_behind=Some(1.0), cache_size=64 << 20))]
+    #[allow(clippy::too_many_arguments)] // options by name
     fn new(
         py: Python<'_>,
         path: PathBuf,
@@ -40,15 +41,16 @@ impl Database {
         create: bool,
         durability: &str,
         timeout: f64,
+        write_behind: Option<f64>,
         cache_size: usize,
     ) -> PyResult<Self> {
-        let lock_timeout = Duration::try_from_secs_f64(timeout).map_err(|_| {
-            invalid(format!("timeout {timeout} is no number of seconds; give one from 0 on"))
-        })?;
+        let lock_timeout = seconds("timeout", timeout)?;
+        let write_behind = write_behind.map(|delay| seconds("write_behind", delay)).transpose()?;
         let options = OpenOptions {
             access: access_of(mode)?,
             durability: durability_of(durability)?,
             lock_timeout,
+            write_behind,
             cache_size,
             create,
             ..OpenOptions::default()
@@ -287,6 +289,18 @@ pub(crate) fn unpack(
     let report =
         Reporter::new(progress).run(py, |step| folio::Database::unpack(&archive, &target, step))?;
     Ok(report.into())
+}
+
+/// Makes every write so far durable, in all databases that this process has open.
+#[pyfunction]
+#[pyo3(name = "_flush_all")]
+pub(crate) fn flush_all(py: Python<'_>) -> PyResult<()> {
+    py.detach(folio::flush_all).or_raise()
+}
+
+fn seconds(name: &str, value: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(value)
+        .map_err(|_| invalid(format!("{name} {value} is no number of seconds; give one from 0 on")))
 }
 
 fn access_of(mode: &str) -> PyResult<Access> {

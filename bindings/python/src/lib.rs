@@ -53,7 +53,7 @@ mod _foliodb {
     #[pymodule_export]
     use super::collection::Collection;
     #[pymodule_export]
-    use super::database::{Database, unpack};
+    use super::database::{Database, flush_all, unpack};
     #[pymodule_export]
     use super::document::Document;
     #[pymodule_export]

@@ -260,6 +260,25 @@ impl Collection {
         self.inner.store.flush()
     }
 
+    /// Like [`Collection::flush`], but never waits for a batch, which has nothing pending.
+    /// Does nothing for a collection that is closed, read-only or poisoned.
+    ///
+    /// # Errors
+    /// As [`Collection::flush`].
+    pub fn flush_pending(&self) -> Result<()> {
+        self.inner.store.flush_pending()
+    }
+
+    /// Hands pending lines to the system, without a sync and without giving the lock back:
+    /// from here on they survive the end of the process. As [`Collection::flush_pending`]
+    /// otherwise.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; then they stay pending.
+    pub fn write_pending(&self) -> Result<()> {
+        self.inner.store.write_pending()
+    }
+
     /// Takes in what other processes and people have written since.
     ///
     /// # Errors

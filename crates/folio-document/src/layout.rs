@@ -100,6 +100,17 @@ impl AnyStore {
         either!(self, store => store.flush())
     }
 
+    pub(crate) fn flush_pending(&self) -> Result<()> {
+        either!(self, store => store.flush_pending())
+    }
+
+    pub(crate) fn write_pending(&self) -> Result<()> {
+        match self {
+            Self::Lines(store) => store.write_pending(),
+            Self::Files(_) => Ok(()), // each put writes its file
+        }
+    }
+
     pub(crate) fn refresh(&self) -> Result<()> {
         either!(self, store => store.refresh())
     }

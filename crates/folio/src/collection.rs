@@ -42,6 +42,17 @@ impl Collection {
         Ok(&self.core)
     }
 
+    /// A change that stays pending until a flush.
+    #[inline]
+    fn change<T>(
+        &self,
+        work: impl FnOnce(&folio_document::Collection) -> folio_document::Result<T>,
+    ) -> Result<T> {
+        let changed = work(self.writer()?);
+        self.handle.store.note_write();
+        Ok(changed?)
+    }
+
     /// Whether the handle takes writes.
     #[must_use]
     pub fn is_writable(&self) -> bool {
@@ -70,7 +81,7 @@ impl Collection {
     /// `invalid_input` for a bad id or a document that carries another `_id`,
     /// `type_mismatch` in a strict collection, `locked`, `read_only`, `io`.
     pub fn put(&self, id: &str, document: &Value) -> Result<Put> {
-        Ok(self.writer()?.put(id, document)?)
+        self.change(|core| core.put(id, document))
     }
 
     /// Stores JSON text: key order and the text of every number survive.
@@ -78,7 +89,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::put`], and `syntax` when the text is not one JSON object.
     pub fn put_raw(&self, id: &str, json: &str) -> Result<Put> {
-        Ok(self.writer()?.put_raw(id, json)?)
+        self.change(|core| core.put_raw(id, json))
     }
 
     /// Stores many documents, all or none of them after a crash.
@@ -105,7 +116,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::put`].
     pub fn patch(&self, id: &str, patch: &Value) -> Result<Option<Document>> {
-        Ok(self.writer()?.patch(id, patch)?)
+        self.change(|core| core.patch(id, patch))
     }
 
     /// Deletes a document and answers whether there was one.
@@ -113,7 +124,7 @@ impl Collection {
     /// # Errors
     /// `invalid_input`, `locked`, `read_only`, `io`.
     pub fn delete(&self, id: &str) -> Result<bool> {
-        Ok(self.writer()?.delete(id)?)
+        self.change(|core| core.delete(id))
     }
 
     /// The document with an id.

@@ -113,6 +113,7 @@ mod table;
 mod tables;
 mod unpack;
 mod write;
+mod write_behind;
 
 pub use backup::BackupReport;
 pub use batch::Batch;
@@ -148,5 +149,6 @@ pub use options::{CollectionOptions, OpenOptions};
 pub use relation::Relation;
 #[cfg(feature = "sql")]
 pub use session::{Answer, Parameters, Prepared, RelationKind, RelationSummary, Session, list_of};
+pub use store::flush_all;
 pub use table::{Table, TableScan};
 pub use tables::{TableStatistics, TableSummary, Tables};

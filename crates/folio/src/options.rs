@@ -9,6 +9,9 @@ use folio_file::FileSystem;
 use folio_table::Synchronous;
 use folio_table::buffer::Policy;
 
+/// How long puts stay in memory at most.
+const WRITE_BEHIND: Duration = Duration::from_secs(1);
+
 /// Options of a database. The defaults are what most people want.
 #[derive(Clone)]
 pub struct OpenOptions {
@@ -25,6 +28,10 @@ pub struct OpenOptions {
     pub eviction: Policy,
     /// How long a write waits for another process to give the writer's lock back.
     pub lock_timeout: Duration,
+    /// Puts and deletes that no flush has written are written to the file after this time, or
+    /// after a megabyte of them; `None` leaves them to the flush. The first handle of a process
+    /// on a database decides.
+    pub write_behind: Option<Duration>,
     /// Bytes of recently read data kept in memory per collection.
     pub cache_size: usize,
     /// Whether a missing database is created, at the first write. Without it a
@@ -44,6 +51,7 @@ impl Default for OpenOptions {
             pool_size: folio_table::Options::default().pool_size,
             eviction: Policy::default(),
             lock_timeout: collection.lock_timeout,
+            write_behind: Some(WRITE_BEHIND),
             cache_size: collection.cache_size,
             create: true,
             file_system: None,
@@ -68,6 +76,7 @@ impl fmt::Debug for OpenOptions {
             .field("pool_size", &self.pool_size)
             .field("eviction", &self.eviction)
             .field("lock_timeout", &self.lock_timeout)
+            .field("write_behind", &self.write_behind)
             .field("cache_size", &self.cache_size)
             .field("create", &self.create)
             .field("file_system", &self.file_system.is_some())

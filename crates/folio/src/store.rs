@@ -30,6 +30,7 @@ use crate::options::{CollectionOptions, OpenOptions};
 #[cfg(feature = "sql")]
 use crate::source::Known;
 use crate::write::create_directory;
+use crate::write_behind::WriteBehind;
 
 /// The file whose lock is the writer's lock.
 pub(crate) const LOCK_FILE_NAME: &str = "folio.lock";
@@ -59,6 +60,7 @@ pub(crate) struct Store {
     /// Relations of tables and of collections, as SQL sees them.
     #[cfg(feature = "sql")]
     pub(crate) known: Known,
+    write_behind: WriteBehind,
     /// Handles that are not closed. At zero the store is dead and takes no more.
     handle_count: AtomicUsize,
 }
@@ -110,6 +112,8 @@ pub(crate) fn attach(
         store.handle_count.fetch_add(1, Ordering::AcqRel);
         return Ok(store);
     }
+    // A file system of the caller's has the calls that the caller makes, and no others.
+    let delay = options.write_behind.filter(|_| options.file_system.is_none());
     let lock = Arc::new(WriterLock::new(Arc::clone(&files), root.join(LOCK_FILE_NAME)));
     let store = Arc::new(Store {
         files,
@@ -123,11 +127,29 @@ pub(crate) fn attach(
         table_stores: Mutex::default(),
         #[cfg(feature = "sql")]
         known: Known::default(),
+        write_behind: WriteBehind::new(delay),
         handle_count: AtomicUsize::new(1),
     });
     stores.retain(|(other, _)| *other != key);
     stores.push((key, Arc::downgrade(&store)));
     Ok(store)
+}
+
+/// Makes every write so far durable, in all databases that this process has open, however they
+/// are held. For the end of a process: bindings call it there. What a batch that is still open
+/// has is not written, and a forked child has nothing of its parent's.
+///
+/// # Errors
+/// The first failure; the others are flushed all the same.
+pub fn flush_all() -> Result<()> {
+    let process = process::id();
+    let open: Vec<Arc<Store>> = lock(&STORES)
+        .iter()
+        .filter(|(key, _)| key.process == process)
+        .filter_map(|(_, store)| store.upgrade())
+        .collect();
+    let results: Vec<_> = open.iter().map(|store| store.flush_pending()).collect();
+    results.into_iter().collect()
 }
 
 impl Store {
@@ -230,6 +252,26 @@ impl Store {
         open.iter().try_for_each(|collection| Ok(collection.flush()?))
     }
 
+    /// Makes what is pending durable, without waiting for batches, which have nothing pending.
+    pub(crate) fn flush_pending(&self) -> Result<()> {
+        let results: Vec<_> =
+            self.writers().iter().map(folio_document::Collection::flush_pending).collect();
+        results.into_iter().try_for_each(|result| Ok(result?))
+    }
+
+    /// Hands what is pending to the system, without a sync.
+    pub(crate) fn write_pending(&self) -> Result<()> {
+        let results: Vec<_> =
+            self.writers().iter().map(folio_document::Collection::write_pending).collect();
+        results.into_iter().try_for_each(|result| Ok(result?))
+    }
+
+    /// Called after each write that a flush would make durable.
+    #[inline]
+    pub(crate) fn note_write(self: &Arc<Self>) {
+        self.write_behind.note_write(self);
+    }
+
     fn writers(&self) -> Vec<folio_document::Collection> {
         let collections = lock(&self.collections);
         collections
@@ -321,6 +363,7 @@ impl Store {
         if !is_last {
             return self.flush();
         }
+        self.write_behind.close();
         self.close_tables();
         let open: Vec<_> =
             lock(&self.collections).drain().map(|(_, open)| open.collection).collect();

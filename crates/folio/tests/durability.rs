@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use folio::{CollectionOptions, Database, Durability, Layout, OpenOptions, Put};
-use folio_file::{CrashPlan, MemoryFileSystem};
+use folio_file::{CrashPlan, Fault, FaultKind, MemoryFileSystem, Operation};
 use serde_json::json;
 
 fn open(files: &MemoryFileSystem, durability: Durability, layout: Layout) -> Database {
@@ -85,4 +85,24 @@ fn assert_present(files: &MemoryFileSystem, layout: Layout, ids: &[&str]) {
         assert!(docs.get(id).unwrap().is_some(), "{id} was flushed ({layout:?})");
     }
     assert!(files.read(Path::new("/data/folio.json")).is_some());
+}
+
+#[test]
+fn a_handle_that_was_closed_after_a_failed_sync_holds_no_lock() {
+    for layout in [Layout::Lines, Layout::Files] {
+        let files = MemoryFileSystem::new();
+        let database = open(&files, Durability::OnFlush, layout);
+        let docs = database.collection("docs").unwrap();
+        docs.put("a", &json!({})).unwrap();
+        files.inject(Fault::next(Operation::SyncDirectory, FaultKind::Eio).sticky());
+        assert!(database.close().is_err(), "{layout:?}: the sync fails");
+        files.clear_faults();
+        database.close().unwrap();
+        docs.close().unwrap();
+        let again = open(&files, Durability::OnFlush, layout);
+        let put = again.collection("docs").unwrap().put("b", &json!({}));
+        let put = put.unwrap_or_else(|error| panic!("{layout:?}: {error}"));
+        assert_eq!(put, Put::Inserted, "{layout:?}: while the old collection lives");
+        drop(docs);
+    }
 }

@@ -14,6 +14,7 @@ and their like are imported when they are asked for.
 
 from __future__ import annotations
 
+import atexit as _atexit
 import os as _os
 from collections.abc import Mapping as _Mapping
 
@@ -112,6 +113,9 @@ def __getattr__(name: str) -> _Any:
 
 
 _Mapping.register(Document)
+
+# The end of a program flushes what is open, however it is held.
+_atexit.register(_foliodb._flush_all)
 
 # A child process must not use its parent's handles; see the native module `fork`.
 if hasattr(_os, "register_at_fork"):

@@ -60,6 +60,7 @@ __all__ = [
     "VacuumReport",
     "__version__",
     "_export_file",
+    "_flush_all",
     "_forked",
     "_import_file",
     "check_document_id",
@@ -69,6 +70,7 @@ __all__ = [
 ]
 __version__: Final[str]
 
+def _flush_all() -> None: ...
 def _forked() -> None: ...
 def _import_file(
     collection: Collection,
@@ -103,6 +105,7 @@ class Database:
         create: bool = True,
         durability: str = "on_flush",
         timeout: float = 5.0,
+        write_behind: float | None = ...,
         cache_size: int = ...,
     ) -> Self: ...
     @property

@@ -9,6 +9,7 @@ from ._checking import TYPE_CHECKING, overload
 from ._foliodb import Answer, Prepared
 from .collection import Collection
 from .errors import InvalidInputError
+from .exit import flush_on_terminate
 from .functions import annotated_types
 from .session import Session, Transaction, answer_as
 
@@ -30,6 +31,7 @@ def open(
     create: bool = True,
     durability: Durability = "on_flush",
     timeout: float = 5.0,
+    write_behind: float | None = 1.0,
     cache_size: int = 64 << 20,
 ) -> Database:
     """Opens a database: a directory, or a `.zds` archive, which opens read-only.
@@ -41,15 +43,22 @@ def open(
     waits for another process to give the writer's lock back; `cache_size` how many
     bytes of recently read data each collection keeps.
 
+    Puts that no flush has written are written to the file after `write_behind` seconds, or
+    a megabyte of them, so that a killed process loses no more; `None` leaves them to `flush`,
+    `close` and the end of the program, which flushes whatever is open.
+
     Raises `NotFoundError`, `UnsupportedError` for a newer format version,
     `InvalidInputError` when something else is at the path, `IoError`.
     """
+    if mode == "rw":
+        flush_on_terminate()
     return Database(
         path,
         mode,
         create=create,
         durability=durability,
         timeout=timeout,
+        write_behind=write_behind,
         cache_size=cache_size,
     )
 

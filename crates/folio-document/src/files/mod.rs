@@ -156,9 +156,15 @@ impl FileStore {
             || self.files.stat(&crate::manifest::manifest_path(&self.paths.folder)).is_ok()
     }
 
-    /// Flushes and refuses everything from now on.
+    /// Flushes, refuses everything from now on and gives the writer's lock back.
     pub(crate) fn close(&self) -> Result<()> {
-        self.standing.close(|| self.flush())
+        let closed = self.standing.close(|| self.flush());
+        // Also where the flush failed: what is still pending takes the lock again.
+        let mut writer = self.any_writer();
+        if writer.batch_owner.is_none() {
+            writer.guard = None;
+        }
+        closed
     }
 
     fn is_synced(&self) -> bool {

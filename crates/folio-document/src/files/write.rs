@@ -88,6 +88,15 @@ impl FileStore {
         self.flush_as(&mut writer)
     }
 
+    /// Like `flush`, but leaves a batch that is open alone.
+    pub(crate) fn flush_pending(&self) -> Result<()> {
+        if self.standing.check_writable().is_err() {
+            return Ok(());
+        }
+        let mut writer = self.any_writer();
+        if writer.batch_owner.is_some() { Ok(()) } else { self.flush_as(&mut writer) }
+    }
+
     pub(super) fn flush_as(&self, writer: &mut Writer) -> Result<()> {
         if writer.guard.is_none() {
             return Ok(()); // nothing was written since the last flush

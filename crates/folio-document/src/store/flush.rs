@@ -27,6 +27,20 @@ impl LineStore {
         self.flush_as(&mut writer)
     }
 
+    /// Like `flush`, but leaves a batch that is open alone: nothing is pending beside it.
+    pub(crate) fn flush_pending(&self) -> Result<()> {
+        if self.standing.check_writable().is_err() {
+            return Ok(());
+        }
+        let mut writer = self.any_writer();
+        if writer.batch_owner.is_some() { Ok(()) } else { self.flush_as(&mut writer) }
+    }
+
+    /// Appends what is pending to the file, without a sync.
+    pub(crate) fn write_pending(&self) -> Result<()> {
+        if self.standing.check_writable().is_err() { Ok(()) } else { self.settle_if_pending() }
+    }
+
     /// Without the lock there is nothing of ours to make durable.
     pub(super) fn flush_as(&self, writer: &mut Writer) -> Result<()> {
         if writer.guard.is_none() {

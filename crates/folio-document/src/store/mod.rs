@@ -232,11 +232,13 @@ impl LineStore {
         Ok(writer)
     }
 
-    /// Flushes and refuses everything from now on.
+    /// Flushes, refuses everything from now on and gives the writer's lock back.
     pub(crate) fn close(&self) -> Result<()> {
         let closed = self.standing.close(|| self.flush_and_count());
-        if self.standing.check_open().is_err() {
-            self.any_writer().guard = None;
+        // Also where the flush failed: what is still pending takes the lock again.
+        let mut writer = self.any_writer();
+        if writer.batch_owner.is_none() {
+            writer.guard = None;
         }
         closed
     }

@@ -12,9 +12,9 @@ use crate::line;
 use crate::options::Durability;
 use crate::report::Put;
 
-/// Pending lines go to the file once there are so many bytes of them: few large
-/// writes leave the file in few extents.
-const PENDING_LIMIT: usize = 4 << 20;
+/// Pending lines go to the file once there are so many bytes of them: a process that is
+/// killed loses no more. Few large writes leave the file in few extents.
+const PENDING_LIMIT: usize = 1 << 20;
 
 impl LineStore {
     /// Puts a value under an id that has been checked.

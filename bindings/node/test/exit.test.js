@@ -1,0 +1,75 @@
+// The end of a process: what was put is in the file, whoever still holds the database.
+'use strict'
+
+const assert = require('node:assert/strict')
+const { spawn } = require('node:child_process')
+const { once } = require('node:events')
+const { existsSync, readFileSync } = require('node:fs')
+const { dirname, join } = require('node:path')
+const { test } = require('node:test')
+const { scratch } = require('./scratch.js')
+
+// A scan with a condition leaves a session behind that holds the collection.
+const BEGIN = `
+const { open } = require(${JSON.stringify(join(__dirname, '..'))})
+const users = open('data', OPTIONS).collection('u')
+users.put('a', { n: 1 })
+for (const user of users.scan({ where: 'n = 1' })) user
+users.put('b', { n: 2 })
+`
+
+const start = (folder, program, options = 'undefined') =>
+  spawn(process.execPath, ['-e', BEGIN.replace('OPTIONS', options) + program], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+
+const ids = (folder) => {
+  const file = join(folder, 'data/collections/u/meta/data.jsonl')
+  if (!existsSync(file)) return []
+  return readFileSync(file, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line)._id)
+}
+
+const ENDS = {
+  'the last statement': ['', 0],
+  'process.exit': ['process.exit(0)', 0],
+  'process.exit in a callback': ['setTimeout(() => process.exit(4), 1)', 4],
+  'an uncaught error': ['throw new Error("oops")', 1],
+  'a rejected promise': ['Promise.reject(new Error("oops"))', 1],
+}
+
+for (const [name, [program, code]] of Object.entries(ENDS)) {
+  test(`puts survive ${name}`, async (t) => {
+    const folder = dirname(scratch(t))
+    const [status] = await once(start(folder, program, '{ writeBehindMs: Infinity }'), 'exit')
+    assert.equal(status, code)
+    assert.deepEqual(ids(folder), ['a', 'b'])
+  })
+}
+
+test('puts of a worker survive its end', async (t) => {
+  const folder = dirname(scratch(t))
+  const text = BEGIN.replace('OPTIONS', '{ writeBehindMs: Infinity }')
+  const program = `new (require('node:worker_threads').Worker)(${JSON.stringify(text)}, { eval: true })`
+  const child = spawn(process.execPath, ['-e', program], { cwd: folder, stdio: 'ignore' })
+  assert.deepEqual(await once(child, 'exit'), [0, null])
+  assert.deepEqual(ids(folder), ['a', 'b'])
+})
+
+test('a hundred thousand puts after a scan are as many lines', async (t) => {
+  const folder = dirname(scratch(t))
+  const program = 'for (let n = 0; n < 100_000; n++) users.put(`n${n}`, { n }); process.exit(0)'
+  assert.deepEqual(await once(start(folder, program), 'exit'), [0, null])
+  assert.equal(ids(folder).length, 100_002)
+})
+
+test('a kill loses a second at most', async (t) => {
+  const folder = dirname(scratch(t))
+  const child = start(folder, 'console.log("put"); setTimeout(() => {}, 60_000)')
+  await once(child.stdout, 'data')
+  const begun = Date.now()
+  while (ids(folder).length < 2) {
+    assert.ok(Date.now() - begun < 5_000, 'the put is written')
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  assert.deepEqual(ids(folder), ['a', 'b'])
+})

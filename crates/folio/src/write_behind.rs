@@ -1,0 +1,134 @@
+//! Writes what is pending in the background, so that a process that is killed loses little.
+//!
+//! Puts collect in memory until a flush. A store that has a disk gets one thread, at its first
+//! write. The thread parks while nothing is pending. After a write it looks once per delay:
+//!
+//! ```text
+//! written to since the last look   pending lines go to the file, without a sync
+//! not written to                   flush: sync, publish, give the writer's lock back; park
+//! ```
+//!
+//! So a kill loses at most what was put within the delay, a power cut what was not flushed,
+//! and a process that has stopped writing keeps no other process from it.
+//!
+//! A failure here is not reported from here: the lines stay pending, and the next put or flush
+//! meets the same failure. The thread holds the store weakly and never keeps it open.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::store::Store;
+
+/// The thread of one store, once there is one.
+#[derive(Debug)]
+pub(crate) struct WriteBehind {
+    /// `None`: only a flush writes.
+    delay: Option<Duration>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Whether there was a write since the last look.
+    is_touched: AtomicBool,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    has_thread: bool,
+    is_closed: bool,
+}
+
+impl WriteBehind {
+    pub(crate) fn new(delay: Option<Duration>) -> Self {
+        Self { delay, shared: Arc::default() }
+    }
+
+    /// Called after each write that a flush would make durable.
+    #[inline]
+    pub(crate) fn note_write(&self, store: &Arc<Store>) {
+        if let Some(delay) = self.delay
+            && !self.shared.is_touched.load(Ordering::Relaxed)
+        {
+            self.wake(store, delay);
+        }
+    }
+
+    #[cold]
+    fn wake(&self, store: &Arc<Store>, delay: Duration) {
+        self.shared.is_touched.store(true, Ordering::Release);
+        let mut state = self.shared.lock();
+        if !state.has_thread && !state.is_closed {
+            let (shared, store) = (Arc::clone(&self.shared), Arc::downgrade(store));
+            let thread = thread::Builder::new().name("folio-write-behind".to_owned());
+            // Without a thread, a flush writes.
+            state.has_thread = thread.spawn(move || run(&shared, &store, delay)).is_ok();
+        }
+        drop(state);
+        self.shared.changed.notify_one();
+    }
+
+    /// Ends the thread; what is pending is the caller's to write.
+    pub(crate) fn close(&self) {
+        self.shared.lock().is_closed = true;
+        self.shared.changed.notify_one();
+    }
+}
+
+impl Drop for WriteBehind {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sleeps until a write; `false` when the store is closed.
+    fn park(&self) -> bool {
+        let mut state = self.lock();
+        while !state.is_closed && !self.is_touched.load(Ordering::Acquire) {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        !state.is_closed
+    }
+
+    /// Sleeps for the delay; `false` when the store is closed.
+    fn pause(&self, delay: Duration) -> bool {
+        let end = Instant::now() + delay;
+        let mut state = self.lock();
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if state.is_closed || left.is_zero() {
+                return !state.is_closed;
+            }
+            let (woken, _) =
+                self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+        }
+    }
+}
+
+fn run(shared: &Shared, store: &Weak<Store>, delay: Duration) {
+    while shared.park() {
+        loop {
+            if !shared.pause(delay) {
+                return;
+            }
+            let is_busy = shared.is_touched.swap(false, Ordering::AcqRel);
+            let Some(store) = store.upgrade() else { return };
+            let written = if is_busy { store.write_pending() } else { store.flush_pending() };
+            if written.is_err() {
+                shared.is_touched.store(true, Ordering::Release); // tried again after the delay
+            } else if !is_busy {
+                break;
+            }
+        }
+    }
+}
