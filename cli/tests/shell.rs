@@ -194,6 +194,20 @@ fn a_script_runs_to_its_end_or_its_first_error() {
     let output = piped(&sandbox, "folio shell data", script);
     assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b"{\"a\":1}\n{\"b\":2}\n"[..]));
     assert!(String::from_utf8_lossy(&output.stderr).starts_with("error: column \"x\""));
+    // What was meant for a transaction that did not begin is not committed by itself.
+    let script = ".bail off\nbegin nonsense; insert into planets values (3, 'Saturn', 146);\n\
+        -- and so on\ninsert into planets values (4, 'Pluto', 5); commit;\n\
+        insert into planets values (5, 'Io', 0); select max(id) as id, count(*) from planets;";
+    let output = piped(&sandbox, "folio shell data", script);
+    let answer = &b"{\"id\":5,\"count\":3}\n"[..];
+    assert_eq!((output.status.code(), &*output.stdout), (Some(1), answer));
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(errors.matches("its transaction did not begin").count(), 2, "{errors}");
+    assert!(errors.contains("nothing is committed: the transaction did not begin"), "{errors}");
+    let script = ".bail off\nbegin nonsense; delete from planets; begin; delete from planets where id = 5; \
+        commit; start transaction nonsense; delete from planets; rollback; select count(*) from planets;";
+    let output = piped(&sandbox, "folio shell data", script);
+    assert_eq!((output.status.code(), &*output.stdout), (Some(1), &b"{\"count\":2}\n"[..]));
     for (line, error) in [
         (".read round.sql", "error: the files read each other in a circle\n"),
         (

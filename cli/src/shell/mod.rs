@@ -89,7 +89,8 @@ pub(crate) fn run(
     console: &Console,
 ) -> Result<ExitCode, Failure> {
     let database = Database::open(path)?;
-    let session = database.session()?;
+    let mut session = database.session()?;
+    session.set_script(true);
     let names = SharedNames::new(if is_ziql { Language::Ziql } else { Language::Sql });
     let is_ended = Arc::new(AtomicBool::new(false));
     listen(&session, &is_ended);

@@ -9,6 +9,7 @@
 mod change;
 mod copy;
 mod database;
+mod hold;
 mod parameters;
 mod relations;
 mod statements;
@@ -50,6 +51,7 @@ pub struct Session {
     threads: Option<usize>,
     autocommit: bool,
     level: Level,
+    hold: hold::Hold,
 }
 
 /// What a statement answered.
@@ -91,6 +93,7 @@ impl Session {
             threads: None,
             autocommit: true,
             level,
+            hold: hold::Hold::default(),
         }
     }
 
@@ -169,10 +172,12 @@ impl Session {
         parameters: &[Value],
         signature: &Signature,
     ) -> Result<Answer> {
-        self.run_text(text, parameters, signature).map_err(|error| match error {
-            Error::Query(error) => Error::Query(error.in_statement(text)),
-            other => other,
-        })
+        let answer = self.held(text, |session| session.run_text(text, parameters, signature));
+        match answer {
+            Ok(answer) => Ok(answer.unwrap_or(Answer { count: None, rows: None })),
+            Err(Error::Query(error)) => Err(Error::Query(error.in_statement(text))),
+            Err(other) => Err(other),
+        }
     }
 
     fn run_text(

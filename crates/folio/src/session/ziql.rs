@@ -50,6 +50,7 @@ impl Session {
     /// What is wrong with a statement, with its place; constraints that would be
     /// broken; what the stores say.
     pub fn ziql(&mut self, text: &str, parameters: &[(&str, Value)]) -> Result<Rows> {
+        self.check_begun()?;
         self.interrupt.store(false, Ordering::Relaxed);
         let (types, values) = typed(text, parameters)?;
         let view = self.view()?;
