@@ -36,7 +36,7 @@ use statements::{Found, Known, Statements};
 use transaction::Open;
 
 /// Stack for each level of a statement that nests deep, and for all the rest.
-const STACK_PER_LEVEL: usize = 64 << 10;
+const STACK_PER_LEVEL: usize = if cfg!(debug_assertions) { 256 << 10 } else { 64 << 10 };
 const STACK_BASE: usize = 16 << 20;
 
 /// Runs SQL statements, one after the other.

@@ -142,6 +142,12 @@ fn statements_of_unusual_size_are_answered_or_refused() -> Result {
         format!("select {}1{}", "(".repeat(10_000), ")".repeat(10_000)),
         format!("select {} 1", "- ".repeat(10_000)),
         format!("{}select 1{}", "select * from (".repeat(1_000), ") x".repeat(1_000)),
+        format!("select 1{}", "::int".repeat(10_000)),
+        format!("select '[]'::json{}", " -> 0".repeat(10_000)),
+        format!(
+            "with c0 as (select 1 as x){} select * from c999",
+            (1..1000).map(|n| format!(", c{n} as (select * from c{})", n - 1)).collect::<String>()
+        ),
     ];
     for text in &accepted {
         let done = run(&mut session, text).map_err(|error| error.to_string());
@@ -156,6 +162,7 @@ fn statements_of_unusual_size_are_answered_or_refused() -> Result {
         format!("select 1 {}", many(" ", "union select 'a'")),
         format!("select {}", "case when true then ".repeat(10_000)),
         "🙂".repeat(1 << 18),
+        format!("select {}1{}", "(".repeat(100_000), ")".repeat(100_000)),
     ];
     for text in &refused {
         let error = match run(&mut session, text) {
@@ -167,5 +174,26 @@ fn statements_of_unusual_size_are_answered_or_refused() -> Result {
         assert!(error.len() < 2_000, "{text:.60}…: {} bytes of message", error.len());
     }
     assert_eq!(state(&mut session)?, before);
+    Ok(())
+}
+
+/// What is twice as long takes twice as long: each of these took ten seconds and more when
+/// time went by the square.
+#[test]
+fn long_statements_take_time_by_their_length() -> Result {
+    let (_folder, mut session) = open(&[])?;
+    let numbers = |count: usize| (1..=count).map(|n| n.to_string()).collect::<Vec<_>>();
+    let from = "from generate_series(1, 20000) as s(n)";
+    let statements = [
+        format!("select {}", vec!["1"; 20_000].join("+")),
+        format!("select {}", vec!["'a'"; 20_000].join("||")),
+        format!("select count(*) {from} where n in ({})", numbers(100_000).join(",")),
+        format!("select count(*) {from} where n::text not in ('{}')", numbers(50_000).join("','")),
+    ];
+    for text in &statements {
+        let begun = std::time::Instant::now();
+        run(&mut session, text).map_err(|error| error.to_string())?;
+        assert!(begun.elapsed().as_secs() < 8, "{text:.80}…: {:?}", begun.elapsed());
+    }
     Ok(())
 }

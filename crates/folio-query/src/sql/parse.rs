@@ -2,6 +2,7 @@
 //! place.
 
 use sqlparser::ast::Statement;
+use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
@@ -15,6 +16,9 @@ const DEPTH_MAX: usize = 40_000;
 
 /// A depth for which any thread's stack has room.
 pub(crate) const DEPTH_EASY: usize = 200;
+
+/// Levels that a query named by WITH counts for.
+const NAMED_DEPTH: usize = 4;
 
 /// What a text was read as.
 pub(crate) struct Parsed {
@@ -64,13 +68,21 @@ fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
 /// `unsupported` for what no stack could hold.
 pub(crate) fn depth(text: &str) -> Result<usize> {
     // Each level takes a word, a bracket or an operator: most texts have too few.
-    let is_level = |byte: &u8| byte.is_ascii_whitespace() || b"([-+~!@#|/*%^&<>=".contains(byte);
+    let is_level = |byte: &u8| byte.is_ascii_whitespace() || b"([-+~!@#|/*%^&<>=:".contains(byte);
     if text.bytes().filter(|byte| is_level(byte)).take(DEPTH_EASY).count() < DEPTH_EASY {
         return Ok(0);
     }
     let (mut deepest, mut levels) = (0, vec![0usize]);
     let (mut sum, mut is_behind_value) = (0, false);
+    let (mut is_as, mut named_count) = (false, 0);
     for token in tokenize(text)? {
+        // A query that WITH names may read the one before it.
+        match &token.token {
+            Token::Whitespace(_) => {}
+            Token::Word(word) => is_as = word.keyword == Keyword::AS,
+            Token::LParen => named_count += usize::from(std::mem::take(&mut is_as)),
+            _ => is_as = false,
+        }
         let is_value = match &token.token {
             Token::Word(_) | Token::Number(..) | Token::SingleQuotedString(_) => Some(true),
             Token::RParen | Token::RBracket | Token::Placeholder(_) => Some(true),
@@ -80,7 +92,7 @@ pub(crate) fn depth(text: &str) -> Result<usize> {
         // A sign in front of a value nests; one between two values does not add to it.
         let is_between = is_behind_value && is_value == Some(false);
         is_behind_value = is_value.unwrap_or(is_behind_value);
-        match token.token {
+        match &token.token {
             Token::Whitespace(_) => {}
             Token::LParen | Token::LBracket => {
                 levels.push(1);
@@ -105,11 +117,15 @@ pub(crate) fn depth(text: &str) -> Result<usize> {
             }
         }
         deepest = deepest.max(sum);
+        if deepest + NAMED_DEPTH * named_count > DEPTH_MAX {
+            return Err(too_deep(token.span.into()));
+        }
     }
-    if deepest > DEPTH_MAX {
-        return Err(Error::unsupported("the statement nests too deep").help("split it"));
-    }
-    Ok(deepest)
+    Ok(deepest + NAMED_DEPTH * named_count)
+}
+
+fn too_deep(place: Span) -> Error {
+    Error::unsupported("the statement nests too deep").at(place).help("split it")
 }
 
 fn narrow(number: u64) -> u32 {
@@ -134,7 +150,7 @@ fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
     let message = match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
         ParserError::RecursionLimitExceeded => {
-            return Error::unsupported("the statement nests too deep").help("split it");
+            return too_deep(first.span.into());
         }
     };
     let (message, span) = match message.rsplit_once(" at Line: ") {

@@ -13,7 +13,7 @@ use super::table_function::{makes_rows, plain_name};
 use crate::error::{Error, Result};
 use crate::execute::aggregate::{Aggregate, AggregateFunction, signature};
 use crate::expression::coerce::{self, coerce, is_integer, is_numeric, unify_all};
-use crate::expression::{Expr, function};
+use crate::expression::{Column, Expr, function};
 use crate::plan::logical::SortKey;
 use crate::span::Span;
 
@@ -216,10 +216,14 @@ impl Binder<'_> {
             return Err(error.at(span).help("use HAVING, or a subquery"));
         }
         let mut known = home.aggregates.borrow_mut();
-        if let Some((column, _)) = known.iter().find(|(_, other)| *other == aggregate) {
+        // Names are compared first: there may be thousands.
+        let name = aggregate.to_string();
+        let is_same =
+            |(column, other): &&(Column, Aggregate)| *column.name == *name && *other == aggregate;
+        if let Some((column, _)) = known.iter().find(is_same) {
             return Ok(Expr::Column(column.clone()));
         }
-        let column = self.column(&aggregate.to_string(), aggregate.ty.clone());
+        let column = self.column(&name, aggregate.ty.clone());
         known.push((column.clone(), aggregate));
         Ok(Expr::Column(column))
     }

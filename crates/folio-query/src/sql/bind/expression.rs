@@ -34,7 +34,8 @@ impl Binder<'_> {
             Sql::BinaryOp { left, op, right } => self.binary(left, op, right, syntax, scope),
             Sql::UnaryOp { op, expr } => {
                 let operand = self.expression(expr, scope)?;
-                operator::unary(*op, operand, place(syntax))
+                let span = place_over(syntax, expr, &operand);
+                operator::unary(*op, operand, span)
             }
             Sql::IsNull(inner) => self.is_null(inner, false, scope),
             Sql::IsNotNull(inner) => self.is_null(inner, true, scope),
@@ -69,7 +70,8 @@ impl Binder<'_> {
             Sql::Cast { kind, expr, data_type, .. } => {
                 let is_try = matches!(kind, ast::CastKind::TryCast | ast::CastKind::SafeCast);
                 let operand = self.expression(expr, scope)?;
-                explicit_cast(operand, data_type, is_try, place(syntax))
+                let span = place_over(syntax, expr, &operand);
+                explicit_cast(operand, data_type, is_try, span)
             }
             Sql::TypedString(typed) => {
                 let text = self.literal(&typed.value)?;
@@ -214,8 +216,22 @@ impl Binder<'_> {
         if is_row(left) || is_row(right) {
             return self.rows(left, op, right, place(syntax), scope);
         }
-        let (left, right) = (self.expression(left, scope)?, self.expression(right, scope)?);
-        operator::binary(op, left, right, place(syntax))
+        // Chains nest to the left: from their first operand on, each step takes one more.
+        let (mut steps, mut first) = (vec![(op, right)], left);
+        while let ast::Expr::BinaryOp { left, op, right } = first
+            && !matches!(op, ast::BinaryOperator::And | ast::BinaryOperator::Or)
+            && !is_row(left)
+            && !is_row(right)
+        {
+            steps.push((op, right));
+            first = left;
+        }
+        let (mut bound, mut span) = (self.expression(first, scope)?, place(first));
+        for (op, right) in steps.into_iter().rev() {
+            span = join(span, place(right));
+            bound = operator::binary(op, bound, self.expression(right, scope)?, span)?;
+        }
+        Ok(bound)
     }
 
     fn connective(
@@ -442,6 +458,16 @@ pub(super) fn negate_if(negated: bool, expression: Expr) -> Expr {
 /// Where a piece of syntax stands.
 pub(super) fn place(syntax: &ast::Expr) -> Span {
     syntax.span().into()
+}
+
+/// The place of an operation on one operand: that of the operand, where this is such an
+/// operation itself and knows it. Where they nest, each would look at all within otherwise.
+fn place_over(syntax: &ast::Expr, inner: &ast::Expr, operand: &Expr) -> Span {
+    let is_same = matches!(inner, ast::Expr::UnaryOp { .. } | ast::Expr::Cast { .. });
+    match operand.span() {
+        span if is_same && span.is_known() => span,
+        _ => place(syntax),
+    }
 }
 
 /// From the beginning of one to the end of the other.
