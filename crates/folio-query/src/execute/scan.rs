@@ -9,6 +9,7 @@ use folio_types::{ColumnType, Value, borrowed};
 
 use super::Operator;
 use super::context::{Context, Parameters};
+use super::keys::KeyTable;
 use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::expression::evaluate::{self, constant};
@@ -16,7 +17,9 @@ use crate::expression::value::to_array;
 use crate::expression::{ColumnId, Expr, cast};
 use crate::plan::logical::Path;
 use crate::plan::physical;
-use crate::source::{Bound, Condition, Relation, RelationKind, RowStream, ScanRequest};
+use crate::source::{
+    Bound, Condition, Keys, Relation, RelationKind, RowStream, ScanRequest, Source,
+};
 
 /// Rows of a relation that pass the filters.
 ///
@@ -35,7 +38,7 @@ impl Scan {
     pub(super) fn begin(node: &Arc<physical::Scan>, context: &Context) -> Result<Self> {
         let late = late_columns(node);
         let rows = match &node.path {
-            Path::Keys(keys) => Some(by_keys(node, keys, context)?),
+            Path::Keys { index, keys } => Some(by_keys(node, *index, keys, context)?),
             _ => match request(node, &late, context)? {
                 Some(request) => Some(context.source()?.scan(&node.relation, &request)?),
                 None => None,
@@ -139,36 +142,63 @@ impl Operator for Scan {
 }
 
 /// The rows with these keys, looked up in the order of the keys.
-fn by_keys(node: &physical::Scan, keys: &[Expr], context: &Context) -> Result<Box<dyn RowStream>> {
+fn by_keys(
+    node: &physical::Scan,
+    index: Option<usize>,
+    keys: &[Expr],
+    context: &Context,
+) -> Result<Box<dyn RowStream>> {
     let relation = &node.relation;
-    let wanted = relation.column_type(relation.schema.primary_key[0]);
+    let wanted = relation.column_type(relation.key_columns(index)[0]);
     let mut values = Vec::with_capacity(keys.len());
     for key in keys {
         // Null equals nothing, and neither does what the column cannot hold.
-        if let Fit::Value(value) = fit(constant(key, context)?, &key.ty(), wanted)
-            && !values.contains(&value)
-        {
+        if let Fit::Value(value) = fit(constant(key, context)?, &key.ty(), wanted) {
             values.push(value);
         }
     }
-    let (mut found, mut count) = (Vec::new(), 0);
-    for value in &values {
-        let key = [value.as_ref()];
-        count += usize::from(context.source()?.get(relation, &key, &node.columns, &mut found)?);
-    }
-    let width = node.columns.len();
-    let columns = node.columns.iter().enumerate().map(|(index, column)| {
-        to_array((0..count).map(|row| &found[row * width + index]), relation.column_type(*column))
-    });
-    Ok(Box::new(Once(Some(Batch::new(columns.collect::<Result<_>>()?, count)))))
+    // A key that is listed twice leads to its rows once.
+    let mut first_rows = Vec::new();
+    let mut distinct = KeyTable::new(std::slice::from_ref(wanted))?;
+    distinct.intern(&[to_array(values.iter(), wanted)?], values.len(), &mut first_rows)?;
+    let values = first_rows.iter().map(|row| std::mem::take(&mut values[*row as usize])).collect();
+    Ok(Box::new(KeyRows {
+        source: Arc::clone(context.source()?),
+        relation: Arc::clone(relation),
+        columns: node.columns.clone(),
+        index,
+        values,
+        next: 0,
+    }))
 }
 
-/// One batch.
-struct Once(Option<Batch>);
+/// Keys that are looked up together.
+const KEYS_AT_ONCE: usize = 1024;
 
-impl RowStream for Once {
+/// The rows of a list of keys.
+struct KeyRows {
+    source: Arc<dyn Source>,
+    relation: Arc<Relation>,
+    columns: Vec<usize>,
+    index: Option<usize>,
+    values: Vec<Value>,
+    /// The first key that was not looked up yet.
+    next: usize,
+}
+
+impl RowStream for KeyRows {
     fn next(&mut self) -> Result<Option<Batch>> {
-        Ok(self.0.take())
+        while self.next < self.values.len() {
+            let end = self.values.len().min(self.next + KEYS_AT_ONCE);
+            let values = &self.values[self.next..end];
+            self.next = end;
+            let keys = Keys { index: self.index, width: 1, values };
+            let found = self.source.look_up(&self.relation, keys, &self.columns)?;
+            if found.rows.row_count > 0 {
+                return Ok(Some(found.rows));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -353,7 +383,7 @@ pub(crate) fn row_count(node: &Arc<physical::Scan>, context: &Context) -> Result
 /// The count of a scan that the source can tell.
 fn counted(node: &physical::Scan, context: &Context) -> Result<Option<u64>> {
     let (source, relation) = (context.source()?, &node.relation);
-    if node.limit.is_some() || matches!(node.path, Path::Keys(_)) {
+    if node.limit.is_some() || matches!(node.path, Path::Keys { .. }) {
         return Ok(None);
     }
     if node.filters.is_empty() && matches!(node.path, Path::Full) {
@@ -378,7 +408,10 @@ pub(crate) fn few_keys(plan: &physical::Physical, context: &Context) -> Result<O
         return Ok(None);
     };
     let is_key = node.columns.get(place_of(column.id)) == Some(key);
-    if !is_key || node.relation.kind != RelationKind::Table || matches!(node.path, Path::Keys(_)) {
+    if !is_key
+        || node.relation.kind != RelationKind::Table
+        || matches!(node.path, Path::Keys { .. })
+    {
         return Ok(None);
     }
     let Some(mut request) = request(node, &[], context)? else { return Ok(Some(Vec::new())) };

@@ -11,14 +11,18 @@ use crate::expression::coerce::is_integer;
 use crate::expression::pattern::MatchKind;
 use crate::expression::{Comparison, Expr};
 use crate::plan::logical::{Path, Plan, Scan};
+use crate::source::Source;
 
-/// Keys looked up one by one, at most.
+/// Keys that are looked up in a table of any size, at most.
 const KEYS_MAX: usize = 1000;
 
-pub(super) fn apply(plan: &mut Plan) {
+/// So many rows are read in the time that one is looked up.
+const ROWS_PER_KEY: u64 = 16;
+
+pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
     plan.transform(&mut |part| {
         if let Plan::Scan(scan) = part {
-            choose(scan);
+            choose(scan, source);
         }
     });
 }
@@ -31,7 +35,7 @@ struct Sarg {
     value: Expr,
 }
 
-fn choose(scan: &mut Scan) {
+fn choose(scan: &mut Scan, source: &dyn Source) {
     if scan.filters.is_empty() || !matches!(scan.path, Path::Full) {
         return;
     }
@@ -49,9 +53,9 @@ fn choose(scan: &mut Scan) {
         return;
     }
     if let [key] = primary[..]
-        && let Some((filter, keys)) = listed_keys(scan, key)
+        && let Some((filter, keys)) = listed_keys(scan, key, None, source)
     {
-        scan.path = Path::Keys(keys);
+        scan.path = Path::Keys { index: None, keys };
         scan.filters.remove(filter);
         return;
     }
@@ -70,8 +74,22 @@ fn choose(scan: &mut Scan) {
             best = candidate;
         }
     }
+    // A list of values leaves fewer rows than a range without an equality.
+    let has_equality = best.as_ref().is_some_and(|(_, score)| *score >= 2);
     if let Some((path, _)) = best {
         scan.path = path;
+    }
+    if has_equality {
+        return;
+    }
+    let listed = scan.relation.indexes.iter().enumerate().find_map(|(number, index)| {
+        let (first, _) = index.columns.first()?;
+        let (filter, keys) = listed_keys(scan, *first, Some(number), source)?;
+        Some((filter, Path::Keys { index: Some(number), keys }))
+    });
+    if let Some((filter, path)) = listed {
+        scan.path = path;
+        scan.filters.remove(filter);
     }
 }
 
@@ -92,12 +110,23 @@ pub(super) fn in_order_of(scan: &Scan, index: usize) -> Option<Path> {
     }
 }
 
-/// The filter that lists values of a column, and the values.
-fn listed_keys(scan: &Scan, key: usize) -> Option<(usize, Vec<Expr>)> {
+/// The filter that lists values of a column, and the values, where looking them up in the
+/// primary key or an index is quicker than reading all rows.
+fn listed_keys(
+    scan: &Scan,
+    key: usize,
+    index: Option<usize>,
+    source: &dyn Source,
+) -> Option<(usize, Vec<Expr>)> {
     let (_, column) = scan.columns.iter().find(|(position, _)| *position == key)?;
     if scan.row_number.is_some() {
         return None;
     }
+    let row_count = || source.row_count(&scan.relation).ok().flatten().unwrap_or(0);
+    let is_worth = |count: usize| match index {
+        None if count <= KEYS_MAX => true,
+        _ => count as u64 * ROWS_PER_KEY <= row_count(),
+    };
     scan.filters.iter().enumerate().find_map(|(filter, term)| {
         let (input, count) = match term {
             Expr::InList { input, list } => (input, list.len()),
@@ -105,7 +134,7 @@ fn listed_keys(scan: &Scan, key: usize) -> Option<(usize, Vec<Expr>)> {
             _ => return None,
         };
         let is_key = matches!(input.uncast_integer(), Expr::Column(own) if own.id == column.id);
-        if !is_key || count > KEYS_MAX {
+        if !is_key || !is_worth(count) {
             return None;
         }
         let keys = match term {

@@ -136,7 +136,7 @@ fn may_leave(scan: &Scan, source: &dyn Source) -> bool {
             rows.is_some_and(|rows| rows < PARALLEL_ROWS_MIN)
         }
         Path::Full | Path::Range { .. } => true,
-        Path::Key(_) | Path::Keys(_) | Path::Probe(_) => false,
+        Path::Key(_) | Path::Keys { .. } | Path::Probe(_) => false,
     }
 }
 

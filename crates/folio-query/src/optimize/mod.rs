@@ -73,7 +73,7 @@ fn rewrite(plan: &mut Plan, source: &dyn Source) {
         push_filters::apply(plan);
     }
     within_subqueries(plan, &mut |inner, _| rewrite(inner, source));
-    choose_path::apply(plan);
+    choose_path::apply(plan, source);
     if has_join(plan) {
         // Which columns are read decides what a look-up costs.
         prune_columns::apply(plan);

@@ -188,7 +188,7 @@ fn follow_key(input: &mut Plan, keys: &[SortKey]) -> bool {
         Path::Range { index: Some(index), equal, .. } => {
             (scan.relation.indexes[*index].columns.clone(), equal.len(), false)
         }
-        Path::Key(_) | Path::Keys(_) | Path::Probe(_) => return false,
+        Path::Key(_) | Path::Keys { .. } | Path::Probe(_) => return false,
     };
     // What is fixed orders nothing.
     let (fixed, rest) = key.split_at(fixed.min(key.len()));

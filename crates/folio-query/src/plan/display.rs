@@ -217,9 +217,21 @@ fn kind(kind: JoinKind) -> &'static str {
     }
 }
 
+/// Keys of a long list that are shown, at most.
+const SHOWN_MAX: usize = 20;
+
 fn path(path: &Path, indexes: &[crate::source::IndexInfo]) -> String {
-    if let Path::Keys(keys) = path {
-        return format!(" by keys ({})", list(keys));
+    if let Path::Keys { index, keys } = path {
+        let shown = list(&keys[..keys.len().min(SHOWN_MAX)]);
+        let more = match keys.len() - keys.len().min(SHOWN_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let by = match index {
+            Some(index) => format!("keys of index {}", indexes[*index].name),
+            None => "keys".to_owned(),
+        };
+        return format!(" by {by} ({shown}{more})");
     }
     let Path::Range { index, equal, from, to } = path else { return String::new() };
     let name = match index {

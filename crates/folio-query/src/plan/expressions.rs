@@ -7,7 +7,7 @@ impl Path {
     fn expressions_mut(&mut self) -> Vec<&mut Expr> {
         match self {
             Self::Full | Self::Probe(_) => Vec::new(),
-            Self::Key(key) | Self::Keys(key) => key.iter_mut().collect(),
+            Self::Key(key) | Self::Keys { keys: key, .. } => key.iter_mut().collect(),
             Self::Range { equal, from, to, .. } => {
                 let ends = from.iter_mut().chain(to).map(|(bound, _)| bound);
                 equal.iter_mut().chain(ends).collect()

@@ -72,8 +72,13 @@ pub(crate) enum Path {
     Full,
     /// The one with this primary key.
     Key(Vec<Expr>),
-    /// Those with one of these primary keys, of one column, in no order.
-    Keys(Vec<Expr>),
+    /// Those with one of these values in the first column of a key, in no order.
+    Keys {
+        /// The index; the primary key otherwise.
+        index: Option<usize>,
+        /// The values.
+        keys: Vec<Expr>,
+    },
     /// Those whose key the left side of the join above asks for.
     Probe(Probe),
     /// Those in a range of a key: the primary one, or that of an index.

@@ -290,7 +290,7 @@ fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Arc<Vec<ColumnId
         Path::Key(key) => {
             Path::Range { index: None, equal: places.resolve_all(key), from: None, to: None }
         }
-        Path::Keys(keys) => Path::Keys(places.resolve_all(keys)),
+        Path::Keys { index, keys } => Path::Keys { index: *index, keys: places.resolve_all(keys) },
         Path::Range { index, equal, from, to } => Path::Range {
             index: *index,
             equal: places.resolve_all(equal),

@@ -52,7 +52,7 @@ impl Order {
             _ if scan.relation.kind != RelationKind::Table => return Self::default(),
             Path::Full => (None, 0),
             Path::Range { index, equal, .. } => (*index, equal.len()),
-            Path::Key(_) | Path::Keys(_) | Path::Probe(_) => return Self::default(),
+            Path::Key(_) | Path::Keys { .. } | Path::Probe(_) => return Self::default(),
         };
         let columns: Vec<(usize, bool)> = match index {
             Some(index) => scan.relation.indexes[index].columns.clone(),

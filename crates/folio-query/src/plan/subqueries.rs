@@ -73,7 +73,7 @@ impl Scan {
     fn for_each_expression(&self, visit: &mut dyn FnMut(&Expr)) {
         self.filters.iter().for_each(&mut *visit);
         match &self.path {
-            Path::Key(key) | Path::Keys(key) => key.iter().for_each(visit),
+            Path::Key(key) | Path::Keys { keys: key, .. } => key.iter().for_each(visit),
             Path::Range { equal, from, to, .. } => {
                 let ends = from.iter().chain(to).map(|(bound, _)| bound);
                 equal.iter().chain(ends).for_each(visit);

@@ -158,12 +158,15 @@ pub(super) fn get(
         return Ok(false);
     }
     let collection = collection_of(relation)?;
-    let line = match pending {
-        Some(pending) => lock(pending).get(&collection, id),
-        None => collection.get(id).map(|found| found.map(|document| document.raw().to_owned())),
-    };
-    let Some(line) = line.map_err(from_facade)? else { return Ok(false) };
-    row.extend(values_of(&line, &wanted(relation, columns))?);
+    let wanted = wanted(relation, columns);
+    if let Some(pending) = pending {
+        let line = lock(pending).get(&collection, id).map_err(from_facade)?;
+        let Some(line) = line else { return Ok(false) };
+        row.extend(values_of(&line, &wanted)?);
+        return Ok(true);
+    }
+    let Some(document) = collection.get(id).map_err(from_facade)? else { return Ok(false) };
+    row.extend(values_of(document.raw(), &wanted)?);
     Ok(true)
 }
 
