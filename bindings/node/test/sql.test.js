@@ -91,6 +91,20 @@ test('answers', async (context) => {
   assert.equal((await (await db.sqlAsync(query)).toArrayAsync()).length, 10000)
 })
 
+test('columns of one name', async (context) => {
+  const db = database(context)
+  db.sql("insert into t values (1, 'Oslo'), (2, null)")
+  const text = 'select count(*), count(name), 7 as count_1, count(name) from t'
+  const row = { count: 2, count_2: 1, count_1: 7, count_3: 1 }
+  const answer = db.sql(text)
+  assert.deepEqual([answer.columns, answer.toArray()], [Object.keys(row), [row]])
+  assert.deepEqual(await (await db.sqlAsync(text)).toArrayAsync(), [row])
+  const session = db.session()
+  assert.throws(() => session.sql('begin; insert into t values (3, (1 / 0)::text); commit; insert into t values (4, 4)'), /division by zero/)
+  session.sql('rollback')
+  assert.equal(session.sql('select count(*) as n from t').next().n, 2)
+})
+
 test('transactions', async (context) => {
   const db = database(context)
   const ids = () => db.sql('select id from t order by id').toArray().map(({ id }) => id)

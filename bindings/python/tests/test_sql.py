@@ -212,6 +212,42 @@ def test_tables_collections_and_files_in_one_statement(db: foliodb.Database, tmp
     )
 
 
+def test_columns_of_one_name(db: foliodb.Database, tmp_path: Path) -> None:
+    db.sql("insert into t values (1, 'Oslo'), (2, null)")
+    text = "select count(*), count(name), 7 as count_1, count(name) from t"
+    names, values = ["count", "count_2", "count_1", "count_3"], [2, 1, 7, 1]
+    assert db.sql(text).columns == names
+    assert db.sql(text).dicts() == [dict(zip(names, values))]
+
+    assert db.sql(text).arrow().column_names == names
+    assert db.sql(text).pl().rows() == [tuple(values)]
+    assert db.sql(text).df().to_dict("records") == [dict(zip(names, values))]
+    for name in ("out.jsonl", "out.json", "out.parquet", "out.arrow", "out.csv", "out.ion"):
+        db.sql(f"copy ({text}) to '{tmp_path}/{name}'")
+        assert db.sql(f"select * from '{tmp_path}/{name}'").dicts() == [dict(zip(names, values))]
+
+
+def test_a_begin_that_fails_ends_its_text(tmp_path: Path) -> None:
+    with foliodb.open(tmp_path / "data") as db:
+        db.sql("create table t (id int)")
+    program = (
+        "import sys, foliodb; db = foliodb.open(sys.argv[1]); tx = db.session();"
+        "tx.sql('begin'); tx.sql('insert into t values (1)'); print('ready', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "data")]
+    holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert holder.stdin is not None and holder.stdout is not None
+    assert holder.stdout.readline() == b"ready\n"
+    with foliodb.open(tmp_path / "data") as db, db.session() as session:
+        text = "begin; insert into t values (2); commit; insert into t values (3)"
+        with pytest.raises(foliodb.LockedError):
+            session.sql(text)
+        holder.stdin.close()
+        holder.wait()
+        assert not session.is_in_transaction
+        assert session.sql("select count(*) from t").fetchone() == (0,)
+
+
 def test_transactions(db: foliodb.Database) -> None:
     with db.transaction() as tx:
         tx.sql("insert into t values (1, 'a')")
