@@ -438,7 +438,8 @@ fn ties(query: &ast::Query, keys: &[SortKey]) -> Result<Vec<Expr>> {
 fn is_bare_null(plan: &Plan, column: &Column) -> bool {
     match plan {
         Plan::Project { outputs, .. } => outputs.iter().any(|(own, output)| {
-            own.id == column.id && matches!(output.as_literal(), Some(folio_types::Value::Null))
+            let is_null = matches!(output.as_literal(), Some(folio_types::Value::Null));
+            own.id == column.id && is_null && own.ty == ColumnType::Text
         }),
         _ => false,
     }
