@@ -116,6 +116,12 @@ const BINARY: [&str; 49] = [
     "{0} at time zone {1}",
 ];
 
+/// Whether a form is null wherever an operand is: arithmetic, comparisons and patterns.
+fn is_strict(form: &str) -> bool {
+    BINARY[..17].contains(&form)
+        || ["like", "~"].iter().any(|op| form == format!("{{0}} {op} {{1}}"))
+}
+
 /// Forms of three operands of one type, and of others.
 const TERNARY: [&str; 8] = [
     "{0} between {1} and {2}",
@@ -269,6 +275,15 @@ impl Run {
         let mut known = HashMap::new();
         for tuple in &tuples {
             let Some(one) = self.one_row(form, tuple, all, &mut known) else { return false };
+            let has_null = tuple.iter().any(|operand| operand.text.is_none());
+            // The other operand may be too large for the type that both would have.
+            let is_null = match &one {
+                Ok(answer) => answer == "Null",
+                Err(error) => error.contains("is out of range for type"),
+            };
+            if has_null && is_strict(form) && !is_null {
+                self.fault(form, format!("of null: {one:?}"));
+            }
             let nulls: Vec<Operand> = tuple
                 .iter()
                 .map(|operand| Operand { value: Value::Null, text: None, ..operand.clone() })
