@@ -101,7 +101,7 @@ pub(super) fn in_list(
     context: &Context,
 ) -> Result<Evaluated> {
     let operand = evaluate(input, batch, context)?;
-    let mut known = Evaluated::boolean(Some(false));
+    let mut known = None;
     let given = list.iter().filter(|term| term.is_given());
     let is_long = given.clone().count() >= SET_COUNT_MIN;
     if is_long {
@@ -110,12 +110,15 @@ pub(super) fn in_list(
             Ok(value::value_at(array.inner(), 0, &term.ty()))
         });
         let set = ConstantSet::new(values.collect::<Result<_>>()?, input.ty())?;
-        known = set.look_up(&operand)?;
+        known = Some(set.look_up(&operand)?);
     }
     for term in list.iter().filter(|term| !(is_long && term.is_given())) {
         let other = evaluate(term, batch, context)?;
         let equal = compare::compare(Comparison::Equal, &operand, &other)?;
-        known = connected(&known, &equal, false, batch.row_count)?;
+        known = Some(match known {
+            None => equal,
+            Some(known) => connected(&known, &equal, false, batch.row_count)?,
+        });
     }
-    Ok(known)
+    Ok(known.unwrap_or_else(|| Evaluated::boolean(Some(false))))
 }

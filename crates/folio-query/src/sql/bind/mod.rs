@@ -67,7 +67,7 @@ pub(crate) struct Binder<'s> {
     next_column: u32,
     next_number: usize,
     /// Named queries, innermost last.
-    ctes: Vec<HashMap<String, Cte>>,
+    ctes: Vec<NamedQueries>,
     view_depth: usize,
     /// Whether what is bound is kept with a table.
     is_stored: bool,
@@ -84,6 +84,19 @@ pub(crate) struct Reads {
     pub(crate) collections: Vec<String>,
     /// Whether there are files.
     pub(crate) files: bool,
+}
+
+/// The queries that a WITH names.
+struct NamedQueries {
+    by_name: HashMap<String, Cte>,
+    /// The first that is not seen: the one being bound, and those behind it.
+    hidden_from: usize,
+}
+
+impl NamedQueries {
+    fn get_mut(&mut self, name: &str) -> Option<&mut Cte> {
+        self.by_name.get_mut(name).filter(|cte| cte.number < self.hidden_from)
+    }
 }
 
 /// A query named by WITH.

@@ -10,12 +10,18 @@ use super::expression::place;
 use super::from::listed;
 use super::scope::{Allowed, Scope, ScopeColumn};
 use super::select::Selected;
-use super::{Binder, Cte, Named, refuse};
+use super::{Binder, Cte, Named, NamedQueries, refuse};
 use crate::error::{Error, Result};
 use crate::expression::coerce::{cast_to_if, coerce, settle, unify, unify_all};
 use crate::expression::{Column, Expr, type_name};
 use crate::plan::logical::{Plan, SetKind, SortKey};
 use crate::span::Span;
+
+/// What is hidden while a query of WITH is bound, to be seen again.
+struct Hidden {
+    own: Option<Cte>,
+    from: usize,
+}
 
 impl Binder<'_> {
     /// Binds a query.
@@ -46,7 +52,7 @@ impl Binder<'_> {
 
     /// Binds what the innermost WITH names and nothing reads, for its errors.
     fn bind_unused(&mut self) -> Result<()> {
-        let open = self.ctes.last().into_iter().flatten();
+        let open = self.ctes.last().into_iter().flat_map(|open| &open.by_name);
         let unused = open.filter(|(_, cte)| !cte.is_used).map(|(name, cte)| (cte.number, name));
         let mut unused: Vec<(usize, String)> =
             unused.map(|(number, name)| (number, name.clone())).collect();
@@ -281,7 +287,7 @@ impl Binder<'_> {
 
     /// Opens a WITH clause: the names are bound where they are used.
     fn with(&mut self, with: &ast::With) -> Result<()> {
-        self.ctes.push(HashMap::new());
+        self.ctes.push(NamedQueries { by_name: HashMap::new(), hidden_from: usize::MAX });
         for (number, cte) in with.cte_tables.iter().enumerate() {
             let name = cte.alias.name.value.to_lowercase();
             let known = Cte {
@@ -294,7 +300,7 @@ impl Binder<'_> {
                 is_used: false,
             };
             let Some(open) = self.ctes.last_mut() else { break };
-            if open.insert(name, known).is_some() {
+            if open.by_name.insert(name, known).is_some() {
                 let name = &cte.alias.name.value;
                 self.ctes.pop();
                 return Err(Error::conflict(format!("WITH names {name:?} twice")).at(cte
@@ -335,7 +341,8 @@ impl Binder<'_> {
             self.query(&cte.query, None)
         };
         if let Some(open) = self.ctes.last_mut() {
-            open.extend(hidden);
+            open.hidden_from = hidden.from;
+            open.by_name.extend(hidden.own.map(|own| (lower, own)));
         }
         self.ctes.extend(inner);
         let mut named = bound?;
@@ -352,16 +359,15 @@ impl Binder<'_> {
         Ok(Some(named))
     }
 
-    /// Takes the names away that a query of WITH does not see: its own, and without
-    /// RECURSIVE those behind it.
-    fn hide(&mut self, cte: &Cte, name: &str) -> Vec<(String, Cte)> {
-        let Some(open) = self.ctes.last_mut() else { return Vec::new() };
-        let is_hidden = |other: &str, known: &Cte| {
-            other == name || (!cte.is_recursive && known.number > cte.number)
-        };
-        let names: Vec<String> =
-            open.keys().filter(|other| is_hidden(other, &open[*other])).cloned().collect();
-        names.into_iter().filter_map(|name| open.remove_entry(&name)).collect()
+    /// Hides what a query of WITH does not see: itself, and without RECURSIVE those behind it.
+    fn hide(&mut self, cte: &Cte, name: &str) -> Hidden {
+        let Some(open) = self.ctes.last_mut() else { return Hidden { own: None, from: 0 } };
+        let from = open.hidden_from;
+        if cte.is_recursive {
+            return Hidden { own: open.by_name.remove(name), from };
+        }
+        open.hidden_from = cte.number;
+        Hidden { own: None, from }
     }
 
     /// `with recursive`: a base, UNION [ALL], and a step that reads the name.
@@ -380,11 +386,11 @@ impl Binder<'_> {
             base.columns.iter().map(|(name, column)| (name.clone(), column.ty.clone())).collect();
         let inside = Cte { work_table: Some((number, described)), ..cte.clone() };
         if let Some(open) = self.ctes.last_mut() {
-            open.insert(name.to_owned(), inside);
+            open.by_name.insert(name.to_owned(), inside);
         }
         let step = self.set_expression(right, None);
         if let Some(open) = self.ctes.last_mut() {
-            open.remove(name);
+            open.by_name.remove(name);
         }
         let step = step?;
         if step.columns.len() != base.columns.len() {
