@@ -34,7 +34,10 @@ impl Binder<'_> {
             Sql::BinaryOp { left, op, right } => self.binary(left, op, right, syntax, scope),
             Sql::UnaryOp { op, expr } => {
                 let operand = self.expression(expr, scope)?;
-                let span = place_over(syntax, expr, &operand);
+                let span = match op {
+                    ast::UnaryOperator::Not => Span::NONE,
+                    _ => place_over(syntax, expr, &operand),
+                };
                 operator::unary(*op, operand, span)
             }
             Sql::IsNull(inner) => self.is_null(inner, false, scope),

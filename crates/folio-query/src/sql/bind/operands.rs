@@ -296,10 +296,10 @@ impl Run {
                 let expected = [&one, &other, &one];
                 // Where the place tells the type, it may be another operation.
                 let bare = answers(form, tuple, (mask, true), 3, true);
-                if let Some(Err(error)) = bare {
-                    if FOREIGN.iter().any(|word| error.contains(word)) {
-                        self.fault(form, format!("bare, columns {mask:b}: {error}"));
-                    }
+                if let Some(Err(error)) = bare
+                    && FOREIGN.iter().any(|word| error.contains(word))
+                {
+                    self.fault(form, format!("bare, columns {mask:b}: {error}"));
                 }
                 for is_folded in [false, true] {
                     self.case_count += 1;
