@@ -96,3 +96,19 @@ fn the_thread_does_not_keep_a_database_open() {
         assert!(is_unlocked(&path), "{layout:?}");
     }
 }
+
+/// What SQL knows of a collection must not keep the database open.
+#[test]
+fn puts_after_a_query_are_written_when_the_last_handle_is_dropped() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("data");
+    let database = open(&path, None);
+    let docs = database.collection("docs").unwrap();
+    docs.put("a", &json!({"n": 1})).unwrap();
+    assert_eq!(docs.scan_where("n = 1", folio::Scan::new()).unwrap().count(), 1);
+    docs.put("b", &json!({"n": 2})).unwrap();
+    drop(docs);
+    drop(database);
+    assert_eq!(lines(&path), 2);
+    assert!(is_unlocked(&path));
+}

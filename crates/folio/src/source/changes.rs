@@ -85,7 +85,9 @@ fn refuse_twin(error: QueryError, relation: &Relation) -> QueryError {
 impl Changes for View {
     fn insert(&self, relation: &Relation, row: &[ValueRef<'_>]) -> QueryResult<()> {
         if relation.kind == RelationKind::Collection {
-            return self.change_documents(|pending| documents::insert(pending, relation, row));
+            return self.change_documents(|pending| {
+                documents::insert(&self.handle, pending, relation, row)
+            });
         }
         let table = table_of(relation)?;
         self.write(|transaction| transaction.insert(&table, row).map(|_| ()))
@@ -120,7 +122,9 @@ impl Changes for View {
         row: &[ValueRef<'_>],
     ) -> QueryResult<bool> {
         if relation.kind == RelationKind::Collection {
-            return self.change_documents(|pending| documents::update(pending, relation, key, row));
+            return self.change_documents(|pending| {
+                documents::update(&self.handle, pending, relation, key, row)
+            });
         }
         let table = table_of(relation)?;
         self.write(|transaction| transaction.update(&table, key, row))
@@ -158,7 +162,9 @@ impl Changes for View {
 
     fn delete(&self, relation: &Relation, key: &[ValueRef<'_>]) -> QueryResult<bool> {
         if relation.kind == RelationKind::Collection {
-            return self.change_documents(|pending| documents::delete(pending, relation, key));
+            return self.change_documents(|pending| {
+                documents::delete(&self.handle, pending, relation, key)
+            });
         }
         let table = table_of(relation)?;
         self.write(|transaction| transaction.delete(&table, key))

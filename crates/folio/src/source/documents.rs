@@ -46,12 +46,6 @@ impl KnownCollections {
     }
 }
 
-/// What a relation of documents is found by.
-#[derive(Debug)]
-struct Documentary {
-    collection: Collection,
-}
-
 /// The names of all collections.
 pub(super) fn names(handle: &Arc<Handle>) -> QueryResult<Vec<String>> {
     let store = &handle.store;
@@ -105,7 +99,8 @@ pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<A
         schema,
         constraints: Constraints::default(),
         indexes: Vec::new(),
-        handle: Arc::new(Documentary { collection }),
+        // The name finds it: a handle here would keep the database open for ever.
+        handle: Arc::new(()),
     });
     all.insert(name.clone(), Known { relation: Arc::clone(&relation), covered });
     Ok(Some(relation))
@@ -130,15 +125,15 @@ fn text(line: &[u8]) -> QueryResult<&str> {
         .map_err(|_| QueryError::new(ErrorCode::Corrupted, "a document is not valid UTF-8"))
 }
 
-/// The collection a relation was made of.
-pub(super) fn collection_of(relation: &Relation) -> QueryResult<Collection> {
-    let found = relation.handle.downcast_ref::<Documentary>();
-    found.map(|found| found.collection.clone()).ok_or_else(|| {
-        QueryError::new(
+/// The collection that a relation describes.
+pub(super) fn collection_of(handle: &Arc<Handle>, relation: &Relation) -> QueryResult<Collection> {
+    if relation.kind != RelationKind::Collection {
+        return Err(QueryError::new(
             ErrorCode::InvalidInput,
             format!("{:?} is not a collection", relation.schema.name),
-        )
-    })
+        ));
+    }
+    open(handle, &relation.schema.name)
 }
 
 fn wanted(relation: &Relation, columns: &[usize]) -> Vec<Column> {
@@ -147,6 +142,7 @@ fn wanted(relation: &Relation, columns: &[usize]) -> Vec<Column> {
 
 /// One document by its id, as the statement has changed it.
 pub(super) fn get(
+    handle: &Arc<Handle>,
     pending: Option<&SharedDocuments>,
     relation: &Relation,
     key: &[ValueRef<'_>],
@@ -157,7 +153,7 @@ pub(super) fn get(
     if folio_types::check_document_id(id).is_err() {
         return Ok(false);
     }
-    let collection = collection_of(relation)?;
+    let collection = collection_of(handle, relation)?;
     let wanted = wanted(relation, columns);
     if let Some(pending) = pending {
         let line = lock(pending).get(&collection, id).map_err(from_facade)?;
@@ -172,8 +168,12 @@ pub(super) fn get(
 
 /// Documents in file order, which is nobody's order: sorts stay, and a range of keys is left
 /// to the filter above, which looks at it again.
-pub(super) fn scan(relation: &Relation, request: &ScanRequest) -> QueryResult<Box<dyn RowStream>> {
-    let collection = collection_of(relation)?;
+pub(super) fn scan(
+    handle: &Arc<Handle>,
+    relation: &Relation,
+    request: &ScanRequest,
+) -> QueryResult<Box<dyn RowStream>> {
+    let collection = collection_of(handle, relation)?;
     let documents = collection.scan(Scan::new()).map_err(from_facade)?;
     let columns = LineColumns::new(wanted(relation, &request.columns));
     let left = request.limit.unwrap_or(u64::MAX);
@@ -229,11 +229,12 @@ fn document_of(relation: &Relation, row: &[ValueRef<'_>]) -> QueryResult<(String
 
 /// A new document.
 pub(super) fn insert(
+    handle: &Arc<Handle>,
     pending: &mut PendingDocuments,
     relation: &Relation,
     row: &[ValueRef<'_>],
 ) -> QueryResult<()> {
-    let collection = collection_of(relation)?;
+    let collection = collection_of(handle, relation)?;
     let (id, document) = document_of(relation, row)?;
     if pending.exists(&collection, &id).map_err(from_facade)? {
         let name = &relation.schema.name;
@@ -249,13 +250,14 @@ pub(super) fn insert(
 /// Another document under the same id. What did not change keeps its text: digits,
 /// order, and members that are no columns.
 pub(super) fn update(
+    handle: &Arc<Handle>,
     pending: &mut PendingDocuments,
     relation: &Relation,
     key: &[ValueRef<'_>],
     row: &[ValueRef<'_>],
 ) -> QueryResult<bool> {
     let [ValueRef::Text(id)] = key else { return Ok(false) };
-    let collection = collection_of(relation)?;
+    let collection = collection_of(handle, relation)?;
     let Some(old) = pending.get(&collection, id).map_err(from_facade)? else { return Ok(false) };
     let before = values_of(&old, &relation.schema.columns)?;
     let changed: Vec<(&Column, &ValueRef<'_>)> = relation
@@ -324,10 +326,11 @@ fn with_changes(line: &str, changed: &[(&Column, &ValueRef<'_>)]) -> QueryResult
 
 /// One document less.
 pub(super) fn delete(
+    handle: &Arc<Handle>,
     pending: &mut PendingDocuments,
     relation: &Relation,
     key: &[ValueRef<'_>],
 ) -> QueryResult<bool> {
     let [ValueRef::Text(id)] = key else { return Ok(false) };
-    pending.delete(&collection_of(relation)?, id).map_err(from_facade)
+    pending.delete(&collection_of(handle, relation)?, id).map_err(from_facade)
 }

@@ -165,9 +165,9 @@ impl Source for View {
                 let table = tables::table_of(relation)?;
                 self.read(|reader| reader.row_count(&table).map_err(from_table))
             }
-            RelationKind::Collection => {
-                Ok(Some(documents::collection_of(relation)?.count().map_err(from_facade)?))
-            }
+            RelationKind::Collection => Ok(Some(
+                documents::collection_of(&self.handle, relation)?.count().map_err(from_facade)?,
+            )),
             RelationKind::File => Ok(file::row_count(relation)),
             RelationKind::Registered => Ok(Some(ArrowBatches::of(relation)?.row_count())),
             RelationKind::View => Ok(None),
@@ -206,7 +206,14 @@ impl Source for View {
         row: &mut Vec<Value>,
     ) -> QueryResult<bool> {
         if relation.kind != RelationKind::Table {
-            return documents::get(self.documents.as_ref(), relation, key, columns, row);
+            return documents::get(
+                &self.handle,
+                self.documents.as_ref(),
+                relation,
+                key,
+                columns,
+                row,
+            );
         }
         let table = tables::table_of(relation)?;
         let found = self.read(|reader| {
@@ -258,7 +265,7 @@ impl Source for View {
                 let mut parts = tables::scan_parts(self, relation, request, 1)?;
                 parts.pop().ok_or_else(ended)
             }
-            RelationKind::Collection => documents::scan(relation, request),
+            RelationKind::Collection => documents::scan(&self.handle, relation, request),
             RelationKind::File => file::scan(relation, request),
             RelationKind::Registered => Ok(ArrowBatches::of(relation)?.scan(relation, request)),
             RelationKind::View => Err(QueryError::new(
