@@ -11,6 +11,7 @@ mod document;
 mod error;
 mod fetched;
 mod files;
+mod folder;
 mod index;
 mod layout;
 mod line;
@@ -32,6 +33,7 @@ pub use collection::Collection;
 pub use document::Document;
 pub use error::{Error, Result};
 pub use fetched::Fetched;
+pub use folder::{drop_collection, rename_collection};
 pub use line::{Record, Records, plain_string};
 pub use options::{Access, CollectionOptions, Durability, Filter, Layout, Progress, Scan, Strict};
 #[cfg(feature = "planted-bugs")]

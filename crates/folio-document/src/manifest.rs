@@ -95,6 +95,11 @@ impl Manifest {
         }
     }
 
+    /// Changes the name that the manifest repeats.
+    pub(crate) fn set_collection(&mut self, name: &str) {
+        self.object.insert("collection".to_owned(), name.into());
+    }
+
     /// Reads the manifest of the collection in `folder`; [`Manifest::fallback`] where
     /// there is none.
     ///

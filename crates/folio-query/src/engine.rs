@@ -273,6 +273,8 @@ impl Statement {
                     Some(table) => table,
                     None => return false,
                 },
+                statement::Statement::DropCollection(collection) => collection,
+                statement::Statement::Alter { table, .. } => table,
                 _ => return false,
             },
             _ => return false,

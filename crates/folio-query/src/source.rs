@@ -455,13 +455,14 @@ pub trait Changes: Source {
     /// `conflict` when the name is taken; `invalid_input`.
     fn create(&self, schema: &TableSchema) -> Result<()>;
 
-    /// Drops a table or view with its indexes.
+    /// Drops a table or view with its indexes, or a collection.
     ///
     /// # Errors
     /// What the store says.
     fn drop(&self, name: &str) -> Result<()>;
 
-    /// Gives a table another name, other column names or other properties.
+    /// Gives a table another name, other column names or other properties, or a collection
+    /// another name.
     ///
     /// # Errors
     /// What the store says.

@@ -70,6 +70,11 @@ impl Database {
         Ok(Self { handle: Arc::new(Handle::new(store, access, path.to_owned(), is_archive)) })
     }
 
+    #[cfg(feature = "sql")]
+    pub(crate) fn of(handle: Arc<Handle>) -> Self {
+        Self { handle }
+    }
+
     /// The path as it was given.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -119,6 +124,37 @@ impl Database {
             return Err(self.no_collection(name));
         }
         Ok(collection)
+    }
+
+    /// Drops a collection with all its documents. Handles on it answer `closed` from now on.
+    ///
+    /// # Errors
+    /// `not_found`, with the nearest name there is; `invalid_input` while this thread has a
+    /// batch open on it; `locked`, `read_only`, `io`.
+    pub fn drop_collection(&self, name: &str) -> Result<()> {
+        self.handle.check_writable()?;
+        check_collection_name(name)?;
+        self.existing_collection(name)?;
+        self.handle.store.drop_collection(name)
+    }
+
+    /// Gives a collection another name. Handles on it answer `closed` from now on.
+    ///
+    /// # Errors
+    /// As [`Database::drop_collection`]; `invalid_input` for a bad name, `conflict` for one
+    /// that a collection or a table has.
+    pub fn rename_collection(&self, name: &str, new_name: &str) -> Result<()> {
+        self.handle.check_writable()?;
+        check_collection_name(name)?;
+        check_collection_name(new_name)?;
+        self.existing_collection(name)?;
+        if name == new_name {
+            return Ok(());
+        }
+        if self.collections()?.iter().any(|other| other == new_name) || self.has_table(new_name)? {
+            return Err(Error::NameTaken { name: new_name.to_owned() });
+        }
+        self.handle.store.rename_collection(name, new_name)
     }
 
     /// The names of all collections, sorted.
@@ -248,6 +284,12 @@ impl Database {
 
     pub(crate) fn root(&self) -> &Path {
         &self.handle.store.root
+    }
+
+    /// Whether a table or a view has a name.
+    fn has_table(&self, name: &str) -> Result<bool> {
+        let tables = self.tables()?.list()?;
+        Ok(tables.iter().any(|table| table.name.eq_ignore_ascii_case(name)))
     }
 
     fn no_collection(&self, name: &str) -> Error {

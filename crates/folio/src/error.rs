@@ -118,6 +118,15 @@ pub enum Error {
         hint: &'static str,
     },
 
+    /// A collection cannot have the name.
+    #[error(
+        "a collection or table {name:?} is there already; choose another name, or drop it first"
+    )]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
+
     /// An option that makes no sense here.
     #[error("{0}")]
     Invalid(String),
@@ -225,7 +234,9 @@ impl Error {
             | Self::NoCollection { .. }
             | Self::NoRelation { .. }
             | Self::NoTables { .. } => ErrorCode::NotFound,
-            Self::Exists { .. } | Self::ImportConflict { .. } => ErrorCode::Conflict,
+            Self::Exists { .. } | Self::NameTaken { .. } | Self::ImportConflict { .. } => {
+                ErrorCode::Conflict
+            }
             Self::Closed { .. } => ErrorCode::Closed,
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,
             Self::Name(_)

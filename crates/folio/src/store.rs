@@ -25,7 +25,7 @@ use folio_table::{Options, TableStore};
 
 use crate::descriptor;
 use crate::error::{Error, Result};
-use crate::location::Found;
+use crate::location::{self, Found};
 use crate::options::{CollectionOptions, OpenOptions};
 #[cfg(feature = "sql")]
 use crate::source::Known;
@@ -285,6 +285,38 @@ impl Store {
     pub(crate) fn close_collection(&self, name: &str, access: Access) -> Result<()> {
         let open = lock(&self.collections).remove(&(name.to_owned(), access == Access::ReadWrite));
         open.map_or(Ok(()), |open| Ok(open.collection.close()?))
+    }
+
+    /// Drops a collection, for every handle.
+    pub(crate) fn drop_collection(&self, name: &str) -> Result<()> {
+        self.with_closed(name, || {
+            Ok(folio_document::drop_collection(&*self.files, &self.root, name)?)
+        })
+    }
+
+    /// Renames a collection, for every handle.
+    pub(crate) fn rename_collection(&self, name: &str, new_name: &str) -> Result<()> {
+        self.with_closed(name, || {
+            Ok(folio_document::rename_collection(&*self.files, &self.root, name, new_name)?)
+        })
+    }
+
+    /// Does something to the folder of a collection, which nobody may have open meanwhile.
+    fn with_closed(&self, name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        let _guard =
+            self.lock.acquire(self.options.lock_timeout).map_err(Error::lock(&self.root))?;
+        // Held to the end: nobody opens it in between.
+        let mut collections = lock(&self.collections);
+        for writes in [false, true] {
+            if let Some(open) = collections.remove(&(name.to_owned(), writes)) {
+                open.collection.close()?;
+            }
+        }
+        let is_on_disk = location::is_collection(&*self.files, &self.root, name);
+        let done = if is_on_disk { work() } else { Ok(()) };
+        #[cfg(feature = "sql")]
+        self.known.forget_collection(name);
+        done
     }
 
     /// The tables to read; `None` where there are none yet. Nobody is locked out:

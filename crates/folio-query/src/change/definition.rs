@@ -40,6 +40,10 @@ pub(crate) fn define(statement: &Statement, run: &Run<'_>) -> Result<Done> {
             }
             Ok(Done::default())
         }
+        Statement::DropCollection(collection) => {
+            run.changes.drop(&collection.schema.name)?;
+            Ok(Done::default())
+        }
         Statement::DropIndex { names, if_exists } => {
             for name in names {
                 match run.changes.drop_index(name) {
@@ -137,9 +141,8 @@ fn drop_relation(
         }
         RelationKind::View => {}
         RelationKind::Collection | RelationKind::File => {
-            return Err(Error::unsupported(format!(
-                "{name:?} is a collection, which SQL does not drop"
-            )));
+            return Err(Error::invalid(format!("{name:?} is a collection"))
+                .help("write DROP TABLE, in a statement of its own"));
         }
         RelationKind::Registered => {
             return Err(Error::unsupported(format!(

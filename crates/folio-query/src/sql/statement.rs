@@ -75,6 +75,8 @@ pub(crate) enum Statement {
         /// Whether what points at them goes too.
         cascade: bool,
     },
+    /// A collection to be dropped.
+    DropCollection(Arc<Relation>),
     /// Indexes to be dropped.
     DropIndex {
         /// Their names.

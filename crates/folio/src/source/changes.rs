@@ -1,12 +1,15 @@
 //! What a transaction changes: rows, tables, views, indexes.
 
+use std::sync::Arc;
+
 use folio_query::source::{Changes, IndexInfo, Relation, RelationKind, Source, insert_each};
 use folio_query::{Constraints, Error as QueryError, Result as QueryResult};
 use folio_table::{IndexDefinition, Transaction};
 use folio_types::{ErrorCode, TableSchema, Value, ValueRef};
 
 use super::tables::table_of;
-use super::{PendingDocuments, Tables, View, documents, ended, from_table, lock};
+use super::{PendingDocuments, Tables, View, documents, ended, from_facade, from_table, lock};
+use crate::database::Database;
 
 impl View {
     /// Changes the tables through the transaction.
@@ -47,8 +50,12 @@ impl View {
         self.write(|transaction| transaction.set_identity(&table, column, next))
     }
 
-    fn is_view(&self, name: &str) -> QueryResult<bool> {
-        Ok(self.relation(name)?.is_some_and(|relation| relation.kind == RelationKind::View))
+    fn kind_of(&self, name: &str) -> QueryResult<Option<RelationKind>> {
+        Ok(self.relation(name)?.map(|relation| relation.kind))
+    }
+
+    fn database(&self) -> Database {
+        Database::of(Arc::clone(&self.handle))
     }
 }
 
@@ -191,13 +198,20 @@ impl Changes for View {
     }
 
     fn drop(&self, name: &str) -> QueryResult<()> {
-        if self.is_view(name)? {
-            return self.write(|transaction| transaction.drop_view(name));
+        match self.kind_of(name)? {
+            Some(RelationKind::View) => self.write(|transaction| transaction.drop_view(name)),
+            Some(RelationKind::Collection) => {
+                self.database().drop_collection(name).map_err(from_facade)
+            }
+            _ => self.write(|transaction| transaction.drop_table(name)),
         }
-        self.write(|transaction| transaction.drop_table(name))
     }
 
     fn alter(&self, name: &str, schema: &TableSchema) -> QueryResult<()> {
+        if self.kind_of(name)? == Some(RelationKind::Collection) {
+            let renamed = self.database().rename_collection(name, &schema.name);
+            return renamed.map_err(from_facade);
+        }
         self.write(|transaction| transaction.alter_table(name, schema).map(|_| ()))
     }
 

@@ -44,6 +44,12 @@ impl KnownCollections {
     pub(super) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
+
+    /// After a collection was dropped or renamed: statements about it are bound anew.
+    pub(super) fn forget(&self, name: &str) {
+        lock(&self.known).remove(name);
+        self.version.fetch_add(1, Ordering::AcqRel);
+    }
 }
 
 /// The names of all collections.

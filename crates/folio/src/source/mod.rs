@@ -42,6 +42,13 @@ pub(crate) struct Known {
     collections: KnownCollections,
 }
 
+impl Known {
+    /// After a collection was dropped or renamed.
+    pub(crate) fn forget_collection(&self, name: &str) {
+        self.collections.forget(name);
+    }
+}
+
 /// What the tables of a view are read through.
 #[derive(Clone)]
 pub(crate) enum Tables {

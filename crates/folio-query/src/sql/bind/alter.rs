@@ -13,7 +13,7 @@ use crate::constraint::Constraints;
 use crate::error::{Error, Result};
 use crate::expression::Expr;
 use crate::expression::coerce::assign;
-use crate::source::Relation;
+use crate::source::{Relation, RelationKind};
 use crate::sql::statement::{Rules, Statement};
 
 impl Binder<'_> {
@@ -21,7 +21,10 @@ impl Binder<'_> {
     pub(super) fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<Statement> {
         use ast::AlterTableOperation as Sql;
         let table = self.table(&alter.name)?;
-        check_kind(&table, last_name(&alter.name)?.1)?;
+        let is_rename = matches!(alter.operations[..], [Sql::RenameTable { .. }]);
+        if !(is_rename && table.kind == RelationKind::Collection) {
+            check_kind(&table, last_name(&alter.name)?.1)?;
+        }
         let [operation] = &alter.operations[..] else {
             return Err(Error::unsupported("ALTER TABLE does one thing at a time"));
         };

@@ -40,7 +40,7 @@ pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<S
         Sql::CreateIndex(create) => binder.create_index(create),
         Sql::AlterTable(alter) => binder.alter_table(alter),
         Sql::Drop { object_type, if_exists, names, cascade, .. } => {
-            drop_statement(object_type, *if_exists, names, *cascade)
+            binder.drop_statement(object_type, *if_exists, names, *cascade)
         }
         Sql::Copy { source, to, target, options, legacy_options, .. } => {
             let file = CopyFile::new(target, options, legacy_options);
@@ -92,24 +92,43 @@ fn transaction(syntax: &ast::Statement) -> Option<Result<Statement>> {
     }))
 }
 
-fn drop_statement(
-    object: &ast::ObjectType,
-    if_exists: bool,
-    names: &[ast::ObjectName],
-    cascade: bool,
-) -> Result<Statement> {
-    let names = names.iter().map(|name| Ok(last_name(name)?.0)).collect::<Result<_>>()?;
-    match object {
-        ast::ObjectType::Table | ast::ObjectType::View => {
-            let is_view = *object == ast::ObjectType::View;
-            Ok(Statement::Drop { names, is_view, if_exists, cascade })
-        }
-        ast::ObjectType::Index => Ok(Statement::DropIndex { names, if_exists }),
-        other => Err(Error::unsupported(format!("DROP {other} is not supported"))),
-    }
-}
-
 impl Binder<'_> {
+    fn drop_statement(
+        &mut self,
+        object: &ast::ObjectType,
+        if_exists: bool,
+        names: &[ast::ObjectName],
+        cascade: bool,
+    ) -> Result<Statement> {
+        let is_view = match object {
+            ast::ObjectType::Table => false,
+            ast::ObjectType::View => true,
+            ast::ObjectType::Index => {
+                let names =
+                    names.iter().map(|name| Ok(last_name(name)?.0)).collect::<Result<_>>()?;
+                return Ok(Statement::DropIndex { names, if_exists });
+            }
+            other => return Err(Error::unsupported(format!("DROP {other} is not supported"))),
+        };
+        for name in names.iter().filter(|_| !is_view) {
+            let (text, span) = last_name(name)?;
+            let found = self.source.relation(&text)?;
+            let Some(found) = found.filter(|found| found.kind == RelationKind::Collection) else {
+                continue;
+            };
+            if names.len() > 1 {
+                let error = format!("{text:?} is a collection, which is not part of a transaction");
+                return Err(Error::unsupported(error)
+                    .at(span)
+                    .help("drop it in a statement of its own"));
+            }
+            self.relation(&text, span)?; // remembers that the statement depends on it
+            return Ok(Statement::DropCollection(found));
+        }
+        let names = names.iter().map(|name| Ok(last_name(name)?.0)).collect::<Result<_>>()?;
+        Ok(Statement::Drop { names, is_view, if_exists, cascade })
+    }
+
     /// A query, or a change behind a WITH, which the parser takes for one.
     fn query_statement(&mut self, query: &ast::Query) -> Result<Statement> {
         use ast::SetExpr;
