@@ -208,7 +208,9 @@ impl NativeCollection {
             scan = scan.limit(limit as u64);
         }
         let documents = match condition {
-            Some(condition) => self.collection.scan_where(&condition, scan),
+            Some(condition) => {
+                self.collection.scan_where(&condition, &folio::Parameters::default(), scan)
+            }
             None => self.collection.scan(scan),
         };
         let documents = documents.map_err(thrown)?;

@@ -73,6 +73,7 @@ impl NativeExportOptions {
             fields: self.fields.unwrap_or_default(),
             limit: self.limit.map(|limit| limit as u64),
             condition: self.condition,
+            ..ExportOptions::default()
         })
     }
 }

@@ -119,7 +119,13 @@ pub(crate) fn export_file(
     condition: Option<String>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<ExportReport> {
-    let options = ExportOptions { format: export_format(format)?, fields, limit, condition };
+    let options = ExportOptions {
+        format: export_format(format)?,
+        fields,
+        limit,
+        condition,
+        ..ExportOptions::default()
+    };
     let core = collection.get().core(collection.py())?;
     let report = Reporter::new(progress)
         .run(collection.py(), |step| export::export(core, &target, &options, step))?;

@@ -99,6 +99,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         fields: arguments.fields.clone(),
         limit: arguments.limit,
         condition: arguments.condition.clone(),
+        ..ExportOptions::default()
     };
     let Some(path) = &arguments.output else {
         if arguments.format() == FormatName::Zds {

@@ -106,6 +106,35 @@ impl Collection {
         self.inner.store.put_line(&id, &line)
     }
 
+    /// Stores JSON text under the `_id` it carries, else under `new_id`, unless there is such a
+    /// document already. Answers the id, and whether the text was stored.
+    ///
+    /// # Errors
+    /// As [`Collection::put_raw`].
+    pub fn insert_raw(
+        &self,
+        json: &str,
+        new_id: impl FnOnce() -> String,
+    ) -> Result<(String, bool)> {
+        let (id, line) = match line::normalize(None, json) {
+            Err(Error::NoId) => line::normalize(Some(&new_id()), json)?,
+            normalized => normalized?,
+        };
+        self.check_rules(|| parse(&line))?;
+        let is_stored = self.inner.store.insert_line(&id, &line)?;
+        Ok((id, is_stored))
+    }
+
+    /// Deletes a document and answers it, without another writer in between.
+    ///
+    /// # Errors
+    /// As [`Collection::delete`].
+    pub fn take(&self, id: &str) -> Result<Option<Document>> {
+        check_document_id(id)?;
+        let line = self.inner.store.take(id)?;
+        Ok(line.map(|line| Document::new(id.to_owned(), line)))
+    }
+
     /// Applies a JSON merge patch (RFC 7396) to a document and answers the result;
     /// `None` when there is no such document.
     ///
@@ -121,7 +150,7 @@ impl Collection {
             let text = std::str::from_utf8(line)
                 .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
             let mut value = parse(text)?;
-            merge(&mut value, patch);
+            merge_patch(&mut value, patch);
             if rules.are_strict() {
                 schema = rules.check(&value, || Ok(None))?;
             }
@@ -379,8 +408,8 @@ fn parse(line: &str) -> Result<Value> {
     })
 }
 
-/// RFC 7396: a null removes, an object merges, anything else replaces.
-fn merge(target: &mut Value, patch: &Value) {
+/// A JSON merge patch (RFC 7396): a null removes, an object merges, anything else replaces.
+pub fn merge_patch(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         *target = patch.clone();
         return;
@@ -393,7 +422,7 @@ fn merge(target: &mut Value, patch: &Value) {
         if value.is_null() {
             object.shift_remove(key);
         } else {
-            merge(object.entry(key).or_insert(Value::Null), value);
+            merge_patch(object.entry(key).or_insert(Value::Null), value);
         }
     }
 }

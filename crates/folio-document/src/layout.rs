@@ -66,6 +66,14 @@ impl AnyStore {
         either!(self, store => store.put_line(id, text))
     }
 
+    pub(crate) fn insert_line(&self, id: &str, text: &str) -> Result<bool> {
+        either!(self, store => store.insert_line(id, text))
+    }
+
+    pub(crate) fn take(&self, id: &str) -> Result<Option<String>> {
+        either!(self, store => store.take(id))
+    }
+
     pub(crate) fn update(
         &self,
         id: &str,

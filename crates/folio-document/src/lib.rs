@@ -29,7 +29,7 @@ mod store;
 mod whole_file;
 
 pub use batch::Batch;
-pub use collection::Collection;
+pub use collection::{Collection, merge_patch};
 pub use document::Document;
 pub use error::{Error, Result};
 pub use fetched::Fetched;

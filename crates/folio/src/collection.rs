@@ -14,8 +14,9 @@ use serde_json::Value;
 
 use crate::batch::Batch;
 use crate::documents::Documents;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::handle::Handle;
+use crate::import::generated_id;
 
 /// A collection of documents under ids. Cheap to clone; clones share one store,
 /// and so do all handles of the process on the same database.
@@ -92,6 +93,27 @@ impl Collection {
         self.change(|core| core.put_raw(id, json))
     }
 
+    /// Stores a document under the `_id` it carries, or under an id of its own: a UUID of
+    /// version 7, which sorts by time. Answers the id.
+    ///
+    /// # Errors
+    /// As [`Collection::put`]; `conflict` when there is a document with the id.
+    pub fn add(&self, document: &Value) -> Result<String> {
+        self.add_raw(&document.to_string())
+    }
+
+    /// As [`Collection::add`], of JSON text.
+    ///
+    /// # Errors
+    /// As [`Collection::add`] and [`Collection::put_raw`].
+    pub fn add_raw(&self, json: &str) -> Result<String> {
+        let (id, is_stored) = self.change(|core| core.insert_raw(json, generated_id))?;
+        if !is_stored {
+            return Err(Error::DocumentExists { collection: self.name().to_owned(), id });
+        }
+        Ok(id)
+    }
+
     /// Stores many documents, all or none of them after a crash.
     ///
     /// # Errors
@@ -125,6 +147,29 @@ impl Collection {
     /// `invalid_input`, `locked`, `read_only`, `io`.
     pub fn delete(&self, id: &str) -> Result<bool> {
         self.change(|core| core.delete(id))
+    }
+
+    /// Deletes a document and answers it: nobody writes in between.
+    ///
+    /// # Errors
+    /// As [`Collection::delete`].
+    pub fn pop(&self, id: &str) -> Result<Option<Document>> {
+        self.change(|core| core.take(id))
+    }
+
+    /// Deletes all documents, all or none of them after a crash, and answers how many.
+    ///
+    /// # Errors
+    /// As [`Collection::delete`].
+    pub fn clear(&self) -> Result<u64> {
+        let mut batch = self.batch()?; // nobody writes from here on
+        for id in self.ids()? {
+            batch.delete(&id?)?;
+        }
+        let counts = batch.commit()?;
+        // The lines are dead by now: that they also go may wait for another time.
+        let _ = self.core.compact(&mut |_, _| true);
+        Ok(counts.deleted)
     }
 
     /// The document with an id.

@@ -1,45 +1,76 @@
-//! `where` of a scan: a condition of SQL over the documents of a collection.
+//! `where` of a scan, and of an update: a condition of SQL over the documents of a collection.
 //!
 //! The engine says which documents pass, the scan reads them: their lines come out as
-//! they stand, in file order. What is kept meanwhile is the ids of those that pass.
+//! they are stored, in file order. What is in memory meanwhile is the ids of those that pass.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use folio_document::Scan;
+use folio_document::{Scan, merge_patch};
+use serde_json::Value;
 
 use crate::collection::Collection;
 use crate::documents::Documents;
 use crate::error::{Error, Result};
-use crate::session::Session;
+use crate::session::{Parameters, Session};
 
 impl Collection {
     /// As [`Collection::scan`], of the documents for which a condition of SQL holds:
-    /// `age > 30 and name like 'A%'`.
+    /// `age > ? and name like 'A%'`, with a value for each parameter.
     ///
     /// # Errors
     /// What is wrong with the condition, with its place; as [`Collection::scan`].
-    pub fn scan_where(&self, condition: &str, scan: Scan) -> Result<Documents> {
-        let passing = self.passing(condition)?;
+    pub fn scan_where(
+        &self,
+        condition: &str,
+        parameters: &Parameters,
+        scan: Scan,
+    ) -> Result<Documents> {
+        let passing: HashSet<String> = self.passing(condition, parameters)?.into_iter().collect();
         self.scan(scan.filter(move |document| passing.contains(document.id())))
     }
 
-    /// The ids of the documents for which a condition holds.
-    fn passing(&self, condition: &str) -> Result<HashSet<Box<str>>> {
+    /// Applies a JSON merge patch (RFC 7396) to the documents for which a condition of SQL
+    /// holds, all or none of them; answers how many.
+    ///
+    /// # Errors
+    /// As [`Collection::scan_where`] and [`Collection::patch`].
+    pub fn update(&self, condition: &str, parameters: &Parameters, patch: &Value) -> Result<u64> {
+        let mut batch = self.batch()?; // nobody writes from here on
+        let (mut count, mut line) = (0, Vec::new());
+        for id in self.passing(condition, parameters)? {
+            if !batch.get_into(&id, &mut line)? {
+                continue;
+            }
+            let mut document: Value =
+                serde_json::from_slice(&line).map_err(|error| folio_document::Error::Json {
+                    offset: error.column().saturating_sub(1),
+                    reason: "not a JSON object",
+                })?;
+            merge_patch(&mut document, patch);
+            batch.put(&id, &document)?;
+            count += 1;
+        }
+        batch.commit()?;
+        Ok(count)
+    }
+
+    /// The ids of the documents for which a condition holds, in file order.
+    fn passing(&self, condition: &str, parameters: &Parameters) -> Result<Vec<String>> {
         // On a line of its own a comment in the condition hides nothing.
         let text = format!("select _id from \"{}\" where (\n{condition}\n)", self.name());
         let mut session = Session::new(Arc::clone(self.handle()));
         // A prepared text is one statement, and begins with SELECT: it only reads.
         let mut prepared = session.prepare(&text)?;
-        let answer = session.execute_prepared(&mut prepared, &[])?;
-        let mut ids = HashSet::new();
+        let answer = session.sql_prepared(&mut prepared, parameters)?;
+        let mut ids = Vec::new();
         let Some(mut rows) = answer.rows else { return Ok(ids) };
         while let Some(batch) = rows.next_batch().map_err(Error::from)? {
             if let Some(column) =
                 batch.columns.first().and_then(|array| array.as_string_opt::<i32>())
             {
-                ids.extend(column.iter().flatten().map(Box::from));
+                ids.extend(column.iter().flatten().map(str::to_owned));
             }
         }
         Ok(ids)

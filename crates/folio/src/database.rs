@@ -134,7 +134,7 @@ impl Database {
     pub fn drop_collection(&self, name: &str) -> Result<()> {
         self.handle.check_writable()?;
         check_collection_name(name)?;
-        self.existing_collection(name)?;
+        self.check_exists(name)?;
         self.handle.store.drop_collection(name)
     }
 
@@ -147,7 +147,7 @@ impl Database {
         self.handle.check_writable()?;
         check_collection_name(name)?;
         check_collection_name(new_name)?;
-        self.existing_collection(name)?;
+        self.check_exists(name)?;
         if name == new_name {
             return Ok(());
         }
@@ -284,6 +284,12 @@ impl Database {
 
     pub(crate) fn root(&self) -> &Path {
         &self.handle.store.root
+    }
+
+    /// Opens nothing: a name that was mistyped leaves no collection behind.
+    fn check_exists(&self, name: &str) -> Result<()> {
+        let is_there = self.collections()?.iter().any(|other| other == name);
+        if is_there { Ok(()) } else { Err(self.no_collection(name)) }
     }
 
     /// Whether a table or a view has a name.

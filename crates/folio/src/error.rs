@@ -127,6 +127,17 @@ pub enum Error {
         name: String,
     },
 
+    /// A document that was to be added has an id that is taken.
+    #[error(
+        "collection {collection:?} has a document {id:?} already; put it, or leave out its \"_id\""
+    )]
+    DocumentExists {
+        /// The collection.
+        collection: String,
+        /// The id.
+        id: String,
+    },
+
     /// An option that makes no sense here.
     #[error("{0}")]
     Invalid(String),
@@ -234,9 +245,10 @@ impl Error {
             | Self::NoCollection { .. }
             | Self::NoRelation { .. }
             | Self::NoTables { .. } => ErrorCode::NotFound,
-            Self::Exists { .. } | Self::NameTaken { .. } | Self::ImportConflict { .. } => {
-                ErrorCode::Conflict
-            }
+            Self::Exists { .. }
+            | Self::NameTaken { .. }
+            | Self::DocumentExists { .. }
+            | Self::ImportConflict { .. } => ErrorCode::Conflict,
             Self::Closed { .. } => ErrorCode::Closed,
             Self::ReadOnly { .. } => ErrorCode::ReadOnly,
             Self::Name(_)

@@ -7,7 +7,9 @@ mod script;
 
 use std::path::{Path, PathBuf};
 
-use folio::{Access, Collection, CollectionOptions, Database, Layout, OpenOptions, Put, Strict};
+use folio::{
+    Access, Collection, CollectionOptions, ColumnType, Database, Layout, OpenOptions, Put, Strict,
+};
 use folio::{Error, PackOptions, Parameters, Result, Scan};
 use script::{Outcome, Section, Step, Surface};
 use serde_json::{Value, json};
@@ -15,13 +17,13 @@ use tempfile::TempDir;
 
 #[test]
 fn lines() {
-    let count = run(Layout::Lines, &["lines", "handle", "batch", "schema"]);
+    let count = run(Layout::Lines, &["lines", "handle", "batch", "schema", "sets"]);
     assert!(count > 40, "{count} sections ran");
 }
 
 #[test]
 fn files() {
-    let count = run(Layout::Files, &["files", "handle", "batch", "schema"]);
+    let count = run(Layout::Files, &["files", "handle", "batch", "schema", "sets"]);
     assert!(count > 40, "{count} sections ran");
 }
 
@@ -64,7 +66,8 @@ impl Library {
 
     fn perform(&mut self, step: &Step) -> Result<Outcome> {
         match step.operation.as_str() {
-            "put" | "put_raw" | "put_many" | "batch" | "patch" | "delete" => self.write(step),
+            "put" | "put_raw" | "put_many" | "batch" | "patch" | "delete" | "add" | "pop"
+            | "clear" | "update" => self.write(step),
             "get" | "get_raw" | "exists" | "count" | "ids" | "scan" => self.read(step),
             "read_file" | "write_file" | "append_file" | "replace_file" | "edit_file"
             | "remove_file" => Ok(script::change_file(&self.folder(), step)),
@@ -92,6 +95,23 @@ impl Library {
             "patch" => {
                 let document = collection.patch(step.word(0), &step.arguments[1])?;
                 Outcome::value(document.map_or(Ok(Value::Null), |document| document.to_value())?)
+            }
+            "add" => {
+                let id = collection.add(&step.arguments[0])?;
+                // What is generated differs from run to run.
+                let is_given = step.arguments[0].get("_id").is_some();
+                Outcome::value(if is_given { id } else { format!("{} characters", id.len()) })
+            }
+            "pop" => {
+                let document = collection.pop(step.word(0))?;
+                Outcome::value(document.map_or(Ok(Value::Null), |document| document.to_value())?)
+            }
+            "clear" => Outcome::value(collection.clear()?),
+            "update" => {
+                let values = step.arguments.get(2).and_then(Value::as_array);
+                let parameters = parameters_of(values.map_or(&[], Vec::as_slice));
+                let count = collection.update(step.word(0), &parameters, &step.arguments[1])?;
+                Outcome::value(count)
             }
             _ => Outcome::value(collection.delete(step.word(0))?),
         })
@@ -129,7 +149,17 @@ impl Library {
                 Outcome::values(ids.into_iter().map(Value::from))
             }
             _ => {
-                let documents = collection.scan(scan_of(step))?;
+                let options = step.arguments.first();
+                let documents = match options.and_then(|options| options.get("where")) {
+                    Some(condition) => {
+                        let values = options.and_then(|options| options.get("params"));
+                        let values = values.and_then(Value::as_array);
+                        let parameters = parameters_of(values.map_or(&[], Vec::as_slice));
+                        let condition = condition.as_str().unwrap();
+                        collection.scan_where(condition, &parameters, scan_of(step))?
+                    }
+                    None => collection.scan(scan_of(step))?,
+                };
                 let values: Result<Vec<Value>> =
                     documents.map(|document| Ok(document?.to_value()?)).collect();
                 Outcome::values(values?)
@@ -152,6 +182,8 @@ impl Library {
                 let rows: Vec<Value> = serde_json::from_str(&rows?).unwrap();
                 return Ok(Outcome::values(rows));
             }
+            "drop" => self.database.drop_collection(step.word(0))?,
+            "rename" => self.database.rename_collection(step.word(0), step.word(1))?,
             "flush" => self.database.flush()?,
             "refresh" => self.collection.refresh()?,
             "reopen" => self.reopen(step.arguments.first().is_some_and(|mode| mode == "r"))?,
@@ -209,6 +241,21 @@ impl Library {
             "invalid_lines": lines,
         })))
     }
+}
+
+/// Values for the `?` of a condition: numbers and texts.
+fn parameters_of(values: &[Value]) -> Parameters {
+    let mut parameters = Parameters::default();
+    for value in values {
+        let (value, ty) = match value {
+            Value::Number(number) => {
+                (folio::Value::Integer(number.as_i64().unwrap()), ColumnType::Int64)
+            }
+            other => (folio::Value::Text(other.as_str().unwrap().to_owned()), ColumnType::Text),
+        };
+        parameters.push(value, Some(ty));
+    }
+    parameters
 }
 
 fn scan_of(step: &Step) -> Scan {

@@ -105,7 +105,12 @@ fn puts_after_a_query_are_written_when_the_last_handle_is_dropped() {
     let database = open(&path, None);
     let docs = database.collection("docs").unwrap();
     docs.put("a", &json!({"n": 1})).unwrap();
-    assert_eq!(docs.scan_where("n = 1", folio::Scan::new()).unwrap().count(), 1);
+    assert_eq!(
+        docs.scan_where("n = 1", &folio::Parameters::default(), folio::Scan::new())
+            .unwrap()
+            .count(),
+        1
+    );
     docs.put("b", &json!({"n": 2})).unwrap();
     drop(docs);
     drop(database);

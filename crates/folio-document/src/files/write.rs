@@ -48,6 +48,18 @@ impl FileStore {
         Ok(if existed { Put::Replaced } else { Put::Inserted })
     }
 
+    /// Puts a line unless the id has a document; answers whether it did.
+    pub(crate) fn insert_line(&self, id: &str, text: &str) -> Result<bool> {
+        check_file_id(id)?;
+        check_line_size(id, text.len())?;
+        let mut writer = self.ready_writer()?;
+        if self.has_file(&writer, id)? {
+            return Ok(false);
+        }
+        self.put_file(&mut writer, id, text, false)?;
+        Ok(true)
+    }
+
     /// Replaces a document by what `make` turns its line into, without another
     /// writer in between; `None` when there is none.
     pub(crate) fn update(
@@ -68,7 +80,22 @@ impl FileStore {
     /// Deletes a document; answers whether there was one.
     pub(crate) fn delete(&self, id: &str) -> Result<bool> {
         let mut writer = self.ready_writer()?;
-        match self.has_file(&writer, id) {
+        self.delete_as(&mut writer, id)
+    }
+
+    /// Deletes a document and answers its line, without another writer in between.
+    pub(crate) fn take(&self, id: &str) -> Result<Option<String>> {
+        let mut writer = self.ready_writer()?;
+        let mut line = Vec::new();
+        if !self.get_into(id, &mut line)? || !self.delete_as(&mut writer, id)? {
+            return Ok(None);
+        }
+        let line = String::from_utf8(line);
+        line.map(Some).map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })
+    }
+
+    fn delete_as(&self, writer: &mut Writer, id: &str) -> Result<bool> {
+        match self.has_file(writer, id) {
             Ok(true) => {}
             // A file that differs by case is another document's.
             Ok(false) | Err(Error::Invalid(_)) => return Ok(false),
@@ -76,8 +103,8 @@ impl FileStore {
         }
         let path = self.paths.document(id);
         self.files.remove_file(&path).map_err(Error::io("remove", &path))?;
-        self.note_removal(&mut writer, id);
-        self.sync_if_every_put(&mut writer)?;
+        self.note_removal(writer, id);
+        self.sync_if_every_put(writer)?;
         Ok(true)
     }
 

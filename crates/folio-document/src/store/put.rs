@@ -16,28 +16,62 @@ use crate::report::Put;
 /// killed loses no more. Few large writes leave the file in few extents.
 const PENDING_LIMIT: usize = 1 << 20;
 
+/// What becomes of an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    Put,
+    /// Nothing where it has a document.
+    Insert,
+    /// Nothing where it has none.
+    Delete,
+}
+
 impl LineStore {
     /// Puts a value under an id that has been checked.
     pub(crate) fn put_value(&self, id: &str, document: &Value) -> Result<Put> {
-        self.change(id, false, |line| line::encode_value(id, document, line))
+        self.change(id, Change::Put, |line| line::encode_value(id, document, line))
             .map(|existed| if existed { Put::Replaced } else { Put::Inserted })
     }
 
     /// Puts a normalized line.
     pub(crate) fn put_line(&self, id: &str, text: &str) -> Result<Put> {
-        self.change(id, false, |line| {
+        self.change(id, Change::Put, |line| {
             line.extend_from_slice(text.as_bytes());
             Ok(())
         })
         .map(|existed| if existed { Put::Replaced } else { Put::Inserted })
     }
 
+    /// Puts a normalized line unless the id has a document; answers whether it did.
+    pub(crate) fn insert_line(&self, id: &str, text: &str) -> Result<bool> {
+        let existed = self.change(id, Change::Insert, |line| {
+            line.extend_from_slice(text.as_bytes());
+            Ok(())
+        })?;
+        Ok(!existed)
+    }
+
     /// Deletes a document; answers whether there was one.
     pub(crate) fn delete(&self, id: &str) -> Result<bool> {
-        self.change(id, true, |line| {
+        self.change(id, Change::Delete, |line| {
             line.extend_from_slice(&line::tombstone(id));
             Ok(())
         })
+    }
+
+    /// Deletes a document and answers its line, without another writer in between.
+    pub(crate) fn take(&self, id: &str) -> Result<Option<String>> {
+        self.standing.check_writable()?;
+        let mut writer = self.idle_writer()?;
+        self.prepare_to_look(&mut writer)?;
+        if !self.find_older(&mut writer, id)? {
+            return Ok(None);
+        }
+        let taken = String::from_utf8(writer.older.clone())
+            .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
+        self.push_line(&mut writer, id, &line::tombstone(id), true, true)?;
+        self.finish_change(writer)?;
+        Ok(Some(taken))
     }
 
     /// Replaces a document by what `make` turns its line into, without another
@@ -62,7 +96,7 @@ impl LineStore {
     fn change(
         &self,
         id: &str,
-        is_tombstone: bool,
+        change: Change,
         encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
     ) -> Result<bool> {
         self.standing.check_writable()?;
@@ -77,11 +111,11 @@ impl LineStore {
             )));
         }
         let existed = self.find_older(&mut writer, id)?;
-        if is_tombstone && !existed {
+        if matches!((change, existed), (Change::Insert, true) | (Change::Delete, false)) {
             writer.line = text;
-            return Ok(false);
+            return Ok(existed);
         }
-        self.push_line(&mut writer, id, &text, is_tombstone, existed)?;
+        self.push_line(&mut writer, id, &text, change == Change::Delete, existed)?;
         writer.line = text;
         self.finish_change(writer)?;
         Ok(existed)

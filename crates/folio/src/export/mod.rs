@@ -54,6 +54,9 @@ pub struct ExportOptions {
     /// Only documents for which this condition of SQL holds.
     #[cfg(feature = "sql")]
     pub condition: Option<String>,
+    /// Values for the parameters of the condition.
+    #[cfg(feature = "sql")]
+    pub parameters: crate::session::Parameters,
 }
 
 impl ExportOptions {
@@ -65,7 +68,7 @@ impl ExportOptions {
         }
         #[cfg(feature = "sql")]
         if let Some(condition) = &self.condition {
-            return collection.scan_where(condition, scan);
+            return collection.scan_where(condition, &self.parameters, scan);
         }
         collection.scan(scan)
     }
