@@ -14,10 +14,12 @@ use crate::document::{Document, text_of};
 use crate::encode::Encoder;
 use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Handle;
+use crate::id::Id;
 use crate::progress::Reporter;
 use crate::put_many::{IdSource, PutMany};
 use crate::report::{BatchCounts, CheckReport, CompactReport, Stats};
 use crate::scan::decimal_class;
+use crate::sql::parameters;
 
 /// A collection of documents under ids. Threads may share it.
 #[pyclass(subclass, frozen, mapping, module = "foliodb._foliodb")]
@@ -205,21 +207,36 @@ impl Collection {
     fn put(
         &self,
         py: Python<'_>,
-        id: &str,
+        id: Id<'_>,
         document: &Bound<'_, PyAny>,
         default: Option<Py<PyAny>>,
     ) -> PyResult<&'static str> {
         let mut line = Vec::with_capacity(256);
-        Encoder::new(default).document(document, id, &mut line)?;
+        Encoder::new(default).document(document, &id, &mut line)?;
         let text = String::from_utf8(line).expect("the encoder writes UTF-8");
         let core = self.writer(py)?;
-        py.detach(|| core.put_raw(id, &text)).or_raise().map(put_name)
+        py.detach(|| core.put_raw(&id, &text)).or_raise().map(put_name)
     }
 
     /// Stores JSON text: key order and the text of every number survive.
-    fn put_raw(&self, py: Python<'_>, id: &str, text: &str) -> PyResult<&'static str> {
+    fn put_raw(&self, py: Python<'_>, id: Id<'_>, text: &str) -> PyResult<&'static str> {
         let core = self.writer(py)?;
-        py.detach(|| core.put_raw(id, text)).or_raise().map(put_name)
+        py.detach(|| core.put_raw(&id, text)).or_raise().map(put_name)
+    }
+
+    /// Stores a document under the `_id` it carries, or under an id of its own; the id.
+    #[pyo3(signature = (document, *, default=None))]
+    fn add(
+        &self,
+        py: Python<'_>,
+        document: &Bound<'_, PyAny>,
+        default: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let mut text = Vec::with_capacity(256);
+        Encoder::new(default).value(document, &mut text)?;
+        let text = String::from_utf8(text).expect("the encoder writes UTF-8");
+        let core = self.writer(py)?;
+        py.detach(|| core.add_raw(&text)).or_raise()
     }
 
     /// Stores many documents, all or none of them.
@@ -249,7 +266,7 @@ impl Collection {
     fn patch<'py>(
         &self,
         py: Python<'py>,
-        id: &str,
+        id: Id<'_>,
         patch: &Bound<'_, PyAny>,
         default: Option<Py<PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -257,14 +274,45 @@ impl Collection {
         Encoder::new(default).value(patch, &mut text)?;
         let value = serde_json::from_slice(&text).map_err(invalid)?;
         let core = self.writer(py)?;
-        let patched = py.detach(|| core.patch(id, &value)).or_raise()?;
+        let patched = py.detach(|| core.patch(&id, &value)).or_raise()?;
         patched.map(|document| self.decode(py, document.raw().as_bytes())).transpose()
     }
 
-    /// Deletes a document and answers whether there was one.
-    fn delete(&self, py: Python<'_>, id: &str) -> PyResult<bool> {
+    /// Applies a JSON merge patch to the documents for which a condition of SQL holds; how many.
+    #[pyo3(signature = (condition, patch, params=None, *, default=None))]
+    fn _update(
+        &self,
+        py: Python<'_>,
+        condition: &str,
+        patch: &Bound<'_, PyAny>,
+        params: Option<&Bound<'_, PyAny>>,
+        default: Option<Py<PyAny>>,
+    ) -> PyResult<u64> {
+        let mut text = Vec::new();
+        Encoder::new(default).value(patch, &mut text)?;
+        let patch = serde_json::from_slice(&text).map_err(invalid)?;
+        let parameters = parameters(params)?;
         let core = self.writer(py)?;
-        py.detach(|| core.delete(id)).or_raise()
+        py.detach(|| core.update(condition, &parameters, &patch)).or_raise()
+    }
+
+    /// Deletes a document and answers it; `None` when there is none.
+    fn _pop<'py>(&self, py: Python<'py>, id: Id<'_>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let core = self.writer(py)?;
+        let popped = py.detach(|| core.pop(&id)).or_raise()?;
+        popped.map(|document| self.decode(py, document.raw().as_bytes())).transpose()
+    }
+
+    /// Deletes all documents, all or none of them, and answers how many.
+    fn clear(&self, py: Python<'_>) -> PyResult<u64> {
+        let core = self.writer(py)?;
+        py.detach(|| core.clear()).or_raise()
+    }
+
+    /// Deletes a document and answers whether there was one.
+    fn delete(&self, py: Python<'_>, id: Id<'_>) -> PyResult<bool> {
+        let core = self.writer(py)?;
+        py.detach(|| core.delete(&id)).or_raise()
     }
 
     /// The document with an id, or `default`.
@@ -272,28 +320,38 @@ impl Collection {
     fn get<'py>(
         &self,
         py: Python<'py>,
-        id: &str,
+        id: Id<'_>,
         default: Option<Bound<'py, PyAny>>,
         decimal: bool,
         lazy: bool,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let found = match (lazy, decimal) {
-            (false, false) => self.document(py, id)?,
-            (false, true) => self.with_line(py, id, |line| {
+            (false, false) => self.document(py, &id)?,
+            (false, true) => self.with_line(py, &id, |line| {
                 Decoder::new(decimal_class(py, true)?).document(py, line)
             })?,
-            (true, _) => self.with_line(py, id, |line| Document::of_line(line)?.into_object(py))?,
+            (true, _) => {
+                self.with_line(py, &id, |line| Document::of_line(line)?.into_object(py))?
+            }
         };
         Ok(found.or(default))
     }
 
     /// The exact line of a document; `None` when there is none.
-    fn get_raw<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Option<Bound<'py, PyString>>> {
-        self.with_line(py, id, |line| Ok(PyString::new(py, text_of(line)?)))
+    fn get_raw<'py>(&self, py: Python<'py>, id: Id<'_>) -> PyResult<Option<Bound<'py, PyString>>> {
+        self.with_line(py, &id, |line| Ok(PyString::new(py, text_of(line)?)))
     }
 
     /// The documents of several ids, in that order; `None` for each that is missing.
-    fn get_many<'py>(&self, py: Python<'py>, ids: Vec<String>) -> PyResult<Bound<'py, PyList>> {
+    fn get_many<'py>(
+        &self,
+        py: Python<'py>,
+        ids: Vec<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let ids: Vec<String> = ids
+            .iter()
+            .map(|id| id.extract::<Id<'_>>().map(|id| id.to_string()))
+            .collect::<PyResult<_>>()?;
         let core = self.core(py)?;
         let fetched = py.detach(|| core.get_many(&ids)).or_raise()?;
         let _paused = PausedCollector::new(py);
@@ -306,8 +364,8 @@ impl Collection {
     }
 
     /// Whether there is a document with the id.
-    fn exists(&self, py: Python<'_>, id: &str) -> PyResult<bool> {
-        Ok(self.with_line(py, id, |_| Ok(()))?.is_some())
+    fn exists(&self, py: Python<'_>, id: Id<'_>) -> PyResult<bool> {
+        Ok(self.with_line(py, &id, |_| Ok(()))?.is_some())
     }
 
     /// How many documents there are.
@@ -366,6 +424,13 @@ impl Collection {
         Ok(self.core(py)?.take_notices().into_iter().map(|notice| notice.0).collect())
     }
 
+    /// The lines of the file that are no documents, a sentence each.
+    fn _broken_lines(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let core = self.core(py)?;
+        let broken = py.detach(|| core.broken_lines()).or_raise()?;
+        Ok(broken.into_iter().map(|notice| notice.0).collect())
+    }
+
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         Ok(self.count(py)? as usize)
     }
@@ -376,23 +441,25 @@ impl Collection {
     }
 
     fn __contains__(&self, py: Python<'_>, id: &Bound<'_, PyAny>) -> PyResult<bool> {
-        match id.cast::<PyString>() {
-            Ok(id) => self.exists(py, &id.to_string_lossy()),
+        match id.extract::<Id<'_>>() {
+            Ok(id) => self.exists(py, id),
             Err(_) => Ok(false),
         }
     }
 
-    fn __getitem__<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Bound<'py, PyAny>> {
-        let found = self.with_line(py, id, |line| self.decode(py, line))?;
-        found.ok_or_else(|| self.missing(id))
+    fn __getitem__<'py>(&self, py: Python<'py>, id: Id<'_>) -> PyResult<Bound<'py, PyAny>> {
+        let found = self.with_line(py, &id, |line| self.decode(py, line))?;
+        found.ok_or_else(|| self.missing(&id))
     }
 
-    fn __setitem__(&self, py: Python<'_>, id: &str, document: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn __setitem__(&self, py: Python<'_>, id: Id<'_>, document: &Bound<'_, PyAny>) -> PyResult<()> {
         self.put(py, id, document, None).map(drop)
     }
 
-    fn __delitem__(&self, py: Python<'_>, id: &str) -> PyResult<()> {
-        if self.delete(py, id)? { Ok(()) } else { Err(self.missing(id)) }
+    fn __delitem__(&self, py: Python<'_>, id: Id<'_>) -> PyResult<()> {
+        let core = self.writer(py)?;
+        let is_deleted = py.detach(|| core.delete(&id)).or_raise()?;
+        if is_deleted { Ok(()) } else { Err(self.missing(&id)) }
     }
 
     /// What rebuilds the collection elsewhere: by path and name.

@@ -97,6 +97,18 @@ impl Database {
         py.detach(|| core.collections()).or_raise()
     }
 
+    /// Drops a collection with all its documents.
+    fn drop_collection(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        let core = self.core()?;
+        py.detach(|| core.drop_collection(name)).or_raise()
+    }
+
+    /// Gives a collection another name.
+    fn rename_collection(&self, py: Python<'_>, name: &str, new_name: &str) -> PyResult<()> {
+        let core = self.core()?;
+        py.detach(|| core.rename_collection(name, new_name)).or_raise()
+    }
+
     /// Puts an empty database on disk, which the first write does by itself.
     fn create(&self, py: Python<'_>) -> PyResult<()> {
         let core = self.core()?;

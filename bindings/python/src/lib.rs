@@ -33,6 +33,7 @@ mod document;
 mod encode;
 mod error;
 mod fork;
+mod id;
 mod pipeline;
 mod progress;
 mod put_many;
@@ -71,7 +72,7 @@ mod _foliodb {
     #[pymodule_export]
     use super::tables::{Tables, salvage};
     #[pymodule_export]
-    use super::transfer::{check_document_id, derived_id, export_file, import_file};
+    use super::transfer::{check_document_id, derived_id, export_file, generated_id, import_file};
 
     #[allow(non_upper_case_globals)] // Python's name for it
     #[pymodule_export]

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use folio::import::derived_id;
+use folio::import::{derived_id, generated_id};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
@@ -143,14 +143,10 @@ impl PutMany<'_> {
         }
         match &self.id {
             IdSource::Carried => {
-                let id = carried_id(given)?.ok_or_else(|| {
-                    invalid("a document has no \"_id\"; give pairs of id and document, or name the field with id=")
-                })?;
-                let id = id.cast::<PyString>().map_err(|_| {
-                    invalid("a document has an \"_id\" that is no str; name another field with id=")
-                })?;
-                let id = text_of(id)?;
-                encoder.document(given, id, line)
+                let Some(id) = carried_id(given)? else {
+                    return encoder.document(given, &generated_id(), line);
+                };
+                encoder.document(given, &plain_id(&id)?, line)
             }
             IdSource::Field(name) => {
                 let name = name.bind(given.py());
@@ -201,7 +197,8 @@ fn field<'py>(
         Err(_) if document.hasattr("items")? && document.contains(name)? => {
             document.get_item(name).map(Some)
         }
-        Err(_) => Ok(None),
+        // A model or a dataclass has it as an attribute.
+        Err(_) => document.getattr_opt(name),
     }
 }
 

@@ -17,6 +17,7 @@ use crate::document::{Document, text_of};
 use crate::error::{OrRaise, with_code};
 use crate::fork::{Owned, use_own_threads};
 use crate::reader::{Chunk, Reader};
+use crate::sql::parameters;
 
 /// What the documents come as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +33,8 @@ pub(crate) struct Request {
     pub(crate) fields: Vec<String>,
     pub(crate) limit: Option<u64>,
     pub(crate) condition: Option<String>,
+    /// Values for the parameters of the condition.
+    pub(crate) parameters: folio::Parameters,
     pub(crate) filter: Option<Arc<Py<PyAny>>>,
     pub(crate) decimal: bool,
     pub(crate) form: Form,
@@ -115,7 +118,7 @@ pub(crate) fn open(
 ) -> folio::Result<folio::Documents> {
     let scan = scan_of(request, raised);
     match &request.condition {
-        Some(condition) => collection.scan_where(condition, scan),
+        Some(condition) => collection.scan_where(condition, &request.parameters, scan),
         None => collection.scan(scan),
     }
 }
@@ -219,7 +222,7 @@ impl State {
 #[pymethods]
 impl Scan {
     #[new]
-    #[pyo3(signature = (collection, fields=None, *, filter=None, condition=None, limit=None, decimal=false, lazy=false, raw=false))]
+    #[pyo3(signature = (collection, fields=None, *, filter=None, condition=None, params=None, limit=None, decimal=false, lazy=false, raw=false))]
     #[allow(clippy::too_many_arguments)] // a table of options
     fn new(
         py: Python<'_>,
@@ -227,6 +230,7 @@ impl Scan {
         fields: Option<Vec<String>>,
         filter: Option<Py<PyAny>>,
         condition: Option<String>,
+        params: Option<&Bound<'_, PyAny>>,
         limit: Option<u64>,
         decimal: bool,
         lazy: bool,
@@ -239,7 +243,8 @@ impl Scan {
         };
         let filter = filter.map(Arc::new);
         let fields = fields.unwrap_or_default();
-        let request = Request { fields, limit, condition, filter, decimal, form };
+        let parameters = parameters(params)?;
+        let request = Request { fields, limit, condition, parameters, filter, decimal, form };
         Self::begin(py, collection, request)
     }
 

@@ -109,7 +109,7 @@ pub(crate) fn import_file(
 
 /// Exports a collection to a file, or to a directory for `"zds"`.
 #[pyfunction]
-#[pyo3(name = "_export_file", signature = (collection, target, format, fields, limit, condition=None, progress=None))]
+#[pyo3(name = "_export_file", signature = (collection, target, format, fields, limit, condition=None, params=None, progress=None))]
 pub(crate) fn export_file(
     collection: &Bound<'_, Collection>,
     target: PathBuf,
@@ -117,6 +117,7 @@ pub(crate) fn export_file(
     fields: Vec<String>,
     limit: Option<u64>,
     condition: Option<String>,
+    params: Option<&Bound<'_, PyAny>>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<ExportReport> {
     let options = ExportOptions {
@@ -124,12 +125,18 @@ pub(crate) fn export_file(
         fields,
         limit,
         condition,
-        ..ExportOptions::default()
+        parameters: crate::sql::parameters(params)?,
     };
     let core = collection.get().core(collection.py())?;
     let report = Reporter::new(progress)
         .run(collection.py(), |step| export::export(core, &target, &options, step))?;
     Ok(report.into())
+}
+
+/// An id for a document that has none: a UUID of version 7, which sorts by time.
+#[pyfunction]
+pub(crate) fn generated_id() -> String {
+    import::generated_id()
 }
 
 /// The id for a text: the text itself where it may be an id, else one made from it.

@@ -16,7 +16,7 @@ import foliodb
 import pytest
 
 SCRIPTS = Path(__file__).parents[3] / "conformance" / "documents"
-CAN = {"handle", "batch", "schema"}
+CAN = {"handle", "batch", "schema", "sets"}
 
 
 @dataclass
@@ -118,6 +118,25 @@ class Runner:
 
     def delete(self, name: str) -> list[str]:
         return self.values(self.docs.delete(name))
+
+    def add(self, document: Any) -> list[str]:
+        name = self.docs.add(document)
+        return self.values(name if "_id" in document else f"{len(name)} characters")
+
+    def pop(self, name: str) -> list[str]:
+        return self.values(self.docs.pop(name, None))
+
+    def clear(self) -> list[str]:
+        return self.values(self.docs.clear())
+
+    def update(self, where: str, patch: Any, params: Any = None) -> list[str]:
+        return self.values(self.docs.update(where, patch, params))
+
+    def drop(self, name: str) -> None:
+        self.db.drop_collection(name)
+
+    def rename(self, name: str, new_name: str) -> None:
+        self.db.rename_collection(name, new_name)
 
     def exists(self, name: str) -> list[str]:
         return self.values(self.docs.exists(name))

@@ -117,10 +117,38 @@ def test_pandas(things: foliodb.Collection, path: Path) -> None:
         }
     )
     foliodb.to_folio(frame, things.database, "typed")
-    assert list(things.database["typed"].scan()) == [
-        {"_id": "00000000", "name": "Ann", "day": "2025-01-02T00:00:00", "n": 1, "f": 1.5},
-        {"_id": "00000001", "name": None, "day": None, "n": None, "f": None},
+    typed = list(things.database["typed"].scan())
+    assert [len(document.pop("_id")) for document in typed] == [36, 36]
+    assert typed == [
+        {"name": "Ann", "day": "2025-01-02T00:00:00", "n": 1, "f": 1.5},
+        {"name": None, "day": None, "n": None, "f": None},
     ]
+    frame.index = pandas.Index([7, 8], name="number")
+    foliodb.to_folio(frame, things.database, "indexed")
+    assert things.database["indexed"].ids() == ["7", "8"]
+    assert things.database["indexed"][7]["number"] == 7
+
+
+def test_rows_meet_documents(path: Path) -> None:
+    db = foliodb.open(path / "meet")
+    first, second = [{"n": 1}, {"n": 2}], [{"n": 2, "x": 1}, {"n": 3}]
+    assert foliodb.to_folio(first, db, "c", id="n").inserted == 2
+    with pytest.raises(foliodb.ConflictError, match='if_exists="append"'):
+        foliodb.to_folio(second, db, "c", id="n")
+    with pytest.raises(foliodb.ConflictError, match='document "2"'):
+        foliodb.to_folio(second, db, "c", id="n", if_exists="append")
+    assert list(db["c"].scan()) == [{"_id": "1", "n": 1}, {"_id": "2", "n": 2}]
+    foliodb.to_folio(second, db, "c", id="n", if_exists="upsert")
+    assert db["c"].ids() == ["1", "2", "3"] and db["c"]["2"]["x"] == 1
+    foliodb.to_folio(first, db, "c", if_exists="append")
+    assert db["c"].count() == 5, "rows without ids get new ones"
+    foliodb.to_folio(first, db, "c", id="n", if_exists="replace")
+    assert list(db["c"].scan()) == [{"_id": "1", "n": 1}, {"_id": "2", "n": 2}]
+    with pytest.raises(foliodb.InvalidInputError, match="if_exists 'fail'"):
+        foliodb.to_folio(first, db, "c", if_exists="fail")
+    with pytest.raises(foliodb.InvalidInputError, match="no column 'm'"):
+        foliodb.to_folio(first, db, "d", id="m")
+    assert db["d"].count() == 0
 
 
 def test_polars(things: foliodb.Collection) -> None:

@@ -49,7 +49,7 @@ with foliodb.open("mydata", "rw", durability="every_put") as db:
     reveal_type(db.transaction())
 reveal_type(ZDSStore.open("old").count())
 foliodb.open("mydata", "w")
-users.put(5, {})
+users.put(5.0, {})
 """
 
 SEEN = [

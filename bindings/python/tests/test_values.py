@@ -383,12 +383,12 @@ def test_wrong_types(users: foliodb.Collection) -> None:
     for document in (None, 1, "text", [1], b"{}"):
         with pytest.raises(foliodb.InvalidInputError, match="not a dict"):
             users.put("x", document)
-    for name in (None, 1, b"x", object()):
+    for name in (None, True, 1.0, b"x", object()):
         with pytest.raises(TypeError):
             users.put(name, {})
         with pytest.raises(TypeError):
             users.get(name)
-    for documents in ([1], ["text"], [None], [("x", {}, 1)], [("x", 1)], "text", [{"_id": 5}]):
+    for documents in ([1], ["text"], [None], [("x", {}, 1)], [("x", 1)], "text", [{"_id": None}]):
         with pytest.raises(foliodb.InvalidInputError):
             users.put_many(documents)
     with pytest.raises(TypeError):

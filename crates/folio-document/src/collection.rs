@@ -357,6 +357,15 @@ impl Collection {
         self.inner.store.take_notices()
     }
 
+    /// A sentence for each of the first lines that are no documents, by file and number, and
+    /// one for the rest; as long as they are there. Nothing where each document is a file.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn broken_lines(&self) -> Result<Vec<Notice>> {
+        self.inner.store.broken_lines()
+    }
+
     /// How far into the source with this fingerprint the last committed import
     /// came; `None` when the last import was of another source.
     ///

@@ -147,6 +147,14 @@ impl AnyStore {
         either!(self, store => store.standing.take_notices())
     }
 
+    pub(crate) fn broken_lines(&self) -> Result<Vec<Notice>> {
+        match self {
+            Self::Lines(store) => store.broken_lines(),
+            // A scan meets the files, and reports them.
+            Self::Files(_) => Ok(Vec::new()),
+        }
+    }
+
     pub(crate) fn import_position(&self, source: u64) -> Result<Option<u64>> {
         either!(self, store => store.import_position(source))
     }

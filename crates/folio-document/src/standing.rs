@@ -108,6 +108,10 @@ impl Standing {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner).extend(notices);
     }
 
+    pub(crate) fn has_notices(&self) -> bool {
+        !self.notices.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
     /// What was noticed since the last call.
     pub(crate) fn take_notices(&self) -> Vec<Notice> {
         std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))

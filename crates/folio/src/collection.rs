@@ -310,6 +310,16 @@ impl Collection {
         notices
     }
 
+    /// The lines of the file that are no documents: a sentence for each of the first, by file
+    /// and number, and one for the rest. Asking takes nothing from [`Collection::take_notices`];
+    /// the answer is the same until somebody mends the file.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn broken_lines(&self) -> Result<Vec<Notice>> {
+        Ok(self.reader()?.broken_lines()?)
+    }
+
     /// How far the import of the source with this fingerprint had been
     /// committed; see [`crate::import`].
     ///

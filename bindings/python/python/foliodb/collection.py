@@ -7,10 +7,11 @@ from itertools import islice
 
 from . import _foliodb
 from ._checking import TYPE_CHECKING, overload
+from .errors import FolioWarning, NotFoundError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from typing import IO, Any, Literal
+    from typing import IO, Any, Literal, TypeVar
 
     import duckdb
     import pandas
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .dataset import Dataset
     from .streaming import StreamingDataset
 
+    Default = TypeVar("Default")
     Filter = Callable[[dict[str, Any]], object]
     Progress = Callable[[int, int], object]
 
@@ -73,6 +75,7 @@ class Collection(_foliodb.Collection):
         fields: Iterable[str] | None = None,
         *,
         where: str | None = None,
+        params: Any = None,
         filter: Filter | None = None,
         limit: int | None = None,
         decimal: bool = False,
@@ -81,7 +84,8 @@ class Collection(_foliodb.Collection):
         """The documents in file order, streaming, as of now.
 
         `fields` keeps only these, as dotted paths (`"metadata.source"`), and `_id`;
-        `where` is a condition of SQL (`"age > 30"`), `filter` a function of the whole
+        `where` is a condition of SQL (`"age > ?"`) and `params` its values, a sequence for
+        `?`, a dict for `:name`; `filter` is a function of the whole
         document, which is much slower; `limit` ends the scan after so many. `decimal` makes fractions `decimal.Decimal`, with the digits of the file.
         `lazy` yields `Document`s, which parse what is looked at and nothing else.
         """
@@ -90,6 +94,7 @@ class Collection(_foliodb.Collection):
             _names(fields),
             filter=filter,
             condition=where,
+            params=params,
             limit=limit,
             decimal=decimal,
             lazy=lazy,
@@ -100,12 +105,19 @@ class Collection(_foliodb.Collection):
         fields: Iterable[str] | None = None,
         *,
         where: str | None = None,
+        params: Any = None,
         filter: Filter | None = None,
         limit: int | None = None,
     ) -> Scan:
         """As `scan`, with the exact line of each document as a `str`."""
         return Scan(
-            self, _names(fields), filter=filter, condition=where, limit=limit, raw=True
+            self,
+            _names(fields),
+            filter=filter,
+            condition=where,
+            params=params,
+            limit=limit,
+            raw=True,
         )
 
     def import_file(
@@ -155,6 +167,7 @@ class Collection(_foliodb.Collection):
         format: Literal["jsonl", "json", "csv", "ion", "ion-binary", "zds"] = "jsonl",
         fields: Iterable[str] | None = None,
         where: str | None = None,
+        params: Any = None,
         limit: int | None = None,
         progress: Progress | bool | None = None,
     ) -> _foliodb.ExportReport:
@@ -164,7 +177,7 @@ class Collection(_foliodb.Collection):
         stored. A file that is there is replaced, once the new one is whole.
         """
         return _foliodb._export_file(
-            self, target, format, _names(fields) or [], limit, where, _progress(progress)
+            self, target, format, _names(fields) or [], limit, where, params, _progress(progress)
         )
 
     def put_many(
@@ -177,7 +190,7 @@ class Collection(_foliodb.Collection):
     ) -> _foliodb.BatchCounts:
         """Stores many documents as one atomic batch: all of them, or none.
 
-        Takes an iterable of dicts that carry `_id`, of pairs of id and dict, or a
+        Takes an iterable of dicts, which get an id where they carry no `_id`, of pairs of id and dict, or a
         mapping from ids to dicts. `id` names the field to take ids from, or is a
         function of the document; text that is no valid id is made into one, the same
         every time. `default` turns objects that JSON cannot hold into ones it can.
@@ -187,6 +200,47 @@ class Collection(_foliodb.Collection):
         when the iterable raises, nothing is stored.
         """
         return super().put_many(documents, id=id, default=default, progress=_progress(progress))
+
+    def update(
+        self,
+        where: str,
+        patch: Any,
+        params: Any = None,
+        *,
+        default: Callable[[Any], Any] | None = None,
+    ) -> int:
+        """Applies a JSON merge patch (RFC 7396) to the documents for which a condition of SQL
+        holds, all or none of them; how many.
+
+            users.update("age > ?", {"senior": True, "draft": None}, [64])
+
+        A member that is `None` in the patch goes. Raises what is wrong with the condition,
+        and as `patch`.
+        """
+        return self._update(where, patch, params, default=default)
+
+    @overload
+    def pop(self, id: str | int, /) -> dict[str, Any]: ...
+
+    @overload
+    def pop(self, id: str | int, default: Default, /) -> dict[str, Any] | Default: ...
+
+    def pop(self, id: str | int, /, *default: Any) -> Any:
+        """Deletes a document and answers it, with nobody writing in between.
+
+        Answers `default` when there is none, and raises `NotFoundError` without one.
+        """
+        found = self._pop(id)
+        if found is not None:
+            return found
+        if default:
+            return default[0]
+        raise NotFoundError(f'no document "{id}" in collection "{self.name}"')
+
+    def refresh(self) -> None:
+        """Takes in what other processes and people have written since."""
+        super().refresh()
+        warn_of_broken_lines(self, stacklevel=2)
 
     @overload
     def dataset(self, *, streaming: Literal[False] = False) -> Dataset: ...
@@ -249,6 +303,16 @@ class Collection(_foliodb.Collection):
         )
         caption = f"{escape(self.name)}: {self.count():,} documents"
         return f"<table><caption>{caption}</caption><tr>{head}</tr>{rows}</table>"
+
+
+def warn_of_broken_lines(collection: Collection, stacklevel: int) -> None:
+    """Warns of each line of the file that is no document."""
+    broken = collection._broken_lines()
+    if broken:
+        from warnings import warn
+
+        for text in broken:
+            warn(text, FolioWarning, stacklevel=stacklevel + 1)
 
 
 def _names(fields: Iterable[str] | None) -> list[str] | None:

@@ -7,7 +7,7 @@ import os
 from . import _foliodb
 from ._checking import TYPE_CHECKING, overload
 from ._foliodb import Answer, Prepared
-from .collection import Collection
+from .collection import Collection, warn_of_broken_lines
 from .errors import InvalidInputError
 from .exit import flush_on_terminate
 from .functions import annotated_types
@@ -88,7 +88,7 @@ class Database(_foliodb.Database):
         Raises `InvalidInputError` for a bad name; `NotFoundError`, with the nearest
         name there is, through a read-only handle.
         """
-        return Collection(self, name, layout=layout, strict=strict)
+        return self._collection(name, layout, strict)
 
     def sql(self, text: str, params: Any = None) -> Answer:
         """Runs SQL statements over tables, collections and files; answers the last one.
@@ -187,8 +187,13 @@ class Database(_foliodb.Database):
         """
         return Transaction(self.session(), read_only=read_only, owns=True)
 
+    def _collection(self, name: str, layout: Any, strict: Any) -> Collection:
+        collection = Collection(self, name, layout=layout, strict=strict)
+        warn_of_broken_lines(collection, stacklevel=3)
+        return collection
+
     def __getitem__(self, name: str) -> Collection:
-        return self.collection(name)
+        return self._collection(name, "lines", None)
 
     def __contains__(self, name: object) -> bool:
         return name in self.collections()

@@ -11,6 +11,14 @@
 from __future__ import annotations
 
 
+class FolioWarning(UserWarning):
+    """A line of a data file is no document: somebody has broken it by hand.
+
+    Given by file and line, by every process that opens the collection, until the line is mended.
+    The other documents are there. `Collection.take_notices` has the same for programs.
+    """
+
+
 class FolioError(Exception):
     """The root of all exceptions of this package."""
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from ._foliodb import BatchCounts
+from ._foliodb import BatchCounts, derived_id, generated_id
 from .database import Database, open
-from .errors import InvalidInputError
+from .errors import ConflictError, InvalidInputError
 
 if TYPE_CHECKING:
     import datasets
@@ -50,27 +50,99 @@ def to_folio(
     collection: str = "default",
     *,
     id: str | Callable[[Any], Any] | None = None,
+    if_exists: IfExists = "error",
 ) -> BatchCounts:
     """Stores the rows of a frame, a table or any iterable of dicts as one atomic batch.
 
     Takes a pandas or polars frame, a pyarrow table or reader, a HuggingFace data
     set, anything with an Arrow stream, and iterables of dicts. `id` names the column
-    that holds the ids, or is a function of the row; without it, and without a
-    column `_id`, ids are the row numbers, in eight digits.
+    that holds the ids, or is a function of the row; without it a column `_id` is taken, or
+    the index of a pandas frame if it has a name, and rows without any get new ids.
+
+    `if_exists` says what becomes of a collection that has documents: `"error"` refuses,
+    `"append"` adds rows and refuses ids that are taken, `"replace"` puts the rows in the place
+    of all documents, `"upsert"` adds rows and replaces documents of the same id.
+
+    Raises `ConflictError`, and then stores nothing.
     """
+    if if_exists not in _IF_EXISTS:
+        known = ", ".join(map(repr, _IF_EXISTS))
+        raise InvalidInputError(f"if_exists {if_exists!r} is unknown; use {known}")
     if not isinstance(path, Database):
         with open(path) as database:
-            return to_folio(data, database, collection, id=id)
-    return path[collection].put_many(numbered(rows(data), id), id=id, default=plain)
+            return to_folio(data, database, collection, id=id, if_exists=if_exists)
+    target = path[collection]
+    if if_exists == "error" and target.count() > 0:
+        raise ConflictError(
+            f'collection "{collection}" has {target.count()} documents; '
+            'give if_exists="append", "replace" or "upsert"'
+        )
+    records = identified(rows(data), id, _index_name(data))
+    if if_exists == "append":
+        records = _new_ones(target, records)
+    if if_exists != "replace":
+        return target.put_many(records, default=plain)
+    with target.batch(default=plain) as batch:
+        for name in target.ids():
+            batch.delete(name)
+        for name, record in records:
+            batch.put(name, record)
+        return batch.commit()
 
 
-def numbered(records: Iterator[dict[str, Any]], id: object) -> Iterator[Any]:
-    """The records, with row numbers for ids where they have none."""
-    for number, record in enumerate(records):
-        if id is None and "_id" not in record:
-            yield f"{number:08}", record
+IfExists = Literal["error", "append", "replace", "upsert"]
+_IF_EXISTS = ("error", "append", "replace", "upsert")
+
+
+def identified(
+    records: Iterator[dict[str, Any]],
+    id: str | Callable[[Any], Any] | None,
+    index_name: str | None = None,
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The records with their ids: of a field or function, carried, of the index, or new."""
+    name = index_name if id is None else id
+    for record in records:
+        if callable(name):
+            found = name(record)
+        elif "_id" in record and id is None:
+            found = record["_id"]
+        elif name is None:
+            found = generated_id()
+        elif name in record:
+            found = record[name]
         else:
-            yield record
+            raise InvalidInputError(f"a row has no column {name!r} to take its id from")
+        yield _id_text(found), record
+
+
+def _id_text(value: Any) -> str:
+    if isinstance(value, str):
+        return derived_id(value)
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise InvalidInputError(f"an id is text or an int, not {value!r}")
+    return str(value.__index__())
+
+
+def _new_ones(
+    target: Collection, records: Iterator[tuple[str, dict[str, Any]]]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    seen = set(target.ids())
+    for name, record in records:
+        if name in seen:
+            raise ConflictError(
+                f'collection "{target.name}" has a document "{name}" already; '
+                'give if_exists="upsert" to replace it'
+            )
+        seen.add(name)
+        yield name, record
+
+
+def _index_name(data: Any) -> str | None:
+    """The name of a pandas frame's index, if it has one."""
+    if type(data).__module__.partition(".")[0] != "pandas":
+        return None
+    name = getattr(data.index, "name", None)
+    return None if name is None else str(name)
 
 
 def rows(data: Any) -> Iterator[dict[str, Any]]:
@@ -97,6 +169,8 @@ def rows(data: Any) -> Iterator[dict[str, Any]]:
 
 
 def _pandas_rows(frame: Any) -> Iterator[dict[str, Any]]:
+    if frame.index.name is not None and frame.index.name not in frame.columns:
+        frame = frame.reset_index()
     names = [str(name) for name in frame.columns]
     columns = [frame.iloc[:, index].astype(object) for index in range(len(names))]
     missing = [column.isna() for column in columns]
@@ -155,13 +229,17 @@ def from_hf(
     collection: str | None = None,
     *,
     id: str | Callable[[Any], Any] | None = None,
+    if_exists: IfExists = "error",
 ) -> dict[str, BatchCounts]:
     """Stores a HuggingFace data set, or each split of a dict of them as a collection.
 
-    Answers the counts by collection.
+    `id` and `if_exists` are those of `to_folio`. Answers the counts by collection.
     """
     splits = data if isinstance(data, Mapping) else {collection or "default": data}
-    return {name: to_folio(split, path, name, id=id) for name, split in splits.items()}
+    return {
+        name: to_folio(split, path, name, id=id, if_exists=if_exists)
+        for name, split in splits.items()
+    }
 
 
 class _Columns:

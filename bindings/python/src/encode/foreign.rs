@@ -126,7 +126,7 @@ pub(super) fn mapping_to_dict<'py>(
     let py = value.py();
     let mapping = MAPPING.import(py, "collections.abc", "Mapping")?;
     if !value.is_instance(mapping)? {
-        return Ok(None);
+        return model_to_dict(value);
     }
     let dict = PyDict::new(py);
     for item in value.call_method0("items")?.try_iter()? {
@@ -134,6 +134,25 @@ pub(super) fn mapping_to_dict<'py>(
         dict.set_item(key, value)?;
     }
     Ok(Some(dict))
+}
+
+/// A dict with the fields of a pydantic model or a dataclass; `None` for anything else.
+fn model_to_dict<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
+    let py = value.py();
+    if value.is_instance_of::<PyType>() {
+        return Ok(None);
+    }
+    if value.get_type().hasattr("model_fields")? && value.hasattr("model_dump")? {
+        let options = PyDict::new(py);
+        options.set_item("mode", "json")?;
+        options.set_item("by_alias", true)?;
+        return Ok(Some(value.call_method("model_dump", (), Some(&options))?.cast_into()?));
+    }
+    if value.get_type().hasattr("__dataclass_fields__")? {
+        let dict = py.import("dataclasses")?.call_method1("asdict", (value,))?;
+        return Ok(Some(dict.cast_into()?));
+    }
+    Ok(None)
 }
 
 fn is_decimal(value: &Bound<'_, PyAny>) -> PyResult<bool> {

@@ -18,6 +18,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 
 use crate::error::invalid;
+use crate::id::Id;
 pub(crate) use ahead::{Ahead, Member};
 use keys::Keys;
 use place::{Place, Step};
@@ -360,7 +361,11 @@ fn check_carried_id(py: Python<'_>, value: Object, id: &str) -> PyResult<()> {
         return Ok(());
     }
     // SAFETY: a live object.
-    let found = unsafe { Bound::from_borrowed_ptr(py, value) }.repr()?;
+    let found = unsafe { Bound::from_borrowed_ptr(py, value) };
+    if found.extract::<Id<'_>>().is_ok_and(|found| *found == *id) {
+        return Ok(()); // an int
+    }
+    let found = found.repr()?;
     Err(invalid(format!(
         "document carries \"_id\" {found} but is put under {id:?}; make them equal or leave \"_id\" out"
     )))

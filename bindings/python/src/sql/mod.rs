@@ -19,5 +19,6 @@ mod watcher;
 
 pub(crate) use answer::Answer;
 pub(crate) use function::scalar_function;
+pub(crate) use parameter::parameters;
 pub(crate) use prepared::Prepared;
 pub(crate) use session::{Idle, Session};

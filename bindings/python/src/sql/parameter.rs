@@ -22,7 +22,7 @@ const DEPTH_MAX: usize = 16;
 type Typed = (Value, Option<ColumnType>);
 
 /// The parameters of a statement: a sequence by position, a dict by name.
-pub(super) fn parameters(given: Option<&Bound<'_, PyAny>>) -> PyResult<Parameters> {
+pub(crate) fn parameters(given: Option<&Bound<'_, PyAny>>) -> PyResult<Parameters> {
     let mut parameters = Parameters::default();
     let Some(given) = given.filter(|given| !given.is_none()) else { return Ok(parameters) };
     if let Ok(named) = given.cast::<PyDict>() {

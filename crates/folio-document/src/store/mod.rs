@@ -17,6 +17,7 @@
 mod append;
 mod batch;
 mod batch_record;
+mod broken;
 mod check;
 mod compact;
 mod flush;
@@ -159,6 +160,10 @@ impl LineStore {
             commit: GroupCommit::default(),
         };
         store.refresh()?;
+        if !store.standing.has_notices() {
+            // An index that was built just now has reported them.
+            store.standing.notice(store.broken_lines()?);
+        }
         Ok(Arc::new(store))
     }
 

@@ -148,7 +148,8 @@ fn without_id(json: &str) -> Result<String, String> {
 
 /// An id for a record that has none: UUID version 7 (RFC 9562), so that ids
 /// sort by when they were made.
-pub(crate) fn generated_id() -> String {
+#[must_use]
+pub fn generated_id() -> String {
     uuid::Uuid::now_v7().to_string()
 }
 

@@ -41,8 +41,8 @@ mod values;
 pub(crate) use decompress::decompress;
 #[cfg(feature = "sql")]
 pub(crate) use format::SQLITE_MAGIC;
-pub use identity::derived_id;
-pub(crate) use identity::{generated_id, identify_document};
+pub(crate) use identity::identify_document;
+pub use identity::{derived_id, generated_id};
 pub(crate) use infer::is_bare_value;
 #[cfg(feature = "sql")]
 pub(crate) use input::MAX_RECORD_SIZE;

@@ -48,7 +48,7 @@ def to_zds(
     df: Any, root: Path, collection: str = "default", doc_id_column: str | None = None
 ) -> int:
     """Stores the rows of a frame; answers how many. Ids are row numbers unless a column is named."""
-    return _written(exchange.to_folio(df, root, collection, id=doc_id_column))
+    return _written(exchange.to_folio(df, root, collection, id=doc_id_column, if_exists="upsert"))
 
 
 def to_arrow(source: Path | _Store | Collection, collection: str = "default") -> pyarrow.Table:
@@ -83,7 +83,7 @@ def from_hf(
     dataset: Any, root: Path, collection: str = "default", id_column: str | None = None
 ) -> ZDataset | dict[str, ZDataset]:
     """Stores a HuggingFace data set, or a dict of splits as a collection each."""
-    counts = exchange.from_hf(dataset, root, collection, id=id_column)
+    counts = exchange.from_hf(dataset, root, collection, id=id_column, if_exists="upsert")
     stored = {name: ZDataset(FastZDSStore.open(root, name)) for name in counts}
     return stored if hasattr(dataset, "keys") else stored[collection]
 
