@@ -208,7 +208,7 @@ impl Binder<'_> {
         let bound = self.aggregate(call, function, name, span, scope);
         scope.allowed.set(outside);
         scope.clause.set(clause);
-        let aggregate = bound?;
+        let aggregate = by_value(bound?);
         let home = home_of(&aggregate, scope);
         if home.allowed.get() == Allowed::Columns {
             let clause = home.clause.get();
@@ -303,6 +303,23 @@ impl Binder<'_> {
     }
 }
 
+/// Whether an aggregate is the least or greatest JSON.
+pub(super) fn is_extreme_json(aggregate: &Aggregate) -> bool {
+    let is_extreme = matches!(aggregate.function, AggregateFunction::Min | AggregateFunction::Max);
+    is_extreme && aggregate.ty == ColumnType::Json
+}
+
+/// The least and the greatest JSON as the first in its order, which is not that of its text.
+fn by_value(aggregate: Aggregate) -> Aggregate {
+    if !is_extreme_json(&aggregate) {
+        return aggregate;
+    }
+    let descending = aggregate.function == AggregateFunction::Max;
+    let expression = operator::by_order(aggregate.arguments[0].clone());
+    let order = vec![SortKey { expression, descending, nulls_first: false }];
+    Aggregate { function: AggregateFunction::First, distinct: false, order, ..aggregate }
+}
+
 /// The query whose rows an aggregate is of: that of the innermost column it reads. One that
 /// reads columns of a query around alone belongs to that query (SQL:1999).
 fn home_of<'s, 'p>(aggregate: &Aggregate, scope: &'s Scope<'p>) -> &'s Scope<'p> {
@@ -362,7 +379,7 @@ fn take_from_order(
         let error = Error::invalid(format!("the fraction of {name} is the same for all rows"));
         return Err(error.at(span).help(help));
     }
-    given.arguments.insert(0, key.expression.clone());
+    given.arguments.insert(0, operator::ordered(&key.expression).clone());
     Ok(())
 }
 

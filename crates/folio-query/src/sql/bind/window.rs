@@ -6,7 +6,7 @@ use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 
 use super::Binder;
-use super::aggregate::{is_of_order, null_treatment};
+use super::aggregate::{is_extreme_json, is_of_order, null_treatment};
 use super::scope::{Allowed, Scope, same};
 use crate::error::{Error, Result};
 use crate::execute::aggregate::AggregateFunction;
@@ -86,6 +86,16 @@ impl Binder<'_> {
             }
             (None, Some(aggregate)) => {
                 let aggregate = self.aggregate(call, aggregate, name, span, scope)?;
+                if is_extreme_json(&aggregate) {
+                    let text = format!("{name} of json over a window is not supported");
+                    let help = "order by it, and take first_value or last_value";
+                    return Err(Error::unsupported(text).at(span).help(help));
+                }
+                if !aggregate.order.is_empty() {
+                    let text = format!("ORDER BY within {name} over a window is not supported");
+                    let help = "write it in OVER (ORDER BY …)";
+                    return Err(Error::unsupported(text).at(span).help(help));
+                }
                 let ty = aggregate.ty.clone();
                 (WindowFunction::Aggregate(Box::new(aggregate)), Vec::new(), ty)
             }
