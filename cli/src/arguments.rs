@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Put(command::put::Arguments),
     Get(command::get::Arguments),
     Delete(command::delete::Arguments),
+    Drop(command::drop::Arguments),
+    Rename(command::rename::Arguments),
     Patch(command::patch::Arguments),
     Scan(command::scan::Arguments),
     Sql(command::sql::Arguments),

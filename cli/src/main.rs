@@ -64,6 +64,8 @@ fn run(command: Command, console: &Console) -> Result<ExitCode, Failure> {
         Command::Put(arguments) => command::put::run(&arguments, console),
         Command::Get(arguments) => command::get::run(&arguments, console),
         Command::Delete(arguments) => command::delete::run(&arguments, console),
+        Command::Drop(arguments) => command::drop::run(&arguments, console),
+        Command::Rename(arguments) => command::rename::run(&arguments, console),
         Command::Patch(arguments) => command::patch::run(&arguments, console),
         Command::Scan(arguments) => command::scan::run(&arguments, console),
         Command::Sql(arguments) => command::sql::run(&arguments, console),

@@ -14,8 +14,13 @@ function checkText(text, name) {
   throw new FolioError('invalid_input', `${name} must be a string, not ${text === null ? 'null' : typeof text}`)
 }
 
-/** @param {any} id */
+/**
+ * An id: text, or an integer, which becomes its digits.
+ * @param {any} id
+ * @returns {string}
+ */
 function checkId(id) {
+  if (typeof id === 'bigint' || Number.isSafeInteger(id)) return String(id)
   return checkText(id, 'document id')
 }
 
@@ -61,6 +66,7 @@ const KINDS = {
   'true or false': (value) => typeof value === 'boolean',
   'an array of strings': (value) => Array.isArray(value) && value.every((text) => typeof text === 'string'),
   'a number of documents': (value) => Number.isSafeInteger(value) && value >= 0,
+  'an array or an object': (value) => typeof value === 'object' && value !== null,
   'a function': (value) => typeof value === 'function',
   'an AbortSignal': (value) => value instanceof AbortSignal,
   'true, false or a JSON Schema': (value) => typeof value === 'boolean' || (typeof value === 'object' && value !== null),
@@ -77,7 +83,7 @@ const OPTIONS = {
   open: { mode: TEXT, durability: TEXT, timeoutMs: NUMBER, writeBehindMs: NUMBER, cacheSize: NUMBER, create: FLAG, bigint: FLAG },
   collection: { layout: TEXT, strict: 'true, false or a JSON Schema' },
   read: { bigint: FLAG },
-  scan: { fields: TEXTS, where: TEXT, limit: COUNT, lazy: FLAG, bigint: FLAG },
+  scan: { fields: TEXTS, where: TEXT, params: 'an array or an object', limit: COUNT, lazy: FLAG, bigint: FLAG },
   putMany: { id: TEXT },
   import: {
     format: TEXT,

@@ -7,16 +7,17 @@
 
 const { OPTIONS, checkId, checkIterable, checkOptions, checkPath, checkText, checkTexts } = require('./argument.js')
 const { Batch } = require('./batch.js')
-const { ArrayWriter, textUnder } = require('./encode.js')
+const { ArrayWriter, textOf, textUnder } = require('./encode.js')
 const { asFolioError, call, rethrow } = require('./error.js')
 const { parseExact } = require('./exact.js')
 const { native } = require('./native.js')
+const { parametersText } = require('./parameter.js')
 const { split, watched } = require('./progress.js')
 const { Scan, takeAll } = require('./scan.js')
 const { parseMarked, shapes } = require('./shape.js')
 
 /** @import { Document } from './document.js' */
-/** @import { ExportOptions, Fields, ImportOptions, PutManyOptions, ReadOptions, ScanOptions, Stored, WorkOptions } from './options.js' */
+/** @import { ExportOptions, Fields, ImportOptions, Parameters, PutManyOptions, ReadOptions, ScanOptions, Stored, WorkOptions } from './options.js' */
 /** @import { CheckReport, CompactReport, Counts, ExportReport, ImportReport, Stats } from './report.js' */
 
 const { Document: DOCUMENT, Exact: EXACT, Raw: RAW } = native.Form
@@ -57,7 +58,7 @@ class Collection {
 
   /**
    * The document under an id; undefined when there is none.
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @param {ReadOptions} [options]
    * @returns {Stored<T> | undefined}
    */
@@ -65,7 +66,7 @@ class Collection {
     if (options === undefined ? this.bigint : this.isExact(options)) return this.getExact(id)
     let text
     try {
-      text = this.lookup(id)
+      text = this.lookup(typeof id === 'string' ? id : checkId(id))
     } catch (error) {
       throw asFolioError(error)
     }
@@ -73,7 +74,7 @@ class Collection {
   }
 
   /**
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @returns {any}
    * @private
    */
@@ -83,7 +84,7 @@ class Collection {
   }
 
   /**
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @param {ReadOptions} [options]
    * @returns {Promise<Stored<T> | undefined>}
    */
@@ -96,30 +97,30 @@ class Collection {
   /**
    * The documents under many ids, in their order; undefined where there is none.
    * Faster than one `get` each.
-   * @param {string[]} ids
+   * @param {(string | number | bigint)[]} ids
    * @param {ReadOptions} [options]
    * @returns {(Stored<T> | undefined)[]}
    */
   getMany(ids, options = {}) {
     const exact = this.isExact(options)
-    checkTexts(ids, 'ids')
-    if (exact || shapes === null) return opened(call(() => this.inner.getMany(ids, exact)), exact)
-    return call(() => takeAll(this.inner.fetch(ids)))
+    const keys = checkIds(ids)
+    if (exact || shapes === null) return opened(call(() => this.inner.getMany(keys, exact)), exact)
+    return call(() => takeAll(this.inner.fetch(keys)))
   }
 
   /**
-   * @param {string[]} ids
+   * @param {(string | number | bigint)[]} ids
    * @param {ReadOptions} [options]
    * @returns {Promise<(Stored<T> | undefined)[]>}
    */
   async getManyAsync(ids, options = {}) {
     const exact = this.isExact(options)
-    return opened(await this.inner.getManyAsync(checkTexts(ids, 'ids'), exact).catch(rethrow), exact)
+    return opened(await this.inner.getManyAsync(checkIds(ids), exact).catch(rethrow), exact)
   }
 
   /**
    * The exact line of a document: key order, and the digits of every number.
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @returns {string | undefined}
    */
   getRaw(id) {
@@ -127,7 +128,7 @@ class Collection {
   }
 
   /**
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @returns {Promise<string | undefined>}
    */
   async getRawAsync(id) {
@@ -136,26 +137,28 @@ class Collection {
 
   /**
    * Stores a document, replacing the one that has the id.
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @param {T} document
    * @returns {'inserted' | 'replaced'}
    */
   put(id, document) {
-    return this.putRaw(id, textUnder(id, document))
+    const key = checkId(id)
+    return this.putRaw(key, textUnder(key, document))
   }
 
   /**
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @param {T} document
    * @returns {Promise<'inserted' | 'replaced'>}
    */
   async putAsync(id, document) {
-    return this.putRawAsync(id, textUnder(id, document))
+    const key = checkId(id)
+    return this.putRawAsync(key, textUnder(key, document))
   }
 
   /**
    * Stores JSON text: key order and the digits of every number survive.
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @param {string} json one JSON object
    * @returns {'inserted' | 'replaced'}
    */
@@ -164,7 +167,7 @@ class Collection {
   }
 
   /**
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @param {string} json
    * @returns {Promise<'inserted' | 'replaced'>}
    */
@@ -174,7 +177,25 @@ class Collection {
   }
 
   /**
-   * Stores many documents, all or none of them. Each carries its `_id`, or has its
+   * Stores a document under the `_id` it carries, or under a new one (UUID version 7, which
+   * sorts by time), and answers the id. A document that is there is never replaced.
+   * @param {T} document
+   * @returns {string}
+   */
+  add(document) {
+    return call(() => this.inner.add(textOf(document, 'document')))
+  }
+
+  /**
+   * @param {T} document
+   * @returns {Promise<string>}
+   */
+  async addAsync(document) {
+    return this.inner.addAsync(textOf(document, 'document')).catch(rethrow)
+  }
+
+  /**
+   * Stores many documents, all or none of them. Each carries its `_id`, or gets a new one, or has its
    * id in the field that `id` names, or comes as a pair of id and document, as a Map
    * has them.
    * @param {Iterable<T | [string, T]>} documents
@@ -222,28 +243,82 @@ class Collection {
   /**
    * Applies a JSON merge patch (RFC 7396): null removes a member, objects merge,
    * anything else replaces. Answers the result; undefined when there is no document.
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @param {Fields} patch
    * @returns {Stored<T> | undefined}
    */
   patch(id, patch) {
-    const text = call(() => this.inner.patch(checkId(id), textUnder(id, patch)))
+    const text = call(() => this.inner.patch(checkId(id), textUnder(checkId(id), patch)))
     return text === null ? undefined : this.parsed(text)
   }
 
   /**
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @param {Fields} patch
    * @returns {Promise<Stored<T> | undefined>}
    */
   async patchAsync(id, patch) {
-    const text = await this.inner.patchAsync(checkId(id), textUnder(id, patch)).catch(rethrow)
+    const text = await this.inner.patchAsync(checkId(id), textUnder(checkId(id), patch)).catch(rethrow)
     return text === null ? undefined : this.parsed(text)
   }
 
   /**
+   * Deletes a document and answers it; undefined when there is none. Nobody writes in between.
+   * @param {string | number | bigint} id
+   * @returns {Stored<T> | undefined}
+   */
+  pop(id) {
+    const text = call(() => this.inner.pop(checkId(id)))
+    return text === null ? undefined : this.parsed(text)
+  }
+
+  /**
+   * @param {string | number | bigint} id
+   * @returns {Promise<Stored<T> | undefined>}
+   */
+  async popAsync(id) {
+    const text = await this.inner.popAsync(checkId(id)).catch(rethrow)
+    return text === null ? undefined : this.parsed(text)
+  }
+
+  /**
+   * Deletes all documents, all or none of them, and answers how many.
+   * @returns {number}
+   */
+  clear() {
+    return call(() => this.inner.clear())
+  }
+
+  /** @returns {Promise<number>} */
+  async clearAsync() {
+    return this.inner.clearAsync().catch(rethrow)
+  }
+
+  /**
+   * Applies a JSON merge patch (RFC 7396) to the documents for which a condition of SQL holds,
+   * all or none of them; answers how many.
+   * @param {string} where `age > ?`
+   * @param {Fields} patch
+   * @param {Parameters} [params] the values of the condition's parameters
+   * @returns {number}
+   */
+  update(where, patch, params) {
+    return call(() => this.inner.update(checkText(where, 'where'), textOf(patch, 'patch'), parametersText(params)))
+  }
+
+  /**
+   * @param {string} where
+   * @param {Fields} patch
+   * @param {Parameters} [params]
+   * @returns {Promise<number>}
+   */
+  async updateAsync(where, patch, params) {
+    return this.inner.updateAsync(checkText(where, 'where'), textOf(patch, 'patch'), parametersText(params)).catch(rethrow)
+  }
+
+  /**
    * Deletes a document and answers whether there was one.
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @returns {boolean}
    */
   delete(id) {
@@ -251,7 +326,7 @@ class Collection {
   }
 
   /**
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @returns {Promise<boolean>}
    */
   async deleteAsync(id) {
@@ -260,7 +335,7 @@ class Collection {
 
   /**
    * Whether there is a document under an id.
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @returns {boolean}
    */
   has(id) {
@@ -268,7 +343,7 @@ class Collection {
   }
 
   /**
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @returns {Promise<boolean>}
    */
   async hasAsync(id) {
@@ -305,8 +380,9 @@ class Collection {
    * @returns {Scan<any>}
    */
   scan(options = {}) {
-    const { fields, where, limit, lazy = false, bigint = this.bigint } = checkOptions(options, OPTIONS.scan)
-    return new Scan(() => this.inner.scan(fields, limit, bigint, where), lazy, bigint)
+    const { fields, where, params, limit, lazy = false, bigint = this.bigint } = checkOptions(options, OPTIONS.scan)
+    const given = parametersText(params)
+    return new Scan(() => this.inner.scan(fields, limit, bigint, where, given), lazy, bigint)
   }
 
   /**
@@ -338,11 +414,29 @@ class Collection {
   /** Takes in what other processes and people have written since. */
   refresh() {
     call(() => this.inner.refresh())
+    warnOfBrokenLines(this.inner)
   }
 
   /** @returns {Promise<void>} */
   async refreshAsync() {
     await this.inner.refreshAsync().catch(rethrow)
+    warnOfBrokenLines(this.inner)
+  }
+
+  /**
+   * The documents in file order, streaming.
+   * @returns {IterableIterator<Stored<T>>}
+   */
+  [Symbol.iterator]() {
+    return /** @type {any} */ (this.scan())[Symbol.iterator]()
+  }
+
+  /**
+   * The documents in file order, read on another thread.
+   * @returns {AsyncIterableIterator<Stored<T>>}
+   */
+  [Symbol.asyncIterator]() {
+    return /** @type {any} */ (this.scan())[Symbol.asyncIterator]()
   }
 
   /**
@@ -486,6 +580,30 @@ class Collection {
   }
 }
 
+/** Texts that were given already, so that a handle opened again does not repeat them. */
+const given = new Set()
+
+/**
+ * Warns of the lines of a file that somebody has broken by hand.
+ * @param {any} inner
+ */
+function warnOfBrokenLines(inner) {
+  for (const text of call(() => inner.brokenLines())) {
+    if (given.has(text)) continue
+    given.add(text)
+    process.emitWarning(text, { type: 'FolioWarning', code: 'FOLIO_BROKEN_LINE' })
+  }
+}
+
+/**
+ * @param {any} ids
+ * @returns {string[]}
+ */
+function checkIds(ids) {
+  if (!Array.isArray(ids)) return checkTexts(ids, 'ids')
+  return checkTexts(ids.map((id) => (typeof id === 'string' ? id : checkId(id))), 'ids')
+}
+
 /**
  * @param {string} array of documents and nulls
  * @param {boolean} exact
@@ -497,4 +615,4 @@ function opened(array, exact) {
   return documents
 }
 
-module.exports = { Collection }
+module.exports = { Collection, warnOfBrokenLines }

@@ -3,7 +3,7 @@
 'use strict'
 
 const { OPTIONS, checkOptions, checkPath, checkText } = require('./argument.js')
-const { Collection } = require('./collection.js')
+const { Collection, warnOfBrokenLines } = require('./collection.js')
 const { FolioError, call, rethrow } = require('./error.js')
 const { called, signatureOf } = require('./function.js')
 const { native } = require('./native.js')
@@ -54,6 +54,7 @@ class Database {
     const { layout, strict } = checkOptions(options, OPTIONS.collection)
     const chosen = { layout, ...(typeof strict === 'object' ? { schema: JSON.stringify(strict) } : { strict }) }
     const inner = call(() => this.inner.collection(name, chosen))
+    warnOfBrokenLines(inner)
     return new /** @type {any} */ (Collection)(inner, this.bigint)
   }
 
@@ -63,6 +64,40 @@ class Database {
    */
   collections() {
     return call(() => this.inner.collections())
+  }
+
+  /**
+   * Drops a collection with all its documents. What holds it answers `closed` from now on.
+   * @param {string} name
+   */
+  dropCollection(name) {
+    call(() => this.inner.dropCollection(checkText(name, 'collection name')))
+  }
+
+  /**
+   * @param {string} name
+   * @returns {Promise<void>}
+   */
+  async dropCollectionAsync(name) {
+    await this.inner.dropCollectionAsync(checkText(name, 'collection name')).catch(rethrow)
+  }
+
+  /**
+   * Gives a collection another name. What holds it answers `closed` from now on.
+   * @param {string} name
+   * @param {string} newName
+   */
+  renameCollection(name, newName) {
+    call(() => this.inner.renameCollection(checkText(name, 'collection name'), checkText(newName, 'new name')))
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} newName
+   * @returns {Promise<void>}
+   */
+  async renameCollectionAsync(name, newName) {
+    await this.inner.renameCollectionAsync(checkText(name, 'collection name'), checkText(newName, 'new name')).catch(rethrow)
   }
 
   /**

@@ -69,7 +69,8 @@
 /**
  * @typedef {object} ScanOptions
  * @property {string[]} [fields] dotted paths; `_id` always stays, first
- * @property {string} [where] a condition of SQL: `age > 30`
+ * @property {string} [where] a condition of SQL: `age > ?`
+ * @property {Parameters} [params] the values of the condition's parameters
  * @property {number} [limit] how many documents at most
  * @property {boolean} [lazy] documents that are parsed only when looked into
  * @property {boolean} [bigint] integers beyond 2^53 - 1 as bigints; the database's option when left out

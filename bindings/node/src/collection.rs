@@ -9,6 +9,7 @@ use crate::batch::{NativeBatch, apply, put_all};
 use crate::error::thrown;
 use crate::lines::{Lines, push_document};
 use crate::lookup;
+use crate::parameter::parameters;
 use crate::progress::{NativeProgress, goes_on};
 use crate::report::{
     NativeCheckReport, NativeCompactReport, NativeCounts, NativeExportReport, NativeImportReport,
@@ -155,6 +156,73 @@ impl NativeCollection {
         self.promise_write(move |collection| patch(collection, &id, &json))
     }
 
+    /// Stores JSON text under the id it carries or a new one; the id.
+    #[napi]
+    pub fn add(&self, json: String) -> napi::Result<String> {
+        self.collection.add_raw(&json).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn add_async(&self, json: String) -> AsyncTask<Work<String>> {
+        self.promise_write(move |collection| collection.add_raw(&json))
+    }
+
+    /// Deletes a document; its text, or null when there is none.
+    #[napi]
+    pub fn pop(&self, id: String) -> napi::Result<Option<Text>> {
+        pop(&self.collection, &id).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn pop_async(&self, id: String) -> AsyncTask<Work<Option<Text>>> {
+        self.promise_write(move |collection| pop(collection, &id))
+    }
+
+    /// Deletes all documents; how many.
+    #[napi]
+    pub fn clear(&self) -> napi::Result<f64> {
+        clear(&self.collection).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn clear_async(&self) -> AsyncTask<Work<f64>> {
+        self.promise_write(clear)
+    }
+
+    /// Merges a patch into the documents for which a condition holds; how many.
+    #[napi]
+    pub fn update(
+        &self,
+        condition: String,
+        json: String,
+        params: Option<String>,
+    ) -> napi::Result<f64> {
+        update(&self.collection, &condition, &json, params.as_deref()).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn update_async(
+        &self,
+        condition: String,
+        json: String,
+        params: Option<String>,
+    ) -> AsyncTask<Work<f64>> {
+        self.promise_write(move |collection| {
+            update(collection, &condition, &json, params.as_deref())
+        })
+    }
+
+    /// The lines of the file that are no documents, a sentence each.
+    #[napi]
+    pub fn broken_lines(&self) -> napi::Result<Vec<String>> {
+        let broken = self.collection.broken_lines().map_err(thrown)?;
+        Ok(broken.into_iter().map(|notice| notice.0).collect())
+    }
+
     /// Deletes a document; whether there was one.
     #[napi]
     pub fn delete(&self, id: String) -> napi::Result<bool> {
@@ -199,6 +267,7 @@ impl NativeCollection {
         limit: Option<f64>,
         exact: bool,
         condition: Option<String>,
+        params: Option<String>,
     ) -> napi::Result<NativeScan> {
         let mut scan = Scan::new();
         if let Some(fields) = fields {
@@ -209,7 +278,8 @@ impl NativeCollection {
         }
         let documents = match condition {
             Some(condition) => {
-                self.collection.scan_where(&condition, &folio::Parameters::default(), scan)
+                let parameters = parameters(params.as_deref(), ':').map_err(thrown)?;
+                self.collection.scan_where(&condition, &parameters, scan)
             }
             None => self.collection.scan(scan),
         };
@@ -421,6 +491,25 @@ fn patch(collection: &Collection, id: &str, json: &str) -> Result<Option<Text>> 
     let patch = serde_json::from_str(json)
         .map_err(|error| folio::Error::Invalid(format!("the patch is not valid JSON: {error}")))?;
     Ok(collection.patch(id, &patch)?.map(|document| Text::of(document.into_raw())))
+}
+
+fn pop(collection: &Collection, id: &str) -> Result<Option<Text>> {
+    Ok(collection.pop(id)?.map(|document| Text::of(document.into_raw())))
+}
+
+fn clear(collection: &Collection) -> Result<f64> {
+    Ok(collection.clear()? as f64)
+}
+
+fn update(
+    collection: &Collection,
+    condition: &str,
+    json: &str,
+    params: Option<&str>,
+) -> Result<f64> {
+    let patch = serde_json::from_str(json)
+        .map_err(|error| folio::Error::Invalid(format!("the patch is not valid JSON: {error}")))?;
+    Ok(collection.update(condition, &parameters(params, ':')?, &patch)? as f64)
 }
 
 fn count(collection: &Collection) -> Result<f64> {

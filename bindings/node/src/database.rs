@@ -132,6 +132,32 @@ impl NativeDatabase {
         self.database.tables().map(NativeTables::new).map_err(thrown)
     }
 
+    /// Drops a collection.
+    #[napi]
+    pub fn drop_collection(&self, name: String) -> napi::Result<()> {
+        self.database.drop_collection(&name).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn drop_collection_async(&self, name: String) -> AsyncTask<Work<()>> {
+        let database = self.database.clone();
+        promise_write("", move || database.drop_collection(&name))
+    }
+
+    /// Gives a collection another name.
+    #[napi]
+    pub fn rename_collection(&self, name: String, new_name: String) -> napi::Result<()> {
+        self.database.rename_collection(&name, &new_name).map_err(thrown)
+    }
+
+    /// The same on another thread.
+    #[napi]
+    pub fn rename_collection_async(&self, name: String, new_name: String) -> AsyncTask<Work<()>> {
+        let database = self.database.clone();
+        promise_write("", move || database.rename_collection(&name, &new_name))
+    }
+
     /// Puts an empty database on disk.
     #[napi]
     pub fn create(&self) -> napi::Result<()> {

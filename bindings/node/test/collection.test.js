@@ -107,7 +107,7 @@ test('putMany takes ids from a field, and is all or nothing', (context) => {
     throw new Error('broken source')
   }
   assert.throws(() => users.putMany(broken()), /broken source/)
-  assert.throws(() => users.putMany([{ _id: 'never' }, {}]), /document 2 of the batch: document has no "_id"/)
+  assert.throws(() => users.putMany([{ _id: 'never' }, { _id: '' }]), /document 2 of the batch: /)
   assert.throws(() => users.putMany([['a', { _id: 'b' }]]), /document 1 of the batch carries the id "b" but is put under "a"/)
   assert.throws(() => users.putMany([['a', {}], ['b']]), /document 2 of the batch is an array, but no pair/)
   assert.equal(users.count(), 4)
@@ -140,4 +140,42 @@ test('hand edits are picked up', (context) => {
   const { isClean, invalid } = users.check()
   assert.equal(isClean, false)
   assert.deepEqual([invalid[0].line, invalid[0].path], [3, file])
+})
+
+test('ids may be integers', (context) => {
+  const docs = foliodb.open(scratch(context)).collection('docs')
+  docs.put(1, { n: 1 })
+  assert.deepEqual(docs.get(1), { _id: '1', n: 1 })
+  assert.deepEqual(docs.get('1'), docs.get(1n))
+  assert.deepEqual(docs.getMany([1, '2']), [{ _id: '1', n: 1 }, undefined])
+  assert.equal(docs.has(1), true)
+  assert.equal(docs.delete(1), true)
+  assert.throws(() => docs.get(1.5), { code: 'invalid_input' })
+})
+
+test('a collection is iterated over, and documents without ids get new ones', async (context) => {
+  const docs = foliodb.open(scratch(context)).collection('docs')
+  docs.putMany([{ n: 1 }, { _id: 'a', n: 2 }, { n: 3 }])
+  const found = [...docs]
+  assert.deepEqual(found.map(({ n }) => n), [1, 2, 3])
+  assert.deepEqual(found.map(({ _id }) => _id.length), [36, 1, 36])
+  const later = []
+  for await (const { n } of docs) later.push(n)
+  assert.deepEqual(later, [1, 2, 3])
+})
+
+test('a line broken by hand is warned of until it is mended', async (context) => {
+  const folder = scratch(context)
+  foliodb.open(folder).collection('docs').putMany([{ _id: 'a' }, { _id: 'b' }])
+  fs.appendFileSync(dataFile(folder, 'docs'), 'oops\n')
+  const program = `const docs = require(${JSON.stringify(require.resolve('foliodb'))}).open(${JSON.stringify(folder)}).collection('docs')
+    docs.put('c', {}); docs.delete('c'); docs.flush(); console.log([...docs.ids()].join())`
+  const run = () => require('node:child_process').spawnSync(process.execPath, ['-e', program], { encoding: 'utf8' })
+  for (let round = 0; round < 2; round++) {
+    const { stdout, stderr } = run()
+    assert.equal(stdout, 'a,b\n')
+    assert.match(stderr, /\[FOLIO_BROKEN_LINE\] FolioWarning: .*data\.jsonl:3: /)
+  }
+  fs.writeFileSync(dataFile(folder, 'docs'), fs.readFileSync(dataFile(folder, 'docs'), 'utf8').replace('oops\n', ''))
+  assert.equal(run().stderr, '')
 })

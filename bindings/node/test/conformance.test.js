@@ -10,7 +10,7 @@ const foliodb = require('foliodb')
 const { scratch } = require('./scratch.js')
 const { sections, valueLine } = require('./script.js')
 
-const CAN = ['handle', 'batch', 'schema']
+const CAN = ['handle', 'batch', 'schema', 'sets']
 
 /** A database in a folder of its own, and the collection that operations are about. */
 class Runner {
@@ -72,6 +72,31 @@ class Runner {
 
   async patch(id, patch) {
     return [valueLine((await this.call(this.docs, 'patch', id, patch)) ?? null)]
+  }
+
+  async add(document) {
+    const id = await this.call(this.docs, 'add', document)
+    return [valueLine(document._id === undefined ? `${id.length} characters` : id)]
+  }
+
+  async pop(id) {
+    return [valueLine((await this.call(this.docs, 'pop', id)) ?? null)]
+  }
+
+  async clear() {
+    return [valueLine(await this.call(this.docs, 'clear'))]
+  }
+
+  async update(where, patch, params) {
+    return [valueLine(await this.call(this.docs, 'update', where, patch, params))]
+  }
+
+  drop(name) {
+    return this.call(this.db, 'dropCollection', name)
+  }
+
+  rename(name, newName) {
+    return this.call(this.db, 'renameCollection', name, newName)
   }
 
   async delete(id) {

@@ -128,7 +128,7 @@ test('arguments of the wrong type are refused by name', async (context) => {
   const db = foliodb.open(path)
   const docs = db.collection('docs')
   const invalid = (message) => ({ name: 'FolioError', code: 'invalid_input', message })
-  for (const id of [undefined, null, 5, 5n, {}, [], Symbol('x')]) {
+  for (const id of [undefined, null, 5.5, NaN, 2 ** 60, {}, [], Symbol('x')]) {
     for (const name of ['get', 'getRaw', 'has', 'delete']) {
       assert.throws(() => docs[name](id), { code: 'invalid_input', message: /^document id must be a string/ })
       await assert.rejects(docs[`${name}Async`](id), { code: 'invalid_input', message: /^document id must be a string/ })
@@ -141,11 +141,11 @@ test('arguments of the wrong type are refused by name', async (context) => {
   assert.throws(() => foliodb.open(path, { timeoutMs: '5' }), invalid('option timeoutMs must be a number'))
   assert.throws(() => foliodb.open(path, { timeoutMs: -1 }), invalid('timeoutMs -1 is no time to wait'))
   assert.throws(() => foliodb.open(path, { cacheSize: NaN }), invalid('cacheSize NaN is no number of bytes'))
-  assert.throws(() => docs.scan({ wheer: 'n > 1' }), invalid('there is no option "wheer"; there are fields, where, limit, lazy, bigint'))
+  assert.throws(() => docs.scan({ wheer: 'n > 1' }), invalid('there is no option "wheer"; there are fields, where, params, limit, lazy, bigint'))
   assert.throws(() => docs.scan({ limit: -1 }), invalid('option limit must be a number of documents'))
   assert.throws(() => docs.scan({ fields: 'a' }), invalid('option fields must be an array of strings'))
   assert.throws(() => docs.get('a', { bigint: 1 }), invalid('option bigint must be true or false'))
-  assert.throws(() => docs.getMany(['a', 1]), invalid('ids must be an array of strings'))
+  assert.throws(() => docs.getMany(['a', null]), invalid('document id must be a string, not null'))
   assert.throws(() => docs.putMany('text'), invalid('putMany takes an array or another iterable of documents'))
   assert.throws(() => docs.putRaw('a', Buffer.from('{}')), invalid('json must be a string, not object'))
   assert.throws(() => docs.putRaw('a', '{"n":'), { code: 'syntax' })

@@ -24,76 +24,88 @@ export class Collection<T extends object = Fields> {
     get isCreated(): boolean;
     /**
      * The document under an id; undefined when there is none.
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @param {ReadOptions} [options]
      * @returns {Stored<T> | undefined}
      */
-    get(id: string, options?: ReadOptions): Stored<T> | undefined;
+    get(id: string | number | bigint, options?: ReadOptions): Stored<T> | undefined;
     /**
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @returns {any}
      * @private
      */
     private getExact;
     /**
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @param {ReadOptions} [options]
      * @returns {Promise<Stored<T> | undefined>}
      */
-    getAsync(id: string, options?: ReadOptions): Promise<Stored<T> | undefined>;
+    getAsync(id: string | number | bigint, options?: ReadOptions): Promise<Stored<T> | undefined>;
     /**
      * The documents under many ids, in their order; undefined where there is none.
      * Faster than one `get` each.
-     * @param {string[]} ids
+     * @param {(string | number | bigint)[]} ids
      * @param {ReadOptions} [options]
      * @returns {(Stored<T> | undefined)[]}
      */
-    getMany(ids: string[], options?: ReadOptions): (Stored<T> | undefined)[];
+    getMany(ids: (string | number | bigint)[], options?: ReadOptions): (Stored<T> | undefined)[];
     /**
-     * @param {string[]} ids
+     * @param {(string | number | bigint)[]} ids
      * @param {ReadOptions} [options]
      * @returns {Promise<(Stored<T> | undefined)[]>}
      */
-    getManyAsync(ids: string[], options?: ReadOptions): Promise<(Stored<T> | undefined)[]>;
+    getManyAsync(ids: (string | number | bigint)[], options?: ReadOptions): Promise<(Stored<T> | undefined)[]>;
     /**
      * The exact line of a document: key order, and the digits of every number.
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @returns {string | undefined}
      */
-    getRaw(id: string): string | undefined;
+    getRaw(id: string | number | bigint): string | undefined;
     /**
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @returns {Promise<string | undefined>}
      */
-    getRawAsync(id: string): Promise<string | undefined>;
+    getRawAsync(id: string | number | bigint): Promise<string | undefined>;
     /**
      * Stores a document, replacing the one that has the id.
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @param {T} document
      * @returns {'inserted' | 'replaced'}
      */
-    put(id: string, document: T): "inserted" | "replaced";
+    put(id: string | number | bigint, document: T): "inserted" | "replaced";
     /**
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @param {T} document
      * @returns {Promise<'inserted' | 'replaced'>}
      */
-    putAsync(id: string, document: T): Promise<"inserted" | "replaced">;
+    putAsync(id: string | number | bigint, document: T): Promise<"inserted" | "replaced">;
     /**
      * Stores JSON text: key order and the digits of every number survive.
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @param {string} json one JSON object
      * @returns {'inserted' | 'replaced'}
      */
-    putRaw(id: string, json: string): "inserted" | "replaced";
+    putRaw(id: string | number | bigint, json: string): "inserted" | "replaced";
     /**
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @param {string} json
      * @returns {Promise<'inserted' | 'replaced'>}
      */
-    putRawAsync(id: string, json: string): Promise<"inserted" | "replaced">;
+    putRawAsync(id: string | number | bigint, json: string): Promise<"inserted" | "replaced">;
     /**
-     * Stores many documents, all or none of them. Each carries its `_id`, or has its
+     * Stores a document under the `_id` it carries, or under a new one (UUID version 7, which
+     * sorts by time), and answers the id. A document that is there is never replaced.
+     * @param {T} document
+     * @returns {string}
+     */
+    add(document: T): string;
+    /**
+     * @param {T} document
+     * @returns {Promise<string>}
+     */
+    addAsync(document: T): Promise<string>;
+    /**
+     * Stores many documents, all or none of them. Each carries its `_id`, or gets a new one, or has its
      * id in the field that `id` names, or comes as a pair of id and document, as a Map
      * has them.
      * @param {Iterable<T | [string, T]>} documents
@@ -117,39 +129,73 @@ export class Collection<T extends object = Fields> {
     /**
      * Applies a JSON merge patch (RFC 7396): null removes a member, objects merge,
      * anything else replaces. Answers the result; undefined when there is no document.
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @param {Fields} patch
      * @returns {Stored<T> | undefined}
      */
-    patch(id: string, patch: Fields): Stored<T> | undefined;
+    patch(id: string | number | bigint, patch: Fields): Stored<T> | undefined;
     /**
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @param {Fields} patch
      * @returns {Promise<Stored<T> | undefined>}
      */
-    patchAsync(id: string, patch: Fields): Promise<Stored<T> | undefined>;
+    patchAsync(id: string | number | bigint, patch: Fields): Promise<Stored<T> | undefined>;
+    /**
+     * Deletes a document and answers it; undefined when there is none. Nobody writes in between.
+     * @param {string | number | bigint} id
+     * @returns {Stored<T> | undefined}
+     */
+    pop(id: string | number | bigint): Stored<T> | undefined;
+    /**
+     * @param {string | number | bigint} id
+     * @returns {Promise<Stored<T> | undefined>}
+     */
+    popAsync(id: string | number | bigint): Promise<Stored<T> | undefined>;
+    /**
+     * Deletes all documents, all or none of them, and answers how many.
+     * @returns {number}
+     */
+    clear(): number;
+    /** @returns {Promise<number>} */
+    clearAsync(): Promise<number>;
+    /**
+     * Applies a JSON merge patch (RFC 7396) to the documents for which a condition of SQL holds,
+     * all or none of them; answers how many.
+     * @param {string} where `age > ?`
+     * @param {Fields} patch
+     * @param {Parameters} [params] the values of the condition's parameters
+     * @returns {number}
+     */
+    update(where: string, patch: Fields, params?: Parameters): number;
+    /**
+     * @param {string} where
+     * @param {Fields} patch
+     * @param {Parameters} [params]
+     * @returns {Promise<number>}
+     */
+    updateAsync(where: string, patch: Fields, params?: Parameters): Promise<number>;
     /**
      * Deletes a document and answers whether there was one.
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @returns {boolean}
      */
-    delete(id: string): boolean;
+    delete(id: string | number | bigint): boolean;
     /**
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @returns {Promise<boolean>}
      */
-    deleteAsync(id: string): Promise<boolean>;
+    deleteAsync(id: string | number | bigint): Promise<boolean>;
     /**
      * Whether there is a document under an id.
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @returns {boolean}
      */
-    has(id: string): boolean;
+    has(id: string | number | bigint): boolean;
     /**
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @returns {Promise<boolean>}
      */
-    hasAsync(id: string): Promise<boolean>;
+    hasAsync(id: string | number | bigint): Promise<boolean>;
     /**
      * How many documents there are.
      * @returns {number}
@@ -275,13 +321,29 @@ export class Collection<T extends object = Fields> {
      * @private
      */
     private parsed;
+    /**
+     * The documents in file order, streaming.
+     * @returns {IterableIterator<Stored<T>>}
+     */
+    [Symbol.iterator](): IterableIterator<Stored<T>>;
+    /**
+     * The documents in file order, read on another thread.
+     * @returns {AsyncIterableIterator<Stored<T>>}
+     */
+    [Symbol.asyncIterator](): AsyncIterableIterator<Stored<T>>;
 }
+/**
+ * Warns of the lines of a file that somebody has broken by hand.
+ * @param {any} inner
+ */
+export function warnOfBrokenLines(inner: any): void;
 import type { Fields } from './options.js';
 import type { ReadOptions } from './options.js';
 import type { Stored } from './options.js';
 import type { PutManyOptions } from './options.js';
 import type { Counts } from './report.js';
 import { Batch } from "./batch.js";
+import type { Parameters } from './options.js';
 import type { ScanOptions } from './options.js';
 import { Scan } from "./scan.js";
 import type { Document } from './document.js';

@@ -37,6 +37,28 @@ export class Database {
      */
     collections(): string[];
     /**
+     * Drops a collection with all its documents. What holds it answers `closed` from now on.
+     * @param {string} name
+     */
+    dropCollection(name: string): void;
+    /**
+     * @param {string} name
+     * @returns {Promise<void>}
+     */
+    dropCollectionAsync(name: string): Promise<void>;
+    /**
+     * Gives a collection another name. What holds it answers `closed` from now on.
+     * @param {string} name
+     * @param {string} newName
+     */
+    renameCollection(name: string, newName: string): void;
+    /**
+     * @param {string} name
+     * @param {string} newName
+     * @returns {Promise<void>}
+     */
+    renameCollectionAsync(name: string, newName: string): Promise<void>;
+    /**
      * Runs SQL statements over tables, collections and files, and answers the last one.
      *
      * `params` are values: an array for `?` or `$1`, an object for `:name`. Each statement

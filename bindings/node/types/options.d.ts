@@ -107,9 +107,13 @@ export type ScanOptions = {
      */
     fields?: string[] | undefined;
     /**
-     * a condition of SQL: `age > 30`
+     * a condition of SQL: `age > ?`
      */
     where?: string | undefined;
+    /**
+     * the values of the condition's parameters
+     */
+    params?: Parameters | undefined;
     /**
      * how many documents at most
      */

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use folio_document::{BatchCounts, Error as CollectionError, Record, Records, plain_string};
+use folio_document::{BatchCounts, Record, Records, plain_string};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::handle::Handle;
-use crate::import::{derived_id, identify_document};
+use crate::import::{derived_id, generated_id, identify_document};
 
 /// An open batch: nothing of it is visible before [`Batch::commit`], and dropping it undoes it.
 #[derive(Debug)]
@@ -64,7 +64,8 @@ impl Batch {
         self.core.work_ahead();
     }
 
-    /// Adds the documents of a JSON array, each under the `_id` it carries or, when
+    /// Adds the documents of a JSON array, each under the `_id` it carries, a new id where it
+    /// carries none or, when
     /// `id_field` names another field (a dotted path), under what stands there.
     /// Text that no id may be, such as a mail address, becomes one by
     /// [`derived_id`]; numbers are taken as text.
@@ -88,7 +89,9 @@ impl Batch {
         let named = record.field().and_then(plain_string).filter(|id| !id.is_empty());
         match (field, carried, named) {
             (None, Some(_), _) => Ok(self.core.put_record(None, record)?),
-            (None, None, _) if record.id().is_none() => Err(CollectionError::NoId.into()),
+            (None, None, _) if record.id().is_none() => {
+                Ok(self.core.put_record(Some(&generated_id()), record)?)
+            }
             (Some(_), None, Some(id)) if record.id().is_none() => {
                 Ok(self.core.put_record(Some(&derived_id(id)), record)?)
             }
