@@ -147,3 +147,95 @@ def test_an_idle_process_lets_others_write(tmp_path: Path) -> None:
 def test_a_delay_that_is_none_is_refused(tmp_path: Path) -> None:
     with pytest.raises(foliodb.InvalidInputError, match="write_behind -1"):
         foliodb.open(tmp_path / "data", write_behind=-1)
+
+
+# Busy for longer than either is ready to wait.
+TURNS = """
+import sys, time, foliodb
+name, n = sys.argv[1], 0
+db = foliodb.open("data", timeout=3)
+db.sql("create table if not exists t (name text, n int, primary key (name, n))")
+begun = time.monotonic()
+while time.monotonic() - begun < 5:
+    db.sql("insert into t values (?, ?)", [name, n])
+    db["docs"][f"{name}-{n}"] = {"n": n}
+    n += 1
+assert db.sql("select count(*) from t where name = ?", [name]).fetchall() == [(n,)]
+print(n)
+"""
+
+
+def test_two_busy_processes_take_turns(tmp_path: Path) -> None:
+    foliodb.open(tmp_path / "data").create()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", TURNS, name],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("a", "b")
+    ]
+    counts = [int(process.communicate(timeout=120)[0]) for process in started]
+    assert [process.returncode for process in started] == [0, 0]
+    with foliodb.open(tmp_path / "data") as db:
+        rows = db.sql("select name, count(*), max(n) + 1 from t group by name order by name")
+        assert rows.fetchall() == [("a", counts[0], counts[0]), ("b", counts[1], counts[1])]
+        assert db["docs"].count() == sum(counts) and db["docs"].check().is_clean
+        assert db.tables().check().is_clean
+
+
+def test_an_idle_handle_keeps_nobody_from_the_tables(tmp_path: Path) -> None:
+    program = """
+db = foliodb.open("data")
+db.sql("create table t (n int primary key)")
+db.sql("insert into t values (1)")
+print("idle", flush=True)
+sys.stdin.readline()
+db.sql("insert into t values (3)")
+print(db.sql("select n from t order by n").fetchall())
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import sys, foliodb" + program],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "idle\n"
+    with foliodb.open(tmp_path / "data", timeout=10) as db:
+        db.sql("insert into t values (2)")
+    out, _ = process.communicate("go on\n", timeout=60)
+    assert out == "[(1,), (2,), (3,)]\n"
+
+
+def test_an_open_transaction_keeps_its_place(tmp_path: Path) -> None:
+    program = """
+db = foliodb.open("data")
+db.sql("create table t (n int primary key)")
+with db.transaction() as tx:
+    tx.sql("insert into t values (1)")
+    print("open", flush=True)
+    sys.stdin.readline()
+print("done", flush=True)
+"""
+    process = subprocess.Popen(
+        [sys.executable, "-c", "import sys, foliodb" + program],
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "open\n"
+    with foliodb.open(tmp_path / "data", timeout=2.5) as db:
+        with pytest.raises(foliodb.LockedError):
+            db.sql("insert into t values (2)")
+        process.communicate("commit\n", timeout=60)
+        db.sql("insert into t values (2)")
+        assert db.sql("select n from t order by n").fetchall() == [(1,), (2,)]

@@ -35,6 +35,10 @@ use crate::{File, FileSystem, OpenMode};
 const FIRST_SLEEP: Duration = Duration::from_micros(500);
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 
+/// The byte of the lock file that a waiting writer has a lock on, so that the holder can see
+/// that somebody waits. No reader's byte is that far out.
+const WAITING: u64 = 3 << 61;
+
 /// How often an attempt is repeated when only readers' questions stand in its way.
 const QUESTIONS_TO_OUTLAST: u32 = 100;
 
@@ -68,6 +72,8 @@ pub struct WriterLock {
     files: Arc<dyn FileSystem>,
     path: PathBuf,
     held: Mutex<Held>,
+    /// Until when this process leaves the lock to others.
+    left_until: Mutex<Option<Instant>>,
 }
 
 /// What this process holds.
@@ -99,7 +105,12 @@ impl WriterLock {
     /// [`WriterLock::acquire`]. Two values for one path exclude each other, so a
     /// process keeps one per database.
     pub fn new(files: Arc<dyn FileSystem>, path: PathBuf) -> Self {
-        Self { files, path, held: Mutex::new(Held::nothing(process::id())) }
+        Self {
+            files,
+            path,
+            held: Mutex::new(Held::nothing(process::id())),
+            left_until: Mutex::default(),
+        }
     }
 
     /// The lock file.
@@ -115,15 +126,50 @@ impl WriterLock {
     pub fn acquire(self: &Arc<Self>, timeout: Duration) -> Result<WriterGuard, LockError> {
         let start = Instant::now();
         let mut sleep = FIRST_SLEEP;
+        let mut waiting = None;
+        self.leave_to_others(timeout);
         loop {
             match self.try_acquire() {
                 Err(LockError::Held { .. }) if start.elapsed() < timeout => {
+                    waiting = waiting.or_else(|| self.announce());
                     thread::sleep(sleep.min(timeout.saturating_sub(start.elapsed())));
                     sleep = (sleep * 2).min(LONGEST_SLEEP);
                 }
                 result => return result,
             }
         }
+    }
+
+    /// Leaves the lock to the processes that wait for it: until the time is over, this process
+    /// takes it only once none of them has it.
+    pub fn give_way(&self, duration: Duration) {
+        *self.left() = Some(Instant::now() + duration);
+    }
+
+    /// Whether another process waits for the lock that this one holds.
+    pub fn is_wanted(&self) -> bool {
+        let file = self.held_here().file.clone();
+        file.is_some_and(|file| file.has_locked_byte(WAITING..WAITING + 1).unwrap_or(false))
+    }
+
+    fn leave_to_others(&self, timeout: Duration) {
+        let until = self.left().take();
+        if let Some(until) = until
+            && !self.is_held_here()
+        {
+            thread::sleep(until.saturating_duration_since(Instant::now()).min(timeout));
+        }
+    }
+
+    fn left(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.left_until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets the holder see that this process waits, until the file is dropped. Where that
+    /// cannot be done, the holder gives the lock back when it has nothing to write.
+    fn announce(&self) -> Option<Arc<dyn File>> {
+        let file = self.files.open(&self.path, OpenMode::Read).ok()?;
+        file.try_lock_byte(WAITING, false).ok()?.then_some(file)
     }
 
     /// Takes the lock if no other process has it.
@@ -218,6 +264,13 @@ impl WriterLock {
     fn sign(&self, file: &dyn File) {
         let text = format!("{}\n", process::id());
         let _ = file.truncate(0).and_then(|()| file.write_at(text.as_bytes(), 0));
+    }
+}
+
+impl WriterGuard {
+    /// Whether another process waits for the lock.
+    pub fn is_wanted(&self) -> bool {
+        self.lock.is_wanted()
     }
 }
 

@@ -38,7 +38,7 @@ const LONGEST_REST: Duration = Duration::from_millis(5);
 pub(crate) enum Role {
     Writer {
         lookout: Lookout,
-        _lock: WriterGuard,
+        lock: WriterGuard,
     },
     /// Without an announcement where none could be made.
     Reader(Option<Announcement>),
@@ -89,7 +89,7 @@ impl Entering {
             Self::Writer(lock) => {
                 let file = files.open(&directory.join(LOCK_NAME), OpenMode::Write);
                 let file = file.map_err(Error::io("open", LOCK_NAME))?;
-                Ok(Role::Writer { lookout: Lookout { file }, _lock: lock })
+                Ok(Role::Writer { lookout: Lookout { file }, lock })
             }
             Self::Reader(gate) => {
                 Ok(Role::Reader(gate.and_then(|file| Announcement::make(file, position))))
@@ -113,6 +113,11 @@ impl Role {
         if let Self::Reader(Some(announcement)) = self {
             announcement.leave();
         }
+    }
+
+    /// Whether another process waits to write.
+    pub(crate) fn is_wanted(&self) -> bool {
+        matches!(self, Self::Writer { lock, .. } if lock.is_wanted())
     }
 
     /// See [`Lookout::close_gate`].

@@ -112,6 +112,20 @@ impl TableStore {
         Ok(wal.has_begun_again() || wal.has_grown(*shared.blocks.position())?)
     }
 
+    /// Whether another process waits to write, which the store that is open here for writing
+    /// keeps from it.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        self.shared.role.is_wanted()
+    }
+
+    /// Whether nobody uses the store but the holder of this value: no transaction, no snapshot,
+    /// no clone.
+    #[must_use]
+    pub fn is_unused(&self) -> bool {
+        Arc::strong_count(&self.shared) == 1
+    }
+
     /// What the buffer pool has been doing.
     #[must_use]
     pub fn pool_statistics(&self) -> PoolStatistics {

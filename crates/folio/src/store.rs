@@ -18,6 +18,8 @@ use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use folio_document::Access;
 use folio_file::{FileSystem, WriterLock};
@@ -38,6 +40,10 @@ pub(crate) const LOCK_FILE_NAME: &str = "folio.lock";
 /// A log of the tables whose file has up to this size, in bytes, is left for whoever
 /// opens them next.
 const LOG_SIZE_TO_LEAVE: u64 = 1 << 20;
+
+/// How long a process that gives way leaves the lock to others, who look every 20 ms, and how
+/// long it waits for its own transaction to end.
+const TURN: Duration = Duration::from_millis(60);
 
 /// The open database behind its handles.
 #[derive(Debug)]
@@ -112,8 +118,6 @@ pub(crate) fn attach(
         store.handle_count.fetch_add(1, Ordering::AcqRel);
         return Ok(store);
     }
-    // A file system of the caller's has the calls that the caller makes, and no others.
-    let delay = options.write_behind.filter(|_| options.file_system.is_none());
     let lock = Arc::new(WriterLock::new(Arc::clone(&files), root.join(LOCK_FILE_NAME)));
     let store = Arc::new(Store {
         files,
@@ -127,7 +131,7 @@ pub(crate) fn attach(
         table_stores: Mutex::default(),
         #[cfg(feature = "sql")]
         known: Known::default(),
-        write_behind: WriteBehind::new(delay),
+        write_behind: WriteBehind::new(options.write_behind, options.file_system.is_none()),
         handle_count: AtomicUsize::new(1),
     });
     stores.retain(|(other, _)| *other != key);
@@ -341,9 +345,10 @@ impl Store {
     }
 
     /// The tables to write; made where there are none. The first call takes the
-    /// writer's lock, which the process keeps until it closes the database.
-    pub(crate) fn tables_to_write(&self) -> Result<TableStore> {
+    /// writer's lock, which the process keeps until it closes the database or gives way.
+    pub(crate) fn tables_to_write(self: &Arc<Self>) -> Result<TableStore> {
         let mut stores = lock(&self.table_stores);
+        self.note_write();
         if let Some(store) = &stores.writing {
             return Ok(store.clone());
         }
@@ -366,12 +371,34 @@ impl Store {
     /// Lets go of the tables, in a state that is quick to open.
     fn close_tables(&self) {
         let stores = std::mem::take(&mut *lock(&self.table_stores));
-        if let Some(store) = stores.writing
-            && store.log_file_size() > LOG_SIZE_TO_LEAVE
-        {
-            // Everything is committed; without this, opening reads a longer log.
-            let _ = store.close();
+        stores.writing.into_iter().for_each(let_go);
+    }
+
+    /// Gives the writer's place to a process that waits for it, or has it back where this one
+    /// has not written for a while. Answers whether this process still has a lock.
+    pub(crate) fn give_way(&self, is_idle: bool) -> bool {
+        if self.lock.is_wanted() {
+            let _ = self.flush_pending(); // a failure is the next write's to meet
+            self.lock.give_way(TURN);
         }
+        let mut stores = lock(&self.table_stores);
+        let is_wanted = stores.writing.as_ref().is_some_and(TableStore::is_wanted);
+        if stores.writing.is_none() || !(is_idle || is_wanted) {
+            return stores.writing.is_some() || self.lock.is_held_here();
+        }
+        // No transaction begins meanwhile, and one that is under way may end.
+        let start = Instant::now();
+        while !stores.writing.as_ref().is_some_and(TableStore::is_unused) {
+            if !is_wanted || start.elapsed() > TURN {
+                return true;
+            }
+            thread::sleep(Duration::from_micros(200));
+        }
+        stores.writing.take().into_iter().for_each(let_go);
+        if is_wanted {
+            thread::sleep(TURN); // the others look every few milliseconds
+        }
+        self.lock.is_held_here()
     }
 
     /// How the tables are opened.
@@ -402,6 +429,14 @@ impl Store {
         // Every one is closed, also behind one that fails; the first failure is told.
         let results: Vec<_> = open.iter().map(folio_document::Collection::close).collect();
         results.into_iter().try_for_each(|result| Ok(result?))
+    }
+}
+
+/// Closes the tables in a state that is quick to open.
+fn let_go(store: TableStore) {
+    if store.log_file_size() > LOG_SIZE_TO_LEAVE {
+        // Everything is committed; without this, opening reads a longer log.
+        let _ = store.close();
     }
 }
 

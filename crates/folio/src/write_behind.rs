@@ -8,6 +8,10 @@
 //! not written to                   flush: sync, publish, give the writer's lock back; park
 //! ```
 //!
+//! It also looks whether another process waits to write. To that one it gives way as soon as no
+//! transaction is open; where nobody waits, the tables stay open for writing until nothing was
+//! written for a while, since opening them again costs what the buffer pool has.
+//!
 //! So a kill loses at most what was put within the delay, a power cut what was not flushed,
 //! and a process that has stopped writing keeps no other process from it.
 //!
@@ -21,11 +25,19 @@ use std::time::{Duration, Instant};
 
 use crate::store::Store;
 
+/// How often to look whether somebody waits, where nothing is to be written.
+const LOOK_DELAY: Duration = Duration::from_secs(1);
+
+/// After so many looks without a write, the tables are let go of.
+const QUIET_LOOKS: u32 = 30;
+
 /// The thread of one store, once there is one.
 #[derive(Debug)]
 pub(crate) struct WriteBehind {
-    /// `None`: only a flush writes.
+    /// How long puts are left pending; `None`: until a flush.
     delay: Option<Duration>,
+    /// A file system of a test has the calls that the test makes, and no others.
+    is_on_disk: bool,
     shared: Arc<Shared>,
 }
 
@@ -44,26 +56,25 @@ struct State {
 }
 
 impl WriteBehind {
-    pub(crate) fn new(delay: Option<Duration>) -> Self {
-        Self { delay, shared: Arc::default() }
+    pub(crate) fn new(delay: Option<Duration>, is_on_disk: bool) -> Self {
+        Self { delay, is_on_disk, shared: Arc::default() }
     }
 
     /// Called after each write that a flush would make durable.
     #[inline]
     pub(crate) fn note_write(&self, store: &Arc<Store>) {
-        if let Some(delay) = self.delay
-            && !self.shared.is_touched.load(Ordering::Relaxed)
-        {
-            self.wake(store, delay);
+        if !self.shared.is_touched.load(Ordering::Relaxed) && self.is_on_disk {
+            self.wake(store);
         }
     }
 
     #[cold]
-    fn wake(&self, store: &Arc<Store>, delay: Duration) {
+    fn wake(&self, store: &Arc<Store>) {
         self.shared.is_touched.store(true, Ordering::Release);
         let mut state = self.shared.lock();
         if !state.has_thread && !state.is_closed {
             let (shared, store) = (Arc::clone(&self.shared), Arc::downgrade(store));
+            let delay = self.delay;
             let thread = thread::Builder::new().name("folio-write-behind".to_owned());
             // Without a thread, a flush writes.
             state.has_thread = thread.spawn(move || run(&shared, &store, delay)).is_ok();
@@ -115,18 +126,26 @@ impl Shared {
     }
 }
 
-fn run(shared: &Shared, store: &Weak<Store>, delay: Duration) {
+fn run(shared: &Shared, store: &Weak<Store>, delay: Option<Duration>) {
     while shared.park() {
+        let mut quiet_count = 0;
         loop {
-            if !shared.pause(delay) {
+            if !shared.pause(delay.unwrap_or(LOOK_DELAY)) {
                 return;
             }
             let is_busy = shared.is_touched.swap(false, Ordering::AcqRel);
             let Some(store) = store.upgrade() else { return };
-            let written = if is_busy { store.write_pending() } else { store.flush_pending() };
+            let written = match delay {
+                Some(_) if is_busy => store.write_pending(),
+                Some(_) => store.flush_pending(),
+                None => Ok(()),
+            };
             if written.is_err() {
                 shared.is_touched.store(true, Ordering::Release); // tried again after the delay
-            } else if !is_busy {
+            }
+            quiet_count = if is_busy { 0 } else { quiet_count + 1 };
+            let holds_lock = store.give_way(quiet_count >= QUIET_LOOKS);
+            if quiet_count > 0 && written.is_ok() && !holds_lock {
                 break;
             }
         }
