@@ -110,6 +110,7 @@ pub(crate) fn import_file(
 /// Exports a collection to a file, or to a directory for `"zds"`.
 #[pyfunction]
 #[pyo3(name = "_export_file", signature = (collection, target, format, fields, limit, condition=None, params=None, progress=None))]
+#[allow(clippy::too_many_arguments)] // options by name
 pub(crate) fn export_file(
     collection: &Bound<'_, Collection>,
     target: PathBuf,

@@ -298,3 +298,17 @@ def test_a_line_broken_by_hand_is_warned_of_until_it_is_mended(path: Path) -> No
     with foliodb.open(path) as db, warnings.catch_warnings():
         warnings.simplefilter("error")
         assert db["users"].ids() == ["a", "b"]
+
+
+def test_a_database_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with foliodb.open(":memory:") as db, foliodb.open(":memory:") as other:
+        db["users"]["a"] = {"n": 1}
+        db.sql("create table t (n int)")
+        db.sql("insert into t values (1)")
+        assert db.sql("select count(*) from t, users").fetchall() == [(1,)]
+        assert other.collections() == []
+        db["users"].export_file("users.jsonl")
+    assert [path.name for path in tmp_path.iterdir()] == ["users.jsonl"]
+    with pytest.raises(foliodb.InvalidInputError, match="s3:// is not opened yet"):
+        foliodb.open("s3://bucket/data")

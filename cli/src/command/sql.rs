@@ -1,5 +1,6 @@
 //! `folio sql`: statements over tables, collections and files.
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use crate::{output, text};
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The database: a directory, or a .zds archive to read from
+    /// The database: a directory, a .zds archive to read from, or :memory:
     #[arg(value_name = "DATABASE")]
     database: PathBuf,
 
@@ -41,11 +42,8 @@ Examples:
   $ folio sql ./data \"select name from cities where people > 500000 order by name\" -o md";
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
-    let text = match &arguments.statements {
-        Some(text) => text.clone(),
-        None => text::of_input()?,
-    };
-    let database = Database::open(&arguments.database)?;
+    let (path, text) = named(arguments, console)?;
+    let database = Database::open(path)?;
     let mut session = database.session()?;
     watch(session.interrupt());
     let answer = session.execute(&text, &[])?;
@@ -63,6 +61,25 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     }
     database.close()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The database and the statements. A first word that is no path but a statement runs in
+/// memory; a terminal is not read, since nobody would know that it waits.
+fn named(arguments: &Arguments, console: &Console) -> Result<(PathBuf, String), Failure> {
+    let path = &arguments.database;
+    if let Some(text) = &arguments.statements {
+        return Ok((path.clone(), text.clone()));
+    }
+    let word = path.to_string_lossy();
+    if word.contains(char::is_whitespace) && !path.exists() {
+        console.note("no database is named: the statements run in memory");
+        return Ok((PathBuf::from(":memory:"), word.into_owned()));
+    }
+    if io::stdin().is_terminal() {
+        let text = "name the statements after the database, or run `folio shell` to type them";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    Ok((path.clone(), text::of_input()?))
 }
 
 /// Ctrl-C ends the statement; a second one ends the process.

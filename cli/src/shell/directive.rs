@@ -75,8 +75,32 @@ pub(super) const DIRECTIVES: &[Directive] = &[
 ];
 
 /// What people call directives elsewhere.
-const ALIASES: &[(&str, &str)] =
-    &[(".exit", ".quit"), (".q", ".quit"), (".timer", ".timing"), (".describe", ".schema")];
+const ALIASES: &[(&str, &str)] = &[
+    (".exit", ".quit"),
+    (".q", ".quit"),
+    (".timer", ".timing"),
+    (".describe", ".schema"),
+    ("help", ".help"),
+    ("exit", ".quit"),
+    ("quit", ".quit"),
+    ("\\q", ".quit"),
+    ("\\?", ".help"),
+    ("\\h", ".help"),
+    ("\\d", ".schema"),
+    ("\\dt", ".tables"),
+    ("\\l", ".tables"),
+    ("\\timing", ".timing"),
+    ("\\i", ".read"),
+];
+
+/// Words that are directives when they stand alone on a line.
+const WORDS: &[&str] = &["help", "exit", "quit"];
+
+/// Whether a line is a directive as other shells spell it: `exit`, or `\\d users`.
+pub(super) fn is_foreign(line: &str) -> bool {
+    let line = line.trim_end_matches([';', ' ', '\t', '\r']);
+    line.starts_with('\\') || WORDS.iter().any(|word| line.eq_ignore_ascii_case(word))
+}
 
 /// The formats of `.mode`.
 pub(super) const FORMATS: &[&str] = &["table", "jsonl", "json", "csv", "md"];
@@ -85,7 +109,10 @@ pub(super) const FORMATS: &[&str] = &["table", "jsonl", "json", "csv", "md"];
 pub(super) fn run(shell: &mut Shell<'_>, line: &str) -> Result<Flow, Failure> {
     let line = line.trim_end_matches([';', ' ']);
     let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    let alias = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name));
+    if matches!(name, "\\d") && argument.is_empty() {
+        return tables(shell, "");
+    }
     let own_name = alias.map_or(name, |(_, own)| own);
     match DIRECTIVES.iter().find(|directive| directive.name == own_name) {
         Some(directive) => (directive.run)(shell, argument.trim()),

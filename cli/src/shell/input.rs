@@ -1,8 +1,10 @@
 //! What was typed, as statements and directives.
 //!
 //! A statement ends with a semicolon outside of quotes and comments. A line that
-//! begins with a point where a statement could begin is a directive, up to its end.
+//! begins with a point where a statement could begin is a directive, up to its end; so are
+//! `help`, `exit` and `quit` alone on a line, and what psql begins with a backslash.
 
+use super::directive::is_foreign;
 use super::language::Language;
 use super::tokens::{Token, end_of_statement, tokens};
 
@@ -32,8 +34,11 @@ pub(super) fn is_incomplete(text: &str, language: Language) -> bool {
 
 /// Whether a text is a directive.
 pub(super) fn is_directive(text: &str) -> bool {
-    let mut characters = text.trim_start().chars();
-    characters.next() == Some('.') && characters.next().is_some_and(char::is_alphabetic)
+    let line = text.trim_start().lines().next().unwrap_or_default();
+    let mut characters = line.chars();
+    let begins_with_point =
+        characters.next() == Some('.') && characters.next().is_some_and(char::is_alphabetic);
+    begins_with_point || is_foreign(line)
 }
 
 /// The first thing to do and how far it reaches; `None` where there is none.
@@ -103,6 +108,10 @@ mod tests {
             ("grab A {b = ';", true),
             ("grab A [2; b", true),
             (".help", false),
+            ("exit", false),
+            ("Quit;", false),
+            ("\\d users", false),
+            ("exit from", true),
             ("", false),
             ("-- a note", false),
         ] {

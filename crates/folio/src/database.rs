@@ -28,7 +28,8 @@ pub struct Database {
 
 impl Database {
     /// Opens a database for reading and writing; a missing one is created at the
-    /// first write. A `.zds` archive opens read-only.
+    /// first write. A `.zds` archive opens read-only, and `:memory:` is a new database in
+    /// memory, which goes with its handle.
     ///
     /// # Errors
     /// `unsupported` for a newer format version, `invalid_input` when something

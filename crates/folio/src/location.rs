@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use folio_document::archive::ArchiveFileSystem;
-use folio_file::{DiskFileSystem, FileKind, FileSystem};
+use folio_file::{DiskFileSystem, FileKind, FileSystem, MemoryFileSystem};
 use folio_types::check_collection_name;
 
 use crate::error::{Error, Result};
@@ -45,11 +45,48 @@ impl Found {
     }
 }
 
+/// The path of a database that lives in memory, for its handle alone.
+const IN_MEMORY: &str = ":memory:";
+
+/// Refuses the address of a place that is not on this machine.
+fn check_scheme(path: &Path) -> Result<()> {
+    let Some((scheme, _)) = path.to_str().and_then(|path| path.split_once("://")) else {
+        return Ok(());
+    };
+    let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.chars().all(|next| next.is_ascii_alphanumeric() || "+-.".contains(next));
+    if !is_scheme {
+        return Ok(());
+    }
+    Err(Error::NotADatabase {
+        path: path.to_owned(),
+        reason: format!(
+            "{scheme}:// is not opened yet; copy the database here and name its directory"
+        ),
+    })
+}
+
+/// A database of its own, with files in memory. What is exported from it goes to the disk.
+fn in_memory() -> Found {
+    let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
+    // No two are the same database.
+    let address = Arc::as_ptr(&files).cast::<()>() as usize;
+    let canonical = PathBuf::from(format!("{IN_MEMORY}{address}"));
+    let root = PathBuf::from("/memory");
+    Found { kind: Location::Missing, files, host: Arc::new(DiskFileSystem), root, canonical }
+}
+
 /// Looks at a path.
 ///
 /// # Errors
 /// `invalid_input` for a file that is no archive, `io`.
 pub(crate) fn find(path: &Path, options: &OpenOptions) -> Result<Found> {
+    if options.file_system.is_none() {
+        check_scheme(path)?;
+        if path == Path::new(IN_MEMORY) {
+            return Ok(in_memory());
+        }
+    }
     // Absolute, so that a later change of the current directory changes nothing.
     let (files, path): (Arc<dyn FileSystem>, &Path) = match &options.file_system {
         Some(files) => (Arc::clone(files), path),
