@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use folio::{Collection, CollectionOptions, Database, Layout, OpenOptions, Strict};
 
@@ -224,4 +225,11 @@ pub(crate) fn open_or_create(path: &PathBuf, console: &Console) -> Result<Databa
 /// Opens a database that must be there, to change it.
 pub(crate) fn open_to_change(path: &PathBuf) -> Result<Database, Failure> {
     Ok(Database::open_with(path, &OpenOptions { create: false, ..OpenOptions::default() })?)
+}
+
+/// Takes the names of file formats.
+pub(crate) fn format_named(
+    names: &'static [&'static str],
+) -> impl TypedValueParser<Value = folio::format::Format> {
+    PossibleValuesParser::new(names).try_map(|name| folio::format::Format::named(&name))
 }

@@ -488,7 +488,7 @@ class Collection {
   }
 
   /**
-   * Imports a file: JSON Lines, JSON, CSV or Ion, also compressed with gzip or zstd. An
+   * Imports a file of any format, also compressed with gzip or zstd: its name says which. An
    * import that was interrupted goes on where it was when it is run again.
    * @param {string | URL} path
    * @param {ImportOptions} [options]

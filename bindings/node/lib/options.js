@@ -82,10 +82,17 @@
  */
 
 /**
- * How a file becomes documents. JSON Lines, JSON, CSV and Amazon Ion are told apart by
- * the file's name and first bytes; gzip and zstd are unpacked on the way.
+ * The formats of files, as options name them. The extensions of a name say them too: `.jsonl`,
+ * `.json`, `.csv`, `.tsv`, `.ion`, `.10n` (binary Ion), `.parquet`, `.arrow`, each also with
+ * `.gz` or `.zst`.
+ * @typedef {'jsonl' | 'json' | 'csv' | 'tsv' | 'ion' | 'ion-binary' | 'arrow' | 'parquet'} FileFormat
+ */
+
+/**
+ * How a file becomes documents. Its name says the format, or else its first bytes; gzip and zstd
+ * are unpacked on the way.
  * @typedef {object} ImportOptions
- * @property {'jsonl' | 'json' | 'csv' | 'ion'} [format]
+ * @property {FileFormat} [format] overrides the name
  * @property {string} [id] the field that holds the id, as a dotted path; `_id` when left out
  * @property {boolean} [generateIds] gives ids to records without one (UUID version 7, which sort by time)
  * @property {'replace' | 'skip' | 'error'} [onConflict] what becomes of a record whose id has a document;
@@ -99,8 +106,8 @@
 
 /**
  * @typedef {object} ExportOptions
- * @property {'jsonl' | 'json' | 'csv' | 'ion' | 'ion-binary' | 'zds'} [format] `jsonl` is the default; `ion` is text;
- *   `zds` makes a directory
+ * @property {FileFormat | 'zds'} [format] needed where the name has no known extension; one that contradicts
+ *   the extension is refused; `zds` makes a directory
  * @property {string[]} [fields] dotted paths; `_id` always stays, first
  * @property {string} [where] a condition of SQL: `age > 30`
  * @property {number} [limit] how many documents at most

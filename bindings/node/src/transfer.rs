@@ -1,6 +1,6 @@
 //! Whole files in and out: import and export.
 
-use folio::export::{self, ExportOptions};
+use folio::export::{self, ExportOptions, Format};
 use folio::import::{self, ImportOptions, OnConflict, Source};
 use folio::{Collection, Progress, Result};
 use napi_derive::napi;
@@ -11,7 +11,7 @@ use crate::report::{NativeExportReport, NativeImportReport};
 /// How a file is imported; see `ImportOptions` in `../lib/options.js`.
 #[napi(object)]
 pub struct NativeImportOptions {
-    /// `jsonl`, `json`, `csv` or `ion`; told by the file when left out.
+    /// A name of a format of files; told by the file when left out.
     pub format: Option<String>,
     /// The field that holds the id.
     pub id: Option<String>,
@@ -35,7 +35,7 @@ impl NativeImportOptions {
     pub(crate) fn into_options(self) -> napi::Result<ImportOptions> {
         let standard = ImportOptions::default();
         Ok(ImportOptions {
-            format: self.format.as_deref().map(import_format).transpose()?,
+            format: self.format.as_deref().map(format_named).transpose()?,
             id_field: self.id,
             generate_ids: self.generate_ids.unwrap_or(standard.generate_ids),
             on_conflict: self
@@ -55,7 +55,7 @@ impl NativeImportOptions {
 /// What is exported; see `ExportOptions` in `../lib/options.js`.
 #[napi(object)]
 pub struct NativeExportOptions {
-    /// `jsonl`, `json`, `csv`, `ion`, `ion-binary` or `zds`.
+    /// A name of a format of files, or `zds`; told by the file's name when left out.
     pub format: Option<String>,
     /// Dotted paths.
     pub fields: Option<Vec<String>>,
@@ -69,7 +69,7 @@ pub struct NativeExportOptions {
 impl NativeExportOptions {
     pub(crate) fn into_options(self) -> napi::Result<ExportOptions> {
         Ok(ExportOptions {
-            format: self.format.as_deref().map(export_format).transpose()?.unwrap_or_default(),
+            format: self.format.as_deref().map(format_named).transpose()?,
             fields: self.fields.unwrap_or_default(),
             limit: self.limit.map(|limit| limit as u64),
             condition: self.condition,
@@ -98,30 +98,8 @@ pub(crate) fn export_file(
     export::export(collection, target, options, progress).map(Into::into)
 }
 
-fn import_format(name: &str) -> napi::Result<import::Format> {
-    match name {
-        "jsonl" => Ok(import::Format::JsonLines),
-        "json" => Ok(import::Format::Json),
-        "csv" => Ok(import::Format::Csv),
-        "ion" => Ok(import::Format::Ion),
-        _ => Err(invalid(format!(
-            "format {name:?} is none of \"jsonl\", \"json\", \"csv\" or \"ion\""
-        ))),
-    }
-}
-
-fn export_format(name: &str) -> napi::Result<export::Format> {
-    match name {
-        "jsonl" => Ok(export::Format::JsonLines),
-        "json" => Ok(export::Format::Json),
-        "csv" => Ok(export::Format::Csv),
-        "ion" => Ok(export::Format::Ion),
-        "ion-binary" => Ok(export::Format::IonBinary),
-        "zds" => Ok(export::Format::Zds),
-        _ => Err(invalid(format!(
-            "format {name:?} is none of \"jsonl\", \"json\", \"csv\", \"ion\", \"ion-binary\" or \"zds\""
-        ))),
-    }
+fn format_named(name: &str) -> napi::Result<Format> {
+    Format::named(name).map_err(|error| invalid(error.to_string()))
 }
 
 fn on_conflict(name: &str) -> napi::Result<OnConflict> {

@@ -81,3 +81,41 @@ test('a database becomes an archive, and a copy', async (context) => {
     assert.deepEqual([...foliodb.open(`${path}-${end}`).collection('users').scan()], [{ _id: 'ann', age: 34 }])
   }
 })
+
+test('files are what their names say', async (context) => {
+  const path = scratch(context)
+  const folder = new URL('../../../conformance/files/', pathToFileURL(__filename))
+  const db = foliodb.open(path)
+  const documents = db.collection('documents')
+  documents.import(new URL('documents.jsonl', folder))
+  const table = fs.readFileSync(new URL('names.txt', folder), 'utf8').trim().split('\n')
+  for (const [extension, expected] of table.filter((line) => !line.startsWith('#')).map((line) => line.split(/ +/))) {
+    const file = `${path}.out.${extension}`
+    if (expected === 'refused') {
+      assert.throws(() => documents.export(file), { code: 'invalid_input', message: /out\..*\.parquet/ })
+      continue
+    }
+    const report = extension.endsWith('.gz') ? await documents.exportAsync(file) : documents.export(file)
+    assert.deepEqual([report.documentCount, report.size], [4, fs.statSync(file).size], extension)
+    const back = db.collection(`back_${extension.replace('.', '_').toLowerCase()}`)
+    back.import(file)
+    const lines = fs.readFileSync(new URL(expected, folder), 'utf8').trim().split('\n')
+    assert.deepEqual(Array.from(back.scan({ lazy: true }), ({ raw }) => raw), lines, extension)
+    db.sql(`copy (select * from '${file}') to '${file}.copied.${extension}'`)
+    const [row] = db.sql(`select count(*) as n, count(note) as notes from '${file}.copied.${extension}'`).toArray()
+    assert.deepEqual({ ...row }, { n: 4, notes: 3 }, extension)
+    if (extension.includes('.')) {
+      fs.truncateSync(file, fs.statSync(file).size - 5)
+      assert.throws(() => db.collection('cut').import(file), { message: /out\./ })
+    }
+  }
+  assert.equal(zlib.gunzipSync(fs.readFileSync(documentsOf(documents, path))).toString().trim().split('\n').length, 4)
+  assert.throws(() => documents.export(`${path}.parquet`, { format: 'csv' }), { message: /the format is csv/ })
+  assert.throws(() => documents.export(`${path}.csv`, { format: 'xlsx' }), { message: /jsonl, json, csv/ })
+})
+
+/** Exports once more, for what the runtime itself unpacks. */
+function documentsOf(documents, path) {
+  documents.export(`${path}.again.jsonl.gz`)
+  return `${path}.again.jsonl.gz`
+}

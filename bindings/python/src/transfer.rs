@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::PathBuf;
 
-use folio::export::{self, ExportOptions};
+use folio::export::{self, ExportOptions, Format};
 use folio::import::{self, ImportOptions, OnConflict, Source};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -67,7 +67,7 @@ struct ImportArguments {
 impl ImportArguments {
     fn options(self) -> PyResult<ImportOptions> {
         Ok(ImportOptions {
-            format: self.format.as_deref().map(import_format).transpose()?,
+            format: self.format.as_deref().map(format_named).transpose()?,
             id_field: self.id_field,
             generate_ids: self.generate_ids,
             on_conflict: on_conflict(&self.on_conflict)?,
@@ -114,7 +114,7 @@ pub(crate) fn import_file(
 pub(crate) fn export_file(
     collection: &Bound<'_, Collection>,
     target: PathBuf,
-    format: &str,
+    format: Option<String>,
     fields: Vec<String>,
     limit: Option<u64>,
     condition: Option<String>,
@@ -122,7 +122,7 @@ pub(crate) fn export_file(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<ExportReport> {
     let options = ExportOptions {
-        format: export_format(format)?,
+        format: format.as_deref().map(format_named).transpose()?,
         fields,
         limit,
         condition,
@@ -152,30 +152,8 @@ pub(crate) fn check_document_id(id: &str) -> PyResult<()> {
     folio::check_document_id(id).map_err(invalid)
 }
 
-fn import_format(name: &str) -> PyResult<import::Format> {
-    match name {
-        "jsonl" => Ok(import::Format::JsonLines),
-        "json" => Ok(import::Format::Json),
-        "csv" => Ok(import::Format::Csv),
-        "ion" => Ok(import::Format::Ion),
-        _ => Err(invalid(format!(
-            "format {name:?} is unknown; use \"jsonl\", \"json\", \"csv\" or \"ion\""
-        ))),
-    }
-}
-
-fn export_format(name: &str) -> PyResult<export::Format> {
-    match name {
-        "jsonl" => Ok(export::Format::JsonLines),
-        "json" => Ok(export::Format::Json),
-        "csv" => Ok(export::Format::Csv),
-        "ion" => Ok(export::Format::Ion),
-        "ion-binary" => Ok(export::Format::IonBinary),
-        "zds" => Ok(export::Format::Zds),
-        _ => Err(invalid(format!(
-            "format {name:?} is unknown; use \"jsonl\", \"json\", \"csv\", \"ion\", \"ion-binary\" or \"zds\""
-        ))),
-    }
+fn format_named(name: &str) -> PyResult<Format> {
+    Format::named(name).or_raise()
 }
 
 fn on_conflict(name: &str) -> PyResult<OnConflict> {

@@ -4,10 +4,10 @@ use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use folio::export::{ExportOptions, Format, export, write};
 
-use crate::arguments::{Target, count};
+use crate::arguments::{Target, count, format_named};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::output::raw_stdout;
@@ -16,20 +16,23 @@ use crate::words::plural;
 
 /// Write a collection to a file
 ///
-/// The file appears under its name once it is complete. Without -o the
-/// documents go to standard output.
+/// The file is what its name says: .jsonl, .json, .csv, .tsv, .ion, .10n (binary Ion),
+/// .parquet or .arrow, each also with .gz or .zst. It appears under its name once it is
+/// complete. Without -o the documents go to standard output, as JSON Lines.
 ///
-/// In CSV, columns are the top-level fields in order of first appearance, or
-/// those of --fields; objects and arrays stand as JSON text.
+/// In CSV and TSV, columns are the top-level fields in order of first appearance, or
+/// those of --fields; objects and arrays are JSON text, and null is an empty cell. In
+/// Parquet and Arrow, each column has a type that holds all its values; what has no such
+/// type is JSON text.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     target: Target,
 
-    /// How to write; told by the extension of -o when left out, else jsonl
-    #[arg(short, long, value_enum)]
-    format: Option<FormatName>,
+    /// How to write, if the name of the file does not say it; zds is a directory
+    #[arg(short, long, value_name = "FORMAT", value_parser = format_named(&Format::NAMES))]
+    format: Option<Format>,
 
     /// The file, or the directory for zds
     #[arg(short, long, value_name = "PATH")]
@@ -48,61 +51,25 @@ pub(crate) struct Arguments {
     limit: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FormatName {
-    /// JSON Lines: one document per line
-    Jsonl,
-    /// One JSON array
-    Json,
-    /// Comma-separated values
-    Csv,
-    /// Amazon Ion text, a struct per line
-    Ion,
-    /// Binary Amazon Ion
-    IonBinary,
-    /// A directory in the layout of ZDS, compacted
-    Zds,
-}
-
 const EXAMPLES: &str = "\
 Examples:
-  $ folio export ./data -c train --format jsonl -o train.jsonl
-  $ folio export ./data -c train -o train.csv
-  $ folio export ./data -c train -o train.ion
-  $ folio export ./data -c users --format csv --fields name,address.city -o users.csv
+  $ folio export ./data -c train -o train.jsonl
+  $ folio export ./data -c train -o train.csv.gz
+  $ folio export ./data -c train -o train.parquet
+  $ folio export ./data -c users --fields name,address.city -o users.csv
   $ folio export ./data -c users --format zds -o ./users
   $ folio export ./data -c train | gzip > train.jsonl.gz";
 
-impl Arguments {
-    fn format(&self) -> FormatName {
-        let extension = self.output.as_ref().and_then(|path| path.extension()?.to_str());
-        self.format.unwrap_or(match extension {
-            Some("csv") => FormatName::Csv,
-            Some("json") => FormatName::Json,
-            Some("ion") => FormatName::Ion,
-            Some("10n") => FormatName::IonBinary,
-            _ => FormatName::Jsonl,
-        })
-    }
-}
-
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let options = ExportOptions {
-        format: match arguments.format() {
-            FormatName::Jsonl => Format::JsonLines,
-            FormatName::Json => Format::Json,
-            FormatName::Csv => Format::Csv,
-            FormatName::Ion => Format::Ion,
-            FormatName::IonBinary => Format::IonBinary,
-            FormatName::Zds => Format::Zds,
-        },
+        format: arguments.format,
         fields: arguments.fields.clone(),
         limit: arguments.limit,
         condition: arguments.condition.clone(),
         ..ExportOptions::default()
     };
     let Some(path) = &arguments.output else {
-        if arguments.format() == FormatName::Zds {
+        if arguments.format == Some(Format::Zds) {
             return Err(Failure::Usage("name the directory to export to with -o".to_owned()));
         }
         let collection = arguments.target.open_to_read()?;
@@ -112,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     };
     let collection = arguments.target.open_to_read()?;
     console.tell_notices(&collection);
-    if is_device(path) && arguments.format() != FormatName::Zds {
+    if is_device(path) && arguments.format != Some(Format::Zds) {
         let mut device = OpenOptions::new().write(true).open(path)?;
         write(&collection, &mut device, &options, &mut |_, _| true)?;
         return Ok(ExitCode::SUCCESS);

@@ -11,7 +11,7 @@ use folio::sqlite::{self, Note, SqliteOptions, SqliteReport};
 use folio::{Collection, Database};
 use serde_json::json;
 
-use crate::arguments::{NewCollection, Target};
+use crate::arguments::{NewCollection, Target, format_named};
 use crate::console::Console;
 use crate::failure::{FLAGS, Failure};
 use crate::progress::Progress;
@@ -22,8 +22,9 @@ const REJECTED_SHOWN: usize = 10;
 
 /// Store the documents of files, or of standard input, and the tables of SQLite files
 ///
-/// Reads JSON Lines, a JSON array, CSV under a header, or Amazon Ion, plain or
-/// compressed with gzip or zstd; the format is told by the name and the first bytes.
+/// Reads JSON Lines, a JSON array, CSV or TSV under a header, Amazon Ion, Parquet and Arrow,
+/// plain or compressed with gzip or zstd. The name says the format (.jsonl, .json, .csv, .tsv,
+/// .ion, .10n, .parquet, .arrow, each also with .gz or .zst), or else the first bytes.
 ///
 /// Documents are committed in batches. An import that was interrupted goes on
 /// where it stood when the same command is run again.
@@ -34,7 +35,8 @@ const REJECTED_SHOWN: usize = 10;
 /// In CSV, numbers, true and false become such, unless another cell of the
 /// column is text (so 01234 keeps its zero); an empty cell is null.
 ///
-/// Of Ion, numbers keep their digits; timestamps, symbols and blobs become text.
+/// Of Ion, numbers keep their digits; timestamps, symbols and blobs become text. Of Parquet and
+/// Arrow, dates and times become ISO text, bytes \\x and hexadecimal digits.
 ///
 /// Records that cannot be documents are reported with file and line, and make
 /// the exit code 1 unless --rejected keeps them in a file.
@@ -67,9 +69,9 @@ pub(crate) struct Arguments {
     #[arg(short, long = "table", value_name = "NAME")]
     tables: Vec<String>,
 
-    /// The format, where it cannot be told
-    #[arg(short, long, value_enum)]
-    format: Option<FormatName>,
+    /// The format, if neither the name nor the first bytes say it
+    #[arg(short, long, value_name = "FORMAT", value_parser = format_named(&Format::NAMES[..8]))]
+    format: Option<Format>,
 
     /// CSV: the character between fields, where it cannot be told
     #[arg(long, value_name = "CHAR", value_parser = one_byte)]
@@ -108,18 +110,6 @@ enum OnConflictName {
     Replace,
     Skip,
     Error,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum FormatName {
-    /// One JSON object per line
-    Jsonl,
-    /// A JSON array of objects, or objects one after another
-    Json,
-    /// Comma-separated values
-    Csv,
-    /// Amazon Ion, text or binary
-    Ion,
 }
 
 const EXAMPLES: &str = "\
@@ -287,12 +277,7 @@ pub(super) fn open_source(file: &Path) -> Result<Source, Failure> {
 
 fn options(arguments: &Arguments) -> ImportOptions {
     ImportOptions {
-        format: arguments.format.map(|format| match format {
-            FormatName::Jsonl => Format::JsonLines,
-            FormatName::Json => Format::Json,
-            FormatName::Csv => Format::Csv,
-            FormatName::Ion => Format::Ion,
-        }),
+        format: arguments.format,
         id_field: arguments.id_field.clone(),
         generate_ids: arguments.generate_ids,
         on_conflict: match arguments.on_conflict {

@@ -47,9 +47,9 @@ pub(crate) fn print_collection(
     console: &Console,
 ) -> Result<(), Failure> {
     options.format = match format {
-        Format::Jsonl => folio::export::Format::JsonLines,
-        Format::Json => folio::export::Format::Json,
-        Format::Csv => folio::export::Format::Csv,
+        Format::Jsonl => Some(folio::export::Format::JsonLines),
+        Format::Json => Some(folio::export::Format::Json),
+        Format::Csv => Some(folio::export::Format::Csv),
         Format::Md => return print_markdown(collection, &options),
         Format::Table => return print_table(collection, &mut options, console),
     };

@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 pub use crate::expression::Comparison;
 use crate::expression::function::ScalarFunction;
 use crate::expression::value::to_array;
-pub use file::{CsvOptions, FileFormat, FileReading};
+pub use file::{CsvOptions, FileReading};
 
 /// What a relation is kept as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

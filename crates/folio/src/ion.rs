@@ -4,13 +4,6 @@
 //! A value at a time passes through, whatever the size of the file; gzip and zstd are undone. Symbol
 //! tables are used and not passed on: what is written has its own.
 
-#[cfg(feature = "sql")]
-mod columns;
-#[cfg(feature = "sql")]
-pub(crate) mod file;
-#[cfg(feature = "sql")]
-mod rows;
-
 use std::io::Write;
 
 use folio_ion::shred::Block;
@@ -18,9 +11,7 @@ use folio_ion::write::{BinaryWriter, JsonWriter, Layout, TextWriter, write_eleme
 use folio_ion::{Element, Encoding, Limits, Reader, SymbolTable};
 
 use crate::error::{Error, Result};
-use crate::import::{Source, decompress};
-#[cfg(feature = "sql")]
-pub(crate) use rows::RowWriter;
+use crate::format::{Source, decompress};
 
 /// How values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -76,8 +76,6 @@
 //! close     Database::close: the last handle of the process flushes and closes all
 //! ```
 
-#[cfg(feature = "sql")]
-mod arrow;
 pub mod backup;
 mod batch;
 mod collection;
@@ -90,6 +88,7 @@ mod documents;
 pub mod dump;
 mod error;
 pub mod export;
+pub mod format;
 mod handle;
 pub mod import;
 pub mod ion;
@@ -97,8 +96,6 @@ pub mod json;
 mod location;
 mod near;
 mod options;
-#[cfg(feature = "parquet")]
-mod parquet;
 #[cfg(feature = "sql")]
 mod registered;
 mod relation;
@@ -111,6 +108,7 @@ pub mod sqlite;
 mod store;
 mod table;
 mod tables;
+mod temporary;
 mod unpack;
 mod write;
 mod write_behind;

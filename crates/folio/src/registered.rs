@@ -15,9 +15,9 @@ use folio_query::{
 };
 use folio_types::{ColumnType, ErrorCode, Value};
 
-use crate::arrow::{batches_of, relation_of, schema};
 use crate::database::Database;
 use crate::error::Result;
+use crate::format::arrow::{batches_of, relation_of, schema};
 use crate::session::Parameters;
 use crate::source::lock;
 

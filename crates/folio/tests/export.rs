@@ -25,7 +25,7 @@ fn lines(collection: &Collection) -> Vec<String> {
 }
 
 fn options(format: Format) -> ExportOptions {
-    ExportOptions { format, ..ExportOptions::default() }
+    ExportOptions { format: Some(format), ..ExportOptions::default() }
 }
 
 fn text(collection: &Collection, format: Format) -> Vec<u8> {

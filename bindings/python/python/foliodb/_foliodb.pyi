@@ -83,7 +83,7 @@ def _import_file(
 def _export_file(
     collection: Collection,
     target: _Path,
-    format: str,
+    format: str | None,
     fields: list[str],
     limit: int | None,
     condition: str | None = None,

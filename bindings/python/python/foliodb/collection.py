@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from .streaming import StreamingDataset
 
     Default = TypeVar("Default")
+    FileFormat = Literal[
+        "jsonl", "json", "csv", "tsv", "ion", "ion-binary", "arrow", "parquet"
+    ]
     Filter = Callable[[dict[str, Any]], object]
     Progress = Callable[[int, int], object]
 
@@ -124,7 +127,7 @@ class Collection(_foliodb.Collection):
         self,
         source: str | os.PathLike[str] | IO[Any],
         *,
-        format: Literal["jsonl", "json", "csv", "ion"] | None = None,
+        format: FileFormat | None = None,
         id_field: str | None = None,
         generate_ids: bool = False,
         on_conflict: Literal["replace", "skip", "error"] = "replace",
@@ -137,7 +140,9 @@ class Collection(_foliodb.Collection):
     ) -> _foliodb.ImportReport:
         """Imports a file, by path or open, also one compressed with gzip or zstd.
 
-        The format is told by the name and the first bytes unless given. `id_field`
+        The name says the format: `.jsonl`, `.json`, `.csv`, `.tsv`, `.ion`, `.10n`,
+        `.parquet` or `.arrow`, each also with `.gz` or `.zst`; of other names the first
+        bytes do. `format` overrides it. `id_field`
         names the field that holds the id (`_id` otherwise); `generate_ids` gives one
         to records without. Records that cannot become documents are counted, and
         written to `rejected_path` if that is given. `delimiter`, `columns` and
@@ -164,7 +169,7 @@ class Collection(_foliodb.Collection):
         self,
         target: str | os.PathLike[str],
         *,
-        format: Literal["jsonl", "json", "csv", "ion", "ion-binary", "zds"] = "jsonl",
+        format: FileFormat | Literal["zds"] | None = None,
         fields: Iterable[str] | None = None,
         where: str | None = None,
         params: Any = None,
@@ -173,8 +178,12 @@ class Collection(_foliodb.Collection):
     ) -> _foliodb.ExportReport:
         """Exports the documents to a file, or to a directory for `"zds"`.
 
-        Text is passed on, not parsed: key order and numbers come out as they are
-        stored. A file that is there is replaced, once the new one is whole.
+        The name says the format, as for `import_file`; without a known extension `format`
+        has to. A `format` that contradicts the extension raises `InvalidInputError`. Text
+        formats copy the stored text: key order and numbers come out as they are stored. In
+        CSV and TSV null is an empty cell, and lists and objects are JSON text. Parquet and
+        Arrow have columns with types; values without a common type are JSON text. A file
+        that is there is replaced, once the new one is whole.
         """
         return _foliodb._export_file(
             self, target, format, _names(fields) or [], limit, where, params, _progress(progress)

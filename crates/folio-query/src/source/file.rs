@@ -2,25 +2,6 @@
 
 use crate::error::{Error, Result};
 
-/// How rows lie in a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileFormat {
-    /// An object per line.
-    JsonLines,
-    /// An array of objects.
-    Json,
-    /// Cells under a header (RFC 4180).
-    Csv,
-    /// Amazon Ion: structs one after another, as text.
-    Ion,
-    /// The same, in its binary form; a reader tells them apart by itself.
-    IonBinary,
-    /// Apache Parquet.
-    Parquet,
-    /// Apache Arrow's IPC format, which is Feather's, too.
-    Arrow,
-}
-
 /// What a statement says of a CSV file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOptions {
@@ -55,8 +36,8 @@ impl CsvOptions {
 /// How a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileReading<'r> {
-    /// Its format; `None` is told by the file's name and first bytes.
-    pub format: Option<FileFormat>,
+    /// The name of its format; `None` is told by the file's name and first bytes.
+    pub format: Option<&'r str>,
     /// What is said of its cells, and the names of its columns if the file has none.
     pub csv: Option<(&'r CsvOptions, &'r [String])>,
     /// Whether cells without types that look like numbers become numbers; else they are text.

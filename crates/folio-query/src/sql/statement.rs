@@ -6,7 +6,8 @@ use folio_types::TableSchema;
 
 use crate::expression::{Column, Expr};
 use crate::plan::logical::Plan;
-use crate::source::{CsvOptions, FileFormat, IndexInfo, Relation};
+use crate::source::{CsvOptions, IndexInfo, Relation};
+use crate::span::Span;
 
 /// A query with the names of its columns.
 #[derive(Debug, Clone)]
@@ -20,10 +21,12 @@ pub(crate) struct Query {
 /// The file that COPY … TO writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopyTarget {
+    /// The place of the table, for errors about the file.
+    pub span: Span,
     /// Where it is.
     pub path: String,
-    /// How rows lie in it.
-    pub format: FileFormat,
+    /// The name of its format; `None` is told by the name of the file.
+    pub format: Option<String>,
     /// What is said of CSV.
     pub csv: CsvOptions,
 }

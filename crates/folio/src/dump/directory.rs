@@ -12,7 +12,7 @@
 //! directory with the marker, and the next run to the same target removes it.
 
 use std::fmt::Write as _;
-use std::io::{BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,8 +23,9 @@ use folio_file::{DiskFileSystem, FileSystem};
 use super::{Format, check, definitions, read_rows, write_rows};
 use crate::database::Database;
 use crate::error::{Error, Result};
-use crate::export::{self, ExportOptions, export};
-use crate::import::{ImportOptions, Source, import};
+use crate::export::{ExportOptions, export};
+use crate::format::{self, Reading, Records, Source};
+use crate::import::{ImportOptions, import};
 use crate::ion;
 use crate::session::Session;
 use crate::write::{AtomicDirectory, AtomicFile, check_finished, create_directory};
@@ -89,8 +90,7 @@ impl Database {
         let source = source.as_ref();
         let total = size_of(&*files, source)?;
         let directory = AtomicDirectory::create(Arc::clone(&files), target.as_ref())?;
-        let scratch = directory.path();
-        let mut restoring = Restoring { files, root: source, scratch, progress, total, done: 0 };
+        let mut restoring = Restoring { files, root: source, progress, total, done: 0 };
         let database = Self::open_unfinished(directory.path())?;
         let restored = restoring.run(&database);
         let closed = database.close();
@@ -152,11 +152,11 @@ impl Dumping<'_> {
 
     fn documents(&mut self, database: &Database, report: &mut DumpReport) -> Result<()> {
         let format = match self.format {
-            Format::Json => export::Format::JsonLines,
-            Format::Csv => export::Format::Csv,
-            Format::Ion => export::Format::Ion,
+            Format::Json => format::Format::JsonLines,
+            Format::Csv => format::Format::Csv,
+            Format::Ion => format::Format::Ion,
         };
-        let options = ExportOptions { format, ..ExportOptions::default() };
+        let options = ExportOptions { format: Some(format), ..ExportOptions::default() };
         for name in database.collections()? {
             let path = file_of(self.root, COLLECTIONS, &name, self.format);
             let (before, progress) = (self.size, &mut *self.progress);
@@ -197,8 +197,6 @@ fn size_of(files: &dyn FileSystem, root: &Path) -> Result<u64> {
 struct Restoring<'a> {
     files: Arc<dyn FileSystem>,
     root: &'a Path,
-    /// The directory that the database is made in.
-    scratch: &'a Path,
     progress: Progress<'a>,
     /// Bytes of all files.
     total: u64,
@@ -255,12 +253,19 @@ impl Restoring<'_> {
             Error::Invalid(text) => Error::Invalid(format!("{}: {text}", path.display())),
             other => other,
         };
-        let (source, rows) = match format {
-            Format::Ion => (json_of(&self.files, source, self.scratch)?, Format::Json),
-            _ => (source, format),
+        let format = match format {
+            Format::Json => format::Format::JsonLines,
+            Format::Csv => format::Format::Csv,
+            Format::Ion => format::Format::Ion,
         };
-        let mut input = BufReader::new(source.reader);
-        let count = read_rows(session, table, rows, &mut input, &mut tell).map_err(in_file)?;
+        let reading = Reading {
+            format: Some(format),
+            delimiter: Some(b','),
+            infer_types: false,
+            ..Reading::default()
+        };
+        let records = Records::open(source, &reading)?;
+        let count = read_rows(session, table, records, &mut tell).map_err(in_file)?;
         self.done += size;
         Ok(count)
     }
@@ -301,17 +306,6 @@ impl Restoring<'_> {
         source.reader.read_to_string(&mut text).map_err(Error::io("read", &path))?;
         Ok(text)
     }
-}
-
-/// Rows of Ion as JSON, which `read_rows` takes. The file has lost its name already, so a crash leaves nothing.
-fn json_of(files: &Arc<dyn FileSystem>, source: Source, scratch: &Path) -> Result<Source> {
-    let path = scratch.join("rows.jsonl");
-    let mut out = AtomicFile::create(Arc::clone(files), &path)?;
-    ion::convert(source, &mut out, ion::Form::Json)?;
-    out.commit()?;
-    let json = Source::file_in(&**files, &path)?;
-    files.remove_file(&path).map_err(Error::io("remove", &path))?;
-    Ok(json)
 }
 
 /// The file of a table or collection.

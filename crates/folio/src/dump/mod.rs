@@ -15,21 +15,22 @@
 //! are checked at the end: links may lead anywhere, in circles too. Columns that number
 //! rows by themselves go on behind the greatest number there is.
 
-pub(crate) mod csv;
 mod directory;
-mod json;
 
 pub use directory::DumpReport;
 
-use std::io::{BufRead, Write};
+use std::io::Write;
 
 use folio_document::Progress;
-use folio_query::Reference;
 use folio_query::source::{CsvOptions, Relation, RelationKind};
-use folio_types::Value;
+use folio_query::{Reference, parse_value, read_json};
+use folio_types::{Column, ColumnType, Value};
 
 use crate::error::{Error, Result};
 use crate::export::tell;
+use crate::format::json::push_row;
+use crate::format::{self, Records, row_writer};
+use crate::json::{members, unquote};
 use crate::session::Session;
 
 /// How rows are written.
@@ -126,29 +127,35 @@ fn write_rows(
     let text = format!("SELECT * FROM {}", quoted(table));
     let Some(mut rows) = session.execute(&text, &[])?.rows else { return Ok(0) };
     let (names, types) = (rows.names().to_vec(), rows.types().to_vec());
-    let (mut count, mut size, mut text) = (0, 0, String::new());
-    let options = CsvOptions::default();
-    let cells = csv::Cells::new(&options);
-    if format == Format::Csv {
-        cells.push_header(&names, &mut text);
-    }
+    let (mut count, mut size, mut bytes) = (0, 0, Vec::new());
+    let csv = &CsvOptions::default();
+    let mut cells = match format {
+        Format::Csv => Some(row_writer(format::Format::Csv, &names, &types, csv)?),
+        Format::Json | Format::Ion => None,
+    };
     while let Some(batch) = rows.next_batch()? {
-        for row in 0..batch.row_count {
-            let columns = batch.columns.iter().zip(&types);
-            let values = columns.map(|(array, ty)| folio_query::value_at(array, row, ty));
-            let values: Vec<Value> = values.collect();
-            match format {
-                Format::Csv => cells.push_row(&types, &values, &mut text),
-                Format::Json | Format::Ion => json::push_row(&names, &types, &values, &mut text),
+        count += batch.row_count as u64;
+        match &mut cells {
+            Some(cells) => cells.write(batch, &mut bytes)?,
+            None => {
+                let mut text = String::new();
+                for row in 0..batch.row_count {
+                    let columns = batch.columns.iter().zip(&types);
+                    let values = columns.map(|(array, ty)| folio_query::value_at(array, row, ty));
+                    push_row(&names, &types, &values.collect::<Vec<Value>>(), &mut text);
+                }
+                bytes = text.into_bytes();
             }
         }
-        count += batch.row_count as u64;
-        size += text.len() as u64;
-        out.write_all(text.as_bytes()).map_err(Error::Output)?;
-        text.clear();
+        size += bytes.len() as u64;
+        out.write_all(&bytes).map_err(Error::Output)?;
+        bytes.clear();
         tell(progress, size, 0)?;
     }
-    out.write_all(text.as_bytes()).map_err(Error::Output)?;
+    if let Some(cells) = &mut cells {
+        cells.finish(&mut bytes)?;
+    }
+    out.write_all(&bytes).map_err(Error::Output)?;
     Ok(count)
 }
 
@@ -160,27 +167,49 @@ const ROWS_PER_REPORT: u64 = 1_000;
 fn read_rows(
     session: &mut Session,
     table: &str,
-    format: Format,
-    input: &mut dyn BufRead,
+    mut records: Records,
     progress: Progress<'_>,
 ) -> Result<u64> {
     let relation = session.table(table)?;
     let columns = &relation.schema.columns;
+    let is_csv = matches!(records, Records::Csv(_));
     let mut count = 0;
-    let mut step = || {
+    session.fill(&relation, &mut || {
         count += 1;
-        if count % ROWS_PER_REPORT == 0 { tell(progress, 0, 0) } else { Ok(()) }
-    };
-    match format {
-        Format::Csv => {
-            let mut records = csv::Records::begin(input, columns)?;
-            session.fill(&relation, &mut || step().and_then(|()| records.next()))
+        if count % ROWS_PER_REPORT == 0 {
+            tell(progress, 0, 0)?;
         }
-        Format::Json | Format::Ion => {
-            let mut lines = json::Lines::new(input);
-            session.fill(&relation, &mut || step().and_then(|()| lines.next(columns)))
-        }
+        let Some(record) = records.next()? else { return Ok(None) };
+        let json = record.json.map_err(|reason| broken(record.line, &reason))?;
+        row_of(json, columns, is_csv).map(Some).map_err(|reason| broken(record.line, &reason))
+    })
+}
+
+/// A value per column of a table; why there is none is the error.
+fn row_of(json: &[u8], columns: &[Column], is_csv: bool) -> Result<Vec<Value>, String> {
+    let json = std::str::from_utf8(json).map_err(|_| "this is not UTF-8".to_owned())?;
+    let found = members(json).map_err(|error| format!("this is no JSON object: {error}"))?;
+    let mut row = vec![Value::Null; columns.len()];
+    for (name, text) in found {
+        let Some(at) = columns.iter().position(|column| column.name == name) else {
+            return Err(format!("the table has no column {name:?}"));
+        };
+        let ty = &columns[at].column_type;
+        row[at] = match (is_csv, ty) {
+            (true, _) => match unquote(text) {
+                None => Value::Null,
+                Some(cell) if matches!(ty, ColumnType::Text | ColumnType::Json) => {
+                    Value::Text(cell.into_owned())
+                }
+                Some(cell) => parse_value(&cell, ty)
+                    .map_err(|error| format!("column {name:?}: {}", error.message()))?,
+            },
+            (false, ColumnType::Json) => Value::Text(text.to_owned()),
+            (false, _) => read_json(text, ty)
+                .ok_or_else(|| format!("column {name:?} does not take {text}"))?,
+        };
     }
+    Ok(row)
 }
 
 /// Refuses rows that point at nothing, or fail a CHECK of their table.

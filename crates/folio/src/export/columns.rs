@@ -152,6 +152,12 @@ pub(crate) fn tell(progress: Progress<'_>, done: u64, total: u64) -> Result<()> 
     if progress(done, total) { Ok(()) } else { Err(CollectionError::Cancelled.into()) }
 }
 
+/// The next line as text, `None` after the last.
+#[cfg(feature = "sql")]
+pub(super) fn next_text(documents: &mut Documents) -> Result<Option<&str>> {
+    Ok(documents.next_line()?.map(text).transpose()?)
+}
+
 fn text(line: &[u8]) -> Result<&str, CollectionError> {
     std::str::from_utf8(line)
         .map_err(|error| CollectionError::Json { offset: error.valid_up_to(), reason: "not UTF-8" })

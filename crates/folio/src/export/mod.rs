@@ -1,13 +1,14 @@
-//! Documents to files: JSON Lines, a JSON array, CSV, Amazon Ion, or a compacted ZDS tree.
+//! Documents to files of any [`Format`], or to a compacted ZDS tree.
 //!
 //! Documents stream from the scan to the output, so memory does not grow with
-//! the collection. Text is passed on, not parsed and written anew: key order
-//! and numbers come out as they are stored. A file appears under its name only
+//! the collection. Text formats copy the stored text: key order and numbers come out as they
+//! are stored. Parquet and Arrow have columns with types: members become columns that hold all
+//! values, and what has no single type is JSON text. A file appears under its name only
 //! once it is whole and durable.
 
 mod columns;
-mod csv;
-mod ion;
+#[cfg(feature = "sql")]
+mod lines;
 mod tree;
 mod write;
 
@@ -17,36 +18,20 @@ use folio_document::{Progress, Scan};
 
 pub(crate) use columns::tell;
 pub use columns::{Columns, Row};
-pub use csv::push_csv_row;
 pub use write::write;
+
+pub use crate::format::Format;
+pub use crate::format::csv::push_csv_row;
 
 use crate::collection::Collection;
 use crate::documents::Documents;
 use crate::error::Result;
 
-/// How documents are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
-    /// One document per line.
-    #[default]
-    JsonLines,
-    /// One JSON array, a document per line.
-    Json,
-    /// A header and a row per document (RFC 4180, with line feeds); see [`Columns`].
-    Csv,
-    /// Amazon Ion text, one struct per line.
-    Ion,
-    /// Binary Amazon Ion.
-    IonBinary,
-    /// A directory that holds the collection in the layout of ZDS, compacted.
-    Zds,
-}
-
 /// What is exported, and how.
 #[derive(Debug, Clone, Default)]
 pub struct ExportOptions {
-    /// The format.
-    pub format: Format,
+    /// The format. `None`: as the name of the file says, and JSON Lines where there is no file.
+    pub format: Option<Format>,
     /// Only these fields, as dotted paths; all when empty. `_id` always comes first.
     pub fields: Vec<String>,
     /// At most so many documents.
@@ -84,10 +69,12 @@ pub struct ExportReport {
 }
 
 /// Exports a collection to a file, or to a directory for [`Format::Zds`]. A file
-/// that is there already is replaced, a directory is not.
+/// that is there already is replaced, a directory is not. The extensions of the name say the
+/// format and the compression: `users.csv.gz`.
 ///
 /// # Errors
-/// `conflict` when the directory exists, `io`; `cancelled` when `progress`
+/// `invalid_input` for a name without a known extension where no format is given, and for a
+/// format that contradicts it; `conflict` when the directory exists, `io`; `cancelled` when `progress`
 /// answers `false`. Then the target is as it was.
 pub fn export(
     collection: &Collection,
@@ -97,7 +84,7 @@ pub fn export(
 ) -> Result<ExportReport> {
     let target = target.as_ref();
     match options.format {
-        Format::Zds => tree::write_tree(collection, target, options, progress),
+        Some(Format::Zds) => tree::write_tree(collection, target, options, progress),
         _ => write::write_file(collection, target, options, progress),
     }
 }

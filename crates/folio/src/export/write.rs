@@ -1,24 +1,25 @@
-//! Documents to one output, line by line.
+//! Documents to one output, in any format of files.
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 
 use folio_document::Progress;
 
 use super::columns::{Columns, tell};
-use super::csv::{push_csv_row, push_name};
-use super::ion::IonLines;
 use super::{ExportOptions, ExportReport, Format};
 use crate::collection::Collection;
 use crate::error::{Error, Result};
-use crate::write::AtomicFile;
+use crate::format::OutputFile;
+use crate::format::csv::CsvWriter;
+use crate::format::ion::IonLines;
+use crate::format::json::Marks;
 
 /// Bytes gathered before they go to the output: a few calls per megabyte, and
 /// the buffer stays in the second-level cache.
 const BUFFER_SIZE: usize = 256 << 10;
 
-/// Writes documents to an output, which needs no buffer of its own.
+/// Writes documents to an output, which needs no buffer of its own. The format is JSON Lines
+/// unless the options name one; nothing is compressed.
 ///
 /// # Errors
 /// What the output says, as `io`; `cancelled` when `progress` answers `false`;
@@ -29,19 +30,22 @@ pub fn write(
     options: &ExportOptions,
     progress: Progress<'_>,
 ) -> Result<ExportReport> {
-    let mut output = Output { out, buffer: Vec::with_capacity(BUFFER_SIZE * 2), size: 0 };
-    let document_count = match options.format {
-        Format::JsonLines => write_lines(collection, &mut output, options, progress)?,
-        Format::Json => write_array(collection, &mut output, options, progress)?,
-        Format::Csv => write_csv(collection, &mut output, options, progress)?,
-        Format::Ion | Format::IonBinary => write_ion(collection, &mut output, options, progress)?,
+    let buffer = Vec::with_capacity(BUFFER_SIZE * 2);
+    let mut export = Export { collection, options, progress, out, buffer, size: 0 };
+    let document_count = match options.format.unwrap_or_default() {
+        format @ (Format::JsonLines | Format::Json) => export.lines(&Marks::of(format))?,
+        Format::Csv => export.cells(b',')?,
+        Format::Tsv => export.cells(b'\t')?,
+        Format::Ion => export.ion(false)?,
+        Format::IonBinary => export.ion(true)?,
+        format @ (Format::Arrow | Format::Parquet) => export.rows(format)?,
         Format::Zds => {
             let text = "the zds format is a directory; name one to export to";
             return Err(Error::Invalid(text.to_owned()));
         }
     };
-    output.flush()?;
-    Ok(ExportReport { document_count, size: output.size })
+    export.flush()?;
+    Ok(ExportReport { document_count, size: export.size })
 }
 
 /// Writes documents to a file that appears when it is whole.
@@ -51,130 +55,132 @@ pub(super) fn write_file(
     options: &ExportOptions,
     progress: Progress<'_>,
 ) -> Result<ExportReport> {
-    let files = Arc::clone(&collection.handle().store.host);
-    let mut file = AtomicFile::create(files, target)?;
-    let report = write(collection, &mut file, options, progress).map_err(|error| match error {
+    let files = &collection.handle().store.host;
+    let (mut file, format) = OutputFile::create(files, target, options.format)?;
+    let options = ExportOptions { format: Some(format), ..options.clone() };
+    let report = write(collection, &mut file, &options, progress).map_err(|error| match error {
         Error::Output(source) => Error::io("write", target)(source),
         other => other,
     })?;
-    file.commit()?;
-    Ok(report)
+    Ok(ExportReport { size: file.commit(target)?, ..report })
 }
 
-fn write_lines(
-    collection: &Collection,
-    output: &mut Output<'_>,
-    options: &ExportOptions,
-    progress: Progress<'_>,
-) -> Result<u64> {
-    let mut documents = options.scan(collection, true)?;
-    let mut count = 0;
-    while let Some(line) = documents.next_line()? {
-        output.buffer.extend_from_slice(line);
-        output.buffer.push(b'\n');
-        count += 1;
-        if output.is_full() {
-            output.flush()?;
-            let (done, total) = documents.progress();
-            tell(progress, done, total)?;
-        }
-    }
-    Ok(count)
-}
-
-fn write_array(
-    collection: &Collection,
-    output: &mut Output<'_>,
-    options: &ExportOptions,
-    progress: Progress<'_>,
-) -> Result<u64> {
-    let mut documents = options.scan(collection, true)?;
-    let mut count = 0;
-    while let Some(line) = documents.next_line()? {
-        output.buffer.extend_from_slice(if count == 0 { b"[\n" } else { b",\n" });
-        output.buffer.extend_from_slice(line);
-        count += 1;
-        if output.is_full() {
-            output.flush()?;
-            let (done, total) = documents.progress();
-            tell(progress, done, total)?;
-        }
-    }
-    output.buffer.extend_from_slice(if count == 0 { b"[]\n" } else { b"\n]\n" });
-    Ok(count)
-}
-
-fn write_ion(
-    collection: &Collection,
-    output: &mut Output<'_>,
-    options: &ExportOptions,
-    progress: Progress<'_>,
-) -> Result<u64> {
-    let mut documents = options.scan(collection, true)?;
-    let mut lines = IonLines::new(options.format == Format::IonBinary);
-    let mut count = 0;
-    while let Some(line) = documents.next_line()? {
-        lines.push(line)?;
-        count += 1;
-        if lines.size() >= BUFFER_SIZE {
-            output.buffer.append(&mut lines.take());
-            output.flush()?;
-            let (done, total) = documents.progress();
-            tell(progress, done, total)?;
-        }
-    }
-    output.buffer.append(&mut lines.take());
-    // The writer separates lines; the last one gets a line feed too.
-    if options.format == Format::Ion && count > 0 {
-        output.buffer.push(b'\n');
-    }
-    Ok(count)
-}
-
-fn write_csv(
-    collection: &Collection,
-    output: &mut Output<'_>,
-    options: &ExportOptions,
-    progress: Progress<'_>,
-) -> Result<u64> {
-    let has_two_passes = options.fields.is_empty();
-    let mut columns = Columns::of(collection, options, progress)?;
-    for (index, name) in columns.names().iter().enumerate() {
-        output.separate(index);
-        push_name(name, &mut output.buffer);
-    }
-    output.buffer.push(b'\n');
-    let mut count = 0;
-    while let Some(row) = columns.next_row()? {
-        push_csv_row(row, &mut output.buffer);
-        count += 1;
-        if output.is_full() {
-            output.flush()?;
-            let (done, total) = columns.progress();
-            let done = if has_two_passes { total.midpoint(done) } else { done };
-            tell(progress, done, total)?;
-        }
-    }
-    Ok(count)
-}
-
-/// An output with the bytes that wait for it.
-struct Output<'a> {
+/// An export on its way.
+struct Export<'a> {
+    collection: &'a Collection,
+    options: &'a ExportOptions,
+    progress: Progress<'a>,
     out: &'a mut dyn Write,
+    /// Bytes that wait for the output.
     buffer: Vec<u8>,
+    /// Bytes written.
     size: u64,
 }
 
-impl Output<'_> {
+impl Export<'_> {
+    /// Lines as they are stored.
+    fn lines(&mut self, marks: &Marks) -> Result<u64> {
+        let mut documents = self.options.scan(self.collection, true)?;
+        let mut count = 0;
+        while let Some(line) = documents.next_line()? {
+            let mark = if count == 0 { marks.before } else { marks.between };
+            self.buffer.extend_from_slice(mark.as_bytes());
+            self.buffer.extend_from_slice(line);
+            count += 1;
+            if self.is_full() {
+                self.step(documents.progress())?;
+            }
+        }
+        let mark = if count == 0 { marks.none } else { marks.after };
+        self.buffer.extend_from_slice(mark.as_bytes());
+        Ok(count)
+    }
+
+    fn ion(&mut self, is_binary: bool) -> Result<u64> {
+        let mut documents = self.options.scan(self.collection, true)?;
+        let mut lines = IonLines::new(is_binary);
+        let mut count = 0;
+        while let Some(line) = documents.next_line()? {
+            lines.push(line)?;
+            count += 1;
+            if lines.size() >= BUFFER_SIZE {
+                self.buffer.append(&mut lines.take());
+                self.step(documents.progress())?;
+            }
+        }
+        self.buffer.append(&mut lines.take());
+        // The writer separates lines; the last one gets a line feed too.
+        if !is_binary && count > 0 {
+            self.buffer.push(b'\n');
+        }
+        Ok(count)
+    }
+
+    fn cells(&mut self, delimiter: u8) -> Result<u64> {
+        let writer = CsvWriter::new(Some(delimiter), "");
+        let has_two_passes = self.options.fields.is_empty();
+        let mut columns = Columns::of(self.collection, self.options, self.progress)?;
+        writer.push_header(columns.names(), &mut self.buffer);
+        let mut count = 0;
+        while let Some(row) = columns.next_row()? {
+            writer.push_json_row(row, &mut self.buffer);
+            count += 1;
+            if self.is_full() {
+                let (done, total) = columns.progress();
+                self.step((if has_two_passes { total.midpoint(done) } else { done }, total))?;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Columns with types: one pass over the documents finds them, a second one fills them.
+    #[cfg(feature = "sql")]
+    fn rows(&mut self, format: Format) -> Result<u64> {
+        use super::lines::FlatLines;
+        use crate::format::row_writer;
+        use crate::source::LineColumns;
+        use folio_query::BATCH_SIZE;
+        use folio_query::source::CsvOptions;
+
+        let columns = super::lines::columns_of(self.collection, self.options, self.progress)?;
+        let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+        let types: Vec<_> = columns.iter().map(|column| column.column_type.clone()).collect();
+        let mut writer = row_writer(format, &names, &types, &CsvOptions::default())?;
+        let mut lines = FlatLines::of(self.collection, self.options)?;
+        let (mut rows, mut count) = (LineColumns::new(columns), 0);
+        loop {
+            let is_end = match lines.next()? {
+                Some(line) => rows.push(line).map(|()| false)?,
+                None => true,
+            };
+            if rows.row_count() == BATCH_SIZE || (is_end && rows.row_count() > 0) {
+                count += rows.row_count() as u64;
+                writer.write(rows.finish(), &mut self.buffer)?;
+                let (done, total) = lines.progress();
+                self.step((total.midpoint(done), total))?;
+            }
+            if is_end {
+                writer.finish(&mut self.buffer)?;
+                return Ok(count);
+            }
+        }
+    }
+
+    #[cfg(not(feature = "sql"))]
+    fn rows(&mut self, format: Format) -> Result<u64> {
+        let name = format.name();
+        Err(Error::Invalid(format!("this build does not write {name}; use the feature \"sql\"")))
+    }
+
     #[inline]
     fn is_full(&self) -> bool {
         self.buffer.len() >= BUFFER_SIZE
     }
 
-    fn separate(&mut self, index: usize) {
-        if index > 0 {
-            self.buffer.push(b',');
-        }
+    /// Hands what is gathered to the output, and reports progress.
+    fn step(&mut self, (done, total): (u64, u64)) -> Result<()> {
+        self.flush()?;
+        tell(self.progress, done, total)
     }
 
     fn flush(&mut self) -> Result<()> {

@@ -1,8 +1,8 @@
-//! Documents from files: JSON Lines, JSON, CSV, Amazon Ion, plain or compressed.
+//! Documents from files of any [`Format`], plain or compressed.
 //!
 //! ```text
-//! Source ── decompress ── Input ── lines | values | csv | ion ── identity ── Batch ── commit
-//!  bytes    gzip, zstd    buffer   one record at a time     its id     bounded   + position
+//! Source ── format::Records ── identity ── Batch ── commit
+//!  bytes    one at a time       its id     bounded   + position
 //! ```
 //!
 //! A record is a piece of text from the source to the collection; numbers pass
@@ -21,37 +21,17 @@
 //!
 //! What it does not do: guess nested values from CSV cells, or repair JSON.
 
-mod csv;
-mod decompress;
-mod format;
 mod identity;
-mod infer;
-mod input;
-mod ion;
-mod lines;
 mod options;
 mod reason;
-mod records;
 mod report;
-mod row;
 mod run;
-mod source;
-mod values;
 
-pub(crate) use decompress::decompress;
-#[cfg(feature = "sql")]
-pub(crate) use format::SQLITE_MAGIC;
 pub(crate) use identity::identify_document;
 pub use identity::{derived_id, generated_id};
-pub(crate) use infer::is_bare_value;
-#[cfg(feature = "sql")]
-pub(crate) use input::MAX_RECORD_SIZE;
-pub use options::{Format, ImportOptions, OnConflict};
+pub use options::{ImportOptions, OnConflict};
 pub use reason::{OptionNames, Reason};
-#[cfg(feature = "sql")]
-pub(crate) use records::{Record, Records};
 pub use report::{ImportReport, Rejected};
 pub use run::import;
-#[cfg(feature = "sql")]
-pub(crate) use source::FileReader;
-pub use source::Source;
+
+pub use crate::format::{Format, Source};

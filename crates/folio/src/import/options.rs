@@ -2,18 +2,7 @@
 
 use std::path::PathBuf;
 
-/// How the records of a source are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// One JSON object per line.
-    JsonLines,
-    /// One JSON array of objects, or objects one after another, laid out in any way.
-    Json,
-    /// Rows of fields (RFC 4180) under a header.
-    Csv,
-    /// Amazon Ion 1.0, text or binary: structs one after another, or one list of them.
-    Ion,
-}
+use crate::format::{Format, Reading};
 
 /// What happens to a record whose id has a document already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,6 +54,19 @@ impl Default for ImportOptions {
             infer_types: true,
             rejected_path: None,
             restart: false,
+        }
+    }
+}
+
+impl ImportOptions {
+    /// What concerns the reader of the file.
+    pub(super) fn reading(&self) -> Reading {
+        Reading {
+            format: self.format,
+            delimiter: self.delimiter,
+            columns: self.columns.clone(),
+            infer_types: self.infer_types,
+            null: String::new(),
         }
     }
 }

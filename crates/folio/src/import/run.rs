@@ -7,12 +7,11 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::identity::{Identity, identify};
 use super::options::{ImportOptions, OnConflict};
 use super::reason::Reason;
-use super::records::{Record, Records};
 use super::report::{ImportReport, Rejected};
-use super::source::Source;
 use crate::batch::Batch;
 use crate::collection::Collection;
 use crate::error::{Error, Result};
+use crate::format::{Record, Records, Source};
 use crate::write::AppendFile;
 
 /// Bytes of the source between two calls of `progress`.
@@ -90,7 +89,7 @@ struct Run<'a> {
 impl Run<'_> {
     fn records(&mut self, source: Source, total: u64, progress: Progress<'_>) -> Result<()> {
         let name = source.name.clone();
-        let mut records = Records::open(source, self.options)?;
+        let mut records = Records::open(source, &self.options.reading())?;
         self.resume(&mut records)?;
         let mut batch: Option<Batch> = None;
         let mut told = Told::default();
@@ -105,7 +104,7 @@ impl Run<'_> {
             if let Err(reason) = self.take(&mut batch, &record)? {
                 self.reject(&name, &record, reason)?;
             }
-            if told.is_due(records.input().read_size()) && !progress(told.size, total) {
+            if told.is_due(records.read_size()) && !progress(told.size, total) {
                 return Err(folio_document::Error::Cancelled.into());
             }
         }
@@ -115,7 +114,7 @@ impl Run<'_> {
             None if self.has_position => self.commit(self.collection.batch()?, 0)?,
             None => {}
         }
-        self.report.size = records.input().read_size();
+        self.report.size = records.read_size();
         if let Some(file) = &mut self.rejected_file {
             file.finish()?;
         }

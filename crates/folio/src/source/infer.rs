@@ -58,7 +58,7 @@ impl Seen {
 
 /// The columns of documents, as far as seen.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Inferred {
+pub(crate) struct Inferred {
     names: Vec<String>,
     seen: Vec<Seen>,
     places: HashMap<String, usize>,
@@ -66,7 +66,7 @@ pub(super) struct Inferred {
 
 impl Inferred {
     /// Looks at one document.
-    pub(super) fn observe(&mut self, line: &str) -> Result<(), crate::json::JsonError> {
+    pub(crate) fn observe(&mut self, line: &str) -> Result<(), crate::json::JsonError> {
         for (name, value) in members(line)? {
             let seen = Seen::of(value);
             match self.places.get(&*name) {
@@ -81,9 +81,15 @@ impl Inferred {
         Ok(())
     }
 
+    /// A column for every member.
+    pub(crate) fn columns(&self) -> Vec<Column> {
+        let members = self.names.iter().zip(&self.seen);
+        members.map(|(name, seen)| Column::optional(name.clone(), seen.column_type())).collect()
+    }
+
     /// The schema of a table of these documents. Members that differ from another by
     /// case alone are left to the whole document.
-    pub(super) fn schema(
+    pub(crate) fn schema(
         &self,
         table: &str,
         key: Option<&str>,

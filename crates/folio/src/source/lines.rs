@@ -13,7 +13,7 @@ use crate::json::{members, unquote};
 pub(super) use folio_query::source::DOCUMENT;
 
 /// Columns under construction.
-pub(super) struct LineColumns {
+pub(crate) struct LineColumns {
     columns: Vec<Column>,
     builders: Vec<Builder>,
     row_count: usize,
@@ -64,17 +64,17 @@ impl Builder {
 }
 
 impl LineColumns {
-    pub(super) fn new(columns: Vec<Column>) -> Self {
+    pub(crate) fn new(columns: Vec<Column>) -> Self {
         let builders = columns.iter().map(|column| Builder::new(&column.column_type)).collect();
         Self { columns, builders, row_count: 0 }
     }
 
-    pub(super) fn row_count(&self) -> usize {
+    pub(crate) fn row_count(&self) -> usize {
         self.row_count
     }
 
     /// Appends one document.
-    pub(super) fn push(&mut self, line: &str) -> QueryResult<()> {
+    pub(crate) fn push(&mut self, line: &str) -> QueryResult<()> {
         let values = values_of(line, &self.columns)?;
         self.builders.iter_mut().zip(values).for_each(|(builder, value)| builder.push(value));
         self.row_count += 1;
@@ -82,7 +82,7 @@ impl LineColumns {
     }
 
     /// The rows so far; begins again.
-    pub(super) fn finish(&mut self) -> Batch {
+    pub(crate) fn finish(&mut self) -> Batch {
         let columns = self.builders.iter_mut().map(Builder::finish).collect();
         Batch::new(columns, std::mem::take(&mut self.row_count))
     }

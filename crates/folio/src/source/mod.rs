@@ -6,11 +6,9 @@
 
 mod changes;
 mod documents;
-mod file;
 mod infer;
 mod lines;
 mod pending;
-mod records;
 mod spill;
 mod tables;
 
@@ -24,11 +22,12 @@ use folio_query::{Error as QueryError, Result as QueryResult, ScalarFunction};
 use folio_table::{Reader, Snapshot, Transaction};
 use folio_types::{Value, ValueRef};
 
-use crate::arrow::ArrowBatches;
+use crate::format;
+use crate::format::arrow::ArrowBatches;
 use crate::handle::Handle;
 use documents::KnownCollections;
-#[cfg(not(feature = "parquet"))]
-pub(crate) use file::no_parquet;
+pub(crate) use infer::Inferred;
+pub(crate) use lines::LineColumns;
 pub(crate) use pending::{PendingDocuments, SharedDocuments};
 use tables::KnownTables;
 
@@ -147,7 +146,7 @@ impl Source for View {
     }
 
     fn file(&self, path: &str, reading: FileReading<'_>) -> QueryResult<Arc<Relation>> {
-        file::relation(&self.handle.store.host, path, reading)
+        format::relation(&self.handle.store.host, path, reading)
     }
 
     fn names(&self) -> QueryResult<Vec<String>> {
@@ -175,7 +174,7 @@ impl Source for View {
             RelationKind::Collection => Ok(Some(
                 documents::collection_of(&self.handle, relation)?.count().map_err(from_facade)?,
             )),
-            RelationKind::File => Ok(file::row_count(relation)),
+            RelationKind::File => Ok(format::row_count(relation)),
             RelationKind::Registered => Ok(Some(ArrowBatches::of(relation)?.row_count())),
             RelationKind::View => Ok(None),
         }
@@ -273,7 +272,7 @@ impl Source for View {
                 parts.pop().ok_or_else(ended)
             }
             RelationKind::Collection => documents::scan(&self.handle, relation, request),
-            RelationKind::File => file::scan(relation, request),
+            RelationKind::File => format::scan(relation, request),
             RelationKind::Registered => Ok(ArrowBatches::of(relation)?.scan(relation, request)),
             RelationKind::View => Err(QueryError::new(
                 folio_types::ErrorCode::InvalidInput,

@@ -55,7 +55,7 @@ use std::path::Path;
 
 use folio_file::{DiskFileSystem, FileKind, FileSystem, OpenMode};
 
-use crate::import::SQLITE_MAGIC as MAGIC;
+use crate::format::SQLITE_MAGIC as MAGIC;
 
 pub use report::{ImportedTable, Note, SqliteOptions, SqliteReport};
 pub use run::import;

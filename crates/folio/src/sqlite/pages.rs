@@ -15,7 +15,7 @@ use folio_types::ErrorCode;
 use super::record::Encoding;
 use super::wal::Wal;
 use crate::error::{Error, Result};
-use crate::import::SQLITE_MAGIC as MAGIC;
+use crate::format::SQLITE_MAGIC as MAGIC;
 
 /// The bytes of the header, which the first page begins with.
 pub(super) const HEADER_SIZE: usize = 100;

@@ -14,14 +14,15 @@ use super::{Binder, Named, last_name};
 use crate::error::{Error, Result};
 use crate::expression::{Column, Expr};
 use crate::plan::logical::Plan;
-use crate::source::{CsvOptions, FileFormat, FileReading, Relation, RelationKind};
+use crate::source::{CsvOptions, FileReading, Relation, RelationKind};
 use crate::span::Span;
 use crate::sql::statement::{CopyTarget, Insert, OnConflict, Statement};
 
 /// The file a COPY names, with what is said about it.
 pub(super) struct CopyFile {
     path: String,
-    format: Option<FileFormat>,
+    /// Its name, which only the source knows.
+    format: Option<String>,
     csv: CsvOptions,
 }
 
@@ -38,7 +39,7 @@ impl CopyFile {
         let mut file = Self { path: filename.clone(), format: None, csv: CsvOptions::default() };
         for option in options {
             match option {
-                ast::CopyOption::Format(name) => file.format = Some(format_of(name)?),
+                ast::CopyOption::Format(name) => file.format = Some(name.value.clone()),
                 ast::CopyOption::Header(header) => file.csv.has_header = *header,
                 ast::CopyOption::Delimiter(character) => {
                     file.csv.delimiter = Some(delimiter_of(*character)?);
@@ -59,7 +60,7 @@ impl CopyFile {
         use ast::{CopyLegacyCsvOption as OfCsv, CopyLegacyOption as Old};
         match option {
             Old::Csv(options) => {
-                self.format = Some(FileFormat::Csv);
+                self.format = Some("csv".to_owned());
                 let unknown = options.iter().find(|option| **option != OfCsv::Header);
                 return unknown.map_or(Ok(()), |other| Err(unknown_option(other)));
             }
@@ -82,17 +83,6 @@ impl CopyFile {
         Ok(())
     }
 
-    /// The format that is said, or else the one that the name of the file tells.
-    fn format_to_write(&self) -> Result<FileFormat> {
-        let extension = self.path.rsplit_once('.').map_or("", |(_, extension)| extension);
-        let format = self.format.or_else(|| named_format(extension)).ok_or_else(|| {
-            Error::invalid(format!("the name {:?} does not tell a format", self.path))
-                .help("add (FORMAT csv), jsonl, json, ion, parquet or arrow")
-        })?;
-        self.csv.check(format == FileFormat::Csv)?;
-        Ok(format)
-    }
-
     /// The names of the columns of a file that does not say them itself.
     fn names(&self, table: &Relation, columns: &[ast::Ident]) -> Vec<String> {
         match (self.csv.has_header, columns.is_empty()) {
@@ -111,27 +101,6 @@ pub(super) fn span_of(source: &ast::CopySource) -> Span {
         }
         ast::CopySource::Query(_) => Span::NONE,
     }
-}
-
-fn named_format(name: &str) -> Option<FileFormat> {
-    Some(match &*name.to_ascii_lowercase() {
-        "csv" => FileFormat::Csv,
-        "jsonl" | "ndjson" => FileFormat::JsonLines,
-        "json" => FileFormat::Json,
-        "ion" => FileFormat::Ion,
-        "10n" | "ion_binary" => FileFormat::IonBinary,
-        "parquet" => FileFormat::Parquet,
-        "arrow" | "feather" | "ipc" => FileFormat::Arrow,
-        _ => return None,
-    })
-}
-
-fn format_of(name: &ast::Ident) -> Result<FileFormat> {
-    named_format(&name.value).ok_or_else(|| {
-        Error::unsupported(format!("the format {:?} is not supported", name.value))
-            .at(name.span.into())
-            .help("the formats are csv, jsonl, json, ion, ion_binary, parquet and arrow")
-    })
 }
 
 fn unknown_option(option: &impl std::fmt::Display) -> Error {
@@ -155,7 +124,6 @@ impl Binder<'_> {
         source: &ast::CopySource,
         file: CopyFile,
     ) -> Result<Statement> {
-        let format = file.format_to_write().map_err(|error| error.at(span_of(source)))?;
         let Named { plan, columns } = match source {
             ast::CopySource::Query(query) => self.query(query, None)?,
             ast::CopySource::Table { table_name, columns } => self.rows_of(table_name, columns)?,
@@ -166,7 +134,8 @@ impl Binder<'_> {
         let plan = Plan::Project { outputs: outputs.collect(), input: Box::new(plan) };
         let names = columns.into_iter().map(|(name, _)| name).collect();
         let query = crate::sql::statement::Query { plan, names };
-        let target = CopyTarget { path: file.path, format, csv: file.csv };
+        let span = span_of(source);
+        let target = CopyTarget { path: file.path, format: file.format, csv: file.csv, span };
         Ok(Statement::CopyTo { query, target })
     }
 
@@ -214,7 +183,8 @@ impl Binder<'_> {
         let json: Vec<&str> = columns_of_table.filter(is_json).map(|own| &*own.name).collect();
         let names = file.names(&table, columns);
         let csv = Some((&file.csv, &names[..]));
-        let reading = FileReading { format: file.format, csv, infer_types: false, json: &json };
+        let reading =
+            FileReading { format: file.format.as_deref(), csv, infer_types: false, json: &json };
         let rows = self.file(&file.path, reading, span)?;
         let named = self.scan(&rows);
         let mut wanted: Vec<(usize, usize)> = Vec::new();

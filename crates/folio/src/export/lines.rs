@@ -1,0 +1,91 @@
+//! Documents as lines whose members are columns, for formats of columns with types.
+
+use folio_document::{Error as CollectionError, Progress};
+use folio_types::Column;
+
+use super::ExportOptions;
+use super::columns::{Columns, tell};
+use crate::collection::Collection;
+use crate::documents::Documents;
+use crate::error::Result;
+use crate::push_json_string;
+use crate::source::Inferred;
+
+/// Lines between two calls of `progress`.
+const PROGRESS_STEP: u64 = 4_096;
+
+/// Columns that hold the values of all documents.
+///
+/// # Errors
+/// What the scan says; `cancelled` when `progress` answers `false`.
+pub(super) fn columns_of(
+    collection: &Collection,
+    options: &ExportOptions,
+    progress: Progress<'_>,
+) -> Result<Vec<Column>> {
+    let mut lines = FlatLines::of(collection, options)?;
+    let (mut inferred, mut count) = (Inferred::default(), 0);
+    while let Some(line) = lines.next()? {
+        inferred.observe(line).map_err(|error| {
+            let offset = error.column().saturating_sub(1);
+            CollectionError::Json { offset, reason: "not a JSON object" }
+        })?;
+        count += 1;
+        if count % PROGRESS_STEP == 0 {
+            let (done, total) = lines.progress();
+            tell(progress, done / 2, total)?;
+        }
+    }
+    Ok(inferred.columns())
+}
+
+/// The documents; with fields asked for, objects of those, each under its dotted path.
+pub(super) struct FlatLines {
+    documents: Lines,
+    line: String,
+}
+
+enum Lines {
+    Whole(Documents),
+    Fields(Columns),
+}
+
+impl FlatLines {
+    pub(super) fn of(collection: &Collection, options: &ExportOptions) -> Result<Self> {
+        let documents = match options.fields.is_empty() {
+            true => Lines::Whole(options.scan(collection, false)?),
+            false => Lines::Fields(Columns::of(collection, options, &mut |_, _| true)?),
+        };
+        Ok(Self { documents, line: String::new() })
+    }
+
+    /// The next line, `None` after the last.
+    pub(super) fn next(&mut self) -> Result<Option<&str>> {
+        let columns = match &mut self.documents {
+            Lines::Whole(documents) => return super::columns::next_text(documents),
+            Lines::Fields(columns) => columns,
+        };
+        let mut line = std::mem::take(&mut self.line).into_bytes();
+        line.clear();
+        let names = columns.names().to_vec();
+        let Some(row) = columns.next_row()? else { return Ok(None) };
+        for (name, value) in names.iter().zip(row) {
+            let Some(value) = value else { continue };
+            line.push(if line.is_empty() { b'{' } else { b',' });
+            push_json_string(name, &mut line);
+            line.push(b':');
+            line.extend_from_slice(value.as_bytes());
+        }
+        line.push(b'}');
+        self.line = String::from_utf8(line).unwrap_or_default();
+        Ok(Some(&self.line))
+    }
+
+    /// Bytes of the collection gone through, and in all.
+    pub(super) fn progress(&self) -> (u64, u64) {
+        match &self.documents {
+            Lines::Whole(documents) => documents.progress(),
+            Lines::Fields(columns) => columns.progress(),
+        }
+    }
+}

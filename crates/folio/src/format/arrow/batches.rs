@@ -1,0 +1,137 @@
+//! Batches in memory as a relation.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_schema::Schema;
+use folio_query::source::{Relation, RelationKind, RowStream, ScanRequest};
+use folio_query::{BATCH_SIZE, Batch, Constraints, Error as QueryError, Result as QueryResult};
+use folio_types::{ColumnType, ErrorCode, TableSchema};
+
+use super::{columns, convert};
+
+/// The rows that were handed over.
+#[derive(Debug)]
+pub(crate) struct ArrowBatches {
+    batches: Vec<RecordBatch>,
+}
+
+impl ArrowBatches {
+    /// The batches that a relation is made of.
+    ///
+    /// # Errors
+    /// `invalid_input` for relations of other kinds.
+    pub(crate) fn of(relation: &Relation) -> QueryResult<Arc<Self>> {
+        Arc::clone(&relation.handle).downcast::<Self>().map_err(|_| {
+            let text = format!("{:?} was not registered", relation.schema.name);
+            QueryError::new(ErrorCode::InvalidInput, text)
+        })
+    }
+
+    /// How many rows there are.
+    pub(crate) fn row_count(&self) -> u64 {
+        self.batches.iter().map(|batch| batch.num_rows() as u64).sum()
+    }
+
+    /// The rows, of the columns that are wanted.
+    pub(crate) fn scan(
+        self: Arc<Self>,
+        relation: &Relation,
+        request: &ScanRequest,
+    ) -> Box<dyn RowStream> {
+        let slices = Slices::new(relation, request, &format!("{:?}", relation.schema.name));
+        Box::new(BatchRows { rows: self, next: 0, slices })
+    }
+}
+
+/// Batches of one schema under a name.
+///
+/// # Errors
+/// `unsupported` for columns of types that have no counterpart; `invalid_input` for two
+/// columns of one name.
+pub(crate) fn relation_of(
+    name: &str,
+    schema: &Schema,
+    batches: Vec<RecordBatch>,
+) -> QueryResult<Relation> {
+    let columns = columns(schema.fields(), &format!("{name:?}"))?;
+    let mut taken = std::collections::HashSet::new();
+    if let Some(twice) = columns.iter().find(|column| !taken.insert(column.name.to_lowercase())) {
+        let text = format!("{name:?} has two columns {:?}", twice.name);
+        return Err(QueryError::new(ErrorCode::InvalidInput, text).help("rename one of them"));
+    }
+    Ok(Relation {
+        kind: RelationKind::Registered,
+        schema: TableSchema::new(name, columns, Vec::new()),
+        constraints: Constraints::default(),
+        indexes: Vec::new(),
+        handle: Arc::new(ArrowBatches { batches }),
+    })
+}
+
+struct BatchRows {
+    rows: Arc<ArrowBatches>,
+    /// The batch that comes next.
+    next: usize,
+    slices: Slices,
+}
+
+impl RowStream for BatchRows {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
+        loop {
+            if let Some(batch) = self.slices.next()? {
+                return Ok(Some(batch));
+            }
+            let Some(batch) = self.rows.batches.get(self.next) else { return Ok(None) };
+            self.slices.begin(batch.clone());
+            self.next += 1;
+        }
+    }
+}
+
+/// A batch from elsewhere, handed on in batches of our size and types.
+pub(crate) struct Slices {
+    /// What the batches are of, for errors.
+    whose: String,
+    columns: Vec<usize>,
+    types: Vec<ColumnType>,
+    /// The batch under way, and rows of it done.
+    current: Option<(RecordBatch, usize)>,
+}
+
+impl Slices {
+    pub(crate) fn new(relation: &Relation, request: &ScanRequest, whose: &str) -> Self {
+        let types = request.columns.iter().map(|column| relation.column_type(*column).clone());
+        Self {
+            whose: whose.to_owned(),
+            types: types.collect(),
+            columns: request.columns.clone(),
+            current: None,
+        }
+    }
+
+    pub(crate) fn begin(&mut self, batch: RecordBatch) {
+        self.current = Some((batch, 0));
+    }
+
+    /// The next rows of the batch; `None` when it is done.
+    pub(crate) fn next(&mut self) -> QueryResult<Option<Batch>> {
+        let Some((batch, done)) = &mut self.current else { return Ok(None) };
+        let count = (batch.num_rows() - *done).min(BATCH_SIZE);
+        if count == 0 {
+            self.current = None;
+            return Ok(None);
+        }
+        let wanted = self.columns.iter().zip(&self.types);
+        let columns = wanted.map(|(column, ty)| {
+            convert(&batch.column(*column).slice(*done, count), ty).map_err(|error| {
+                let column = batch.schema_ref().field(*column).name();
+                let text = format!("column {column:?} of {} cannot be read: {error}", self.whose);
+                QueryError::new(ErrorCode::InvalidInput, text)
+            })
+        });
+        let columns = columns.collect::<QueryResult<_>>()?;
+        *done += count;
+        Ok(Some(Batch::new(columns, count)))
+    }
+}

@@ -1,0 +1,220 @@
+//! Reads Arrow's IPC format (<https://arrow.apache.org/docs/format/IPC.html>), files and streams.
+//!
+//! A file is a stream of messages; the form for random access puts eight bytes before it
+//! and a footer behind it, neither of which a reader of all rows needs. Messages are decoded as they are
+//! read, so that memory is taken for what a file has and not for what it says. Compressed bodies are
+//! refused. Should the parser panic on what a file holds, the statement ends with an
+//! error, and nothing else does.
+
+use std::io::{Cursor, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_buffer::Buffer;
+use arrow_ipc::reader::{StreamDecoder, read_footer_length};
+use arrow_schema::{ArrowError, SchemaRef};
+use folio_query::source::{Relation, RowStream, ScanRequest};
+use folio_query::{Batch, Error as QueryError, Result as QueryResult};
+use folio_types::{Column, ErrorCode};
+
+use super::batches::Slices;
+use super::columns;
+use crate::format::relation::RowFile;
+use crate::format::whole::Whole;
+
+/// What files with a footer begin with, padded to eight bytes.
+const MAGIC: &[u8; 8] = b"ARROW1\0\0";
+/// Where the first message begins at the latest: writers pad the magic to as many bytes as
+/// they align buffers to.
+const PADDING_MAX: u64 = 4096;
+/// The footer's length and the magic again, at the end of such files.
+const TRAILER_SIZE: u64 = 10;
+/// Bytes read at a time.
+const CHUNK_SIZE: usize = 1 << 20;
+
+/// A file that was opened.
+struct ArrowFile {
+    path: String,
+    whole: Whole,
+}
+
+/// The columns of a file, and the file.
+///
+/// # Errors
+/// `io`; `corrupted` for what is no file of this format; `unsupported` for columns of types that
+/// have no counterpart.
+pub(crate) fn open(path: &str, whole: Whole) -> QueryResult<(Vec<Column>, Arc<dyn RowFile>)> {
+    let file = ArrowFile { path: path.to_owned(), whole };
+    let schema = Messages::begin(&file)?.schema()?;
+    let columns = columns(schema.fields(), &format!("file {path:?}"))?;
+    Ok((columns, Arc::new(file)))
+}
+
+impl RowFile for ArrowFile {
+    fn row_count(&self) -> Option<u64> {
+        None
+    }
+
+    fn scan(
+        self: Arc<Self>,
+        relation: &Relation,
+        request: &ScanRequest,
+    ) -> QueryResult<Box<dyn RowStream>> {
+        let slices = Slices::new(relation, request, &format!("file {:?}", self.path));
+        Ok(Box::new(FileRows { messages: Messages::begin(&self)?, slices }))
+    }
+}
+
+struct FileRows {
+    messages: Messages,
+    slices: Slices,
+}
+
+impl RowStream for FileRows {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
+        loop {
+            if let Some(batch) = self.slices.next()? {
+                return Ok(Some(batch));
+            }
+            let Some(batch) = self.messages.next()? else { return Ok(None) };
+            self.slices.begin(batch);
+        }
+    }
+}
+
+/// The batches of a file's content that a program holds.
+///
+/// # Errors
+/// `corrupted` for what is no such content; `unsupported` for compressed batches.
+pub(crate) fn batches_of(content: &[u8]) -> QueryResult<(SchemaRef, Vec<RecordBatch>)> {
+    let content: Arc<[u8]> = content.into();
+    let size = content.len() as u64;
+    let read_at = |offset: u64| {
+        let mut reader = Cursor::new(Arc::clone(&content));
+        reader.set_position(offset);
+        Box::new(reader) as Box<dyn Read + Send>
+    };
+    let begin = || Messages::begin_in("what was given", size, &read_at);
+    let (schema, mut messages) = (begin()?.schema()?, begin()?);
+    let mut batches = Vec::new();
+    while let Some(batch) = messages.next()? {
+        batches.push(batch);
+    }
+    Ok((schema, batches))
+}
+
+/// The messages of a file, as far as they have been read.
+struct Messages {
+    /// What errors call it.
+    place: String,
+    reader: std::io::Take<Box<dyn Read + Send>>,
+    decoder: StreamDecoder,
+    /// What was read and not decoded yet.
+    chunk: Buffer,
+}
+
+impl Messages {
+    fn begin(file: &ArrowFile) -> QueryResult<Self> {
+        let read_at = |offset: u64| Box::new(file.whole.reader(offset)) as Box<dyn Read + Send>;
+        Self::begin_in(&format!("file {:?}", file.path), file.whole.size(), &read_at)
+    }
+
+    /// Begins at the first message of `size` bytes.
+    fn begin_in(
+        place: &str,
+        size: u64,
+        read_at: &dyn Fn(u64) -> Box<dyn Read + Send>,
+    ) -> QueryResult<Self> {
+        let read = |offset: u64, size: u64| {
+            let mut bytes = Vec::new();
+            read_at(offset).take(size).read_to_end(&mut bytes).map(|_| bytes)
+        };
+        let failed = |error| unread(place, &error);
+        let (mut start, mut end) = (0, size);
+        if read(0, MAGIC.len() as u64).map_err(failed)? == MAGIC {
+            let trailer = end.checked_sub(TRAILER_SIZE).map(|at| read(at, TRAILER_SIZE));
+            let trailer = trailer.transpose().map_err(failed)?.unwrap_or_default();
+            let footer = <[u8; 10]>::try_from(trailer).ok();
+            let footer = footer.and_then(|trailer| read_footer_length(trailer).ok());
+            let footer = footer.and_then(|size| end.checked_sub(TRAILER_SIZE + size as u64));
+            let begin = read(0, PADDING_MAX).map_err(failed)?;
+            let words = begin.as_chunks::<8>().0.iter().skip(1);
+            start = 8 + 8 * words.take_while(|word| **word == [0; 8]).count() as u64;
+            end = footer.ok_or_else(|| damaged(place, "it has no footer"))?;
+        }
+        Ok(Self {
+            place: place.to_owned(),
+            reader: read_at(start).take(end.saturating_sub(start)),
+            decoder: StreamDecoder::new(),
+            chunk: Buffer::default(),
+        })
+    }
+
+    /// The columns of the file, which its first message has.
+    fn schema(mut self) -> QueryResult<SchemaRef> {
+        while self.decoder.schema().is_none() && self.read()? {
+            // No more than the message with the schema: a batch is lost to whoever asks here.
+            self.decode()?;
+        }
+        self.decoder.schema().ok_or_else(|| damaged(&self.place, "it has no schema"))
+    }
+
+    fn next(&mut self) -> QueryResult<Option<RecordBatch>> {
+        loop {
+            if let Some(batch) = self.decode()? {
+                return Ok(Some(batch));
+            }
+            if !self.read()? {
+                let decoder = &mut self.decoder;
+                guarded(&self.place, || decoder.finish())?;
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Reads on; `false` at the end.
+    fn read(&mut self) -> QueryResult<bool> {
+        let mut bytes = Vec::with_capacity(CHUNK_SIZE);
+        let reader = self.reader.by_ref();
+        reader
+            .take(CHUNK_SIZE as u64)
+            .read_to_end(&mut bytes)
+            .map_err(|error| unread(&self.place, &error))?;
+        self.chunk = Buffer::from_vec(bytes);
+        Ok(!self.chunk.is_empty())
+    }
+
+    fn decode(&mut self) -> QueryResult<Option<RecordBatch>> {
+        let (decoder, chunk) = (&mut self.decoder, &mut self.chunk);
+        guarded(&self.place, || decoder.decode(chunk))
+    }
+}
+
+/// Runs the parser. What a file holds never ends the process.
+fn guarded<T>(place: &str, work: impl FnOnce() -> Result<T, ArrowError>) -> QueryResult<T> {
+    match catch_unwind(AssertUnwindSafe(work)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(error)) => Err(refused(place, &error)),
+        Err(_) => Err(damaged(place, "its content makes no sense")),
+    }
+}
+
+fn refused(place: &str, error: &ArrowError) -> QueryError {
+    let text = error.to_string();
+    if !text.contains("compression") {
+        return damaged(place, &text);
+    }
+    let text = format!("{place} has compressed batches, which are not supported");
+    QueryError::new(ErrorCode::Unsupported, text)
+        .help("write it without compression, or as Parquet")
+}
+
+fn damaged(place: &str, problem: &str) -> QueryError {
+    let text = format!("{place} cannot be read as Arrow: {problem}");
+    QueryError::new(ErrorCode::Corrupted, text).help("check that it is whole")
+}
+
+fn unread(place: &str, error: &std::io::Error) -> QueryError {
+    QueryError::new(ErrorCode::Io, format!("cannot read {place}: {error}"))
+}

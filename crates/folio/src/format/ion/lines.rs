@@ -1,0 +1,57 @@
+//! Documents as Ion.
+//!
+//! JSON is a part of Ion's text form, so a stored line is read as Ion: integers become int, numbers
+//! with a point become decimal, digit by digit; those with an exponent become float, as Ion has it.
+
+use folio_document::Error as CollectionError;
+use folio_ion::write::{BinaryWriter, Layout, TextWriter, write_element};
+
+use crate::error::Result;
+use crate::ion::of_json;
+
+/// Turns lines into one stream.
+pub(crate) enum IonLines {
+    Text(TextWriter),
+    Binary(BinaryWriter),
+}
+
+impl IonLines {
+    pub(crate) fn new(is_binary: bool) -> Self {
+        match is_binary {
+            true => Self::Binary(BinaryWriter::new()),
+            false => Self::Text(TextWriter::new(Layout::Compact)),
+        }
+    }
+
+    /// Adds a line.
+    ///
+    /// # Errors
+    /// `syntax` when it is no JSON, as after an edit by hand.
+    pub(crate) fn push(&mut self, line: &[u8]) -> Result<()> {
+        let element = of_json(line).map_err(|error| {
+            let offset = usize::try_from(error.offset()).unwrap_or(usize::MAX);
+            CollectionError::Json { offset, reason: "not a JSON object" }
+        })?;
+        match self {
+            Self::Text(writer) => write_element(writer, &element),
+            Self::Binary(writer) => write_element(writer, &element),
+        }
+        Ok(())
+    }
+
+    /// Bytes that wait to be taken.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Text(writer) => writer.bytes().len(),
+            Self::Binary(writer) => writer.size(),
+        }
+    }
+
+    /// The next bytes of the stream.
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        match self {
+            Self::Text(writer) => writer.take(),
+            Self::Binary(writer) => writer.take(),
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! An Ion file as a relation: `select … from 'events.ion'`.
+//!
+//! The file is read twice, block by block, and never held. The first pass, when a statement names
+//! the file, looks at every value and finds columns that hold all of them; the second reads the
+//! columns that are wanted, and steps over the others without decoding them.
+//!
+//! | Ion | column |
+//! |---|---|
+//! | bool · float · string, symbol, clob · blob | `boolean` · `double precision` · `text` · `bytea` |
+//! | int · decimal | `bigint`, or `numeric` where that is too narrow |
+//! | timestamp | `timestamptz`, or `date` where all are of day precision |
+//! | list, sexp · struct | an array · a struct, or `json` where its fields look like keys |
+//! | a mix of those | `json` |
+//!
+//! Values that are no structs make one column, `ion`.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_file::{File, FileSystem, OpenMode};
+use folio_ion::shred::{Batch as Shredded, Block, Field, Inference, Layout, Rules, Type};
+use folio_ion::{Format, Limits, Splitter};
+use folio_query::source::{Relation, RowStream, ScanRequest};
+use folio_query::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
+use folio_types::{Column, ErrorCode};
+
+use super::columns::{column_type, storable, to_array};
+use crate::error::Error;
+use crate::format::relation::{RowFile, relation_with};
+use crate::format::{FileReader, MAX_RECORD_SIZE, decompress};
+
+/// Bytes of whole values taken from the file at once.
+const BLOCK_SIZE: usize = 512 << 10;
+
+/// What values that are no structs are called.
+const VALUE_COLUMN: &str = "ion";
+
+/// A file and what its values look like.
+pub(crate) struct IonFile {
+    path: String,
+    file: Arc<dyn File>,
+    layout: Layout,
+    row_count: u64,
+}
+
+impl IonFile {
+    fn open(&self) -> QueryResult<Splitter<Box<dyn Read + Send>>> {
+        let reader = FileReader { file: Arc::clone(&self.file), offset: 0 };
+        let bytes = decompress(Box::new(reader)).map_err(|error| unread(&self.path, error))?;
+        Ok(Splitter::new(bytes, BLOCK_SIZE, Format::Auto, limits()))
+    }
+}
+
+fn limits() -> Limits {
+    Limits { value_size: MAX_RECORD_SIZE, ..Limits::default() }
+}
+
+/// The relation a file holds. Columns of these names are JSON, whatever they hold.
+///
+/// # Errors
+/// `not_found`, `io`; `syntax` with the row and the byte where the file stops being Ion.
+pub(crate) fn relation(
+    files: &dyn FileSystem,
+    path: &str,
+    json: &[&str],
+) -> QueryResult<Arc<Relation>> {
+    let file = files.open(Path::new(path), OpenMode::Read).map_err(|error| unread(path, error))?;
+    let mut found =
+        IonFile { path: path.to_owned(), file, layout: Layout::Records(Vec::new()), row_count: 0 };
+    found.observe()?;
+    let mut columns = Vec::new();
+    match &mut found.layout {
+        Layout::Records(fields) => {
+            for field in &mut *fields {
+                if json.iter().any(|name| name.eq_ignore_ascii_case(&field.name)) {
+                    field.field_type = Type::Json;
+                }
+                let name = free_name(&field.name, &columns);
+                columns.push(Column::optional(name, column_type(&field.field_type)));
+            }
+        }
+        Layout::Values(value) => columns.push(Column::optional(VALUE_COLUMN, column_type(value))),
+    }
+    Ok(relation_with(path, columns, Arc::new(found)))
+}
+
+/// A name that no column has yet: SQL ignores case, Ion does not.
+fn free_name(name: &str, columns: &[Column]) -> String {
+    let plain = if name.is_empty() { VALUE_COLUMN } else { name };
+    let is_taken =
+        |name: &str| columns.iter().any(|column| column.name.to_lowercase() == name.to_lowercase());
+    let mut own = plain.to_owned();
+    let mut number = 0;
+    while is_taken(&own) {
+        number += 1;
+        own = format!("{plain}_{number}");
+    }
+    own
+}
+
+impl IonFile {
+    /// Looks at every value.
+    fn observe(&mut self) -> QueryResult<()> {
+        let rules = Rules { conflict: Type::Json, ..Rules::default() };
+        let (limits, mut splitter) = (limits(), self.open()?);
+        let (mut inference, mut bytes) = (Inference::new(), Vec::new());
+        loop {
+            let next = splitter.next_block(bytes);
+            let next = next.map_err(|error| located(&self.path, splitter.row_count(), &error))?;
+            let Some(block) = next else { break };
+            let (rows, seen) = inference.observe_block(&block, block.row_count, &limits);
+            seen.map_err(|error| located(&self.path, block.first_row + rows, &error))?;
+            self.row_count += rows;
+            bytes = block.bytes;
+        }
+        self.layout = match inference.layout(&rules) {
+            // Nothing says that values would be anything but structs.
+            _ if self.row_count == 0 => Layout::Records(Vec::new()),
+            Layout::Records(fields) => Layout::Records(fields.into_iter().map(stored).collect()),
+            Layout::Values(value) => Layout::Values(storable(value)),
+        };
+        Ok(())
+    }
+}
+
+fn stored(field: Field) -> Field {
+    Field { field_type: storable(field.field_type), ..field }
+}
+
+impl RowFile for IonFile {
+    /// How many values there were when the file was looked at.
+    fn row_count(&self) -> Option<u64> {
+        Some(self.row_count)
+    }
+
+    fn scan(
+        self: Arc<Self>,
+        _: &Relation,
+        request: &ScanRequest,
+    ) -> QueryResult<Box<dyn RowStream>> {
+        let file = self;
+        let mut wanted = request.columns.clone();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let places = request.columns.iter().map(|column| wanted.binary_search(column));
+        let places = places.map(Result::unwrap_or_default).collect();
+        let layout = match &file.layout {
+            Layout::Records(fields) => {
+                Layout::Records(wanted.iter().map(|column| fields[*column].clone()).collect())
+            }
+            value => value.clone(),
+        };
+        Ok(Box::new(IonRows {
+            splitter: file.open()?,
+            rows: Shredded::new(&layout, limits()),
+            block: None,
+            at: 0,
+            done: 0,
+            places,
+            path: file.path.clone(),
+        }))
+    }
+}
+
+struct IonRows {
+    splitter: Splitter<Box<dyn Read + Send>>,
+    rows: Shredded,
+    block: Option<Block>,
+    /// Where the next value starts in the block.
+    at: usize,
+    /// Values of the block that were read.
+    done: u64,
+    /// Where among the columns that are read each wanted one is.
+    places: Vec<usize>,
+    path: String,
+}
+
+impl RowStream for IonRows {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
+        self.rows.clear();
+        while self.rows.row_count() < BATCH_SIZE && self.find_block()? {
+            let Some(block) = &self.block else { break };
+            let before = self.rows.row_count();
+            let read = self.rows.read(block, &mut self.at, BATCH_SIZE - before);
+            self.done += (self.rows.row_count() - before) as u64;
+            read.map_err(|error| located(&self.path, block.first_row + self.done, &error))?;
+        }
+        let count = self.rows.row_count();
+        if count == 0 {
+            return Ok(None);
+        }
+        let columns = self.rows.columns().iter().map(to_array).collect::<Result<Vec<_>, _>>()?;
+        let columns = self.places.iter().map(|place| Arc::clone(&columns[*place])).collect();
+        Ok(Some(Batch::new(columns, count)))
+    }
+}
+
+impl IonRows {
+    /// Sees to it that there is a block with something left; `false` at the end of the file.
+    fn find_block(&mut self) -> QueryResult<bool> {
+        while self.block.as_ref().is_none_or(|block| self.at >= block.bytes.len()) {
+            let recycled = self.block.take().map(|block| block.bytes).unwrap_or_default();
+            let next = self.splitter.next_block(recycled);
+            let next =
+                next.map_err(|error| located(&self.path, self.splitter.row_count(), &error))?;
+            let Some(block) = next else { return Ok(false) };
+            (self.at, self.done) = (block.start, 0);
+            self.block = Some(block);
+        }
+        Ok(true)
+    }
+}
+
+fn unread(path: &str, error: std::io::Error) -> QueryError {
+    let error = Error::io("read", Path::new(path))(error);
+    QueryError::from_source(error.code(), error)
+}
+
+/// An error in the row behind `rows` others.
+fn located(path: &str, rows: u64, error: &folio_ion::Error) -> QueryError {
+    let code = match error.kind() {
+        folio_ion::ErrorKind::Io => ErrorCode::Io,
+        folio_ion::ErrorKind::Type => ErrorCode::TypeMismatch,
+        folio_ion::ErrorKind::Unsupported => ErrorCode::Unsupported,
+        _ => ErrorCode::Syntax,
+    };
+    let (row, byte, why) = (rows + 1, error.offset(), error.message());
+    QueryError::new(code, format!("file {path:?}, row {row}, byte {byte}: {why}"))
+}

@@ -1,0 +1,337 @@
+//! A JSON array read element by element, or values one after another.
+//!
+//! Only the outermost layer is understood here: where an element ends. What is
+//! inside it is checked when it is put. White space between tokens is left out,
+//! so that an element laid out over many lines becomes one line; where leaving
+//! it out would join two tokens, one space stays and the element stays wrong.
+
+use crate::error::Result;
+use crate::format::Record;
+use crate::format::input::{Input, MAX_RECORD_SIZE};
+
+/// The elements of an input.
+pub(crate) struct Values {
+    pub(crate) input: Input,
+    is_array: bool,
+    place: Place,
+    element: Vec<u8>,
+}
+
+/// Where in the array the window stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Start,
+    AfterElement,
+    End,
+}
+
+impl Values {
+    /// Looks whether it is an array.
+    pub(crate) fn new(input: Input) -> Result<Self> {
+        let mut values = Self { input, is_array: false, place: Place::Start, element: Vec::new() };
+        if values.peek()? == Some(b'[') {
+            values.input.consume(1, 0);
+            values.is_array = true;
+        }
+        Ok(values)
+    }
+
+    /// Goes on behind an element.
+    pub(crate) fn resume_at(&mut self, position: u64) -> Result<()> {
+        if position > self.input.position() {
+            self.place = Place::AfterElement;
+        }
+        self.input.skip_to(position)
+    }
+
+    pub(crate) fn position(&self) -> u64 {
+        self.input.position()
+    }
+
+    /// The next element.
+    pub(crate) fn next(&mut self) -> Result<Option<Record<'_>>> {
+        if !self.find_element()? {
+            return Ok(None);
+        }
+        let line = self.input.line();
+        self.read_element()?;
+        if self.element.is_empty() {
+            return Err(self.input.fault("value expected"));
+        }
+        self.place = Place::AfterElement;
+        Ok(Some(Record { raw: &self.element, line, json: Ok(&self.element) }))
+    }
+
+    /// Moves to the next element; `false` at the end.
+    fn find_element(&mut self) -> Result<bool> {
+        if self.place == Place::End {
+            return Ok(false);
+        }
+        let next = self.peek()?;
+        if !self.is_array {
+            return Ok(next.is_some());
+        }
+        match (self.place, next) {
+            (_, Some(b']')) => return self.end_array().map(|()| false),
+            (_, None) => return Err(self.input.fault("the file ends inside the array")),
+            (Place::AfterElement, Some(b',')) => self.input.consume(1, 0),
+            (Place::AfterElement, _) => return Err(self.input.fault("\",\" or \"]\" expected")),
+            (Place::Start | Place::End, _) => return Ok(true),
+        }
+        match self.peek()? {
+            Some(b']' | b',') => Err(self.input.fault("element expected after \",\"")),
+            Some(_) => Ok(true),
+            None => Err(self.input.fault("the file ends inside the array")),
+        }
+    }
+
+    fn end_array(&mut self) -> Result<()> {
+        self.input.consume(1, 0);
+        self.place = Place::End;
+        if self.peek()?.is_some() {
+            return Err(self.input.fault("text after the end of the array"));
+        }
+        Ok(())
+    }
+
+    /// The next byte that is not white space, not consumed.
+    fn peek(&mut self) -> Result<Option<u8>> {
+        loop {
+            let window = self.input.window();
+            let found = window.iter().position(|byte| !byte.is_ascii_whitespace());
+            let space = found.unwrap_or(window.len());
+            let byte = window.get(space).copied();
+            let line_end_count = window[..space].iter().filter(|&&byte| byte == b'\n').count();
+            self.input.consume(space, line_end_count as u64);
+            if byte.is_some() || !self.input.fill()? {
+                return Ok(byte);
+            }
+        }
+    }
+
+    /// Copies the element at the start of the window and moves behind it.
+    fn read_element(&mut self) -> Result<()> {
+        let start_line = self.input.line();
+        let mut scan = ElementScan::default();
+        self.element.clear();
+        loop {
+            let step = scan.step(self.input.window(), &mut self.element);
+            self.input.consume(step.size, step.line_end_count);
+            if step.is_end {
+                return Ok(());
+            }
+            if self.element.len() > MAX_RECORD_SIZE {
+                let limit = MAX_RECORD_SIZE >> 20;
+                let text = format!(
+                    "the value that begins in line {start_line} is longer than {limit} MiB"
+                );
+                return Err(self.input.fault(text));
+            }
+            if !self.input.fill()? {
+                if scan.depth == 0 && !scan.in_string {
+                    return Ok(()); // a number or word at the very end
+                }
+                let text =
+                    format!("the file ends inside the value that begins in line {start_line}");
+                return Err(self.input.fault(text));
+            }
+        }
+    }
+}
+
+/// How far into an element a scan has come.
+#[derive(Debug, Default)]
+struct ElementScan {
+    depth: u64,
+    in_string: bool,
+    is_escaped: bool,
+    /// White space was left out just now.
+    had_space: bool,
+}
+
+/// What one piece of input did to a scan.
+struct Step {
+    size: usize,
+    line_end_count: u64,
+    is_end: bool,
+}
+
+impl ElementScan {
+    /// Copies as much of `window` as belongs to the element.
+    fn step(&mut self, window: &[u8], element: &mut Vec<u8>) -> Step {
+        let mut at = 0;
+        let mut line_end_count = 0;
+        let mut is_end = false;
+        while at < window.len() && !is_end {
+            if self.in_string {
+                at += self.string_piece(&window[at..], element, &mut line_end_count);
+                is_end = !self.in_string && self.depth == 0;
+                continue;
+            }
+            let byte = window[at];
+            match byte {
+                b',' | b'}' | b']' if self.depth == 0 => {
+                    is_end = true; // a number or word ends in front of it
+                    break;
+                }
+                _ if byte.is_ascii_whitespace() => {
+                    line_end_count += u64::from(byte == b'\n');
+                    self.had_space = true;
+                    is_end = self.depth == 0;
+                }
+                _ => {
+                    self.token_byte(byte, element);
+                    is_end = self.depth == 0 && matches!(byte, b'}' | b']');
+                }
+            }
+            at += 1;
+        }
+        Step { size: at, line_end_count, is_end }
+    }
+
+    fn token_byte(&mut self, byte: u8, element: &mut Vec<u8>) {
+        let is_plain = |byte: u8| !matches!(byte, b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"');
+        if self.had_space && is_plain(byte) && element.last().is_some_and(|&last| is_plain(last)) {
+            element.push(b' ');
+        }
+        self.had_space = false;
+        element.push(byte);
+        match byte {
+            b'"' => self.in_string = true,
+            b'{' | b'[' => self.depth += 1,
+            b'}' | b']' => self.depth -= 1,
+            _ => {}
+        }
+    }
+
+    /// Copies a string up to its end or the window's; answers the bytes taken.
+    fn string_piece(
+        &mut self,
+        window: &[u8],
+        element: &mut Vec<u8>,
+        line_end_count: &mut u64,
+    ) -> usize {
+        let mut at = 0;
+        if self.is_escaped {
+            self.is_escaped = false;
+            at = 1;
+        }
+        while let Some(found) = memchr::memchr3(b'"', b'\\', b'\n', &window[at..]) {
+            at += found + 1;
+            match window[at - 1] {
+                b'"' => {
+                    self.in_string = false;
+                    break;
+                }
+                b'\\' if at == window.len() => {
+                    self.is_escaped = true;
+                    break;
+                }
+                b'\\' => at += 1,
+                _ => *line_end_count += 1, // wrong inside a string, which `put` will say
+            }
+        }
+        let taken = if self.in_string { window.len() } else { at };
+        element.extend_from_slice(&window[..taken]);
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Source;
+    use std::io::{self, Read};
+
+    /// Hands out a few bytes at a time, so that every border is met.
+    struct Trickle(&'static [u8], usize);
+
+    impl Read for Trickle {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let size = self.1.min(self.0.len()).min(buffer.len());
+            buffer[..size].copy_from_slice(&self.0[..size]);
+            self.0 = &self.0[size..];
+            Ok(size)
+        }
+    }
+
+    fn read(text: &'static str) -> std::result::Result<Vec<(u64, String)>, String> {
+        let source = Source::reader("-", Trickle(text.as_bytes(), 3));
+        let mut values =
+            Values::new(Input::open(source).unwrap()).map_err(|error| error.to_string())?;
+        let mut found = Vec::new();
+        while let Some(record) = values.next().map_err(|error| error.to_string())? {
+            found.push((record.line, String::from_utf8(record.json.unwrap().to_vec()).unwrap()));
+        }
+        Ok(found)
+    }
+
+    fn check(text: &'static str, expected: &[(u64, &str)]) {
+        let expected: Vec<_> =
+            expected.iter().map(|(line, text)| (*line, (*text).to_owned())).collect();
+        assert_eq!(read(text).unwrap(), expected, "{text}");
+    }
+
+    #[test]
+    fn arrays_and_sequences() {
+        check("[]", &[]);
+        check(" [ ] \n", &[]);
+        check("", &[]);
+        check(
+            "[{\"a\":1},\n{\"b\" :\n [1.10, {}]}]",
+            &[(1, "{\"a\":1}"), (2, "{\"b\":[1.10,{}]}")],
+        );
+        check(
+            "{\"a\":1}{\"a\":2}\n\n{\"a\":3}",
+            &[(1, "{\"a\":1}"), (1, "{\"a\":2}"), (3, "{\"a\":3}")],
+        );
+        check(
+            "[1, \"],\\\"\", null,true]",
+            &[(1, "1"), (1, "\"],\\\"\""), (1, "null"), (1, "true")],
+        );
+    }
+
+    #[test]
+    fn white_space_never_joins_tokens() {
+        check("[{\"a\":1 2}]", &[(1, "{\"a\":1 2}")]);
+        check("[{\"a\":tr\nue}]", &[(1, "{\"a\":tr ue}")]);
+    }
+
+    #[test]
+    fn broken_structure_is_told_with_its_line() {
+        for (text, reason) in [
+            ("[{}\n{}]", "line 2: \",\" or"),
+            ("[{},]", "element expected"),
+            ("[{}\n", "line 2: the file ends inside the array"),
+            ("[\n{\"a\":\"", "the value that begins in line 2"),
+            ("[{}] x", "text after the end"),
+            ("[}", "value expected"),
+            ("{} }", "value expected"),
+            ("[,]", "value expected"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn goes_on_behind_any_element() {
+        let text = "[{\"a\":1},\n {\"a\":2} ,{\"a\":3}\n]";
+        let mut positions = Vec::new();
+        let open =
+            || Values::new(Input::open(Source::reader("-", text.as_bytes())).unwrap()).unwrap();
+        let mut values = open();
+        while values.next().unwrap().is_some() {
+            positions.push(values.position());
+        }
+        for (index, position) in positions.into_iter().enumerate() {
+            let mut values = open();
+            values.resume_at(position).unwrap();
+            let mut rest = 0;
+            while values.next().unwrap().is_some() {
+                rest += 1;
+            }
+            assert_eq!(rest, 2 - index);
+        }
+    }
+}

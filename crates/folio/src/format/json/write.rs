@@ -1,0 +1,89 @@
+//! Objects one under the other, as lines or as the elements of an array.
+
+#[cfg(feature = "sql")]
+use folio_query::{Batch, JsonRows, Result as QueryResult, write_json, write_json_string};
+#[cfg(feature = "sql")]
+use folio_types::{ColumnType, Value};
+
+use crate::format::Format;
+
+/// What comes before, between and after objects, and all there is without any.
+pub(crate) struct Marks {
+    pub(crate) before: &'static str,
+    pub(crate) between: &'static str,
+    pub(crate) after: &'static str,
+    pub(crate) none: &'static str,
+}
+
+impl Marks {
+    pub(crate) fn of(format: Format) -> Self {
+        match format {
+            Format::Json => Self { before: "[\n", between: ",\n", after: "\n]\n", none: "[]\n" },
+            _ => Self { before: "", between: "\n", after: "\n", none: "" },
+        }
+    }
+}
+
+/// Rows of a query.
+#[cfg(feature = "sql")]
+pub(crate) struct JsonFile {
+    writer: JsonRows,
+    marks: Marks,
+    is_first: bool,
+}
+
+#[cfg(feature = "sql")]
+impl JsonFile {
+    pub(crate) fn lines(names: &[String], types: &[ColumnType]) -> Self {
+        Self::new(names, types, Format::JsonLines)
+    }
+
+    pub(crate) fn array(names: &[String], types: &[ColumnType]) -> Self {
+        Self::new(names, types, Format::Json)
+    }
+
+    fn new(names: &[String], types: &[ColumnType], format: Format) -> Self {
+        Self { writer: JsonRows::new(names, types), marks: Marks::of(format), is_first: true }
+    }
+}
+
+#[cfg(feature = "sql")]
+impl crate::format::RowWriter for JsonFile {
+    fn write(&mut self, batch: Batch, out: &mut Vec<u8>) -> QueryResult<()> {
+        if self.is_first && batch.row_count > 0 {
+            out.extend_from_slice(self.marks.before.as_bytes());
+        }
+        self.writer.write(&batch, self.marks.between, &mut self.is_first, out);
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) -> QueryResult<()> {
+        let mark = if self.is_first { self.marks.none } else { self.marks.after };
+        out.extend_from_slice(mark.as_bytes());
+        Ok(())
+    }
+}
+
+/// Appends a row as a line without the members that are NULL, so that the `null` of a JSON column
+/// is told from NULL.
+#[cfg(feature = "sql")]
+pub(crate) fn push_row(names: &[String], types: &[ColumnType], values: &[Value], out: &mut String) {
+    let mut separator = '{';
+    for ((name, ty), value) in names.iter().zip(types).zip(values) {
+        if matches!(value, Value::Null) {
+            continue;
+        }
+        out.push(separator);
+        separator = ',';
+        write_json_string(name, out);
+        out.push(':');
+        match value {
+            // A line end in JSON text stands between its words only.
+            Value::Text(text) if *ty == ColumnType::Json => {
+                out.push_str(&text.replace(['\n', '\r'], " "));
+            }
+            value => write_json(value, ty, out),
+        }
+    }
+    out.push_str(if separator == '{' { "{}\n" } else { "}\n" });
+}

@@ -1,0 +1,52 @@
+//! The file that rows or documents are written to.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_file::FileSystem;
+
+use super::compression::Compressor;
+use super::{Format, to_write};
+use crate::error::{Error, Result};
+use crate::write::{AtomicFile, file_target};
+
+/// A file in the compression that its name says. It appears when it is whole; dropped before
+/// [`OutputFile::commit`], it was never there.
+pub(crate) struct OutputFile(Compressor<AtomicFile>);
+
+impl OutputFile {
+    /// Begins a file at `path`, and says in which format it is to be written.
+    ///
+    /// # Errors
+    /// As [`to_write`]; `invalid_input` where something else than a file is there; `io`.
+    pub(crate) fn create(
+        files: &Arc<dyn FileSystem>,
+        path: &Path,
+        asked: Option<Format>,
+    ) -> Result<(Self, Format)> {
+        // What a rename would destroy is refused first, whatever it is called.
+        file_target(&**files, path)?;
+        let (format, compression) = to_write(path, asked)?;
+        let file = AtomicFile::create(Arc::clone(files), path)?;
+        Ok((Self(Compressor::new(compression, file)), format))
+    }
+
+    /// Puts the file in its place, durably, and answers its size in bytes.
+    ///
+    /// # Errors
+    /// `io`.
+    pub(crate) fn commit(self, path: &Path) -> Result<u64> {
+        self.0.finish().map_err(Error::io("write", path))?.commit()
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}

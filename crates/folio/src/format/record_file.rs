@@ -1,0 +1,213 @@
+//! Files of records as relations: JSON Lines, JSON arrays and CSV, plain or compressed, read as an
+//! import reads them.
+//!
+//! The first pass, when a statement names the file, finds columns that hold all values; it is left
+//! out where the statement says that cells are text. Records of few bytes stay in memory from then
+//! on; a larger file is read again, as the rows are wanted.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_file::FileSystem;
+use folio_query::source::{FileReading, Relation, RowStream, ScanRequest};
+use folio_query::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
+use folio_types::{Column, ColumnType, ErrorCode, TableSchema};
+
+use super::relation::{RowFile, relation_with};
+use super::{Format, Reading, Record, Records, Source};
+use crate::source::{Inferred, LineColumns, from_facade};
+
+/// Bytes of records that are kept.
+const MAX_HELD: usize = 16 << 20;
+
+/// A file and how it is read.
+pub(crate) struct RecordFile {
+    files: Arc<dyn FileSystem>,
+    path: String,
+    reading: Reading,
+    /// What the file was when its columns were found.
+    fingerprint: Option<u64>,
+    /// How many records it has, if they were counted.
+    row_count: Option<u64>,
+    /// All records, if they are few.
+    held: Option<Vec<String>>,
+}
+
+impl RecordFile {
+    pub(crate) fn new(
+        files: &Arc<dyn FileSystem>,
+        path: &str,
+        reading: FileReading<'_>,
+        format: Option<Format>,
+    ) -> Self {
+        let mut own = Reading { format, infer_types: reading.infer_types, ..Reading::default() };
+        if let Some((csv, names)) = reading.csv {
+            own.delimiter = csv.delimiter;
+            if !csv.has_header {
+                // Without names of columns nothing in the first line tells what parts them.
+                let delimiter = format.and_then(Format::delimiter);
+                own.delimiter = csv.delimiter.or(delimiter).or(Some(b','));
+                own.columns = Some(names.to_vec());
+            }
+            own.null.clone_from(&csv.null);
+        }
+        Self {
+            files: Arc::clone(files),
+            path: path.to_owned(),
+            reading: own,
+            fingerprint: None,
+            row_count: None,
+            held: None,
+        }
+    }
+
+    fn source(&self) -> QueryResult<Source> {
+        Source::file_in(&*self.files, Path::new(&self.path)).map_err(from_facade)
+    }
+
+    /// The records from the first on.
+    ///
+    /// # Errors
+    /// What the file says.
+    pub(crate) fn open(&mut self) -> QueryResult<Records> {
+        let source = self.source()?;
+        self.fingerprint = source.fingerprint;
+        self.records(source)
+    }
+
+    fn records(&self, source: Source) -> QueryResult<Records> {
+        Records::open(source, &self.reading).map_err(from_facade)
+    }
+
+    /// The relation the file holds.
+    ///
+    /// # Errors
+    /// `syntax` with the line where the records cannot be understood.
+    pub(crate) fn relation(
+        mut self,
+        mut records: Records,
+        reading: FileReading<'_>,
+    ) -> QueryResult<Arc<Relation>> {
+        let is_csv = matches!(records, Records::Csv(_));
+        reading.csv.map_or(Ok(()), |(csv, _)| csv.check(is_csv))?;
+        let mut inferred = Inferred::default();
+        match &records {
+            Records::Csv(csv) if !self.reading.infer_types => {
+                let row = Record { raw: &[], line: 1, json: Ok(&csv.empty_texts()) };
+                let text = self.line(&row)?;
+                inferred.observe(text).map_err(|error| self.broken(1, &error.to_string()))?;
+            }
+            _ => self.look(&mut records, &mut inferred)?,
+        }
+        // A cell of CSV spells JSON; a member of JSON is it.
+        let json = if is_csv { &[] } else { reading.json };
+        let columns = with_json(inferred.schema("", None, None), json).columns;
+        let path = self.path.clone();
+        Ok(relation_with(&path, columns, Arc::new(self)))
+    }
+
+    /// Looks at all records, and keeps them as long as they are few.
+    fn look(&mut self, records: &mut Records, inferred: &mut Inferred) -> QueryResult<()> {
+        let (mut held, mut size, mut count) = (Vec::new(), 0, 0);
+        while let Some(record) = records.next().map_err(from_facade)? {
+            let text = self.line(&record)?;
+            inferred.observe(text).map_err(|error| self.broken(record.line, &error.to_string()))?;
+            count += 1;
+            size += text.len() + size_of::<String>();
+            if size > MAX_HELD {
+                held = Vec::new();
+            } else {
+                held.push(text.to_owned());
+            }
+        }
+        self.row_count = Some(count);
+        self.held = (size <= MAX_HELD).then_some(held);
+        Ok(())
+    }
+
+    /// The JSON text of a record.
+    fn line<'r>(&self, record: &Record<'r>) -> QueryResult<&'r str> {
+        let json = record.json.as_ref().map_err(|problem| self.broken(record.line, problem))?;
+        std::str::from_utf8(json).map_err(|_| self.broken(record.line, "not valid UTF-8"))
+    }
+
+    fn broken(&self, line: u64, problem: &str) -> QueryError {
+        QueryError::new(ErrorCode::Syntax, format!("file {:?}, line {line}: {problem}", self.path))
+    }
+}
+
+impl RowFile for RecordFile {
+    fn row_count(&self) -> Option<u64> {
+        self.row_count
+    }
+
+    fn scan(
+        self: Arc<Self>,
+        relation: &Relation,
+        request: &ScanRequest,
+    ) -> QueryResult<Box<dyn RowStream>> {
+        let columns = request.columns.iter().map(|index| relation.schema.columns[*index].clone());
+        let columns = LineColumns::new(columns.collect::<Vec<Column>>());
+        if self.held.is_some() {
+            return Ok(Box::new(HeldRows { file: self, columns, next: 0 }));
+        }
+        let source = self.source()?;
+        if source.fingerprint != self.fingerprint {
+            let text = format!("file {:?} was changed while the statement began", self.path);
+            return Err(QueryError::new(ErrorCode::Conflict, text).help("run the statement again"));
+        }
+        let records = self.records(source)?;
+        Ok(Box::new(ReadRows { file: self, records, columns }))
+    }
+}
+
+/// The schema with columns of these names as JSON.
+fn with_json(mut schema: TableSchema, names: &[&str]) -> TableSchema {
+    for column in &mut schema.columns {
+        if names.iter().any(|name| name.eq_ignore_ascii_case(&column.name)) {
+            column.column_type = ColumnType::Json;
+        }
+    }
+    schema
+}
+
+/// Rows of records that are in memory.
+struct HeldRows {
+    file: Arc<RecordFile>,
+    columns: LineColumns,
+    next: usize,
+}
+
+impl RowStream for HeldRows {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
+        let lines = self.file.held.as_deref().unwrap_or_default();
+        while self.columns.row_count() < BATCH_SIZE
+            && let Some(line) = lines.get(self.next)
+        {
+            self.columns.push(line)?;
+            self.next += 1;
+        }
+        Ok((self.columns.row_count() > 0).then(|| self.columns.finish()))
+    }
+}
+
+/// Rows of records as they are read.
+struct ReadRows {
+    file: Arc<RecordFile>,
+    records: Records,
+    columns: LineColumns,
+}
+
+impl RowStream for ReadRows {
+    fn next(&mut self) -> QueryResult<Option<Batch>> {
+        while self.columns.row_count() < BATCH_SIZE
+            && let Some(record) = self.records.next().map_err(from_facade)?
+        {
+            let line = self.file.line(&record)?;
+            self.columns
+                .push(line)
+                .map_err(|error| self.file.broken(record.line, error.message()))?;
+        }
+        Ok((self.columns.row_count() > 0).then(|| self.columns.finish()))
+    }
+}

@@ -1,0 +1,119 @@
+//! Where the bytes of an import come from.
+
+use std::fmt;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use folio_file::{DiskFileSystem, File, FileKind, FileSystem, OpenMode};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::error::{Error, Result};
+
+/// Bytes at the start of a file that its fingerprint covers.
+const FINGERPRINT_SIZE: usize = 64 << 10;
+
+/// A file or any other reader to import from.
+pub struct Source {
+    /// What messages call it.
+    pub(crate) name: String,
+    pub(crate) reader: Box<dyn Read + Send>,
+    /// Bytes in all, where known.
+    pub(crate) size: Option<u64>,
+    /// Identity of a file, by which an interrupted import finds its place again.
+    pub(crate) fingerprint: Option<u64>,
+    /// Bytes handed out so far.
+    pub(crate) read_size: Arc<AtomicU64>,
+    /// The file and its size, for formats that are read at any offset.
+    pub(crate) file: Option<(Arc<dyn File>, u64)>,
+}
+
+impl Source {
+    /// A file on disk.
+    ///
+    /// # Errors
+    /// `not_found`, `io`.
+    pub fn file(path: impl AsRef<Path>) -> Result<Self> {
+        Self::file_in(&DiskFileSystem, path.as_ref())
+    }
+
+    /// A file of a file system.
+    ///
+    /// # Errors
+    /// As [`Source::file`].
+    pub fn file_in(files: &dyn FileSystem, path: &Path) -> Result<Self> {
+        let file = files.open(path, OpenMode::Read).map_err(Error::io("read", path))?;
+        let stat = file.stat().map_err(Error::io("read", path))?;
+        if stat.kind == FileKind::Directory {
+            let text = format!("{path:?} is a directory; name the file to import");
+            return Err(Error::Invalid(text));
+        }
+        let mut head = vec![0; FINGERPRINT_SIZE];
+        let head_size = file.read_at(&mut head, 0).map_err(Error::io("read", path))?;
+        let canonical = files.canonical(path).unwrap_or_else(|_| path.to_owned());
+        let mut hash = Xxh3::new();
+        hash.update(canonical.as_os_str().as_encoded_bytes());
+        hash.update(&stat.size.to_le_bytes());
+        hash.update(&stat.modified_ns.to_le_bytes());
+        hash.update(&head[..head_size]);
+        let reader = FileReader { file: Arc::clone(&file), offset: 0 };
+        let mut source = Self::reader(path.display().to_string(), reader);
+        source.file = Some((file, stat.size));
+        source.size = Some(stat.size);
+        source.fingerprint = Some(hash.digest());
+        Ok(source)
+    }
+
+    /// Any reader. The name stands in messages, and its extension tells the format.
+    pub fn reader(name: impl Into<String>, reader: impl Read + Send + 'static) -> Self {
+        let read_size = Arc::new(AtomicU64::new(0));
+        let counted = Counted { reader, count: Arc::clone(&read_size) };
+        Self {
+            name: name.into(),
+            reader: Box::new(counted),
+            size: None,
+            fingerprint: None,
+            read_size,
+            file: None,
+        }
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Source")
+            .field("name", &self.name)
+            .field("size", &self.size)
+            .field("fingerprint", &self.fingerprint)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reads a file from an offset on.
+pub(crate) struct FileReader {
+    pub(crate) file: Arc<dyn File>,
+    pub(crate) offset: u64,
+}
+
+impl Read for FileReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let size = self.file.read_at(buffer, self.offset)?;
+        self.offset += size as u64;
+        Ok(size)
+    }
+}
+
+/// Counts what passes, for the progress bar.
+struct Counted<R> {
+    reader: R,
+    count: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let size = self.reader.read(buffer)?;
+        self.count.fetch_add(size as u64, Ordering::Relaxed);
+        Ok(size)
+    }
+}
