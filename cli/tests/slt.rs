@@ -54,7 +54,7 @@ fn told(records: &[Record]) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// Lines of CSV: a cell without text is null, one of quotes alone is an empty text.
+/// Lines of CSV: a blank cell without quotes is null, one of quotes alone is an empty text.
 fn rows(csv: &str) -> Vec<Vec<Option<String>>> {
     let (mut rows, mut row) = (Vec::new(), Vec::new());
     let (mut cell, mut is_quoted, mut was_quoted) = (String::new(), false, false);
@@ -68,7 +68,7 @@ fn rows(csv: &str) -> Vec<Vec<Option<String>>> {
             }
             ',' | '\n' if !is_quoted => {
                 let text = std::mem::take(&mut cell);
-                row.push((was_quoted || !text.is_empty()).then_some(text));
+                row.push((was_quoted || !text.trim().is_empty()).then_some(text));
                 was_quoted = false;
                 if character == '\n' {
                     rows.push(std::mem::take(&mut row));

@@ -265,7 +265,7 @@ export class Collection<T extends object = Fields> {
      */
     reindexAsync(options?: WorkOptions): Promise<void>;
     /**
-     * Imports a file: JSON Lines, JSON, CSV or Ion, also compressed with gzip or zstd. An
+     * Imports a file of any format, also compressed with gzip or zstd: its name says which. An
      * import that was interrupted goes on where it was when it is run again.
      * @param {string | URL} path
      * @param {ImportOptions} [options]

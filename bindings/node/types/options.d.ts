@@ -134,11 +134,20 @@ export type PutManyOptions = {
     id?: string | undefined;
 };
 /**
- * How a file becomes documents. JSON Lines, JSON, CSV and Amazon Ion are told apart by
- * the file's name and first bytes; gzip and zstd are unpacked on the way.
+ * The formats of files, as options name them. The extensions of a name say them too: `.jsonl`,
+ * `.json`, `.csv`, `.tsv`, `.ion`, `.10n` (binary Ion), `.parquet`, `.arrow`, each also with
+ * `.gz` or `.zst`.
+ */
+export type FileFormat = "jsonl" | "json" | "csv" | "tsv" | "ion" | "ion-binary" | "arrow" | "parquet";
+/**
+ * How a file becomes documents. Its name says the format, or else its first bytes; gzip and zstd
+ * are unpacked on the way.
  */
 export type ImportOptions = {
-    format?: "json" | "jsonl" | "csv" | "ion" | undefined;
+    /**
+     * overrides the name
+     */
+    format?: FileFormat | undefined;
     /**
      * the field that holds the id, as a dotted path; `_id` when left out
      */
@@ -175,10 +184,10 @@ export type ImportOptions = {
 };
 export type ExportOptions = {
     /**
-     * `jsonl` is the default; `ion` is text;
-     * `zds` makes a directory
+     * needed where the name has no known extension; one that contradicts
+     * the extension is refused; `zds` makes a directory
      */
-    format?: "json" | "jsonl" | "csv" | "ion" | "ion-binary" | "zds" | undefined;
+    format?: FileFormat | "zds" | undefined;
     /**
      * dotted paths; `_id` always stays, first
      */

@@ -218,5 +218,5 @@ def test_files(things: foliodb.Collection, path: Path, format: Any) -> None:
     copy = things.database["copy"]
     assert copy.import_file(target).inserted == len(ROWS)
     assert list(copy.scan()) == ROWS
-    with pytest.raises(foliodb.InvalidInputError, match='use "jsonl"'):
+    with pytest.raises(foliodb.InvalidInputError, match='"xml" is unknown; use one of jsonl'):
         things.export_file(target, format="xml")  # type: ignore[arg-type]

@@ -153,11 +153,10 @@ impl WriterLock {
     }
 
     fn leave_to_others(&self, timeout: Duration) {
-        let until = self.left().take();
-        if let Some(until) = until
-            && !self.is_held_here()
-        {
-            thread::sleep(until.saturating_duration_since(Instant::now()).min(timeout));
+        let start = Instant::now();
+        let is_left = || self.left().is_some_and(|until| Instant::now() < until);
+        while is_left() && !self.is_held_here() && start.elapsed() < timeout {
+            thread::sleep(FIRST_SLEEP);
         }
     }
 

@@ -43,7 +43,10 @@ const LOG_SIZE_TO_LEAVE: u64 = 1 << 20;
 
 /// How long a process that gives way leaves the lock to others, who look every 20 ms, and how
 /// long it waits for its own transaction to end.
-const TURN: Duration = Duration::from_millis(60);
+const TURN: Duration = Duration::from_millis(100);
+
+/// A flush that gives way takes no longer, or is not waited for.
+const FLUSH_MAX: Duration = Duration::from_secs(2);
 
 /// The open database behind its handles.
 #[derive(Debug)]
@@ -378,6 +381,8 @@ impl Store {
     /// has not written for a while. Answers whether this process still has a lock.
     pub(crate) fn give_way(&self, is_idle: bool) -> bool {
         if self.lock.is_wanted() {
+            // Before the flush, so that no put takes the lock again right behind it.
+            self.lock.give_way(FLUSH_MAX);
             let _ = self.flush_pending(); // a failure is the next write's to meet
             self.lock.give_way(TURN);
         }

@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 
-use sqlparser::ast::{BinaryOperator, Expr, Ident};
+use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, Ident};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -135,6 +135,18 @@ impl Dialect for FolioDialect {
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
         let next = parser.peek_token_ref();
         is_clause(&next.token).then(|| parser.expected_ref("an expression", next))
+    }
+
+    /// SQLite's word, and MySQL's, which the parser would read and forget.
+    fn parse_column_option(
+        &self,
+        parser: &mut Parser<'_>,
+    ) -> Result<Option<Result<Option<ColumnOption>, ParserError>>, ParserError> {
+        let words = [Keyword::AUTOINCREMENT, Keyword::AUTO_INCREMENT];
+        Ok(parser.parse_one_of_keywords(&words).map(|_| {
+            let word = Token::make_keyword("AUTOINCREMENT");
+            Ok(Some(ColumnOption::DialectSpecific(vec![word])))
+        }))
     }
 
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {

@@ -9,7 +9,7 @@ use super::change::{column_of, row_columns};
 use super::operator::condition;
 use super::scope::{Allowed, Scope, same};
 use super::types::column_type;
-use super::{Binder, ident_name, last_name, refuse};
+use super::{Binder, ident_name, last_name, refuse, unsupported};
 use crate::constraint::{Check, Constraints, OnDelete, Reference};
 use crate::error::{Error, Result};
 use crate::expression::coerce::assign;
@@ -35,6 +35,7 @@ impl Binder<'_> {
                 .at(span_of(&create.name))
                 .help("name the query with WITH, register the program's rows, or drop the table"));
         }
+        unsupported::table_clauses(create).map_err(|error| error.at(span_of(&create.name)))?;
         refuse(create.like.is_some() || create.clone.is_some(), "CREATE TABLE … LIKE")?;
         let (name, _) = last_name(&create.name)?;
         let mut draft = Draft::default();
@@ -60,7 +61,9 @@ impl Binder<'_> {
             }
             let types: Vec<ColumnType> =
                 draft.columns.iter().map(|column| column.column_type.clone()).collect();
-            rows = Some(self.converted(named, &types).plan);
+            let plan = self.converted(named, &types).plan;
+            let has_data = create.with_data.as_ref().is_none_or(|with| with.data);
+            rows = has_data.then_some(plan);
         }
         let (schema, indexes) = draft.finish(&name)?;
         self.check_definition(&schema)?;
@@ -178,6 +181,8 @@ impl Binder<'_> {
 
     /// Binds CREATE INDEX.
     pub(super) fn create_index(&mut self, create: &ast::CreateIndex) -> Result<Statement> {
+        unsupported::index_clauses(create)
+            .map_err(|error| error.at(span_of(&create.table_name)))?;
         refuse(create.predicate.is_some(), "a partial index")?;
         refuse(!create.include.is_empty(), "INCLUDE")?;
         let table = self.table(&create.table_name)?;
@@ -234,7 +239,10 @@ impl Draft {
                     nullable = false;
                     self.key = vec![name.clone()];
                 }
-                Sql::Unique(_) => self.unique.push((None, vec![name.clone()])),
+                Sql::Unique(unique) => {
+                    unsupported::characteristics(unique.characteristics.as_ref()).map_err(at)?;
+                    self.unique.push((None, vec![name.clone()]));
+                }
                 Sql::Check(check) => self.add_check(option.name.as_ref(), &check.expr, table),
                 Sql::ForeignKey(key) => self.add_reference(key, vec![name.clone()], table)?,
                 Sql::Generated { generated_as, generation_expr: None, .. } => {
@@ -246,7 +254,11 @@ impl Draft {
                     return Err(at(Error::unsupported("a generated column is not supported")
                         .help("compute it in a view, or set it with the row")));
                 }
-                Sql::Collation(_) | Sql::Comment(_) => {}
+                Sql::Collation(name) => unsupported::collation(name).map_err(at)?,
+                Sql::DialectSpecific(tokens) if is_autoincrement(tokens) => {
+                    self.constraints.identity.insert(name.clone(), false);
+                    nullable = false;
+                }
                 other => {
                     return Err(at(Error::unsupported(format!(
                         "the column option {other} is not supported"
@@ -269,9 +281,11 @@ impl Draft {
                 if !self.key.is_empty() {
                     return Err(Error::invalid(format!("table {table:?} has two primary keys")));
                 }
+                unsupported::characteristics(key.characteristics.as_ref())?;
                 self.key = index_names(&key.columns)?;
             }
             Sql::Unique(unique) => {
+                unsupported::characteristics(unique.characteristics.as_ref())?;
                 let name = unique.name.as_ref().map(ident_name);
                 self.unique.push((name, index_names(&unique.columns)?));
             }
@@ -299,6 +313,8 @@ impl Draft {
         columns: Vec<String>,
         table: &str,
     ) -> Result<()> {
+        unsupported::characteristics(key.characteristics.as_ref())?;
+        unsupported::match_kind(key.match_kind.as_ref())?;
         let on_delete = match key.on_delete {
             None | Some(ast::ReferentialAction::Restrict | ast::ReferentialAction::NoAction) => {
                 OnDelete::Restrict
@@ -351,6 +367,14 @@ impl Draft {
         schema.properties = self.constraints.to_properties();
         Ok((schema, indexes))
     }
+}
+
+/// SQLite's word for a column that numbers rows by itself, and MySQL's.
+fn is_autoincrement(tokens: &[sqlparser::tokenizer::Token]) -> bool {
+    matches!(tokens, [token] if matches!(
+        token.to_string().to_ascii_uppercase().as_str(),
+        "AUTOINCREMENT" | "AUTO_INCREMENT"
+    ))
 }
 
 fn index_names(columns: &[ast::IndexColumn]) -> Result<Vec<String>> {

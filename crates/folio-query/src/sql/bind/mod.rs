@@ -36,6 +36,7 @@ mod statement;
 mod subquery;
 mod table_function;
 pub(crate) mod types;
+mod unsupported;
 mod window;
 
 use std::collections::HashMap;

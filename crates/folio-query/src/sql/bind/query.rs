@@ -10,7 +10,7 @@ use super::expression::place;
 use super::from::listed;
 use super::scope::{Allowed, Scope, ScopeColumn};
 use super::select::Selected;
-use super::{Binder, Cte, Named, NamedQueries, refuse};
+use super::{Binder, Cte, Named, NamedQueries, refuse, unsupported};
 use crate::error::{Error, Result};
 use crate::expression::coerce::{cast_to_if, coerce, settle, unify, unify_all};
 use crate::expression::{Column, Expr, type_name};
@@ -30,8 +30,7 @@ impl Binder<'_> {
         query: &ast::Query,
         parent: Option<&Scope<'_>>,
     ) -> Result<Named> {
-        refuse(query.for_clause.is_some(), "FOR XML and FOR JSON")?;
-        refuse(!query.pipe_operators.is_empty(), "the pipe syntax")?;
+        unsupported::query_clauses(query)?;
         self.under(query.with.as_ref(), |binder| binder.query_body(query, parent))
     }
 

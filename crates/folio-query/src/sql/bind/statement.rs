@@ -7,7 +7,7 @@ use super::copy::{CopyFile, span_of};
 use super::from::text;
 use super::select::literal;
 use super::setting::setting;
-use super::{Binder, Named, last_name};
+use super::{Binder, Named, last_name, unsupported};
 use crate::error::{Error, Result};
 use crate::expression::{Column, Expr, type_name};
 use crate::plan::logical::Plan;
@@ -48,6 +48,7 @@ pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<S
             if *to { binder.copy_to(source, file) } else { binder.copy_from(source, &file) }
         }
         Sql::Truncate(truncate) => {
+            unsupported::truncate_clauses(truncate)?;
             let tables = truncate.table_names.iter().map(|target| binder.table(&target.name));
             let tables = tables.collect::<Result<Vec<_>>>()?;
             if tables.len() > 1 && tables.iter().any(|table| table.kind == RelationKind::Collection)
