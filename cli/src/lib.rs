@@ -16,6 +16,7 @@ mod failure;
 mod output;
 mod progress;
 mod shell;
+mod signals;
 mod text;
 mod words;
 

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::unregister;
 use signal_hook::{SigId, flag};
 
 use crate::console::Console;
+use crate::signals;
 
 /// Exit code of a process that a second signal ended.
 const INTERRUPTED: i32 = 130;
@@ -30,7 +30,7 @@ impl Progress {
     pub(crate) fn begin(console: &Console, label: &str) -> Self {
         let interrupted = Arc::new(AtomicBool::new(false));
         let mut handlers = Vec::new();
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in signals::ENDING {
             // Where signals cannot be taken, they end the process as usual.
             let shared = || Arc::clone(&interrupted);
             handlers.extend(flag::register_conditional_shutdown(signal, INTERRUPTED, shared()));

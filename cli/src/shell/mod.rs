@@ -26,25 +26,21 @@ mod statement;
 mod tokens;
 mod waiting;
 
-use std::io::{self, IsTerminal, Read};
-use std::os::unix::net::UnixStream;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::process::{self, ExitCode};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
 
 use folio::{Database, Session};
 use reedline::{Reedline, Signal};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::SIGINT;
 use signal_hook::flag;
-use signal_hook::low_level::pipe;
 
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::output::{self, Format};
-use crate::text;
+use crate::{signals, text};
 use input::{Item, next_item};
 use language::Language;
 use names::SharedNames;
@@ -52,9 +48,6 @@ use prompt::Begin;
 
 /// Files that read files that read files.
 const DEPTH_MAX: usize = 16;
-
-/// What a shell has to end by itself once its terminal is gone.
-const GRACE: Duration = Duration::from_secs(1);
 
 /// Whether to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,7 +103,7 @@ pub(crate) fn run(
     };
     let result = match io::stdin().is_terminal() {
         true => {
-            end_with_terminal()?;
+            signals::end_with_terminal()?;
             shell.converse()
         }
         false => shell.run_text(&text::of_input()?).map(drop),
@@ -122,27 +115,13 @@ pub(crate) fn run(
 
 /// Ctrl-C ends the statement; TERM and HUP end it, and then the shell.
 fn listen(session: &Session, is_ended: &Arc<AtomicBool>) {
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in signals::ENDING {
         // Where a signal cannot be taken it ends the process, which is safe too.
         let _ = flag::register(signal, session.interrupt());
         if signal != SIGINT {
             let _ = flag::register(signal, Arc::clone(is_ended));
         }
     }
-}
-
-/// Ends the process a while after HUP: the line editor reads the end of a terminal that is
-/// gone for ever. What was committed is safe, an open transaction is not part of it.
-fn end_with_terminal() -> io::Result<()> {
-    let (mut told, teller) = UnixStream::pair()?;
-    pipe::register(SIGHUP, teller)?;
-    thread::Builder::new().name("folio-hangup".to_owned()).spawn(move || {
-        if told.read_exact(&mut [0]).is_ok() {
-            thread::sleep(GRACE);
-            process::exit(128 + SIGHUP);
-        }
-    })?;
-    Ok(())
 }
 
 impl Shell<'_> {

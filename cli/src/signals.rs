@@ -1,0 +1,41 @@
+//! The signals that ask a process to end, as far as the system has them.
+
+#[cfg(unix)]
+use signal_hook::consts::SIGHUP;
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+/// Ctrl-C, `kill`, and the end of the terminal.
+#[cfg(unix)]
+pub(crate) const ENDING: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// Windows ends a program itself when its console is closed.
+#[cfg(windows)]
+pub(crate) const ENDING: [i32; 2] = [SIGINT, SIGTERM];
+
+/// Ends the process a while after HUP: the line editor reads the end of a terminal that is
+/// gone for ever. What was committed is safe, an open transaction is not part of it.
+#[cfg(unix)]
+pub(crate) fn end_with_terminal() -> std::io::Result<()> {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+    use std::time::Duration;
+    use std::{process, thread};
+
+    /// What a shell has to end by itself once its terminal is gone.
+    const GRACE: Duration = Duration::from_secs(1);
+
+    let (mut told, teller) = UnixStream::pair()?;
+    signal_hook::low_level::pipe::register(SIGHUP, teller)?;
+    thread::Builder::new().name("folio-hangup".to_owned()).spawn(move || {
+        if told.read_exact(&mut [0]).is_ok() {
+            thread::sleep(GRACE);
+            process::exit(128 + SIGHUP);
+        }
+    })?;
+    Ok(())
+}
+
+#[cfg(windows)]
+pub(crate) fn end_with_terminal() -> std::io::Result<()> {
+    Ok(())
+}
