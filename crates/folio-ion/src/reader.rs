@@ -3,6 +3,7 @@
 //! ```text
 //! bytes → buffer → cursor (text or binary) → value          → the caller
 //!                                          → version marker → symbol table reset
+//!                                          → its name, not as the marker → nothing
 //!                                          → symbol table   → symbol table replaced
 //! ```
 //!
@@ -144,6 +145,7 @@ impl<R: Read> Reader<R> {
         match found {
             TopLevel::End => self.done = true,
             TopLevel::Version => self.symbols = SymbolTable::system(),
+            TopLevel::Nop => {}
             TopLevel::Element(element) if SymbolTable::is_definition(&element) => {
                 let current = std::mem::replace(&mut self.symbols, SymbolTable::system());
                 let defined = SymbolTable::define(current, &element, &self.catalog, &self.limits);

@@ -27,7 +27,7 @@ fn run(check: impl Fn(&mut Generator, u64)) {
 fn text_and_binary_round_trip_and_the_peer_reads_the_same() {
     run(|generator, seed| {
         let values: Vec<Element> =
-            (0..1 + generator.below(4)).map(|_| generator.element(4)).collect();
+            (0..1 + generator.below(4)).map(|_| generator.top_level(4)).collect();
         let text: Vec<String> = values.iter().map(write::to_text).collect();
         let pretty: Vec<String> = values.iter().map(write::to_pretty_text).collect();
         let binary = write::to_binary(&values);
@@ -44,7 +44,7 @@ fn text_and_binary_round_trip_and_the_peer_reads_the_same() {
 fn damaged_inputs_are_judged_alike() {
     run(|generator, seed| {
         let values: Vec<Element> =
-            (0..1 + generator.below(3)).map(|_| generator.element(3)).collect();
+            (0..1 + generator.below(3)).map(|_| generator.top_level(3)).collect();
         let mut bytes = match generator.below(3) {
             0 => write::to_binary(&values),
             1 => generator.noise(),

@@ -22,6 +22,10 @@ impl<'a> Cursor<'a> {
                 return self.version();
             }
             match self.element(self.bytes.len(), context, 0)? {
+                // The marker has bytes of its own; its name as a symbol means nothing.
+                Some(element) if element.unannotated_symbol() == Some("$ion_1_0") => {
+                    return Ok(TopLevel::Nop);
+                }
                 Some(element) => return Ok(TopLevel::Element(element)),
                 None => continue,
             }
@@ -216,7 +220,7 @@ pub(crate) fn uint(bytes: &[u8]) -> Option<usize> {
 }
 
 fn lookup(id: usize, start: usize, context: Context<'_>) -> Result<Symbol> {
-    context.symbols.get(id).cloned().ok_or_else(|| {
+    context.symbols.get(id).ok_or_else(|| {
         let message = format!("symbol number {id} is not in the symbol table");
         Error::new(ErrorKind::Symbol, start as u64, message)
     })

@@ -3,6 +3,7 @@
 use super::{Format, Splitter, Step, Stop};
 use crate::binary::{self, Kind, value_end};
 use crate::error::{Error, Result};
+use crate::text::TopLevel;
 use std::io::Read;
 
 impl<R: Read> Splitter<R> {
@@ -71,16 +72,8 @@ impl<R: Read> Splitter<R> {
     fn step_binary(&self, cursor: &mut binary::Cursor<'_>, limit: usize) -> Result<Step> {
         let start = cursor.at;
         let header = cursor.header(limit)?;
-        // A symbol table is a struct whose first annotation is symbol 3.
-        if header.kind == Kind::Annotation && self.list.is_none() {
-            let mut ahead = cursor.clone();
-            ahead.var_uint()?;
-            if ahead.var_uint()? == 3 {
-                ahead.at = start;
-                if !self.is_value(&ahead.top_level(self.context())?) {
-                    return Ok(Step::System);
-                }
-            }
+        if self.list.is_none() && self.is_system(cursor.clone(), start, header.kind)? {
+            return Ok(Step::System);
         }
         if self.format == Format::List && self.list.is_none() && !header.is_padding() {
             let message = "expected a list of records; use format := 'newline_delimited'";
@@ -88,6 +81,28 @@ impl<R: Read> Splitter<R> {
         }
         cursor.at = header.end;
         Ok(if header.is_padding() { Step::End } else { Step::Value })
+    }
+
+    /// Whether the value at `start` is not data: a symbol table is a struct whose first annotation is
+    /// symbol 3, and the version marker's name as a symbol means nothing. The cursor stands behind
+    /// the value's header.
+    fn is_system(&self, mut cursor: binary::Cursor<'_>, start: usize, kind: Kind) -> Result<bool> {
+        match kind {
+            Kind::Annotation => {
+                cursor.var_uint()?;
+                if cursor.var_uint()? != 3 {
+                    return Ok(false);
+                }
+                cursor.at = start;
+                Ok(!self.is_value(&cursor.top_level(self.context())?))
+            }
+            // A symbol that no table has is left to whoever reads the block.
+            Kind::Symbol => {
+                cursor.at = start;
+                Ok(matches!(cursor.top_level(self.context()), Ok(TopLevel::Nop)))
+            }
+            _ => Ok(false),
+        }
     }
 
     pub(super) fn system_binary(&mut self, bytes: &[u8], at: usize) -> Result<usize> {

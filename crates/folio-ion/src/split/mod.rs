@@ -238,8 +238,8 @@ impl<R: Read> Splitter<R> {
         std::mem::replace(&mut self.ends, Vec::with_capacity(room))
     }
 
-    /// Takes in what stands at `at` and is not a record: a version marker, a symbol table, the start
-    /// or the end of a list, or a value that only looked like one of those.
+    /// Takes in what stands at `at` and is not a record: a version marker, its name in a form that
+    /// means nothing, a symbol table, the start or the end of a list.
     fn system(&mut self, buffer: &mut Buffer, at: usize) -> Result<()> {
         let bytes = &buffer.bytes[..buffer.filled];
         let taken = match self.encoding {
@@ -272,7 +272,7 @@ impl<R: Read> Splitter<R> {
 
     fn define(&mut self, found: TopLevel, at: usize) -> Result<()> {
         match found {
-            TopLevel::End => Ok(()),
+            TopLevel::End | TopLevel::Nop => Ok(()),
             TopLevel::Version => {
                 self.symbols = SymbolTable::system();
                 Ok(())

@@ -1,9 +1,12 @@
 //! The local symbol table: number to symbol, rebuilt as the stream redefines it.
+//!
+//! An import whose shared table is not at hand reserves its numbers all the same, and may promise
+//! two thousand million of them. Such a gap is kept as its two ends.
 
 use super::{Catalog, ImportLocation, Symbol};
 use crate::error::{Error, ErrorKind, Result};
 use crate::limits::Limits;
-use crate::value::{Element, Value};
+use crate::value::{Element, IonType, Value};
 use std::sync::{Arc, LazyLock};
 
 /// The symbols that Ion 1.0 itself defines, from number 1.
@@ -21,13 +24,29 @@ pub(crate) const SYSTEM_SYMBOLS: [&str; 9] = [
 
 static SYSTEM_TABLE: LazyLock<Arc<SymbolTable>> = LazyLock::new(|| {
     let system = SYSTEM_SYMBOLS.iter().map(|text| Symbol::from(*text));
-    Arc::new(SymbolTable { symbols: std::iter::once(Symbol::ZERO).chain(system).collect() })
+    let symbols = std::iter::once(Symbol::ZERO).chain(system).collect();
+    Arc::new(SymbolTable { symbols, gaps: Vec::new() })
 });
 
 /// What the numbers of a stretch of a stream mean.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SymbolTable {
+    /// Symbols outside of the gaps.
     symbols: Vec<Symbol>,
+    /// In ascending order.
+    gaps: Vec<Gap>,
+}
+
+/// Numbers of an import whose symbols are not at hand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Gap {
+    start: usize,
+    end: usize,
+    /// Numbers in this gap and those before it.
+    skipped: usize,
+    table: Arc<str>,
+    /// The number that the first symbol has in the shared table.
+    position: usize,
 }
 
 impl SymbolTable {
@@ -37,13 +56,34 @@ impl SymbolTable {
     }
 
     /// The symbol with number `id`.
-    pub fn get(&self, id: usize) -> Option<&Symbol> {
-        self.symbols.get(id)
+    pub fn get(&self, id: usize) -> Option<Symbol> {
+        match self.gap_before(id) {
+            Some(gap) if id < gap.end => {
+                let position = gap.position + (id - gap.start);
+                let location = ImportLocation { table: gap.table.clone(), position };
+                Some(Symbol::Unknown(Some(Arc::new(location))))
+            }
+            gap => self.symbols.get(id - gap.map_or(0, |gap| gap.skipped)).cloned(),
+        }
+    }
+
+    /// The text of the symbol with number `id`, if it is known.
+    pub(crate) fn text(&self, id: usize) -> Option<&str> {
+        match self.gap_before(id) {
+            Some(gap) if id < gap.end => None,
+            gap => self.symbols.get(id - gap.map_or(0, |gap| gap.skipped))?.text(),
+        }
+    }
+
+    /// The last gap that begins at `id` or before it.
+    fn gap_before(&self, id: usize) -> Option<&Gap> {
+        let behind = self.gaps.partition_point(|gap| gap.start <= id);
+        self.gaps.get(behind.checked_sub(1)?)
     }
 
     /// One more than the greatest number in use.
     pub fn len(&self) -> usize {
-        self.symbols.len()
+        self.symbols.len() + self.gaps.last().map_or(0, |gap| gap.skipped)
     }
 
     /// Whether the table is empty; it never is, since the system symbols are always there.
@@ -51,15 +91,11 @@ impl SymbolTable {
         self.symbols.is_empty()
     }
 
-    /// The symbols in the order of their numbers, from 0.
-    pub fn symbols(&self) -> &[Symbol] {
-        &self.symbols
-    }
-
-    /// Whether `element` at the top level defines a symbol table instead of being data.
+    /// Whether `element` at the top level defines a symbol table instead of being data. A null struct
+    /// does, like an empty one.
     pub fn is_definition(element: &Element) -> bool {
         let first = element.annotations.first().and_then(Symbol::text);
-        first == Some("$ion_symbol_table") && matches!(element.value, Value::Struct(_))
+        first == Some("$ion_symbol_table") && element.ion_type() == IonType::Struct
     }
 
     /// The table that `definition` (a struct annotated `$ion_symbol_table`) puts in force after
@@ -82,7 +118,7 @@ impl SymbolTable {
         });
         let mut table = if appends { current } else { SymbolTable::system() };
         // Appending in place keeps a stream of many small appends linear.
-        let target = &mut Arc::make_mut(&mut table).symbols;
+        let target = Arc::make_mut(&mut table);
         if let Some(Value::List(imports)) = imports.map(|imports| &imports.value) {
             for import in imports {
                 append_import(target, import, catalog, limits)?;
@@ -90,7 +126,7 @@ impl SymbolTable {
         }
         if let Some(Value::List(texts)) = symbols.map(|symbols| &symbols.value) {
             check_count(target.len() + texts.len(), limits)?;
-            target.extend(texts.iter().map(|text| match &text.value {
+            target.symbols.extend(texts.iter().map(|text| match &text.value {
                 Value::String(text) => Symbol::from(text.as_str()),
                 _ => Symbol::ZERO,
             }));
@@ -110,7 +146,7 @@ fn only_field<'a>(definition: &'a Element, name: &str) -> Result<Option<&'a Elem
 }
 
 fn append_import(
-    target: &mut Vec<Symbol>,
+    target: &mut SymbolTable,
     import: &Element,
     catalog: &Catalog,
     limits: &Limits,
@@ -135,14 +171,21 @@ fn append_import(
     };
     check_count(target.len().saturating_add(size), limits)?;
     let known = table.map(|table| table.symbols.as_slice()).unwrap_or_default();
+    let known = &known[..size.min(known.len())];
     let name: Arc<str> = name.as_str().into();
-    target.extend((0..size).map(|index| match known.get(index) {
-        Some(Some(text)) => Symbol::Text(text.clone()),
-        Some(None) | None => {
+    target.symbols.extend(known.iter().enumerate().map(|(index, text)| match text {
+        Some(text) => Symbol::Text(text.clone()),
+        None => {
             let location = ImportLocation { table: name.clone(), position: index + 1 };
             Symbol::Unknown(Some(Arc::new(location)))
         }
     }));
+    if size > known.len() {
+        let (start, missing) = (target.len(), size - known.len());
+        let skipped = target.gaps.last().map_or(0, |gap| gap.skipped) + missing;
+        let position = known.len() + 1;
+        target.gaps.push(Gap { start, end: start + missing, skipped, table: name, position });
+    }
     Ok(())
 }
 

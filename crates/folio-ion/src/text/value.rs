@@ -20,6 +20,8 @@ pub(crate) enum TopLevel {
     End,
     /// A version marker, which resets the symbol table.
     Version,
+    /// The symbol `$ion_1_0` in a form that is not the marker: it means nothing.
+    Nop,
     /// A value, or the definition of a symbol table.
     Element(Element),
 }
@@ -43,13 +45,10 @@ impl<'a> Cursor<'a> {
         // Only the written-out name is a marker: not quoted, not as a symbol number.
         let bare = self.rest().starts_with(b"$ion_");
         let element = self.element(context, 0)?;
-        let Value::Symbol(symbol) = &element.value else { return Ok(TopLevel::Element(element)) };
-        if !bare || !element.annotations.is_empty() {
-            return Ok(TopLevel::Element(element));
-        }
-        match symbol.text() {
-            Some("$ion_1_0") => Ok(TopLevel::Version),
-            Some(text) if is_version(text) => {
+        match element.unannotated_symbol() {
+            Some("$ion_1_0") if bare => Ok(TopLevel::Version),
+            Some("$ion_1_0") => Ok(TopLevel::Nop),
+            Some(text) if bare && is_version(text) => {
                 let message = format!("the stream is marked `{text}`; only Ion 1.0 is supported");
                 Err(Error::new(ErrorKind::Unsupported, start as u64, message))
             }
@@ -283,7 +282,7 @@ fn symbol(word: &Word<'_>, start: usize, context: Context<'_>) -> Result<Symbol>
         .filter(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()));
     let Some(number) = number else { return Ok(Symbol::from(text)) };
     let symbol = number.parse().ok().and_then(|id: usize| context.symbols.get(id));
-    symbol.cloned().ok_or_else(|| {
+    symbol.ok_or_else(|| {
         let message = format!("symbol `{text}` is not in the symbol table");
         Error::new(ErrorKind::Symbol, start as u64, message)
     })

@@ -155,6 +155,14 @@ impl Element {
         fields.iter().find(|(field, _)| field.text() == Some(name)).map(|(_, element)| element)
     }
 
+    /// The text of a symbol that has no annotations.
+    pub(crate) fn unannotated_symbol(&self) -> Option<&str> {
+        match &self.value {
+            Value::Symbol(symbol) if self.annotations.is_empty() => symbol.text(),
+            _ => None,
+        }
+    }
+
     /// The elements of a list or an s-expression.
     pub fn elements(&self) -> Option<&[Element]> {
         match &self.value {

@@ -41,6 +41,17 @@ impl Generator {
         (self.next() >> 11) % bound
     }
 
+    /// A value that is data at the top level, where the version marker's name is not.
+    pub(crate) fn top_level(&mut self, depth: u64) -> Element {
+        let marker = Element::from(Value::Symbol(Symbol::from("$ion_1_0")));
+        loop {
+            let element = self.element(depth);
+            if element != marker {
+                return element;
+            }
+        }
+    }
+
     pub(crate) fn element(&mut self, depth: u64) -> Element {
         let annotations = match self.below(8) {
             0 => (0..1 + self.below(2)).map(|_| self.symbol()).collect(),

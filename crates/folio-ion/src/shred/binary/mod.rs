@@ -93,11 +93,8 @@ impl StructColumn {
     /// Prepares the way from symbol numbers to fields, here and in every struct below.
     fn number(&mut self, symbols: &SymbolTable) {
         let field = |name: Option<&str>| name.and_then(|name| self.names.get(name));
-        let numbers = symbols
-            .symbols()
-            .iter()
-            .map(|symbol| field(symbol.text()).map_or(0, |index| *index as u32 + 1));
-        self.numbers = numbers.collect();
+        let number = |id| field(symbols.text(id)).map_or(0, |index| *index as u32 + 1);
+        self.numbers = (0..symbols.len()).map(number).collect();
         self.fields.iter_mut().for_each(|field| field.number(symbols));
     }
 
