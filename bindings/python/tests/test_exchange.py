@@ -201,6 +201,40 @@ def test_duckdb(things: foliodb.Collection) -> None:
     del scan
 
 
+def test_a_collection_is_an_arrow_stream(things: foliodb.Collection) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    assert pyarrow.table(things).to_pylist() == ROWS
+    assert pyarrow.schema(things).names == list(ROWS[0])
+    assert pyarrow.RecordBatchReader.from_stream(things).read_all().num_rows == 3
+
+
+def test_a_collection_in_polars(things: foliodb.Collection) -> None:
+    polars = pytest.importorskip("polars")
+    assert polars.DataFrame(things).rows(named=True) == ROWS
+    # As Polars reads every stream that is not pyarrow's: a column of structs.
+    assert polars.from_arrow(things).struct.unnest().rows(named=True) == ROWS
+
+
+def test_a_collection_in_a_statement_of_duckdb(things: foliodb.Collection) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    count = connection.sql("SELECT count(*), sum(n % 10) FROM things").fetchall()
+    assert count == [(3, 1 + 2**62 % 10 - 3)]
+    # Each reference reads the collection anew, as it is then.
+    twice = "SELECT a._id, b.n FROM things a JOIN things b USING (_id) ORDER BY b.n LIMIT 1"
+    assert connection.execute(twice).fetchall() == [("c", -3)]
+    things.put("d", {"n": 7})
+    assert connection.sql("SELECT count(*) FROM things").fetchall() == [(4,)]
+    connection.register("named", things)
+    assert connection.sql("SELECT count(*) FROM named").fetchall() == [(4,)]
+
+
+def test_a_collection_stored_in_another_keeps_its_types(db: foliodb.Database) -> None:
+    db["mixed"].put_many([{"_id": "a", "v": 1}, {"_id": "b", "v": "one"}])
+    foliodb.to_folio(db["mixed"], db, "copy")
+    assert list(db["copy"].scan()) == list(db["mixed"].scan())
+
+
 def test_hugging_face(things: foliodb.Collection, path: Path) -> None:
     datasets = pytest.importorskip("datasets")
     data = foliodb.to_hf(things.scan(["n", "tags"]))

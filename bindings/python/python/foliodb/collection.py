@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas
     import polars
     import pyarrow
+    from typing_extensions import CapsuleType
 
     from .dataset import Dataset
     from .streaming import StreamingDataset
@@ -71,6 +72,9 @@ class Collection(_foliodb.Collection):
     It is a mapping (`users["u1"]`, `"u1" in users`, `len(users)`, `del users["u1"]`),
     and iterates over its ids in file order. A document is a `dict` that JSON can hold;
     `_id` comes first in what is read. Threads may share a collection.
+
+    It is also an Arrow stream, that of `scan()`: `polars.DataFrame(users)`,
+    `pyarrow.table(users)`, `duckdb.sql("SELECT … FROM users")`.
     """
 
     def scan(
@@ -271,6 +275,12 @@ class Collection(_foliodb.Collection):
         from .dataset import Dataset
 
         return Dataset(self)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> CapsuleType:
+        return self.scan().__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> CapsuleType:
+        return self.scan().__arrow_c_schema__()
 
     def register(self, connection: duckdb.DuckDBPyConnection, name: str | None = None) -> None:
         """Makes the collection a view of a DuckDB connection, under its own name or another.

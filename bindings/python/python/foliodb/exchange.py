@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from ._foliodb import BatchCounts, derived_id, generated_id
+from .collection import Collection
 from .database import Database, open
 from .errors import ConflictError, InvalidInputError
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     import datasets
     import duckdb
 
-    from .collection import Collection, Filter, Scan
+    from .collection import Filter, Scan
 
 Path = str | os.PathLike[str]
 
@@ -55,7 +56,7 @@ def to_folio(
     """Stores the rows of a frame, a table or any iterable of dicts as one atomic batch.
 
     Takes a pandas or polars frame, a pyarrow table or reader, a HuggingFace data
-    set, anything with an Arrow stream, and iterables of dicts. `id` names the column
+    set, a collection, anything with an Arrow stream, and iterables of dicts. `id` names the column
     that holds the ids, or is a function of the row; without it a column `_id` is taken, or
     the index of a pandas frame if it has a name, and rows without any get new ids.
 
@@ -148,7 +149,10 @@ def _index_name(data: Any) -> str | None:
 def rows(data: Any) -> Iterator[dict[str, Any]]:
     """The rows of anything that has some, as dicts."""
     kind = type(data).__module__.partition(".")[0]
-    if kind == "polars":
+    if isinstance(data, Collection):
+        # Not its Arrow stream: documents keep types that a column would not.
+        yield from data.values()
+    elif kind == "polars":
         yield from getattr(data, "collect", lambda: data)().iter_rows(named=True)
     elif kind == "pandas":
         yield from _pandas_rows(data)
