@@ -26,7 +26,7 @@ const native = load()
 
 // The end of a process flushes what is open, however it is held: the last statement,
 // `process.exit` and an uncaught error come through here. A signal that the program does not
-// handle does not: of that, what was put within the last second may be lost.
+// listen to does not: the native half flushes then (`src/signal.rs`).
 process.on('exit', () => {
   try {
     native.flushAll()

@@ -30,6 +30,10 @@ impl NativeDatabase {
     pub fn open(path: String, options: NativeOpenOptions) -> napi::Result<Self> {
         let options = options.into_options()?;
         let database = Database::open_with(&path, &options).map_err(thrown)?;
+        #[cfg(unix)]
+        if database.is_writable() {
+            crate::signal::flush_at_end();
+        }
         Ok(Self { database })
     }
 

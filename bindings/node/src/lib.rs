@@ -9,7 +9,7 @@
 //!
 //! Each operation stands here once as it is and once as a task for Node's thread
 //! pool ([`task`]). Errors cross as `code: text` ([`error`]). Only [`text`], [`lookup`]
-//! and [`function`] call Node-API themselves.
+//! and [`function`] call Node-API themselves, and only `signal` the operating system.
 
 #![allow(clippy::needless_pass_by_value)] // Node-API hands strings over by value
 
@@ -29,6 +29,8 @@ pub mod report;
 pub mod scan;
 pub mod session;
 pub mod shape;
+#[cfg(unix)]
+pub mod signal;
 pub mod tables;
 pub mod task;
 pub mod text;

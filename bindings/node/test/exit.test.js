@@ -60,6 +60,46 @@ test('a hundred thousand puts after a scan are as many lines', async (t) => {
   assert.equal(ids(folder).length, 100_002)
 })
 
+/** Programs that are told to end, and how they do: the status, and the signal. */
+const TOLD = {
+  'a program that waits': ['', null],
+  'a program that works without end': ['setTimeout(() => { for (;;); }, 1)', null],
+  'a listener of the program': ['process.on("SIGNAL", () => process.exit(3))', 3],
+  'a listener that takes its time': ['process.on("SIGNAL", () => setTimeout(() => process.exit(4), 50))', 4],
+  'a listener that came and went': ['const f = () => {}; process.on("SIGNAL", f); process.off("SIGNAL", f); open("data", { writeBehindMs: Infinity })', null],
+}
+
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
+  for (const [name, [program, status]] of Object.entries(TOLD)) {
+    test(`puts survive ${signal}: ${name}`, { skip: process.platform === 'win32' }, async (t) => {
+      const folder = dirname(scratch(t))
+      const child = start(folder, `${program.replaceAll('SIGNAL', signal)}\nconsole.log("put"); setTimeout(() => {}, 60_000)`, '{ writeBehindMs: Infinity }')
+      await once(child.stdout, 'data')
+      child.kill(signal)
+      assert.deepEqual(await once(child, 'exit'), status === null ? [null, signal] : [status, null])
+      assert.deepEqual(ids(folder), ['a', 'b'])
+    })
+  }
+}
+
+test('a program sees no listeners but its own', async (t) => {
+  const folder = dirname(scratch(t))
+  const child = start(folder, 'console.log(["SIGTERM", "SIGINT", "SIGHUP"].map((name) => process.listenerCount(name)).join())')
+  assert.equal(String(await once(child.stdout, 'data')), '0,0,0\n')
+  await once(child, 'exit')
+})
+
+test('puts of a worker survive SIGTERM', { skip: process.platform === 'win32' }, async (t) => {
+  const folder = dirname(scratch(t))
+  const text = `${BEGIN.replace('OPTIONS', '{ writeBehindMs: Infinity }')}\nconsole.log("put"); setTimeout(() => {}, 60_000)`
+  const program = `new (require('node:worker_threads').Worker)(${JSON.stringify(text)}, { eval: true })`
+  const child = spawn(process.execPath, ['-e', program], { cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] })
+  await once(child.stdout, 'data')
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit'), [null, 'SIGTERM'])
+  assert.deepEqual(ids(folder), ['a', 'b'])
+})
+
 test('a kill loses a second at most', async (t) => {
   const folder = dirname(scratch(t))
   const child = start(folder, 'console.log("put"); setTimeout(() => {}, 60_000)')

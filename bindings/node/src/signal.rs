@@ -1,0 +1,156 @@
+//! SIGTERM, SIGINT and SIGHUP: what is open is flushed before they end the process.
+//!
+//! Node ends a process at these signals without a word to anybody, unless the program
+//! listens to them. A listener of ours in JavaScript would change that: Node would leave
+//! the process alive, a busy program would not end, and others who look at the number of
+//! listeners would take it for the program's own and leave the end to it. So the signal
+//! is taken below JavaScript, and only where it would end the process. A thread flushes,
+//! puts what was there before back, and sends the signal again: the process ends as it
+//! would have, a moment later.
+//!
+//! A listener that the program adds, before or behind, replaces this. Node then leaves
+//! the end to the program, whose `process.exit` flushes.
+
+#![allow(unsafe_code)]
+
+use std::io::{self, Read, Write};
+use std::mem;
+use std::os::fd::IntoRawFd;
+use std::ptr;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+/// The signals, and what each did before it was taken.
+static TAKEN: Mutex<[(libc::c_int, Option<Before>); 3]> =
+    Mutex::new([(libc::SIGTERM, None), (libc::SIGINT, None), (libc::SIGHUP, None)]);
+
+/// The end of a pipe that a signal is written to; -1 before there is one.
+static PIPE: AtomicI32 = AtomicI32::new(-1);
+
+/// A process that is told to end does not wait for a disk that hangs.
+const FLUSH_MAX: Duration = Duration::from_secs(2);
+
+/// What a signal did before.
+#[derive(Clone, Copy)]
+struct Before(libc::sigaction);
+
+// SAFETY: it holds the address of a function and flags, which are nobody's.
+unsafe impl Send for Before {}
+
+/// Takes the signals that would end the process. Calling it again takes those that would
+/// end it by now.
+pub(crate) fn flush_at_end() {
+    let mut taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    for (signal, before) in taken.iter_mut() {
+        if let Some(found) = action_of(*signal)
+            && ends_process(&found)
+            && (PIPE.load(Ordering::Acquire) >= 0 || begin().is_ok())
+        {
+            *before = Some(Before(found));
+            take(*signal);
+        }
+    }
+}
+
+/// Whether this is what Node or the system does by itself. Node's own handler ends the
+/// process and is gone with its first call; those of programs stay.
+fn ends_process(action: &libc::sigaction) -> bool {
+    match action.sa_sigaction {
+        libc::SIG_DFL => true,
+        libc::SIG_IGN => false,
+        _ => action.sa_flags & libc::SA_RESETHAND != 0,
+    }
+}
+
+fn action_of(signal: libc::c_int) -> Option<libc::sigaction> {
+    // SAFETY: zeros are a value of this type of integers and sets of bits.
+    let mut action: libc::sigaction = unsafe { mem::zeroed() };
+    // SAFETY: a null action changes nothing, and `action` is a live out parameter.
+    (unsafe { libc::sigaction(signal, ptr::null(), &mut action) } == 0).then_some(action)
+}
+
+fn take(signal: libc::c_int) {
+    // SAFETY: as above.
+    let mut action: libc::sigaction = unsafe { mem::zeroed() };
+    action.sa_sigaction = on_signal as *const () as libc::sighandler_t;
+    action.sa_flags = libc::SA_RESTART;
+    // SAFETY: `on_signal` has the type of a handler without SA_SIGINFO and calls nothing that
+    // a handler may not; this library is never unloaded, as napi keeps it.
+    unsafe {
+        libc::sigemptyset(&mut action.sa_mask);
+        libc::sigaction(signal, &action, ptr::null_mut());
+    }
+}
+
+/// Tells the thread. A handler may call next to nothing; `write` it may.
+extern "C" fn on_signal(signal: libc::c_int) {
+    let byte = signal as u8;
+    // SAFETY: `errno` is of this thread, and is put back for the code that was interrupted;
+    // `byte` is live, and the descriptor is open as long as the process.
+    unsafe {
+        let errno = errno_place();
+        let before = *errno;
+        libc::write(PIPE.load(Ordering::Acquire), ptr::from_ref(&byte).cast(), 1);
+        *errno = before;
+    }
+}
+
+/// Where this thread has its `errno`.
+///
+/// # Safety
+/// None is needed; what it calls is foreign.
+unsafe fn errno_place() -> *mut libc::c_int {
+    // SAFETY: it takes nothing and answers an address that is valid as long as the thread.
+    #[cfg(any(target_os = "linux", target_os = "emscripten"))]
+    unsafe {
+        libc::__errno_location()
+    }
+    // SAFETY: as above.
+    #[cfg(not(any(target_os = "linux", target_os = "emscripten")))]
+    unsafe {
+        libc::__error()
+    }
+}
+
+/// Makes the pipe and the thread that waits at its end.
+fn begin() -> io::Result<()> {
+    let (mut reader, writer) = io::pipe()?;
+    thread::Builder::new().name("folio-signal".to_owned()).spawn(move || {
+        let mut byte = [0];
+        while reader.read_exact(&mut byte).is_ok() {
+            end(libc::c_int::from(byte[0]));
+        }
+    })?;
+    PIPE.store(writer.into_raw_fd(), Ordering::Release); // open as long as the process
+    Ok(())
+}
+
+/// Flushes, and has the signal do what it did before.
+fn end(signal: libc::c_int) {
+    let (sender, receiver) = mpsc::channel();
+    let begun = thread::Builder::new().spawn(move || {
+        // Nobody waits any more where this fails.
+        let _ = sender.send(folio::flush_all());
+    });
+    if begun.is_ok()
+        && let Ok(Err(error)) = receiver.recv_timeout(FLUSH_MAX)
+    {
+        let _ = writeln!(io::stderr(), "foliodb: the last writes were not flushed: {error}");
+    }
+    let taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = taken.iter().find(|(number, _)| *number == signal).and_then(|(_, before)| *before);
+    let is_ours = action_of(signal)
+        .is_some_and(|action| action.sa_sigaction == on_signal as *const () as libc::sighandler_t);
+    // SAFETY: what is put back is what the system said was there; the process sends a signal
+    // to itself.
+    unsafe {
+        if let Some(Before(before)) = before
+            && is_ours
+        {
+            libc::sigaction(signal, &before, ptr::null_mut());
+        }
+        libc::kill(libc::getpid(), signal);
+    }
+}
