@@ -6,6 +6,7 @@
 
 const { call, rethrow } = require('./error.js')
 const { parseExact } = require('./exact.js')
+const { LOOKED_MAX, ROWS_MAX, WAIT_MS, inspectable, plural, restOf } = require('./inspect.js')
 
 const FIRST_COUNT = 64 // rows of the first batch
 const BATCH_COUNT = 4096
@@ -32,8 +33,18 @@ class Answer {
     this.inner = inner
     /** @private */
     this.size = FIRST_COUNT
-    /** @private @type {Iterator<T>} */
-    this.batch = /** @type {T[]} */ ([]).values()
+    /** @private @type {T[]} rows that are parsed, from `place` on those that are left */
+    this.rows = []
+    /** @private */
+    this.place = 0
+    /** @private whether a promise is waiting for rows */
+    this.isPulling = false
+    /** @private whether rows were taken */
+    this.isBegun = false
+    /** @private */
+    this.isEnded = false
+    /** @private @type {Error | undefined} what whoever takes the next rows is told */
+    this.fault = undefined
     /**
      * How many rows were inserted, changed or deleted; null for statements that change none.
      * @type {number | null}
@@ -59,13 +70,8 @@ class Answer {
    * @returns {Generator<T, void, undefined>}
    */
   *[Symbol.iterator]() {
-    for (;;) {
-      yield* this.begun()
-      this.watch?.check()
-      const text = call(() => this.inner.nextRows(this.grown()))
-      if (text === null) return this.watch?.release()
-      this.batch = parseExact(text).values()
-    }
+    this.isBegun = true
+    while (this.place < this.rows.length || this.more()) yield this.rows[this.place++]
   }
 
   /**
@@ -73,12 +79,10 @@ class Answer {
    * @returns {AsyncGenerator<T, void, undefined>}
    */
   async *[Symbol.asyncIterator]() {
+    this.isBegun = true
     for (;;) {
-      yield* this.begun()
-      this.watch?.check()
-      const text = await this.inner.nextRowsAsync(this.grown()).catch(rethrow)
-      if (text === null) return this.watch?.release()
-      this.batch = parseExact(text).values()
+      while (this.place < this.rows.length) yield this.rows[this.place++]
+      if (!(await this.moreAsync())) return
     }
   }
 
@@ -105,21 +109,85 @@ class Answer {
    * @returns {T | undefined}
    */
   next() {
-    for (const row of this) return row
-    return undefined
+    this.isBegun = true
+    return this.place < this.rows.length || this.more() ? this.rows[this.place++] : undefined
+  }
+
+  /** For JSON.stringify: all rows that are left. */
+  toJSON() {
+    return this.toArray()
   }
 
   /**
-   * The rows of the batch that is parsed. A loop that is left early leaves the rest.
+   * Reads rows; false when there are no more.
    * @private
-   * @returns {Generator<T, void, undefined>}
    */
-  *begun() {
-    for (;;) {
-      const { value, done } = this.batch.next()
-      if (done) return
-      yield value
+  more() {
+    this.check()
+    return this.taken(call(() => this.inner.nextRows(this.grown())))
+  }
+
+  /** @private */
+  async moreAsync() {
+    this.check()
+    this.isPulling = true
+    try {
+      return this.taken(await this.inner.nextRowsAsync(this.grown()).catch(rethrow))
+    } finally {
+      this.isPulling = false
     }
+  }
+
+  /** @private */
+  check() {
+    this.watch?.check()
+    const { fault } = this
+    this.fault = undefined
+    if (fault !== undefined) throw fault
+  }
+
+  /**
+   * @private
+   * @param {string | null} text
+   */
+  taken(text) {
+    const left = this.rows.slice(this.place)
+    const more = text === null ? [] : parseExact(text)
+    this.place = 0
+    this.rows = left.length === 0 ? more : left.concat(more)
+    this.isEnded = text === null
+    if (this.isEnded) this.watch?.release()
+    return this.rows.length > 0
+  }
+
+  /**
+   * The rows that are left, at most so many, without taking them. They are fewer where
+   * the next ones take their time or cannot be had.
+   * @private
+   * @param {number} count
+   */
+  peek(count) {
+    try {
+      while (!this.isPulling && !this.isEnded && !this.fault && this.rows.length - this.place < count) {
+        const text = call(() => this.inner.nextRowsWithin(this.grown(), WAIT_MS))
+        if (text === '') break
+        this.taken(text)
+      }
+    } catch (error) {
+      this.fault = /** @type {Error} */ (error)
+    }
+    return this.rows.slice(this.place, this.place + count)
+  }
+
+  /**
+   * Lets go of the rows that are left.
+   * @private
+   */
+  end() {
+    this.rows = []
+    this.isEnded = true
+    this.watch?.release()
+    call(() => this.inner.end())
   }
 
   /** @private */
@@ -128,6 +196,36 @@ class Answer {
     this.size = Math.min(size * 4, BATCH_COUNT)
     return size
   }
+}
+
+inspectable(
+  Answer,
+  () => 'Answer',
+  (answer) => {
+    const peeked = answer.peek(LOOKED_MAX)
+    const rows = peeked.slice(0, ROWS_MAX)
+    return { note: noteOf(answer), columns: answer.columns, rows, rest: behind(answer, rows.length, peeked.length) }
+  },
+)
+
+/** @param {any} answer */
+function noteOf({ count, columns, rows, place, isBegun, isEnded }) {
+  const notes = count === null ? [] : [`${plural(count, 'row')} changed`]
+  if (columns.length > 0 && isEnded) notes.push(`${plural(rows.length - place, 'row')}${isBegun ? ' left' : ''}`)
+  if (columns.length === 0 && count === null) notes.push('no rows')
+  return notes.length === 0 ? undefined : notes.join(', ')
+}
+
+/**
+ * What comes behind the rows that are shown.
+ * @param {any} answer
+ * @param {number} shown
+ * @param {number} seen
+ */
+function behind({ rows, place, isEnded, fault }, shown, seen) {
+  if (fault) return `then: ${fault.message.split('\n')[0]}`
+  if (seen === 0 && !isEnded) return 'the first take their time and are not shown'
+  return restOf(shown, seen, isEnded ? rows.length - place : undefined)
 }
 
 module.exports = { Answer }

@@ -3,6 +3,7 @@
 'use strict'
 
 const { FolioError } = require('./error.js')
+const { native } = require('./native.js')
 
 /**
  * @param {any} text
@@ -118,13 +119,22 @@ function checkOptions(options, known) {
   }
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(known, name)) {
-      throw new FolioError('invalid_input', `there is no option ${JSON.stringify(name)}; there are ${Object.keys(known).join(', ')}`)
+      throw new FolioError('invalid_input', `there is no option ${JSON.stringify(name)}; ${adviceFor(name, Object.keys(known))}`)
     }
     if (value !== undefined && !KINDS[known[name]](value)) {
       throw new FolioError('invalid_input', `option ${name} must be ${known[name]}`)
     }
   }
   return options
+}
+
+/**
+ * @param {string} name
+ * @param {string[]} known
+ */
+function adviceFor(name, known) {
+  const near = native.nearMatch(name, known)
+  return near === null ? `there are ${known.join(', ')}` : `did you mean ${JSON.stringify(near)}?`
 }
 
 module.exports = { OPTIONS, checkId, checkIterable, checkOptions, checkPath, checkText, checkTexts }

@@ -7,6 +7,7 @@
 const { checkId, checkText } = require('./argument.js')
 const { textUnder } = require('./encode.js')
 const { FolioError, call, rethrow } = require('./error.js')
+const { inspectable, plural } = require('./inspect.js')
 const { native } = require('./native.js')
 
 /** @import { Counts } from './report.js' */
@@ -117,5 +118,11 @@ class Batch {
     return { ids, texts }
   }
 }
+
+inspectable(
+  Batch,
+  (batch) => `Batch for ${JSON.stringify(batch.collection.name)}`,
+  ({ ids }) => ({ note: ids === undefined ? 'ended' : plural(ids.length, 'write') }),
+)
 
 module.exports = { Batch }

@@ -10,14 +10,16 @@ const { Batch } = require('./batch.js')
 const { ArrayWriter, textOf, textUnder } = require('./encode.js')
 const { asFolioError, call, rethrow } = require('./error.js')
 const { parseExact } = require('./exact.js')
+const { WAIT_MS, inspectable } = require('./inspect.js')
 const { native } = require('./native.js')
 const { parametersText } = require('./parameter.js')
 const { split, watched } = require('./progress.js')
-const { Scan, takeAll } = require('./scan.js')
+const { Scan, shownOf, takeAll } = require('./scan.js')
 const { parseMarked, shapes } = require('./shape.js')
 
 /** @import { Document } from './document.js' */
 /** @import { ExportOptions, Fields, ImportOptions, Parameters, PutManyOptions, ReadOptions, ScanOptions, Stored, WorkOptions } from './options.js' */
+/** @import { Glance } from './scan.js' */
 /** @import { CheckReport, CompactReport, Counts, ExportReport, ImportReport, Stats } from './report.js' */
 
 const { Document: DOCUMENT, Exact: EXACT, Raw: RAW } = native.Form
@@ -381,8 +383,9 @@ class Collection {
    */
   scan(options = {}) {
     const { fields, where, params, limit, lazy = false, bigint = this.bigint } = checkOptions(options, OPTIONS.scan)
-    const given = parametersText(params)
-    return new Scan(() => this.inner.scan(fields, limit, bigint, where, given), lazy, bigint)
+    const values = parametersText(params)
+    const begin = () => this.inner.scan(fields, limit, bigint, where, values)
+    return new Scan(begin, lazy, bigint, this.glance({ fields, where, limit, bigint, values }))
   }
 
   /**
@@ -562,6 +565,25 @@ class Collection {
   }
 
   /**
+   * What a scan shows of itself.
+   * @param {{ fields?: string[], where?: string, limit?: number, bigint?: boolean, values?: string }} wanted
+   * @returns {Glance}
+   * @private
+   */
+  glance({ fields, where, limit = Infinity, bigint = this.bigint, values }) {
+    return {
+      name: this.name,
+      count: () => (where === undefined ? Math.min(this.count(), limit) : undefined),
+      first: (count) => {
+        const arrays = call(() => this.inner.glance(fields, Math.min(limit, count), bigint, where, values, WAIT_MS))
+        if (arrays === null) return undefined
+        const documents = arrays.length === 0 ? [] : bigint ? parseExact(arrays[0]) : JSON.parse(arrays[0])
+        return { documents, isWhole: arrays.length < 2 && documents.length < count }
+      },
+    }
+  }
+
+  /**
    * @param {ReadOptions} options
    * @returns {boolean}
    * @private
@@ -579,6 +601,12 @@ class Collection {
     return this.bigint ? parseExact(native.markIntegers(text)) : JSON.parse(text)
   }
 }
+
+inspectable(
+  Collection,
+  ({ name }) => `Collection ${JSON.stringify(name)}`,
+  (collection) => shownOf(collection.glance({})),
+)
 
 /** Texts that were given already, so that a handle opened again does not repeat them. */
 const given = new Set()

@@ -6,6 +6,7 @@ const { OPTIONS, checkOptions, checkPath, checkText } = require('./argument.js')
 const { Collection, warnOfBrokenLines } = require('./collection.js')
 const { FolioError, call, rethrow } = require('./error.js')
 const { called, signatureOf } = require('./function.js')
+const { inspectable, plural } = require('./inspect.js')
 const { native } = require('./native.js')
 const { columnsText, parametersText } = require('./parameter.js')
 const { split, watched } = require('./progress.js')
@@ -16,6 +17,9 @@ const { Tables } = require('./tables.js')
 /** @import { CollectionOptions, Fields, FunctionOptions, ImportSqliteOptions, OpenOptions, PackOptions, Parameters, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
 /** @import { BackupReport, PackReport, SqliteReport, UnpackReport } from './report.js' */
 /** @import { Prepared } from './session.js' */
+
+/** Collections and tables that `console.log` shows of a database. */
+const NAMES_MAX = 20
 
 /** An open database. */
 class Database {
@@ -416,6 +420,22 @@ class Database {
     await this.inner.closeAsync().catch(rethrow)
   }
 }
+
+inspectable(
+  Database,
+  ({ path }) => `Database ${JSON.stringify(path)}`,
+  (database) => {
+    const collections = database.collections().map((/** @type {string} */ name) => ({ name, kind: 'collection' }))
+    const tables = database.tables().list().map((/** @type {any} */ { name, rowCount }) => ({ name, kind: 'table', rows: rowCount }))
+    const all = [...collections, ...tables]
+    const left = all.length - NAMES_MAX
+    return {
+      note: `${plural(collections.length, 'collection')}, ${plural(tables.length, 'table')}`,
+      rows: all.slice(0, NAMES_MAX),
+      rest: left > 0 ? `${left.toLocaleString('en-US')} more` : undefined,
+    }
+  },
+)
 
 /**
  * The bytes of an Arrow table.

@@ -5,6 +5,8 @@
 // lives, so copy what you keep.
 'use strict'
 
+const { inspectableAs } = require('./inspect.js')
+
 const ID_PREFIX = '{"_id":"'
 
 /** One document of a lazy scan. */
@@ -82,5 +84,7 @@ function lookup(value, path) {
   }
   return value
 }
+
+inspectableAs(Document, (document) => document.toValue())
 
 module.exports = { Document }

@@ -5,6 +5,7 @@
 'use strict'
 
 const { FolioError } = require('./error.js')
+const { isHandle } = require('./inspect.js')
 
 /** The core's limit: objects and arrays inside one another, the document included. */
 const DEPTH_MAX = 127
@@ -111,6 +112,7 @@ function adviceFor(value) {
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return "store text, such as toString('base64')"
   if (value instanceof Map) return 'store Object.fromEntries(map)'
   if (value instanceof Set) return 'store an array, [...set]'
+  if (isHandle(value) && typeof value.toArray === 'function') return 'store its toArray()'
   return 'store a plain object, an array or text'
 }
 
@@ -130,7 +132,7 @@ function isRecord(value) {
 
 /** @param {any} value */
 function isWritable(value) {
-  return Array.isArray(value) || Object.prototype.toString.call(value) === '[object Object]'
+  return Array.isArray(value) || (Object.prototype.toString.call(value) === '[object Object]' && !isHandle(value))
 }
 
 /** @param {any} value */

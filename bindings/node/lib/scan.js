@@ -10,6 +10,7 @@
 const { asFolioError, rethrow } = require('./error.js')
 const { Document } = require('./document.js')
 const { parseExact, parseLineExact } = require('./exact.js')
+const { LOOKED_MAX, ROWS_MAX, inspectable, plural, restOf } = require('./inspect.js')
 const { parseAllMarked, shapes } = require('./shape.js')
 
 const FIRST_SIZE = 4 * 1024 // bytes of the first batch
@@ -25,10 +26,13 @@ class Scan {
    * @param {() => any} begin begins a scan of the native half
    * @param {boolean} lazy
    * @param {boolean} exact
+   * @param {Glance} glance
    */
-  constructor(begin, lazy, exact) {
+  constructor(begin, lazy, exact, glance) {
     /** @private */
     this.begin = begin
+    /** @private */
+    this.glance = glance
     /** @private */
     this.source = lazy ? lineSource(exact) : documentSource(exact)
     /** @private For those who keep all documents: they take less memory if none holds the text of others. */
@@ -79,7 +83,40 @@ class Scan {
     for await (const document of this) documents.push(document)
     return documents
   }
+
+  /** For JSON.stringify: all documents. */
+  toJSON() {
+    return this.toArray()
+  }
 }
+
+/**
+ * What is seen of a scan without beginning it.
+ * @typedef {object} Glance
+ * @property {string} name of the collection
+ * @property {() => number | undefined} count how many documents there are, where that is known
+ * @property {(count: number) => { documents: any[], isWhole: boolean } | undefined} first the first, at
+ *   most so many, and whether there are no more; nothing where they take their time
+ */
+
+/**
+ * @param {Glance} glance
+ * @returns {import('./inspect.js').Shown}
+ */
+function shownOf({ count, first }) {
+  const seen = first(LOOKED_MAX)
+  const known = count() ?? (seen?.isWhole ? seen.documents.length : undefined)
+  const note = known === undefined ? undefined : plural(known, 'document')
+  if (seen === undefined) return { note, rest: 'the first take their time and are not shown' }
+  const rows = seen.documents.slice(0, ROWS_MAX)
+  return { note, rows, rest: restOf(rows.length, seen.documents.length, known) }
+}
+
+inspectable(
+  Scan,
+  ({ glance }) => `Scan of ${JSON.stringify(glance.name)}`,
+  ({ glance }) => shownOf(glance),
+)
 
 /**
  * @template T
@@ -241,4 +278,4 @@ function takeAll(fetched) {
   }
 }
 
-module.exports = { Scan, takeAll }
+module.exports = { Scan, shownOf, takeAll }

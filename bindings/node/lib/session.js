@@ -5,6 +5,7 @@
 const { Answer } = require('./answer.js')
 const { OPTIONS, checkOptions, checkText } = require('./argument.js')
 const { FolioError, call, rethrow } = require('./error.js')
+const { inspectableAs } = require('./inspect.js')
 const { parametersText } = require('./parameter.js')
 
 /** @import { Parameters, SqlOptions } from './options.js' */
@@ -206,6 +207,9 @@ class Prepared {
     return count
   }
 }
+
+inspectableAs(Session, (session) => (session.inner === null ? { isClosed: true } : { isInTransaction: session.isInTransaction }))
+inspectableAs(Prepared, ({ text }) => ({ text }))
 
 let parts = 0
 

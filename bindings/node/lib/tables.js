@@ -4,6 +4,7 @@
 
 const { checkPath } = require('./argument.js')
 const { FolioError, call, rethrow } = require('./error.js')
+const { inspectableAs } = require('./inspect.js')
 const { native } = require('./native.js')
 
 /** @import { PageInspection, SalvageReport, TableCheckReport, TableStatistics, TableSummary, VacuumReport } from './report.js' */
@@ -89,6 +90,8 @@ class Tables {
     return this.inner.vacuumAsync().catch(rethrow)
   }
 }
+
+inspectableAs(Tables, (tables) => Object.fromEntries(tables.list().map((/** @type {any} */ { name, rowCount }) => [name, { rowCount }])))
 
 /**
  * Saves the rows that survive in damaged tables into a new database.

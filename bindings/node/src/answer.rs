@@ -2,12 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use folio::{ColumnBatch, ColumnType, Result, Rows, type_name};
+use folio::{ColumnBatch, ColumnType, Error, Result, Rows, type_name};
 use napi::bindgen_prelude::AsyncTask;
 use napi_derive::napi;
 
 use crate::error::thrown;
 use crate::function::lock;
+use crate::glance::within;
 use crate::task::{Work, promise};
 use crate::text::Text;
 use crate::value::RowWriter;
@@ -28,6 +29,8 @@ struct State {
     rows: Option<Rows>,
     /// What was pulled and not yet taken.
     batch: Option<ColumnBatch>,
+    /// Why the next rows cannot be pulled, which whoever takes them is told.
+    fault: Option<Error>,
     writer: RowWriter,
 }
 
@@ -37,7 +40,7 @@ impl NativeAnswer {
         let names = rows.as_ref().map(|rows| rows.names().to_vec()).unwrap_or_default();
         let types = rows.as_ref().map(|rows| rows.types().to_vec()).unwrap_or_default();
         let writer = RowWriter::new(&names, &types);
-        let state = Arc::new(Mutex::new(State { rows, batch: None, writer }));
+        let state = Arc::new(Mutex::new(State { rows, batch: None, fault: None, writer }));
         Self { count: answer.count, names, types, state }
     }
 }
@@ -69,7 +72,26 @@ impl NativeAnswer {
         next_rows(&self.state, count as usize).map_err(thrown)
     }
 
-    /// The same on another thread.
+    /// The same, if it takes no longer than this; else an empty text, and the rows are
+    /// there for the next call.
+    #[napi]
+    pub fn next_rows_within(&self, count: u32, wait_ms: u32) -> napi::Result<Option<Text>> {
+        let state = Arc::clone(&self.state);
+        match within(wait_ms, move || next_rows_ready(&state)) {
+            Some(ready) => ready.map_err(thrown).and_then(|()| self.next_rows(count)),
+            None => Ok(Some(Text::default())),
+        }
+    }
+
+    /// Lets go of what the rows hold, those that are left included.
+    #[napi]
+    pub fn end(&self) -> napi::Result<()> {
+        let mut state = lock(&self.state).map_err(thrown)?;
+        (state.rows, state.batch, state.fault) = (None, None, None);
+        Ok(())
+    }
+
+    /// `next_rows` on another thread.
     #[napi]
     pub fn next_rows_async(&self, count: u32) -> AsyncTask<Work<Option<Text>>> {
         let state = Arc::clone(&self.state);
@@ -77,22 +99,38 @@ impl NativeAnswer {
     }
 }
 
+fn next_rows_ready(state: &Mutex<State>) -> Result<()> {
+    lock(state).map(|mut state| state.pull())
+}
+
 fn next_rows(state: &Mutex<State>, count: usize) -> Result<Option<Text>> {
     let mut state = lock(state)?;
-    let State { rows, batch, writer } = &mut *state;
-    let count = count.clamp(1, ROWS_MAX);
-    while batch.as_ref().is_none_or(|batch| batch.row_count == 0) {
-        let Some(pulled) = rows.as_mut().map(Rows::next_batch).transpose()?.flatten() else {
-            *rows = None;
-            return Ok(None);
-        };
-        *batch = Some(pulled);
+    state.pull();
+    if let Some(fault) = state.fault.take() {
+        return Err(fault);
     }
-    let Some(whole) = batch.take() else { return Ok(None) };
-    let taken = count.min(whole.row_count);
-    let text = writer.write(&whole.slice(0, taken));
+    let Some(whole) = state.batch.take() else { return Ok(None) };
+    let taken = count.clamp(1, ROWS_MAX).min(whole.row_count);
+    let text = state.writer.write(&whole.slice(0, taken));
     if taken < whole.row_count {
-        *batch = Some(whole.slice(taken, whole.row_count - taken));
+        state.batch = Some(whole.slice(taken, whole.row_count - taken));
     }
     Ok(Some(Text::of(text)))
+}
+
+impl State {
+    /// Pulls rows where none are left of what was pulled: there is a batch or a fault
+    /// behind this, or neither at the end.
+    fn pull(&mut self) {
+        while self.fault.is_none() && self.batch.as_ref().is_none_or(|batch| batch.row_count == 0) {
+            match self.rows.as_mut().map(Rows::next_batch).transpose() {
+                Ok(Some(Some(pulled))) => self.batch = Some(pulled),
+                Ok(_) => {
+                    (self.rows, self.batch) = (None, None);
+                    return;
+                }
+                Err(fault) => self.fault = Some(fault.into()),
+            }
+        }
+    }
 }

@@ -1,12 +1,13 @@
 //! A collection: each operation once here and now, once on another thread.
 
-use folio::{Collection, Progress, Result, Scan};
+use folio::{Collection, Documents, Progress, Result, Scan};
 use napi::bindgen_prelude::AsyncTask;
 use napi::{Env, Unknown};
 use napi_derive::napi;
 
 use crate::batch::{NativeBatch, apply, put_all};
 use crate::error::thrown;
+use crate::glance::within;
 use crate::lines::{Lines, push_document};
 use crate::lookup;
 use crate::parameter::parameters;
@@ -31,6 +32,36 @@ pub enum Form {
     Exact,
     /// The line as it stands.
     Raw,
+}
+
+/// Bytes of the documents that a glance takes, more or less.
+const GLANCE_SIZE: usize = 64 << 10;
+
+/// What is asked for by a scan.
+struct Wanted {
+    fields: Option<Vec<String>>,
+    limit: Option<f64>,
+    condition: Option<String>,
+    params: Option<String>,
+}
+
+impl Wanted {
+    fn scan(self, collection: &Collection) -> Result<Documents> {
+        let mut scan = Scan::new();
+        if let Some(fields) = self.fields {
+            scan = scan.fields(fields);
+        }
+        if let Some(limit) = self.limit {
+            scan = scan.limit(limit as u64);
+        }
+        match self.condition {
+            Some(condition) => {
+                let parameters = parameters(self.params.as_deref(), ':')?;
+                collection.scan_where(&condition, &parameters, scan)
+            }
+            None => collection.scan(scan),
+        }
+    }
 }
 
 /// A collection of an open database.
@@ -269,22 +300,31 @@ impl NativeCollection {
         condition: Option<String>,
         params: Option<String>,
     ) -> napi::Result<NativeScan> {
-        let mut scan = Scan::new();
-        if let Some(fields) = fields {
-            scan = scan.fields(fields);
-        }
-        if let Some(limit) = limit {
-            scan = scan.limit(limit as u64);
-        }
-        let documents = match condition {
-            Some(condition) => {
-                let parameters = parameters(params.as_deref(), ':').map_err(thrown)?;
-                self.collection.scan_where(&condition, &parameters, scan)
-            }
-            None => self.collection.scan(scan),
-        };
-        let documents = documents.map_err(thrown)?;
+        let wanted = Wanted { fields, limit, condition, params };
+        let documents = wanted.scan(&self.collection).map_err(thrown)?;
         Ok(NativeScan::new(documents, exact))
+    }
+
+    /// The first documents of a scan as JSON arrays, if they come within this time: none,
+    /// one with all of them, or two where there are more than a glance takes.
+    #[napi]
+    pub fn glance(
+        &self,
+        fields: Option<Vec<String>>,
+        limit: f64,
+        exact: bool,
+        condition: Option<String>,
+        params: Option<String>,
+        wait_ms: u32,
+    ) -> napi::Result<Option<Vec<Text>>> {
+        let collection = self.collection.clone();
+        let first = within(wait_ms, move || {
+            let wanted = Wanted { fields, limit: Some(limit), condition, params };
+            let mut lines = Lines::of_scan(wanted.scan(&collection)?);
+            let mut next = |size| lines.next_array(size, exact).transpose();
+            next(GLANCE_SIZE).into_iter().chain(next(1)).collect::<Result<Vec<_>>>()
+        });
+        first.transpose().map_err(thrown)
     }
 
     /// Begins an atomic batch.

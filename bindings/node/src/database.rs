@@ -286,6 +286,12 @@ pub fn check_document_id(id: String) -> napi::Result<()> {
     folio::check_document_id(&id).map_err(invalid)
 }
 
+/// The name that was meant, if one of these is near.
+#[napi]
+pub fn near_match(asked: String, names: Vec<String>) -> Option<String> {
+    folio::near_match(&asked, &names).map(str::to_owned)
+}
+
 /// The version of the library.
 #[napi]
 pub fn version() -> &'static str {

@@ -198,6 +198,11 @@ fn value_of(text: &str, returns: &ColumnType) -> Result<Value, String> {
     }
 }
 
+/// Whether statements may call functions of this thread.
+pub(crate) fn has_functions() -> bool {
+    FUNCTIONS.with_borrow(|all| !all.is_empty())
+}
+
 /// Whether a statement of this thread is calling a function.
 pub(crate) fn is_under_way() -> bool {
     DEPTH.get() > 0

@@ -20,6 +20,7 @@ pub mod database;
 pub mod error;
 pub mod exact;
 pub mod function;
+pub mod glance;
 pub mod lines;
 pub mod lookup;
 pub mod options;

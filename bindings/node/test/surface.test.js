@@ -16,8 +16,8 @@ const PACKAGE = path.join(__dirname, '..')
 // What JavaScript's own protocols ask for, and the twins' way of iterating.
 const OWN = {
   Document: ['toJSON'],
-  Scan: ['toArray'],
-  Answer: ['toArray', 'next'],
+  Scan: ['toArray', 'toJSON'],
+  Answer: ['toArray', 'toJSON', 'next'],
 }
 
 // What an instance has for itself.

@@ -21,8 +21,18 @@ export class Answer<T extends object = Record<string, any>> {
     private inner;
     /** @private */
     private size;
-    /** @private @type {Iterator<T>} */
-    private batch;
+    /** @private @type {T[]} rows that are parsed, from `place` on those that are left */
+    private rows;
+    /** @private */
+    private place;
+    /** @private whether a promise is waiting for rows */
+    private isPulling;
+    /** @private whether rows were taken */
+    private isBegun;
+    /** @private */
+    private isEnded;
+    /** @private @type {Error | undefined} what whoever takes the next rows is told */
+    private fault;
     /**
      * How many rows were inserted, changed or deleted; null for statements that change none.
      * @type {number | null}
@@ -53,12 +63,34 @@ export class Answer<T extends object = Record<string, any>> {
      * @returns {T | undefined}
      */
     next(): T | undefined;
+    /** For JSON.stringify: all rows that are left. */
+    toJSON(): T[];
     /**
-     * The rows of the batch that is parsed. A loop that is left early leaves the rest.
+     * Reads rows; false when there are no more.
      * @private
-     * @returns {Generator<T, void, undefined>}
      */
-    private begun;
+    private more;
+    /** @private */
+    private moreAsync;
+    /** @private */
+    private check;
+    /**
+     * @private
+     * @param {string | null} text
+     */
+    private taken;
+    /**
+     * The rows that are left, at most so many, without taking them. They are fewer where
+     * the next ones take their time or cannot be had.
+     * @private
+     * @param {number} count
+     */
+    private peek;
+    /**
+     * Lets go of the rows that are left.
+     * @private
+     */
+    private end;
     /** @private */
     private grown;
     /**

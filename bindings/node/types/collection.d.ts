@@ -310,6 +310,13 @@ export class Collection<T extends object = Fields> {
     /** @returns {Promise<void>} */
     closeAsync(): Promise<void>;
     /**
+     * What a scan shows of itself.
+     * @param {{ fields?: string[], where?: string, limit?: number, bigint?: boolean, values?: string }} wanted
+     * @returns {Glance}
+     * @private
+     */
+    private glance;
+    /**
      * @param {ReadOptions} options
      * @returns {boolean}
      * @private

@@ -1,8 +1,4 @@
 // @generated from lib/database.js by scripts/node types
-/** @import { Answer } from './answer.js' */
-/** @import { CollectionOptions, Fields, FunctionOptions, ImportSqliteOptions, OpenOptions, PackOptions, Parameters, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
-/** @import { BackupReport, PackReport, SqliteReport, UnpackReport } from './report.js' */
-/** @import { Prepared } from './session.js' */
 /** An open database. */
 export class Database {
     /**

@@ -1,5 +1,26 @@
 // @generated from lib/scan.js by scripts/node types
 /**
+ * What is seen of a scan without beginning it.
+ */
+export type Glance = {
+    /**
+     * of the collection
+     */
+    name: string;
+    /**
+     * how many documents there are, where that is known
+     */
+    count: () => number | undefined;
+    /**
+     * the first, at
+     * most so many, and whether there are no more; nothing where they take their time
+     */
+    first: (count: number) => {
+        documents: any[];
+        isWhole: boolean;
+    } | undefined;
+};
+/**
  * How batches are taken from the native half and opened here.
  */
 export type Source<T> = {
@@ -21,10 +42,13 @@ export class Scan<T> {
      * @param {() => any} begin begins a scan of the native half
      * @param {boolean} lazy
      * @param {boolean} exact
+     * @param {Glance} glance
      */
-    constructor(begin: () => any, lazy: boolean, exact: boolean);
+    constructor(begin: () => any, lazy: boolean, exact: boolean, glance: Glance);
     /** @private */
     private begin;
+    /** @private */
+    private glance;
     /** @private */
     private source;
     /** @private For those who keep all documents: they take less memory if none holds the text of others. */
@@ -39,6 +63,8 @@ export class Scan<T> {
      * @returns {Promise<T[]>}
      */
     toArrayAsync(): Promise<T[]>;
+    /** For JSON.stringify: all documents. */
+    toJSON(): T[];
     /**
      * The documents now, on this thread.
      * @returns {IterableIterator<T>}
@@ -50,6 +76,19 @@ export class Scan<T> {
      */
     [Symbol.asyncIterator](): AsyncGenerator<T, void, undefined>;
 }
+/**
+ * What is seen of a scan without beginning it.
+ * @typedef {object} Glance
+ * @property {string} name of the collection
+ * @property {() => number | undefined} count how many documents there are, where that is known
+ * @property {(count: number) => { documents: any[], isWhole: boolean } | undefined} first the first, at
+ *   most so many, and whether there are no more; nothing where they take their time
+ */
+/**
+ * @param {Glance} glance
+ * @returns {import('./inspect.js').Shown}
+ */
+export function shownOf({ count, first }: Glance): import("./inspect.js").Shown;
 /**
  * All documents of the native half that are marked, undefined where there is none.
  * @param {any} fetched
