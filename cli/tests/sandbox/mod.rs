@@ -3,12 +3,17 @@
 #![allow(dead_code)] // no test needs all of it
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use tempfile::TempDir;
+
+const BUILT: &str = env!("CARGO_BIN_EXE_folio");
+
+/// Names another command to test, with its whole path: the packages for Python and Node bring one.
+const OTHER: &str = "FOLIO_COMMAND";
 
 /// A folder that goes when the test ends.
 pub(crate) struct Sandbox {
@@ -28,7 +33,7 @@ impl Sandbox {
 
     /// The command under test in the folder, without a shell between.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_folio"));
+        let mut command = Command::new(std::env::var_os(OTHER).unwrap_or_else(|| BUILT.into()));
         command.args(arguments).current_dir(self.path()).env("LC_ALL", "C.UTF-8");
         command
     }
@@ -82,7 +87,11 @@ fn folder_of_command() -> &'static PathBuf {
         let folder = parent.join(format!("{FOLDER_PREFIX}{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-        fs::copy(env!("CARGO_BIN_EXE_folio"), folder.join("folio")).unwrap();
+        match std::env::var_os(OTHER) {
+            // A script finds its package from where it stands.
+            Some(other) => symlink(other, folder.join("folio")).unwrap(),
+            None => drop(fs::copy(BUILT, folder.join("folio")).unwrap()),
+        }
         folder
     })
 }
