@@ -26,22 +26,22 @@ function layOutPackage(folder) {
   const { devDependencies, ...manifest } = ownManifest()
   const optionalDependencies = Object.fromEntries(PLATFORMS.map((name) => [`@foliodb/${name}`, manifest.version]))
   fs.mkdirSync(folder, { recursive: true })
-  for (const name of ['lib', 'types']) fs.cpSync(path.join(__dirname, name), path.join(folder, name), { recursive: true })
+  for (const name of ['bin', 'lib', 'types']) fs.cpSync(path.join(__dirname, name), path.join(folder, name), { recursive: true })
   fs.copyFileSync(path.join(__dirname, 'README.md'), path.join(folder, 'README.md'))
   finish(folder, { ...manifest, optionalDependencies })
 }
 
 /** The native half. */
 function layOutPlatform(folder, name) {
-  const { version, license, repository, engines } = ownManifest()
+  const { version, author, license, homepage, bugs, repository, engines } = ownManifest()
   const [os, cpu, end] = name.split('-')
   const main = `foliodb.${name}.node`
   fs.mkdirSync(folder, { recursive: true })
   fs.copyFileSync(path.join(__dirname, main), path.join(folder, main))
   fs.writeFileSync(path.join(folder, 'README.md'), `# @foliodb/${name}\n\nThe native half of the package \`foliodb\` for ${name}. Install \`foliodb\`; npm picks this by itself.\n`)
   const description = `The native half of foliodb for ${name}`
-  const libc = end === 'gnu' ? { libc: ['glibc'] } : {}
-  const manifest = { name: `@foliodb/${name}`, version, description, license, repository, engines, os: [os], cpu: [cpu], ...libc, main, files: [main, ...LICENSES] }
+  const libc = os === 'linux' ? { libc: [end === 'gnu' ? 'glibc' : end] } : {}
+  const manifest = { name: `@foliodb/${name}`, version, description, author, license, homepage, bugs, repository, engines, os: [os], cpu: [cpu], ...libc, main, files: [main, ...LICENSES] }
   finish(folder, manifest)
 }
 

@@ -5,6 +5,8 @@
 const PLATFORMS = [
   'linux-x64-gnu',
   'linux-arm64-gnu',
+  'linux-x64-musl',
+  'linux-arm64-musl',
   'darwin-x64',
   'darwin-arm64',
   'win32-x64-msvc',
@@ -20,7 +22,12 @@ function platformName() {
 }
 
 function isMusl() {
-  const { header } = /** @type {any} */ (process.report.getReport())
+  const report = /** @type {any} */ (process.report)
+  // Without this it asks for the names of all peers, which may take seconds.
+  const { excludeNetwork } = report
+  report.excludeNetwork = true
+  const { header } = report.getReport()
+  report.excludeNetwork = excludeNetwork
   return !header.glibcVersionRuntime
 }
 

@@ -16,6 +16,7 @@
 pub mod answer;
 pub mod batch;
 pub mod collection;
+pub mod command;
 pub mod database;
 pub mod error;
 pub mod exact;

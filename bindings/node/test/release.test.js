@@ -2,7 +2,7 @@
 'use strict'
 
 const assert = require('node:assert/strict')
-const { spawnSync } = require('node:child_process')
+const { execFileSync, spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const path = require('node:path')
 const { test } = require('node:test')
@@ -21,7 +21,10 @@ function script(...args) {
 
 test('the packages run where there is no compiler and no registry', { skip }, () => {
   script('pack')
-  assert.match(script('tour'), /README\.md: 1 blocks, 5 claims[^]*2 packages: installed in an empty project, toured/)
+  const said = script('tour', 'README.md', 'docs/shell.md')
+  assert.match(said, /README\.md: 1 blocks, 5 claims[^]*2 packages: installed in an empty project, toured/)
+  // The command that they bring prints what the pages say.
+  assert.match(said, /^console: \d\d passed, 0 failed$/m)
 })
 
 test('what the packages hold', { skip }, () => {
@@ -38,6 +41,25 @@ test('what the packages hold', { skip }, () => {
     assert.ok(fs.existsSync(path.join(STAGED, 'foliodb', file)), file)
   }
   assert.equal(whole.version, spawnSync(path.join(ROOT, 'scripts/version'), { encoding: 'utf8' }).stdout.trim())
+})
+
+test('what the packed files hold and say', { skip }, () => {
+  const { version } = require('../package.json')
+  for (const name of ['foliodb', `foliodb-${platformName()}`]) {
+    const file = path.join(ROOT, `build/dist/${name}-${version}.tgz`)
+    const tar = (mode, ...names) => execFileSync('tar', [mode, file, ...names], { encoding: 'utf8' })
+    const files = tar('-tzf').split('\n')
+    for (const license of ['LICENSE-APACHE', 'LICENSE-MIT', 'README.md']) assert.ok(files.includes(`package/${license}`), `${name}: ${license}`)
+    const packed = JSON.parse(tar('-xzOf', 'package/package.json'))
+    assert.equal(packed.license, 'Apache-2.0 OR MIT')
+    for (const key of ['author', 'homepage', 'bugs', 'description']) assert.ok(packed[key], `${name}: ${key}`)
+    assert.match(packed.repository.url, /^git\+https:.*\.git$/)
+    if (name !== 'foliodb') continue
+    // One command: `npx foliodb` runs it whatever its name.
+    assert.deepEqual(packed.bin, { folio: 'bin/folio.js' })
+    assert.ok(packed.keywords.length > 5)
+    assert.match(tar('-tvzf'), /^-rwxr-xr-x.* package\/bin\/folio\.js$/m)
+  }
 })
 
 test('without the native half it is said which package is missing', { skip }, (context) => {

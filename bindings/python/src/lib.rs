@@ -27,6 +27,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 mod arrow;
 mod batch;
 mod collection;
+mod command;
 mod database;
 mod decode;
 mod document;
@@ -53,6 +54,8 @@ mod _foliodb {
     use super::batch::Batch;
     #[pymodule_export]
     use super::collection::Collection;
+    #[pymodule_export]
+    use super::command::run_command;
     #[pymodule_export]
     use super::database::{Database, flush_all, unpack};
     #[pymodule_export]

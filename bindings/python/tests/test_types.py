@@ -27,7 +27,7 @@ def test_stubs(tmp_path: Path) -> None:
 def test_package(tmp_path: Path) -> None:
     # By name: given a folder inside site-packages, mypy takes all of them for ours.
     options = ["--config-file", str(SETTINGS), "--cache-dir", ".cache"]
-    check("mypy", *options, "--package", "foliodb", folder=tmp_path)
+    check("mypy", *options, "--package", "foliodb", "--package", "foliodb_command", folder=tmp_path)
 
 
 PROGRAM = """

@@ -64,6 +64,7 @@ __all__ = [
     "_flush_all",
     "_forked",
     "_import_file",
+    "_run_command",
     "check_document_id",
     "derived_id",
     "generated_id",
@@ -74,6 +75,7 @@ __version__: Final[str]
 
 def _flush_all() -> None: ...
 def _forked() -> None: ...
+def _run_command(arguments: list[str]) -> int: ...
 def _import_file(
     collection: Collection,
     source: Any,
