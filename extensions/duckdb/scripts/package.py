@@ -18,7 +18,9 @@ MANIFEST = pathlib.Path(__file__).resolve().parent.parent / "Cargo.toml"
 def platform_name():
     machine = {"x86_64": "amd64", "AMD64": "amd64", "aarch64": "arm64", "arm64": "arm64"}[platform.machine()]
     system = {"Linux": "linux", "Darwin": "osx", "Windows": "windows"}[platform.system()]
-    return f"{system}_{machine}"
+    # DuckDB's own name for Alpine and its like.
+    libc = "_musl" if system == "linux" and platform.libc_ver()[0] != "glibc" else ""
+    return f"{system}_{machine}{libc}"
 
 
 def footer(abi, extension_version, api_version):
