@@ -6,13 +6,13 @@
 help:             ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
-setup:            ## install what is missing, build, and run the main job on real data
+setup:            ## install what is missing, build, and show on real data what it does
 	@scripts/setup
 
 build:            ## build the release artefacts: the command at build/bin/folio
 	@scripts/build
 
-demo:             ## run the main job on real data
+demo:             ## show on real data what FolioDB promises, in a minute
 	@scripts/demo
 
 packages:         ## build the wheel and the npm packages, try them where no compiler is
