@@ -15,7 +15,7 @@ build:            ## build the release artefacts: the command at build/bin/folio
 demo:             ## show on real data what FolioDB promises, in a minute
 	@scripts/demo
 
-packages:         ## build the wheel and the npm packages, try them where no compiler is
+packages:         ## build wheel, npm packages and the archive of the command, try them where no compiler is
 	@scripts/packages
 
 test:             ## run every suite, with a summary last
