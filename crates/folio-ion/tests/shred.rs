@@ -270,3 +270,29 @@ fn no_part_of_a_value_that_does_not_fit_stays() {
     batch.read(&block, &mut at, 3).unwrap();
     assert_eq!(rows(&batch), ["{1,[{1}]}", "{3,[{3}]}"]);
 }
+
+/// What becomes of `text`, a record per line, by these rules.
+fn inferred(text: &str, rules: &Rules) -> String {
+    let mut inference = Inference::new();
+    let values = read_all(text.as_bytes()).expect("text is whole");
+    values.iter().for_each(|value| inference.observe(value));
+    format!("{:?}", inference.layout(rules))
+}
+
+#[test]
+fn structs_with_many_or_rare_fields_are_maps() {
+    let rules = |fields, appearance| Rules {
+        map_fields: fields,
+        field_appearance: appearance,
+        ..Rules::default()
+    };
+    let alike = "{s:{a:1,b:2}} {s:{a:1,c:3}}";
+    assert!(inferred(alike, &rules(Some(3), 0.1)).contains("Map(Int"));
+    assert!(inferred(alike, &rules(Some(4), 0.1)).contains("Struct("));
+    assert!(inferred(alike, &rules(Some(4), 0.7)).contains("Map(Int"));
+    assert!(inferred(alike, &rules(None, 1.0)).contains("Struct("));
+    // Many fields need one type; rare ones do not.
+    let mixed = "{s:{a:1}} {s:{b:true}}";
+    assert!(inferred(mixed, &rules(Some(2), 0.5)).contains("Struct("));
+    assert!(inferred(mixed, &rules(Some(9), 0.6)).contains("Map(String"));
+}

@@ -21,9 +21,9 @@ pub struct Rules {
     /// Containers below this depth become text; the fields of a record are at depth 1.
     pub depth: usize,
     /// A struct whose fields appear in less than this share of its occurrences, on average, becomes
-    /// a map if its values have one type.
+    /// a map, of text if its values have no common type.
     pub field_appearance: f64,
-    /// So does one with more fields than this; `None` turns maps off.
+    /// So does one with so many fields or more if its values have one type; `None` turns maps off.
     pub map_fields: Option<usize>,
     /// What a mix without a common type becomes: [`Type::String`] or [`Type::Json`].
     pub conflict: Type,
@@ -440,16 +440,18 @@ impl Fields {
         self.map_type(depth, rules).unwrap_or_else(|| Type::Struct(self.columns(depth, rules)))
     }
 
-    /// A map, if the fields look like keys and their values like one another.
+    /// A map, if the fields look like keys: most occurrences lack most of them, or there are many
+    /// whose values are like one another.
     fn map_type(&self, depth: usize, rules: &Rules) -> Option<Type> {
-        let most = rules.map_fields?;
+        let many = self.fields.len() >= rules.map_fields?;
         let possible = self.fields.len() as f64 * self.occurrences as f64;
         let sparse = self.appearances as f64 / possible < rules.field_appearance;
-        if self.fields.len() <= most && !sparse {
+        if !many && !sparse {
             return None;
         }
         let mut merged = Shape::default();
         self.fields.iter().for_each(|(_, shape)| merged.merge(shape));
-        (merged.kinds() <= 1).then(|| Type::Map(Box::new(merged.to_type(depth, rules))))
+        let alike = merged.kinds() <= 1;
+        (sparse || alike).then(|| Type::Map(Box::new(merged.to_type(depth, rules))))
     }
 }
