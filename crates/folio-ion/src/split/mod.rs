@@ -31,7 +31,8 @@ use std::sync::Arc;
 /// What a stream's records are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Top-level values, unless the stream starts with a list: then its elements.
+    /// Top-level values, unless the stream is one list: then its elements. It counts as one if no
+    /// value follows the list within the first 64 KiB.
     Auto,
     /// Top-level values.
     Values,
@@ -46,6 +47,8 @@ pub struct Splitter<R> {
     limits: Limits,
     catalog: Catalog,
     format: Format,
+    /// Whether it was seen that the stream is not several lists.
+    format_known: bool,
     /// Bytes read behind the last block.
     carry: Vec<u8>,
     /// Where `carry` starts in the stream.
@@ -66,6 +69,10 @@ pub struct Splitter<R> {
     /// Values to step over before records are looked for line by line again.
     detour: u32,
 }
+
+/// How many bytes tell whether a stream is one list. The same whatever the size of blocks, so that all
+/// who cut a stream agree.
+const LOOK: usize = 64 << 10;
 
 /// How many full symbol tables a stream may make us copy.
 const COPIES: usize = 256;
@@ -89,6 +96,7 @@ impl<R: Read> Splitter<R> {
             limits,
             catalog: Catalog::new(),
             format,
+            format_known: format != Format::Auto,
             carry: Vec::new(),
             base: 0,
             last: false,
@@ -169,8 +177,25 @@ impl<R: Read> Splitter<R> {
         Ok(None)
     }
 
+    /// Reads the first bytes, and takes a stream of several lists for a stream of values.
+    fn look_for_lists(&mut self, buffer: &mut Buffer) -> Result<()> {
+        while buffer.filled < LOOK && !self.last {
+            self.fill(buffer)?;
+        }
+        let bytes = &buffer.bytes[..buffer.filled.min(LOOK)];
+        self.format_known = true;
+        let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+        if first.is_some_and(|first| *first != b'{') && begins_with_lists(bytes) {
+            self.format = Format::Values;
+        }
+        Ok(())
+    }
+
     /// One pass over the buffer: a block, or progress towards one.
     fn scan(&mut self, buffer: &mut Buffer) -> Result<Option<Block>> {
+        if !self.format_known {
+            self.look_for_lists(buffer)?;
+        }
         let bytes = &buffer.bytes[..buffer.filled];
         let Some(encoding) = self.encoding.or(Encoding::detect(bytes, self.last)) else {
             self.fill(buffer)?;
@@ -310,6 +335,29 @@ impl<R: Read> Splitter<R> {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether the values that are whole in `bytes` are a list and something behind it.
+fn begins_with_lists(bytes: &[u8]) -> bool {
+    let mut splitter = Splitter::new(bytes, bytes.len(), Format::Values, Limits::default());
+    let mut is_list = false;
+    while let Ok(Some(block)) = splitter.next_block(Vec::new()) {
+        if block.first_row == 0 {
+            is_list = opens_with_list(&block);
+        }
+        if !is_list || block.first_row + block.row_count > 1 {
+            return is_list;
+        }
+    }
+    false
+}
+
+fn opens_with_list(block: &Block) -> bool {
+    let first = block.seek(block.start).ok().and_then(|at| block.bytes.get(at));
+    match block.encoding {
+        Encoding::Text => first == Some(&b'['),
+        Encoding::Binary => matches!(first, Some(0xb0..=0xbe)),
     }
 }
 
