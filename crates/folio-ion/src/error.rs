@@ -106,7 +106,11 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} at byte {}", self.0.message, self.0.offset)
+        match self.0.kind {
+            // Where the source failed is not known here.
+            ErrorKind::Io => f.write_str(&self.0.message),
+            _ => write!(f, "{} at byte {}", self.0.message, self.0.offset),
+        }
     }
 }
 

@@ -160,3 +160,25 @@ fn a_map_of_many_names_takes_linear_time() {
     let taken = processor_time() - start;
     assert!(taken < Duration::from_secs(10), "took {taken:?}");
 }
+
+#[test]
+fn byte_order_marks_are_called_that() {
+    for text in
+        [&b"\xef\xbb\xbf{a:1}"[..], b"\xff\xfe{\0}\0", b"\xfe\xff\0{\0}", b"\0\0\xfe\xff\0\0\0{"]
+    {
+        let message = refuse(text).to_string();
+        assert!(message.contains("a byte order mark"), "{message}");
+    }
+}
+
+#[test]
+fn a_source_that_fails_is_no_place_in_the_stream() {
+    struct Broken;
+    impl std::io::Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("the line is dead"))
+        }
+    }
+    let error = Reader::new(Broken).read().expect_err("nothing can be read");
+    assert_eq!(error.to_string(), "the line is dead");
+}

@@ -2,6 +2,9 @@
 
 use crate::error::{Error, Result};
 
+/// What text in UTF-8, and in UTF-16 or UTF-32 of either order, may begin with elsewhere.
+const ORDER_MARKS: [&[u8]; 4] = [b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff"];
+
 /// A place in bytes that hold text Ion.
 #[derive(Clone)]
 pub(crate) struct Cursor<'a> {
@@ -61,6 +64,9 @@ impl<'a> Cursor<'a> {
         let Some(byte) = self.byte() else { return self.end() };
         let found = match byte {
             b' '..=b'~' => format!("`{}`", byte as char),
+            _ if ORDER_MARKS.iter().any(|mark| self.rest().starts_with(mark)) => {
+                "a byte order mark; write the text as UTF-8 without one".to_owned()
+            }
             _ => format!("byte 0x{byte:02x}"),
         };
         Error::syntax(self.at, format!("expected {wanted}, found {found}"))
