@@ -91,6 +91,7 @@ fn prepare(sandbox: &Sandbox) {
     );
     lines("script.zq", "GRAB planets [name]; .tables\n");
     lines("flights.json", "[{\"delay\": 5},\n {\"delay\": -2}]\n");
+    lines("events.jsonl", "{\"event\":\"start\"}\n");
     lines("flights.jsonl", "{\"delay\":5}\n{\"delay\":-2}\n");
     let more = fs::File::create(sandbox.path().join("more.jsonl.gz")).unwrap();
     let mut more = flate2::write::GzEncoder::new(more, flate2::Compression::default());

@@ -1,7 +1,7 @@
 //! `folio import`: documents from files, and the tables of files of SQLite.
 
 use std::fs;
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -26,8 +26,9 @@ const REJECTED_SHOWN: usize = 10;
 /// plain or compressed with gzip or zstd. The name says the format (.jsonl, .json, .csv, .tsv,
 /// .ion, .10n, .parquet, .arrow, each also with .gz or .zst), or else the first bytes.
 ///
-/// Documents are committed in batches. An import that was interrupted goes on
-/// where it stood when the same command is run again.
+/// Documents are committed in batches. An import of files that was interrupted goes on
+/// where it stood when the same command is run again. What comes from a pipe is there for
+/// others within a second, however slowly it comes; Ctrl-C ends the import and keeps it.
 ///
 /// An id is taken from "_id", or from --id-field. A value that can be no id,
 /// such as a URL, gets one made from it, the same every time.
@@ -85,7 +86,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     text: bool,
 
-    /// Bytes per batch
+    /// Bytes per batch; a batch from a pipe is committed after a second at the latest
     #[arg(long, value_name = "BYTES", default_value_t = ImportOptions::default().batch_size)]
     batch_size: u64,
 
@@ -117,6 +118,7 @@ Examples:
   $ folio import ./data -c train big.jsonl --id-field url
   $ folio import ./data -c people people.csv --id-field email
   $ cat flights.json | folio import ./data -c flights --generate-ids
+  $ timeout 2 tail -f events.jsonl | folio import ./data -c events --generate-ids
   $ folio import ./data -c users more.jsonl.gz --on-conflict skip --rejected rejected.jsonl
   $ folio import ./data app.sqlite
   $ folio import ./copy app.sqlite --table authors --table books";
@@ -135,7 +137,13 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     console.notices(&database.take_notices());
     let mut total = ImportReport::default();
     for file in files {
-        let report = import_file(&collection, file, arguments, console)?;
+        let imported = import_file(&collection, file, arguments, console);
+        if let Err(Failure::Database(folio::Error::Interrupted { report, .. })) = &imported {
+            tell(report, file, console);
+            add(&mut total, report);
+            print_counts(&total, arguments.json, console)?;
+        }
+        let report = imported?;
         tell(&report, file, console);
         add(&mut total, &report);
     }
@@ -250,6 +258,10 @@ fn import_file(
     console: &Console,
 ) -> Result<ImportReport, Failure> {
     let source = open_source(file)?;
+    if file == Path::new("-") && io::stdin().is_terminal() {
+        console
+            .note("reading documents from the terminal; Ctrl-D ends it, a file's name avoids it");
+    }
     let progress = Progress::begin(console, "importing");
     let options = options(arguments);
     let result =
@@ -262,7 +274,7 @@ fn import_file(
 /// A regular file can be resumed; pipes and standard input are read as they come.
 pub(super) fn open_source(file: &Path) -> Result<Source, Failure> {
     if file == Path::new("-") {
-        return Ok(Source::reader("standard input", io::stdin()));
+        return Ok(Source::pipe("standard input", io::stdin()));
     }
     let is_pipe =
         fs::metadata(file).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir());
@@ -270,7 +282,7 @@ pub(super) fn open_source(file: &Path) -> Result<Source, Failure> {
         let pipe = fs::File::open(file).map_err(|source| {
             Failure::Database(folio::Error::Io { action: "read", path: file.to_owned(), source })
         })?;
-        return Ok(Source::reader(file.display().to_string(), pipe));
+        return Ok(Source::pipe(file.display().to_string(), pipe));
     }
     Ok(Source::file(file)?)
 }

@@ -280,8 +280,11 @@ impl Error {
                 names.on_conflict
             ),
             Self::Interrupted { report, cause } => {
-                let (cause, count) = (cause.told(names), report.written());
-                format!("{cause}; {count} documents were committed before; {}", report.next_step())
+                let (cause, next) = (cause.told(names), report.next_step());
+                match report.written() {
+                    1 => format!("{cause}; 1 document was committed before; {next}"),
+                    count => format!("{cause}; {count} documents were committed before; {next}"),
+                }
             }
             other => other.to_string(),
         }

@@ -55,6 +55,7 @@ pub struct Splitter<R> {
     base: u64,
     last: bool,
     done: bool,
+    is_eager: bool,
     encoding: Option<Encoding>,
     symbols: Arc<SymbolTable>,
     rows: u64,
@@ -101,6 +102,7 @@ impl<R: Read> Splitter<R> {
             base: 0,
             last: false,
             done: false,
+            is_eager: false,
             encoding: None,
             symbols: SymbolTable::system(),
             rows: 0,
@@ -127,6 +129,12 @@ impl<R: Read> Splitter<R> {
             symbols: place.symbols,
             ..Splitter::new(source, block_size, format, limits)
         }
+    }
+
+    /// Whether a block has what one read of the source gave, rather than wait until it is full:
+    /// for sources whose bytes are long in coming.
+    pub fn set_eager(&mut self, is_eager: bool) {
+        self.is_eager = is_eager;
     }
 
     /// The source.
@@ -329,6 +337,9 @@ impl<R: Read> Splitter<R> {
                 Ok(read) => {
                     buffer.filled += read;
                     self.last = read == 0;
+                    if self.is_eager {
+                        return Ok(());
+                    }
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),

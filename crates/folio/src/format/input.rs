@@ -29,6 +29,8 @@ pub(crate) struct Input {
     /// The number, from 1, of the line the window starts in.
     line: u64,
     read_size: Arc<AtomicU64>,
+    /// Whether bytes may be long in coming.
+    is_pipe: bool,
 }
 
 impl Input {
@@ -37,7 +39,7 @@ impl Input {
     /// # Errors
     /// What the reader says; `syntax` for UTF-16.
     pub(crate) fn open(source: Source) -> Result<Self> {
-        let Source { name, reader, read_size, .. } = source;
+        let Source { name, reader, read_size, flow, .. } = source;
         let reader = decompress(reader).map_err(Error::io("read", name.as_ref()))?;
         let mut input = Self {
             name,
@@ -49,8 +51,14 @@ impl Input {
             offset: 0,
             line: 1,
             read_size,
+            is_pipe: flow.is_some(),
         };
-        while input.end < WINDOW_SIZE && input.fill()? {}
+        // Of a pipe, the first line is enough to begin with.
+        let is_wanted = |input: &Self| match &flow {
+            Some(flow) => flow.is_ready() || !is_enough(input.window()),
+            None => true,
+        };
+        while input.end < WINDOW_SIZE && is_wanted(&input) && input.fill()? {}
         if input.window().starts_with(BYTE_ORDER_MARK) {
             input.consume(BYTE_ORDER_MARK.len(), 0);
         }
@@ -76,6 +84,11 @@ impl Input {
     #[inline]
     pub(crate) fn window(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
+    }
+
+    /// Whether bytes may be long in coming: what has come is not to wait for them.
+    pub(crate) fn is_pipe(&self) -> bool {
+        self.is_pipe
     }
 
     /// Whether the window reaches to the end of the source.
@@ -160,4 +173,11 @@ impl Input {
     pub(crate) fn fault(&self, reason: impl Into<String>) -> Error {
         Error::Source { source_name: self.name.clone(), line: self.line, reason: reason.into() }
     }
+}
+
+/// Whether the format can be told: by a whole line, or by a first byte that says enough.
+fn is_enough(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let is_told = |first: &u8| *first == b'[' || !first.is_ascii();
+    text.first().is_some_and(is_told) || memchr::memchr(b'\n', text).is_some()
 }

@@ -27,6 +27,7 @@
 pub(crate) mod arrow;
 mod compression;
 pub(crate) mod csv;
+mod flow;
 mod guess;
 mod input;
 pub(crate) mod ion;
@@ -50,6 +51,7 @@ mod whole;
 use std::path::Path;
 
 pub(crate) use compression::decompress;
+pub(crate) use flow::Flow;
 #[cfg(feature = "sql")]
 pub(crate) use guess::SQLITE_MAGIC;
 pub(crate) use input::MAX_RECORD_SIZE;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use folio_file::{DiskFileSystem, File, FileKind, FileSystem, OpenMode};
 use xxhash_rust::xxh3::Xxh3;
 
+use super::flow::{Flow, FlowReader};
 use crate::error::{Error, Result};
 
 /// Bytes at the start of a file that its fingerprint covers.
@@ -27,6 +28,8 @@ pub struct Source {
     pub(crate) read_size: Arc<AtomicU64>,
     /// The file and its size, for formats that are read at any offset.
     pub(crate) file: Option<(Arc<dyn File>, u64)>,
+    /// Of a pipe, what stops its reader.
+    pub(crate) flow: Option<Flow>,
 }
 
 impl Source {
@@ -76,7 +79,15 @@ impl Source {
             fingerprint: None,
             read_size,
             file: None,
+            flow: None,
         }
+    }
+
+    /// A pipe or a terminal, whose bytes may be long in coming. A thread reads them. An import
+    /// commits at least once a second what has come, and can be stopped while nothing comes.
+    pub fn pipe(name: impl Into<String>, pipe: impl Read + Send + 'static) -> Self {
+        let (reader, flow) = FlowReader::new(pipe);
+        Self { flow: Some(flow), ..Self::reader(name, reader) }
     }
 }
 

@@ -19,9 +19,13 @@
 //! source is known again by a fingerprint of path, size, time and first bytes;
 //! a changed source starts over. A reader that is not a file cannot be resumed.
 //!
+//! **Pipes.** What comes from a [`Source::pipe`] is committed within a second, also when the rest
+//! is long in coming; see `live`.
+//!
 //! What it does not do: guess nested values from CSV cells, or repair JSON.
 
 mod identity;
+mod live;
 mod options;
 mod reason;
 mod report;

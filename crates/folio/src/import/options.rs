@@ -27,7 +27,7 @@ pub struct ImportOptions {
     pub generate_ids: bool,
     /// What happens to a record whose id has a document already.
     pub on_conflict: OnConflict,
-    /// Bytes of lines after which a batch is committed.
+    /// Bytes of lines after which a batch is committed; that of a pipe after a second, too.
     pub batch_size: u64,
     /// CSV: the byte between fields; `None` is told by the header.
     pub delimiter: Option<u8>,

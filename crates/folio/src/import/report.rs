@@ -56,6 +56,8 @@ pub struct ImportReport {
     pub size: u64,
     /// Whether the same import, run again, would go on after the last commit.
     pub is_resumable: bool,
+    /// Whether an import that was stopped committed all that it had read, as that of a pipe does.
+    pub is_all_kept: bool,
 }
 
 impl ImportReport {
@@ -71,7 +73,9 @@ impl ImportReport {
     /// What to do after an interruption.
     #[must_use]
     pub fn next_step(&self) -> &'static str {
-        if self.is_resumable {
+        if self.is_all_kept {
+            "that is all that had come"
+        } else if self.is_resumable {
             "run the same import again to go on from there"
         } else {
             "import the source again: what has been written is replaced by the same"

@@ -1,10 +1,14 @@
 //! The import itself: records into batches, batches into the collection.
 
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
 use folio_document::{BatchCounts, Progress};
 use folio_types::ErrorCode;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::identity::{Identity, identify};
+use super::live;
 use super::options::{ImportOptions, OnConflict};
 use super::reason::Reason;
 use super::report::{ImportReport, Rejected};
@@ -27,7 +31,8 @@ const HOPELESS_COUNT: u64 = 100;
 ///
 /// `progress` is told how many bytes of the source, as stored, have been read
 /// and how many there are (0 where that is not known); answering `false` stops
-/// the import.
+/// the import. Of a [`Source::pipe`], a batch is committed after a second at the latest, and an
+/// import that is stopped commits what has come.
 ///
 /// # Errors
 /// `syntax` when the source as a whole cannot be understood, `conflict` as
@@ -41,24 +46,63 @@ pub fn import(
 ) -> Result<ImportReport> {
     let total = source.size.unwrap_or_default();
     let fingerprint = source.fingerprint.map(|source| source ^ fingerprint_of(options));
-    let mut run = Run {
-        collection,
-        options,
-        fingerprint,
-        report: ImportReport { is_resumable: fingerprint.is_some(), ..ImportReport::default() },
-        rejected_file: None,
-        accepted_count: 0,
-        commit_count: 0,
-        has_position: false,
-        put_count: 0,
-        scratch: String::new(),
+    let flow = source.flow.clone();
+    let mut run = Run::new(collection, options, fingerprint, flow.is_some());
+    let result = match flow {
+        None => records(&mut run, source, total, progress),
+        Some(flow) => {
+            let shared = Mutex::new(run);
+            let result = live::import(&shared, source, &flow, progress);
+            run = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+            result
+        }
     };
-    match run.records(source, total, progress) {
+    match result {
         Ok(()) => Ok(run.report),
-        Err(cause) if run.commit_count == 0 => Err(cause),
+        Err(cause) if run.commit_count == 0 && !run.report.is_all_kept => Err(cause),
         Err(cause) => {
             Err(Error::Interrupted { report: Box::new(run.report), cause: Box::new(cause) })
         }
+    }
+}
+
+/// Imports the records of a source, one after the other.
+pub(super) fn records<'a>(
+    run: &mut impl Access<'a>,
+    source: Source,
+    total: u64,
+    progress: Progress<'_>,
+) -> Result<()> {
+    let name = source.name.clone();
+    let reading = run.with(|run| run.options.reading());
+    let mut records = Records::open(source, &reading)?;
+    run.with(|run| run.resume(&mut records))?;
+    let mut told = Told::default();
+    loop {
+        let position = records.position();
+        let Some(record) = records.next()? else { break };
+        if run.with(|run| run.add(&name, &record, position))? {
+            told.wants_telling();
+        }
+        if told.is_due(records.read_size()) && !progress(told.size, total) {
+            return Err(folio_document::Error::Cancelled.into());
+        }
+    }
+    let size = records.read_size();
+    run.with(|run| run.finish(size))?;
+    progress(size, total.max(size));
+    Ok(())
+}
+
+/// A run that one thread has to itself, or that two take turns at.
+pub(super) trait Access<'a> {
+    fn with<T>(&mut self, work: impl FnOnce(&mut Run<'a>) -> T) -> T;
+}
+
+impl<'a> Access<'a> for Run<'a> {
+    #[inline]
+    fn with<T>(&mut self, work: impl FnOnce(&mut Run<'a>) -> T) -> T {
+        work(self)
     }
 }
 
@@ -70,7 +114,7 @@ fn fingerprint_of(options: &ImportOptions) -> u64 {
     xxh3_64(format!("{reading:?}").as_bytes())
 }
 
-struct Run<'a> {
+pub(super) struct Run<'a> {
     collection: &'a Collection,
     options: &'a ImportOptions,
     fingerprint: Option<u64>,
@@ -81,45 +125,99 @@ struct Run<'a> {
     commit_count: u64,
     /// The collection remembers a position that the import has passed by now.
     has_position: bool,
+    /// The source is a pipe, which is read once.
+    is_live: bool,
+    is_stopped: bool,
+    batch: Option<Batch>,
+    /// When the open batch was begun.
+    begun: Instant,
     /// Documents put into the open batch.
     put_count: u64,
     scratch: String,
 }
 
-impl Run<'_> {
-    fn records(&mut self, source: Source, total: u64, progress: Progress<'_>) -> Result<()> {
-        let name = source.name.clone();
-        let mut records = Records::open(source, &self.options.reading())?;
-        self.resume(&mut records)?;
-        let mut batch: Option<Batch> = None;
-        let mut told = Told::default();
-        loop {
-            let position = records.position();
-            let Some(record) = records.next()? else { break };
-            // A full batch waits for the next record, so that the last one is never empty.
-            if let Some(full) = batch.take_if(|batch| batch.size() >= self.options.batch_size) {
-                self.commit(full, position)?;
-                told.wants_telling();
-            }
-            if let Err(reason) = self.take(&mut batch, &record)? {
-                self.reject(&name, &record, reason)?;
-            }
-            if told.is_due(records.read_size()) && !progress(told.size, total) {
-                return Err(folio_document::Error::Cancelled.into());
-            }
+impl<'a> Run<'a> {
+    fn new(
+        collection: &'a Collection,
+        options: &'a ImportOptions,
+        fingerprint: Option<u64>,
+        is_live: bool,
+    ) -> Self {
+        Self {
+            collection,
+            options,
+            fingerprint,
+            report: ImportReport { is_resumable: fingerprint.is_some(), ..ImportReport::default() },
+            rejected_file: None,
+            accepted_count: 0,
+            commit_count: 0,
+            has_position: false,
+            is_live,
+            is_stopped: false,
+            batch: None,
+            begun: Instant::now(),
+            put_count: 0,
+            scratch: String::new(),
         }
-        match batch {
+    }
+    /// Takes a record that begins at a position; answers whether a batch was committed.
+    fn add(&mut self, source: &str, record: &Record<'_>, position: u64) -> Result<bool> {
+        if self.is_stopped {
+            return Err(folio_document::Error::Cancelled.into());
+        }
+        // A full batch waits for the next record, so that the last one is never empty.
+        let full = self.batch.take_if(|batch| batch.size() >= self.options.batch_size);
+        let mut has_committed = full.is_some();
+        if let Some(full) = full {
+            self.commit(full, position)?;
+        }
+        if let Err(reason) = self.take(record)? {
+            self.reject(source, record, reason)?;
+        }
+        if self.is_live
+            && let Some(full) = self.batch.take_if(|b| b.size() >= self.options.batch_size)
+        {
+            self.commit(full, 0)?;
+            has_committed = true;
+        }
+        Ok(has_committed)
+    }
+
+    /// Commits the open batch if it was begun so long ago, and hands out what was rejected.
+    pub(super) fn commit_older_than(&mut self, age: Duration) -> Result<()> {
+        if self.is_stopped || self.begun.elapsed() < age {
+            return Ok(());
+        }
+        self.begun = Instant::now();
+        if let Some(batch) = self.batch.take() {
+            self.commit(batch, 0)?;
+        }
+        self.finish_rejected()
+    }
+
+    /// Takes no more records, and commits those that were taken.
+    pub(super) fn stop(&mut self) -> Result<()> {
+        self.is_stopped = true;
+        if let Some(batch) = self.batch.take() {
+            self.commit(batch, 0)?;
+        }
+        self.report.is_all_kept = true;
+        self.finish_rejected()
+    }
+
+    fn finish(&mut self, size: u64) -> Result<()> {
+        match self.batch.take() {
             // Position 0: there is nothing left to go on with.
             Some(last) => self.commit(last, 0)?,
             None if self.has_position => self.commit(self.collection.batch()?, 0)?,
             None => {}
         }
-        self.report.size = records.read_size();
-        if let Some(file) = &mut self.rejected_file {
-            file.finish()?;
-        }
-        progress(self.report.size, total.max(self.report.size));
-        Ok(())
+        self.report.size = size;
+        self.finish_rejected()
+    }
+
+    fn finish_rejected(&mut self) -> Result<()> {
+        self.rejected_file.as_mut().map_or(Ok(()), AppendFile::finish)
     }
 
     fn resume(&mut self, records: &mut Records) -> Result<()> {
@@ -147,15 +245,16 @@ impl Run<'_> {
         self.report.deleted += deleted;
         self.report.superseded += std::mem::take(&mut self.put_count) - (inserted + replaced);
         self.commit_count += 1;
+        if self.is_live {
+            // Others may write while nothing comes.
+            self.collection.flush()?;
+        }
+        self.collection.handle().store.give_way(false);
         Ok(())
     }
 
     /// Puts a record into the batch; the inner error is why it is rejected.
-    fn take(
-        &mut self,
-        batch: &mut Option<Batch>,
-        record: &Record<'_>,
-    ) -> Result<std::result::Result<(), Reason>> {
+    fn take(&mut self, record: &Record<'_>) -> Result<std::result::Result<(), Reason>> {
         let json = match record.json.as_ref().map(|json| std::str::from_utf8(json)) {
             Ok(Ok(json)) => json,
             Ok(Err(error)) => {
@@ -169,11 +268,16 @@ impl Run<'_> {
             Err(reason) => return Ok(Err(reason)),
         };
         // The first batch creates the collection, so it waits for something to put.
-        let open = match batch {
+        let mut open = match self.batch.take() {
             Some(open) => open,
-            none => none.insert(self.collection.batch()?),
+            None => {
+                self.begun = Instant::now();
+                self.collection.batch()?
+            }
         };
-        match self.put(open, record, json, identity) {
+        let put = self.put(&mut open, record, json, identity);
+        self.batch = Some(open);
+        match put {
             Ok(()) => {
                 self.accepted_count += 1;
                 Ok(Ok(()))

@@ -34,9 +34,11 @@ pub(crate) struct IonValues {
 impl IonValues {
     pub(crate) fn new(input: Input) -> Self {
         let limits = Limits { value_size: MAX_RECORD_SIZE, ..Limits::default() };
+        let is_pipe = input.is_pipe();
         let source =
             Numbered { offset: input.position(), input, line_ends: VecDeque::new(), line: 1 };
-        let splitter = Splitter::new(source, BLOCK_SIZE, folio_ion::Format::Auto, limits);
+        let mut splitter = Splitter::new(source, BLOCK_SIZE, folio_ion::Format::Auto, limits);
+        splitter.set_eager(is_pipe);
         Self {
             splitter,
             block: None,

@@ -1,0 +1,221 @@
+//! The bytes of a pipe, read by a thread of their own.
+//!
+//! A read of a pipe returns when its writer writes, which may be never. So a thread reads, and
+//! whoever needs the bytes takes them from a channel, and can be told to stop:
+//!
+//! ```text
+//! pipe ── thread "folio-pipe" ── channel (bounded) ── FlowReader
+//!                                                       ↑ Flow::stop
+//! ```
+//!
+//! The first read gathers what comes within a fifth of a second, up to a megabyte: the format, the
+//! delimiter and the types of a CSV file are told from it.
+//!
+//! A thread that is stopped ends with the next bytes that come, or with the process.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Bytes asked of the pipe at once: what a pipe of Linux holds.
+const PIECE_SIZE: usize = 64 << 10;
+
+/// Pieces that wait in the channel.
+const PIECE_COUNT: usize = 16;
+
+/// How long the first read gathers, and up to how many bytes.
+const GATHER_TIME: Duration = Duration::from_millis(200);
+const GATHER_SIZE: usize = 1 << 20;
+
+/// How often a reader that waits looks whether it is to stop.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Stops a [`FlowReader`], and knows whether it has bytes.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Flow(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    is_stopped: AtomicBool,
+    /// Whether a read would return at once.
+    is_ready: AtomicBool,
+}
+
+impl Flow {
+    /// Makes reads fail from here on, also one that waits.
+    pub(crate) fn stop(&self) {
+        self.0.is_stopped.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.0.is_stopped.load(Ordering::Acquire)
+    }
+
+    /// Whether a read would return at once.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.0.is_ready.load(Ordering::Acquire)
+    }
+}
+
+type Piece = io::Result<Vec<u8>>;
+
+/// The bytes, in order.
+pub(crate) struct FlowReader {
+    flow: Flow,
+    /// `None` once the thread has it.
+    source: Option<Box<dyn Read + Send>>,
+    pieces: Option<Receiver<Piece>>,
+    gathered: VecDeque<Piece>,
+    piece: Vec<u8>,
+    at: usize,
+}
+
+impl FlowReader {
+    pub(crate) fn new(source: impl Read + Send + 'static) -> (Self, Flow) {
+        let flow = Flow::default();
+        let reader = Self {
+            flow: flow.clone(),
+            source: Some(Box::new(source)),
+            pieces: None,
+            gathered: VecDeque::new(),
+            piece: Vec::new(),
+            at: 0,
+        };
+        (reader, flow)
+    }
+
+    /// Starts the thread, and gathers the beginning.
+    fn begin(&mut self, source: Box<dyn Read + Send>) -> io::Result<()> {
+        let (sender, pieces) = sync_channel(PIECE_COUNT);
+        let name = "folio-pipe".to_owned();
+        thread::Builder::new().name(name).spawn(move || read_all(source, &sender))?;
+        self.pieces = Some(pieces);
+        let Some(first) = self.receive(None)? else { return Ok(()) };
+        let end = Instant::now() + GATHER_TIME;
+        let mut size = first.as_ref().map_or(0, Vec::len);
+        self.gathered.push_back(first);
+        while size < GATHER_SIZE
+            && let Some(piece) = self.receive(Some(end))?
+        {
+            size += piece.as_ref().map_or(0, Vec::len);
+            self.gathered.push_back(piece);
+        }
+        Ok(())
+    }
+
+    /// The next piece; `None` at the end of the pipe, or when there is none until `end`.
+    fn receive(&mut self, end: Option<Instant>) -> io::Result<Option<Piece>> {
+        let Some(pieces) = &self.pieces else { return Ok(None) };
+        loop {
+            if self.flow.is_stopped() {
+                return Err(io::Error::other("the reader was told to stop"));
+            }
+            let left = end.map_or(LOOK, |end| end.saturating_duration_since(Instant::now()));
+            match pieces.recv_timeout(left.min(LOOK)) {
+                Ok(piece) => return Ok(Some(piece)),
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.pieces = None;
+                    return Ok(None);
+                }
+                Err(RecvTimeoutError::Timeout) if left.is_zero() => return Ok(None),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    fn note_ready(&self) {
+        let has_bytes = self.at < self.piece.len() || !self.gathered.is_empty();
+        self.flow.0.is_ready.store(has_bytes || self.pieces.is_none(), Ordering::Release);
+    }
+}
+
+impl Read for FlowReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(source) = self.source.take() {
+            self.begin(source)?;
+        }
+        if self.at == self.piece.len() {
+            let next = match self.gathered.pop_front() {
+                Some(gathered) => Some(gathered),
+                None => self.receive(None)?,
+            };
+            (self.piece, self.at) = (next.transpose()?.unwrap_or_default(), 0);
+        }
+        let size = buffer.len().min(self.piece.len() - self.at);
+        buffer[..size].copy_from_slice(&self.piece[self.at..self.at + size]);
+        self.at += size;
+        self.note_ready();
+        Ok(size)
+    }
+}
+
+/// Reads to the end, or until nobody listens any more.
+fn read_all(mut source: Box<dyn Read + Send>, pieces: &SyncSender<Piece>) {
+    loop {
+        let mut piece = vec![0; PIECE_SIZE];
+        let read = match source.read(&mut piece) {
+            Ok(0) => return,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Ok(size) => {
+                piece.truncate(size);
+                Ok(piece)
+            }
+            Err(error) => Err(error),
+        };
+        let has_failed = read.is_err();
+        if pieces.send(read).is_err() || has_failed {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    /// Gives a piece whenever one is sent.
+    struct Slow(Receiver<Vec<u8>>);
+
+    impl Read for Slow {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let piece = self.0.recv().unwrap_or_default();
+            buffer[..piece.len()].copy_from_slice(&piece);
+            Ok(piece.len())
+        }
+    }
+
+    #[test]
+    fn bytes_come_in_order_to_their_end() {
+        let (send, pieces) = channel();
+        let (mut reader, flow) = FlowReader::new(Slow(pieces));
+        send.send(b"ab".to_vec()).unwrap();
+        let mut buffer = [0; 8];
+        assert_eq!(reader.read(&mut buffer[..1]).unwrap(), 1);
+        assert!(flow.is_ready());
+        assert_eq!(reader.read(&mut buffer[1..]).unwrap(), 1);
+        assert!(!flow.is_ready(), "the next read waits");
+        send.send(b"cd".to_vec()).unwrap();
+        drop(send);
+        assert_eq!(reader.read(&mut buffer[2..]).unwrap(), 2);
+        assert_eq!(&buffer[..4], b"abcd");
+        assert_eq!(reader.read(&mut buffer).unwrap(), 0);
+        assert!(flow.is_ready(), "the end is known");
+    }
+
+    #[test]
+    fn a_read_that_waits_is_stopped() {
+        let (send, pieces) = channel();
+        let (mut reader, flow) = FlowReader::new(Slow(pieces));
+        let waiting = thread::spawn(move || reader.read(&mut [0; 8]));
+        thread::sleep(Duration::from_millis(50));
+        assert!(!waiting.is_finished());
+        flow.stop();
+        assert!(waiting.join().unwrap().is_err());
+        drop(send);
+    }
+}
