@@ -18,7 +18,7 @@ use crate::words::plural;
 ///
 /// The file is what its name says: .jsonl, .json, .csv, .tsv, .ion, .10n (binary Ion),
 /// .parquet or .arrow, each also with .gz or .zst. It appears under its name once it is
-/// complete. Without -o the documents go to standard output, as JSON Lines.
+/// complete. Without --to the documents go to standard output, as JSON Lines.
 ///
 /// In CSV and TSV, columns are the top-level fields in order of first appearance, or
 /// those of --fields; objects and arrays are JSON text, and null is an empty cell. In
@@ -34,8 +34,12 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "FORMAT", value_parser = format_named(&Format::NAMES))]
     format: Option<Format>,
 
-    /// The file, or the directory for zds
-    #[arg(short, long, value_name = "PATH")]
+    /// The file to write, or the directory for zds
+    #[arg(short = 'O', long = "to", value_name = "PATH")]
+    target_path: Option<PathBuf>,
+
+    /// The format, as -o is everywhere; else the file, as older versions had it
+    #[arg(short, long, value_name = "FORMAT", hide = true)]
     output: Option<PathBuf>,
 
     /// Only these fields, as dotted paths; "_id" always comes first
@@ -53,24 +57,25 @@ pub(crate) struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  $ folio export ./data -c train -o train.jsonl
-  $ folio export ./data -c train -o train.csv.gz
-  $ folio export ./data -c train -o train.parquet
-  $ folio export ./data -c users --fields name,address.city -o users.csv
-  $ folio export ./data -c users --format zds -o ./users
+  $ folio export ./data -c train --to train.jsonl
+  $ folio export ./data -c train -O train.csv.gz
+  $ folio export ./data -c train -O train.parquet
+  $ folio export ./data -c users --fields name,address.city -O users.csv
+  $ folio export ./data -c users --format zds -O ./users
   $ folio export ./data -c train | gzip > train.jsonl.gz";
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    let (format, path) = arguments.written()?;
     let options = ExportOptions {
-        format: arguments.format,
+        format,
         fields: arguments.fields.clone(),
         limit: arguments.limit,
         condition: arguments.condition.clone(),
         ..ExportOptions::default()
     };
-    let Some(path) = &arguments.output else {
-        if arguments.format == Some(Format::Zds) {
-            return Err(Failure::Usage("name the directory to export to with -o".to_owned()));
+    let Some(path) = path else {
+        if format == Some(Format::Zds) {
+            return Err(Failure::Usage("name the directory to export to with --to".to_owned()));
         }
         let collection = arguments.target.open_to_read()?;
         console.tell_notices(&collection);
@@ -79,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     };
     let collection = arguments.target.open_to_read()?;
     console.tell_notices(&collection);
-    if is_device(path) && arguments.format != Some(Format::Zds) {
+    if is_device(path) && format != Some(Format::Zds) {
         let mut device = OpenOptions::new().write(true).open(path)?;
         write(&collection, &mut device, &options, &mut |_, _| true)?;
         return Ok(ExitCode::SUCCESS);
@@ -94,6 +99,27 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         path.display()
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+impl Arguments {
+    /// The format and the file. What -o says is a format where it names one and no other is
+    /// given; else it is the file, which it was before there was --to.
+    fn written(&self) -> Result<(Option<Format>, Option<&Path>), Failure> {
+        let (format, path) = (self.format, self.target_path.as_deref());
+        let Some(output) = self.output.as_deref() else { return Ok((format, path)) };
+        let named = output.to_str().and_then(|name| Format::named(name).ok());
+        match (named, format, path) {
+            (Some(named), None, path) => Ok((Some(named), path)),
+            (_, format, None) => Ok((format, Some(output))),
+            (Some(_), Some(_), Some(_)) => {
+                Err(Failure::Usage("-o and --format both name a format; give one".to_owned()))
+            }
+            (None, _, Some(_)) => Err(Failure::Usage(format!(
+                "{output:?} is no format, and --to names the file; the formats are {}",
+                Format::NAMES.join(", ")
+            ))),
+        }
+    }
 }
 
 /// Whether the path names what is written to as it is: `/dev/stdout`, `/dev/null`, a pipe.

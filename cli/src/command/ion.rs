@@ -47,7 +47,10 @@ enum Action {
         #[arg(long)]
         binary: bool,
         /// The file to write; without it, standard output
-        #[arg(short, long, value_name = "PATH")]
+        #[arg(short = 'O', long = "to", value_name = "PATH")]
+        target: Option<PathBuf>,
+        /// As --to: how older versions had it
+        #[arg(short, long, value_name = "PATH", hide = true, conflicts_with = "target")]
         output: Option<PathBuf>,
     },
     /// Read every value, and say where a file stops being Ion
@@ -61,7 +64,7 @@ enum Action {
 
 const EXAMPLES: &str = "\
 Examples:
-  $ folio ion from-json flights.json --binary -o flights.10n
+  $ folio ion from-json flights.json --binary --to flights.10n
   $ folio ion cat flights.10n
   $ folio ion cat --pretty flights.10n
   $ folio ion to-json flights.10n > flights.jsonl
@@ -74,9 +77,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             print(file, if *pretty { Form::Pretty } else { Form::Text })?;
         }
         Action::ToJson { file } => print(file, Form::Json)?,
-        Action::FromJson { file, binary, output } => {
+        Action::FromJson { file, binary, target, output } => {
             let form = if *binary { Form::Binary } else { Form::Text };
-            match output {
+            match target.as_ref().or(output.as_ref()) {
                 None => print(file, form)?,
                 Some(output) => write(file, output, form, console)?,
             }
