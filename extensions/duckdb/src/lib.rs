@@ -34,6 +34,7 @@ mod origin;
 mod path;
 mod pieces;
 mod profile;
+mod pushed;
 mod relation;
 mod row_writer;
 mod sample;

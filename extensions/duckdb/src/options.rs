@@ -24,6 +24,8 @@ pub(crate) struct Options {
     pub(crate) annotations: bool,
     pub(crate) timestamp_type: Option<Type>,
     pub(crate) profile: bool,
+    /// The ids of the documents to read; `None` for all.
+    pub(crate) ids: Option<Vec<String>>,
 }
 
 impl Default for Options {
@@ -42,6 +44,7 @@ impl Default for Options {
             annotations: false,
             timestamp_type: None,
             profile: false,
+            ids: None,
         }
     }
 }
@@ -69,8 +72,9 @@ pub(crate) const NAMES: [(&str, Kind); 19] = [
     ("maximum_object_size", Kind::Bigint),
 ];
 
-/// Those of them that `read_folio` has too.
-pub(crate) const FOLIO_NAMES: [(&str, Kind); 10] = [
+/// Those of `read_folio`, most of them the same.
+pub(crate) const FOLIO_NAMES: [(&str, Kind); 11] = [
+    ("id", Kind::Any),
     ("columns", Kind::Any),
     ("maximum_depth", Kind::Bigint),
     ("field_appearance_threshold", Kind::Double),
@@ -93,9 +97,17 @@ impl Options {
             }
             options.set(name, value)?;
         }
-        if options.columns.is_some() && options.rules.records == Some(false) {
-            return Err("option 'columns' names fields of records; remove it or records := false"
-                .to_owned());
+        if options.rules.records == Some(false) {
+            if options.columns.is_some() {
+                return Err(
+                    "option 'columns' names fields of records; remove it or records := false"
+                        .to_owned(),
+                );
+            }
+            // Each value is a row then, also a list that comes first.
+            if options.format == Format::Auto {
+                options.format = Format::Values;
+            }
         }
         Ok(options)
     }
@@ -103,15 +115,16 @@ impl Options {
     fn set(&mut self, name: &str, value: &HostValue) -> Result<(), String> {
         let text = value.text().unwrap_or_default();
         match name {
+            "id" => self.ids = Some(ids(value)?),
             "columns" => self.columns = Some(columns(value)?),
             "format" => self.format = format(&text)?,
             "records" => self.rules.records = records(&text)?,
             "maximum_depth" => self.rules.depth = or_unbounded(name, &text)?.unwrap_or(usize::MAX),
             "field_appearance_threshold" => self.rules.field_appearance = share(name, &text)?,
             "map_inference_threshold" => self.rules.map_fields = or_unbounded(name, &text)?,
-            "sample_size" => self.sample_size = or_unbounded(name, &text)?.map(|size| size as u64),
+            "sample_size" => self.sample_size = or_all(name, &text)?.map(|size| size as u64),
             "maximum_sample_files" => {
-                self.sample_files = or_unbounded(name, &text)?.unwrap_or(usize::MAX);
+                self.sample_files = or_all(name, &text)?.unwrap_or(usize::MAX);
             }
             // The schema is the union of the sampled files either way; this samples all of them.
             "union_by_name" if value.boolean() => self.sample_files = usize::MAX,
@@ -129,10 +142,33 @@ impl Options {
                 self.limits.value_size =
                     or_unbounded(name, &text)?.unwrap_or(usize::MAX / 4).max(1);
             }
-            _ => return Err(format!("option '{name}' is not known")),
+            _ => return Err(unknown(name, &[])),
         }
         Ok(())
     }
+}
+
+/// That an option is not known, with the one that was meant or all there are.
+pub(crate) fn unknown(asked: &str, names: &[&str]) -> String {
+    let known: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    match folio::near_match(asked, &known) {
+        Some(near) => format!("option '{asked}' is not known; did you mean '{near}'?"),
+        None => format!("option '{asked}' is not known; the options are {}", names.join(", ")),
+    }
+}
+
+/// One id, or a list of them.
+fn ids(value: &HostValue) -> Result<Vec<String>, String> {
+    let usage = || "option 'id' takes an id or a list of ids, such as ['ada', 'bob']".to_owned();
+    if value.is_struct() {
+        return Err(usage());
+    }
+    let given = match value.is_list() {
+        true => value.elements(),
+        false => return value.text().map(|id| vec![id]).ok_or_else(usage),
+    };
+    let text = |id: &HostValue| if id.is_null() { None } else { id.text() };
+    given.iter().map(|id| text(id).ok_or_else(usage)).collect()
 }
 
 fn columns(value: &HostValue) -> Result<Vec<Field>, String> {
@@ -151,6 +187,9 @@ fn columns(value: &HostValue) -> Result<Vec<Field>, String> {
         let named = type_name::parse(&value.text().unwrap_or_default());
         let field_type = named.map_err(|why| format!("column '{name}': {why}"))?;
         fields.push(Field { name, field_type });
+    }
+    if fields.is_empty() {
+        return Err(usage());
     }
     Ok(fields)
 }
@@ -211,6 +250,14 @@ fn or_unbounded(name: &str, text: &str) -> Result<Option<usize>, String> {
         Ok(-1) => Ok(None),
         Ok(count @ 0..) => Ok(Some(count as usize)),
         _ => Err(format!("option '{name}' is {text}; use a count, or -1 for no bound")),
+    }
+}
+
+/// A count of something to look at, with -1 for all: of nothing there is nothing to learn.
+fn or_all(name: &str, text: &str) -> Result<Option<usize>, String> {
+    match or_unbounded(name, text)? {
+        Some(0) => Err(format!("option '{name}' is 0; use a count from 1 on, or -1 for all")),
+        count => Ok(count),
     }
 }
 

@@ -22,7 +22,7 @@ impl Origin {
             Origin::Files(system) => decompressed(system.open(path)?, path, compression),
             Origin::Collection(collection) => {
                 let documents = collection.scan(Scan::new()).map_err(|error| error.to_string())?;
-                Ok(Box::new(Lines { documents, rest: Vec::new(), at: 0 }))
+                Ok(all(documents))
             }
         }
     }
@@ -54,26 +54,58 @@ impl Origin {
     }
 }
 
-/// A scan as a stream of lines.
-struct Lines {
-    documents: Documents,
-    /// A line that did not fit the last buffer, and how much of it was handed out.
+/// Documents that are looked up at a time.
+const LOOKUPS: usize = 256;
+
+/// The documents that have these ids, as a stream of lines.
+pub(crate) fn found(collection: &Collection, ids: &[String]) -> Box<dyn Read + Send> {
+    let mut chunks = ids.chunks(LOOKUPS).map(<[String]>::to_vec).collect::<Vec<_>>().into_iter();
+    let collection = collection.clone();
+    Box::new(Lines::of(move |text: &mut Vec<u8>| {
+        let Some(chunk) = chunks.next() else { return Ok(false) };
+        for line in collection.get_many(&chunk)?.lines().flatten() {
+            text.extend_from_slice(line);
+            text.push(b'\n');
+        }
+        Ok(true)
+    }))
+}
+
+/// All documents, as a stream of lines.
+fn all(mut documents: Documents) -> Box<dyn Read + Send> {
+    Box::new(Lines::of(move |text: &mut Vec<u8>| {
+        let Some(line) = documents.next_line()? else { return Ok(false) };
+        text.extend_from_slice(line);
+        text.push(b'\n');
+        Ok(true)
+    }))
+}
+
+/// Lines as a stream of bytes.
+struct Lines<F> {
+    /// Adds more of them to an empty text; false at the end.
+    more: F,
+    /// What did not fit the last buffer, and how much of it was handed out.
     rest: Vec<u8>,
     at: usize,
 }
 
-impl Read for Lines {
+impl<F: FnMut(&mut Vec<u8>) -> folio::Result<bool>> Lines<F> {
+    fn of(more: F) -> Lines<F> {
+        Lines { more, rest: Vec::new(), at: 0 }
+    }
+}
+
+impl<F: FnMut(&mut Vec<u8>) -> folio::Result<bool>> Read for Lines<F> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
             if self.at == self.rest.len() {
                 self.at = 0;
                 self.rest.clear();
-                let Some(line) = self.documents.next_line().map_err(io::Error::other)? else {
+                if !(self.more)(&mut self.rest).map_err(io::Error::other)? {
                     break;
-                };
-                self.rest.extend_from_slice(line);
-                self.rest.push(b'\n');
+                }
             }
             let size = (self.rest.len() - self.at).min(buffer.len() - filled);
             buffer[filled..filled + size].copy_from_slice(&self.rest[self.at..self.at + size]);

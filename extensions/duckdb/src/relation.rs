@@ -6,6 +6,7 @@
 use crate::bind::{Bound, Call};
 use crate::host::{HostValue, Vector};
 use crate::host_type::HostType;
+use crate::pushed::Pushed;
 use crate::{scan, table};
 use folio::{Database, OpenOptions};
 use std::sync::Arc;
@@ -70,7 +71,7 @@ impl Relation {
     /// How many rows there are, where that is known.
     pub(crate) fn row_count(&self) -> Option<u64> {
         match self {
-            Relation::Values(_) => None,
+            Relation::Values(bound) => bound.options.ids.as_ref().map(|ids| ids.len() as u64),
             Relation::Table(bound) => Some(bound.row_count()),
         }
     }
@@ -83,11 +84,11 @@ impl Relation {
         }
     }
 
-    /// A scan of the columns `wanted`, by their places, that leaves out the files that are `spared`.
-    pub(crate) fn scan(&self, wanted: &[u64], spared: Vec<bool>) -> Result<Scan, String> {
+    /// A scan of the columns `wanted`, by their places, of what filters leave.
+    pub(crate) fn scan(&self, wanted: &[u64], pushed: Pushed) -> Result<Scan, String> {
         Ok(match self {
             Relation::Values(bound) => {
-                let scan = scan::Scan::new(bound, wanted, spared);
+                let scan = scan::Scan::new(bound, wanted, pushed);
                 Scan::Values(Arc::clone(bound), Box::new(scan))
             }
             Relation::Table(bound) => Scan::Table(table::Scan::new(bound, wanted)?),

@@ -4,13 +4,16 @@
 //! at a time cuts the next block off the current file, under a lock. Reading blocks into columns and
 //! copying them into vectors happens in all threads at once. A query that wants no values of the
 //! records is answered from the counts of the blocks. `count(*)` is not such a query: DuckDB asks
-//! for the first column then.
+//! for the first column then. Where a few documents of a collection are wanted by their ids, they are
+//! looked up, and are all that is cut.
 
 use crate::bind::{Bound, Output, locate, partitions};
 use crate::emit::emit;
 use crate::host::{Vector, vector_size};
+use crate::origin::{Origin, found};
 use crate::pieces::{Handle, Next, Pieces};
 use crate::profile::{Phase, Profile};
+use crate::pushed::Pushed;
 use folio_ion::shred::{Batch, Block, Field, Layout};
 use folio_ion::{Format, Place, Splitter};
 use std::io::Read;
@@ -32,8 +35,7 @@ pub(crate) struct Scan {
     /// Cuts the file where that can be shared out.
     pieces: Option<Pieces>,
     cutter: Mutex<Cutter>,
-    /// Files that are not to be read.
-    spared: Vec<bool>,
+    pushed: Pushed,
     profile: Profile,
 }
 
@@ -61,6 +63,9 @@ pub(crate) struct Worker {
 
 /// As many threads as there are blocks, by the files' sizes.
 pub(crate) fn threads(bound: &Bound) -> u64 {
+    if bound.options.ids.is_some() {
+        return 1;
+    }
     let sizes = bound.files.iter().take(64).filter_map(|path| bound.origin.size(path));
     let bytes: u64 = sizes.sum();
     bytes / BLOCK_SIZE as u64 + 1
@@ -81,9 +86,11 @@ impl Worker {
 }
 
 impl Scan {
-    /// A scan of the columns `wanted`, by their places among the outputs, that leaves out the files
-    /// that are `spared`.
-    pub(crate) fn new(bound: &Bound, wanted: &[u64], spared: Vec<bool>) -> Scan {
+    /// A scan of the columns `wanted`, by their places among the outputs, of what filters leave.
+    pub(crate) fn new(bound: &Bound, wanted: &[u64], mut pushed: Pushed) -> Scan {
+        if let Some(ids) = &bound.options.ids {
+            pushed.keep(ids);
+        }
         let mut fields = Vec::new();
         let mut outputs = Vec::new();
         for index in wanted {
@@ -104,8 +111,8 @@ impl Scan {
         Scan {
             layout,
             outputs,
-            pieces: Pieces::of(bound).filter(|_| spared.iter().all(|spared| !spared)),
-            spared,
+            pieces: Pieces::of(bound).filter(|_| pushed.spared.iter().all(|spared| !spared)),
+            pushed,
             cutter: Mutex::new(Cutter { next_file: 0, rows_before: 0, current: None }),
             profile: Profile::new(bound.options.profile),
         }
@@ -196,7 +203,7 @@ impl Scan {
         if let Some(place) = place {
             cutter.resume(bound, place)?;
         }
-        cutter.next_block(bound, &self.spared, recycled)
+        cutter.next_block(bound, &self.pushed, recycled)
     }
 
     /// Copies the worker's rows into the vectors of the outputs.
@@ -272,18 +279,21 @@ impl Cutter {
     fn next_block(
         &mut self,
         bound: &Bound,
-        spared: &[bool],
+        pushed: &Pushed,
         mut recycled: Vec<u8>,
     ) -> Result<Option<Cut>, String> {
         loop {
             if self.current.is_none() {
                 let Some(path) = bound.files.get(self.next_file) else { return Ok(None) };
-                if spared.get(self.next_file) == Some(&true) {
+                if pushed.spared.get(self.next_file) == Some(&true) {
                     self.next_file += 1;
                     continue;
                 }
-                let source = bound.origin.open(path, bound.options.compression)?;
                 let options = &bound.options;
+                let source = match (&bound.origin, &pushed.ids) {
+                    (Origin::Collection(collection), Some(ids)) => found(collection, ids),
+                    (origin, _) => origin.open(path, options.compression)?,
+                };
                 let splitter = Splitter::new(source, BLOCK_SIZE, options.format, options.limits);
                 self.current = Some((self.next_file, splitter));
                 self.next_file += 1;

@@ -1,29 +1,32 @@
-//! Filters that spare whole files.
+//! Filters that spare whole files, or leave the documents of some ids.
 //!
 //! `WHERE filename LIKE …` or `WHERE year = '2024'` on the folders of a path can be decided before a
-//! file is opened. Comparisons of such a column with constants are taken from DuckDB; all others it
-//! applies itself, to vectors, which is what it does best.
+//! file is opened, and `WHERE _id = 'ada'` on a collection before a document is read. Comparisons of such
+//! a column with constants are noted here, and DuckDB applies all filters itself, too. If it were told
+//! that it need not, it would take two scans of one call for the same, whatever their filters: it
+//! compares plans by what they show, and a filter that was accepted shows nowhere.
 
-use super::scope::{call, get};
+use super::scope::get;
 use super::value::HostValue;
 use crate::bind::{Bound, Output, partitions};
+use crate::origin::Origin;
+use crate::pushed::Pushed;
+use folio_ion::shred::{Layout, Type};
 use libduckdb_sys::v2 as duckdb;
 use std::cmp::Ordering;
 use std::ptr::null_mut;
 
 type Kind = duckdb::DUCKDB_V2_EXPRESSION_TYPE;
+type Info = duckdb::duckdb_v2_table_function_filter_pushdown_info_handle;
+type Expression = duckdb::duckdb_v2_expression_handle;
 
-/// Takes the filters that tell files apart, and says of which files no row can pass them.
+/// Which rows the filters leave that tell files or documents apart.
 ///
 /// # Safety
 ///
 /// `info` is that of the call at hand.
-pub(super) unsafe fn spare(
-    info: duckdb::duckdb_v2_table_function_filter_pushdown_info_handle,
-    bound: &Bound,
-    spared: &mut Vec<bool>,
-) -> Result<(), String> {
-    spared.resize(bound.files.len(), false);
+pub(super) unsafe fn left_by_filters(info: Info, bound: &Bound) -> Result<Pushed, String> {
+    let mut pushed = Pushed { spared: vec![false; bound.files.len()], ids: None };
     // SAFETY: the caller's promise; indexes are below the count; filters live as long as the call.
     unsafe {
         let count = get(0, |out, error| {
@@ -33,21 +36,74 @@ pub(super) unsafe fn spare(
             let filter = get(null_mut(), |out, error| {
                 duckdb::duckdb_v2_table_function_filter_pushdown_get_filter(info, index, out, error)
             })?;
-            let Some(condition) = Condition::of(info, filter, bound)? else { continue };
-            for (path, spared) in bound.files.iter().zip(&mut *spared) {
-                *spared |= !condition.holds(path);
+            match &bound.origin {
+                Origin::Collection(_) => {
+                    if let Some(ids) = ids(info, filter, bound)? {
+                        pushed.keep(&ids);
+                    }
+                }
+                Origin::Files(_) => {
+                    if let Some(condition) = Condition::of(info, filter)? {
+                        spare(&condition, bound, &mut pushed.spared);
+                    }
+                }
             }
-            call(|error| {
-                duckdb::duckdb_v2_table_function_filter_pushdown_accept(info, index, error)
-            })?;
         }
     }
-    Ok(())
+    Ok(pushed)
 }
 
-/// A comparison of what a path says with constants.
+/// Notes the files that have no row for which a condition holds, if it is one on their paths.
+fn spare(condition: &Condition, bound: &Bound, spared: &mut [bool]) {
+    let column = bound.outputs.get(condition.column).map(|(_, output)| output);
+    let Some(column @ (Output::Filename | Output::Partition(_))) = column else { return };
+    for (path, spared) in bound.files.iter().zip(spared) {
+        *spared |= !condition.holds(column, path);
+    }
+}
+
+/// The ids that a filter leaves; `None` if it is about something else than ids.
+///
+/// # Safety
+///
+/// Both handles are those of the call at hand.
+unsafe fn ids(
+    info: Info,
+    filter: Expression,
+    bound: &Bound,
+) -> Result<Option<Vec<String>>, String> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if kind_of(filter)? == Kind::DUCKDB_V2_EXPRESSION_TYPE_CONJUNCTION_OR {
+            let mut all = Vec::new();
+            for side in children(filter)? {
+                match ids(info, side, bound)? {
+                    Some(ids) => all.extend(ids),
+                    None => return Ok(None),
+                }
+            }
+            return Ok(Some(all));
+        }
+        let condition = Condition::of(info, filter)?;
+        Ok(condition
+            .filter(|condition| is_equality(condition.kind))
+            .and_then(|condition| is_id(bound, condition.column).then_some(condition.constants)))
+    }
+}
+
+/// Whether the result column at this place holds the documents' ids.
+fn is_id(bound: &Bound, place: usize) -> bool {
+    let column = bound.outputs.get(place).map(|(_, output)| output);
+    let (Some(Output::Column(index)), Layout::Records(fields)) = (column, &bound.layout) else {
+        return false;
+    };
+    fields[*index].name == "_id" && fields[*index].field_type == Type::String
+}
+
+/// A comparison of a column with constant texts.
 struct Condition {
-    column: Output,
+    /// The place of the result column.
+    column: usize,
     kind: Kind,
     constants: Vec<String>,
 }
@@ -56,51 +112,36 @@ impl Condition {
     /// # Safety
     ///
     /// Both handles are those of the call at hand.
-    unsafe fn of(
-        info: duckdb::duckdb_v2_table_function_filter_pushdown_info_handle,
-        filter: duckdb::duckdb_v2_expression_handle,
-        bound: &Bound,
-    ) -> Result<Option<Condition>, String> {
+    unsafe fn of(info: Info, filter: Expression) -> Result<Option<Condition>, String> {
         // SAFETY: the caller's promise; indexes are below the count.
         unsafe {
             let kind = kind_of(filter)?;
-            let count = get(0, |out, error| {
-                duckdb::duckdb_v2_expression_get_child_count(filter, out, error)
-            })?;
-            let child = |index| {
-                get(null_mut(), |out, error| {
-                    duckdb::duckdb_v2_expression_get_child(filter, index, out, error)
-                })
-            };
-            if !is_known(kind) || count < 2 {
+            if !is_known(kind) {
                 return Ok(None);
             }
-            let children = (0..count).map(child).collect::<Result<Vec<_>, _>>()?;
-            let (subject, others) = (children[0], &children[1..]);
-            if kind_of(subject)? != Kind::DUCKDB_V2_EXPRESSION_TYPE_BOUND_COLUMN_REF {
+            let children = children(filter)?;
+            let Some((subject, others)) = children.split_first() else { return Ok(None) };
+            if kind_of(*subject)? != Kind::DUCKDB_V2_EXPRESSION_TYPE_BOUND_COLUMN_REF {
                 return Ok(None);
             }
             let place = get(0, |out, error| {
-                duckdb::duckdb_v2_expression_column_ref_get_index(subject, out, error)
+                duckdb::duckdb_v2_expression_column_ref_get_index(*subject, out, error)
             })?;
-            let declared = get(0, |out, error| {
+            let column = get(0, |out, error| {
                 duckdb::duckdb_v2_table_function_filter_pushdown_get_column_index(
                     info, place, out, error,
                 )
-            })?;
-            let column = bound.outputs.get(declared as usize).map(|(_, output)| output.clone());
-            let Some(column @ (Output::Filename | Output::Partition(_))) = column else {
-                return Ok(None);
-            };
+            })? as usize;
             let constants = others.iter().map(|other| constant(*other));
             let constants = constants.collect::<Result<Option<Vec<_>>, String>>()?;
+            let constants = constants.filter(|constants| !constants.is_empty());
             Ok(constants.map(|constants| Condition { column, kind, constants }))
         }
     }
 
-    /// Whether it holds for the rows of the file at `path`.
-    fn holds(&self, path: &str) -> bool {
-        let found = match &self.column {
+    /// Whether it holds for the rows of the file at `path`, of which `column` tells something.
+    fn holds(&self, column: &Output, path: &str) -> bool {
+        let found = match column {
             Output::Partition(name) => {
                 partitions(path).find(|(known, _)| known == name).map(|(_, value)| value)
             }
@@ -124,6 +165,13 @@ impl Condition {
     }
 }
 
+fn is_equality(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::DUCKDB_V2_EXPRESSION_TYPE_COMPARE_EQUAL | Kind::DUCKDB_V2_EXPRESSION_TYPE_COMPARE_IN
+    )
+}
+
 fn is_known(kind: Kind) -> bool {
     matches!(
         kind,
@@ -140,7 +188,25 @@ fn is_known(kind: Kind) -> bool {
 /// # Safety
 ///
 /// `expression` is that of the call at hand.
-unsafe fn kind_of(expression: duckdb::duckdb_v2_expression_handle) -> Result<Kind, String> {
+unsafe fn children(expression: Expression) -> Result<Vec<Expression>, String> {
+    // SAFETY: the caller's promise; indexes are below the count.
+    unsafe {
+        let count = get(0, |out, error| {
+            duckdb::duckdb_v2_expression_get_child_count(expression, out, error)
+        })?;
+        let child = |index| {
+            get(null_mut(), |out, error| {
+                duckdb::duckdb_v2_expression_get_child(expression, index, out, error)
+            })
+        };
+        (0..count).map(child).collect()
+    }
+}
+
+/// # Safety
+///
+/// `expression` is that of the call at hand.
+unsafe fn kind_of(expression: Expression) -> Result<Kind, String> {
     let none = Kind::DUCKDB_V2_EXPRESSION_TYPE_INVALID;
     // SAFETY: the caller's promise.
     get(none, |out, error| unsafe { duckdb::duckdb_v2_expression_get_type(expression, out, error) })
@@ -151,9 +217,7 @@ unsafe fn kind_of(expression: duckdb::duckdb_v2_expression_handle) -> Result<Kin
 /// # Safety
 ///
 /// As [`kind_of`].
-unsafe fn constant(
-    expression: duckdb::duckdb_v2_expression_handle,
-) -> Result<Option<String>, String> {
+unsafe fn constant(expression: Expression) -> Result<Option<String>, String> {
     // SAFETY: the caller's promise; the value is ours to release.
     unsafe {
         if kind_of(expression)? != Kind::DUCKDB_V2_EXPRESSION_TYPE_VALUE_CONSTANT {

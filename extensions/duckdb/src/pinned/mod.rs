@@ -2,7 +2,8 @@
 //!
 //! What it has and the stable one lacks: COPY knows the names of its columns and spells batches of
 //! rows in all threads; batches are numbered, so that scans in several threads keep the order of the
-//! file; filters on files' names and folders spare files; patterns of paths are expanded by DuckDB.
+//! file; filters on files' names and folders spare files, those on ids look documents up; patterns of
+//! paths are expanded by DuckDB.
 
 mod copy_to;
 mod files;

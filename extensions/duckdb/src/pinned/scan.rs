@@ -4,13 +4,14 @@
 //! whichever thread read them.
 
 use super::files::FileSystem;
-use super::filter::spare;
+use super::filter::left_by_filters;
 use super::scope::{Scope, call, get, opaque, str_of};
 use super::value::{HostValue, LogicalType};
 use super::vector::Vector;
 use crate::bind::Call;
 use crate::host_type::Kind;
-use crate::options::{FOLIO_NAMES, NAMES};
+use crate::options::{FOLIO_NAMES, NAMES, unknown};
+use crate::pushed::Pushed;
 use crate::relation::{Relation, Scan, Worker};
 use libduckdb_sys::v2 as duckdb;
 use std::ptr::null_mut;
@@ -39,10 +40,10 @@ static FUNCTIONS: [Function; 2] = [
     },
 ];
 
-/// A bound call, and the files that filters spare.
+/// A bound call, and what filters leave of its rows; nothing as long as none were told.
 struct Binding {
     relation: Relation,
-    spared: Mutex<Vec<bool>>,
+    pushed: Mutex<Option<Pushed>>,
 }
 
 /// Registers the functions.
@@ -179,12 +180,10 @@ unsafe fn arguments(
             let known = function.options.iter().find(|(name, _)| name.eq_ignore_ascii_case(&given));
             let Some((name, kind)) = known else {
                 let names: Vec<&str> = function.options.iter().map(|(name, _)| *name).collect();
-                return Err(format!(
-                    "option '{given}' is not known; the options are {}",
-                    names.join(", ")
-                ));
+                return Err(unknown(&given, &names));
             };
-            named.push((*name, value(index)?.cast(*kind)?));
+            let cast = value(index)?.cast(*kind);
+            named.push((*name, cast.map_err(|why| format!("option '{name}': {why}"))?));
         }
         Ok(Call { positional, named, files: FileSystem, threads: threads(context)? })
     }
@@ -240,7 +239,7 @@ unsafe extern "C" fn bind(
                     )
                 })?;
             }
-            let mut data = opaque(Binding { relation, spared: Mutex::default() });
+            let mut data = opaque(Binding { relation, pushed: Mutex::default() });
             call(|error| duckdb::duckdb_v2_function_bind_set_bind_data(info, &mut data, error))
         });
     }
@@ -258,11 +257,15 @@ unsafe extern "C" fn filter(
                 duckdb::duckdb_v2_table_function_filter_pushdown_get_bind_data(info, out, error)
             })?;
             let binding = &*binding.cast::<Binding>();
-            let mut spared = binding.spared.lock().unwrap_or_else(PoisonError::into_inner);
-            match &binding.relation {
-                Relation::Values(bound) => spare(info, bound, &mut spared),
-                Relation::Table(_) => Ok(()),
+            let Relation::Values(bound) = &binding.relation else { return Ok(()) };
+            let new = left_by_filters(info, bound)?;
+            let mut pushed = binding.pushed.lock().unwrap_or_else(PoisonError::into_inner);
+            match &mut *pushed {
+                // What is told again may be for another scan of the same call.
+                Some(pushed) => pushed.widen(new),
+                none => *none = Some(new),
             }
+            Ok(())
         });
     }
 }
@@ -291,8 +294,8 @@ unsafe extern "C" fn init(
                 })
             };
             let wanted = (0..count).map(place).collect::<Result<Vec<_>, _>>()?;
-            let spared = binding.spared.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let scan = binding.relation.scan(&wanted, spared)?;
+            let pushed = binding.pushed.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let scan = binding.relation.scan(&wanted, pushed.unwrap_or_default())?;
             let threads = binding.relation.threads();
             call(|error| {
                 duckdb::duckdb_v2_table_function_init_global_set_max_threads(info, threads, error)

@@ -10,6 +10,7 @@ use crate::guard::guard;
 use crate::handle::{drop_box, into_host};
 use crate::host_type::Kind;
 use crate::options::{FOLIO_NAMES, NAMES};
+use crate::pushed::Pushed;
 use crate::relation::{Relation, Scan, Worker};
 use libduckdb_sys as duckdb;
 use std::ffi::CStr;
@@ -159,7 +160,7 @@ unsafe extern "C" fn init(info: duckdb::duckdb_init_info) {
             let relation = &*duckdb::duckdb_init_get_bind_data(info).cast::<Relation>();
             let count = duckdb::duckdb_init_get_column_count(info);
             let wanted = (0..count).map(|index| duckdb::duckdb_init_get_column_index(info, index));
-            let scan = relation.scan(&wanted.collect::<Vec<_>>(), Vec::new())?;
+            let scan = relation.scan(&wanted.collect::<Vec<_>>(), Pushed::default())?;
             duckdb::duckdb_init_set_max_threads(info, relation.threads());
             duckdb::duckdb_init_set_init_data(info, into_host(scan), Some(drop_box::<Scan>));
         }
