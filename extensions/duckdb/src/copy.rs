@@ -2,9 +2,12 @@
 
 use crate::files::Compression;
 use crate::host::HostValue;
+use crate::options::unknown;
 use crate::row_writer::{Names, RowFormat};
 use crate::vector_value::Shape;
 use folio_ion::Symbol;
+
+const NAMES: [&str; 5] = ["binary", "array", "pretty", "compression", "columns"];
 
 /// Reads the statement's options, whose values may be bare, lists, or left out for true. The names
 /// that COLUMNS gives come with them.
@@ -29,12 +32,11 @@ pub(crate) fn read_options(
             }
             "columns" => names = Some(texts.clone()),
             "format" => {}
-            _ => {
-                return Err(format!(
-                    "option {name} is not known; use BINARY, ARRAY, PRETTY, COMPRESSION or COLUMNS"
-                ));
-            }
+            _ => return Err(unknown(name, &NAMES)),
         }
+    }
+    if format.binary && format.pretty {
+        return Err("option PRETTY is for text; remove it or BINARY".to_owned());
     }
     Ok((format, names))
 }

@@ -65,12 +65,30 @@ pub(crate) fn decompressed(
     compression: Compression,
 ) -> Result<Box<dyn Read + Send>, String> {
     match compression.of(path) {
-        Compression::Gzip => Ok(Box::new(flate2::read::MultiGzDecoder::new(Buffered::new(file)))),
+        Compression::Gzip => {
+            let decoder = flate2::read::MultiGzDecoder::new(Buffered::new(file));
+            Ok(Box::new(Decoded { decoder, format: "gzip" }))
+        }
         Compression::Zstd => match zstd::Decoder::new(file) {
-            Ok(decoder) => Ok(Box::new(decoder)),
+            Ok(decoder) => Ok(Box::new(Decoded { decoder, format: "zstd" })),
             Err(error) => Err(format!("cannot read \"{path}\" as zstd: {error}")),
         },
         _ => Ok(Box::new(file)),
+    }
+}
+
+/// What comes out of a decompressor, whose errors say what it took the file for.
+struct Decoded<D> {
+    decoder: D,
+    format: &'static str,
+}
+
+impl<D: Read> Read for Decoded<D> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.decoder.read(buffer).map_err(|error| {
+            let said = format!("cannot be read as {}: {error}", self.format);
+            io::Error::new(error.kind(), said)
+        })
     }
 }
 
