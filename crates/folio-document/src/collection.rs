@@ -316,6 +316,14 @@ impl Collection {
         self.inner.store.refresh()
     }
 
+    /// As [`Collection::refresh`], unless this process writes at the moment: waits for nobody.
+    ///
+    /// # Errors
+    /// As [`Collection::open`].
+    pub fn try_refresh(&self) -> Result<()> {
+        self.inner.store.try_refresh()
+    }
+
     /// Rewrites the live documents in order and drops what is superseded; lines
     /// that are not valid move to a file of their own.
     ///

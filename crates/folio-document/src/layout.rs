@@ -119,6 +119,10 @@ impl AnyStore {
         }
     }
 
+    pub(crate) fn try_refresh(&self) -> Result<()> {
+        either!(self, store => store.try_refresh())
+    }
+
     pub(crate) fn refresh(&self) -> Result<()> {
         either!(self, store => store.refresh())
     }

@@ -89,7 +89,8 @@ impl Database {
     }
 
     /// A collection by name. Through a handle that writes it need not exist yet:
-    /// the first write creates it.
+    /// the first write creates it. The file is looked at anew, also where the process has the
+    /// collection open, unless it writes to it at the moment.
     ///
     /// # Errors
     /// `invalid_input` for a bad name; `not_found`, with the nearest name there
@@ -110,7 +111,7 @@ impl Database {
         if !self.is_writable() && !location::is_collection(&*store.files, &store.root, name) {
             return Err(self.no_collection(name));
         }
-        let core = store.collection(name, self.handle.access, options)?;
+        let core = store.current_collection(name, self.handle.access, options)?;
         Ok(Collection::new(core, Arc::clone(&self.handle)))
     }
 

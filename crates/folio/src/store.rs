@@ -172,6 +172,21 @@ impl Store {
         )))
     }
 
+    /// The collection as the file is now: opened at the first call, shared and refreshed from
+    /// then on.
+    pub(crate) fn current_collection(
+        &self,
+        name: &str,
+        access: Access,
+        options: &CollectionOptions,
+    ) -> Result<folio_document::Collection> {
+        let (collection, is_new) = self.shared_collection(name, access, options)?;
+        if !is_new {
+            collection.try_refresh()?;
+        }
+        Ok(collection)
+    }
+
     /// The collection, opened at the first call and shared from then on.
     pub(crate) fn collection(
         &self,
@@ -179,12 +194,22 @@ impl Store {
         access: Access,
         options: &CollectionOptions,
     ) -> Result<folio_document::Collection> {
+        self.shared_collection(name, access, options).map(|(collection, _)| collection)
+    }
+
+    /// The collection, and whether it was opened now.
+    fn shared_collection(
+        &self,
+        name: &str,
+        access: Access,
+        options: &CollectionOptions,
+    ) -> Result<(folio_document::Collection, bool)> {
         let mut collections = lock(&self.collections);
         let key = (name.to_owned(), access == Access::ReadWrite);
         if let Some(open) = collections.get(&key) {
             let settled = *options == CollectionOptions::default() || *options == open.options;
             return if settled {
-                Ok(open.collection.clone())
+                Ok((open.collection.clone(), false))
             } else {
                 Err(Error::Invalid(format!(
                     "collection {name:?} is open in this process with other options; close it first"
@@ -200,7 +225,7 @@ impl Store {
         )?;
         let open = OpenCollection { collection: collection.clone(), options: options.clone() };
         collections.insert(key, open);
-        Ok(collection)
+        Ok((collection, true))
     }
 
     // `..` fills fields that exist in test builds only.

@@ -229,6 +229,35 @@ fn lines_appended_by_hand_are_seen_by_refresh_and_by_the_next_open() {
 }
 
 #[test]
+fn a_collection_opened_again_is_as_the_file_is_now() {
+    for layout in layouts() {
+        let (_folder, path) = folder();
+        let database = Database::open(&path).unwrap();
+        let docs = database.collection_with("docs", &layout).unwrap();
+        docs.put("a", &json!({"n": 1})).unwrap();
+        docs.flush().unwrap();
+        docs.put("pending", &json!({})).unwrap();
+        if layout.layout == Layout::Lines {
+            let mut text = fs::read_to_string(data(&path)).unwrap();
+            text += "{\"_id\":\"b\",\"n\":2}\n";
+            fs::write(data(&path), text).unwrap();
+        } else {
+            fs::write(path.join("collections/docs/docs/b.json"), r#"{"n":2}"#).unwrap();
+        }
+        // In the same process, by the same handle and by another.
+        for database in [database.clone(), Database::open(&path).unwrap()] {
+            let again = database.collection("docs").unwrap();
+            assert_eq!(again.count().unwrap(), 3, "{layout:?}");
+            assert!(again.exists("b").unwrap() && again.exists("pending").unwrap());
+        }
+        // A batch of this thread is no reason to wait.
+        let batch = docs.batch().unwrap();
+        assert_eq!(database.collection("docs").unwrap().count().unwrap(), 3);
+        drop(batch);
+    }
+}
+
+#[test]
 fn deleted_documents_stay_deleted_even_all_of_them() {
     for layout in layouts() {
         let (_folder, path) = folder();

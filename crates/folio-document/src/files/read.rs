@@ -2,14 +2,14 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, MutexGuard};
+use std::sync::{Arc, MutexGuard, TryLockError};
 use std::time::{Duration, SystemTime};
 
 use folio_file::{FileKind, OpenMode, Stat};
 
 use super::log::{Change, FoundLog};
 use super::order::{Listing, Order};
-use super::{FileStore, Listed, View};
+use super::{FileStore, Listed, View, Writer};
 use crate::error::{Error, Result};
 use crate::fetched::Chunk;
 use crate::line;
@@ -87,7 +87,20 @@ impl FileStore {
     /// Takes in what others have written since.
     pub(crate) fn refresh(&self) -> Result<()> {
         self.standing.check_open()?;
-        let writer = self.any_writer();
+        self.refresh_as(&self.any_writer())
+    }
+
+    /// The same, unless this process writes at the moment: waits for nobody.
+    pub(crate) fn try_refresh(&self) -> Result<()> {
+        self.standing.check_open()?;
+        match self.writer.try_lock() {
+            Ok(writer) => self.refresh_as(&writer),
+            Err(TryLockError::Poisoned(writer)) => self.refresh_as(&writer.into_inner()),
+            Err(TryLockError::WouldBlock) => Ok(()),
+        }
+    }
+
+    fn refresh_as(&self, writer: &Writer) -> Result<()> {
         if writer.batch_owner.is_some() {
             return Ok(()); // our own batch is under way; nobody else can be writing
         }

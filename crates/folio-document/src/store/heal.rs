@@ -1,6 +1,7 @@
 //! Following changes that others made to the files, and curing a damaged index.
 
 use std::cell::Cell;
+use std::sync::TryLockError;
 
 use super::load::Loader;
 use super::publish::fault_error;
@@ -53,7 +54,20 @@ impl LineStore {
     /// Takes in what others have written since. What we have pending stays on top.
     pub(crate) fn refresh(&self) -> Result<()> {
         self.standing.check_open()?;
-        let mut writer = self.any_writer();
+        self.refresh_as(&mut self.any_writer())
+    }
+
+    /// The same, unless this process writes at the moment: waits for nobody.
+    pub(crate) fn try_refresh(&self) -> Result<()> {
+        self.standing.check_open()?;
+        match self.writer.try_lock() {
+            Ok(mut writer) => self.refresh_as(&mut writer),
+            Err(TryLockError::Poisoned(writer)) => self.refresh_as(&mut writer.into_inner()),
+            Err(TryLockError::WouldBlock) => Ok(()),
+        }
+    }
+
+    fn refresh_as(&self, writer: &mut Writer) -> Result<()> {
         if writer.batch_owner.is_some() {
             return Ok(()); // our own batch is under way; nobody else can be writing
         }
@@ -63,11 +77,11 @@ impl LineStore {
             known.is_some_and(|known| known.size == self.read_view().index.state.data_end);
         if is_covered
             && self.files.stat(&self.paths.data).ok() == known
-            && !self.head_has_moved(&writer)
+            && !self.head_has_moved(writer)
         {
             return Ok(());
         }
-        self.reload(&mut writer, false, &mut |_, _| true)
+        self.reload(writer, false, &mut |_, _| true)
     }
 
     /// Looks at the whole file after it grew, so that a miss can be believed.
