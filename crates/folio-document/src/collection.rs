@@ -359,6 +359,15 @@ impl Collection {
         self.inner.store.stats()
     }
 
+    /// Tells the content of the file from any other, as far as checksums of 64 bits do; a copy
+    /// of the file has the same. Where each document has a file, ids and sizes count.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn fingerprint(&self) -> Result<u64> {
+        self.inner.store.fingerprint()
+    }
+
     /// What was noticed about the files since the last call, each told once.
     #[must_use]
     pub fn take_notices(&self) -> Vec<Notice> {

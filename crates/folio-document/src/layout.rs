@@ -143,6 +143,10 @@ impl AnyStore {
         either!(self, store => store.stats())
     }
 
+    pub(crate) fn fingerprint(&self) -> Result<u64> {
+        either!(self, store => store.fingerprint())
+    }
+
     pub(crate) fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
         either!(self, store => store.standing.notice(notices));
     }

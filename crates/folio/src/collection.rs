@@ -300,6 +300,15 @@ impl Collection {
         Ok(self.reader()?.stats()?)
     }
 
+    /// Tells the content of the file from any other, as far as checksums of 64 bits do; a copy
+    /// of the file has the same. Where each document has a file, ids and sizes count.
+    ///
+    /// # Errors
+    /// `io`.
+    pub fn fingerprint(&self) -> Result<u64> {
+        Ok(self.reader()?.fingerprint()?)
+    }
+
     /// What was noticed since the last call (hand edits, a lost index, an
     /// interrupted batch); each is told once.
     #[must_use]

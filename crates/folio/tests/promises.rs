@@ -258,6 +258,43 @@ fn a_collection_opened_again_is_as_the_file_is_now() {
 }
 
 #[test]
+fn a_fingerprint_is_of_the_content() {
+    for layout in layouts() {
+        let (_folder, path) = folder();
+        let database = Database::open(&path).unwrap();
+        let docs = database.collection_with("docs", &layout).unwrap();
+        let mut seen = vec![docs.fingerprint().unwrap()];
+        for n in 0..if layout.layout == Layout::Lines { 3_000 } else { 20 } {
+            docs.put(&format!("d{n}"), &json!({"n": n, "text": "x".repeat(40)})).unwrap();
+        }
+        seen.push(docs.fingerprint().unwrap());
+        docs.flush().unwrap();
+        assert_eq!(docs.fingerprint().unwrap(), seen[1], "a flush changes nothing: {layout:?}");
+        docs.put("d7", &json!({"n": 70})).unwrap();
+        seen.push(docs.fingerprint().unwrap());
+        docs.delete("d8").unwrap();
+        seen.push(docs.fingerprint().unwrap());
+        database.close().unwrap();
+        if layout.layout == Layout::Lines {
+            let (_database, docs) = open(&path);
+            assert_eq!(docs.fingerprint().unwrap(), seen[3], "opening changes nothing");
+            // One character, early in a file of several blocks.
+            let text = fs::read_to_string(data(&path)).unwrap();
+            fs::write(data(&path), text.replacen("\"n\":5", "\"n\":6", 1)).unwrap();
+            docs.refresh().unwrap();
+            seen.push(docs.fingerprint().unwrap());
+        }
+        let mut different = seen.clone();
+        different.sort_unstable();
+        different.dedup();
+        assert_eq!(different.len(), seen.len(), "{layout:?}");
+        let copy = path.with_extension("copy");
+        open(&path).0.backup(&copy, &mut |_, _| true).unwrap();
+        assert_eq!(open(&copy).1.fingerprint().unwrap(), *seen.last().unwrap(), "{layout:?}");
+    }
+}
+
+#[test]
 fn deleted_documents_stay_deleted_even_all_of_them() {
     for layout in layouts() {
         let (_folder, path) = folder();

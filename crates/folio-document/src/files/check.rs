@@ -5,6 +5,7 @@ use super::log::FoundLog;
 use super::order::Listing;
 use super::read::Reading;
 use crate::error::{Error, Result};
+use crate::index::block_sum;
 use crate::options::Progress;
 use crate::report::{CheckReport, CompactReport, InvalidLine, Notice, Stats};
 
@@ -87,6 +88,17 @@ impl FileStore {
                 .map(|stat| stat.size)
                 .sum(),
         })
+    }
+
+    /// A checksum of all ids, in order, and of the sizes of their files.
+    pub(crate) fn fingerprint(&self) -> Result<u64> {
+        let mut bytes = Vec::new();
+        for id in self.ids()? {
+            bytes.extend_from_slice(id.as_bytes());
+            bytes.push(0); // no id holds one
+            bytes.extend_from_slice(&self.size_of(&id)?.to_le_bytes());
+        }
+        Ok(block_sum(&bytes))
     }
 
     fn size_of(&self, id: &str) -> Result<u64> {

@@ -202,6 +202,14 @@ impl LineStore {
         })
     }
 
+    /// A checksum of the file, pending lines included.
+    pub(crate) fn fingerprint(&self) -> Result<u64> {
+        self.count()?;
+        self.settle_if_pending()?;
+        self.verify()?;
+        self.healing(|view| verify::fingerprint(&view.index))
+    }
+
     /// How far the last committed import of this source came.
     pub(crate) fn import_position(&self, source: u64) -> Result<Option<u64>> {
         let slot = BatchSlot::read(&*self.files, &self.paths.batch);

@@ -39,3 +39,16 @@ pub(crate) fn is_unchanged_from(
     }
     Ok(true)
 }
+
+/// A checksum of the checksums of all blocks: of what the index covers.
+pub(crate) fn fingerprint(index: &Index) -> Result<u64, IndexFault> {
+    let end = index.state.data_end;
+    let mut sums = end.to_le_bytes().to_vec();
+    for block in 0..end / BLOCK_SIZE {
+        sums.extend_from_slice(&index.block(block)?.unwrap_or_default().to_le_bytes());
+    }
+    if !end.is_multiple_of(BLOCK_SIZE) {
+        sums.extend_from_slice(&index.state.tail_sum.to_le_bytes());
+    }
+    Ok(block_sum(&sums))
+}
