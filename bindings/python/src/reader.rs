@@ -56,6 +56,18 @@ impl Chunk {
     }
 }
 
+impl Chunk {
+    /// The lines from one on, which starts at an offset, followed by those of another chunk.
+    pub(crate) fn followed_by(&self, next: usize, start: u32, more: &Self) -> Self {
+        let mut text = self.text[start as usize..].to_vec();
+        let mut ends: Vec<u32> = self.ends[next..].iter().map(|end| end - start).collect();
+        let offset = text.len() as u32;
+        text.extend_from_slice(&more.text);
+        ends.extend(more.ends.iter().map(|end| offset + end));
+        Self { text: Arc::new(text), ends, progress: more.progress }
+    }
+}
+
 /// Reads a scan to its end.
 pub(crate) struct Reader {
     source: Source,

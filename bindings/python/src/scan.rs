@@ -79,6 +79,9 @@ struct State {
     form: Form,
     decoder: Decoder,
     raised: Raised,
+    /// What a look at the first documents met, for whoever takes them.
+    failed: Option<PyErr>,
+    is_at_end: bool,
 }
 
 impl Scan {
@@ -99,6 +102,8 @@ impl Scan {
             form: request.form,
             decoder: Decoder::new(decimal_class(py, request.decimal)?),
             raised,
+            failed: None,
+            is_at_end: false,
         };
         Ok(Self { collection, request, state: Mutex::new(state) })
     }
@@ -199,6 +204,19 @@ impl State {
     /// Reads the next chunk; `false` when there is no line left.
     #[inline(never)]
     fn fill(&mut self, py: Python<'_>) -> PyResult<bool> {
+        self.failed.take().map_or(Ok(()), Err)?;
+        (self.next, self.start) = (0, 0);
+        let mut chunk = std::mem::take(&mut self.chunk);
+        let read = self.read(py, &mut chunk);
+        if read.is_err() {
+            chunk.ends.clear();
+        }
+        self.chunk = chunk;
+        read.map(|()| !self.chunk.ends.is_empty())
+    }
+
+    /// Replaces a chunk by the next one, which is empty at the end.
+    fn read(&mut self, py: Python<'_>, chunk: &mut Chunk) -> PyResult<()> {
         use_own_threads();
         let Some(reader) = self.reader.get_mut() else {
             return Err(with_code(
@@ -206,16 +224,33 @@ impl State {
                 "the scan was begun before the fork; begin a new one",
             ));
         };
-        (self.next, self.start) = (0, 0);
-        let chunk = &mut self.chunk;
         let read = py.detach(|| reader.next(chunk));
-        let raised = self.raised.take();
-        if raised.is_some() || read.is_err() {
-            self.chunk.ends.clear();
-        }
-        raised.map_or(Ok(()), Err)?;
+        self.raised.take().map_or(Ok(()), Err)?;
         read.or_raise()?;
-        Ok(!self.chunk.ends.is_empty())
+        self.is_at_end = chunk.ends.is_empty();
+        Ok(())
+    }
+
+    /// Sees to it that so many lines are in the chunk, or all that are left.
+    fn fill_up(&mut self, py: Python<'_>, count: usize) -> PyResult<()> {
+        while !self.is_at_end && (self.left() < count || self.is_nearly_at_end()) {
+            let mut more = Chunk::default();
+            self.read(py, &mut more)?;
+            self.chunk = self.chunk.followed_by(self.next, self.start, &more);
+            (self.next, self.start) = (0, 0);
+        }
+        Ok(())
+    }
+
+    /// Whether all of the data has been read, so that there is no more than an end to come.
+    fn is_nearly_at_end(&mut self) -> bool {
+        let progress = self.reader.get_mut().map(|reader| reader.progress());
+        progress.is_some_and(|(done, total)| done == total)
+    }
+
+    /// Lines of the chunk that are not taken yet.
+    fn left(&self) -> usize {
+        self.chunk.ends.len() - self.next
     }
 }
 
@@ -268,6 +303,40 @@ impl Scan {
             }
         }
         Ok(list)
+    }
+
+    /// The first documents that are left, which stay; how many more have been read, and whether
+    /// that is all. What goes wrong meanwhile is raised by whoever takes the documents.
+    fn _peek<'py>(
+        &self,
+        py: Python<'py>,
+        count: usize,
+    ) -> PyResult<(Bound<'py, PyList>, usize, bool)> {
+        let mut state = self.lock()?;
+        if state.failed.is_none()
+            && let Err(error) = state.fill_up(py, count)
+        {
+            state.failed = Some(error);
+        }
+        let (begun, left) = ((state.next, state.start), state.left());
+        if left == 0
+            && let Some(error) = &state.failed
+        {
+            return Err(error.clone_ref(py));
+        }
+        let list = PyList::empty(py);
+        for _ in 0..left.min(count) {
+            list.append(state.next(py)?)?;
+        }
+        (state.next, state.start) = begun;
+        let is_all = state.is_at_end && state.failed.is_none();
+        Ok((list, left - left.min(count), is_all))
+    }
+
+    /// The collection it reads.
+    #[getter]
+    fn _collection(&self, py: Python<'_>) -> Py<Collection> {
+        self.collection.clone_ref(py)
     }
 
     /// The documents as a stream of Arrow record batches, from the first on, whatever

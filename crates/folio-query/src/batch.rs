@@ -96,8 +96,11 @@ impl Batch {
         Ok(Self { columns: columns?, row_count: rows.len() })
     }
 
-    /// Several batches as one. There is at least one.
-    pub(crate) fn concat(batches: &[Self]) -> Result<Self> {
+    /// Several batches of the same columns as one. There is at least one.
+    ///
+    /// # Errors
+    /// Texts of more than two gigabytes in all.
+    pub fn concat(batches: &[Self]) -> Result<Self> {
         if let [only] = batches {
             return Ok(only.clone());
         }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from itertools import islice
 
 from . import _foliodb
 from ._checking import TYPE_CHECKING, overload
@@ -29,11 +28,6 @@ if TYPE_CHECKING:
     Filter = Callable[[dict[str, Any]], object]
     Progress = Callable[[int, int], object]
 
-# How much of a collection a notebook shows.
-_SHOWN_DOCUMENTS = 10
-_SHOWN_COLUMNS = 12
-_SHOWN_CHARACTERS = 60
-
 
 class Scan(_foliodb.Scan):
     """The documents of a collection in file order, as of when the scan began.
@@ -47,6 +41,8 @@ class Scan(_foliodb.Scan):
     `int64` (or `uint64`), fractions `double`, objects structs, arrays lists; where
     types are mixed, or integers larger, the column holds JSON text. Columns always
     begin with the first document, whatever was iterated before.
+
+    Its `repr` shows the first documents that are left, which stay.
     """
 
     def arrow(self) -> pyarrow.Table:
@@ -64,6 +60,16 @@ class Scan(_foliodb.Scan):
         import polars
 
         return polars.DataFrame(self)
+
+    def __repr__(self) -> str:
+        from .table import scan_text
+
+        return scan_text(self)
+
+    def _repr_html_(self) -> str:
+        from .table import scan_html
+
+        return scan_html(self)
 
 
 class Collection(_foliodb.Collection):
@@ -167,7 +173,7 @@ class Collection(_foliodb.Collection):
             "rejected_path": rejected_path,
             "restart": restart,
         }
-        return _foliodb._import_file(self, source, arguments, _progress(progress))
+        return _foliodb._import_file(self, source, arguments, told_by(progress))
 
     def export_file(
         self,
@@ -190,7 +196,7 @@ class Collection(_foliodb.Collection):
         that is there is replaced, once the new one is whole.
         """
         return _foliodb._export_file(
-            self, target, format, _names(fields) or [], limit, where, params, _progress(progress)
+            self, target, format, _names(fields) or [], limit, where, params, told_by(progress)
         )
 
     def put_many(
@@ -212,7 +218,7 @@ class Collection(_foliodb.Collection):
         Raises `InvalidInputError` with the path of what cannot be stored; then, and
         when the iterable raises, nothing is stored.
         """
-        return super().put_many(documents, id=id, default=default, progress=_progress(progress))
+        return super().put_many(documents, id=id, default=default, progress=told_by(progress))
 
     def update(
         self,
@@ -307,21 +313,14 @@ class Collection(_foliodb.Collection):
         return ((document["_id"], document) for document in self.scan())
 
     def __repr__(self) -> str:
-        return f"{self.database!r}[{self.name!r}]"
+        from .table import collection_text
+
+        return collection_text(self)
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from .table import collection_html
 
-        documents = list(islice(self.scan(), _SHOWN_DOCUMENTS))
-        names = dict.fromkeys(name for document in documents for name in document)
-        columns = list(names)[:_SHOWN_COLUMNS]
-        head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(_cell(row, column))}</td>" for column in columns) + "</tr>"
-            for row in documents
-        )
-        caption = f"{escape(self.name)}: {self.count():,} documents"
-        return f"<table><caption>{caption}</caption><tr>{head}</tr>{rows}</table>"
+        return collection_html(self)
 
 
 def warn_of_broken_lines(collection: Collection, stacklevel: int) -> None:
@@ -340,19 +339,10 @@ def _names(fields: Iterable[str] | None) -> list[str] | None:
     return [fields] if isinstance(fields, str) else list(fields)
 
 
-def _progress(progress: Progress | bool | None) -> Progress | None:
-    """`True` is a line on standard error."""
+def told_by(progress: Progress | bool | None) -> Progress | None:
+    """Who is told of progress: `True` is a line on standard error."""
     if progress is True:
         from .progress import Line
 
         return Line()
     return progress or None
-
-
-def _cell(document: dict[str, Any], column: str) -> str:
-    if column not in document:
-        return ""
-    text = str(document[column])
-    if len(text) > _SHOWN_CHARACTERS:
-        text = text[: _SHOWN_CHARACTERS - 1] + "…"
-    return text

@@ -44,6 +44,8 @@ struct State {
     next: usize,
     /// The only row, where there are no columns.
     row: Option<Vec<Value>>,
+    /// What a look at the first rows met, for whoever takes them.
+    failed: Option<PyErr>,
     converter: Converter,
 }
 
@@ -61,7 +63,8 @@ impl Answer {
             Form::Tuple => Vec::new(),
             Form::Dict => Python::attach(|py| keys(py, &names)),
         };
-        let state = State { rows, batch: None, next: 0, row, converter: Converter::new() };
+        let state =
+            State { rows, batch: None, next: 0, row, failed: None, converter: Converter::new() };
         let count = answer.count;
         Self { count, names, types, keys, form, watcher, state: Mutex::new(state) }
     }
@@ -144,21 +147,51 @@ impl Answer {
 
     /// Sees to it that there is a row in the batch; `false` at the end.
     fn fill(&self, py: Python<'_>, state: &mut State) -> PyResult<bool> {
-        while state.batch.as_ref().is_none_or(|batch| state.next >= batch.row_count) {
+        while state.left() == 0 {
+            state.failed.take().map_or(Ok(()), Err)?;
             state.batch = None;
-            let Some(owned) = &mut state.rows else { return Ok(false) };
-            let Some(rows) = owned.get_mut() else {
-                let text = "the answer came before the fork; ask again";
-                return Err(with_code(ErrorCode::Closed, text));
-            };
-            let batch = self.watcher.run(py, || Ok(rows.next_batch()?))?;
-            (state.batch, state.next) = (batch, 0);
+            (state.batch, state.next) = (self.read(py, state)?, 0);
             if state.batch.is_none() {
-                state.rows = None;
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Reads the next batch, without the interpreter's lock; `None` at the end.
+    fn read(&self, py: Python<'_>, state: &mut State) -> PyResult<Option<ColumnBatch>> {
+        let Some(owned) = &mut state.rows else { return Ok(None) };
+        let Some(rows) = owned.get_mut() else {
+            let text = "the answer came before the fork; ask again";
+            return Err(with_code(ErrorCode::Closed, text));
+        };
+        let batch = self.watcher.run(py, || Ok(rows.next_batch()?))?;
+        if batch.is_none() {
+            state.rows = None;
+        }
+        Ok(batch)
+    }
+
+    /// Sees to it that so many rows are in the batch, or all that are left.
+    fn fill_up(&self, py: Python<'_>, state: &mut State, count: usize) -> PyResult<()> {
+        while state.left() < count
+            && let Some(more) = self.read(py, state)?
+        {
+            let (next, batch) = (state.next, state.batch.take());
+            let begun = batch.map(|batch| batch.slice(next, batch.row_count - next));
+            let parts: Vec<_> = begun.into_iter().chain([more]).collect();
+            let whole = ColumnBatch::concat(&parts);
+            let whole = whole.map_err(|error| with_code(error.code(), error))?;
+            (state.batch, state.next) = (Some(whole), 0);
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// Rows of the batch that are not taken yet.
+    fn left(&self) -> usize {
+        self.batch.as_ref().map_or(0, |batch| batch.row_count - self.next)
     }
 }
 
@@ -235,36 +268,46 @@ impl Answer {
         slf.py().import("polars")?.call_method1("DataFrame", (slf,))
     }
 
-    fn __repr__(&self) -> String {
-        match (self.count, &self.names[..]) {
-            (Some(count), []) => format!("Answer(count={count})"),
-            (Some(count), names) => format!("Answer(count={count}, columns={names:?})"),
-            (None, names) => format!("Answer(columns={names:?})"),
-        }
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("foliodb.table")?.call_method1("answer_text", (slf,))
     }
 
     fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        slf.py().import("foliodb.values")?.call_method1("table_html", (slf,))
+        slf.py().import("foliodb.table")?.call_method1("answer_html", (slf,))
     }
 
-    /// The first rows that are left, as tuples, which stay.
-    fn _peek<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Bound<'py, PyList>> {
+    /// The first rows that are left, as tuples, which stay; how many more have been read, and
+    /// whether that is all. What goes wrong meanwhile is raised by whoever takes the rows.
+    fn _peek<'py>(
+        &self,
+        py: Python<'py>,
+        count: usize,
+    ) -> PyResult<(Bound<'py, PyList>, usize, bool)> {
         let mut state = self.lock()?;
         let list = PyList::empty(py);
         if let Some(row) = state.row.clone() {
+            let rows = state.rows.take();
             list.append(self.next(py, &mut state, Form::Tuple, &[])?)?;
-            state.row = Some(row);
-            return Ok(list);
+            (state.row, state.rows) = (Some(row), rows);
+            return Ok((list, 0, true));
         }
-        if self.fill(py, &mut state)? {
-            let begun = state.next;
-            let left = state.batch.as_ref().map_or(0, |batch| batch.row_count - begun);
-            for _ in 0..left.min(count) {
-                list.append(self.next(py, &mut state, Form::Tuple, &[])?)?;
-            }
-            state.next = begun;
+        if state.failed.is_none()
+            && let Err(error) = self.fill_up(py, &mut state, count)
+        {
+            state.failed = Some(error);
         }
-        Ok(list)
+        let (begun, left) = (state.next, state.left());
+        if left == 0
+            && let Some(error) = &state.failed
+        {
+            return Err(error.clone_ref(py));
+        }
+        for _ in 0..left.min(count) {
+            list.append(self.next(py, &mut state, Form::Tuple, &[])?)?;
+        }
+        state.next = begun;
+        let is_all = state.rows.is_none() && state.failed.is_none();
+        Ok((list, left - left.min(count), is_all))
     }
 
     /// The rows that are left as a stream of Arrow record batches. They are gone then.
@@ -277,6 +320,7 @@ impl Answer {
         // A request is a wish (the protocol says so); consumers cast what they get.
         drop(requested_schema);
         let mut state = self.lock()?;
+        state.failed.take().map_or(Ok(()), Err)?;
         let begun = match state.row.take() {
             Some(row) => Some(
                 ColumnBatch::of_row(&row, &self.types)
