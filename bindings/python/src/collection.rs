@@ -419,6 +419,12 @@ impl Collection {
         py.detach(|| core.stats()).or_raise().map(Into::into)
     }
 
+    /// Tells the content of the file from any other; the same for a copy of it.
+    fn _fingerprint(&self, py: Python<'_>) -> PyResult<u64> {
+        let core = self.core(py)?;
+        py.detach(|| core.fingerprint()).or_raise()
+    }
+
     /// What was noticed since the last call, a sentence each.
     fn take_notices(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         Ok(self.core(py)?.take_notices().into_iter().map(|notice| notice.0).collect())

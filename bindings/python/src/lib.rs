@@ -75,7 +75,9 @@ mod _foliodb {
     #[pymodule_export]
     use super::tables::{Tables, salvage};
     #[pymodule_export]
-    use super::transfer::{check_document_id, derived_id, export_file, generated_id, import_file};
+    use super::transfer::{
+        check_document_id, derived_id, export_file, generated_id, import_file, near_match,
+    };
 
     #[allow(non_upper_case_globals)] // Python's name for it
     #[pymodule_export]

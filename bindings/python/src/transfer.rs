@@ -152,6 +152,12 @@ pub(crate) fn check_document_id(id: &str) -> PyResult<()> {
     folio::check_document_id(id).map_err(invalid)
 }
 
+/// The name that was most likely meant by one that is none of these, if any is near.
+#[pyfunction]
+pub(crate) fn near_match(asked: &str, names: Vec<String>) -> Option<String> {
+    folio::near_match(asked, &names).map(str::to_owned)
+}
+
 fn format_named(name: &str) -> PyResult<Format> {
     Format::named(name).or_raise()
 }

@@ -5,22 +5,30 @@ sharding copy positions, never documents, and a document is read when it is aske
 for. Goes into a PyTorch `DataLoader` as it is: `__getitems__` reads a whole batch
 in one call, workers may fork or spawn, and a pickle holds the ids and reopens the
 collection by path.
+
+Methods that HuggingFace's `datasets` has mean here what they mean there, as far as
+documents without a schema allow.
 """
 
 from __future__ import annotations
 
+import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
 
+from .columns import Mapped, chosen, distinct, names_of, sorted_places, values_of
 from .errors import InvalidInputError, NotFoundError
-from .order import shuffled
+from .order import keyed_order
 from .tensors import Format, formatter
 
 if TYPE_CHECKING:
+    import pandas
+
     from .collection import Collection
 
 Record = dict[str, Any]
+Names = str | Sequence[str]
 
 # Documents read at a time by whatever goes through all of them.
 _BATCH_ROWS = 1_000
@@ -49,9 +57,9 @@ class Dataset(Sequence[Any]):
     """The documents of a collection by position, as of when the data set was made.
 
     `ds[0]`, `ds[-1]`, `ds[2:5]` and `ds[[4, 1]]` give documents, `ds["name"]` a column.
-    `select`, `shuffle`, `filter`, `take`, `skip`, `shard` and `map` give data sets and
-    leave this one as it is. Documents that are updated later are read as they are
-    then; one that was deleted raises `NotFoundError`.
+    `select`, `shuffle`, `sort`, `filter`, `take`, `skip`, `shard`, `train_test_split` and
+    `map` give data sets and leave this one as it is. Documents that are updated later are
+    read as they are then; one that was deleted raises `NotFoundError`.
     """
 
     def __init__(
@@ -60,7 +68,7 @@ class Dataset(Sequence[Any]):
         ids: Sequence[str] | None = None,
         *,
         _indices: array[int] | None = None,
-        _steps: tuple[Callable[[Any], Any], ...] = (),
+        _steps: tuple[Callable[[list[Any]], list[Any]], ...] = (),
         _format: Format | None = None,
     ) -> None:
         self._collection = collection
@@ -68,6 +76,7 @@ class Dataset(Sequence[Any]):
         self._indices = array("Q", range(len(self._ids))) if _indices is None else _indices
         self._steps = _steps
         self._format = _format
+        self._names: list[str] | None = None
 
     def _with(self, **changes: Any) -> Dataset:
         settings: dict[str, Any] = {
@@ -82,6 +91,11 @@ class Dataset(Sequence[Any]):
     def collection(self) -> Collection:
         """The collection it reads."""
         return self._collection
+
+    @property
+    def num_rows(self) -> int:
+        """How many documents there are: `len`, under HuggingFace's name."""
+        return len(self)
 
     def __len__(self) -> int:
         return len(self._indices)
@@ -111,20 +125,42 @@ class Dataset(Sequence[Any]):
 
     def _read(self, indices: Iterable[int]) -> list[Any]:
         names = [self._ids[index] for index in indices]
-        documents = self._collection.get_many(names)
+        documents: list[Any] = self._collection.get_many(names)
         for name, document in zip(names, documents):
             if document is None:
                 raise NotFoundError(
                     f"document {name!r} was deleted since the data set was made; make it anew"
                 )
         for step in self._steps:
-            documents = [step(document) for document in documents]
+            documents = step(documents)
         convert = formatter(self._format)
         return documents if convert is None else [convert(document) for document in documents]
 
+    @property
+    def _plain(self) -> Dataset:
+        """The same without tensors, for whatever looks at values."""
+        return self if self._format is None else self._with(_format=None)
+
+    @property
+    def column_names(self) -> list[str]:
+        """The fields that any document has, in the order they come in.
+
+        Reads all documents at the first call, because documents need not have the same.
+        """
+        if self._names is None:
+            self._names = names_of(self._plain)
+        return list(self._names)
+
     def column(self, name: str) -> list[Any]:
-        """The values of one field, `None` where a document lacks it."""
-        return [document.get(name) for document in self]
+        """The values of one field, `None` where a document lacks it.
+
+        Raises `NotFoundError`, which is a `KeyError`, for a field that no document has.
+        """
+        return values_of(self, name)
+
+    def unique(self, column: str) -> list[Any]:
+        """The distinct values of one field, in the order they come in, `None` among them."""
+        return distinct(self._plain.column(column))
 
     @property
     def features(self) -> dict[str, str]:
@@ -133,23 +169,111 @@ class Dataset(Sequence[Any]):
             return {}
         return {key: type(value).__name__ for key, value in self[0].items()}
 
+    def to_pandas(self) -> pandas.DataFrame:
+        """The documents as a pandas frame, in this order (needs pandas)."""
+        import pandas
+
+        plain = self._plain
+        return pandas.DataFrame(list(plain), columns=None if len(plain) else self.column_names)
+
+    def to_list(self) -> list[Any]:
+        """The documents as a list."""
+        return list(self)
+
     def select(self, positions: Iterable[int]) -> Dataset:
         """The documents at these positions, in this order."""
         indices = self._indices
         return self._with(_indices=array("Q", (indices[int(place)] for place in positions)))
 
     def shuffle(self, seed: int = 0) -> Dataset:
-        """All documents in random order: the same for the same seed, on every machine."""
-        return self._with(_indices=shuffled(self._indices, seed))
+        """All documents in random order: the same for the same seed, on every machine.
 
-    def map(self, function: Callable[[Any], Any]) -> Dataset:
-        """Applies a function to every document when it is read."""
-        return self._with(_steps=(*self._steps, function))
+        The order depends on the ids and the seed alone. It is the same after updates and
+        compaction, and a document that comes or goes leaves the others in theirs.
+        """
+        return self.select(keyed_order(seed, (self._ids[index] for index in self._indices)))
 
-    def filter(self, predicate: Callable[[Any], object]) -> Dataset:
-        """Keeps the documents that a function accepts. Reads all of them now."""
-        kept = (index for index, document in zip(self._indices, self) if predicate(document))
-        return self._with(_indices=array("Q", kept))
+    def sort(
+        self,
+        column_names: Names,
+        reverse: bool | Sequence[bool] = False,
+        null_placement: Literal["at_start", "at_end"] = "at_end",
+    ) -> Dataset:
+        """Ordered by one or more fields; equal documents stay in their order.
+
+        `reverse` is for all fields or one for each. Documents that lack a field, or have
+        `None` or NaN there, come where `null_placement` says, reversed or not. Reads all
+        documents now. Raises `TypeMismatchError` for values that have no order.
+        """
+        names = [column_names] if isinstance(column_names, str) else list(column_names)
+        columns = {name: self._plain.column(name) for name in names}
+        return self.select(sorted_places(columns, reverse, null_placement))
+
+    def train_test_split(
+        self,
+        test_size: float | None = None,
+        train_size: float | None = None,
+        *,
+        shuffle: bool = True,
+        seed: int = 0,
+    ) -> dict[str, Dataset]:
+        """Two data sets that share no document, as `{"train": …, "test": …}`.
+
+        Sizes are fractions of the whole (`0.2`) or numbers of documents (`500`); without
+        any the test set is a quarter, and with one the other set is the rest. A document
+        stays on its side of the split when documents are updated, and all but a few do
+        when documents come and go: see `shuffle`.
+        """
+        train_count, test_count = _split_counts(len(self), train_size, test_size)
+        whole = self.shuffle(seed) if shuffle else self
+        indices = whole._indices
+        if not shuffle:
+            ends = (indices[:train_count], indices[train_count : train_count + test_count])
+        else:
+            ends = (indices[test_count : test_count + train_count], indices[:test_count])
+        return {"train": self._with(_indices=ends[0]), "test": self._with(_indices=ends[1])}
+
+    def map(
+        self,
+        function: Callable[..., Any],
+        *,
+        batched: bool = False,
+        input_columns: Names | None = None,
+        remove_columns: Names | None = None,
+        fn_kwargs: Mapping[str, Any] | None = None,
+    ) -> Dataset:
+        """Applies a function to every document when it is read.
+
+        A dict that the function answers is laid over the document: fields of that name are
+        replaced, the others stay, unless `remove_columns` names them. `None` leaves the
+        document as it is, and anything else takes its place. `batched` calls the function
+        with a dict of lists, for as many documents as are read at once, and takes one with
+        lists as long. `input_columns` are the fields that it is called with, instead of the
+        document; `fn_kwargs` go with every call.
+        """
+        step = Mapped(function, batched, chosen(input_columns), chosen(remove_columns), fn_kwargs)
+        return self._with(_steps=(*self._steps, step))
+
+    def filter(
+        self,
+        function: Callable[..., object],
+        *,
+        batched: bool = False,
+        input_columns: Names | None = None,
+        fn_kwargs: Mapping[str, Any] | None = None,
+    ) -> Dataset:
+        """Keeps the documents that a function accepts. Reads all of them now.
+
+        The other arguments are those of `map`; a `batched` function answers a list.
+        """
+        step = Mapped(function, batched, chosen(input_columns), None, fn_kwargs)
+        plain = self._plain
+        kept: array[int] = array("Q")
+        for start in range(0, len(self), _BATCH_ROWS):
+            answers = step.answers(plain[start : start + _BATCH_ROWS])
+            indices = self._indices[start : start + _BATCH_ROWS]
+            kept.extend(index for index, answer in zip(indices, answers) if answer)
+        return self._with(_indices=kept)
 
     def take(self, count: int) -> Dataset:
         """The first documents."""
@@ -178,10 +302,51 @@ class Dataset(Sequence[Any]):
         return self._with(_format=name)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._collection!r}, {len(self):,} documents)"
+        collection = self._collection
+        place = f"{collection.database!r}[{collection.name!r}]"
+        return f"{type(self).__name__}({place}, {len(self):,} documents)"
 
 
 def _count(count: int) -> int:
     if count < 0:
         raise InvalidInputError(f"{count} documents are none; give 0 or more")
     return count
+
+
+# The part of the documents that are for tests where nobody says.
+_TEST_SIZE = 0.25
+
+
+def _split_counts(
+    count: int, train_size: float | None, test_size: float | None
+) -> tuple[int, int]:
+    """How many documents are for training and for tests."""
+    if train_size is None and test_size is None:
+        test_size = _TEST_SIZE
+    test = None if test_size is None else _part(count, test_size, "test_size", is_up=True)
+    train = None if train_size is None else _part(count, train_size, "train_size", is_up=False)
+    test = count - (train or 0) if test is None else test
+    train = count - test if train is None else train
+    if train + test > count:
+        raise InvalidInputError(
+            f"train_size and test_size make {train + test:,} documents of {count:,}; give less"
+        )
+    if train == 0:
+        raise InvalidInputError(
+            f"the train set of {count:,} documents would be empty; give a smaller test_size"
+        )
+    return train, test
+
+
+def _part(count: int, size: float, name: str, *, is_up: bool) -> int:
+    """A size as a number of documents: a fraction of them, rounded, or the number itself."""
+    if hasattr(size, "__index__") and not isinstance(size, bool):
+        whole: int = size.__index__()
+        if not 0 < whole < count:
+            raise InvalidInputError(f"{name} {whole:,} of {count:,} documents leaves a set empty")
+        return whole
+    if not isinstance(size, float) or not 0 < size < 1:
+        raise InvalidInputError(f"{name} {size!r} is neither a number of documents nor a fraction below 1")
+    # 0.07 of 100 is 7, and no more for being written in binary.
+    exact = round(size * count, 6)
+    return math.ceil(exact) if is_up else math.floor(exact)

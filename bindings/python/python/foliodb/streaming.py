@@ -4,6 +4,11 @@ A data set is a collection and a list of operations; each iteration is a new sca
 through them. Everything is determined by the collection, the seed and the epoch, so
 a stream is resumed by running it again and passing over what was given before:
 documents stay unparsed until something looks into them, which makes that quick.
+What a state was taken of is part of it, and another stream refuses it by name.
+
+A buffer shuffles documents as the file has them, so the order changes when documents
+do. Without a buffer the order comes from the ids (see `order`), which are held in
+memory, and documents are looked up instead of scanned.
 
 With workers (PyTorch's `DataLoader`, `torch.distributed`) each gets its share: the
 stream is dealt out behind the last operation that concerns the stream as a whole
@@ -14,23 +19,33 @@ many workers there are; what follows, usually `map`, is done for its own share o
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from ._foliodb import Document
-from .errors import InvalidInputError
-from .order import SplitMix
+from .columns import Mapped, chosen
+from .dataset import Ids
+from .errors import ConflictError, InvalidInputError, NotFoundError
+from .order import SplitMix, keyed_order
 from .tensors import Format, formatter
 
 if TYPE_CHECKING:
     from .collection import Collection
+    from .dataset import Names
 
 # An operation: its name, and what it was given.
 Step = tuple[str, Any]
 
 _WHOLE_STREAM = frozenset({"shuffle", "take", "skip", "batch"})
+
+# How states are written. One without a version is of a release that wrote none.
+_STATE_VERSION = 2
+
+# Documents looked up at a time.
+_BATCH_ROWS = 1_000
 
 
 class StreamingDataset(Iterable[Any]):
@@ -48,23 +63,51 @@ class StreamingDataset(Iterable[Any]):
         # Where the next iteration begins, and how far the present one has come.
         self._start = 0
         self._given = 0
+        # The fingerprint of the data that iteration is over.
+        self._data: str | None = None
 
     def _with(self, name: str, argument: Any) -> StreamingDataset:
         changed = type(self)(self._collection, _steps=(*self._steps, (name, argument)))
         changed._epoch = self._epoch
         return changed
 
-    def shuffle(self, buffer_size: int = 10_000, seed: int = 0) -> StreamingDataset:
-        """Gives a random one of the next `buffer_size` documents each time."""
-        return self._with("shuffle", (_positive(buffer_size), seed))
+    def shuffle(self, buffer_size: int | None = 10_000, seed: int = 0) -> StreamingDataset:
+        """Gives a random one of the next `buffer_size` documents each time.
 
-    def map(self, function: Callable[[Any], Any]) -> StreamingDataset:
-        """Applies a function to every document."""
-        return self._with("map", function)
+        `None` shuffles the whole collection by its ids, as the first operation: the order is
+        then the same after updates of documents. It takes some 50 bytes of memory for each
+        document, and lookups instead of a scan.
+        """
+        if buffer_size is None and self._steps:
+            raise InvalidInputError("a shuffle without a buffer is the first operation; put it there")
+        size = None if buffer_size is None else _positive(buffer_size)
+        return self._with("shuffle", (size, seed))
 
-    def filter(self, predicate: Callable[[Any], object]) -> StreamingDataset:
+    def map(
+        self,
+        function: Callable[..., Any],
+        *,
+        input_columns: Names | None = None,
+        remove_columns: Names | None = None,
+        fn_kwargs: Mapping[str, Any] | None = None,
+    ) -> StreamingDataset:
+        """Applies a function to every document.
+
+        A dict that it answers is laid over the document, as `Dataset.map` says, which has the
+        other arguments.
+        """
+        step = Mapped(function, False, chosen(input_columns), chosen(remove_columns), fn_kwargs)
+        return self._with("map", step)
+
+    def filter(
+        self,
+        function: Callable[..., object],
+        *,
+        input_columns: Names | None = None,
+        fn_kwargs: Mapping[str, Any] | None = None,
+    ) -> StreamingDataset:
         """Keeps the documents that a function accepts."""
-        return self._with("filter", predicate)
+        return self._with("filter", Mapped(function, False, chosen(input_columns), None, fn_kwargs))
 
     def take(self, count: int) -> StreamingDataset:
         """The first documents."""
@@ -92,19 +135,87 @@ class StreamingDataset(Iterable[Any]):
         """Says which epoch comes next; shuffles are different in each."""
         self._epoch = epoch
 
-    def state_dict(self) -> dict[str, int]:
-        """How far the iteration has come: plain numbers, to be saved with the model."""
-        return {"epoch": self._epoch, "given": self._given}
+    def state_dict(self) -> dict[str, Any]:
+        """How far the iteration has come, and of what: to be saved with the model.
 
-    def load_state_dict(self, state: dict[str, int]) -> None:
-        """Makes the next iteration go on where `state` was taken."""
+        Texts and numbers only: the operations with their seeds and sizes, the epoch, how many
+        items were given, and a fingerprint of the data. Functions are not part of it.
+        """
+        data = self._data if self._data is not None else self._fingerprint()
+        return {
+            "version": _STATE_VERSION,
+            "collection": self._collection.name,
+            "data": data,
+            "steps": self._described(),
+            "epoch": self._epoch,
+            "given": self._given,
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Makes the next iteration go on where `state` was taken.
+
+        Raises `ConflictError` where the state is of other operations, another seed or buffer,
+        another collection or other data: what was given then is not what would be passed over
+        now. Raises `InvalidInputError` for what is no state, or one of another release.
+        """
+        self._check(state)
         self._epoch = state["epoch"]
         self._start = self._given = state["given"]
+        self._data = state["data"]
+
+    def _described(self) -> list[list[Any]]:
+        """The operations as plain values; functions are left out."""
+        described: list[list[Any]] = []
+        for name, argument in self._steps:
+            settings = argument if isinstance(argument, tuple) else (argument,)
+            described.append([name, *(part for part in settings if not isinstance(part, Mapped))])
+        return described
+
+    def _fingerprint(self) -> str:
+        """What tells the data from any other, a copy of it apart."""
+        return f"{self._collection.count()}-{self._collection._fingerprint():016x}"
+
+    def _check(self, state: Mapping[str, Any]) -> None:
+        if not isinstance(state, Mapping) or not {"epoch", "given"} <= state.keys():
+            raise InvalidInputError("the state is none that state_dict gave")
+        version = state.get("version", 1)
+        if version != _STATE_VERSION:
+            raise InvalidInputError(
+                f"the state has version {version}, and this release knows {_STATE_VERSION}; "
+                "begin the epoch anew with set_epoch"
+            )
+        difference = _difference(state.get("steps", []), self._described())
+        if state.get("collection") != self._collection.name:
+            difference = f"the collection is {self._collection.name!r}, and was {state.get('collection')!r}"
+        if difference:
+            raise ConflictError(
+                f"the state is of another data set: {difference}; make the data set as it was, "
+                "or begin the epoch anew with set_epoch"
+            )
+        # Nothing was given, so nothing can have changed since.
+        if state["given"]:
+            self._check_data(state.get("data"))
+
+    def _check_data(self, data: Any) -> None:
+        now = self._fingerprint()
+        if data == now:
+            return
+        count, before = now.partition("-")[0], str(data).partition("-")[0]
+        change = "the same number of them" if count == before else f"{int(before):,} then and {int(count):,} now"
+        raise ConflictError(
+            f"the documents of collection {self._collection.name!r} have changed since the state "
+            f"was taken, {change}; begin the epoch anew with set_epoch"
+        )
 
     def __iter__(self) -> Iterator[Any]:
         start, self._start = self._start, 0
+        if start:
+            self._check_data(self._data)
+        self._data = None
+        stream = self._stream()
         self._given = start
-        for item in islice(self._stream(), start, None):
+        self._data = self._fingerprint()
+        for item in islice(stream, start, None):
             self._given += 1
             yield item
         self._given = 0
@@ -113,11 +224,27 @@ class StreamingDataset(Iterable[Any]):
         """The documents, unparsed as long as nothing looks into them."""
         return self._collection.scan(lazy=True)
 
+    def _looked_up(self, ids: Ids, order: Iterable[int]) -> Iterator[Any]:
+        """The documents of some ids, looked up many at a time."""
+        places = iter(order)
+        while batch := [ids[place] for place in islice(places, _BATCH_ROWS)]:
+            for name, document in zip(batch, self._collection.get_many(batch)):
+                if document is None:
+                    raise NotFoundError(
+                        f"document {name!r} was deleted since the iteration began; begin it anew"
+                    )
+                yield document
+
     def _stream(self) -> Iterator[Any]:
         whole = [at for at, (name, _) in enumerate(self._steps) if name in _WHOLE_STREAM]
         deal_at = whole[-1] + 1 if whole else 0
-        stream = self._documents()
-        for step in self._steps[:deal_at]:
+        steps = self._steps[:deal_at]
+        if steps and steps[0][0] == "shuffle" and steps[0][1][0] is None:
+            stream = self._by_ids(steps[0][1][1])
+            steps = steps[1:]
+        else:
+            stream = self._documents()
+        for step in steps:
             stream = self._apply(stream, step)
         share, shares = _share()
         if shares > 1:
@@ -126,15 +253,21 @@ class StreamingDataset(Iterable[Any]):
             stream = self._apply(stream, step)
         return map(_parsed, stream)
 
+    def _by_ids(self, seed: int) -> Iterator[Any]:
+        """All documents, in an order that depends on their ids."""
+        ids = Ids(self._collection.ids())
+        seed_of_epoch = SplitMix(seed, self._epoch).next()
+        return self._looked_up(ids, array("Q", keyed_order(seed_of_epoch, ids)))
+
     def _apply(self, stream: Iterator[Any], step: Step) -> Iterator[Any]:
         name, argument = step
         if name == "shuffle":
             buffer_size, seed = argument
             return _shuffled(stream, buffer_size, SplitMix(seed, self._epoch))
         if name == "map":
-            return map(argument, map(_parsed, stream))
+            return map(argument.one, map(_parsed, stream))
         if name == "filter":
-            return filter(argument, map(_parsed, stream))
+            return filter(argument.accepts, map(_parsed, stream))
         if name == "format":
             return map(formatter(argument), map(_parsed, stream))  # type: ignore[arg-type]
         if name == "batch":
@@ -155,7 +288,8 @@ class StreamingDataset(Iterable[Any]):
 
     def __repr__(self) -> str:
         steps = "".join(f".{name}(…)" for name, _ in self._steps)
-        return f"{type(self).__name__}({self._collection!r}){steps}"
+        place = f"{self._collection.database!r}[{self._collection.name!r}]"
+        return f"{type(self).__name__}({place}){steps}"
 
 
 def _again(kind: type[StreamingDataset], state: dict[str, Any]) -> StreamingDataset:
@@ -216,6 +350,31 @@ def _share() -> tuple[int, int]:
     if worker is None:
         return rank, ranks
     return rank * worker.num_workers + worker.id, ranks * worker.num_workers
+
+
+def _difference(then: list[list[Any]], now: list[list[Any]]) -> str:
+    """The first operation that is another one, in words; empty where all are the same."""
+    for old, new in zip(then, now):
+        if old[0] != new[0]:
+            return f"{new[0]} stands where {old[0]} was"
+        for name, before, value in zip(_SETTINGS.get(old[0], ()), old[1:], new[1:]):
+            if before != value:
+                return f"the {name} of {old[0]} is {value!r}, and was {before!r}"
+    if len(then) != len(now):
+        extra, words = (now, "is new") if len(now) > len(then) else (then, "is missing")
+        return f"{extra[min(len(then), len(now))][0]} {words}"
+    return ""
+
+
+# What the arguments of operations are called.
+_SETTINGS = {
+    "shuffle": ("buffer size", "seed"),
+    "take": ("count",),
+    "skip": ("count",),
+    "batch": ("size", "drop_last"),
+    "shard": ("number of shards", "index"),
+    "format": ("name",),
+}
 
 
 def _positive(count: int, least: int = 1) -> int:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..collection import Collection
-from ..dataset import Dataset
+from ..dataset import Dataset, Ids
 from ..streaming import StreamingDataset
 from .stores import FastZDSStore, _Store
 
@@ -18,18 +18,44 @@ def _collection(store: _Store | Collection) -> Collection:
     return store._documents if isinstance(store, _Store) else store
 
 
-def _without_id(document: Any) -> Any:
-    if isinstance(document, dict):
-        document.pop("_id", None)
+def _without_id(document: Record) -> Record:
+    del document["_id"]
     return document
+
+
+def _without_ids(documents: list[Record]) -> list[Record]:
+    return [_without_id(document) for document in documents]
+
+
+class _Replaced:
+    """A function whose answers take the documents' places, as in ZDS."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+
+    def __call__(self, documents: list[Any]) -> list[Any]:
+        return [self.function(document) for document in documents]
+
+    def one(self, document: Any) -> Any:
+        """What the function answers."""
+        return self.function(document)
 
 
 class ZDataset(Dataset):
     """Any document by position; a slice gives a list."""
 
     def __init__(self, store: _Store | Collection, ids: Any = None, **settings: Any) -> None:
-        settings.setdefault("_steps", (_without_id,))
+        settings.setdefault("_steps", (_without_ids,))
         super().__init__(_collection(store), ids, **settings)
+
+    def map(self, function: Callable[..., Any], **settings: Any) -> Dataset:
+        """Applies a function to every document, whose answer takes the document's place.
+
+        With any of the settings of `foliodb.Dataset.map` it is that.
+        """
+        if settings:
+            return super().map(function, **settings)
+        return self._with(_steps=(*self._steps, _Replaced(function)))
 
     @classmethod
     def from_store(
@@ -55,6 +81,20 @@ class ZIterableDataset(StreamingDataset):
     def _documents(self) -> Iterator[Any]:
         return map(_without_id, (document.to_dict() for document in super()._documents()))
 
-    def shuffle(self, buffer_size: int = 1000, seed: int | None = None) -> ZIterableDataset:
+    def _looked_up(self, ids: Ids, order: Iterable[int]) -> Iterator[Any]:
+        return map(_without_id, super()._looked_up(ids, order))
+
+    def map(self, function: Callable[..., Any], **settings: Any) -> StreamingDataset:
+        """Applies a function to every document, whose answer takes the document's place.
+
+        With any of the settings of `foliodb.StreamingDataset.map` it is that.
+        """
+        if settings:
+            return super().map(function, **settings)
+        return self._with("map", _Replaced(function))
+
+    def shuffle(
+        self, buffer_size: int | None = 1000, seed: int | None = None
+    ) -> ZIterableDataset:
         """Gives a random one of the next `buffer_size` documents each time."""
         return super().shuffle(buffer_size, seed or 0)  # type: ignore[return-value]
