@@ -55,3 +55,21 @@ print(*sorted(foreign & {"numpy", "pandas", "polars", "pyarrow", "duckdb", "data
     command = [sys.executable, "-c", script]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert result.stdout.split() == []
+
+
+def test_every_name_is_there_before_it_is_used() -> None:
+    """`dir` names what is imported late, too; all of it is there, and is public."""
+    script = """
+import foliodb
+names = dir(foliodb)
+assert "zds" not in vars(foliodb) and "Dataset" not in vars(foliodb)
+assert {"Dataset", "StreamingDataset", "Interval", "aio", "dbapi", "zds", "read", "to_hf"} <= set(names)
+assert {name for name in names if not name.startswith("_")} == set(foliodb.__all__)
+assert sorted(names) == names and len(set(foliodb.__all__)) == len(foliodb.__all__)
+for name in names:
+    assert getattr(foliodb, name) is not None or name == "__file__", name
+assert dir(foliodb) == names
+from foliodb import *
+assert zds.ZDSStore and aio.open
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import foliodb
 import pytest
 
 pytest.importorskip("mypy")
@@ -50,6 +51,22 @@ with foliodb.open("mydata", "rw", durability="every_put") as db:
 reveal_type(ZDSStore.open("old").count())
 foliodb.open("mydata", "w")
 users.put(5.0, {})
+
+
+async def main() -> None:
+    async with foliodb.aio.open("mydata") as db:
+        reveal_type(await foliodb.aio.open("mydata"))
+        users = db["users"]
+        reveal_type(await users.get("a"))
+        reveal_type(await users.put_many([{}], progress=True))
+        reveal_type(await users.is_created)
+        reveal_type([user async for user in users.scan(lazy=True)])
+        reveal_type(await (await db.sql("select 1")).dicts())
+        reveal_type(await db.ziql("GRAB User", model=Exception))
+        async with db.transaction() as tx:
+            reveal_type((await tx.sql("select 1")).count)
+        await users.put(5.0, {})
+        await users.delete()
 """
 
 SEEN = [
@@ -67,6 +84,16 @@ SEEN = [
     'Revealed type is "int"',
     'Argument 2 to "open" has incompatible type',
     'Argument 1 to "put" of "Collection" has incompatible type',
+    'Revealed type is "foliodb.aio.AsyncDatabase"',
+    'Revealed type is "Any"',
+    'Revealed type is "foliodb._foliodb.BatchCounts"',
+    'Revealed type is "bool"',
+    'Revealed type is "list[Any]"',
+    'Revealed type is "list[dict[str, Any]]"',
+    'Revealed type is "list[Exception]"',
+    'Revealed type is "int | None"',
+    'Argument 1 has incompatible type "float"; expected "str | int"',
+    "Too few arguments",
 ]
 
 
@@ -78,3 +105,13 @@ def test_what_a_program_sees(tmp_path: Path) -> None:
     assert len(lines) == len(SEEN), result.stdout
     for line, expected in zip(lines, SEEN):
         assert expected in line
+
+
+def test_every_name_has_a_type(tmp_path: Path) -> None:
+    names = [name for name in dir(foliodb) if not name.startswith("_")]
+    program = ["import foliodb", *(f"reveal_type(foliodb.{name})" for name in names)]
+    (tmp_path / "names.py").write_text("\n".join(program))
+    command = [sys.executable, "-m", "mypy", "--no-error-summary", "names.py"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    lines = result.stdout.splitlines()
+    assert len(lines) == len(names) and not [line for line in lines if '"Any"' in line or ": error:" in line]

@@ -45,6 +45,7 @@ from .session import Session, Transaction
 if TYPE_CHECKING:
     from typing import Any as _Any
 
+    from . import aio, dbapi, zds
     from .dataset import Dataset
     from .exchange import from_hf, read, to_folio, to_hf
     from .streaming import StreamingDataset
@@ -80,6 +81,8 @@ __all__ = [
     "Transaction",
     "TypeMismatchError",
     "UnsupportedError",
+    "aio",
+    "dbapi",
     "from_hf",
     "open",
     "read",
@@ -87,6 +90,7 @@ __all__ = [
     "to_folio",
     "to_hf",
     "unpack",
+    "zds",
 ]
 
 # What not every program uses, by the module that has it.
@@ -98,6 +102,7 @@ _LATER = {
     "read": "exchange",
     "to_folio": "exchange",
     "to_hf": "exchange",
+    "aio": "aio",
     "dbapi": "dbapi",
     "zds": "zds",
 }
@@ -109,9 +114,13 @@ def __getattr__(name: str) -> _Any:
     from importlib import import_module
 
     module = import_module(f".{_LATER[name]}", __name__)
-    value = module if name in ("dbapi", "zds") else getattr(module, name)
+    value = module if name == _LATER[name] else getattr(module, name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 _Mapping.register(Document)

@@ -37,6 +37,12 @@ impl Core {
         Ok(Answer::new(answer, Form::Tuple, Arc::clone(watcher)))
     }
 
+    fn sql_alone(&mut self, py: Python<'_>, text: &str, given: &Parameters) -> PyResult<Answer> {
+        let Self { session, watcher } = self;
+        let answer = watcher.run(py, || session.sql_alone(text, given))?;
+        Ok(Answer::new(answer, Form::Tuple, Arc::clone(watcher)))
+    }
+
     fn ziql(&mut self, py: Python<'_>, text: &str, given: &Parameters) -> PyResult<Answer> {
         let Self { session, watcher } = self;
         let rows = watcher.run(py, || session.ziql(text, &given.by_name()))?;
@@ -119,6 +125,19 @@ impl Session {
         check_statement(text)?;
         let given = parameters(params)?;
         self.with_core(py, |core| core.sql(py, text, &given))
+    }
+
+    /// As `sql`, for whoever keeps no session: a transaction ends in the text it begins in.
+    #[pyo3(signature = (text, params=None))]
+    fn _sql_alone(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        params: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Answer> {
+        check_statement(text)?;
+        let given = parameters(params)?;
+        self.with_core(py, |core| core.sql_alone(py, text, &given))
     }
 
     /// Runs a script of ZiQL and answers its last statement.
@@ -226,10 +245,7 @@ impl Idle {
     ) -> PyResult<Answer> {
         check_statement(text)?;
         let given = parameters(params)?;
-        self.with(database, |Core { session, watcher }| {
-            let answer = watcher.run(py, || session.sql_alone(text, &given))?;
-            Ok(Answer::new(answer, Form::Tuple, Arc::clone(watcher)))
-        })
+        self.with(database, |core| core.sql_alone(py, text, &given))
     }
 
     pub(crate) fn ziql(
