@@ -29,6 +29,14 @@ def list_collections(root: Path) -> list[str]:
     return open(root, create=False).collections()
 
 
+def first_collection(root: Path) -> str:
+    """The name of the first collection in a directory."""
+    names = list_collections(root)
+    if not names:
+        raise NotFoundError(f"there are no collections in {str(root)!r}")
+    return names[0]
+
+
 def existing(root: Path, collection: str) -> Collection:
     """A collection that is there, with what this process has not flushed yet."""
     database = open(root, create=False)
@@ -88,12 +96,19 @@ def from_hf(
     return stored if hasattr(dataset, "keys") else stored[collection]
 
 
-def to_hf(source: ZDataset | _Store) -> datasets.Dataset:
-    """A data set or a store as a HuggingFace data set."""
+def to_hf(
+    source: ZDataset | _Store | Collection | Path, collection: str | None = None
+) -> datasets.Dataset:
+    """A data set, a store, or a collection by directory, as a HuggingFace data set.
+
+    `collection` is the first of the directory where none is named.
+    """
     import datasets
 
     if isinstance(source, ZDataset):
         return datasets.Dataset.from_list(list(source))
+    if isinstance(source, (str, os.PathLike)):
+        return exchange.to_hf(to_arrow(source, collection or first_collection(source)))
     return exchange.to_hf(to_arrow(source))
 
 
