@@ -50,6 +50,8 @@ def test_the_same_names(name: str) -> None:
         method = getattr(awaited, member)
         if inspect.iscoroutinefunction(method):
             assert method.__doc__ and method.__name__ == member
+        if "__wrapped__" in vars(method if callable(method) else type):
+            assert inspect.signature(method) == inspect.signature(getattr(blocking, member))
 
 
 def run(path: Path, work: Callable[[aio.AsyncDatabase], Awaitable[Any]]) -> Any:
@@ -293,6 +295,35 @@ def test_a_cancelled_task_interrupts_its_statement(path: Path, owner: str) -> No
         for runner in (db, session):
             assert await (await runner.sql("select count(*) from t")).fetchall() == [(0,)]
         await session.close()
+
+    run(path, work)
+
+
+@pytest.mark.parametrize("delay", [0, 0.0005, 0.002, 0.01, 0.05])
+def test_a_cancelled_transaction_or_batch_leaves_nothing_open(path: Path, delay: float) -> None:
+    async def work(db: aio.AsyncDatabase) -> None:
+        await db.sql("create table t (id int primary key)")
+        session = db.session()
+
+        async def change() -> None:
+            for n in range(1_000):
+                async with session.transaction() as tx:
+                    await tx.sql("insert into t values (?)", [n])
+                async with db["users"].batch() as batch:
+                    await batch.put(f"u{n}", {})
+
+        task = asyncio.create_task(change())
+        await asyncio.sleep(delay)
+        for _ in range(3):
+            task.cancel()
+            await asyncio.sleep(0)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert not await session.is_in_transaction
+        await asyncio.wait_for(db["users"].put("after", {}), 5)
+        await asyncio.wait_for(db.sql("insert into t values (-1)"), 5)
+        rows = await (await db.sql("select count(*) from t")).fetchone()
+        assert rows[0] - await db["users"].count() in (0, 1)
 
     run(path, work)
 

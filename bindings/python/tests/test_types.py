@@ -84,7 +84,7 @@ SEEN = [
     'Revealed type is "int"',
     'Argument 2 to "open" has incompatible type',
     'Argument 1 to "put" of "Collection" has incompatible type',
-    'Revealed type is "foliodb.aio.AsyncDatabase"',
+    'Revealed type is "foliodb.aio.database.AsyncDatabase"',
     'Revealed type is "Any"',
     'Revealed type is "foliodb._foliodb.BatchCounts"',
     'Revealed type is "bool"',

@@ -1,0 +1,224 @@
+"""Scans and answers: what is fetched many at a time and given one by one."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+from collections import deque
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any, Generic
+
+from .._foliodb import Answer
+from ..collection import Scan
+from ..errors import InvalidInputError
+from .threads import Awaited, T, Threads, Twin, ended
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
+# Rows and documents fetched at a time by `async for`.
+_BATCH_ROWS = 1_000
+
+
+class Rows(Generic[T]):
+    """Items that are fetched many at a time. What a cancelled task fetched is not lost."""
+
+    def __init__(
+        self,
+        threads: Threads,
+        fetch: Callable[[int], list[T]],
+        interrupt: Callable[[], None] | None = None,
+        done: Callable[[], None] | None = None,
+    ) -> None:
+        self._threads = threads
+        self._fetch = fetch
+        self._interrupt = interrupt
+        self._done = done
+        self.ahead: deque[T] = deque()
+        self._work: Future[list[T]] | None = None
+
+    async def fill(self, count: int) -> bool:
+        """Sees to it that there are items ahead; `False` at the end."""
+        while not self.ahead:
+            if self._work is None:
+                self._work = self._threads.submit(functools.partial(self._fetch, count))
+            work = self._work
+            waiter = asyncio.wrap_future(work)
+            try:
+                found = await asyncio.shield(waiter)
+            except asyncio.CancelledError:
+                waiter.cancel()
+                if work.cancelled():
+                    self._work = None
+                elif self._interrupt is not None:
+                    await ended(work, self._interrupt)
+                raise
+            except BaseException:
+                self._work = None
+                raise
+            if work is not self._work:
+                continue  # another task has taken them
+            self._work = None
+            self.ahead.extend(found)
+            if not found:
+                if self._done is not None:
+                    self._done()
+                    self._done = None
+                return False
+        return True
+
+    async def next(self) -> T:
+        """The next item."""
+        if not await self.fill(_BATCH_ROWS):
+            raise StopAsyncIteration
+        return self.ahead.popleft()
+
+    async def take(self, count: int) -> list[T]:
+        """The next items, at most so many."""
+        taken: list[T] = []
+        while len(taken) < count and await self.fill(max(count - len(taken), 1)):
+            while self.ahead and len(taken) < count:
+                taken.append(self.ahead.popleft())
+        return taken
+
+    async def take_all(self) -> list[T]:
+        """All items that are left."""
+        taken: list[T] = []
+        while await self.fill(_BATCH_ROWS):
+            taken.extend(self.ahead)
+            self.ahead.clear()
+        return taken
+
+
+class AsyncScan(Twin):
+    """Documents of a collection in file order; see `foliodb.Scan`.
+
+    `async for` fetches them many at a time. Awaiting the scan begins it, which the first
+    document does otherwise.
+    """
+
+    def __init__(self, threads: Threads, begin: Callable[[], Scan]) -> None:
+        self._threads = threads
+        self._begin = begin
+        self._begun: Scan | None = None
+        self._rows: Rows[Any] = Rows(self._threads, lambda count: self._blocking().next_batch(count))
+
+    def _blocking(self) -> Scan:
+        if self._begun is None:
+            self._begun = self._begin()
+        return self._begun
+
+    arrow = Awaited(Scan.arrow)
+    df = Awaited(Scan.df)
+    pl = Awaited(Scan.pl)
+
+    async def next_batch(self, count: int) -> list[Any]:
+        """The next documents, at most `count` of them; empty at the end."""
+        return await self._rows.take(count)
+
+    progress = Awaited(Scan.progress)
+
+    def __await__(self) -> Generator[Any, Any, AsyncScan]:
+        async def begun() -> AsyncScan:
+            await self._threads.run(self._blocking)
+            return self
+
+        return begun().__await__()
+
+    def __aiter__(self) -> AsyncScan:
+        return self
+
+    async def __anext__(self) -> Any:
+        return await self._rows.next()
+
+
+class AsyncAnswer:
+    """What a statement answered; see `foliodb.Answer`. `async for` fetches many rows at a time."""
+
+    def __init__(
+        self,
+        answer: Answer,
+        threads: Threads,
+        interrupt: Callable[[], None],
+        done: Callable[[], None] | None = None,
+    ) -> None:
+        self._answer = answer
+        self._threads = threads
+        self._interrupt = interrupt
+        self._rows: Rows[Any] = Rows(threads, answer.fetchmany, interrupt, done)
+        if not answer.columns and done is not None:
+            done()
+            self._rows._done = None
+
+    @property
+    def count(self) -> int | None:
+        """How many rows were inserted, changed or deleted; `None` for other statements."""
+        return self._answer.count
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return self._answer.columns
+
+    @property
+    def types(self) -> list[str]:
+        """The types of the columns, as SQL calls them."""
+        return self._answer.types
+
+    def __aiter__(self) -> AsyncAnswer:
+        return self
+
+    async def __anext__(self) -> Any:
+        return await self._rows.next()
+
+    async def fetchone(self) -> Any:
+        """The next row, or `None`."""
+        rows = await self._rows.take(1)
+        return rows[0] if rows else None
+
+    async def fetchmany(self, size: int = 1) -> list[Any]:
+        """The next rows, at most so many, in a list."""
+        return await self._rows.take(size)
+
+    async def fetchall(self) -> list[Any]:
+        """All rows that are left, in a list."""
+        return await self._rows.take_all()
+
+    async def dicts(self) -> list[dict[str, Any]]:
+        """All rows that are left, as dicts."""
+        columns = self.columns
+        rows = await self._rows.take_all()
+        return [row if isinstance(row, dict) else dict(zip(columns, row)) for row in rows]
+
+    async def tuples(self) -> list[tuple[Any, ...]]:
+        """All rows that are left, as tuples."""
+        rows = await self._rows.take_all()
+        return [tuple(row.values()) if isinstance(row, dict) else row for row in rows]
+
+    async def arrow(self) -> pyarrow.Table:
+        """The rows as a pyarrow table (needs pyarrow), before any are iterated."""
+        return await self._whole(self._answer.arrow)
+
+    async def df(self) -> pandas.DataFrame:
+        """The rows as a pandas frame (needs pandas and pyarrow), before any are iterated."""
+        return await self._whole(self._answer.df)
+
+    async def pl(self) -> polars.DataFrame:
+        """The rows as a polars frame (needs polars), before any are iterated."""
+        return await self._whole(self._answer.pl)
+
+    async def _whole(self, call: Callable[[], T]) -> T:
+        if self._rows.ahead or self._rows._work is not None:
+            raise InvalidInputError("rows were iterated before; ask for the frame first, or run the statement again")
+        return await self._threads.run(call, self._interrupt)
+
+    async def _as(self, model: Any) -> Any:
+        """The answer as it is, or as a list of a model's instances."""
+        if model is None:
+            return self
+        from ..models import instance
+
+        return [instance(model, row) for row in await self.fetchall()]
