@@ -162,9 +162,15 @@ def test_a_state_is_of_one_data_set(users: foliodb.Collection) -> None:
     for old in ({"epoch": 0, "given": 3}, {**state, "version": 3}):
         with pytest.raises(foliodb.InvalidInputError, match="version .* and this release knows 2"):
             fresh().load_state_dict(old)
-    for wrong in ({}, [1], None):
+    wrongs: list[Any] = [{}, [1], None, {**state, "given": "3"}, {**state, "epoch": -1}]
+    wrongs += [{**state, "steps": steps} for steps in (None, 3, [[]], ["shuffle"])]
+    for wrong in wrongs:
         with pytest.raises(foliodb.InvalidInputError, match="none that state_dict gave"):
-            fresh().load_state_dict(wrong)  # type: ignore[arg-type]
+            fresh().load_state_dict(wrong)
+    for seed in ("x", None, 1.5, True):
+        for data in (users.dataset(), users.dataset(streaming=True)):
+            with pytest.raises(foliodb.InvalidInputError, match="a seed is an integer"):
+                data.shuffle(seed=seed)  # type: ignore[arg-type]
 
 
 def test_a_state_is_of_one_state_of_the_data(users: foliodb.Collection, path: Path) -> None:
@@ -303,7 +309,8 @@ def test_the_same_as_hugging_face(items: foliodb.Collection) -> None:
         assert not set(mine["train"]["n"]) & set(mine["test"]["n"])
         mine = data.train_test_split(**settings, shuffle=False)
         assert mine["test"]["n"] == theirs.train_test_split(**settings, shuffle=False)["test"]["n"][:]
-    for wrong in (0, 1.0, 0.0, -1, 100, 101, 1.5, {"train_size": 60, "test_size": 60}):
+    both = {"train_size": 60, "test_size": 60}, {"train_size": 0.9, "test_size": 0.101}
+    for wrong in (0, 1.0, 0.0, -1, 100, 101, 1.5, "x", *both):
         settings = wrong if isinstance(wrong, dict) else {"test_size": wrong}
         for split in (data.train_test_split, theirs.train_test_split):
             with pytest.raises(ValueError):

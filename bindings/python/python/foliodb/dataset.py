@@ -327,7 +327,8 @@ def _split_counts(
     train = None if train_size is None else _part(count, train_size, "train_size", is_up=False)
     test = count - (train or 0) if test is None else test
     train = count - test if train is None else train
-    if train + test > count:
+    both = (train_size, test_size)
+    if train + test > count or (all(isinstance(size, float) for size in both) and sum(both) > 1):  # type: ignore[arg-type]
         raise InvalidInputError(
             f"train_size and test_size make {train + test:,} documents of {count:,}; give less"
         )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 
+from .errors import InvalidInputError
+
 _MASK = (1 << 64) - 1
 
 
@@ -30,14 +32,21 @@ class SplitMix:
         return (self.next() * bound) >> 64
 
 
+def whole_seed(seed: int) -> int:
+    """The seed, also one of NumPy's. Raises `InvalidInputError` for what is no integer."""
+    if isinstance(seed, bool) or not hasattr(seed, "__index__"):
+        raise InvalidInputError(f"a seed is an integer, not {seed!r}")
+    return seed.__index__()
+
+
 def keyed_order(seed: int, ids: Iterable[str]) -> list[int]:
     """The places of ids in an order that depends on the seed and the ids, not on the places.
 
     Each id is hashed with the seed, and the hashes sort: an id that comes or goes leaves the
-    order of the others as it is. `n` ids take time by `n log n`, and 32 bytes each meanwhile.
+    order of the others as it is.
     """
     # BLAKE2 is in every Python, and the same everywhere.
-    start = hashlib.blake2b(f"{seed}/".encode(), digest_size=16)
+    start = hashlib.blake2b(f"{whole_seed(seed)}/".encode(), digest_size=16)
     keys = []
     for name in ids:
         hashed = start.copy()

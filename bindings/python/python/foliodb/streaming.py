@@ -29,7 +29,7 @@ from ._foliodb import Document
 from .columns import Mapped, chosen
 from .dataset import Ids
 from .errors import ConflictError, InvalidInputError, NotFoundError
-from .order import SplitMix, keyed_order
+from .order import SplitMix, keyed_order, whole_seed
 from .tensors import Format, formatter
 
 if TYPE_CHECKING:
@@ -75,13 +75,13 @@ class StreamingDataset(Iterable[Any]):
         """Gives a random one of the next `buffer_size` documents each time.
 
         `None` shuffles the whole collection by its ids, as the first operation: the order is
-        then the same after updates of documents. It takes some 50 bytes of memory for each
-        document, and lookups instead of a scan.
+        then the same after updates of documents. It holds all ids in memory and 16 bytes more
+        for each, a few times that while it sorts, and looks documents up instead of scanning.
         """
         if buffer_size is None and self._steps:
             raise InvalidInputError("a shuffle without a buffer is the first operation; put it there")
         size = None if buffer_size is None else _positive(buffer_size)
-        return self._with("shuffle", (size, seed))
+        return self._with("shuffle", (size, whole_seed(seed)))
 
     def map(
         self,
@@ -176,7 +176,8 @@ class StreamingDataset(Iterable[Any]):
         return f"{self._collection.count()}-{self._collection._fingerprint():016x}"
 
     def _check(self, state: Mapping[str, Any]) -> None:
-        if not isinstance(state, Mapping) or not {"epoch", "given"} <= state.keys():
+        counts = [state.get(name) for name in ("epoch", "given")] if isinstance(state, Mapping) else [None]
+        if not all(isinstance(count, int) and count >= 0 for count in counts):
             raise InvalidInputError("the state is none that state_dict gave")
         version = state.get("version", 1)
         if version != _STATE_VERSION:
@@ -184,7 +185,10 @@ class StreamingDataset(Iterable[Any]):
                 f"the state has version {version}, and this release knows {_STATE_VERSION}; "
                 "begin the epoch anew with set_epoch"
             )
-        difference = _difference(state.get("steps", []), self._described())
+        steps = state.get("steps")
+        if not isinstance(steps, list) or not all(isinstance(step, list) and step for step in steps):
+            raise InvalidInputError("the state is none that state_dict gave: it names no operations")
+        difference = _difference(steps, self._described())
         if state.get("collection") != self._collection.name:
             difference = f"the collection is {self._collection.name!r}, and was {state.get('collection')!r}"
         if difference:
@@ -201,7 +205,7 @@ class StreamingDataset(Iterable[Any]):
         if data == now:
             return
         count, before = now.partition("-")[0], str(data).partition("-")[0]
-        change = "the same number of them" if count == before else f"{int(before):,} then and {int(count):,} now"
+        change = "the same number of them" if count == before else f"{before} then and {count} now"
         raise ConflictError(
             f"the documents of collection {self._collection.name!r} have changed since the state "
             f"was taken, {change}; begin the epoch anew with set_epoch"
