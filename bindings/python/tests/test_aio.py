@@ -106,6 +106,7 @@ def test_statements(path: Path) -> None:
         await db.sql("create table t (id int primary key, name text)")
         assert (await db.sql("insert into t select g, 'n' || g from generate_series(1, 3000) s(g)")).count == 3_000
         answer = await db.sql("select id, name from t where id > ? order by id", [2])
+        assert repr(answer) == "AsyncAnswer(columns=['id', 'name'])"
         assert answer.columns == ["id", "name"] and answer.types == ["integer", "text"]
         assert await answer.fetchone() == (3, "n3") and await answer.fetchmany(2) == [(4, "n4"), (5, "n5")]
         assert len([row async for row in answer]) == 2_995 and await answer.fetchone() is None
@@ -410,7 +411,9 @@ def test_closed(path: Path) -> None:
             assert await again["users"].get("a") == {"_id": "a", "n": 1}
             with pytest.raises(foliodb.NotFoundError):
                 await aio.open(path / "nothing", "r")
-        assert repr(again["users"]) == f"foliodb.aio.open({str(path)!r}, mode='rw')['users']"
+        name = f"foliodb.aio.open({str(path)!r}, mode='rw')['users']"
+        assert repr(again["users"]) == name
+        assert repr(again["users"].scan()) == f"AsyncScan({name}, 0 documents fetched)"
 
     asyncio.run(main())
 

@@ -92,7 +92,7 @@ class AsyncCollection(Twin):
             "decimal": decimal,
             "lazy": lazy,
         }
-        return AsyncScan(self._threads, lambda: self._blocking().scan(fields, **options))
+        return AsyncScan(self._threads, repr(self), lambda: self._blocking().scan(fields, **options))
 
     def scan_raw(
         self,
@@ -105,7 +105,7 @@ class AsyncCollection(Twin):
     ) -> AsyncScan:
         """The exact lines of the documents; see `Collection.scan_raw`."""
         options = {"where": where, "params": params, "filter": filter, "limit": limit}
-        return AsyncScan(self._threads, lambda: self._blocking().scan_raw(fields, **options))
+        return AsyncScan(self._threads, repr(self), lambda: self._blocking().scan_raw(fields, **options))
 
     def values(self) -> AsyncScan:
         """All documents, streaming."""
