@@ -14,6 +14,7 @@ mod command;
 mod console;
 mod failure;
 mod output;
+mod parameters;
 mod progress;
 mod shell;
 mod signals;

@@ -1,7 +1,7 @@
 //! Texts of statements and schemas, from files and from standard input.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, IsTerminal, Read};
 use std::path::Path;
 
 use crate::failure::Failure;
@@ -16,6 +16,15 @@ pub(crate) fn of_input() -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes);
     of("standard input", read)
+}
+
+/// Statements from standard input. A terminal is not read, since nobody would know that it waits.
+pub(crate) fn of_statements() -> Result<String, Failure> {
+    if io::stdin().is_terminal() {
+        let text = "name the statements after the database, or run `folio shell` to type them";
+        return Err(Failure::Usage(text.to_owned()));
+    }
+    of_input()
 }
 
 /// The mark that some editors put before a text is no part of it.

@@ -1,5 +1,6 @@
 //! `folio schema`: the structs of a database.
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -68,10 +69,15 @@ struct File {
 }
 
 impl File {
-    fn text(&self) -> Result<String, Failure> {
+    fn text(&self, console: &Console) -> Result<String, Failure> {
         match &self.file {
             Some(file) => text::of_file(file),
-            None => text::of_input(),
+            None => {
+                if io::stdin().is_terminal() {
+                    console.note("reading a schema from the terminal; Ctrl-D ends it");
+                }
+                text::of_input()
+            }
         }
     }
 }
@@ -79,7 +85,7 @@ impl File {
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     match &arguments.action {
         Action::Apply { file } => {
-            let text = file.text()?;
+            let text = file.text(console)?;
             let database = open_or_create(&file.database, console)?;
             let lines = database.apply_schema(&text, file.allow_drop)?;
             database.close()?;
@@ -90,7 +96,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
             Ok(ExitCode::SUCCESS)
         }
         Action::Check { file } => {
-            let text = file.text()?;
+            let text = file.text(console)?;
             let database = open_or_create(&file.database, console)?;
             let lines = database.check_schema(&text, file.allow_drop)?;
             print(&lines, console)?;

@@ -1,6 +1,5 @@
 //! `folio sql`: statements over tables, collections and files.
 
-use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,7 +12,7 @@ use signal_hook::flag;
 use crate::arguments::Printing;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::{output, text};
+use crate::{output, parameters, text};
 
 /// Run SQL over tables, collections and files
 ///
@@ -31,6 +30,11 @@ pub(crate) struct Arguments {
     #[arg(value_name = "SQL")]
     statements: Option<String>,
 
+    /// A parameter: NAME=VALUE is :name in the statements, VALUE alone the next ? or $1. A JSON
+    /// value, or else a string; NAME:TYPE=VALUE says its type
+    #[arg(short, long = "param", value_name = "[NAME=]VALUE", allow_negative_numbers = true)]
+    parameters: Vec<String>,
+
     #[command(flatten)]
     printing: Printing,
 }
@@ -39,14 +43,17 @@ const EXAMPLES: &str = "\
 Examples:
   $ folio sql ./data \"create table cities (id int primary key, name text, people bigint)\"
   $ folio sql ./data \"insert into cities values (1, 'Oslo', 717710), (2, 'Bergen', 291940)\"
-  $ folio sql ./data \"select name from cities where people > 500000 order by name\" -o md";
+  $ folio sql ./data \"select name from cities where people > 500000 order by name\" -o md
+  $ folio sql ./data \"select * from cities where name = :name\" -p name=Oslo
+  $ folio sql ./data \"select name from cities where people > ? and id in (?, ?)\" -p 1e5 -p 1 -p 2";
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    let parameters = parameters::by_name_or_position(&arguments.parameters)?;
     let (path, text) = named(arguments, console)?;
     let database = Database::open(path)?;
     let mut session = database.session()?;
     watch(session.interrupt());
-    let answer = session.execute(&text, &[])?;
+    let answer = session.sql(&text, &parameters)?;
     match answer.rows {
         Some(rows) => {
             let format = output::resolve(arguments.printing.format(), console);
@@ -64,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
 }
 
 /// The database and the statements. A first word that is no path but a statement runs in
-/// memory; a terminal is not read, since nobody would know that it waits.
+/// memory.
 fn named(arguments: &Arguments, console: &Console) -> Result<(PathBuf, String), Failure> {
     let path = &arguments.database;
     if let Some(text) = &arguments.statements {
@@ -75,11 +82,7 @@ fn named(arguments: &Arguments, console: &Console) -> Result<(PathBuf, String), 
         console.note("no database is named: the statements run in memory");
         return Ok((PathBuf::from(":memory:"), word.into_owned()));
     }
-    if io::stdin().is_terminal() {
-        let text = "name the statements after the database, or run `folio shell` to type them";
-        return Err(Failure::Usage(text.to_owned()));
-    }
-    Ok((path.clone(), text::of_input()?))
+    Ok((path.clone(), text::of_statements()?))
 }
 
 /// Ctrl-C ends the statement; a second one ends the process.

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use folio::Value;
 
 use super::sql::watch;
 use crate::arguments::{Printing, open_or_create};
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::{output, text};
+use crate::{output, parameters, text};
 
 /// Run ZiQL: grab, add, update and delete entities
 ///
@@ -28,7 +27,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "ZIQL")]
     statements: Option<String>,
 
-    /// A parameter, `$name` in the statements: a JSON value, or else a string
+    /// A parameter, `$name` in the statements: a JSON value, or else a string; NAME:TYPE=VALUE
+    /// says its type
     #[arg(short, long = "param", value_name = "NAME=VALUE")]
     parameters: Vec<String>,
 
@@ -44,48 +44,17 @@ Examples:
   $ folio ziql ./data 'GRAB User {name = $who}' -p who=Ann -o json";
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    let parameters = parameters::by_name(&arguments.parameters)?;
     let text = match &arguments.statements {
         Some(text) => text.clone(),
-        None => text::of_input()?,
+        None => text::of_statements()?,
     };
-    let parameters = arguments.parameters.iter().map(|given| parameter(given));
-    let parameters = parameters.collect::<Result<Vec<_>, _>>()?;
-    for (index, (name, _)) in parameters.iter().enumerate() {
-        if parameters[..index].iter().any(|(earlier, _)| earlier == name) {
-            return Err(Failure::Usage(format!("parameter {name:?} is given twice")));
-        }
-    }
     let database = open_or_create(&arguments.database, console)?;
     let mut session = database.session()?;
     watch(session.interrupt());
-    let rows = session.ziql(&text, &parameters)?;
+    let rows = session.ziql(&text, &parameters.by_name())?;
     let format = output::resolve(arguments.printing.format(), console);
     output::print_rows_of_query(rows, format, console)?;
     database.close()?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// `name=value`
-fn parameter(given: &str) -> Result<(&str, Value), Failure> {
-    let Some((name, text)) = given.split_once('=') else {
-        let error = format!("parameter {given:?} has no value; write NAME=VALUE");
-        return Err(Failure::Usage(error));
-    };
-    let value = serde_json::from_str(text).ok().and_then(|json| value_of(&json));
-    Ok((name, value.unwrap_or_else(|| Value::Text(text.to_owned()))))
-}
-
-fn value_of(json: &serde_json::Value) -> Option<Value> {
-    use serde_json::Value as Json;
-    Some(match json {
-        Json::Null => Value::Null,
-        Json::Bool(value) => Value::Boolean(*value),
-        Json::Number(number) => match number.as_i64() {
-            Some(value) => Value::Integer(value),
-            None => Value::Float(number.as_f64()?),
-        },
-        Json::String(text) => Value::Text(text.clone()),
-        Json::Array(items) => Value::List(items.iter().map(value_of).collect::<Option<_>>()?),
-        Json::Object(_) => return None,
-    })
 }

@@ -45,6 +45,7 @@ pub use engine::{EASY_DEPTH, Kind, Outcome, Script, Statement};
 pub use error::{Error, Result};
 pub use execute::context::{Context, Interrupt, WORK_MEMORY, Watch};
 pub use expression::cast::{format as format_value, parse as parse_value};
+pub use expression::function::function_names;
 pub use expression::function::program::{ScalarBody, ScalarFunction, returned_value};
 pub use expression::json::{from_json as read_json, write_json, write_string as write_json_string};
 pub use expression::type_name;

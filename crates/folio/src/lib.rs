@@ -129,7 +129,8 @@ pub use folio_document::{
 #[cfg(feature = "sql")]
 pub use folio_query::{
     Batch as ColumnBatch, Interrupt, JsonRows, Level, Rows, ScalarBody, ScalarFunction, Watch,
-    format_value, parse_type, returned_value, type_name, value_at, write_json, write_json_string,
+    format_value, function_names, parse_type, parse_value, returned_value, type_name, value_at,
+    write_json, write_json_string,
 };
 pub use folio_table::buffer::{Policy as EvictionPolicy, PoolStatistics};
 pub use folio_table::tools::{

@@ -233,6 +233,15 @@ pub(crate) fn is_library(name: &str) -> bool {
     all.any(|known| known.eq_ignore_ascii_case(name))
 }
 
+/// The names of all functions, aggregates and window functions, sorted.
+#[must_use]
+pub fn function_names() -> Vec<&'static str> {
+    let mut all: Vec<_> = names().chain(AGGREGATES).chain(WINDOW_FUNCTIONS).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
 /// The functions with what they take.
 #[cfg(test)]
 pub(crate) fn shapes() -> impl Iterator<Item = (&'static str, &'static [Takes])> {
