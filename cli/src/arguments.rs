@@ -1,5 +1,6 @@
 //! What can be asked of the command, and the arguments that commands share.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -199,6 +200,21 @@ impl Printing {
             _ => self.output,
         }
     }
+}
+
+/// The arguments as the parser takes them. Statements that begin with a comment (`-- all users`)
+/// get a space in front, since nothing that begins so is an option.
+pub(crate) fn spaced(arguments: &[OsString]) -> impl Iterator<Item = OsString> {
+    arguments.iter().map(|argument| match argument.to_str() {
+        Some(text) if is_comment(text) => format!(" {text}").into(),
+        _ => argument.clone(),
+    })
+}
+
+/// Whether there is a space where the name of an option would be.
+fn is_comment(text: &str) -> bool {
+    let name = text.strip_prefix("--").and_then(|rest| rest.split('=').next());
+    name.is_some_and(|name| name.contains(char::is_whitespace))
 }
 
 /// A number of documents, from the shell.

@@ -13,6 +13,7 @@ mod bench;
 mod command;
 mod console;
 mod failure;
+mod mistyped;
 mod output;
 mod parameters;
 mod progress;
@@ -51,11 +52,12 @@ fn number(code: ExitCode) -> u8 {
 }
 
 fn dispatch(arguments: &[OsString]) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    progress::outlive_size_limit();
+    let cli = match Cli::try_parse_from(arguments::spaced(arguments)) {
         Ok(cli) => cli,
         Err(words) => match shell_on_path(arguments) {
             Some(cli) => cli,
-            None => return print_words(&words),
+            None => return print_words(&mistyped::suggest(words, arguments)),
         },
     };
     let console = Console::new(cli.quiet);

@@ -58,6 +58,14 @@ impl Progress {
     }
 }
 
+/// A limit on the size of files (`ulimit -f`) is an error of a write, as a full disk is, and does
+/// not end the process in the middle of one.
+pub(crate) fn outlive_size_limit() {
+    // Where the signal cannot be taken, it ends the process, which loses nothing committed.
+    #[cfg(unix)]
+    let _ = flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
