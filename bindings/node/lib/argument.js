@@ -22,7 +22,9 @@ function checkText(text, name) {
  */
 function checkId(id) {
   if (typeof id === 'bigint' || Number.isSafeInteger(id)) return String(id)
-  return checkText(id, 'document id')
+  if (typeof id === 'string') return id
+  const hint = id !== null && typeof id === 'object' ? '; it comes before the document, and add takes a document alone' : ''
+  throw new FolioError('invalid_input', `document id must be a string or an integer, not ${id === null ? 'null' : typeof id === 'number' ? id : `${typeof id}`}${hint}`)
 }
 
 /**
@@ -74,6 +76,7 @@ const KINDS = {
 }
 
 const TEXT = 'a string'
+const FUNCTION = 'a function'
 const NUMBER = 'a number'
 const FLAG = 'true or false'
 const TEXTS = 'an array of strings'
@@ -81,11 +84,12 @@ const COUNT = 'a number of documents'
 
 /** The options of each operation, and what they may be. */
 const OPTIONS = {
-  open: { mode: TEXT, durability: TEXT, timeoutMs: NUMBER, writeBehindMs: NUMBER, cacheSize: NUMBER, create: FLAG, bigint: FLAG },
-  collection: { layout: TEXT, strict: 'true, false or a JSON Schema' },
+  open: { mode: TEXT, durability: TEXT, timeoutMs: NUMBER, writeBehindMs: NUMBER, cacheSize: NUMBER, create: FLAG, bigint: FLAG, default: FUNCTION },
+  collection: { layout: TEXT, strict: 'true, false or a JSON Schema', default: FUNCTION },
+  write: { default: FUNCTION },
   read: { bigint: FLAG },
   scan: { fields: TEXTS, where: TEXT, params: 'an array or an object', limit: COUNT, lazy: FLAG, bigint: FLAG },
-  putMany: { id: TEXT },
+  putMany: { id: TEXT, default: FUNCTION },
   import: {
     format: TEXT,
     id: TEXT,
@@ -103,7 +107,7 @@ const OPTIONS = {
   sql: { signal: 'an AbortSignal' },
   schema: { allowDrop: FLAG },
   function: { parameters: TEXTS, returns: TEXT, volatile: FLAG, takesNull: FLAG },
-  work: { progress: 'a function', signal: 'an AbortSignal' },
+  work: { progress: FUNCTION, signal: 'an AbortSignal' },
 }
 
 /**

@@ -10,6 +10,7 @@ const { FolioError, call, rethrow } = require('./error.js')
 const { inspectable, plural } = require('./inspect.js')
 const { native } = require('./native.js')
 
+/** @import { Convert } from './options.js' */
 /** @import { Counts } from './report.js' */
 
 /**
@@ -20,11 +21,14 @@ const { native } = require('./native.js')
 class Batch {
   /**
    * @param {any} collection of the native half
+   * @param {Convert} [convert]
    * @private
    */
-  constructor(collection) {
+  constructor(collection, convert) {
     /** @private */
     this.collection = collection
+    /** @private */
+    this.convert = convert
     /** @private @type {string[] | undefined} */
     this.ids = []
     /** @private @type {(string | null)[]} the text to put, or null to delete */
@@ -35,17 +39,17 @@ class Batch {
 
   /**
    * Adds a document.
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @param {T} document
    * @returns {void}
    */
   put(id, document) {
-    this.add(id, textUnder(id, document))
+    this.add(id, textUnder(id, document, this.convert))
   }
 
   /**
    * Adds JSON text: key order and the digits of every number survive.
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @param {string} json one JSON object
    * @returns {void}
    */
@@ -55,7 +59,7 @@ class Batch {
 
   /**
    * Deletes a document, if there is one.
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @returns {void}
    */
   delete(id) {
@@ -64,11 +68,12 @@ class Batch {
 
   /**
    * Whether there is a document, by this batch or before it.
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @returns {boolean}
    */
   has(id) {
-    return this.known.get(checkId(id)) ?? call(() => this.collection.has(id))
+    const key = checkId(id)
+    return this.known.get(key) ?? call(() => this.collection.has(key))
   }
 
   /**
@@ -92,15 +97,16 @@ class Batch {
   }
 
   /**
-   * @param {string} id
+   * @param {string | number | bigint} id
    * @param {string | null} text
    * @private
    */
   add(id, text) {
-    call(() => native.checkDocumentId(checkId(id)))
-    this.open().push(id)
+    const key = checkId(id)
+    call(() => native.checkDocumentId(key))
+    this.open().push(key)
     this.texts.push(text)
-    this.known.set(id, text !== null)
+    this.known.set(key, text !== null)
   }
 
   /** @private */

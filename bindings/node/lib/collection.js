@@ -12,13 +12,13 @@ const { asFolioError, call, rethrow } = require('./error.js')
 const { parseExact } = require('./exact.js')
 const { WAIT_MS, inspectable } = require('./inspect.js')
 const { native } = require('./native.js')
-const { parametersText } = require('./parameter.js')
+const { given, parametersText } = require('./parameter.js')
 const { split, watched } = require('./progress.js')
 const { Scan, shownOf, takeAll } = require('./scan.js')
 const { parseMarked, shapes } = require('./shape.js')
 
 /** @import { Document } from './document.js' */
-/** @import { ExportOptions, Fields, ImportOptions, Parameters, PutManyOptions, ReadOptions, ScanOptions, Stored, WorkOptions } from './options.js' */
+/** @import { Convert, ExportOptions, Fields, GivenUpdate, ImportOptions, PutManyOptions, ReadOptions, ScanOptions, Stored, WorkOptions, WriteOptions } from './options.js' */
 /** @import { Glance } from './scan.js' */
 /** @import { CheckReport, CompactReport, Counts, ExportReport, ImportReport, Stats } from './report.js' */
 
@@ -32,11 +32,14 @@ class Collection {
   /**
    * @param {any} inner
    * @param {boolean} bigint
+   * @param {Convert} [convert]
    * @private
    */
-  constructor(inner, bigint) {
+  constructor(inner, bigint, convert) {
     /** @private */
     this.inner = inner
+    /** @private The program's `default`. */
+    this.convert = convert
     /** @private */
     this.bigint = bigint
     /** @private @type {(id: string) => string | undefined} */
@@ -139,23 +142,28 @@ class Collection {
 
   /**
    * Stores a document, replacing the one that has the id.
+   *
+   * Dates become their ISO strings. What else has no JSON, such as a Map or NaN, is refused
+   * with its path, unless `options.default` gives a value for it.
    * @param {string | number | bigint} id
    * @param {T} document
+   * @param {WriteOptions} [options]
    * @returns {'inserted' | 'replaced'}
    */
-  put(id, document) {
+  put(id, document, options) {
     const key = checkId(id)
-    return this.putRaw(key, textUnder(key, document))
+    return this.putRaw(key, textUnder(key, document, this.converting(options)))
   }
 
   /**
    * @param {string | number | bigint} id
    * @param {T} document
+   * @param {WriteOptions} [options]
    * @returns {Promise<'inserted' | 'replaced'>}
    */
-  async putAsync(id, document) {
+  async putAsync(id, document, options) {
     const key = checkId(id)
-    return this.putRawAsync(key, textUnder(key, document))
+    return this.putRawAsync(key, textUnder(key, document, this.converting(options)))
   }
 
   /**
@@ -182,32 +190,34 @@ class Collection {
    * Stores a document under the `_id` it carries, or under a new one (UUID version 7, which
    * sorts by time), and answers the id. A document that is there is never replaced.
    * @param {T} document
+   * @param {WriteOptions} [options]
    * @returns {string}
    */
-  add(document) {
-    return call(() => this.inner.add(textOf(document, 'document')))
+  add(document, options) {
+    return call(() => this.inner.add(textOf(document, 'document', this.converting(options))))
   }
 
   /**
    * @param {T} document
+   * @param {WriteOptions} [options]
    * @returns {Promise<string>}
    */
-  async addAsync(document) {
-    return this.inner.addAsync(textOf(document, 'document')).catch(rethrow)
+  async addAsync(document, options) {
+    return this.inner.addAsync(textOf(document, 'document', this.converting(options))).catch(rethrow)
   }
 
   /**
    * Stores many documents, all or none of them. Each carries its `_id`, or gets a new one, or has its
    * id in the field that `id` names, or comes as a pair of id and document, as a Map
    * has them.
-   * @param {Iterable<T | [string, T]>} documents
+   * @param {Iterable<T | [string | number | bigint, T]>} documents
    * @param {PutManyOptions} [options]
    * @returns {Counts}
    */
   putMany(documents, options = {}) {
-    const { id } = checkOptions(options, OPTIONS.putMany)
+    const { id, default: convert = this.convert } = checkOptions(options, OPTIONS.putMany)
     const batch = call(() => this.inner.batch(id))
-    const writer = new ArrayWriter((json) => call(() => batch.putArray(json)))
+    const writer = new ArrayWriter((json) => call(() => batch.putArray(json)), convert)
     try {
       for (const document of checkIterable(documents)) writer.push(document)
       writer.end()
@@ -220,15 +230,15 @@ class Collection {
   /**
    * The same, written on another thread. The text of the documents is kept until
    * the last has come, then stored as one batch.
-   * @param {Iterable<T | [string, T]> | AsyncIterable<T | [string, T]>} documents
+   * @param {Iterable<T | [string | number | bigint, T]> | AsyncIterable<T | [string | number | bigint, T]>} documents
    * @param {PutManyOptions} [options]
    * @returns {Promise<Counts>}
    */
   async putManyAsync(documents, options = {}) {
-    const { id } = checkOptions(options, OPTIONS.putMany)
+    const { id, default: convert = this.convert } = checkOptions(options, OPTIONS.putMany)
     /** @type {string[]} */
     const arrays = []
-    const writer = new ArrayWriter((json) => arrays.push(json))
+    const writer = new ArrayWriter((json) => arrays.push(json), convert)
     for await (const document of checkIterable(documents)) writer.push(document)
     writer.end()
     return this.inner.putArraysAsync(arrays, id).catch(rethrow)
@@ -236,10 +246,11 @@ class Collection {
 
   /**
    * Begins an atomic batch of writes, puts and deletes, that `commit` stores.
+   * @param {WriteOptions} [options]
    * @returns {Batch<T>}
    */
-  batch() {
-    return new /** @type {any} */ (Batch)(this.inner)
+  batch(options) {
+    return new /** @type {any} */ (Batch)(this.inner, this.converting(options))
   }
 
   /**
@@ -247,20 +258,22 @@ class Collection {
    * anything else replaces. Answers the result; undefined when there is no document.
    * @param {string | number | bigint} id
    * @param {Fields} patch
+   * @param {WriteOptions} [options]
    * @returns {Stored<T> | undefined}
    */
-  patch(id, patch) {
-    const text = call(() => this.inner.patch(checkId(id), textUnder(checkId(id), patch)))
+  patch(id, patch, options) {
+    const text = call(() => this.inner.patch(checkId(id), textUnder(checkId(id), patch, this.converting(options))))
     return text === null ? undefined : this.parsed(text)
   }
 
   /**
    * @param {string | number | bigint} id
    * @param {Fields} patch
+   * @param {WriteOptions} [options]
    * @returns {Promise<Stored<T> | undefined>}
    */
-  async patchAsync(id, patch) {
-    const text = await this.inner.patchAsync(checkId(id), textUnder(checkId(id), patch)).catch(rethrow)
+  async patchAsync(id, patch, options) {
+    const text = await this.inner.patchAsync(checkId(id), textUnder(checkId(id), patch, this.converting(options))).catch(rethrow)
     return text === null ? undefined : this.parsed(text)
   }
 
@@ -298,24 +311,29 @@ class Collection {
 
   /**
    * Applies a JSON merge patch (RFC 7396) to the documents for which a condition of SQL holds,
-   * all or none of them; answers how many.
+   * all or none of them; answers how many. `params` are as in `Database.sql`; options may
+   * follow an array or an object of them.
    * @param {string} where `age > ?`
    * @param {Fields} patch
-   * @param {Parameters} [params] the values of the condition's parameters
+   * @param {GivenUpdate} params the values of the condition's parameters
    * @returns {number}
    */
-  update(where, patch, params) {
-    return call(() => this.inner.update(checkText(where, 'where'), textOf(patch, 'patch'), parametersText(params)))
+  update(where, patch, ...params) {
+    const [values, options] = given(params, this.convert)
+    const text = textOf(patch, 'patch', this.converting(options))
+    return call(() => this.inner.update(checkText(where, 'where'), text, values))
   }
 
   /**
    * @param {string} where
    * @param {Fields} patch
-   * @param {Parameters} [params]
+   * @param {GivenUpdate} params
    * @returns {Promise<number>}
    */
-  async updateAsync(where, patch, params) {
-    return this.inner.updateAsync(checkText(where, 'where'), textOf(patch, 'patch'), parametersText(params)).catch(rethrow)
+  async updateAsync(where, patch, ...params) {
+    const [values, options] = given(params, this.convert)
+    const text = textOf(patch, 'patch', this.converting(options))
+    return this.inner.updateAsync(checkText(where, 'where'), text, values).catch(rethrow)
   }
 
   /**
@@ -383,7 +401,7 @@ class Collection {
    */
   scan(options = {}) {
     const { fields, where, params, limit, lazy = false, bigint = this.bigint } = checkOptions(options, OPTIONS.scan)
-    const values = parametersText(params)
+    const values = parametersText(params, ':', this.convert)
     const begin = () => this.inner.scan(fields, limit, bigint, where, values)
     return new Scan(begin, lazy, bigint, this.glance({ fields, where, limit, bigint, values }))
   }
@@ -584,6 +602,16 @@ class Collection {
   }
 
   /**
+   * The program's `default` for a write.
+   * @param {WriteOptions | undefined} options
+   * @returns {Convert | undefined}
+   * @private
+   */
+  converting(options) {
+    return options === undefined ? this.convert : (checkOptions(options, OPTIONS.write).default ?? this.convert)
+  }
+
+  /**
    * @param {ReadOptions} options
    * @returns {boolean}
    * @private
@@ -609,7 +637,7 @@ inspectable(
 )
 
 /** Texts that were given already, so that a handle opened again does not repeat them. */
-const given = new Set()
+const warned = new Set()
 
 /**
  * Warns of the lines of a file that somebody has broken by hand.
@@ -617,8 +645,8 @@ const given = new Set()
  */
 function warnOfBrokenLines(inner) {
   for (const text of call(() => inner.brokenLines())) {
-    if (given.has(text)) continue
-    given.add(text)
+    if (warned.has(text)) continue
+    warned.add(text)
     process.emitWarning(text, { type: 'FolioWarning', code: 'FOLIO_BROKEN_LINE' })
   }
 }

@@ -8,13 +8,13 @@ const { FolioError, call, rethrow } = require('./error.js')
 const { called, signatureOf } = require('./function.js')
 const { inspectable, plural } = require('./inspect.js')
 const { native } = require('./native.js')
-const { columnsText, parametersText } = require('./parameter.js')
+const { columnsText, given, givenAlone, parametersText } = require('./parameter.js')
 const { split, watched } = require('./progress.js')
 const { Session, answered, interruptible } = require('./session.js')
 const { Tables } = require('./tables.js')
 
 /** @import { Answer } from './answer.js' */
-/** @import { CollectionOptions, Fields, FunctionOptions, ImportSqliteOptions, OpenOptions, PackOptions, Parameters, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
+/** @import { CollectionOptions, Convert, Fields, FunctionOptions, Given, GivenAsync, ImportSqliteOptions, OpenOptions, PackOptions, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
 /** @import { BackupReport, PackReport, SqliteReport, UnpackReport } from './report.js' */
 /** @import { Prepared } from './session.js' */
 
@@ -27,15 +27,18 @@ class Database {
    * @param {string} path
    * @param {any} inner
    * @param {boolean} bigint
+   * @param {Convert} [convert]
    * @private
    */
-  constructor(path, inner, bigint) {
+  constructor(path, inner, bigint, convert) {
     /** The path as it was given. */
     this.path = path
     /** @private */
     this.inner = inner
     /** @private */
     this.bigint = bigint
+    /** @private The program's `default`. */
+    this.convert = convert
     /** @private @type {any[]} sessions of the native half that nobody uses */
     this.idle = []
   }
@@ -55,11 +58,11 @@ class Database {
    */
   collection(name, options = {}) {
     checkText(name, 'collection name')
-    const { layout, strict } = checkOptions(options, OPTIONS.collection)
+    const { layout, strict, default: convert = this.convert } = checkOptions(options, OPTIONS.collection)
     const chosen = { layout, ...(typeof strict === 'object' ? { schema: JSON.stringify(strict) } : { strict }) }
     const inner = call(() => this.inner.collection(name, chosen))
     warnOfBrokenLines(inner)
-    return new /** @type {any} */ (Collection)(inner, this.bigint)
+    return new /** @type {any} */ (Collection)(inner, this.bigint, convert)
   }
 
   /**
@@ -107,30 +110,37 @@ class Database {
   /**
    * Runs SQL statements over tables, collections and files, and answers the last one.
    *
-   * `params` are values: an array for `?` or `$1`, an object for `:name`. Each statement
-   * is a transaction of its own, outside of one in the text.
+   * `params` are values: for `?` and `$1` one after another or in an array, for `:name` in an
+   * object. The first one decides: an array is the list of values, a plain object has them by
+   * name, and anything else is the first value. Each statement is a transaction of its own,
+   * outside of one in the text.
+   *
+   *     db.sql('select * from users where age > ? and city = ?', 30, 'Oslo')
+   *     db.sql('select * from users where age > :age', { age: 30 })
+   *     db.sql('select * from users where id = any(?)', [[1, 2, 3]])
    * @template {object} [T=Record<string, any>] what the rows are, for those who write TypeScript
    * @param {string} text
-   * @param {Parameters} [params]
+   * @param {Given} params
    * @returns {Answer<T>}
    */
-  sql(text, params) {
+  sql(text, ...params) {
     checkText(text, 'SQL')
-    const given = parametersText(params)
-    return this.borrowed((session) => session.sql(text, given, true))
+    const values = givenAlone(params, this.convert)
+    return this.borrowed((session) => session.sql(text, values, true))
   }
 
   /**
+   * The same on another thread. Options follow an array or an object of params:
+   * `db.sqlAsync(text, [30], { signal })`.
    * @template {object} [T=Record<string, any>]
    * @param {string} text
-   * @param {Parameters} [params]
-   * @param {SqlOptions} [options]
+   * @param {GivenAsync} params
    * @returns {Promise<Answer<T>>}
    */
-  async sqlAsync(text, params, options = {}) {
+  async sqlAsync(text, ...params) {
     checkText(text, 'SQL')
-    const given = parametersText(params)
-    return this.borrowedAsync(options, (session) => session.sqlAsync(text, given, true))
+    const [values, options = {}] = given(params, this.convert)
+    return this.borrowedAsync(options, (session) => session.sqlAsync(text, values, true))
   }
 
   /**
@@ -143,8 +153,8 @@ class Database {
    */
   ziql(text, params) {
     checkText(text, 'ZiQL')
-    const given = parametersText(params, '$')
-    return this.borrowed((session) => session.ziql(text, given))
+    const values = parametersText(params, '$', this.convert)
+    return this.borrowed((session) => session.ziql(text, values))
   }
 
   /**
@@ -156,8 +166,8 @@ class Database {
    */
   async ziqlAsync(text, params, options = {}) {
     checkText(text, 'ZiQL')
-    const given = parametersText(params, '$')
-    return this.borrowedAsync(options, (session) => session.ziqlAsync(text, given))
+    const values = parametersText(params, '$', this.convert)
+    return this.borrowedAsync(options, (session) => session.ziqlAsync(text, values))
   }
 
   /**
@@ -165,7 +175,7 @@ class Database {
    * @returns {Session}
    */
   session() {
-    return new /** @type {any} */ (Session)(call(() => this.inner.session()))
+    return new /** @type {any} */ (Session)(call(() => this.inner.session()), this.convert)
   }
 
   /**
@@ -212,7 +222,7 @@ class Database {
    */
   register(name, rows) {
     checkText(name, 'name')
-    if (Array.isArray(rows)) return call(() => this.inner.registerColumns(name, columnsText(rows)))
+    if (Array.isArray(rows)) return call(() => this.inner.registerColumns(name, columnsText(rows, this.convert)))
     const content = arrowContent(rows)
     return call(() => this.inner.registerIpc(name, content))
   }
@@ -457,10 +467,10 @@ function arrowContent(rows) {
  * @returns {Database}
  */
 function open(path, options = {}) {
-  const { bigint = false, ...rest } = checkOptions(options, OPTIONS.open)
+  const { bigint = false, default: convert, ...rest } = checkOptions(options, OPTIONS.open)
   const place = checkPath(path, 'path')
   const inner = call(() => native.NativeDatabase.open(place, rest))
-  return new /** @type {any} */ (Database)(place, inner, bigint)
+  return new /** @type {any} */ (Database)(place, inner, bigint, convert)
 }
 
 /**

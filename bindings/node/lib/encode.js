@@ -1,18 +1,20 @@
 // Objects to JSON text, exactly or not at all.
 //
 // JSON.stringify is the fastest writer there is, and a forgetful one: NaN
-// becomes null, a Map becomes {}, a Date a string, a bigint an exception without
-// a place. So every document is surveyed first, which costs a fraction of the
+// becomes null, a Map becomes {}, a bigint an exception without a place. So every document is surveyed first, which costs a fraction of the
 // writing. What JSON.stringify would write faithfully it writes; bigints and
-// negative zero go through a writer of our own; anything else is refused with
-// the path at which it stands.
+// negative zero go through a writer of our own; anything else goes to the program's
+// `default`, or is refused with the path at which it stands.
 //
 // Members that are undefined are left out, as everywhere in JavaScript.
 'use strict'
 
 const { checkId } = require('./argument.js')
+const { converted } = require('./convert.js')
 const { FolioError } = require('./error.js')
-const { DEPTH_MAX, faultOf, isObject, isRecord, isWritable, jsonOf, refusal } = require('./fault.js')
+const { DEPTH_MAX, faultOf, isObject, isRecord, isWritable, jsonOf, kindOf, refusal } = require('./fault.js')
+
+/** @import { Convert } from './options.js' */
 
 /** Text handed to the native half at once, in characters, more or less. */
 const CHUNK_SIZE = 64 * 1024
@@ -98,7 +100,7 @@ function write(value) {
   if (value === null || typeof value !== 'object') return JSON.stringify(value)
   const json = jsonOf(value)
   if (json !== value) return write(json)
-  if (Array.isArray(value)) return `[${value.map(write).join(',')}]`
+  if (Array.isArray(value)) return `[${value.map((item) => write(item) ?? 'null').join(',')}]`
   const members = []
   for (const key of Object.keys(value)) {
     const text = write(value[key])
@@ -111,10 +113,16 @@ function write(value) {
  * The JSON text of one document.
  * @param {any} document
  * @param {string} name for errors: `document "u1"`
+ * @param {Convert} [convert] the program's `default`
  * @returns {string}
  */
-function textOf(document, name) {
-  const text = surveyDocument(document, name) === PLAIN ? stringify(document) : /** @type {string} */ (write(document))
+function textOf(document, name, convert) {
+  let found = surveyDocument(document)
+  if (found === FAULTY) {
+    document = mended(document, name, convert)
+    found = SPECIAL
+  }
+  const text = found === PLAIN ? stringify(document) : /** @type {string} */ (write(document))
   if (mayBeTorn(text)) checkWhole([document], () => name)
   return text
 }
@@ -123,22 +131,35 @@ function textOf(document, name) {
  * The JSON text of a document that is put under an id.
  * @param {any} id
  * @param {any} document
+ * @param {Convert} [convert]
  */
-function textUnder(id, document) {
-  return textOf(document, `document ${JSON.stringify(checkId(id))}`)
+function textUnder(id, document, convert) {
+  return textOf(document, `document ${JSON.stringify(checkId(id))}`, convert)
 }
 
 /**
- * What the survey found wanting may still be written, where a `toJSON` says how.
+ * @param {any} document
+ * @returns {number} PLAIN, SPECIAL or FAULTY
+ */
+function surveyDocument(document) {
+  if (!isObject(document)) return FAULTY
+  if (isRecord(document)) return survey(document, 1)
+  return isObject(jsonOf(document)) ? surveyOne(document, 0) : FAULTY
+}
+
+/**
+ * What the survey found wanting, as it can be written: a `toJSON` may say how, or the
+ * program.
  * @param {any} document
  * @param {string} name
- * @returns {number} PLAIN or SPECIAL
+ * @param {Convert} [convert]
  */
-function surveyDocument(document, name) {
-  const found = isObject(document) ? surveyOne(document, 0) : FAULTY
-  if (found !== FAULTY) return found
-  if (!isObject(document) || faultOf(document)) throw refusal(document, name)
-  return SPECIAL
+function mended(document, name, convert) {
+  if (!isObject(document) || (convert === undefined && faultOf(document))) throw refusal(document, name)
+  const mended = convert === undefined ? document : converted(document, convert, name)
+  const json = mended === null || mended === undefined ? mended : jsonOf(mended)
+  if (isObject(json)) return mended
+  throw new FolioError('invalid_input', `${name} is written as ${kindOf(json)}, not as an object; wrap it in one`)
 }
 
 /**
@@ -171,17 +192,18 @@ function stringify(value) {
 
 /**
  * The JSON array of documents.
- * @param {any[]} documents
+ * @param {any[]} documents in which those that the program converts are replaced
  * @param {number} before how many documents the batch has already
+ * @param {Convert} [convert]
  * @returns {string}
  */
-function arrayOf(documents, before) {
+function arrayOf(documents, before, convert) {
   const name = (/** @type {number} */ index) => numbered(before + index + 1)
   let found = PLAIN
   for (let index = 0; index < documents.length; index++) {
-    const document = documents[index]
-    const seen = isObject(document) ? surveyOne(document, 0) : FAULTY
-    if (seen > found) found = seen === FAULTY ? surveyDocument(document, name(index)) : seen
+    const seen = surveyDocument(documents[index])
+    if (seen === FAULTY) documents[index] = mended(documents[index], name(index), convert)
+    if (seen > found) found = Math.min(seen, SPECIAL)
   }
   const text = found === PLAIN ? stringify(documents) : `[${documents.map(write).join(',')}]`
   if (mayBeTorn(text)) checkWhole(documents, name)
@@ -197,9 +219,13 @@ function numbered(number) {
  * Cuts documents into JSON arrays of about CHUNK_SIZE characters.
  */
 class ArrayWriter {
-  /** @param {(json: string) => void} take */
-  constructor(take) {
+  /**
+   * @param {(json: string) => void} take
+   * @param {Convert} [convert]
+   */
+  constructor(take, convert) {
     this.take = take
+    this.convert = convert
     /** @type {any[]} */
     this.pending = []
     this.written = 0
@@ -218,16 +244,29 @@ class ArrayWriter {
    * @private
    */
   joined(pair) {
-    const [id, document] = pair
-    const number = this.written + this.pending.length + 1
-    if (pair.length !== 2 || typeof id !== 'string') {
-      throw new FolioError('invalid_input', `${numbered(number)} is an array, but no pair of id and document`)
+    const name = numbered(this.written + this.pending.length + 1)
+    const isId = typeof pair[0] === 'string' || typeof pair[0] === 'bigint' || Number.isSafeInteger(pair[0])
+    if (pair.length !== 2 || !isId) {
+      throw new FolioError('invalid_input', `${name} is an array, but no pair of id and document`)
     }
-    if (!isObject(document)) throw refusal(document, numbered(number))
+    const id = String(pair[0])
+    const document = this.members(pair[1], name)
     if (document._id !== undefined && document._id !== id) {
-      throw new FolioError('invalid_input', `${numbered(number)} carries the id ${JSON.stringify(document._id)} but is put under ${JSON.stringify(id)}`)
+      throw new FolioError('invalid_input', `${name} carries the id ${JSON.stringify(document._id)} but is put under ${JSON.stringify(id)}`)
     }
     return { _id: id, ...document }
+  }
+
+  /**
+   * A document whose members can be written behind an id.
+   * @param {any} document
+   * @param {string} name
+   * @private
+   */
+  members(document, name) {
+    if (isObject(document) && isRecord(document) && document.toJSON === undefined) return document
+    const found = surveyDocument(document) === FAULTY ? mended(document, name, this.convert) : document
+    return jsonOf(found)
   }
 
   /** Hands over what is pending. */
@@ -245,7 +284,7 @@ class ArrayWriter {
   write(documents) {
     let json
     try {
-      json = arrayOf(documents, this.written)
+      json = arrayOf(documents, this.written, this.convert)
     } catch (error) {
       if (!(/** @type {any} */ (error).cause instanceof RangeError) || documents.length === 1) throw error
       // Together they exceed the longest string there is: half of them at a time.

@@ -25,6 +25,15 @@ function refusal(document, name) {
     return new FolioError('invalid_input', `${name} is ${kindOf(document)}, not an object; wrap it in one`)
   }
   const { path, reason } = faultOf(document) ?? { path: '', reason: 'cannot be written as JSON' }
+  return refusalAt(name, path, reason)
+}
+
+/**
+ * @param {string} name
+ * @param {string} path
+ * @param {string} reason
+ */
+function refusalAt(name, path, reason) {
   const where = path === '' ? '' : ` at ${JSON.stringify(shortened(path))}`
   return new FolioError('invalid_input', `${name}${where} ${reason}`)
 }
@@ -50,7 +59,7 @@ function shortened(path) {
  * @returns {{ path: string, reason: string } | undefined}
  */
 function findFault(value, path, around) {
-  const reason = ownFault(value, around)
+  const reason = misplaced(value, around) ?? unwritable(value)
   if (reason) return { path, reason }
   if (value === null || typeof value !== 'object') return undefined
   const json = jsonOf(value)
@@ -67,26 +76,36 @@ function findFault(value, path, around) {
 }
 
 /**
+ * What is wrong with a value where it stands, whatever might be written for it.
  * @param {any} value
  * @param {any[]} around
  * @returns {string | undefined}
  */
-function ownFault(value, around) {
+function misplaced(value, around) {
+  if (typeof value === 'string') return isWellFormed(value) ? undefined : TORN
+  if (value === null || typeof value !== 'object') return undefined
+  if (around.includes(value)) return 'refers to an object that contains it; store an id instead'
+  if (around.length >= DEPTH_MAX) return `is nested deeper than ${DEPTH_MAX} levels; flatten it`
+  return undefined
+}
+
+/**
+ * Why a value by itself has no JSON.
+ * @param {any} value
+ * @returns {string | undefined}
+ */
+function unwritable(value) {
   switch (typeof value) {
     case 'number':
       return Number.isFinite(value) ? undefined : `is ${value}, which JSON does not have; store null or a string`
-    case 'string':
-      return isWellFormed(value) ? undefined : TORN
     case 'undefined':
       return 'is undefined, which JSON does not have; store null'
     case 'function':
     case 'symbol':
       return `is ${kindOf(value)}, which JSON does not have; leave it out`
     case 'object':
-      if (value === null) return undefined
-      if (around.includes(value)) return 'refers to an object that contains it; store an id instead'
-      if (around.length >= DEPTH_MAX) return `is nested deeper than ${DEPTH_MAX} levels; flatten it`
-      if (!isRecord(value) && !isWritable(value)) return `is ${kindOf(value)}; ${adviceFor(value)}`
+      if (value === null || isRecord(value) || isWritable(value)) return undefined
+      return isDate(value) ? 'is an invalid Date; store null' : `is ${kindOf(value)}; ${adviceFor(value, 'store')}`
   }
   return undefined
 }
@@ -106,14 +125,23 @@ function kindOf(value) {
   return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}`
 }
 
+/**
+ * @param {any} value
+ * @param {'store' | 'give'} verb
+ */
+function adviceFor(value, verb) {
+  if (value instanceof Uint8Array || value instanceof ArrayBuffer) return `${verb} text, such as toString('base64')`
+  if (ArrayBuffer.isView(value)) return `${verb} an array, Array.from(view)`
+  if (value instanceof Map) return `${verb} Object.fromEntries(map)`
+  if (value instanceof Set) return `${verb} an array, [...set]`
+  if (isHandle(value) && typeof value.toArray === 'function') return `${verb} its toArray()`
+  if (typeof value.then === 'function') return `await it, and ${verb} what it gives`
+  return `${verb} a plain object, an array or text`
+}
+
 /** @param {any} value */
-function adviceFor(value) {
-  if (value instanceof Date) return 'store its toISOString() or getTime()'
-  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return "store text, such as toString('base64')"
-  if (value instanceof Map) return 'store Object.fromEntries(map)'
-  if (value instanceof Set) return 'store an array, [...set]'
-  if (isHandle(value) && typeof value.toArray === 'function') return 'store its toArray()'
-  return 'store a plain object, an array or text'
+function isDate(value) {
+  return Object.prototype.toString.call(value) === '[object Date]'
 }
 
 /** @param {any} document */
@@ -130,9 +158,16 @@ function isRecord(value) {
   return prototype === Object.prototype || prototype === Array.prototype || prototype === null
 }
 
-/** @param {any} value */
+/**
+ * Whether an object is written as what it holds, or as its `toJSON` says. Those of
+ * bytes are not: of a Buffer that would be a number each.
+ * @param {any} value
+ */
 function isWritable(value) {
-  return Array.isArray(value) || (Object.prototype.toString.call(value) === '[object Object]' && !isHandle(value))
+  if (Array.isArray(value)) return true
+  if (ArrayBuffer.isView(value) || isHandle(value)) return false
+  if (typeof value.toJSON === 'function') return !isDate(value) || !Number.isNaN(value.getTime())
+  return Object.prototype.toString.call(value) === '[object Object]'
 }
 
 /** @param {any} value */
@@ -140,4 +175,4 @@ function jsonOf(value) {
   return typeof value.toJSON === 'function' ? value.toJSON() : value
 }
 
-module.exports = { DEPTH_MAX, faultOf, isObject, isRecord, isWritable, jsonOf, refusal }
+module.exports = { DEPTH_MAX, TORN, adviceFor, faultOf, isObject, isRecord, isWellFormed, isWritable, jsonOf, kindOf, misplaced, refusal, refusalAt, unwritable }

@@ -30,7 +30,10 @@ const { Tables, salvage, salvageAsync } = require('./tables.js')
 /** @typedef {import('./options.js').ExportOptions} ExportOptions */
 /** @typedef {import('./options.js').ImportSqliteOptions} ImportSqliteOptions */
 /** @typedef {import('./options.js').PackOptions} PackOptions */
+/** @typedef {import('./options.js').WriteOptions} WriteOptions */
+/** @typedef {import('./options.js').Convert} Convert */
 /** @typedef {import('./options.js').Parameters} Parameters */
+/** @typedef {import('./options.js').Value} Value */
 /** @typedef {import('./options.js').FunctionOptions} FunctionOptions */
 /** @typedef {import('./options.js').SchemaOptions} SchemaOptions */
 /** @typedef {import('./options.js').SqlOptions} SqlOptions */

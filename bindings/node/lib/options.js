@@ -24,6 +24,14 @@
  * @property {number} [cacheSize] bytes of recently read data kept in memory per collection
  * @property {boolean} [create] whether a missing database is created at the first write, true by default
  * @property {boolean} [bigint] read integers beyond 2^53 - 1 as bigints instead of rounding them
+ * @property {Convert} [default] gives documents and parameters a value for what has no form there
+ */
+
+/**
+ * Called with a value that has no JSON form, such as a Map or NaN, and answers one that has:
+ * `(value) => value instanceof Map ? Object.fromEntries(value) : undefined`. Undefined
+ * leaves the value refused.
+ * @typedef {(value: any) => any} Convert
  */
 
 /**
@@ -31,6 +39,28 @@
  * `:name`. Strings, booleans, null, numbers (an integer among them is one of SQL too),
  * bigints, Dates, Uint8Arrays; arrays of one type; objects, which are JSON.
  * @typedef {any[] | Record<string, any>} Parameters
+ */
+
+/**
+ * A value that may stand by itself behind the text of a statement. What is neither an
+ * array nor a plain object may.
+ * @typedef {string | number | bigint | boolean | null | Date | ArrayBuffer | ArrayBufferView} Value
+ */
+
+/**
+ * What stands behind the text of a statement: the parameters in an array or an object, or
+ * as values one after another. The first decides which.
+ * @typedef {[params?: Parameters | undefined] | [first: Value, ...others: any[]]} Given
+ */
+
+/**
+ * The same with options, which only an array or an object can have behind it.
+ * @typedef {[params?: Parameters | undefined, options?: SqlOptions | undefined] | [first: Value, ...others: any[]]} GivenAsync
+ */
+
+/**
+ * The same where the statement writes documents.
+ * @typedef {[params?: Parameters | undefined, options?: WriteOptions | undefined] | [first: Value, ...others: any[]]} GivenUpdate
  */
 
 /**
@@ -59,6 +89,12 @@
  * @property {'lines' | 'files'} [layout] one file of lines, or a file per document
  * @property {boolean | Record<string, any>} [strict] every document must look like the first (`true`), or
  *   follow this JSON Schema (a subset); remembered with the collection
+ * @property {Convert} [default] gives documents a value for what has no JSON; the database's option when left out
+ */
+
+/**
+ * @typedef {object} WriteOptions
+ * @property {Convert} [default] gives the document a value for what has no JSON; the collection's option when left out
  */
 
 /**
@@ -79,6 +115,7 @@
 /**
  * @typedef {object} PutManyOptions
  * @property {string} [id] the field that holds the id, as a dotted path; `_id` when left out
+ * @property {Convert} [default] gives documents a value for what has no JSON; the collection's option when left out
  */
 
 /**

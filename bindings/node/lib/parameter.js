@@ -7,28 +7,70 @@
 
 const { textOf } = require('./encode.js')
 const { FolioError } = require('./error.js')
+const { adviceFor, kindOf } = require('./fault.js')
+const { isHandle } = require('./inspect.js')
 
-/** @import { Parameters } from './options.js' */
+/** @import { Convert, Parameters } from './options.js' */
 
 const DEPTH_MAX = 16
+
+/**
+ * What stands behind the text of a statement. The first decides: an array is the list of
+ * the parameters, a plain object has them by name, and options may follow either; anything
+ * else is the first of the values, which follow one another.
+ * @param {any[]} args
+ * @param {Convert} [convert] the program's `default`
+ * @returns {[string | undefined, any]} the text for the native half, and the options
+ */
+function given(args, convert) {
+  const [first, options] = args
+  const isWhole = Array.isArray(first) || isPlain(first) || (first === undefined && args.length <= 2)
+  if (isWhole && args.length <= 2) return [parametersText(first, ':', convert), options]
+  if (isWhole) throw tooMany(first)
+  const last = args.at(-1)
+  if (args.length > 1 && isPlain(last) && last.signal instanceof AbortSignal) {
+    throw new FolioError('invalid_input', 'options follow an array of parameters; put the values into one: [1, 2], { signal }')
+  }
+  return [parametersText(args, ':', convert), undefined]
+}
+
+/**
+ * The same where there are no options.
+ * @param {any[]} args
+ * @param {Convert} [convert]
+ * @returns {string | undefined} the text for the native half
+ */
+function givenAlone(args, convert) {
+  const [text, options] = given(args, convert)
+  if (options === undefined) return text
+  if (isPlain(options) && 'signal' in options) throw new FolioError('invalid_input', 'a signal can end a statement that runs elsewhere alone; use the twin whose name ends in Async')
+  throw tooMany(args[0])
+}
+
+/** @param {any} first */
+function tooMany(first) {
+  if (first === undefined) return new FolioError('invalid_input', 'parameter 1 is undefined; write null')
+  return new FolioError('invalid_input', 'behind an array or an object of parameters there is a value too many; an array that is a value stands in the array: [[1, 2], 3]')
+}
 
 /**
  * An array by position, an object by name.
  * @param {Parameters | undefined} params
  * @param {':' | '$'} sign what the language writes in front of a name
+ * @param {Convert} [convert]
  * @returns {string | undefined}
  */
-function parametersText(params, sign = ':') {
+function parametersText(params, sign = ':', convert) {
   if (params === undefined) return undefined
   if (Array.isArray(params)) {
     if (params.length === 0) return undefined
-    return JSON.stringify({ values: params.map((value, index) => encoded(value, `parameter ${index + 1}`, 0)) })
+    return JSON.stringify({ values: Array.from(params, (value, index) => encoded(value, `parameter ${index + 1}`, 0, convert)) })
   }
   if (!isPlain(params)) {
-    throw new FolioError('invalid_input', 'params must be an array, or an object whose members are named in the text')
+    throw new FolioError('invalid_input', `params must be an array, or an object whose members are named in the text, not ${kindOf(params)}`)
   }
   const names = Object.keys(params)
-  return JSON.stringify({ names, values: names.map((name) => encoded(params[name], `parameter ${sign}${name}`, 0)) })
+  return JSON.stringify({ names, values: names.map((name) => encoded(params[name], `parameter ${sign}${name}`, 0, convert)) })
 }
 
 /**
@@ -36,9 +78,10 @@ function parametersText(params, sign = ':') {
  * @param {any} value
  * @param {string} place for errors
  * @param {number} depth
+ * @param {Convert} [convert]
  * @returns {any}
  */
-function encoded(value, place, depth) {
+function encoded(value, place, depth, convert) {
   switch (typeof value) {
     case 'string':
     case 'boolean':
@@ -48,9 +91,11 @@ function encoded(value, place, depth) {
     case 'bigint':
       return ['i', String(value)]
     case 'object':
-      return value === null ? null : encodedObject(value, place, depth)
+      return value === null ? null : encodedObject(value, place, depth, convert)
+    case 'undefined':
+      throw new FolioError('invalid_input', `${place} is undefined; write null`)
     default:
-      throw new FolioError('invalid_input', `${place} is ${value === undefined ? 'undefined; write null' : `a ${typeof value}, which has no type here`}`)
+      return encodedOther(value, place, depth, convert)
   }
 }
 
@@ -58,18 +103,43 @@ function encoded(value, place, depth) {
  * @param {any} value
  * @param {string} place
  * @param {number} depth
+ * @param {Convert} [convert]
  */
-function encodedObject(value, place, depth) {
+function encodedObject(value, place, depth, convert) {
   if (depth >= DEPTH_MAX) throw new FolioError('invalid_input', `${place} nests deeper than ${DEPTH_MAX} levels`)
-  if (Array.isArray(value)) return ['l', value.map((item) => encoded(item, place, depth + 1))]
+  const list = (/** @type {Iterable<any>} */ items) => ['l', Array.from(items, (item) => encoded(item, place, depth + 1, convert))]
+  if (Array.isArray(value)) return list(value)
   if (value instanceof Uint8Array) return ['b', Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex')]
+  if (value instanceof ArrayBuffer) return ['b', Buffer.from(value).toString('hex')]
+  if (value instanceof Float32Array || value instanceof Float64Array) return ['l', Array.from(value, (item) => ['f', String(item).replace('Infinity', 'inf')])]
+  if (ArrayBuffer.isView(value) && Symbol.iterator in value) return list(/** @type {any} */ (value))
   if (value instanceof Date) {
     if (Number.isNaN(value.getTime())) throw new FolioError('invalid_input', `${place} is an invalid Date`)
     return ['t', value.getTime()]
   }
-  if (isPlain(value)) return ['j', textOf(value, place)]
-  const kind = value.constructor?.name ?? 'object'
-  throw new FolioError('invalid_input', `${place} is a ${kind}, which has no type here; convert it, or give its text`)
+  if (isPlain(value)) return ['j', textOf(value, place, convert)]
+  if (typeof value.toJSON === 'function' && !isHandle(value)) return encoded(value.toJSON(), place, depth + 1, convert)
+  if (isInstance(value)) return ['j', textOf(value, place, convert)]
+  return encodedOther(value, place, depth, convert)
+}
+
+/**
+ * What SQL has no type for, as the program's `default` gives it.
+ * @param {any} value
+ * @param {string} place
+ * @param {number} depth
+ * @param {Convert} [convert]
+ */
+function encodedOther(value, place, depth, convert) {
+  const answer = convert?.(value)
+  if (answer !== undefined && !Object.is(answer, value) && depth < DEPTH_MAX) return encoded(answer, place, depth + 1, convert)
+  const advice = typeof value === 'object' ? `; ${adviceFor(value, 'give')}` : ''
+  throw new FolioError('invalid_input', `${place} is ${kindOf(value)}, which has no type here${advice}`)
+}
+
+/** @param {any} value */
+function isInstance(value) {
+  return Object.prototype.toString.call(value) === '[object Object]'
 }
 
 /** @param {any} value */
@@ -82,9 +152,10 @@ function isPlain(value) {
 /**
  * Rows as columns, each a list by name. A row that has no such member has null there.
  * @param {Record<string, any>[]} rows
+ * @param {Convert} [convert]
  * @returns {string}
  */
-function columnsText(rows) {
+function columnsText(rows, convert) {
   /** @type {Map<string, any[]>} */
   const columns = new Map()
   for (const [index, row] of rows.entries()) {
@@ -93,11 +164,11 @@ function columnsText(rows) {
       if (value === undefined) continue
       let values = columns.get(name)
       if (values === undefined) columns.set(name, (values = Array(rows.length).fill(null)))
-      values[index] = encoded(value, `${JSON.stringify(name)} of row ${index + 1}`, 1)
+      values[index] = encoded(value, `${JSON.stringify(name)} of row ${index + 1}`, 1, convert)
     }
   }
   if (columns.size === 0) throw new FolioError('invalid_input', 'rows that have no members say no columns; register one row at least, or an Arrow table')
   return JSON.stringify({ names: [...columns.keys()], values: [...columns.values()].map((values) => ['l', values]) })
 }
 
-module.exports = { columnsText, encoded, parametersText }
+module.exports = { columnsText, encoded, given, givenAlone, parametersText }

@@ -100,8 +100,9 @@ class Scan {
  */
 
 /**
+ * What `inspect.js` shows of a scan.
  * @param {Glance} glance
- * @returns {import('./inspect.js').Shown}
+ * @returns {any}
  */
 function shownOf({ count, first }) {
   const seen = first(LOOKED_MAX)

@@ -6,9 +6,9 @@ const { Answer } = require('./answer.js')
 const { OPTIONS, checkOptions, checkText } = require('./argument.js')
 const { FolioError, call, rethrow } = require('./error.js')
 const { inspectableAs } = require('./inspect.js')
-const { parametersText } = require('./parameter.js')
+const { given, givenAlone, parametersText } = require('./parameter.js')
 
-/** @import { Parameters, SqlOptions } from './options.js' */
+/** @import { Convert, Given, GivenAsync, Parameters, SqlOptions } from './options.js' */
 
 /**
  * Runs statements, and has a transaction of its own. Any number may be open.
@@ -19,38 +19,40 @@ const { parametersText } = require('./parameter.js')
 class Session {
   /**
    * @param {any} inner
+   * @param {Convert} [convert]
    * @private
    */
-  constructor(inner) {
+  constructor(inner, convert) {
     /** @private @type {any} */
     this.inner = inner
+    /** @private The program's `default`. */
+    this.convert = convert
   }
 
   /**
    * Runs SQL statements and answers the last one; see `Database.sql`.
    * @template {object} [T=Record<string, any>]
    * @param {string} text
-   * @param {Parameters} [params]
+   * @param {Given} params
    * @returns {Answer<T>}
    */
-  sql(text, params) {
+  sql(text, ...params) {
     checkText(text, 'SQL')
-    const given = parametersText(params)
-    return answered(call(() => this.opened().sql(text, given, false)))
+    const values = givenAlone(params, this.convert)
+    return answered(call(() => this.opened().sql(text, values, false)))
   }
 
   /**
    * @template {object} [T=Record<string, any>]
    * @param {string} text
-   * @param {Parameters} [params]
-   * @param {SqlOptions} [options]
+   * @param {GivenAsync} params
    * @returns {Promise<Answer<T>>}
    */
-  async sqlAsync(text, params, options = {}) {
+  async sqlAsync(text, ...params) {
     checkText(text, 'SQL')
-    const given = parametersText(params)
+    const [values, options = {}] = given(params, this.convert)
     const inner = this.opened()
-    return interruptible(inner, options, () => inner.sqlAsync(text, given, false))
+    return interruptible(inner, options, () => inner.sqlAsync(text, values, false))
   }
 
   /**
@@ -62,8 +64,8 @@ class Session {
    */
   ziql(text, params) {
     checkText(text, 'ZiQL')
-    const given = parametersText(params, '$')
-    return answered(call(() => this.opened().ziql(text, given)))
+    const values = parametersText(params, '$', this.convert)
+    return answered(call(() => this.opened().ziql(text, values)))
   }
 
   /**
@@ -75,9 +77,9 @@ class Session {
    */
   async ziqlAsync(text, params, options = {}) {
     checkText(text, 'ZiQL')
-    const given = parametersText(params, '$')
+    const values = parametersText(params, '$', this.convert)
     const inner = this.opened()
-    return interruptible(inner, options, () => inner.ziqlAsync(text, given))
+    return interruptible(inner, options, () => inner.ziqlAsync(text, values))
   }
 
   /**
@@ -89,7 +91,7 @@ class Session {
   prepare(text) {
     checkText(text, 'SQL')
     const inner = call(() => this.opened().prepare(text))
-    return new /** @type {any} */ (Prepared)(inner, text)
+    return new /** @type {any} */ (Prepared)(inner, text, this.convert)
   }
 
   /**
@@ -168,32 +170,35 @@ class Prepared {
   /**
    * @param {any} inner
    * @param {string} text
+   * @param {Convert} [convert]
    * @private
    */
-  constructor(inner, text) {
+  constructor(inner, text, convert) {
     /** @private */
     this.inner = inner
+    /** @private The program's `default`. */
+    this.convert = convert
     /** The text. */
     this.text = text
   }
 
   /**
-   * Runs the statement.
-   * @param {Parameters} [params]
+   * Runs the statement; `params` are as in `Database.sql`.
+   * @param {Given} params
    * @returns {Answer<T>}
    */
-  execute(params) {
-    const given = parametersText(params)
-    return answered(call(() => this.inner.execute(given)))
+  execute(...params) {
+    const values = givenAlone(params, this.convert)
+    return answered(call(() => this.inner.execute(values)))
   }
 
   /**
-   * @param {Parameters} [params]
+   * @param {Given} params
    * @returns {Promise<Answer<T>>}
    */
-  async executeAsync(params) {
-    const given = parametersText(params)
-    return answered(await this.inner.executeAsync(given).catch(rethrow))
+  async executeAsync(...params) {
+    const values = givenAlone(params, this.convert)
+    return answered(await this.inner.executeAsync(values).catch(rethrow))
   }
 
   /**
@@ -206,6 +211,101 @@ class Prepared {
     for (const one of params) count += this.execute(one).count ?? 0
     return count
   }
+
+  /**
+   * Runs the statement; its rows in an array.
+   * @param {Given} params
+   * @returns {T[]}
+   */
+  all(...params) {
+    return this.execute(...params).toArray()
+  }
+
+  /**
+   * @param {Given} params
+   * @returns {Promise<T[]>}
+   */
+  async allAsync(...params) {
+    return (await this.executeAsync(...params)).toArrayAsync()
+  }
+
+  /**
+   * Runs the statement; its first row, or undefined.
+   * @param {Given} params
+   * @returns {T | undefined}
+   */
+  get(...params) {
+    for (const row of this.iterate(...params)) return row
+    return undefined
+  }
+
+  /**
+   * @param {Given} params
+   * @returns {Promise<T | undefined>}
+   */
+  async getAsync(...params) {
+    for await (const row of this.iterateAsync(...params)) return row
+    return undefined
+  }
+
+  /**
+   * Runs the statement; its rows, read as the loop asks for them. A loop that is left ends it.
+   * @param {Given} params
+   * @returns {IterableIterator<T>}
+   */
+  iterate(...params) {
+    return rowsOf(this.execute(...params))
+  }
+
+  /**
+   * The same for `for await`, on another thread.
+   * @param {Given} params
+   * @returns {AsyncGenerator<T, void, undefined>}
+   */
+  async *iterateAsync(...params) {
+    const answer = await this.executeAsync(...params)
+    try {
+      yield* answer
+    } finally {
+      /** @type {any} */ (answer).end()
+    }
+  }
+
+  /**
+   * Runs the statement for what it changes; how many rows that were. Its rows are not read.
+   * @param {Given} params
+   * @returns {{ changes: number }}
+   */
+  run(...params) {
+    return changesOf(this.execute(...params))
+  }
+
+  /**
+   * @param {Given} params
+   * @returns {Promise<{ changes: number }>}
+   */
+  async runAsync(...params) {
+    return changesOf(await this.executeAsync(...params))
+  }
+}
+
+/**
+ * @template {object} T
+ * @param {Answer<T>} answer
+ * @returns {Generator<T, void, undefined>}
+ */
+function* rowsOf(answer) {
+  try {
+    yield* answer
+  } finally {
+    /** @type {any} */ (answer).end()
+  }
+}
+
+/** @param {Answer<any>} answer */
+function changesOf(answer) {
+  /** @type {any} */ (answer).end()
+  return { changes: answer.count ?? 0 }
 }
 
 inspectableAs(Session, (session) => (session.inner === null ? { isClosed: true } : { isInTransaction: session.isInTransaction }))

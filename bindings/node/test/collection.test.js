@@ -151,6 +151,13 @@ test('ids may be integers', (context) => {
   assert.equal(docs.has(1), true)
   assert.equal(docs.delete(1), true)
   assert.throws(() => docs.get(1.5), { code: 'invalid_input' })
+  docs.putMany([[2, { n: 2 }], [3n, { n: 3 }], { _id: 4, n: 4 }])
+  const batch = docs.batch()
+  batch.put(5, { n: 5 })
+  batch.delete(2)
+  assert.deepEqual([batch.has(5), batch.has('5'), batch.has(2)], [true, true, false])
+  batch.commit()
+  assert.deepEqual([...docs].map(({ _id, n }) => [_id, n]), [['3', 3], ['4', 4], ['5', 5]])
 })
 
 test('a collection is iterated over, and documents without ids get new ones', async (context) => {

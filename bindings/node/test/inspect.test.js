@@ -169,4 +169,5 @@ test('JSON.stringify has the rows', (context) => {
   assert.equal(JSON.stringify(db.collection('docs').scan()), '[{"_id":"a","n":1}]')
   const refused = { code: 'invalid_input', message: 'document "b" at "rows" is an Answer; store its toArray()' }
   assert.throws(() => db.collection('docs').put('b', { rows: db.sql(series(2)) }), refused)
+  assert.throws(() => db.sql('select ?', db.collection('docs')), { code: 'invalid_input', message: /is a Collection/ })
 })

@@ -56,7 +56,6 @@ test('parameters must fit', (context) => {
     ['select ?', [1, 2], /takes 1/],
     ['select :a', { b: 1 }, /parameter :a has no value/],
     ['select ?', { a: 1 }, /given by name/],
-    ['select ?', 'x', /params must be an array/],
     ['select ?', [2n ** 63n], /beyond 64 bits/],
     ['select ?', [undefined], /write null/],
     ['select ?', [Symbol('x')], /has no type here/],
@@ -65,6 +64,73 @@ test('parameters must fit', (context) => {
     ['select ?', [[1, 'a']], /several types/],
   ]
   for (const [text, params, words] of cases) assert.throws(() => db.sql(text, params), coded('invalid_input', words))
+})
+
+test('values follow the text one after another, in an array, or by name', async (context) => {
+  const db = database(context)
+  const session = db.session()
+  const at = new Date(0)
+  const CASES = [
+    ['select ? as a', [1], { a: 1 }],
+    ['select ? as a', [null], { a: null }],
+    ['select ? as a, ? as b', ['x', [1, 2]], { a: 'x', b: [1, 2] }],
+    ['select ? as a, ? as b', ['x', { c: 1 }], { a: 'x', b: { c: 1 } }],
+    ['select ? as a', [at], { a: '1970-01-01T00:00:00Z' }],
+    ['select ? as a', [Buffer.from('x')], { a: Buffer.from('x') }],
+    ['select ? as a', [2n ** 60n], { a: 2n ** 60n }],
+    ['select ? as a, ? as b', [[1, 2]], { a: 1, b: 2 }],
+    ['select ? as a', [[[1, 2]]], { a: [1, 2] }],
+    ['select :a as a', [{ a: 1 }], { a: 1 }],
+    ['select 1 as a', [], { a: 1 }],
+    ['select 1 as a', [undefined], { a: 1 }],
+  ]
+  for (const [text, params, row] of CASES) {
+    const prepared = db.prepare(text)
+    const answers = [
+      db.sql(text, ...params), session.sql(text, ...params), prepared.execute(...params),
+      await db.sqlAsync(text, ...params), await session.sqlAsync(text, ...params), await prepared.executeAsync(...params),
+    ]
+    for (const answer of answers) assert.deepEqual(answer.toArray(), [row], text)
+  }
+  const signal = AbortSignal.timeout(60_000)
+  assert.deepEqual((await db.sqlAsync('select ? as a', [1], { signal })).toArray(), [{ a: 1 }])
+  assert.deepEqual((await db.sqlAsync('select 1 as a', undefined, { signal })).toArray(), [{ a: 1 }])
+  await assert.rejects(db.sqlAsync('select ?', 1, { signal }), coded('invalid_input', /options follow an array/))
+  await assert.rejects(db.sqlAsync('select ?', [1], { sinal: signal }), coded('invalid_input', /did you mean "signal"/))
+  assert.throws(() => db.sql('select ?', [1], { signal }), coded('invalid_input', /Async/))
+  assert.throws(() => db.sql('select ?, ?', [1], 2), coded('invalid_input', /a value too many/))
+  assert.throws(() => db.sql('select ?, ?', undefined, 2), coded('invalid_input', /parameter 1 is undefined/))
+  const users = db.collection('users')
+  users.putMany([{ _id: 'a', n: 1 }, { _id: 'b', n: 2 }, { _id: 'c', n: 3 }])
+  assert.equal(users.update('n > ? and n < ?', { m: 1 }, 1, 3), 1)
+  assert.equal(await users.updateAsync('n > ?', { m: new Set([2]) }, [2], { default: (value) => [...value] }), 1)
+  assert.deepEqual(users.getMany(['b', 'c']).map(({ m }) => m), [1, [2]])
+})
+
+test('what has no type for SQL is converted, or refused with advice', (context) => {
+  const path = scratch(context)
+  const plain = foliodb.open(path)
+  context.after(() => plain.close())
+  class User {
+    name = 'Ann'
+  }
+  const types = (value) => plain.sql('select ? as v, pg_typeof(?) as t', value, value).next()
+  assert.deepEqual(types(new Date(5)), { v: '1970-01-01T00:00:00.005Z', t: 'timestamptz' })
+  assert.deepEqual(types(new Uint8Array([1]).buffer), { v: Buffer.from([1]), t: 'bytea' })
+  assert.deepEqual(types(new Float32Array([1, 2.5])).v, [1, 2.5])
+  assert.deepEqual(types(new Int16Array([1, 2])).v, [1, 2])
+  assert.deepEqual(types(new URL('http://a/')), { v: 'http://a/', t: 'text' })
+  assert.deepEqual(types(new User()).v, { name: 'Ann' })
+  const refused = (value, words) => assert.throws(() => plain.sql('select ?', value), coded('invalid_input', words))
+  refused(new Map(), /parameter 1 is a Map, which has no type here; give Object\.fromEntries\(map\)/)
+  refused(new Set(), /give an array, \[\.\.\.set\]/)
+  refused(Promise.resolve(1), /await it/)
+  refused(() => 1, /parameter 1 is a function, which has no type here$/)
+  const open = foliodb.open(path, { default: (value) => (value instanceof Set ? [...value] : undefined) })
+  context.after(() => open.close())
+  assert.deepEqual(open.sql('select ? as v', new Set([1, 2])).next(), { v: [1, 2] })
+  assert.deepEqual(open.session().prepare('select :v as v').get({ v: { a: new Set([1]) } }), { v: { a: [1] } })
+  assert.throws(() => open.sql('select ?', new Map()), coded('invalid_input', /is a Map/))
 })
 
 test('errors show the place', (context) => {
@@ -143,6 +209,45 @@ test('prepared statements', async (context) => {
   assert.equal(insert.executeMany([[1, 'a'], [2, 'b']]), 2)
   assert.equal((await insert.executeAsync([3, null])).count, 1)
   assert.deepEqual(db.prepare('select name from t where id = :id').execute({ id: 2 }).toArray(), [{ name: 'b' }])
+})
+
+for (const twin of ['', 'Async']) {
+  test(`prepared statements: all, get, iterate, run, ${twin || 'now'}`, async (context) => {
+    const db = database(context)
+    const insert = db.prepare('insert into t values (?, ?)')
+    const call = (prepared, name, ...params) => prepared[`${name}${twin}`](...params)
+    assert.deepEqual(await call(insert, 'run', 1, 'a'), { changes: 1 })
+    assert.deepEqual(await call(insert, 'run', [2, 'b']), { changes: 1 })
+    assert.deepEqual(await call(db.prepare("insert into t values (3, 'c'), (4, 'd') returning id"), 'run'), { changes: 2 })
+    assert.deepEqual(await call(db.prepare('select 1'), 'run'), { changes: 0 })
+    const above = db.prepare('select id from t where id > ? order by id')
+    assert.deepEqual(await call(above, 'all', 2), [{ id: 3 }, { id: 4 }])
+    assert.deepEqual(await call(above, 'all', 9), [])
+    assert.deepEqual(await call(above, 'get', 1), { id: 2 })
+    assert.equal(await call(above, 'get', 9), undefined)
+    assert.deepEqual(await call(db.prepare('select id from t where name = :name'), 'get', { name: 'c' }), { id: 3 })
+    const rows = []
+    for await (const { id } of call(above, 'iterate', 0)) {
+      rows.push(id)
+      if (id === 3) break
+    }
+    assert.deepEqual(rows, [1, 2, 3])
+    assert.throws(() => db.prepare('selec 1'), coded('syntax'))
+    await assert.rejects(async () => call(above, 'all'), coded('invalid_input', /parameter 1 has no value/))
+    db.close()
+    await assert.rejects(async () => call(above, 'all', 1), coded('closed'))
+  })
+}
+
+test('a row that is got holds nothing afterwards', (context) => {
+  const db = database(context)
+  db.sql("insert into t select g, 'x' from generate_series(1, 10000) as s(g)")
+  const all = db.prepare('select * from t')
+  assert.deepEqual(all.get(), { id: 1, name: 'x' })
+  for (const row of all.iterate()) if (row.id === 5) break
+  assert.deepEqual(all.run(), { changes: 0 })
+  db.sql("update t set name = 'y'")
+  assert.equal(db.tables().checkpoint(), true)
 })
 
 test('ziql', async (context) => {

@@ -52,6 +52,11 @@ const WRITTEN = {
   'objects without prototype': [Object.assign(Object.create(null), { a: 1 }), '{"_id":"d","a":1}'],
   'symbols as names are nobody\'s': [{ [Symbol('a')]: 1, b: 2 }, '{"_id":"d","b":2}'],
   'one object twice is no cycle': [((a) => ({ a, b: [a] }))({ c: 1 }), '{"_id":"d","a":{"c":1},"b":[{"c":1}]}'],
+  'a Date is its ISO string': [{ at: new Date(5), all: [new Date(0)] }, '{"_id":"d","at":"1970-01-01T00:00:00.005Z","all":["1970-01-01T00:00:00.000Z"]}'],
+  'a Date beside a bigint': [{ at: new Date(0), n: 2n ** 64n }, '{"_id":"d","at":"1970-01-01T00:00:00.000Z","n":18446744073709551616}'],
+  'toJSON of what is no plain object': [{ url: new URL('http://a/'), n: new (class Decimal { get [Symbol.toStringTag]() { return 'Decimal' } toJSON() { return '1.10' } })() }, '{"_id":"d","url":"http://a/","n":"1.10"}'],
+  'toJSON of the document': [new (class { toJSON() { return { a: 1 } } })(), '{"_id":"d","a":1}'],
+  'toJSON that answers nothing, among bigints': [{ a: [1n, new (class { toJSON() {} })()], b: new (class { toJSON() {} })() }, '{"_id":"d","a":[1,null]}'],
   'a proxy': [new Proxy({ a: 1 }, {}), '{"_id":"d","a":1}'],
 }
 
@@ -73,7 +78,7 @@ const knot = { toJSON: () => ({ knot }) }
 const REFUSED = [
   [{ a: [1, { b: NaN }] }, 'a[1].b', 'is NaN'],
   [{ a: -Infinity }, 'a', 'is -Infinity'],
-  [{ d: new Date(0) }, 'd', 'is a Date; store its toISOString()'],
+  [{ d: [new Date(NaN)] }, 'd[0]', 'is an invalid Date; store null'],
   [{ x: [Buffer.from('a')] }, 'x[0]', "is a Buffer; store text, such as toString('base64')"],
   [{ x: new Uint8Array(2) }, 'x', 'is a Uint8Array'],
   [{ x: new ArrayBuffer(1) }, 'x', 'is an ArrayBuffer'],
@@ -81,7 +86,8 @@ const REFUSED = [
   [{ s: new Set() }, 's', 'is a Set; store an array, [...set]'],
   [{ r: /x/ }, 'r', 'is a RegExp'],
   [{ e: new Error('x') }, 'e', 'is an Error'],
-  [{ p: Promise.resolve() }, 'p', 'is a Promise'],
+  [{ p: Promise.resolve() }, 'p', 'is a Promise; await it'],
+  [{ f: new Float32Array(1) }, 'f', 'is a Float32Array; store an array, Array.from(view)'],
   [{ b: new Number(5) }, 'b', 'is a Number'],
   [{ f() {} }, 'f', 'is a function'],
   [{ 'a.b': [Symbol('x')] }, 'a.b[0]', 'is a symbol'],
@@ -113,6 +119,74 @@ test('what JSON does not have is refused with its path', async (context) => {
   assert.equal(docs.count(), 0)
 })
 
+const PLAIN = (value) => {
+  if (value instanceof Map) return Object.fromEntries(value)
+  if (value instanceof Set) return [...value]
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')
+  if (typeof value === 'symbol') return value.description
+  return Number.isNaN(value) ? null : undefined
+}
+
+/** What `default` makes of documents. */
+const CONVERTED = [
+  [{ m: new Map([['s', new Set([1, new Map()])]]) }, '{"_id":"d","m":{"s":[1,{}]}}'],
+  [{ b: Buffer.from('hi'), n: [NaN], s: Symbol('x'), gone: undefined }, '{"_id":"d","b":"aGk=","n":[null],"s":"x"}'],
+  [{ n: NaN, big: 2n ** 64n, at: new Date(0) }, '{"_id":"d","n":null,"big":18446744073709551616,"at":"1970-01-01T00:00:00.000Z"}'],
+  [new Map([['a', 1]]), '{"_id":"d","a":1}'],
+  [JSON.parse('{"__proto__": 1}', (key, value) => (key === '' ? Object.defineProperty(value, 's', { value: new Set([2]), enumerable: true }) : value)), '{"_id":"d","__proto__":1,"s":[2]}'],
+]
+
+test('default gives what has no JSON a value, at every write', async (context) => {
+  const path = scratch(context)
+  const db = foliodb.open(path)
+  const docs = db.collection('docs')
+  const options = { default: PLAIN }
+  const byCollection = db.collection('docs', options)
+  const byDatabase = foliodb.open(path, options).collection('docs')
+  for (const [document, line] of CONVERTED) {
+    const writes = [
+      () => docs.put('d', document, options), () => docs.putAsync('d', document, options),
+      () => docs.putMany([['d', document]], options), () => docs.putManyAsync([['d', document]], options),
+      () => byCollection.put('d', document), () => byCollection.putMany([['d', document]]),
+      () => byDatabase.put('d', document), () => byDatabase.putManyAsync([['d', document]]),
+      () => [docs.batch(options)].forEach((batch) => (batch.put('d', document), batch.commit())),
+    ]
+    for (const write of writes) {
+      docs.delete('d')
+      await write()
+      assert.equal(docs.getRaw('d'), line, String(write))
+    }
+    for (const id of [docs.add(document, options), await byDatabase.addAsync(document)]) {
+      assert.equal(docs.getRaw(id).replace(id, 'd'), line)
+    }
+  }
+  docs.put('d', { n: 1 })
+  assert.deepEqual(docs.patch('d', { s: new Set([1]) }, options), { _id: 'd', n: 1, s: [1] })
+  assert.deepEqual(await byCollection.patchAsync('d', { s: new Set([2]) }), { _id: 'd', n: 1, s: [2] })
+  assert.equal(docs.update("_id = 'd'", { s: new Set([3]) }, undefined, options), 1)
+  assert.deepEqual(docs.get('d').s, [3])
+})
+
+test('what default leaves is refused with its path', (context) => {
+  const docs = foliodb.open(scratch(context)).collection('docs')
+  const refused = (document, convert, message) => {
+    assert.throws(() => docs.put('d', document, { default: convert }), { name: 'FolioError', code: 'invalid_input', message })
+    assert.throws(() => docs.putMany([['d', document]], { default: convert }), { code: 'invalid_input' })
+  }
+  const endless = () => new Map()
+  refused({ a: [new Map([['x', [() => 1]]])] }, PLAIN, 'document "d" at "a[0].x[0]" is a function, which JSON does not have; leave it out')
+  refused({ a: new Map() }, (value) => value, /at "a" is a Map/)
+  refused({ a: new Map() }, endless, /at "a" is nested deeper than 127 levels/)
+  refused({ a: new Map() }, async () => 1, /default answered a promise/)
+  refused(new Map(), () => 5, 'document "d" is written as a number, not as an object; wrap it in one')
+  refused(cycle, PLAIN, /refers to an object that contains it/)
+  refused(5, PLAIN, 'document "d" is a number, not an object; wrap it in one')
+  refused({ a: 1 }, 'text', 'option default must be a function')
+  assert.throws(() => docs.put('d', { a: new Map() }, { default() { throw new RangeError('mine') } }), RangeError)
+  assert.throws(() => docs.put('d', {}, { defualt: PLAIN }), { code: 'invalid_input', message: 'there is no option "defualt"; did you mean "default"?' })
+  assert.equal(docs.count(), 0)
+})
+
 test('what is no document is refused by name', (context) => {
   const docs = foliodb.open(scratch(context)).collection('docs')
   for (const [document, kind] of [[[1], 'an array'], ['x', 'a string'], [5, 'a number'], [null, 'null'], [undefined, 'undefined'], [1n, 'a bigint']]) {
@@ -120,6 +194,10 @@ test('what is no document is refused by name', (context) => {
     assert.throws(() => docs.putMany([['d', document]]), { code: 'invalid_input' })
   }
   assert.throws(() => docs.put('d', { _id: 'e' }), { code: 'invalid_input' })
+  assert.throws(() => docs.put('d', new Date(0)), { code: 'invalid_input', message: 'document "d" is written as a string, not as an object; wrap it in one' })
+  assert.throws(() => docs.putMany([new Date(0)]), { code: 'invalid_input', message: /document 1 of the batch is written as a string/ })
+  assert.throws(() => docs.put('d', Promise.resolve({})), { code: 'invalid_input', message: /is a Promise; await it/ })
+  assert.throws(() => docs.put({ _id: 'd' }), { code: 'invalid_input', message: /it comes before the document, and add takes a document alone/ })
   assert.equal(docs.count(), 0)
 })
 
@@ -130,8 +208,8 @@ test('arguments of the wrong type are refused by name', async (context) => {
   const invalid = (message) => ({ name: 'FolioError', code: 'invalid_input', message })
   for (const id of [undefined, null, 5.5, NaN, 2 ** 60, {}, [], Symbol('x')]) {
     for (const name of ['get', 'getRaw', 'has', 'delete']) {
-      assert.throws(() => docs[name](id), { code: 'invalid_input', message: /^document id must be a string/ })
-      await assert.rejects(docs[`${name}Async`](id), { code: 'invalid_input', message: /^document id must be a string/ })
+      assert.throws(() => docs[name](id), { code: 'invalid_input', message: /^document id must be a string or an integer/ })
+      await assert.rejects(docs[`${name}Async`](id), { code: 'invalid_input', message: /^document id must be a string or an integer/ })
     }
     assert.throws(() => docs.put(id, {}), { code: 'invalid_input' })
   }
@@ -146,7 +224,7 @@ test('arguments of the wrong type are refused by name', async (context) => {
   assert.throws(() => docs.scan({ limit: -1 }), invalid('option limit must be a number of documents'))
   assert.throws(() => docs.scan({ fields: 'a' }), invalid('option fields must be an array of strings'))
   assert.throws(() => docs.get('a', { bigint: 1 }), invalid('option bigint must be true or false'))
-  assert.throws(() => docs.getMany(['a', null]), invalid('document id must be a string, not null'))
+  assert.throws(() => docs.getMany(['a', null]), invalid('document id must be a string or an integer, not null'))
   assert.throws(() => docs.putMany('text'), invalid('putMany takes an array or another iterable of documents'))
   assert.throws(() => docs.putRaw('a', Buffer.from('{}')), invalid('json must be a string, not object'))
   assert.throws(() => docs.putRaw('a', '{"n":'), { code: 'syntax' })

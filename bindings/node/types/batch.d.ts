@@ -1,4 +1,5 @@
 // @generated from lib/batch.js by scripts/node types
+/** @import { Convert } from './options.js' */
 /** @import { Counts } from './report.js' */
 /**
  * A batch of writes that `commit` stores, all or none. What is collected stays in
@@ -8,11 +9,14 @@
 export class Batch<T extends object> {
     /**
      * @param {any} collection of the native half
+     * @param {Convert} [convert]
      * @private
      */
     private constructor();
     /** @private */
     private collection;
+    /** @private */
+    private convert;
     /** @private @type {string[] | undefined} */
     private ids;
     /** @private @type {(string | null)[]} the text to put, or null to delete */
@@ -21,30 +25,30 @@ export class Batch<T extends object> {
     private known;
     /**
      * Adds a document.
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @param {T} document
      * @returns {void}
      */
-    put(id: string, document: T): void;
+    put(id: string | number | bigint, document: T): void;
     /**
      * Adds JSON text: key order and the digits of every number survive.
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @param {string} json one JSON object
      * @returns {void}
      */
-    putRaw(id: string, json: string): void;
+    putRaw(id: string | number | bigint, json: string): void;
     /**
      * Deletes a document, if there is one.
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @returns {void}
      */
-    delete(id: string): void;
+    delete(id: string | number | bigint): void;
     /**
      * Whether there is a document, by this batch or before it.
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @returns {boolean}
      */
-    has(id: string): boolean;
+    has(id: string | number | bigint): boolean;
     /**
      * Makes the writes durable and visible, in their order.
      * @returns {Counts}
@@ -55,7 +59,7 @@ export class Batch<T extends object> {
     /** Drops the writes. Does nothing after `commit`. */
     rollback(): void;
     /**
-     * @param {string} id
+     * @param {string | number | bigint} id
      * @param {string | null} text
      * @private
      */

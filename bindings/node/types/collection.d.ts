@@ -7,11 +7,14 @@ export class Collection<T extends object = Fields> {
     /**
      * @param {any} inner
      * @param {boolean} bigint
+     * @param {Convert} [convert]
      * @private
      */
     private constructor();
     /** @private */
     private inner;
+    /** @private The program's `default`. */
+    private convert;
     /** @private */
     private bigint;
     /** @private @type {(id: string) => string | undefined} */
@@ -68,17 +71,22 @@ export class Collection<T extends object = Fields> {
     getRawAsync(id: string | number | bigint): Promise<string | undefined>;
     /**
      * Stores a document, replacing the one that has the id.
+     *
+     * Dates become their ISO strings. What else has no JSON, such as a Map or NaN, is refused
+     * with its path, unless `options.default` gives a value for it.
      * @param {string | number | bigint} id
      * @param {T} document
+     * @param {WriteOptions} [options]
      * @returns {'inserted' | 'replaced'}
      */
-    put(id: string | number | bigint, document: T): "inserted" | "replaced";
+    put(id: string | number | bigint, document: T, options?: WriteOptions): "inserted" | "replaced";
     /**
      * @param {string | number | bigint} id
      * @param {T} document
+     * @param {WriteOptions} [options]
      * @returns {Promise<'inserted' | 'replaced'>}
      */
-    putAsync(id: string | number | bigint, document: T): Promise<"inserted" | "replaced">;
+    putAsync(id: string | number | bigint, document: T, options?: WriteOptions): Promise<"inserted" | "replaced">;
     /**
      * Stores JSON text: key order and the digits of every number survive.
      * @param {string | number | bigint} id
@@ -96,50 +104,55 @@ export class Collection<T extends object = Fields> {
      * Stores a document under the `_id` it carries, or under a new one (UUID version 7, which
      * sorts by time), and answers the id. A document that is there is never replaced.
      * @param {T} document
+     * @param {WriteOptions} [options]
      * @returns {string}
      */
-    add(document: T): string;
+    add(document: T, options?: WriteOptions): string;
     /**
      * @param {T} document
+     * @param {WriteOptions} [options]
      * @returns {Promise<string>}
      */
-    addAsync(document: T): Promise<string>;
+    addAsync(document: T, options?: WriteOptions): Promise<string>;
     /**
      * Stores many documents, all or none of them. Each carries its `_id`, or gets a new one, or has its
      * id in the field that `id` names, or comes as a pair of id and document, as a Map
      * has them.
-     * @param {Iterable<T | [string, T]>} documents
+     * @param {Iterable<T | [string | number | bigint, T]>} documents
      * @param {PutManyOptions} [options]
      * @returns {Counts}
      */
-    putMany(documents: Iterable<T | [string, T]>, options?: PutManyOptions): Counts;
+    putMany(documents: Iterable<T | [string | number | bigint, T]>, options?: PutManyOptions): Counts;
     /**
      * The same, written on another thread. The text of the documents is kept until
      * the last has come, then stored as one batch.
-     * @param {Iterable<T | [string, T]> | AsyncIterable<T | [string, T]>} documents
+     * @param {Iterable<T | [string | number | bigint, T]> | AsyncIterable<T | [string | number | bigint, T]>} documents
      * @param {PutManyOptions} [options]
      * @returns {Promise<Counts>}
      */
-    putManyAsync(documents: Iterable<T | [string, T]> | AsyncIterable<T | [string, T]>, options?: PutManyOptions): Promise<Counts>;
+    putManyAsync(documents: Iterable<T | [string | number | bigint, T]> | AsyncIterable<T | [string | number | bigint, T]>, options?: PutManyOptions): Promise<Counts>;
     /**
      * Begins an atomic batch of writes, puts and deletes, that `commit` stores.
+     * @param {WriteOptions} [options]
      * @returns {Batch<T>}
      */
-    batch(): Batch<T>;
+    batch(options?: WriteOptions): Batch<T>;
     /**
      * Applies a JSON merge patch (RFC 7396): null removes a member, objects merge,
      * anything else replaces. Answers the result; undefined when there is no document.
      * @param {string | number | bigint} id
      * @param {Fields} patch
+     * @param {WriteOptions} [options]
      * @returns {Stored<T> | undefined}
      */
-    patch(id: string | number | bigint, patch: Fields): Stored<T> | undefined;
+    patch(id: string | number | bigint, patch: Fields, options?: WriteOptions): Stored<T> | undefined;
     /**
      * @param {string | number | bigint} id
      * @param {Fields} patch
+     * @param {WriteOptions} [options]
      * @returns {Promise<Stored<T> | undefined>}
      */
-    patchAsync(id: string | number | bigint, patch: Fields): Promise<Stored<T> | undefined>;
+    patchAsync(id: string | number | bigint, patch: Fields, options?: WriteOptions): Promise<Stored<T> | undefined>;
     /**
      * Deletes a document and answers it; undefined when there is none. Nobody writes in between.
      * @param {string | number | bigint} id
@@ -160,20 +173,21 @@ export class Collection<T extends object = Fields> {
     clearAsync(): Promise<number>;
     /**
      * Applies a JSON merge patch (RFC 7396) to the documents for which a condition of SQL holds,
-     * all or none of them; answers how many.
+     * all or none of them; answers how many. `params` are as in `Database.sql`; options may
+     * follow an array or an object of them.
      * @param {string} where `age > ?`
      * @param {Fields} patch
-     * @param {Parameters} [params] the values of the condition's parameters
+     * @param {GivenUpdate} params the values of the condition's parameters
      * @returns {number}
      */
-    update(where: string, patch: Fields, params?: Parameters): number;
+    update(where: string, patch: Fields, ...params: GivenUpdate): number;
     /**
      * @param {string} where
      * @param {Fields} patch
-     * @param {Parameters} [params]
+     * @param {GivenUpdate} params
      * @returns {Promise<number>}
      */
-    updateAsync(where: string, patch: Fields, params?: Parameters): Promise<number>;
+    updateAsync(where: string, patch: Fields, ...params: GivenUpdate): Promise<number>;
     /**
      * Deletes a document and answers whether there was one.
      * @param {string | number | bigint} id
@@ -317,6 +331,13 @@ export class Collection<T extends object = Fields> {
      */
     private glance;
     /**
+     * The program's `default` for a write.
+     * @param {WriteOptions | undefined} options
+     * @returns {Convert | undefined}
+     * @private
+     */
+    private converting;
+    /**
      * @param {ReadOptions} options
      * @returns {boolean}
      * @private
@@ -347,10 +368,11 @@ export function warnOfBrokenLines(inner: any): void;
 import type { Fields } from './options.js';
 import type { ReadOptions } from './options.js';
 import type { Stored } from './options.js';
+import type { WriteOptions } from './options.js';
 import type { PutManyOptions } from './options.js';
 import type { Counts } from './report.js';
 import { Batch } from "./batch.js";
-import type { Parameters } from './options.js';
+import type { GivenUpdate } from './options.js';
 import type { ScanOptions } from './options.js';
 import { Scan } from "./scan.js";
 import type { Document } from './document.js';

@@ -5,6 +5,7 @@ export class Database {
      * @param {string} path
      * @param {any} inner
      * @param {boolean} bigint
+     * @param {Convert} [convert]
      * @private
      */
     private constructor();
@@ -14,6 +15,8 @@ export class Database {
     private inner;
     /** @private */
     private bigint;
+    /** @private The program's `default`. */
+    private convert;
     /** @private @type {any[]} sessions of the native half that nobody uses */
     private idle;
     /** Whether the handle takes writes. */
@@ -57,22 +60,29 @@ export class Database {
     /**
      * Runs SQL statements over tables, collections and files, and answers the last one.
      *
-     * `params` are values: an array for `?` or `$1`, an object for `:name`. Each statement
-     * is a transaction of its own, outside of one in the text.
+     * `params` are values: for `?` and `$1` one after another or in an array, for `:name` in an
+     * object. The first one decides: an array is the list of values, a plain object has them by
+     * name, and anything else is the first value. Each statement is a transaction of its own,
+     * outside of one in the text.
+     *
+     *     db.sql('select * from users where age > ? and city = ?', 30, 'Oslo')
+     *     db.sql('select * from users where age > :age', { age: 30 })
+     *     db.sql('select * from users where id = any(?)', [[1, 2, 3]])
      * @template {object} [T=Record<string, any>] what the rows are, for those who write TypeScript
      * @param {string} text
-     * @param {Parameters} [params]
+     * @param {Given} params
      * @returns {Answer<T>}
      */
-    sql<T extends object = Record<string, any>>(text: string, params?: Parameters): Answer<T>;
+    sql<T extends object = Record<string, any>>(text: string, ...params: Given): Answer<T>;
     /**
+     * The same on another thread. Options follow an array or an object of params:
+     * `db.sqlAsync(text, [30], { signal })`.
      * @template {object} [T=Record<string, any>]
      * @param {string} text
-     * @param {Parameters} [params]
-     * @param {SqlOptions} [options]
+     * @param {GivenAsync} params
      * @returns {Promise<Answer<T>>}
      */
-    sqlAsync<T extends object = Record<string, any>>(text: string, params?: Parameters, options?: SqlOptions): Promise<Answer<T>>;
+    sqlAsync<T extends object = Record<string, any>>(text: string, ...params: GivenAsync): Promise<Answer<T>>;
     /**
      * Runs a script of ZiQL and answers its last statement; `params` are the values of
      * its `$name`s.
@@ -279,8 +289,9 @@ export const version: string;
 import type { Fields } from './options.js';
 import type { CollectionOptions } from './options.js';
 import { Collection } from "./collection.js";
-import type { Parameters } from './options.js';
+import type { Given } from './options.js';
 import type { Answer } from './answer.js';
+import type { GivenAsync } from './options.js';
 import type { SqlOptions } from './options.js';
 import { Session } from "./session.js";
 import type { Prepared } from './session.js';

@@ -40,13 +40,41 @@ export type OpenOptions = {
      * read integers beyond 2^53 - 1 as bigints instead of rounding them
      */
     bigint?: boolean | undefined;
+    /**
+     * gives documents and parameters a value for what has no form there
+     */
+    default?: Convert | undefined;
 };
+/**
+ * Called with a value that has no JSON form, such as a Map or NaN, and answers one that has:
+ * `(value) => value instanceof Map ? Object.fromEntries(value) : undefined`. Undefined
+ * leaves the value refused.
+ */
+export type Convert = (value: any) => any;
 /**
  * Values for the parameters of a statement: an array for `?` and `$1`, an object for
  * `:name`. Strings, booleans, null, numbers (an integer among them is one of SQL too),
  * bigints, Dates, Uint8Arrays; arrays of one type; objects, which are JSON.
  */
 export type Parameters = any[] | Record<string, any>;
+/**
+ * A value that may stand by itself behind the text of a statement. What is neither an
+ * array nor a plain object may.
+ */
+export type Value = string | number | bigint | boolean | null | Date | ArrayBuffer | ArrayBufferView;
+/**
+ * What stands behind the text of a statement: the parameters in an array or an object, or
+ * as values one after another. The first decides which.
+ */
+export type Given = [params?: Parameters | undefined] | [first: Value, ...others: any[]];
+/**
+ * The same with options, which only an array or an object can have behind it.
+ */
+export type GivenAsync = [params?: Parameters | undefined, options?: SqlOptions | undefined] | [first: Value, ...others: any[]];
+/**
+ * The same where the statement writes documents.
+ */
+export type GivenUpdate = [params?: Parameters | undefined, options?: WriteOptions | undefined] | [first: Value, ...others: any[]];
 export type SqlOptions = {
     /**
      * ends the statement, which fails with `cancelled`
@@ -94,6 +122,16 @@ export type CollectionOptions = {
      * follow this JSON Schema (a subset); remembered with the collection
      */
     strict?: boolean | Record<string, any> | undefined;
+    /**
+     * gives documents a value for what has no JSON; the database's option when left out
+     */
+    default?: Convert | undefined;
+};
+export type WriteOptions = {
+    /**
+     * gives the document a value for what has no JSON; the collection's option when left out
+     */
+    default?: Convert | undefined;
 };
 export type ReadOptions = {
     /**
@@ -132,6 +170,10 @@ export type PutManyOptions = {
      * the field that holds the id, as a dotted path; `_id` when left out
      */
     id?: string | undefined;
+    /**
+     * gives documents a value for what has no JSON; the collection's option when left out
+     */
+    default?: Convert | undefined;
 };
 /**
  * The formats of files, as options name them. The extensions of a name say them too: `.jsonl`,

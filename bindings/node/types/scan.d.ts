@@ -85,10 +85,11 @@ export class Scan<T> {
  *   most so many, and whether there are no more; nothing where they take their time
  */
 /**
+ * What `inspect.js` shows of a scan.
  * @param {Glance} glance
- * @returns {import('./inspect.js').Shown}
+ * @returns {any}
  */
-export function shownOf({ count, first }: Glance): import("./inspect.js").Shown;
+export function shownOf({ count, first }: Glance): any;
 /**
  * All documents of the native half that are marked, undefined where there is none.
  * @param {any} fetched

@@ -7,32 +7,84 @@ export class Prepared<T extends object = Record<string, any>> {
     /**
      * @param {any} inner
      * @param {string} text
+     * @param {Convert} [convert]
      * @private
      */
     private constructor();
     /** @private */
     private inner;
+    /** @private The program's `default`. */
+    private convert;
     /** The text. */
     text: string;
     /**
-     * Runs the statement.
-     * @param {Parameters} [params]
+     * Runs the statement; `params` are as in `Database.sql`.
+     * @param {Given} params
      * @returns {Answer<T>}
      */
-    execute(params?: Parameters): Answer<T>;
+    execute(...params: Given): Answer<T>;
     /**
-     * @param {Parameters} [params]
+     * @param {Given} params
      * @returns {Promise<Answer<T>>}
      */
-    executeAsync(params?: Parameters): Promise<Answer<T>>;
+    executeAsync(...params: Given): Promise<Answer<T>>;
     /**
      * Runs the statement once for each element; how many rows were changed in all.
      * @param {Iterable<Parameters>} params
      * @returns {number}
      */
     executeMany(params: Iterable<Parameters>): number;
+    /**
+     * Runs the statement; its rows in an array.
+     * @param {Given} params
+     * @returns {T[]}
+     */
+    all(...params: Given): T[];
+    /**
+     * @param {Given} params
+     * @returns {Promise<T[]>}
+     */
+    allAsync(...params: Given): Promise<T[]>;
+    /**
+     * Runs the statement; its first row, or undefined.
+     * @param {Given} params
+     * @returns {T | undefined}
+     */
+    get(...params: Given): T | undefined;
+    /**
+     * @param {Given} params
+     * @returns {Promise<T | undefined>}
+     */
+    getAsync(...params: Given): Promise<T | undefined>;
+    /**
+     * Runs the statement; its rows, read as the loop asks for them. A loop that is left ends it.
+     * @param {Given} params
+     * @returns {IterableIterator<T>}
+     */
+    iterate(...params: Given): IterableIterator<T>;
+    /**
+     * The same for `for await`, on another thread.
+     * @param {Given} params
+     * @returns {AsyncGenerator<T, void, undefined>}
+     */
+    iterateAsync(...params: Given): AsyncGenerator<T, void, undefined>;
+    /**
+     * Runs the statement for what it changes; how many rows that were. Its rows are not read.
+     * @param {Given} params
+     * @returns {{ changes: number }}
+     */
+    run(...params: Given): {
+        changes: number;
+    };
+    /**
+     * @param {Given} params
+     * @returns {Promise<{ changes: number }>}
+     */
+    runAsync(...params: Given): Promise<{
+        changes: number;
+    }>;
 }
-/** @import { Parameters, SqlOptions } from './options.js' */
+/** @import { Convert, Given, GivenAsync, Parameters, SqlOptions } from './options.js' */
 /**
  * Runs statements, and has a transaction of its own. Any number may be open.
  *
@@ -42,27 +94,29 @@ export class Prepared<T extends object = Record<string, any>> {
 export class Session {
     /**
      * @param {any} inner
+     * @param {Convert} [convert]
      * @private
      */
     private constructor();
     /** @private @type {any} */
     private inner;
+    /** @private The program's `default`. */
+    private convert;
     /**
      * Runs SQL statements and answers the last one; see `Database.sql`.
      * @template {object} [T=Record<string, any>]
      * @param {string} text
-     * @param {Parameters} [params]
+     * @param {Given} params
      * @returns {Answer<T>}
      */
-    sql<T extends object = Record<string, any>>(text: string, params?: Parameters): Answer<T>;
+    sql<T extends object = Record<string, any>>(text: string, ...params: Given): Answer<T>;
     /**
      * @template {object} [T=Record<string, any>]
      * @param {string} text
-     * @param {Parameters} [params]
-     * @param {SqlOptions} [options]
+     * @param {GivenAsync} params
      * @returns {Promise<Answer<T>>}
      */
-    sqlAsync<T extends object = Record<string, any>>(text: string, params?: Parameters, options?: SqlOptions): Promise<Answer<T>>;
+    sqlAsync<T extends object = Record<string, any>>(text: string, ...params: GivenAsync): Promise<Answer<T>>;
     /**
      * Runs a script of ZiQL and answers its last statement; see `Database.ziql`.
      * @template {object} [T=Record<string, any>]
@@ -128,6 +182,8 @@ export function answered(inner: any, watch?: {
  * @returns {Promise<Answer<any>>}
  */
 export function interruptible(inner: any, options: SqlOptions, begin: () => Promise<any>): Promise<Answer<any>>;
-import type { Parameters } from './options.js';
+import type { Given } from './options.js';
 import { Answer } from "./answer.js";
+import type { Parameters } from './options.js';
+import type { GivenAsync } from './options.js';
 import type { SqlOptions } from './options.js';

@@ -38,6 +38,29 @@ async function query() {
 }
 void query
 
+async function values() {
+  const found: User | undefined = db.prepare<User>('select name from users where age > ? and born < ?').get(30, new Date())
+  const all: User[] = await db.prepare<User>('select name from users where age > :age').allAsync({ age: 30 })
+  for (const user of db.prepare<User>('select name from users').iterate()) user.name.toUpperCase()
+  for await (const user of db.prepare<User>('select name from users where age = any(?)').iterateAsync([[30, 31]])) user.name.toUpperCase()
+  const { changes } = await db.prepare('delete from t where a = ? and b = ?').runAsync(null, [1, 2])
+  const answer = await db.sqlAsync<User>('select name from users where age > ?', [30], { signal: AbortSignal.timeout(5) })
+  const other = db.sql('select ?, ?, ?', 'x', 1n, new Uint8Array()).next()
+  users.update('age > ?', { age: 1 }, 30)
+  return [found, all, changes.toFixed(), answer, other, users.update('age > ?', { age: 1 }, [30], { default: String })]
+}
+void values
+
+interface Row {
+  age: number
+}
+const row: Row = { age: 3 }
+db.sql('select :age', row)
+users.put('eve', { name: 'Eve' }, { default: (value) => (value instanceof Map ? [...value] : undefined) })
+db.collection('dates', { default: String }).put('a', { at: new Date() })
+const byNumber: User | undefined = users.get(5)
+void byNumber
+
 db.createFunction('slug', { parameters: ['text'], returns: 'text' }, (title: string) => title.toLowerCase())
 const registered: number = db.register('wanted', [{ id: 1 }]) + db.register('table', new Uint8Array())
 void registered
@@ -67,6 +90,12 @@ anything.put('x', 'text')
 open('mydata', { mode: 'w' })
 // @ts-expect-error there is no such option
 users.scan({ filter: 'age > 3' })
+// @ts-expect-error options follow an array
+db.sqlAsync('select ?', undefined as string | undefined)
+// @ts-expect-error nothing follows an array here
+db.sql('select ?', [1], 2)
+// @ts-expect-error a default is a function
+users.put('ada', { name: 'Ada' }, { default: 'text' })
 // @ts-expect-error a function returns something
 db.createFunction('slug', { parameters: ['text'] }, (title: string) => title)
 // @ts-expect-error nobody makes collections but a database
