@@ -267,7 +267,7 @@ def test_the_loop_goes_on(path: Path) -> None:
     run(path, work)
 
 
-@pytest.mark.parametrize("owner", ["database", "session", "transaction", "prepared"])
+@pytest.mark.parametrize("owner", ["database", "change", "session", "transaction", "prepared"])
 def test_a_cancelled_task_interrupts_its_statement(path: Path, owner: str) -> None:
     async def work(db: aio.AsyncDatabase) -> None:
         await db.sql("create table t (id int primary key)")
@@ -276,6 +276,8 @@ def test_a_cancelled_task_interrupts_its_statement(path: Path, owner: str) -> No
         async def state() -> Any:
             if owner == "database":
                 return await (await db.sql(LONG)).fetchall()
+            if owner == "change":
+                return await session.sql(f"insert into t {LONG.replace('count(*)', 'x').replace('= 3', '= 9')}")
             if owner == "prepared":
                 return await (await (await session.prepare(LONG)).execute()).fetchall()
             if owner == "session":

@@ -190,7 +190,7 @@ def test_a_token_is_told_to_nobody(
     noted = tmp_path / "noted"
     fake = tmp_path / "bin/git"
     fake.parent.mkdir()
-    fake.write_text(f'#!/bin/sh\necho "$@ | $GIT_CONFIG_KEY_0 $GIT_CONFIG_VALUE_0" >> {noted}\necho "fatal: no" >&2; [ "$7" = init ]\n')
+    fake.write_text(f'#!/bin/sh\necho "$@ | $GIT_CONFIG_COUNT $GIT_CONFIG_KEY_0 $GIT_CONFIG_VALUE_0" >> {noted}\necho "fatal: no" >&2; [ "$7" = init ]\n')
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
     with pytest.raises(foliodb.IoError) as raised:
@@ -198,7 +198,7 @@ def test_a_token_is_told_to_nobody(
     assert "s3cret" not in str(raised.value) and "https://github.com/owner/name.git" in str(raised.value)
     lines = noted.read_text().splitlines()
     assert all("s3cret" not in line.partition("|")[0] for line in lines)
-    assert lines[1].endswith("http.https://github.com/.extraHeader Authorization: Basic eC1hY2Nlc3MtdG9rZW46czNjcmV0")
+    assert lines[1].endswith("| 1 http.https://github.com/.extraHeader Authorization: Basic eC1hY2Nlc3MtdG9rZW46czNjcmV0")
     with pytest.raises(foliodb.IoError) as raised:
         load_remote("https://ann:s3cret@example.com/data.git")
     assert "s3cret" not in str(raised.value) and "s3cret" not in dataset_info("https://ann:s3cret@example.com/data.git").uri
