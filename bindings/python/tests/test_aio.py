@@ -293,10 +293,10 @@ def test_a_cancelled_task_interrupts_its_statement(path: Path, owner: str) -> No
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert time.monotonic() - started < 2
-        # The session goes on, and the thread is free.
+        # The session goes on at once, and its thread is free.
         for runner in (db, session):
             assert await (await runner.sql("select count(*) from t")).fetchall() == [(0,)]
+        assert time.monotonic() - started < 5
         await session.close()
 
     run(path, work)
