@@ -15,6 +15,7 @@ class _Unavailable(Provider):
     label: str
     parts: tuple[str, str]
     instead: str
+    here: str = "./data"
 
     def parse_uri(self, uri: str) -> dict[str, Any]:
         """The parts of an address."""
@@ -41,7 +42,7 @@ class _Unavailable(Provider):
         way = self.instead.format(uri=uri)
         return ProviderUnavailableError(
             f"{self.label} provider is not yet implemented; bring the data here first, then load "
-            f"its folder:\n  {way}\n  load_remote('./data')"
+            f"it:\n  {way}\n  load_remote('{self.here}')"
         )
 
 
@@ -92,7 +93,8 @@ class HTTPProvider(_Unavailable):
     name = "http"
     label = "HTTP"
     parts = ("host", "path")
-    instead = "curl -L -o data.zds https://{uri}, and data.zds for the folder"
+    instead = "curl -L -o data.zds https://{uri}"
+    here = "./data.zds"
 
     def parse_uri(self, uri: str) -> dict[str, Any]:
         """The address."""
