@@ -125,6 +125,12 @@ impl Error {
         self
     }
 
+    /// The same error about no place in particular.
+    pub(crate) fn nowhere(mut self) -> Self {
+        self.inner.span = Span::NONE;
+        self
+    }
+
     /// The same error with a hint.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {

@@ -27,7 +27,7 @@ const VALUES: [(&str, &[&str]); 15] = [
 ];
 
 /// The aggregates; `{}` is what they take.
-const CALLS: [&str; 36] = [
+const CALLS: [&str; 44] = [
     "count({})",
     "count(distinct {})",
     "sum({})",
@@ -61,6 +61,14 @@ const CALLS: [&str; 36] = [
     "bit_and({})",
     "bit_or({})",
     "product({})",
+    "arg_max({}, {})",
+    "arg_min({}, 1)",
+    "arg_max(1, {})",
+    "corr({}, {})",
+    "covar_pop({}, 1)",
+    "covar_samp(1, {})",
+    "regr_count({}, {})",
+    "regr_r2(1, {})",
     "sum({}) filter (where {} is not null)",
     "count(*) filter (where {} is null)",
     "max({}) filter (where null)",

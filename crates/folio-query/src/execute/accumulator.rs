@@ -13,6 +13,8 @@ use arrow_schema::ArrowError;
 use folio_types::{ColumnType, Value};
 
 use super::aggregate::{Aggregate, AggregateFunction};
+use super::at_extreme::AtExtreme;
+use super::correlation::Correlation;
 use super::gather::Gather;
 use super::{extreme, fold};
 use crate::error::Result;
@@ -81,6 +83,9 @@ pub(super) fn new(aggregate: &Aggregate) -> Box<dyn Accumulator> {
         Kind::Product => fold::product(),
         Kind::First => fold::first(&result),
         Kind::Grouping => fold::fixed(0),
+        Kind::ArgMin => Box::new(AtExtreme::new(&result, false)),
+        Kind::ArgMax => Box::new(AtExtreme::new(&result, true)),
+        Kind::Pairs(statistic) => Box::new(Correlation::new(statistic)),
         function => Box::new(Gather::new(function, aggregate)),
     }
 }

@@ -9,6 +9,7 @@ use folio_types::ColumnType;
 
 use super::accumulator::{self, Accumulator};
 use super::context::Context;
+use super::correlation::PairStatistic;
 use super::fold;
 use super::keys::KeyTable;
 use crate::batch::Batch;
@@ -72,6 +73,12 @@ pub(crate) enum AggregateFunction {
     BitOr,
     /// Their product.
     Product,
+    /// The value where another is least.
+    ArgMin,
+    /// The value where another is greatest.
+    ArgMax,
+    /// What two values have to do with each other.
+    Pairs(PairStatistic),
 }
 
 /// An aggregate as it stands in a statement.

@@ -3,6 +3,7 @@
 
 pub(crate) mod bind;
 mod dialect;
+mod from_first;
 pub(crate) mod parse;
 pub(crate) mod show;
 pub(crate) mod statement;

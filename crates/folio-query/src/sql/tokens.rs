@@ -14,6 +14,7 @@ use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
 
+use super::from_first;
 use super::parse::shown;
 use crate::error::{Error, Result};
 use crate::execute::window::Exclusion;
@@ -38,6 +39,7 @@ pub(super) const ALL_FIELDS: &str = "*";
 /// `syntax` for a frame that excludes what cannot be excluded.
 pub(super) fn adapt(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
     join_numbers(&mut tokens)?;
+    tokens = from_first::lead_with_select(tokens);
     for at in 2..tokens.len() {
         if let [Token::RParen, Token::Period, Token::Mul] =
             [2, 1, 0].map(|back| &tokens[at - back].token)
@@ -162,7 +164,7 @@ fn before(tokens: &[TokenWithSpan], at: usize) -> Option<&TokenWithSpan> {
     tokens[..at].iter().rev().find(|token| !is_space(token))
 }
 
-fn is_space(token: &TokenWithSpan) -> bool {
+pub(super) fn is_space(token: &TokenWithSpan) -> bool {
     matches!(token.token, Token::Whitespace(_))
 }
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 
-use super::Binder;
 use super::expression::place;
 use super::operator::{self, condition};
 use super::scope::{Allowed, Scope};
 use super::table_function::{makes_rows, plain_name};
+use super::{Binder, unsupported};
 use crate::error::{Error, Result};
 use crate::execute::aggregate::{Aggregate, AggregateFunction, signature};
+use crate::execute::correlation::{PAIR_STATISTICS, PairStatistic};
 use crate::expression::coerce::{self, coerce, is_integer, is_numeric, unify_all};
 use crate::expression::{Column, Expr, function};
 use crate::plan::logical::SortKey;
@@ -46,8 +47,15 @@ fn aggregate_function(name: &str) -> Option<AggregateFunction> {
         "bit_and" => Kind::BitAnd,
         "bit_or" => Kind::BitOr,
         "product" => Kind::Product,
-        _ => return None,
+        "arg_min" | "argmin" | "min_by" => Kind::ArgMin,
+        "arg_max" | "argmax" | "max_by" => Kind::ArgMax,
+        _ => return pair_statistic(name),
     })
+}
+
+fn pair_statistic(name: &str) -> Option<AggregateFunction> {
+    let found = PAIR_STATISTICS.iter().find(|(known, _)| *known == name)?;
+    Some(AggregateFunction::Pairs(found.1))
 }
 
 /// Arguments of GROUPING at most, each a bit of an `integer`.
@@ -97,6 +105,7 @@ impl Binder<'_> {
         let (name, name_span) = super::last_name(&call.name)?;
         let name = plain_name(&name);
         let span = if name_span.is_known() { name_span } else { place(syntax) };
+        unsupported::call_clauses(call, span)?;
         if let (ast::FunctionArguments::Subquery(query), "array") = (&call.args, &*name) {
             return self.array_subquery(query, span, scope);
         }
@@ -106,11 +115,8 @@ impl Binder<'_> {
         if let Some(function) = aggregate_function(&name) {
             return self.aggregate_call(call, function, &name, span, scope);
         }
+        unsupported::plain_call_clauses(call, &name, span)?;
         let given = self.call_arguments(call, span, scope)?;
-        let is_of_aggregate = call.filter.is_some() || null_treatment(call).is_some();
-        if given.is_distinct || is_of_aggregate || given.is_star {
-            return Err(Error::invalid(format!("function {name} is not an aggregate")).at(span));
-        }
         if let Some((_, bind)) = SPECIAL_FORMS.iter().find(|(known, _)| *known == name) {
             return bind(given.arguments, span);
         }
@@ -175,9 +181,9 @@ impl Binder<'_> {
                 }
                 ast::FunctionArgumentClause::IgnoreOrRespectNulls(_) => {}
                 other => {
-                    return Err(
-                        Error::unsupported(format!("{other} is not supported here")).at(span)
-                    );
+                    return Err(Error::unsupported(format!("{other} is not supported here"))
+                        .at(span)
+                        .help("write it in a subquery"));
                 }
             }
         }
@@ -190,6 +196,7 @@ impl Binder<'_> {
         key: &ast::OrderByExpr,
         scope: &Scope<'_>,
     ) -> Result<SortKey> {
+        unsupported::key_options(key)?;
         let expression = coerce::settle(self.expression(&key.expr, scope)?);
         Ok(sort_key(expression, &key.options))
     }
@@ -208,7 +215,7 @@ impl Binder<'_> {
         let bound = self.aggregate(call, function, name, span, scope);
         scope.allowed.set(outside);
         scope.clause.set(clause);
-        let aggregate = by_value(bound?);
+        let aggregate = bound?;
         let home = home_of(&aggregate, scope);
         if home.allowed.get() == Allowed::Columns {
             let clause = home.clause.get();
@@ -268,6 +275,10 @@ impl Binder<'_> {
                 return Err(Error::unsupported(text).at(span).help("it leaves nulls out"));
             }
         }
+        if given.is_star && given.is_distinct {
+            let text = format!("{name}(DISTINCT *) is not supported");
+            return Err(Error::unsupported(text).at(span).help("name a column"));
+        }
         let is_count_all =
             function == AggregateFunction::Count && (given.is_star || given.arguments.is_empty());
         let function = if is_count_all { AggregateFunction::CountAll } else { function };
@@ -286,6 +297,7 @@ impl Binder<'_> {
             .help("order by the argument, or leave DISTINCT out"));
         }
         let (arguments, ty) = aggregate_types(function, name, given.arguments, span)?;
+        let (function, arguments) = by_value(function, arguments);
         Ok(Aggregate {
             function,
             name: Arc::from(name),
@@ -303,21 +315,25 @@ impl Binder<'_> {
     }
 }
 
-/// Whether an aggregate is the least or greatest JSON.
-pub(super) fn is_extreme_json(aggregate: &Aggregate) -> bool {
-    let is_extreme = matches!(aggregate.function, AggregateFunction::Min | AggregateFunction::Max);
-    is_extreme && aggregate.ty == ColumnType::Json
-}
-
-/// The least and the greatest JSON as the first in its order, which is not that of its text.
-fn by_value(aggregate: Aggregate) -> Aggregate {
-    if !is_extreme_json(&aggregate) {
-        return aggregate;
+/// What is compared as the value that it is: of JSON that is not its text.
+fn by_value(
+    function: AggregateFunction,
+    mut arguments: Vec<Expr>,
+) -> (AggregateFunction, Vec<Expr>) {
+    use AggregateFunction as Kind;
+    let is_json = arguments.first().is_some_and(|argument| argument.ty() == ColumnType::Json);
+    let function = match function {
+        Kind::Min if is_json => Kind::ArgMin,
+        Kind::Max if is_json => Kind::ArgMax,
+        other => other,
+    };
+    if matches!(function, Kind::ArgMin | Kind::ArgMax)
+        && let Some(compared) = arguments.last().cloned()
+    {
+        arguments.truncate(1);
+        arguments.push(operator::by_order(compared));
     }
-    let descending = aggregate.function == AggregateFunction::Max;
-    let expression = operator::by_order(aggregate.arguments[0].clone());
-    let order = vec![SortKey { expression, descending, nulls_first: false }];
-    Aggregate { function: AggregateFunction::First, distinct: false, order, ..aggregate }
+    (function, arguments)
 }
 
 /// The query whose rows an aggregate is of: that of the innermost column it reads. One that
@@ -394,6 +410,7 @@ fn aggregate_types(
     let wanted = match function {
         Kind::CountAll => 0,
         Kind::StringAgg | Kind::JsonObjectAgg => 2,
+        Kind::ArgMin | Kind::ArgMax | Kind::Pairs(_) => 2,
         Kind::PercentileCont | Kind::PercentileDisc => 2,
         Kind::Grouping => arguments.len().clamp(1, GROUPING_MAX),
         _ => 1,
@@ -404,7 +421,11 @@ fn aggregate_types(
             Error::invalid(format!("aggregate {name} takes {wanted} arguments, not {given}"));
         return Err(error.at(span).help("write one aggregate for each value"));
     }
-    let Some(ty) = answer_type(function, arguments.first()) else {
+    let are_numbers =
+        arguments.iter().all(|argument| argument.is_untyped() || is_numeric(&argument.ty()));
+    let ty = answer_type(function, arguments.first());
+    let is_taken = are_numbers || !matches!(function, Kind::Pairs(_));
+    let Some(ty) = ty.filter(|_| is_taken) else {
         let error = Error::mismatch(format!("there is no {}", signature(name, &arguments)));
         return Err(error.at(span).help("cast the argument to a type the aggregate takes"));
     };
@@ -415,6 +436,7 @@ fn aggregate_types(
         | Kind::StdDev { .. }
         | Kind::Median
         | Kind::Product
+        | Kind::Pairs(_)
         | Kind::PercentileCont => Some(ColumnType::Float64),
         Kind::Sum | Kind::Avg if is_untyped => Some(ColumnType::Float64),
         _ => None,
@@ -438,7 +460,7 @@ fn answer_type(function: AggregateFunction, argument: Option<&Expr>) -> Option<C
     let first = argument.map_or(ColumnType::Int64, Expr::ty);
     let is_untyped = argument.is_some_and(Expr::is_untyped);
     Some(match function {
-        Kind::CountAll | Kind::Count => ColumnType::Int64,
+        Kind::CountAll | Kind::Count | Kind::Pairs(PairStatistic::Count) => ColumnType::Int64,
         Kind::Grouping => ColumnType::Int32,
         Kind::Sum | Kind::Avg | Kind::PercentileCont if is_untyped => ColumnType::Float64,
         Kind::Sum => match first {
@@ -459,13 +481,15 @@ fn answer_type(function: AggregateFunction, argument: Option<&Expr>) -> Option<C
         | Kind::StdDev { .. }
         | Kind::Median
         | Kind::Product
+        | Kind::Pairs(_)
         | Kind::PercentileCont => ColumnType::Float64,
         Kind::StringAgg => ColumnType::Text,
         Kind::ArrayAgg => ColumnType::List(Box::new(first)),
         Kind::JsonAgg | Kind::JsonObjectAgg => ColumnType::Json,
         Kind::BitAnd | Kind::BitOr if !is_integer(&first) => return None,
         Kind::BitAnd | Kind::BitOr => first,
-        Kind::Min | Kind::Max | Kind::First | Kind::PercentileDisc | Kind::Mode => first,
+        Kind::Min | Kind::Max | Kind::ArgMin | Kind::ArgMax => first,
+        Kind::First | Kind::PercentileDisc | Kind::Mode => first,
     })
 }
 

@@ -1,14 +1,14 @@
 //! ALTER TABLE: other names, more columns, fewer columns. Other types and constraints are
 //! [`super::alter_rules`]' part.
 
-use folio_types::TableSchema;
+use folio_types::{ErrorCode, TableSchema};
 use sqlparser::ast;
 
 use super::alter_rules::{Altered, check_kind, drop_constraint, rename_constraint};
 use super::change::{column_of, row_columns};
 use super::definition::Draft;
 use super::scope::{Scope, same};
-use super::{Binder, last_name, refuse};
+use super::{Binder, last_name, refuse, unsupported};
 use crate::constraint::Constraints;
 use crate::error::{Error, Result};
 use crate::expression::Expr;
@@ -20,7 +20,14 @@ impl Binder<'_> {
     /// Binds ALTER TABLE.
     pub(super) fn alter_table(&mut self, alter: &ast::AlterTable) -> Result<Statement> {
         use ast::AlterTableOperation as Sql;
-        let table = self.table(&alter.name)?;
+        unsupported::alter_clauses(alter)?;
+        let table = match self.table(&alter.name) {
+            // Nothing to be done, as it was asked for.
+            Err(error) if alter.if_exists && error.code() == ErrorCode::NotFound => {
+                return Ok(Statement::Truncate(Vec::new()));
+            }
+            found => found?,
+        };
         let is_rename = matches!(alter.operations[..], [Sql::RenameTable { .. }]);
         if !(is_rename && table.kind == RelationKind::Collection) {
             check_kind(&table, last_name(&alter.name)?.1)?;
@@ -39,7 +46,8 @@ impl Binder<'_> {
                 refuse(*not_valid, "NOT VALID")?;
                 self.add_constraint(&mut altered, constraint)?
             }
-            Sql::DropConstraint { name, if_exists, .. } => {
+            Sql::DropConstraint { name, if_exists, drop_behavior } => {
+                unsupported::drop_behavior(drop_behavior.as_ref())?;
                 drop_constraint(&mut altered, name, *if_exists)?
             }
             Sql::RenameConstraint { old_name, new_name } => {
@@ -84,12 +92,15 @@ impl Binder<'_> {
                 rename_in(constraints, &old, &new)?;
                 schema.columns[index].name = new;
             }
-            Sql::AddColumn { if_not_exists: true, column_def, .. }
-                if table.column_index(&column_def.name.value).is_some() => {}
-            Sql::AddColumn { column_def, .. } => {
+            Sql::AddColumn { column_keyword: _, if_not_exists, column_def, column_position } => {
+                refuse(column_position.is_some(), "FIRST and AFTER of a new column")?;
+                if *if_not_exists && table.column_index(&column_def.name.value).is_some() {
+                    return Ok(());
+                }
                 altered.columns = Some(self.add_column(column_def, table, schema, constraints)?);
             }
-            Sql::DropColumn { column_names, if_exists, .. } => {
+            Sql::DropColumn { has_column_keyword: _, column_names, if_exists, drop_behavior } => {
+                unsupported::drop_behavior(drop_behavior.as_ref())?;
                 let dropped = dropped(table, column_names, *if_exists)?;
                 drop_columns(schema, constraints, table, &dropped)?;
                 let row = altered.same_columns().into_iter().enumerate();

@@ -9,7 +9,7 @@ use sqlparser::ast;
 use super::expression::place;
 use super::operator::condition;
 use super::scope::{Allowed, Scope, ScopeColumn};
-use super::{Binder, refuse};
+use super::{Binder, refuse, unsupported};
 use crate::error::{Error, Result};
 use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::logical::{JoinKind, Plan};
@@ -20,7 +20,7 @@ use crate::sql::statement::{Change, Returning, Rules, Statement};
 impl Binder<'_> {
     /// Binds UPDATE.
     pub(super) fn update(&mut self, update: &ast::Update) -> Result<Statement> {
-        refuse(update.limit.is_some() || !update.order_by.is_empty(), "UPDATE … LIMIT")?;
+        unsupported::update_clauses(update)?;
         refuse(!update.table.joins.is_empty(), "a join as the target of UPDATE")?;
         let others: &[ast::TableWithJoins] = match &update.from {
             None => &[],
@@ -53,7 +53,7 @@ impl Binder<'_> {
 
     /// Binds DELETE.
     pub(super) fn delete(&mut self, delete: &ast::Delete) -> Result<Statement> {
-        refuse(delete.limit.is_some() || !delete.order_by.is_empty(), "DELETE … LIMIT")?;
+        unsupported::delete_clauses(delete)?;
         let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) =
             &delete.from;
         let [only] = &from[..] else { return Err(Error::unsupported("DELETE takes one table")) };
@@ -83,12 +83,10 @@ impl Binder<'_> {
         factor: &ast::TableFactor,
         others: &[ast::TableWithJoins],
     ) -> Result<Target> {
-        let ast::TableFactor::Table { name, alias, .. } = factor else {
-            return Err(Error::unsupported("only a table can be changed"));
-        };
+        let (name, alias) = unsupported::target_clauses(factor)?;
         let table = self.table(name)?;
         let named = self.scan(&table);
-        let alias = alias.as_ref().map(|alias| alias.name.value.clone());
+        let alias = alias.map(|alias| alias.value.clone());
         let known_as: Arc<str> = alias.as_deref().unwrap_or(&table.schema.name).into();
         let mut plan = named.plan;
         let mut row: Vec<Column> = named.columns.iter().map(|(_, column)| column.clone()).collect();

@@ -151,7 +151,7 @@ impl Binder<'_> {
 
     /// Binds CREATE VIEW.
     pub(super) fn create_view(&mut self, create: &ast::CreateView) -> Result<Statement> {
-        refuse(create.materialized, "CREATE MATERIALIZED VIEW")?;
+        unsupported::view_clauses(create).map_err(|error| error.at(span_of(&create.name)))?;
         refuse(create.temporary, "CREATE TEMPORARY VIEW")?;
         let (name, _) = last_name(&create.name)?;
         let named = self.query(&create.query, None)?;
@@ -183,16 +183,10 @@ impl Binder<'_> {
     pub(super) fn create_index(&mut self, create: &ast::CreateIndex) -> Result<Statement> {
         unsupported::index_clauses(create)
             .map_err(|error| error.at(span_of(&create.table_name)))?;
-        refuse(create.predicate.is_some(), "a partial index")?;
-        refuse(!create.include.is_empty(), "INCLUDE")?;
         let table = self.table(&create.table_name)?;
         let columns = create.columns.iter().map(|column| {
-            let ast::Expr::Identifier(name) = &column.column.expr else {
-                return Err(Error::unsupported("an index of an expression is not supported"));
-            };
-            let index = column_of(&table, &name.value, name.span.into())?;
-            let descending = matches!(column.column.options.sort, Some(ast::OrderBySort::Desc));
-            Ok((index, descending))
+            let (name, descending) = unsupported::index_column(column)?;
+            Ok((column_of(&table, &name.value, name.span.into())?, descending))
         });
         let columns: Vec<(usize, bool)> = columns.collect::<Result<_>>()?;
         let name = match &create.name {
@@ -210,26 +204,28 @@ impl Binder<'_> {
 
 impl Draft {
     pub(super) fn add_column(&mut self, column: &ast::ColumnDef, table: &str) -> Result<()> {
-        let name = ident_name(&column.name);
-        let at = |error: Error| error.at(column.name.span.into());
-        let (ty, length) = column_type(&column.data_type).map_err(at)?;
+        let (given_name, data_type, options) = unsupported::column_definition(column);
+        let name = ident_name(given_name);
+        let at = |error: Error| error.at(given_name.span.into());
+        let (ty, length) = column_type(data_type).map_err(at)?;
         if let Some(length) = length {
             self.constraints.lengths.insert(name.clone(), length);
         }
-        let is_serial = column.data_type.to_string().to_lowercase().contains("serial");
+        let is_serial = data_type.to_string().to_lowercase().contains("serial");
         if is_serial {
             self.constraints.identity.insert(name.clone(), false);
         }
         let mut nullable = !is_serial;
-        for option in &column.options {
+        for (label, option) in options {
             use ast::ColumnOption as Sql;
-            match &option.option {
+            match option {
                 Sql::Null => nullable = true,
                 Sql::NotNull => nullable = false,
                 Sql::Default(default) => {
                     self.constraints.defaults.insert(name.clone(), default.to_string());
                 }
-                Sql::PrimaryKey(_) => {
+                Sql::PrimaryKey(key) => {
+                    unsupported::key_clauses(key).map_err(at)?;
                     if !self.key.is_empty() {
                         return Err(at(Error::invalid(format!(
                             "table {table:?} has two primary keys"
@@ -240,12 +236,22 @@ impl Draft {
                     self.key = vec![name.clone()];
                 }
                 Sql::Unique(unique) => {
-                    unsupported::characteristics(unique.characteristics.as_ref()).map_err(at)?;
-                    self.unique.push((None, vec![name.clone()]));
+                    let (own, _) = unsupported::unique_clauses(unique).map_err(at)?;
+                    let label = label.or(own).map(ident_name);
+                    self.unique.push((label, vec![name.clone()]));
                 }
-                Sql::Check(check) => self.add_check(option.name.as_ref(), &check.expr, table),
-                Sql::ForeignKey(key) => self.add_reference(key, vec![name.clone()], table)?,
-                Sql::Generated { generated_as, generation_expr: None, .. } => {
+                Sql::Check(check) => self.add_check(label, check, table).map_err(at)?,
+                Sql::ForeignKey(key) => {
+                    self.add_reference(label, key, vec![name.clone()], table).map_err(at)?;
+                }
+                Sql::Generated {
+                    generated_as,
+                    sequence_options,
+                    generation_expr: None,
+                    generation_expr_mode: _,
+                    generated_keyword: _,
+                } => {
+                    unsupported::identity_clauses(sequence_options.as_deref()).map_err(at)?;
                     let always = matches!(generated_as, ast::GeneratedAs::Always);
                     self.constraints.identity.insert(name.clone(), always);
                     nullable = false;
@@ -281,18 +287,16 @@ impl Draft {
                 if !self.key.is_empty() {
                     return Err(Error::invalid(format!("table {table:?} has two primary keys")));
                 }
-                unsupported::characteristics(key.characteristics.as_ref())?;
-                self.key = index_names(&key.columns)?;
+                self.key = unsupported::key_clauses(key)?;
             }
             Sql::Unique(unique) => {
-                unsupported::characteristics(unique.characteristics.as_ref())?;
-                let name = unique.name.as_ref().map(ident_name);
-                self.unique.push((name, index_names(&unique.columns)?));
+                let (name, columns) = unsupported::unique_clauses(unique)?;
+                self.unique.push((name.map(ident_name), columns));
             }
-            Sql::Check(check) => self.add_check(check.name.as_ref(), &check.expr, table),
+            Sql::Check(check) => self.add_check(check.name.as_ref(), check, table)?,
             Sql::ForeignKey(key) => {
                 let columns = key.columns.iter().map(ident_name).collect();
-                self.add_reference(key, columns, table)?;
+                self.add_reference(None, key, columns, table)?;
             }
             other => {
                 return Err(Error::unsupported(format!("the constraint {other} is not supported")));
@@ -301,20 +305,27 @@ impl Draft {
         Ok(())
     }
 
-    fn add_check(&mut self, name: Option<&ast::Ident>, check: &ast::Expr, table: &str) {
+    fn add_check(
+        &mut self,
+        name: Option<&ast::Ident>,
+        check: &ast::CheckConstraint,
+        table: &str,
+    ) -> Result<()> {
+        unsupported::check_clauses(check)?;
         let number = self.constraints.checks.len() + 1;
         let name = name.map_or_else(|| format!("{table}_check_{number}"), ident_name);
-        self.constraints.checks.push(Check { name, text: check.to_string() });
+        self.constraints.checks.push(Check { name, text: check.expr.to_string() });
+        Ok(())
     }
 
     fn add_reference(
         &mut self,
+        label: Option<&ast::Ident>,
         key: &ast::ForeignKeyConstraint,
         columns: Vec<String>,
         table: &str,
     ) -> Result<()> {
-        unsupported::characteristics(key.characteristics.as_ref())?;
-        unsupported::match_kind(key.match_kind.as_ref())?;
+        unsupported::reference_clauses(key)?;
         let on_delete = match key.on_delete {
             None | Some(ast::ReferentialAction::Restrict | ast::ReferentialAction::NoAction) => {
                 OnDelete::Restrict
@@ -332,7 +343,7 @@ impl Draft {
         refuse(!is_plain, "ON UPDATE with an action")?;
         let default = default_name(table, &columns, "fkey");
         self.constraints.references.push(Reference {
-            name: key.name.as_ref().map_or(default, ident_name),
+            name: label.or(key.name.as_ref()).map_or(default, ident_name),
             columns,
             table: last_name(&key.foreign_table)?.0,
             target: key.referred_columns.iter().map(ident_name).collect(),
@@ -375,16 +386,6 @@ fn is_autoincrement(tokens: &[sqlparser::tokenizer::Token]) -> bool {
         token.to_string().to_ascii_uppercase().as_str(),
         "AUTOINCREMENT" | "AUTO_INCREMENT"
     ))
-}
-
-fn index_names(columns: &[ast::IndexColumn]) -> Result<Vec<String>> {
-    let names = columns.iter().map(|column| match &column.column.expr {
-        ast::Expr::Identifier(name) => Ok(name.value.clone()),
-        other => {
-            Err(Error::unsupported(format!("a key of the expression {other} is not supported")))
-        }
-    });
-    names.collect()
 }
 
 fn names_of(schema: &TableSchema, positions: &[usize]) -> Vec<String> {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use folio_types::{ColumnType, ErrorCode, Value};
 use sqlparser::ast::{self, Spanned};
 
-use super::Binder;
 use super::operator::{self, by_order, condition, not};
 use super::quantified::Quantified;
 use super::row::{Side, compare_sides, is_row};
 use super::scope::Scope;
 use super::types::column_type;
+use super::{Binder, refuse, unsupported};
 use crate::error::{Error, Result};
 use crate::expression::coerce::{self, coerce, unify_all};
 use crate::expression::pattern::MatchKind;
@@ -67,18 +67,20 @@ impl Binder<'_> {
                 let found = self.in_list(expr, list, scope)?;
                 Ok(negate_if(*negated, found))
             }
-            Sql::Case { operand, conditions, else_result, .. } => {
+            Sql::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
                 self.case(operand.as_deref(), conditions, else_result.as_deref(), scope)
             }
-            Sql::Cast { kind, expr, data_type, .. } => {
+            Sql::Cast { kind, expr, data_type, format } => {
+                refuse(format.is_some(), "FORMAT of a cast")
+                    .map_err(|error| error.at(place(syntax)).help("use to_char and strftime"))?;
                 let is_try = matches!(kind, ast::CastKind::TryCast | ast::CastKind::SafeCast);
                 let operand = self.expression(expr, scope)?;
                 let span = place_over(syntax, expr, &operand);
                 explicit_cast(operand, data_type, is_try, span)
             }
-            Sql::TypedString(typed) => {
-                let text = self.literal(&typed.value)?;
-                explicit_cast(text, &typed.data_type, false, typed.value.span.into())
+            Sql::TypedString(ast::TypedString { data_type, value, uses_odbc_syntax: _ }) => {
+                let text = self.literal(value)?;
+                explicit_cast(text, data_type, false, value.span.into())
             }
             other => self.more(other, scope),
         }
@@ -102,7 +104,7 @@ impl Binder<'_> {
                 escape_char.as_deref(),
                 scope,
             ),
-            Sql::RLike { negated, expr, pattern, .. } => {
+            Sql::RLike { negated, expr, pattern, regexp: _ } => {
                 self.like(MatchKind::Regex, *negated, expr, pattern, None, scope)
             }
             Sql::Function(_) if is_row(syntax) => self.row_value(syntax, scope),
@@ -126,21 +128,25 @@ impl Binder<'_> {
                 let found = self.in_subquery(expr, subquery, place(syntax), scope)?;
                 Ok(negate_if(*negated, found))
             }
-            Sql::AnyOp { left, compare_op, right, .. } | Sql::AllOp { left, compare_op, right } => {
+            Sql::AnyOp { left, compare_op, right, is_some: _ }
+            | Sql::AllOp { left, compare_op, right } => {
                 let is_any = matches!(syntax, Sql::AnyOp { .. });
                 let asked = Quantified { left, op: compare_op, is_any, span: place(syntax) };
                 self.quantified(&asked, right, scope)
             }
             Sql::Interval(interval) => self.interval(interval),
-            Sql::Array(array) => {
+            Sql::Array(ast::Array { elem, named: _ }) => {
                 let items: Result<Vec<Expr>> =
-                    array.elem.iter().map(|item| self.expression(item, scope)).collect();
+                    elem.iter().map(|item| self.expression(item, scope)).collect();
                 function::resolve("array", items?, place(syntax))
             }
             Sql::CompoundFieldAccess { root, access_chain } => {
                 self.access(root, access_chain, place(syntax), scope)
             }
-            Sql::Collate { expr, .. } => self.expression(expr, scope),
+            Sql::Collate { expr, collation } => {
+                unsupported::collation(collation).map_err(|error| error.at(place(syntax)))?;
+                self.expression(expr, scope)
+            }
             Sql::Tuple(_) => self.row_value(syntax, scope),
             other => self.spelled(other, scope),
         }
@@ -346,19 +352,19 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         let operand = operand.map(|operand| self.side(operand, scope)).transpose()?;
         let mut branches = Vec::with_capacity(conditions.len());
-        for when in conditions {
-            let span = place(&when.condition);
+        for ast::CaseWhen { condition: when, result } in conditions {
+            let span = place(when);
             let test = match &operand {
                 Some(operand) => {
-                    let test = self.side(&when.condition, scope)?;
+                    let test = self.side(when, scope)?;
                     compare_sides(Comparison::Equal, operand, &test, span)?
                 }
                 None => {
-                    let test = self.expression(&when.condition, scope)?;
+                    let test = self.expression(when, scope)?;
                     condition(test, "when").map_err(|error| error.at(span))?
                 }
             };
-            branches.push((test, self.expression(&when.result, scope)?));
+            branches.push((test, self.expression(result, scope)?));
         }
         let otherwise = otherwise.map(|otherwise| self.expression(otherwise, scope)).transpose()?;
         let results: Vec<&Expr> =

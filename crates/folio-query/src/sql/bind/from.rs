@@ -8,7 +8,7 @@ use sqlparser::ast;
 use super::join::{check_names, join, span_of};
 use super::scope::{Scope, ScopeColumn};
 use super::table_function::TableCall;
-use super::{Binder, Named, VIEW_DEPTH_MAX, refuse};
+use super::{Binder, Named, VIEW_DEPTH_MAX, refuse, unsupported};
 use crate::error::{Error, Result};
 use crate::expression::{ColumnId, Expr};
 use crate::plan::logical::{JoinKind, Path, Plan, Scan};
@@ -49,11 +49,12 @@ impl Binder<'_> {
     ) -> Result<From> {
         let mut left = self.factor(&table.relation, before, parent)?;
         check_names(before, &left.columns, &table.relation)?;
-        for step in &table.joins {
+        for ast::Join { relation, global, join_operator } in &table.joins {
+            refuse(*global, "GLOBAL JOIN")?;
             let visible: Vec<ScopeColumn> = before.iter().chain(&left.columns).cloned().collect();
-            let right = self.factor(&step.relation, &visible, parent)?;
-            check_names(&visible, &right.columns, &step.relation)?;
-            let operator = (&step.join_operator, span_of(&step.relation));
+            let right = self.factor(relation, &visible, parent)?;
+            check_names(&visible, &right.columns, relation)?;
+            let operator = (join_operator, span_of(relation));
             left = self.join_step(left, right, operator, parent)?;
         }
         Ok(left)
@@ -66,9 +67,9 @@ impl Binder<'_> {
         parent: Option<&Scope<'_>>,
     ) -> Result<From> {
         use ast::TableFactor as Sql;
+        unsupported::factor_clauses(factor)?;
         match factor {
-            Sql::Table { name, alias, args: None, sample, .. } => {
-                refuse(sample.is_some(), "TABLESAMPLE")?;
+            Sql::Table { name, alias, args: None, .. } => {
                 let (named, own_name) = self.named_table(name)?;
                 aliased(named, alias.as_ref(), Some(&own_name))
             }
@@ -94,8 +95,7 @@ impl Binder<'_> {
                 let arguments = arguments.collect::<Result<_>>()?;
                 self.unnest("unnest", arguments, *with_ordinality, alias.as_ref(), Span::NONE)
             }
-            Sql::Derived { lateral, subquery, alias, sample } => {
-                refuse(sample.is_some(), "TABLESAMPLE")?;
+            Sql::Derived { lateral, subquery, alias, .. } => {
                 let named = if *lateral {
                     let scope = Scope::new(before.to_vec(), parent);
                     self.query(subquery, Some(&scope))?

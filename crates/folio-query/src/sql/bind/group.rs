@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use sqlparser::ast;
 
+use super::Binder;
 use super::expression::place;
 use super::order::item_of;
 use super::scope::{Allowed, Scope, ScopeColumn};
 use super::select::Item;
-use super::{Binder, refuse};
 use crate::error::{Error, Result};
 use crate::execute::aggregate::{Aggregate, AggregateFunction};
 use crate::expression::coerce::settle;
@@ -46,15 +46,14 @@ impl Binder<'_> {
     ) -> Result<Groups> {
         scope.enter("GROUP BY", Allowed::Columns);
         let mut groups = Groups::default();
-        let (expressions, modifiers) = match by {
-            ast::GroupByExpr::All(_) => {
+        let expressions = match by {
+            ast::GroupByExpr::All(_modifiers) => {
                 let plain = items.iter().filter(|item| !has_aggregate(&item.expression, scope));
                 groups.expressions = plain.map(|item| item.expression.clone()).collect();
                 return Ok(groups);
             }
-            ast::GroupByExpr::Expressions(expressions, modifiers) => (expressions, modifiers),
+            ast::GroupByExpr::Expressions(expressions, _modifiers) => expressions,
         };
-        refuse(!modifiers.is_empty(), "WITH ROLLUP")?;
         let mut sets: Option<Vec<Vec<usize>>> = None;
         for syntax in expressions {
             let parts = match syntax {

@@ -8,7 +8,7 @@ use super::change::{column_of, row_columns};
 use super::expression::place;
 use super::operator::condition;
 use super::scope::{Allowed, Scope, ScopeColumn, same};
-use super::{Binder, Named, last_name, refuse};
+use super::{Binder, Named, last_name, unsupported};
 use crate::error::{Error, Result};
 use crate::expression::coerce::assign;
 use crate::expression::{Column, Expr};
@@ -20,11 +20,10 @@ use crate::sql::statement::{Insert, OnConflict, Statement};
 impl Binder<'_> {
     /// Binds INSERT.
     pub(super) fn insert(&mut self, insert: &ast::Insert) -> Result<Statement> {
+        unsupported::insert_clauses(insert)?;
         let ast::TableObject::TableName(name) = &insert.table else {
             return Err(Error::unsupported("INSERT takes the name of a table"));
         };
-        refuse(insert.replace_into, "REPLACE INTO")?;
-        refuse(insert.overwrite || insert.partitioned.is_some(), "INSERT OVERWRITE")?;
         let table = self.table(name)?;
         let targets = self.targets(&table, &insert.columns)?;
         let given = match &insert.source {
@@ -84,13 +83,15 @@ impl Binder<'_> {
         if !plain {
             return self.query(query, None);
         }
+        unsupported::query_clauses(query)?;
+        let given = unsupported::values_clauses(values);
         let scope = Scope::new(Vec::new(), None);
         scope.enter("VALUES", Allowed::Columns);
-        let mut rows = Vec::with_capacity(values.rows.len());
-        for row in &values.rows {
-            if row.content.len() > targets.len()
-                || (row.content.len() < targets.len() && !rows.is_empty())
-            {
+        let mut rows: Vec<Vec<Expr>> = Vec::with_capacity(given.len());
+        for row in given {
+            // The last columns may be left out, of all rows alike.
+            let width = rows.first().map_or(row.content.len(), Vec::len);
+            if row.content.len() > targets.len() || row.content.len() != width {
                 return Err(wrong_count(
                     table,
                     row.content.len(),
@@ -158,7 +159,18 @@ impl Binder<'_> {
         let outside = std::mem::replace(&mut self.is_stored, true);
         let bound = self.expression(syntax, scope);
         self.is_stored = outside;
-        bound
+        // Places in the stored text are none in the statement.
+        let mut bound = bound.map_err(Error::nowhere)?;
+        bound.transform(&mut |part| {
+            if let Expr::Literal { span, .. }
+            | Expr::Cast { span, .. }
+            | Expr::Arithmetic { span, .. }
+            | Expr::Function { span, .. } = part
+            {
+                *span = Span::NONE;
+            }
+        });
+        Ok(bound)
     }
 
     /// Whole rows: what is given in its place, defaults elsewhere. Also the columns
@@ -217,6 +229,7 @@ impl Binder<'_> {
     ) -> Result<OnConflict> {
         let conflict = match (&insert.on, &insert.or) {
             (None, None) => return Ok(OnConflict::Fail),
+            (None, Some(ast::SqliteOnConflict::Abort)) => return Ok(OnConflict::Fail),
             (None, Some(ast::SqliteOnConflict::Ignore)) => {
                 return Ok(OnConflict::Nothing(Vec::new()));
             }
@@ -226,7 +239,8 @@ impl Binder<'_> {
                     .help("write ON CONFLICT"));
             }
         };
-        let key = match &conflict.conflict_target {
+        let (target, update) = unsupported::conflict_clauses(conflict);
+        let key = match target {
             None => None,
             Some(ast::ConflictTarget::Columns(names)) => {
                 let key = names.iter().map(|name| column_of(table, &name.value, name.span.into()));
@@ -236,9 +250,9 @@ impl Binder<'_> {
             }
             Some(ast::ConflictTarget::OnConstraint(name)) => Some(named_key(table, name)?),
         };
-        match &conflict.action {
-            ast::OnConflictAction::DoNothing => Ok(OnConflict::Nothing(key.into_iter().collect())),
-            ast::OnConflictAction::DoUpdate(update) => {
+        match update {
+            None => Ok(OnConflict::Nothing(key.into_iter().collect())),
+            Some((assignments, selection)) => {
                 let key = key.ok_or_else(|| {
                     Error::syntax("ON CONFLICT DO UPDATE needs the columns of a key")
                         .help("write ON CONFLICT (id) DO UPDATE …")
@@ -253,13 +267,13 @@ impl Binder<'_> {
                 );
                 let scope = Scope::new(columns, None);
                 scope.enter("DO UPDATE", Allowed::Columns);
-                let changes = self.assignments(&update.assignments, table, &scope)?;
+                let changes = self.assignments(assignments, table, &scope)?;
                 let mut values: Vec<Expr> = row_columns(table, None, 0)
                     .into_iter()
                     .map(|column| Expr::Column(column.column))
                     .collect();
                 changes.into_iter().for_each(|(index, value)| values[index] = value);
-                let condition = match &update.selection {
+                let condition = match selection {
                     Some(selection) => {
                         Some(condition(self.expression(selection, &scope)?, "WHERE")?)
                     }
@@ -289,7 +303,7 @@ impl Binder<'_> {
             Ok(index)
         };
         for assignment in assignments {
-            match (&assignment.target, &assignment.value) {
+            match unsupported::assignment_clauses(assignment) {
                 (ast::AssignmentTarget::ColumnName(name), value) => {
                     let index = free(name, &changes)?;
                     changes.push((index, self.assigned(value, table, index, scope)?));

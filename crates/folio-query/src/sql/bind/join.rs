@@ -34,7 +34,22 @@ impl Binder<'_> {
             Sql::FullOuter(constraint) => (JoinKind::Full, constraint),
             Sql::Semi(constraint) | Sql::LeftSemi(constraint) => (JoinKind::Semi, constraint),
             Sql::Anti(constraint) | Sql::LeftAnti(constraint) => (JoinKind::Anti, constraint),
-            other => return Err(Error::unsupported(format!("{other:?} is not supported"))),
+            Sql::RightSemi(_) | Sql::RightAnti(_) => {
+                let error = Error::unsupported("RIGHT SEMI and RIGHT ANTI JOIN are not supported");
+                return Err(error.at(span).help("write the tables the other way round"));
+            }
+            Sql::AsOf { .. } => {
+                let error = Error::unsupported("ASOF JOIN is not supported").at(span);
+                return Err(error.help("write JOIN LATERAL (SELECT … ORDER BY … LIMIT 1)"));
+            }
+            Sql::CrossApply | Sql::OuterApply => {
+                let error = Error::unsupported("APPLY is not supported").at(span);
+                return Err(error.help("write CROSS JOIN LATERAL, or LEFT JOIN LATERAL … ON true"));
+            }
+            Sql::StraightJoin(_) | Sql::ArrayJoin | Sql::LeftArrayJoin | Sql::InnerArrayJoin => {
+                let error = Error::unsupported("this kind of join is not supported").at(span);
+                return Err(error.help("write JOIN … ON"));
+            }
         };
         match constraint {
             ast::JoinConstraint::None => {

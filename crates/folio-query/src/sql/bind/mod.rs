@@ -32,6 +32,7 @@ mod scope;
 mod select;
 mod setting;
 mod spelled;
+mod star;
 mod statement;
 mod subquery;
 mod table_function;
@@ -251,5 +252,6 @@ fn ident_name(ident: &Ident) -> String {
 
 /// Refuses what the parser accepts and this release does not do.
 fn refuse(is_there: bool, what: &str) -> Result<()> {
-    if is_there { Err(Error::unsupported(format!("{what} is not supported"))) } else { Ok(()) }
+    let refusal = || Error::unsupported(format!("{what} is not supported")).help("leave it out");
+    if is_there { Err(refusal()) } else { Ok(()) }
 }

@@ -2,12 +2,12 @@
 
 use sqlparser::ast;
 
-use super::Binder;
 use super::aggregate::sort_key;
 use super::expression::{called_as_name, place};
 use super::operator::ordered;
 use super::scope::{Scope, same};
 use super::select::Item;
+use super::{Binder, unsupported};
 use crate::error::{Error, Result};
 use crate::expression::Expr;
 use crate::expression::coerce::settle;
@@ -23,6 +23,7 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Vec<SortKey>> {
         let keys = order.iter().map(|key| {
+            unsupported::key_options(key)?;
             let named = match &key.expr {
                 ast::Expr::Identifier(name) => {
                     items.iter().position(|item| same(&item.name, &name.value))

@@ -135,6 +135,7 @@ impl Binder<'_> {
         let scope = Scope::new(columns.collect(), None);
         scope.enter("ORDER BY", Allowed::Columns);
         let keys = order.iter().map(|key| {
+            unsupported::key_options(key)?;
             if let ast::Expr::Value(value) = &key.expr
                 && let ast::Value::Number(digits, _) = &value.value
             {
@@ -251,7 +252,8 @@ impl Binder<'_> {
         let scope = Scope::new(Vec::new(), parent);
         scope.enter("VALUES", Allowed::Columns);
         let mut rows: Vec<Vec<Expr>> = Vec::with_capacity(values.rows.len());
-        for row in &values.rows {
+        let given = unsupported::values_clauses(values);
+        for row in given {
             let bound = row.content.iter().map(|value| self.expression(value, &scope));
             let bound: Vec<Expr> = bound.collect::<Result<_>>()?;
             if let Some(first) = rows.first()
@@ -286,6 +288,7 @@ impl Binder<'_> {
 
     /// Opens a WITH clause: the names are bound where they are used.
     fn with(&mut self, with: &ast::With) -> Result<()> {
+        unsupported::with_clauses(with)?;
         self.ctes.push(NamedQueries { by_name: HashMap::new(), hidden_from: usize::MAX });
         for (number, cte) in with.cte_tables.iter().enumerate() {
             let name = cte.alias.name.value.to_lowercase();

@@ -11,7 +11,7 @@ use super::order::check_distinct_on;
 use super::row::starred;
 use super::scope::{Allowed, Scope, same};
 use super::table_function::beside;
-use super::{Binder, Named, refuse};
+use super::{Binder, Named, star, unsupported};
 use crate::error::{Error, Result};
 use crate::expression::coerce::settle;
 use crate::expression::{Column, ColumnId, Expr};
@@ -40,7 +40,7 @@ impl Binder<'_> {
         order: &[ast::OrderByExpr],
         parent: Option<&Scope<'_>>,
     ) -> Result<Selected> {
-        refuse_rest(select)?;
+        unsupported::select_clauses(select)?;
         let from = self.from(&select.from, parent)?;
         let mut scope = Scope::new(from.columns, parent);
         scope.named_windows.clone_from(&select.named_window);
@@ -54,7 +54,10 @@ impl Binder<'_> {
         }
         scope.enter("the SELECT list", Allowed::Windows);
         scope.listed_functions = RefCell::new(Some(Vec::new()));
-        let mut items = self.items(&select.projection, &scope)?;
+        let all = [ast::SelectItem::Wildcard(ast::WildcardAdditionalOptions::default())];
+        // Without a SELECT, FROM answers all columns.
+        let projection = if select.projection.is_empty() { &all } else { &select.projection[..] };
+        let mut items = self.items(projection, &scope)?;
         let listed = scope.listed_functions.take().unwrap_or_default();
         let groups = self.groups(&select.group_by, &items, &scope)?;
         scope.enter("HAVING", Allowed::Aggregates);
@@ -159,7 +162,7 @@ impl Binder<'_> {
         Ok(items)
     }
 
-    #[allow(clippy::unused_self, reason = "part of binding")]
+    /// The columns of a star, of one table or of all.
     fn star(
         &mut self,
         table: Option<&str>,
@@ -168,30 +171,41 @@ impl Binder<'_> {
         scope: &Scope<'_>,
         items: &mut Vec<Item>,
     ) -> Result<()> {
-        let left_out: Vec<String> = match &options.opt_exclude {
-            None => Vec::new(),
-            Some(ast::ExcludeSelectItem::Single(name)) => vec![super::last_name(name)?.0],
-            Some(ast::ExcludeSelectItem::Multiple(names)) => {
-                names.iter().map(|name| Ok(super::last_name(name)?.0)).collect::<Result<_>>()?
-            }
-        };
+        let mut changes = star::changes(options)?;
         let before = items.len();
+        let mut names = Vec::new();
         for column in &scope.columns {
             let is_meant = match table {
                 Some(table) => column.table.as_deref().is_some_and(|own| same(own, table)),
                 None => !column.hidden,
             };
-            if is_meant && !column.unlisted && !left_out.iter().any(|name| same(name, &column.name))
-            {
-                let (name, expression) =
-                    (column.name.to_string(), Expr::Column(column.column.clone()));
-                items.push(Item { name, expression, span });
+            if !is_meant || column.unlisted {
+                continue;
             }
+            names.push(&*column.name);
+            let mut item = Item {
+                name: column.name.to_string(),
+                expression: Expr::Column(column.column.clone()),
+                span,
+            };
+            match star::change_of(&mut changes, column) {
+                None => {}
+                Some(star::What::LeftOut) => continue,
+                Some(star::What::Replaced(value)) => {
+                    item.expression = settle(self.expression(value, scope)?);
+                    item.span = place(value);
+                }
+                Some(star::What::Renamed(name)) => item.name.clone_from(&name.value),
+            }
+            items.push(item);
         }
-        if items.len() == before && scope.columns.is_empty() {
-            return Err(Error::invalid("there is no table for the star to mean")
-                .at(span)
-                .help("add FROM"));
+        star::check_used(&changes, &names)?;
+        if items.len() == before && (scope.columns.is_empty() || !changes.is_empty()) {
+            let error = match scope.columns.is_empty() {
+                true => Error::invalid("there is no table for the star to mean").help("add FROM"),
+                false => Error::invalid("EXCLUDE leaves no column").help("keep one"),
+            };
+            return Err(error.at(span));
         }
         Ok(())
     }
@@ -287,19 +301,6 @@ pub(super) fn name_of(syntax: &ast::Expr) -> String {
             if text.chars().count() > 40 { "?column?".to_owned() } else { text }
         }
     }
-}
-
-fn refuse_rest(select: &ast::Select) -> Result<()> {
-    refuse(select.into.is_some(), "SELECT INTO")?;
-    refuse(select.top.is_some(), "TOP")?;
-    refuse(!select.lateral_views.is_empty(), "LATERAL VIEW")?;
-    refuse(!select.connect_by.is_empty(), "CONNECT BY")?;
-    refuse(select.prewhere.is_some(), "PREWHERE")?;
-    refuse(!select.cluster_by.is_empty() || !select.sort_by.is_empty(), "CLUSTER BY")?;
-    if select.projection.is_empty() {
-        return Err(Error::syntax("SELECT answers no columns").help("name some, or write *"));
-    }
-    Ok(())
 }
 
 /// A literal that stands for itself.

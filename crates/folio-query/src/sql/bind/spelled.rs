@@ -4,9 +4,9 @@
 use folio_types::{ColumnType, Interval, Value};
 use sqlparser::ast;
 
-use super::Binder;
 use super::expression::{member, place};
 use super::scope::Scope;
+use super::{Binder, unsupported};
 use crate::error::{Error, Result};
 use crate::expression::{Expr, function, temporal};
 use crate::span::Span;
@@ -16,13 +16,13 @@ impl Binder<'_> {
     pub(super) fn spelled(&mut self, syntax: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
         use ast::Expr as Sql;
         match syntax {
-            Sql::Extract { field, expr, .. } => {
+            Sql::Extract { field, syntax: _, expr } => {
                 let field = field.to_string().to_lowercase().replace('\'', "");
                 let part = Expr::literal(Value::Text(field), ColumnType::Text);
                 let operand = self.expression(expr, scope)?;
                 function::resolve("date_part", vec![part, operand], place(syntax))
             }
-            Sql::Substring { expr, substring_from, substring_for, .. } => {
+            Sql::Substring { expr, substring_from, substring_for, special: _, shorthand: _ } => {
                 let parts = [Some(&**expr), substring_from.as_deref(), substring_for.as_deref()];
                 let mut arguments: Vec<Expr> = Vec::new();
                 for part in parts.into_iter().flatten() {
@@ -39,7 +39,11 @@ impl Binder<'_> {
                     Some(ast::TrimWhereField::Trailing) => "rtrim",
                     _ => "btrim",
                 };
-                let set = trim_what.as_deref().or_else(|| trim_characters.as_ref()?.first());
+                let set = unsupported::trim_clauses(
+                    trim_what.as_deref(),
+                    trim_characters.as_deref(),
+                    place(syntax),
+                )?;
                 let mut arguments = vec![self.expression(expr, scope)?];
                 if let Some(set) = set {
                     arguments.push(self.expression(set, scope)?);
@@ -58,11 +62,13 @@ impl Binder<'_> {
                 let arguments = vec![self.expression(expr, scope)?, self.expression(r#in, scope)?];
                 function::resolve("position", arguments, place(syntax))
             }
-            Sql::Ceil { expr, .. } => {
+            Sql::Ceil { expr, field } => {
+                unsupported::ceil_clauses(field, place(syntax))?;
                 let operand = self.expression(expr, scope)?;
                 function::resolve("ceil", vec![operand], place(syntax))
             }
-            Sql::Floor { expr, .. } => {
+            Sql::Floor { expr, field } => {
+                unsupported::ceil_clauses(field, place(syntax))?;
                 let operand = self.expression(expr, scope)?;
                 function::resolve("floor", vec![operand], place(syntax))
             }
@@ -77,8 +83,9 @@ impl Binder<'_> {
     }
 
     pub(super) fn interval(&mut self, interval: &ast::Interval) -> Result<Expr> {
-        let span = place(&interval.value);
-        let ast::Expr::Value(value) = &*interval.value else {
+        let (value, unit) = unsupported::interval_clauses(interval, place(&interval.value))?;
+        let span = place(value);
+        let ast::Expr::Value(value) = value else {
             return Err(
                 Error::unsupported("an interval is written as text: interval '1 day'").at(span)
             );
@@ -88,7 +95,7 @@ impl Binder<'_> {
             Some(Value::Integer(number)) => number.to_string(),
             _ => return Err(Error::invalid("an interval is written as text").at(span)),
         };
-        let parsed = match &interval.leading_field {
+        let parsed = match unit {
             None => temporal::parse_interval(&text),
             Some(unit) => text.trim().parse().ok().and_then(|number| {
                 let mut interval = Interval::default();
@@ -130,8 +137,9 @@ impl Binder<'_> {
                 ast::AccessExpr::Subscript(ast::Subscript::Slice {
                     lower_bound,
                     upper_bound,
-                    ..
+                    stride,
                 }) => {
+                    unsupported::slice_clauses(stride.as_ref(), span)?;
                     let mut bound = |bound: &Option<ast::Expr>, otherwise: i64| match bound {
                         Some(bound) => self.expression(bound, scope),
                         None => Ok(Expr::literal(Value::Integer(otherwise), ColumnType::Int64)),

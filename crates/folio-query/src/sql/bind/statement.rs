@@ -1,13 +1,13 @@
 //! Statements: which kind, and what it names.
 
-use folio_types::{ColumnType, Value};
+use folio_types::{ColumnType, ErrorCode, Value};
 use sqlparser::ast;
 
 use super::copy::{CopyFile, span_of};
 use super::from::text;
 use super::select::literal;
 use super::setting::setting;
-use super::{Binder, Named, last_name, unsupported};
+use super::{Binder, Named, last_name, refuse, unsupported};
 use crate::error::{Error, Result};
 use crate::expression::{Column, Expr, type_name};
 use crate::plan::logical::Plan;
@@ -40,9 +40,11 @@ pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<S
         Sql::CreateIndex(create) => binder.create_index(create),
         Sql::AlterTable(alter) => binder.alter_table(alter),
         Sql::Drop { object_type, if_exists, names, cascade, .. } => {
+            unsupported::drop_clauses(syntax)?;
             binder.drop_statement(object_type, *if_exists, names, *cascade)
         }
         Sql::Copy { source, to, target, options, legacy_options, .. } => {
+            unsupported::copy_clauses(syntax)?;
             let file = CopyFile::new(target, options, legacy_options);
             let file = file.map_err(|error| error.at(span_of(source)))?;
             if *to { binder.copy_to(source, file) } else { binder.copy_from(source, &file) }
@@ -50,6 +52,11 @@ pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<S
         Sql::Truncate(truncate) => {
             unsupported::truncate_clauses(truncate)?;
             let tables = truncate.table_names.iter().map(|target| binder.table(&target.name));
+            let is_passed_over = |table: &Result<_>| match table {
+                Err(error) => truncate.if_exists && error.code() == ErrorCode::NotFound,
+                Ok(_) => false,
+            };
+            let tables = tables.filter(|table| !is_passed_over(table));
             let tables = tables.collect::<Result<Vec<_>>>()?;
             if tables.len() > 1 && tables.iter().any(|table| table.kind == RelationKind::Collection)
             {
@@ -57,9 +64,9 @@ pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<S
             }
             Ok(Statement::Truncate(tables))
         }
-        Sql::Explain { statement, analyze, .. } => {
-            let statement = Box::new(bind(binder, statement)?);
-            Ok(Statement::Explain { analyze: *analyze, statement })
+        Sql::Explain { statement, .. } => {
+            let analyze = unsupported::explain_clauses(syntax)?;
+            binder.explain(statement, analyze)
         }
         other => transaction(other)
             .or_else(|| setting(other))
@@ -71,24 +78,20 @@ pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<S
 fn transaction(syntax: &ast::Statement) -> Option<Result<Statement>> {
     use ast::Statement as Sql;
     Some(Ok(match syntax {
-        Sql::StartTransaction { modes, .. } => {
-            let read_only = modes.iter().any(|mode| {
-                matches!(
-                    mode,
-                    ast::TransactionMode::AccessMode(ast::TransactionAccessMode::ReadOnly)
-                )
-            });
-            Statement::Begin { read_only }
+        Sql::StartTransaction { .. } => {
+            let begun = unsupported::begin_clauses(syntax);
+            return Some(begun.map(|read_only| Statement::Begin { read_only }));
         }
-        Sql::Commit { chain: false, .. } => Statement::Commit,
-        Sql::Rollback { chain: false, savepoint } => Statement::Rollback {
-            savepoint: savepoint.as_ref().map(|name| name.value.to_lowercase()),
-        },
+        Sql::Commit { .. } => {
+            return Some(unsupported::commit_clauses(syntax).map(|_| Statement::Commit));
+        }
+        Sql::Rollback { .. } => {
+            let savepoint = unsupported::commit_clauses(syntax);
+            let lower = |name: &ast::Ident| name.value.to_lowercase();
+            return Some(savepoint.map(|name| Statement::Rollback { savepoint: name.map(lower) }));
+        }
         Sql::Savepoint { name } => Statement::Savepoint(name.value.to_lowercase()),
         Sql::ReleaseSavepoint { name } => Statement::Release(name.value.to_lowercase()),
-        Sql::Commit { .. } | Sql::Rollback { .. } => {
-            return Some(Err(Error::unsupported("AND CHAIN is not supported")));
-        }
         _ => return None,
     }))
 }
@@ -130,12 +133,35 @@ impl Binder<'_> {
         Ok(Statement::Drop { names, is_view, if_exists, cascade })
     }
 
+    /// Binds what EXPLAIN explains: a query, or the rows that a change is made of.
+    fn explain(&mut self, syntax: &ast::Statement, analyze: bool) -> Result<Statement> {
+        let statement = bind(self, syntax)?;
+        let help = match &statement {
+            Statement::Query(_) => return Ok(explained(statement, analyze)),
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) if !analyze => {
+                return Ok(explained(statement, analyze));
+            }
+            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+                "write EXPLAIN, or explain the query it is made of"
+            }
+            _ => "explain a query, or INSERT, UPDATE and DELETE",
+        };
+        let text = syntax.to_string();
+        let word = text.split_whitespace().next().unwrap_or("this");
+        let explain = if analyze { "EXPLAIN ANALYZE" } else { "EXPLAIN" };
+        Err(Error::unsupported(format!("{explain} of {word} is not supported")).help(help))
+    }
+
     /// A query, or a change behind a WITH, which the parser takes for one.
     fn query_statement(&mut self, query: &ast::Query) -> Result<Statement> {
         use ast::SetExpr;
         if let SetExpr::Insert(change) | SetExpr::Update(change) | SetExpr::Delete(change) =
             &*query.body
         {
+            unsupported::query_clauses(query)?;
+            let has_more =
+                query.order_by.is_some() || query.limit_clause.is_some() || query.fetch.is_some();
+            refuse(has_more, "ORDER BY or LIMIT behind a change")?;
             return self.under(query.with.as_ref(), |binder| bind(binder, change));
         }
         let named = self.query(query, None)?;
@@ -146,23 +172,19 @@ impl Binder<'_> {
     fn inspection(&mut self, syntax: &ast::Statement) -> Result<Statement> {
         use ast::Statement as Sql;
         let named = match syntax {
-            Sql::ShowTables { .. } => self.information("tables", Span::NONE)?,
-            Sql::ShowVariable { variable }
-                if variable.iter().any(|word| word.value.eq_ignore_ascii_case("tables")) =>
-            {
+            Sql::ShowTables { .. } => {
+                unsupported::show_clauses(syntax)?;
                 self.information("tables", Span::NONE)?
             }
-            Sql::ExplainTable { table_name, .. } => {
-                let (name, span) = last_name(table_name)?;
-                self.describe(&name, span)?
-            }
-            Sql::ShowColumns { show_options, .. } => {
-                let parent =
-                    show_options.show_in.as_ref().and_then(|show_in| show_in.parent_name.clone());
-                let Some(parent) = parent else {
+            Sql::ExplainTable { .. } | Sql::ShowColumns { .. } => {
+                let table = match unsupported::describe_clauses(syntax)? {
+                    Some(table) => Some(table),
+                    None => unsupported::show_clauses(syntax)?,
+                };
+                let Some(table) = table else {
                     return Err(Error::syntax("SHOW COLUMNS needs FROM and a table"));
                 };
-                let (name, span) = last_name(&parent)?;
+                let (name, span) = last_name(table)?;
                 self.describe(&name, span)?
             }
             other => {
@@ -280,6 +302,10 @@ impl Binder<'_> {
         let plain = columns.iter().map(|(_, column)| column.clone()).collect();
         Named { plan: Plan::Values { columns: plain, rows }, columns }
     }
+}
+
+fn explained(statement: Statement, analyze: bool) -> Statement {
+    Statement::Explain { analyze, statement: Box::new(statement) }
 }
 
 /// A query with its columns exactly those that are named.

@@ -2,9 +2,11 @@
 
 use folio_types::ColumnType;
 use sqlparser::ast::{
-    self, ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, ObjectName, TimezoneInfo,
+    self, ArrayElemTypeDef, CharLengthUnits, CharacterLength, DataType, ExactNumberInfo,
+    ObjectName, TimezoneInfo,
 };
 
+use super::refuse;
 use crate::error::{Error, Result};
 use crate::expression::coerce::COMPUTED_PRECISION;
 use crate::sql::parse::parse;
@@ -44,61 +46,105 @@ pub(super) fn column_type(ty: &DataType) -> Result<(ColumnType, Option<u32>)> {
         }
         Sql::BigInt(_) | Sql::Int8(_) | Sql::Int64 => plain(ColumnType::Int64),
         Sql::Real | Sql::Float4 | Sql::Float32 => plain(ColumnType::Float32),
-        Sql::Double(_) | Sql::DoublePrecision | Sql::Float8 | Sql::Float64 => {
+        Sql::Double(ExactNumberInfo::None) | Sql::DoublePrecision | Sql::Float8 | Sql::Float64 => {
             plain(ColumnType::Float64)
         }
-        Sql::Float(info) => plain(match info {
-            ExactNumberInfo::Precision(bits) if *bits <= 24 => ColumnType::Float32,
-            _ => ColumnType::Float64,
-        }),
+        Sql::Float(ExactNumberInfo::Precision(bits)) if *bits <= 24 => plain(ColumnType::Float32),
+        Sql::Float(ExactNumberInfo::None | ExactNumberInfo::Precision(_)) => {
+            plain(ColumnType::Float64)
+        }
         Sql::Numeric(info) | Sql::Decimal(info) | Sql::Dec(info) => plain(numeric(info)?),
-        Sql::Text | Sql::String(_) | Sql::Clob(_) => plain(ColumnType::Text),
+        Sql::Text => plain(ColumnType::Text),
+        Sql::String(length) | Sql::Clob(length) => Ok((ColumnType::Text, characters(*length)?)),
         Sql::Varchar(length) | Sql::CharacterVarying(length) | Sql::CharVarying(length) => {
             Ok((ColumnType::Text, size(length.as_ref())?))
         }
         Sql::Char(length) | Sql::Character(length) => {
             Ok((ColumnType::Text, Some(size(length.as_ref())?.unwrap_or(1))))
         }
-        Sql::Bytea | Sql::Blob(_) | Sql::Bytes(_) | Sql::Binary(_) | Sql::Varbinary(_) => {
-            plain(ColumnType::Binary)
+        Sql::Bytea
+        | Sql::Blob(None)
+        | Sql::Bytes(None)
+        | Sql::Binary(None)
+        | Sql::Varbinary(None) => plain(ColumnType::Binary),
+        Sql::Blob(_) | Sql::Bytes(_) | Sql::Binary(_) | Sql::Varbinary(_) => {
+            Err(Error::unsupported(format!("a length of bytes is not supported, as in {ty}"))
+                .help("write bytea, and CHECK (octet_length(…) <= 16)"))
         }
         Sql::JSON | Sql::JSONB => plain(ColumnType::Json),
         Sql::Uuid => plain(ColumnType::Uuid),
         Sql::Date => plain(ColumnType::Date),
-        Sql::Time(_, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => plain(ColumnType::Time),
-        Sql::Timestamp(_, zone) => {
+        Sql::Time(digits, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
+            microseconds(*digits)?;
+            plain(ColumnType::Time)
+        }
+        Sql::Timestamp(digits, zone) => {
+            microseconds(*digits)?;
             let utc = matches!(zone, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz);
             plain(ColumnType::Timestamp { utc })
         }
-        Sql::Datetime(_) => plain(ColumnType::Timestamp { utc: false }),
-        Sql::Interval { .. } => plain(ColumnType::Interval),
+        Sql::Datetime(digits) => {
+            microseconds(*digits)?;
+            plain(ColumnType::Timestamp { utc: false })
+        }
+        Sql::Interval { fields: None, precision } => {
+            microseconds(*precision)?;
+            plain(ColumnType::Interval)
+        }
         Sql::Array(
             ArrayElemTypeDef::SquareBracket(element, _)
             | ArrayElemTypeDef::AngleBracket(element)
             | ArrayElemTypeDef::Parenthesis(element),
-        ) => plain(ColumnType::List(Box::new(column_type(element)?.0))),
+        ) => plain(ColumnType::List(Box::new(whole_type(element)?))),
         Sql::Struct(fields, _) => {
             let fields = fields.iter().enumerate().map(|(index, field)| {
-                let name = field.field_name.as_ref();
+                let ast::StructField { field_name, field_type, options } = field;
+                refuse(options.is_some(), "OPTIONS of a field")?;
+                let name = field_name.as_ref();
                 let name = name.map_or_else(|| format!("f{}", index + 1), |name| name.value.clone());
-                Ok((name, column_type(&field.field_type)?.0))
+                Ok((name, whole_type(field_type)?))
             });
             plain(ColumnType::Struct(fields.collect::<Result<_>>()?))
         }
-        Sql::Custom(name, arguments) => plain(custom(name, arguments)?),
+        Sql::Custom(name, arguments) => custom(name, arguments),
         other => Err(Error::unsupported(format!("type {other} is not supported"))
             .help("use one of boolean, smallint, integer, bigint, real, double precision, numeric, text, varchar, bytea, date, time, timestamp, timestamptz, interval, uuid, json, and arrays of them")),
     }
 }
 
-fn custom(name: &ObjectName, arguments: &[String]) -> Result<ColumnType> {
+/// The type of an element or a field, whose length would be kept nowhere.
+fn whole_type(ty: &DataType) -> Result<ColumnType> {
+    match column_type(ty)? {
+        (ty, None) => Ok(ty),
+        (_, Some(_)) => Err(Error::unsupported(format!("{ty} within a type is not supported"))
+            .help("write text: lengths are kept to in columns")),
+    }
+}
+
+/// Refuses a precision that is not ours.
+fn microseconds(digits: Option<u64>) -> Result<()> {
+    match digits {
+        None | Some(6) => Ok(()),
+        Some(digits) => {
+            Err(Error::unsupported(format!("a precision of {digits} digits is not supported"))
+                .help("leave it out: times have microseconds; date_trunc cuts them"))
+        }
+    }
+}
+
+fn characters(length: Option<u64>) -> Result<Option<u32>> {
+    size(length.map(|length| CharacterLength::IntegerLength { length, unit: None }).as_ref())
+}
+
+fn custom(name: &ObjectName, arguments: &[String]) -> Result<(ColumnType, Option<u32>)> {
     let name = name.to_string().to_lowercase();
-    Ok(match (&*name, arguments) {
-        ("serial" | "serial4", []) => ColumnType::Int32,
-        ("bigserial" | "serial8", []) => ColumnType::Int64,
-        ("smallserial" | "serial2", []) => ColumnType::Int16,
-        ("string" | "name" | "bpchar", _) => ColumnType::Text,
-        ("long", []) => ColumnType::Int64,
+    let plain = |ty: ColumnType| Ok((ty, None));
+    match (&*name, arguments) {
+        ("serial" | "serial4", []) => plain(ColumnType::Int32),
+        ("bigserial" | "serial8" | "long", []) => plain(ColumnType::Int64),
+        ("smallserial" | "serial2", []) => plain(ColumnType::Int16),
+        ("string" | "name" | "bpchar", []) => plain(ColumnType::Text),
+        ("string" | "bpchar", [length]) => Ok((ColumnType::Text, characters(length.parse().ok())?)),
         _ => {
             let types = [
                 "boolean",
@@ -121,11 +167,9 @@ fn custom(name: &ObjectName, arguments: &[String]) -> Result<ColumnType> {
                 "uuid",
                 "json",
             ];
-            return Err(
-                Error::not_found(format!("type {name:?} does not exist")).near(&name, types)
-            );
+            Err(Error::not_found(format!("type {name:?} does not exist")).near(&name, types))
         }
-    })
+    }
 }
 
 fn numeric(info: &ExactNumberInfo) -> Result<ColumnType> {
@@ -146,7 +190,11 @@ fn numeric(info: &ExactNumberInfo) -> Result<ColumnType> {
 fn size(length: Option<&CharacterLength>) -> Result<Option<u32>> {
     match length {
         None | Some(CharacterLength::Max) => Ok(None),
-        Some(CharacterLength::IntegerLength { length, .. }) => match u32::try_from(*length) {
+        Some(CharacterLength::IntegerLength { unit: Some(CharLengthUnits::Octets), .. }) => {
+            Err(Error::unsupported("a length in OCTETS is not supported")
+                .help("leave it out: a length counts characters"))
+        }
+        Some(CharacterLength::IntegerLength { length, unit: _ }) => match u32::try_from(*length) {
             Ok(length) if length > 0 => Ok(Some(length)),
             _ => Err(Error::invalid(format!("a text of {length} characters is not possible"))),
         },

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 
-use super::Binder;
-use super::aggregate::{is_extreme_json, is_of_order, null_treatment};
+use super::aggregate::{is_of_order, null_treatment};
 use super::scope::{Allowed, Scope, same};
+use super::{Binder, unsupported};
 use crate::error::{Error, Result};
 use crate::execute::aggregate::AggregateFunction;
 use crate::execute::window::{
@@ -76,6 +76,7 @@ impl Binder<'_> {
                 return Err(Error::unsupported(text).at(span).help("filter nulls in a subquery"));
             }
             (Some(function), _) => {
+                unsupported::window_call_clauses(call, name, span)?;
                 let given = self.call_arguments(call, span, scope)?;
                 let (arguments, ty) = settle(&function, name, given.arguments, span)?;
                 (function, arguments, ty)
@@ -86,11 +87,6 @@ impl Binder<'_> {
             }
             (None, Some(aggregate)) => {
                 let aggregate = self.aggregate(call, aggregate, name, span, scope)?;
-                if is_extreme_json(&aggregate) {
-                    let text = format!("{name} of json over a window is not supported");
-                    let help = "order by it, and take first_value or last_value";
-                    return Err(Error::unsupported(text).at(span).help(help));
-                }
                 if !aggregate.order.is_empty() {
                     let text = format!("ORDER BY within {name} over a window is not supported");
                     let help = "write it in OVER (ORDER BY …)";
@@ -161,15 +157,16 @@ impl Binder<'_> {
         span: Span,
         scope: &Scope<'_>,
     ) -> Result<()> {
-        let (exclusion, base) = match &spec.window_name {
+        let ast::WindowSpec { window_name, partition_by, order_by, window_frame } = spec;
+        let (exclusion, base) = match window_name {
             Some(name) => tokens::exclusion(name),
             None => (Exclusion::Nothing, None),
         };
         if let Some(base) = &base {
             self.named_window(base, window, scope)?;
-            let is_new = !spec.partition_by.is_empty() || !window.order.is_empty();
-            if !spec.partition_by.is_empty() || (is_new && !spec.order_by.is_empty()) {
-                let clause = if spec.partition_by.is_empty() { "ORDER BY" } else { "PARTITION BY" };
+            let is_new = !partition_by.is_empty() || !window.order.is_empty();
+            if !partition_by.is_empty() || (is_new && !order_by.is_empty()) {
+                let clause = if partition_by.is_empty() { "ORDER BY" } else { "PARTITION BY" };
                 return Err(Error::invalid(format!(
                     "{clause} cannot be added to window {:?}",
                     base.value
@@ -178,13 +175,17 @@ impl Binder<'_> {
                 .help("write the whole window"));
             }
         }
-        for key in &spec.partition_by {
+        for key in partition_by {
             window.partition.push(coerce::settle(self.expression(key, scope)?));
         }
-        for key in &spec.order_by {
+        for key in order_by {
             window.order.push(self.sort_key(key, scope)?);
         }
-        if let Some(frame) = &spec.window_frame {
+        if exclusion != Exclusion::Nothing && window_frame.is_none() {
+            let error = Error::syntax("EXCLUDE stands behind a frame").at(span);
+            return Err(error.help("write RANGE UNBOUNDED PRECEDING before it"));
+        }
+        if let Some(frame) = window_frame {
             window.frame = Frame { exclusion, ..self.frame(frame, span, scope)? };
             check_frame(window).map_err(|error| error.at(span))?;
         }
