@@ -7,9 +7,10 @@
 //!
 //! ```json
 //! {"defaults":{"at":"now()"},"lengths":{"name":40},"identity":{"id":"always"},
+//!  "generated":{"total":"price * 1.2"},
 //!  "checks":[{"name":"t_age_check","text":"age >= 0"}],
 //!  "references":[{"name":"t_owner_fkey","columns":["owner"],"table":"users",
-//!                 "target":["id"],"on_delete":"cascade"}],
+//!                 "target":["id"],"on_delete":"cascade","on_update":"cascade"}],
 //!  "struct":{"links":[{"name":"posts","position":4,"target":"Post","inverse":"author"}]}}
 //! ```
 
@@ -30,6 +31,22 @@ pub enum OnDelete {
     CascadeOwner,
     /// Their pointing columns become null.
     SetNull,
+    /// Their pointing columns become what they are where nothing is given.
+    SetDefault,
+}
+
+/// What happens to rows that point at a row whose key changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnUpdate {
+    /// The change is refused.
+    #[default]
+    Restrict,
+    /// They point at the new key.
+    Cascade,
+    /// Their pointing columns become null.
+    SetNull,
+    /// Their pointing columns become what they are where nothing is given.
+    SetDefault,
 }
 
 /// A condition that every row keeps.
@@ -54,6 +71,8 @@ pub struct Reference {
     pub target: Vec<String>,
     /// What a deletion there does.
     pub on_delete: OnDelete,
+    /// What a change of the key there does.
+    pub on_update: OnUpdate,
 }
 
 /// A link of a struct that is no column of its table.
@@ -81,6 +100,8 @@ pub struct Constraints {
     pub lengths: BTreeMap<String, u32>,
     /// Columns that number rows by themselves; `true` where a value given is refused.
     pub identity: BTreeMap<String, bool>,
+    /// Columns that are computed of others, by name, and how.
+    pub generated: BTreeMap<String, String>,
     /// Conditions.
     pub checks: Vec<Check>,
     /// References.
@@ -118,6 +139,7 @@ impl Constraints {
             ("defaults", json!(self.defaults)),
             ("lengths", json!(self.lengths)),
             ("identity", identity.collect::<Map<_, _>>().into()),
+            ("generated", json!(self.generated)),
             ("checks", checks.collect()),
             ("references", self.references.iter().map(reference_to_json).collect()),
             ("view", self.view.as_deref().into()),
@@ -153,6 +175,9 @@ impl Constraints {
                 .collect(),
             identity: entries("identity")
                 .map(|(name, kind)| (name.clone(), kind == "always"))
+                .collect(),
+            generated: entries("generated")
+                .filter_map(|(name, text)| Some((name.clone(), strings(text)?)))
                 .collect(),
             checks: list(&object["checks"])
                 .filter_map(|check| {
@@ -210,11 +235,20 @@ fn reference_to_json(reference: &Reference) -> Json {
         OnDelete::Cascade => "cascade",
         OnDelete::CascadeOwner => "cascade owner",
         OnDelete::SetNull => "set null",
+        OnDelete::SetDefault => "set default",
     };
-    json!({
+    let mut object = json!({
         "name": reference.name, "columns": reference.columns, "table": reference.table,
         "target": reference.target, "on_delete": on_delete,
-    })
+    });
+    let on_update = match reference.on_update {
+        OnUpdate::Restrict => return object,
+        OnUpdate::Cascade => "cascade",
+        OnUpdate::SetNull => "set null",
+        OnUpdate::SetDefault => "set default",
+    };
+    object["on_update"] = on_update.into();
+    object
 }
 
 fn reference_from_json(value: &Json) -> Option<Reference> {
@@ -229,7 +263,14 @@ fn reference_from_json(value: &Json) -> Option<Reference> {
             "cascade" => OnDelete::Cascade,
             "cascade owner" => OnDelete::CascadeOwner,
             "set null" => OnDelete::SetNull,
+            "set default" => OnDelete::SetDefault,
             _ => OnDelete::Restrict,
+        },
+        on_update: match value["on_update"].as_str() {
+            Some("cascade") => OnUpdate::Cascade,
+            Some("set null") => OnUpdate::SetNull,
+            Some("set default") => OnUpdate::SetDefault,
+            _ => OnUpdate::Restrict,
         },
     })
 }
@@ -245,6 +286,7 @@ mod tests {
         constraints.defaults.insert("at".to_owned(), "now()".to_owned());
         constraints.lengths.insert("name".to_owned(), 40);
         constraints.identity.insert("id".to_owned(), true);
+        constraints.generated.insert("total".to_owned(), "price * 1.2".to_owned());
         constraints.checks.push(Check { name: "c".to_owned(), text: "age >= 0".to_owned() });
         constraints.references.push(Reference {
             name: "f".to_owned(),
@@ -252,6 +294,7 @@ mod tests {
             table: "users".to_owned(),
             target: vec!["id".to_owned()],
             on_delete: OnDelete::CascadeOwner,
+            on_update: OnUpdate::SetDefault,
         });
         constraints.is_struct = true;
         constraints.links.push(Link {

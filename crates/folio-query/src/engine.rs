@@ -269,7 +269,7 @@ impl Statement {
             Body::Insert(plan) => &plan.table,
             Body::Update(plan) | Body::Delete(plan) => &plan.table,
             Body::Define(statement) => match &**statement {
-                statement::Statement::Truncate(tables) => match tables.first() {
+                statement::Statement::Truncate { tables, .. } => match tables.first() {
                     Some(table) => table,
                     None => return false,
                 },
@@ -374,9 +374,9 @@ impl Statement {
             Body::Update(plan) => (change::update(plan, &run), plan.returning.as_ref()),
             Body::Delete(plan) => (change::delete(plan, &run), plan.returning.as_ref()),
             Body::Define(statement) => match &**statement {
-                statement::Statement::Truncate(tables) => {
+                statement::Statement::Truncate { tables, restart } => {
                     let done = tables.iter().try_fold(Done::default(), |all, table| {
-                        let done = change::truncate(table, &run)?;
+                        let done = change::truncate(table, *restart, &run)?;
                         Ok(Done { count: all.count + done.count, returned: None })
                     });
                     (done, None)

@@ -40,7 +40,7 @@ mod ziql;
 
 pub use batch::{BATCH_SIZE, Batch};
 pub use change::check_row;
-pub use constraint::{Check, Constraints, Link, OnDelete, Reference};
+pub use constraint::{Check, Constraints, Link, OnDelete, OnUpdate, Reference};
 pub use engine::{EASY_DEPTH, Kind, Outcome, Script, Statement};
 pub use error::{Error, Result};
 pub use execute::context::{Context, Interrupt, WORK_MEMORY, Watch};

@@ -449,6 +449,12 @@ pub trait Changes: Source {
     /// `unsupported` for relations that number nothing; what the store says.
     fn next_identity(&self, relation: &Relation, column: usize) -> Result<i64>;
 
+    /// Sets the number that a column takes next.
+    ///
+    /// # Errors
+    /// As [`Changes::next_identity`].
+    fn set_identity(&self, relation: &Relation, column: usize, next: i64) -> Result<()>;
+
     /// Makes a table, or a view, of this schema.
     ///
     /// # Errors

@@ -113,7 +113,51 @@ fn every_name_is_exported_and_imported() -> Result {
             "{extension}"
         );
         place.json("drop table t")?;
+        // A collection without documents is none.
+        let filled = place.database.collection("filled")?;
+        filled.put_raw("gone", "{}")?;
+        place.json(&format!("copy filled from '{copy}'"))?;
+        filled.delete("gone")?;
+        assert_eq!(place.json(&format!("{from} filled"))?, expected, "{extension}");
+        place.json("drop table filled")?;
     }
+    Ok(())
+}
+
+#[test]
+fn copy_fills_collections() -> Result {
+    let place = Place::new()?;
+    let file = |name: &str, text: &str| -> Result<String> {
+        let path = place.path(name);
+        fs::write(&path, text)?;
+        Ok(path.display().to_string())
+    };
+    let more =
+        file("more.jsonl", "{\"_id\":7,\"new\":[1,{\"a\":2}],\"n\":2}\n{\"new\":[],\"x\":null}\n")?;
+    place.json(&format!("copy documents from '{more}'"))?;
+    let kept = lines(&place.documents)?;
+    assert_eq!(kept.len(), 6);
+    assert_eq!(kept[4], r#"{"_id":"7","new":[1,{"a":2}],"n":2}"#);
+    let made = kept[5].strip_prefix(r#"{"_id":""#).and_then(|rest| rest.split_once('"'));
+    let (id, rest) = made.ok_or("there is an id")?;
+    assert_eq!((id.len(), rest), (36, r#","new":[]}"#), "an id is made, and null left out");
+    // Some columns, and others than the documents have.
+    let cells = file("cells.txt", "x;1\ny;2\n")?;
+    place.json(&format!(
+        "copy documents (\"_id\", rank) from '{cells}' (format csv, header false, delimiter ';')"
+    ))?;
+    let found = place.json("select _id, rank from documents where rank > 1")?;
+    assert_eq!(found, r#"[{"_id":"y","rank":2}]"#);
+    // All or nothing.
+    let twice = file("twice.jsonl", "{\"_id\":\"z\"}\n{\"_id\":\"a\"}\n")?;
+    let error = place.json(&format!("copy documents from '{twice}'")).unwrap_err();
+    assert!(error.to_string().contains("has a document \"a\" already"), "{error}");
+    let bare = place.json(&format!("copy documents from '{cells}' (format csv, header false)"));
+    assert!(bare.unwrap_err().to_string().contains("does not say its columns"));
+    assert_eq!(lines(&place.documents)?.len(), 8);
+    // The whole document is no column of what lists them.
+    let columns = "select count(*) as c from information_schema.columns where column_name = '_doc'";
+    assert_eq!(place.json(columns)?, r#"[{"c":0}]"#);
     Ok(())
 }
 

@@ -34,7 +34,7 @@ impl ByKey {
     /// The short path of a change, if it has one.
     pub(crate) fn of(plan: &ChangePlan, source: &dyn Source) -> Option<Self> {
         let table = &plan.table;
-        let is_alone = plan.rules.checks.is_empty()
+        let is_alone = plan.rules.is_empty()
             && plan.returning.is_none()
             && table.constraints.references.is_empty()
             && table.kind == RelationKind::Table

@@ -186,7 +186,12 @@ fn alter(
         let values = columns
             .iter()
             .map(|column| evaluate(column, &batch, run.context())?.to_array(batch.row_count));
-        batches.push(Batch::new(values.collect::<Result<_>>()?, batch.row_count));
+        let mut anew = Batch::new(values.collect::<Result<_>>()?, batch.row_count);
+        for (index, value) in &rules.generated {
+            let value = evaluate(value, &anew, run.context())?.to_array(anew.row_count)?;
+            anew.columns[*index] = value;
+        }
+        batches.push(anew);
     }
     drop(rows);
     run.changes.drop(&table.schema.name)?;

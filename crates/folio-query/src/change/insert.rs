@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use folio_types::{ErrorCode, Value, borrowed};
 
 use super::row::{batch_of, find, values_of};
+use super::update::moves_keys;
 use super::{Done, InsertPlan, Run, check_row, check_rules, check_value, references, returned};
 use crate::error::Result;
 use crate::execute::build;
@@ -12,6 +13,7 @@ use crate::expression::Expr;
 use crate::expression::evaluate::{constant, constant_ref, evaluate};
 use crate::expression::value::value_at;
 use crate::plan::physical::Physical;
+use crate::source::RelationKind;
 use crate::sql::statement::OnConflict;
 
 /// Inserts the rows of a plan.
@@ -19,7 +21,7 @@ use crate::sql::statement::OnConflict;
 /// # Errors
 /// A constraint that would be broken, by name; what the input says.
 pub(crate) fn insert(plan: &InsertPlan, run: &Run<'_>) -> Result<Done> {
-    let mut writer = Writer { plan, run, written: Vec::new(), count: 0 };
+    let mut writer = Writer { plan, run, written: Vec::new(), moved: Vec::new(), count: 0 };
     match &plan.input {
         // Rows of VALUES go one by one from their expressions to the store.
         Physical::Values(values) if writer.is_plain() => {
@@ -52,11 +54,21 @@ pub(crate) fn insert(plan: &InsertPlan, run: &Run<'_>) -> Result<Done> {
     writer.finish()
 }
 
+/// Whether a row that is there may get another key.
+fn may_move(plan: &InsertPlan) -> bool {
+    let OnConflict::Update { values, .. } = &plan.on_conflict else { return false };
+    let stays = |at: usize, value: &Expr| matches!(value, Expr::Column(column) if column.id.0 as usize == at);
+    let set = values.iter().enumerate().filter(|(at, value)| !stays(*at, value));
+    let computed = plan.rules.generated.iter().map(|(at, _)| *at);
+    let changed: Vec<usize> = set.map(|(at, _)| at).chain(computed).collect();
+    plan.table.kind == RelationKind::Table && moves_keys(&plan.table, &changed)
+}
+
 /// Whether the rows come from outside of the tables.
 fn reads_nothing_changing(input: &Physical) -> bool {
     match input {
         Physical::OneRow | Physical::Values(_) | Physical::TableFunction(_) => true,
-        Physical::Scan(scan) => scan.relation.kind != crate::source::RelationKind::Table,
+        Physical::Scan(scan) => scan.relation.kind != RelationKind::Table,
         Physical::Project(project) => reads_nothing_changing(&project.input),
         Physical::Filter(filter) => reads_nothing_changing(&filter.input),
         _ => false,
@@ -68,6 +80,8 @@ struct Writer<'w, 'r> {
     run: &'w Run<'r>,
     /// The rows written, where somebody asks for them.
     written: Vec<Vec<Value>>,
+    /// Rows that were there, before and after they changed.
+    moved: Vec<(Vec<Value>, Vec<Value>)>,
     count: u64,
 }
 
@@ -75,7 +89,7 @@ impl Writer<'_, '_> {
     /// Whether nothing is asked of a row but that its values fit their columns.
     fn is_plain(&self) -> bool {
         let plan = self.plan;
-        plan.rules.checks.is_empty()
+        plan.rules.is_empty()
             && plan.returning.is_none()
             && plan.table.constraints.references.is_empty()
             && matches!(plan.on_conflict, OnConflict::Fail)
@@ -111,6 +125,7 @@ impl Writer<'_, '_> {
                 row[*index] = Value::Integer(run.changes.next_identity(&plan.table, *index)?);
             }
         }
+        super::compute(&plan.table, &plan.rules, std::slice::from_mut(&mut row), run)?;
         check_row(&plan.table, &row)?;
         if !plan.rules.checks.is_empty() {
             check_rules(
@@ -162,7 +177,8 @@ impl Writer<'_, '_> {
             self.keep(row);
             return Ok(());
         };
-        let both = batch_of(&[old], &plan.table)?.beside(batch_of(&[row], &plan.table)?);
+        let both = batch_of(std::slice::from_ref(&old), &plan.table)?
+            .beside(batch_of(&[row], &plan.table)?);
         if let Some(condition) = condition {
             let verdict = evaluate(condition, &both, run.context())?;
             let verdict = value_at(verdict.inner(), 0, &folio_types::ColumnType::Boolean);
@@ -174,11 +190,15 @@ impl Writer<'_, '_> {
             let array = evaluate(value, &both, run.context())?.to_array(1)?;
             Ok(value_at(&array, 0, &value.ty()))
         });
-        let updated: Vec<Value> = updated.collect::<Result<_>>()?;
+        let mut updated: Vec<Value> = updated.collect::<Result<_>>()?;
+        super::compute(&plan.table, &plan.rules, std::slice::from_mut(&mut updated), run)?;
         check_row(&plan.table, &updated)?;
         let batch = batch_of(std::slice::from_ref(&updated), &plan.table)?;
         check_rules(&plan.table, &plan.rules, &batch, run)?;
         run.changes.update(&plan.table, &borrowed(&store_key), &borrowed(&updated))?;
+        if old != updated && may_move(plan) {
+            self.moved.push((old, updated.clone()));
+        }
         self.keep(updated);
         Ok(())
     }
@@ -191,6 +211,12 @@ impl Writer<'_, '_> {
     fn finish(self) -> Result<Done> {
         let (plan, run) = (self.plan, self.run);
         let mut done = Done { count: self.count, returned: None };
+        if !self.moved.is_empty() {
+            let (old, new): (Vec<_>, Vec<_>) = self.moved.into_iter().unzip();
+            let (old, new) = (batch_of(&old, &plan.table)?, batch_of(&new, &plan.table)?);
+            let all: Vec<usize> = (0..plan.table.schema.columns.len()).collect();
+            references::follow_moved(&plan.table, &all, &old, &new, run)?;
+        }
         if plan.returning.is_none() && plan.table.constraints.references.is_empty() {
             return Ok(done);
         }

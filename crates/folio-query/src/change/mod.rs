@@ -28,7 +28,7 @@ use crate::error::{Error, Result};
 use crate::execute::collect;
 use crate::execute::context::{Context, Parameters, find_parameter};
 use crate::expression::evaluate::evaluate;
-use crate::expression::value::nulls;
+use crate::expression::value::{nulls, value_at};
 use crate::plan::physical::Physical;
 use crate::source::{Changes, Relation};
 use crate::sql::statement::{OnConflict, Returning, Rules};
@@ -186,6 +186,22 @@ fn check_value(table: &Relation, index: usize, value: ValueRef<'_>) -> Result<()
         }
         _ => Ok(()),
     }
+}
+
+/// Computes the columns of rows that are made of others.
+fn compute(table: &Relation, rules: &Rules, rows: &mut [Vec<Value>], run: &Run<'_>) -> Result<()> {
+    if rules.generated.is_empty() || rows.is_empty() {
+        return Ok(());
+    }
+    // None is made of another, so that all are made of the same rows.
+    let batch = row::batch_of(rows, table)?;
+    for (index, value) in &rules.generated {
+        let array = evaluate(value, &batch, run.context())?.to_array(batch.row_count)?;
+        for (at, row) in rows.iter_mut().enumerate() {
+            row[*index] = value_at(&array, at, table.column_type(*index));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses rows for which a CHECK is false; null passes, as SQL has it.

@@ -10,11 +10,14 @@ use folio_types::{Value, borrowed};
 use super::row::{batch_of, find, key_of, values_of};
 use super::{Run, types_of};
 use crate::batch::Batch;
-use crate::constraint::{OnDelete, Reference};
+use crate::constraint::{OnDelete, OnUpdate, Reference};
 use crate::error::{Error, Result};
 use crate::execute::keys::{KeyTable, has_null};
+use crate::expression::evaluate::constant;
 use crate::expression::value::value_at;
+use crate::signature::Signature;
 use crate::source::{Bound, IndexInfo, Keys, Relation, RowStream, ScanRequest};
+use crate::sql::bind::Binder;
 
 /// Keys that are as quick to find one by one.
 pub(super) const FEW: usize = 4;
@@ -229,15 +232,15 @@ fn follow(table: &Relation, gone: &Batch, run: &Run<'_>, waiting: &mut Vec<Gone>
                 }
                 waiting.push((other, pointing));
             }
-            OnDelete::SetNull => {
+            OnDelete::SetNull | OnDelete::SetDefault => {
                 let own = positions(&other, &reference.columns);
-                for row in 0..pointing.row_count {
-                    let mut values = values_of(&pointing, row, &other);
-                    own.iter().for_each(|index| values[*index] = Value::Null);
-                    super::check_row(&other, &values)?;
-                    let key = key_of(&pointing, row, &other);
-                    run.changes.update(&other, &borrowed(&key), &borrowed(&values))?;
-                }
+                let instead = match reference.on_delete {
+                    OnDelete::SetDefault => defaults_of(&other, &own, run)?,
+                    _ => vec![Value::Null; own.len()],
+                };
+                let new = point_at(&other, &own, &pointing, &|_| instead.clone(), run)?;
+                check_targets(&other, &new, run)?;
+                follow_moved(&other, &own, &pointing, &new, run)?;
             }
         }
     }
@@ -263,36 +266,139 @@ fn delete_owners(table: &Relation, rows: &Batch, run: &Run<'_>) -> Result<Option
     Ok(Some((owner, gone)))
 }
 
-/// Refuses a change of keys that are pointed at.
+/// What columns of a table are where nothing is given.
+fn defaults_of(table: &Relation, columns: &[usize], run: &Run<'_>) -> Result<Vec<Value>> {
+    let given = Signature::default();
+    let mut binder = Binder::new(run.changes, &given);
+    let values = columns.iter().map(|column| constant(&binder.default_of(table, *column)?, run));
+    values.collect()
+}
+
+/// Gives rows other values in the columns that point; answers them as they are then.
+fn point_at(
+    table: &Relation,
+    columns: &[usize],
+    pointing: &Batch,
+    values: &dyn Fn(usize) -> Vec<Value>,
+    run: &Run<'_>,
+) -> Result<Batch> {
+    let given = Signature::default();
+    let rules = Binder::new(run.changes, &given).rules(table)?;
+    let mut rows: Vec<Vec<Value>> = Vec::with_capacity(pointing.row_count);
+    for row in 0..pointing.row_count {
+        let mut anew = values_of(pointing, row, table);
+        for (column, value) in columns.iter().zip(values(row)) {
+            anew[*column] = value;
+        }
+        rows.push(anew);
+    }
+    super::compute(table, &rules, &mut rows, run)?;
+    let batch = batch_of(&rows, table)?;
+    super::check_rules(table, &rules, &batch, run)?;
+    for (row, anew) in rows.iter().enumerate() {
+        super::check_row(table, anew)?;
+        let key = key_of(pointing, row, table);
+        run.changes.update(table, &borrowed(&key), &borrowed(anew))?;
+    }
+    Ok(batch)
+}
+
+/// Rows of a table whose columns changed: before and after.
+struct Moved {
+    table: Arc<Relation>,
+    changed: Vec<usize>,
+    old: Batch,
+    new: Batch,
+}
+
+/// Does what references say about rows whose keys have changed, and about those that change
+/// with them. Answers whether rows of the table itself were among these.
 ///
 /// # Errors
-/// `conflict`.
-pub(super) fn check_moved(
+/// `conflict` where a reference restricts.
+pub(super) fn follow_moved(
     table: &Relation,
     changed: &[usize],
     old: &Batch,
+    new: &Batch,
     run: &Run<'_>,
+) -> Result<bool> {
+    // A list, as for what is deleted.
+    let mut waiting = Vec::new();
+    follow_keys(table, changed, (old, new), run, &mut waiting)?;
+    let mut is_own = false;
+    while let Some(moved) = waiting.pop() {
+        is_own |= moved.table.schema.name.eq_ignore_ascii_case(&table.schema.name);
+        let Moved { table, changed, old, new } = moved;
+        follow_keys(&table, &changed, (&old, &new), run, &mut waiting)?;
+    }
+    Ok(is_own)
+}
+
+fn follow_keys(
+    table: &Relation,
+    changed: &[usize],
+    (old, new): (&Batch, &Batch),
+    run: &Run<'_>,
+    waiting: &mut Vec<Moved>,
 ) -> Result<()> {
     for (other, reference) in referrers(table, run)? {
         let key = target_key(table, &reference);
-        if !key.iter().any(|index| changed.contains(index)) {
+        if !key.iter().any(|index| changed.contains(index))
+            || run.changes.row_count(&other)? == Some(0)
+        {
             continue;
         }
-        // Rows whose old key is still there did not move.
+        let key_in = |rows: &Batch, row: usize| -> Vec<Value> {
+            let value = |at: &usize| value_at(&rows.columns[*at], row, table.column_type(*at));
+            key.iter().map(value).collect()
+        };
         let mut moved = Vec::new();
         for row in 0..old.row_count {
-            let values: Vec<Value> = key
-                .iter()
-                .map(|index| value_at(&old.columns[*index], row, table.column_type(*index)))
-                .collect();
-            if find(run, table, &key, &values)?.is_none() {
+            let before = key_in(old, row);
+            if before == key_in(new, row) {
+                continue;
+            }
+            // Rows may go on pointing at a key that another row has now.
+            let restricts = reference.on_update == OnUpdate::Restrict;
+            if !restricts || find(run, table, &key, &before)?.is_none() {
                 moved.push(u32::try_from(row).unwrap_or(u32::MAX));
             }
         }
-        let moved = old.take(&UInt32Array::from(moved))?;
-        if pointing_rows(&other, &reference, table, &moved, run)?.row_count > 0 {
-            return Err(restricted(&other, &reference, table));
+        let moved = UInt32Array::from(moved);
+        let (before, after) = (old.take(&moved)?, new.take(&moved)?);
+        let pointing = pointing_rows(&other, &reference, table, &before, run)?;
+        if pointing.row_count == 0 {
+            continue;
         }
+        let own = positions(&other, &reference.columns);
+        let anew = match reference.on_update {
+            OnUpdate::Restrict => return Err(restricted(&other, &reference, table)),
+            OnUpdate::SetNull | OnUpdate::SetDefault => {
+                let instead = match reference.on_update {
+                    OnUpdate::SetDefault => defaults_of(&other, &own, run)?,
+                    _ => vec![Value::Null; own.len()],
+                };
+                let anew = point_at(&other, &own, &pointing, &|_| instead.clone(), run)?;
+                check_targets(&other, &anew, run)?;
+                anew
+            }
+            OnUpdate::Cascade => {
+                let columns = |rows: &Batch, at: &[usize]| -> Vec<ArrayRef> {
+                    at.iter().map(|index| ArrayRef::clone(&rows.columns[*index])).collect()
+                };
+                let types: Vec<_> = key.iter().map(|at| table.column_type(*at).clone()).collect();
+                let (mut keys, mut first) = (KeyTable::new(&types)?, Vec::new());
+                keys.intern(&columns(&before, &key), before.row_count, &mut first)?;
+                let numbers = keys.find(&columns(&pointing, &own), pointing.row_count)?;
+                let follow = |row: usize| {
+                    let at = numbers[row].map_or(0, |number| first[number as usize]);
+                    key_in(&after, at as usize)
+                };
+                point_at(&other, &own, &pointing, &follow, run)?
+            }
+        };
+        waiting.push(Moved { table: other, changed: own, old: pointing, new: anew });
     }
     Ok(())
 }

@@ -33,42 +33,62 @@ pub(crate) fn update(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
             values[*index] =
                 value_at(&old.columns[first_value + position], row, table.column_type(*index));
         }
-        check_row(table, &values)?;
         rows.push(values);
     }
+    super::compute(table, &plan.rules, &mut rows, run)?;
+    rows.iter().try_for_each(|row| check_row(table, row))?;
+    let mut changed = plan.changed.clone();
+    let generated = plan.rules.generated.iter().map(|(index, _)| *index);
+    changed.extend(generated.filter(|index| !plan.changed.contains(index)));
+    let moves_keys = moves_keys(table, &changed);
     let needs_batch = !plan.rules.checks.is_empty()
         || plan.returning.is_some()
+        || moves_keys
         || !table.constraints.references.is_empty();
     let batch = if needs_batch { Some(batch_of(&rows, table)?) } else { None };
     if let Some(batch) = &batch {
         check_rules(table, &plan.rules, batch, run)?;
     }
     let keeps_key = table.kind == RelationKind::Table
-        && !plan.changed.iter().any(|index| table.schema.primary_key.contains(index));
+        && !changed.iter().any(|index| table.schema.primary_key.contains(index));
     for (row, values) in rows.iter().enumerate() {
         if row % 1024 == 0 {
             run.context().check()?;
         }
         let key = key_of(&old, row, table);
         if keeps_key {
-            let changed: Vec<_> =
-                plan.changed.iter().map(|index| values[*index].as_ref()).collect();
-            run.changes.update_columns(table, &borrowed(&key), &plan.changed, &changed)?;
+            let given: Vec<_> = changed.iter().map(|index| values[*index].as_ref()).collect();
+            run.changes.update_columns(table, &borrowed(&key), &changed, &given)?;
         } else {
             run.changes.update(table, &borrowed(&key), &borrowed(values))?;
         }
     }
     if let Some(batch) = &batch {
-        references::check_targets(table, batch, run)?;
-    }
-    if moves_keys(table, &plan.changed) {
-        references::check_moved(table, &plan.changed, &old, run)?;
+        // Rows that point at rows of their own table may point elsewhere afterwards.
+        let follows = moves_keys
+            && references::follow_moved(table, &changed, &old, batch, run)?
+            && !table.schema.primary_key.is_empty();
+        match follows {
+            true => references::check_targets(table, &as_they_are(table, &rows, run)?, run)?,
+            false => references::check_targets(table, batch, run)?,
+        }
     }
     let returned = match &batch {
         Some(batch) => returned(plan.returning.as_ref(), batch, &old, run)?,
         None => None,
     };
     Ok(Done { count: rows.len() as u64, returned })
+}
+
+/// Rows of a table by their keys, as they are now.
+fn as_they_are(table: &Relation, rows: &[Vec<Value>], run: &Run<'_>) -> Result<Batch> {
+    let key = &table.schema.primary_key;
+    let mut found = Vec::with_capacity(rows.len());
+    for row in rows {
+        let key_values: Vec<Value> = key.iter().map(|index| row[*index].clone()).collect();
+        found.extend(super::row::find(run, table, key, &key_values)?.map(|(_, row)| row));
+    }
+    batch_of(&found, table)
 }
 
 /// Whether columns change that others may point at.
@@ -147,7 +167,7 @@ fn delete_rows(table: &Relation, gone: &Batch, run: &Run<'_>) -> Result<u64> {
 ///
 /// # Errors
 /// `conflict` where rows are pointed at.
-pub(crate) fn truncate(table: &Relation, run: &Run<'_>) -> Result<Done> {
+pub(crate) fn truncate(table: &Relation, restart: bool, run: &Run<'_>) -> Result<Done> {
     let request = ScanRequest {
         columns: (0..table.schema.columns.len()).collect(),
         with_row_number: table.schema.primary_key.is_empty(),
@@ -161,6 +181,10 @@ pub(crate) fn truncate(table: &Relation, run: &Run<'_>) -> Result<Done> {
     drop(rows);
     if table.kind == RelationKind::Table {
         run.changes.clear(table)?;
+    }
+    let numbered = table.constraints.identity.keys().filter(|_| restart);
+    for column in numbered.filter_map(|name| table.column_index(name)) {
+        run.changes.set_identity(table, column, 1)?;
     }
     let mut count = 0;
     for batch in &batches {

@@ -88,7 +88,12 @@ pub(crate) enum Statement {
         if_exists: bool,
     },
     /// Tables to be emptied.
-    Truncate(Vec<Arc<Relation>>),
+    Truncate {
+        /// Which.
+        tables: Vec<Arc<Relation>>,
+        /// Whether they number rows from 1 again.
+        restart: bool,
+    },
     /// A table with other names or constraints.
     Alter {
         /// Which.
@@ -211,11 +216,20 @@ impl Returning {
     }
 }
 
-/// What rows of a table must pass, bound over its columns.
+/// What rows of a table are made of and must pass, bound over its columns.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Rules {
+    /// Columns that are computed of the others, and how.
+    pub generated: Vec<(usize, Expr)>,
     /// Names and conditions.
     pub checks: Vec<(String, Expr)>,
+}
+
+impl Rules {
+    /// Whether nothing is computed, and everything passes.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.generated.is_empty() && self.checks.is_empty()
+    }
 }
 
 /// A table or view to be made.

@@ -39,17 +39,6 @@ impl View {
         change(&mut lock(documents))
     }
 
-    /// Sets the number that a column takes next.
-    pub(crate) fn set_identity(
-        &self,
-        relation: &Relation,
-        column: usize,
-        next: i64,
-    ) -> QueryResult<()> {
-        let table = table_of(relation)?;
-        self.write(|transaction| transaction.set_identity(&table, column, next))
-    }
-
     fn kind_of(&self, name: &str) -> QueryResult<Option<RelationKind>> {
         Ok(self.relation(name)?.map(|relation| relation.kind))
     }
@@ -185,6 +174,11 @@ impl Changes for View {
     fn next_identity(&self, relation: &Relation, column: usize) -> QueryResult<i64> {
         let table = table_of(relation)?;
         self.write(|transaction| transaction.take_identities(&table, column, 1))
+    }
+
+    fn set_identity(&self, relation: &Relation, column: usize, next: i64) -> QueryResult<()> {
+        let table = table_of(relation)?;
+        self.write(|transaction| transaction.set_identity(&table, column, next))
     }
 
     fn create(&self, schema: &TableSchema) -> QueryResult<()> {

@@ -4,7 +4,7 @@
 //! added later not at all. A file may hold rows that break them: the rows come over, and
 //! the promise is left out, with a note.
 
-use folio_query::{OnDelete, Reference};
+use folio_query::{OnDelete, OnUpdate, Reference};
 use folio_types::ErrorCode;
 
 use super::catalog::SourceIndex;
@@ -230,7 +230,14 @@ fn reference_of(definition: &ReferenceDefinition, table: &str) -> Reference {
         on_delete: match definition.on_delete.as_str() {
             "CASCADE" => OnDelete::Cascade,
             "SET NULL" => OnDelete::SetNull,
+            "SET DEFAULT" => OnDelete::SetDefault,
             _ => OnDelete::Restrict,
+        },
+        on_update: match definition.on_update.as_str() {
+            "CASCADE" => OnUpdate::Cascade,
+            "SET NULL" => OnUpdate::SetNull,
+            "SET DEFAULT" => OnUpdate::SetDefault,
+            _ => OnUpdate::Restrict,
         },
     }
 }
@@ -238,15 +245,6 @@ fn reference_of(definition: &ReferenceDefinition, table: &str) -> Reference {
 /// Says what of a reference is not as it was.
 fn tell_actions(definition: &ReferenceDefinition, shown: &str, report: &mut SqliteReport) {
     let mut tell = |text: &str| report.notes.push(Note::changed(format!("{shown} {text}")));
-    if definition.on_delete == "SET DEFAULT" {
-        tell("refuses deletions: there is no ON DELETE SET DEFAULT");
-    }
-    if !matches!(definition.on_update.as_str(), "" | "NO ACTION" | "RESTRICT") {
-        tell(&format!(
-            "refuses changes of the key: there is no ON UPDATE {}",
-            definition.on_update
-        ));
-    }
     if definition.is_deferred {
         tell("is checked at the end of each statement, not of the transaction");
     }

@@ -24,7 +24,7 @@ impl Binder<'_> {
         let table = match self.table(&alter.name) {
             // Nothing to be done, as it was asked for.
             Err(error) if alter.if_exists && error.code() == ErrorCode::NotFound => {
-                return Ok(Statement::Truncate(Vec::new()));
+                return Ok(Statement::Truncate { tables: Vec::new(), restart: false });
             }
             found => found?,
         };
@@ -164,6 +164,7 @@ fn merge(constraints: &mut Constraints, more: Constraints) {
     constraints.defaults.extend(more.defaults);
     constraints.lengths.extend(more.lengths);
     constraints.identity.extend(more.identity);
+    constraints.generated.extend(more.generated);
     constraints.checks.extend(more.checks);
     constraints.references.extend(more.references);
 }
@@ -175,6 +176,14 @@ fn rename_in(constraints: &mut Constraints, old: &str, new: &str) -> Result<()> 
         let name = &check.name;
         return Err(Error::conflict(format!("column {old:?} stands in constraint {name:?}"))
             .help("make the table anew without it"));
+    }
+    let in_generated = constraints.generated.iter().find(|(_, text)| mentions(text, old));
+    if let Some((name, _)) = in_generated {
+        return Err(Error::conflict(format!("column {name:?} is made of column {old:?}"))
+            .help("drop that first"));
+    }
+    if let Some(generated) = constraints.generated.remove(old) {
+        constraints.generated.insert(new.to_owned(), generated);
     }
     if let Some(default) = constraints.defaults.remove(old) {
         constraints.defaults.insert(new.to_owned(), default);
@@ -212,6 +221,11 @@ fn drop_columns(
         let in_check = constraints.checks.iter().any(|check| mentions(&check.text, name));
         let in_reference =
             constraints.references.iter().any(|reference| reference.columns.contains(name));
+        let mut others = constraints.generated.iter().filter(|(other, _)| *other != name);
+        if let Some((other, _)) = others.find(|(_, text)| mentions(text, name)) {
+            return Err(Error::conflict(format!("column {other:?} is made of column {name:?}"))
+                .help("drop that first"));
+        }
         if in_key || in_index || in_check || in_reference {
             return Err(Error::conflict(format!(
                 "column {name:?} is part of a key, an index or a constraint"
@@ -221,6 +235,7 @@ fn drop_columns(
         constraints.defaults.remove(name);
         constraints.lengths.remove(name);
         constraints.identity.remove(name);
+        constraints.generated.remove(name);
     }
     let key = table.schema.primary_key.iter();
     schema.primary_key =

@@ -51,6 +51,12 @@ impl Binder<'_> {
         let index = altered.position(name)?;
         let column = altered.schema.columns[index].name.clone();
         match operation {
+            Sql::SetDefault { .. } if altered.constraints.generated.contains_key(&column) => {
+                let text = format!("column {column:?} is computed, and takes no other value");
+                return Err(Error::conflict(text)
+                    .at(name.span.into())
+                    .help("drop the column, and add another"));
+            }
             Sql::SetDefault { value } => {
                 altered.constraints.defaults.insert(column, value.to_string());
             }

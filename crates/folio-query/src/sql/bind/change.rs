@@ -11,6 +11,7 @@ use super::operator::condition;
 use super::scope::{Allowed, Scope, ScopeColumn};
 use super::{Binder, refuse, unsupported};
 use crate::error::{Error, Result};
+use crate::expression::coerce::assign;
 use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::logical::{JoinKind, Plan};
 use crate::source::Relation;
@@ -160,19 +161,34 @@ impl Binder<'_> {
         if may_repeat { Plan::Distinct { input: Box::new(plan), on: Some(key) } } else { plan }
     }
 
-    /// The checks of a table, over a row of it.
+    /// The computed columns and the checks of a table, over a row of it.
     pub(crate) fn rules(&mut self, table: &Relation) -> Result<Rules> {
-        let columns = row_columns(table, None, 0);
+        let generated = self.generated(table)?;
         if table.constraints.checks.is_empty() {
-            return Ok(Rules::default());
+            return Ok(Rules { generated, checks: Vec::new() });
         }
-        let scope = Scope::new(columns, None);
+        let scope = Scope::new(row_columns(table, None, 0), None);
         scope.enter("CHECK", Allowed::Columns);
         let checks = table.constraints.checks.iter().map(|check| {
             let bound = self.stored_expression(&check.text, &scope)?;
             Ok((check.name.clone(), condition(bound, "CHECK")?))
         });
-        Ok(Rules { checks: checks.collect::<Result<_>>()? })
+        Ok(Rules { generated, checks: checks.collect::<Result<_>>()? })
+    }
+
+    /// The columns of a table that are computed of others, over a row of it.
+    pub(super) fn generated(&mut self, table: &Relation) -> Result<Vec<(usize, Expr)>> {
+        if table.constraints.generated.is_empty() {
+            return Ok(Vec::new());
+        }
+        let scope = Scope::new(row_columns(table, None, 0), None);
+        scope.enter("a generated column", Allowed::Columns);
+        let generated = table.constraints.generated.iter().map(|(name, text)| {
+            let index = column_of(table, name, Span::NONE)?;
+            let bound = self.stored_expression(text, &scope)?;
+            Ok((index, assign(bound, table.column_type(index), name)?))
+        });
+        generated.collect()
     }
 
     /// RETURNING, over the row that was written or deleted and the columns of other tables

@@ -4,7 +4,9 @@
 //! file has not take their defaults, and every value is cast to its column's type. Cells
 //! of CSV are text until then, so that nothing is taken for a number on its way.
 
-use folio_types::{Column as TableColumn, ColumnType};
+use std::sync::Arc;
+
+use folio_types::{Column as TableColumn, ColumnType, TableSchema};
 use sqlparser::ast;
 
 use super::change::column_of;
@@ -12,11 +14,15 @@ use super::from::listed;
 use super::scope::same;
 use super::{Binder, Named, last_name};
 use crate::error::{Error, Result};
-use crate::expression::{Column, Expr};
+use crate::expression::coerce::{cast_to, cast_to_if};
+use crate::expression::{Column, Expr, function};
 use crate::plan::logical::Plan;
 use crate::source::{CsvOptions, FileReading, Relation, RelationKind};
 use crate::span::Span;
-use crate::sql::statement::{CopyTarget, Insert, OnConflict, Statement};
+use crate::sql::statement::{CopyTarget, Insert, OnConflict, Rules, Statement};
+
+/// The member of a document that is its key.
+const ID: &str = "_id";
 
 /// The file a COPY names, with what is said about it.
 pub(super) struct CopyFile {
@@ -87,10 +93,16 @@ impl CopyFile {
     fn names(&self, table: &Relation, columns: &[ast::Ident]) -> Vec<String> {
         match (self.csv.has_header, columns.is_empty()) {
             (true, _) => Vec::new(),
-            (false, true) => table.schema.columns.iter().map(|own| own.name.clone()).collect(),
+            (false, true) => copied(table).map(|own| own.name.clone()).collect(),
             (false, false) => columns.iter().map(|name| name.value.clone()).collect(),
         }
     }
+}
+
+/// The columns that COPY writes and reads where none are named: those that are not computed.
+fn copied(table: &Relation) -> impl Iterator<Item = &TableColumn> {
+    let is_given = |own: &&TableColumn| !table.constraints.generated.contains_key(&own.name);
+    table.schema.columns.iter().filter(is_given)
 }
 
 /// Where the table of a COPY stands.
@@ -148,7 +160,10 @@ impl Binder<'_> {
             _ => self.scan(&relation),
         };
         if columns.is_empty() {
-            return Ok(listed(named));
+            let mut named = listed(named);
+            let computed = &relation.constraints.generated;
+            named.columns.retain(|(name, _)| !computed.contains_key(name));
+            return Ok(named);
         }
         let kept = columns.iter().map(|name| {
             let found = named.columns.iter().find(|(own, _)| same(own, &name.value));
@@ -173,10 +188,8 @@ impl Binder<'_> {
         };
         let table = self.table(table_name)?;
         let (_, span) = last_name(table_name)?;
-        if table.kind != RelationKind::Table {
-            return Err(Error::unsupported("COPY … FROM fills tables")
-                .at(span)
-                .help("import the file into the collection"));
+        if table.kind == RelationKind::Collection {
+            return self.copy_documents(&table, columns, file, span);
         }
         let columns_of_table = table.schema.columns.iter();
         let is_json = |column: &&TableColumn| column.column_type == ColumnType::Json;
@@ -198,7 +211,7 @@ impl Binder<'_> {
             wanted.push((column_of(&table, &name.value, name.span.into())?, from));
         }
         let targets: Vec<usize> = wanted.iter().map(|(target, _)| *target).collect();
-        let given = self.cast_columns(&table, named, &wanted, span);
+        let given = self.cast_columns(&table, named, &wanted, span)?;
         let (input, numbered) = self.full_rows(&table, &targets, Some(given))?;
         let rules = self.rules(&table)?;
         let on_conflict = OnConflict::Fail;
@@ -212,6 +225,70 @@ impl Binder<'_> {
         }))
     }
 
+    /// COPY … FROM into a collection: a document of each row, whose members are the columns of
+    /// the file in their types. Without an `_id` one is made.
+    fn copy_documents(
+        &mut self,
+        collection: &Relation,
+        columns: &[ast::Ident],
+        file: &CopyFile,
+        span: Span,
+    ) -> Result<Statement> {
+        let names: Vec<String> = match file.csv.has_header {
+            true => Vec::new(),
+            false => columns.iter().map(|name| name.value.clone()).collect(),
+        };
+        if !file.csv.has_header && names.is_empty() {
+            return Err(Error::invalid("a file without a header does not say its columns")
+                .at(span)
+                .help("name them: COPY t (a, b) FROM …"));
+        }
+        let csv = Some((&file.csv, &names[..]));
+        let reading =
+            FileReading { format: file.format.as_deref(), csv, infer_types: true, json: &[] };
+        let rows = self.file(&file.path, reading, span)?;
+        let named = self.scan(&rows);
+        let mut wanted: Vec<(String, Column)> = named.columns.clone();
+        if !columns.is_empty() {
+            let found = columns.iter().map(|name| {
+                let from = column_of(&rows, &name.value, name.span.into())?;
+                Ok((name.value.clone(), named.columns[from].1.clone()))
+            });
+            wanted = found.collect::<Result<_>>()?;
+        }
+        let made = cast_to(function::resolve("uuid_v7", Vec::new(), span)?, &ColumnType::Text);
+        let id = match wanted.iter().position(|(name, _)| name == ID) {
+            None => made,
+            Some(at) => {
+                let given = cast_to_if(Expr::Column(wanted.remove(at).1), &ColumnType::Text);
+                Expr::Coalesce(vec![given, made], ColumnType::Text)
+            }
+        };
+        let mut members = vec![TableColumn::required(ID, ColumnType::Text)];
+        let mut outputs = vec![(self.column(ID, ColumnType::Text), id)];
+        for (name, column) in wanted {
+            members.push(TableColumn::optional(name.clone(), column.ty.clone()));
+            outputs.push((self.column(&name, column.ty.clone()), Expr::Column(column)));
+        }
+        // The documents have the members of the file, whatever those before them have.
+        let schema = TableSchema::new(collection.schema.name.clone(), members, vec![0]);
+        let table = Arc::new(Relation {
+            kind: collection.kind,
+            schema,
+            constraints: collection.constraints.clone(),
+            indexes: Vec::new(),
+            handle: Arc::clone(&collection.handle),
+        });
+        Ok(Statement::Insert(Insert {
+            table,
+            input: Plan::Project { input: Box::new(named.plan), outputs },
+            numbered: Vec::new(),
+            on_conflict: OnConflict::Fail,
+            rules: Rules::default(),
+            returning: None,
+        }))
+    }
+
     /// Columns of a file as values of the columns they are for.
     fn cast_columns(
         &mut self,
@@ -219,11 +296,17 @@ impl Binder<'_> {
         named: Named,
         wanted: &[(usize, usize)],
         span: Span,
-    ) -> Named {
+    ) -> Result<Named> {
         let mut outputs: Vec<(Column, Expr)> = Vec::new();
         let mut columns = Vec::new();
         for (target, from) in wanted {
             let column = &table.schema.columns[*target];
+            if table.constraints.generated.contains_key(&column.name) {
+                let text = format!("column {:?} is computed", column.name);
+                return Err(Error::invalid(text)
+                    .at(span)
+                    .help("name the other columns: COPY t (a, b) FROM …"));
+            }
             let value = Expr::Column(named.columns[*from].1.clone());
             let to = column.column_type.clone();
             let value = match value.ty() == to {
@@ -234,6 +317,6 @@ impl Binder<'_> {
             columns.push((column.name.clone(), own.clone()));
             outputs.push((own, value));
         }
-        Named { plan: Plan::Project { input: Box::new(named.plan), outputs }, columns }
+        Ok(Named { plan: Plan::Project { input: Box::new(named.plan), outputs }, columns })
     }
 }

@@ -10,8 +10,9 @@ use super::operator::condition;
 use super::scope::{Allowed, Scope, same};
 use super::types::column_type;
 use super::{Binder, ident_name, last_name, refuse, unsupported};
-use crate::constraint::{Check, Constraints, OnDelete, Reference};
+use crate::constraint::{Check, Constraints, OnDelete, OnUpdate, Reference};
 use crate::error::{Error, Result};
+use crate::expression::Expr;
 use crate::expression::coerce::assign;
 use crate::source::{IndexInfo, Relation, RelationKind};
 use crate::span::Span;
@@ -59,6 +60,10 @@ impl Binder<'_> {
                     .map(|(name, column)| TableColumn::optional(name.clone(), column.ty.clone()))
                     .collect();
             }
+            refuse(
+                !draft.constraints.generated.is_empty(),
+                "a generated column of CREATE TABLE … AS",
+            )?;
             let types: Vec<ColumnType> =
                 draft.columns.iter().map(|column| column.column_type.clone()).collect();
             let plan = self.converted(named, &types).plan;
@@ -89,6 +94,7 @@ impl Binder<'_> {
                     .help("write REFERENCES for rows of other tables"));
             }
         }
+        self.check_generated(&table)?;
         let nothing = Scope::new(Vec::new(), None);
         nothing.enter("DEFAULT", Allowed::Columns);
         for (name, text) in &table.constraints.defaults {
@@ -100,6 +106,46 @@ impl Binder<'_> {
             .references
             .iter()
             .try_for_each(|reference| self.check_reference(&table, reference))
+    }
+
+    /// A generated column is made of columns that are none, and of nothing that passes.
+    fn check_generated(&mut self, table: &Relation) -> Result<()> {
+        let generated = &table.constraints.generated;
+        for (index, value) in self.generated(table)? {
+            let name = &table.schema.columns[index].name;
+            let passes = value.any(&mut |part| {
+                matches!(part, Expr::Function { function, .. }
+                    if function.is_volatile || function.is_stable)
+            });
+            if passes || value.has_subquery() {
+                let text = format!("column {name:?} is computed of its row alone");
+                return Err(
+                    Error::invalid(text).help("leave out queries, the time and what is random")
+                );
+            }
+            let mut read = Vec::new();
+            value.collect_columns(&mut read);
+            let names = read.iter().filter_map(|id| table.schema.columns.get(id.0 as usize));
+            if let Some(other) = names.map(|own| &own.name).find(|own| generated.contains_key(*own))
+            {
+                let text =
+                    format!("column {name:?} is made of {other:?}, which is computed itself");
+                return Err(Error::invalid(text).help("write out what it is made of"));
+            }
+        }
+        let acts = |reference: &&Reference| {
+            reference.on_update != OnUpdate::Restrict
+                || matches!(reference.on_delete, OnDelete::SetNull | OnDelete::SetDefault)
+        };
+        let pointing = table.constraints.references.iter().filter(acts);
+        let mut columns = pointing.flat_map(|reference| &reference.columns);
+        match columns.find(|own| generated.keys().any(|name| same(name, own))) {
+            None => Ok(()),
+            Some(own) => {
+                let text = format!("column {own:?} is computed, and no reference changes it");
+                Err(Error::invalid(text).help("leave out what ON UPDATE and ON DELETE do"))
+            }
+        }
     }
 
     /// A reference points at a key of the same types.
@@ -256,9 +302,17 @@ impl Draft {
                     self.constraints.identity.insert(name.clone(), always);
                     nullable = false;
                 }
-                Sql::Generated { generation_expr: Some(_), .. } => {
-                    return Err(at(Error::unsupported("a generated column is not supported")
-                        .help("compute it in a view, or set it with the row")));
+                Sql::Generated {
+                    generated_as: _,
+                    sequence_options: _,
+                    generation_expr: Some(value),
+                    generation_expr_mode: mode,
+                    generated_keyword: _,
+                } => {
+                    let is_virtual = *mode == Some(ast::GeneratedExpressionMode::Virtual);
+                    refuse(is_virtual, "VIRTUAL")
+                        .map_err(|error| at(error.help("write STORED")))?;
+                    self.constraints.generated.insert(name.clone(), value.to_string());
                 }
                 Sql::Collation(name) => unsupported::collation(name).map_err(at)?,
                 Sql::DialectSpecific(tokens) if is_autoincrement(tokens) => {
@@ -271,6 +325,12 @@ impl Draft {
                     ))));
                 }
             }
+        }
+        let has_value = self.constraints.defaults.contains_key(&name)
+            || self.constraints.identity.contains_key(&name);
+        if has_value && self.constraints.generated.contains_key(&name) {
+            let text = format!("column {name:?} is computed, and takes no other value");
+            return Err(at(Error::invalid(text).help("leave DEFAULT and IDENTITY out")));
         }
         self.columns.push(TableColumn { name, column_type: ty, nullable });
         Ok(())
@@ -332,15 +392,16 @@ impl Draft {
             }
             Some(ast::ReferentialAction::Cascade) => OnDelete::Cascade,
             Some(ast::ReferentialAction::SetNull) => OnDelete::SetNull,
-            Some(other) => {
-                return Err(Error::unsupported(format!("ON DELETE {other} is not supported")));
-            }
+            Some(ast::ReferentialAction::SetDefault) => OnDelete::SetDefault,
         };
-        let is_plain = matches!(
-            key.on_update,
-            None | Some(ast::ReferentialAction::Restrict | ast::ReferentialAction::NoAction)
-        );
-        refuse(!is_plain, "ON UPDATE with an action")?;
+        let on_update = match key.on_update {
+            None | Some(ast::ReferentialAction::Restrict | ast::ReferentialAction::NoAction) => {
+                OnUpdate::Restrict
+            }
+            Some(ast::ReferentialAction::Cascade) => OnUpdate::Cascade,
+            Some(ast::ReferentialAction::SetNull) => OnUpdate::SetNull,
+            Some(ast::ReferentialAction::SetDefault) => OnUpdate::SetDefault,
+        };
         let default = default_name(table, &columns, "fkey");
         self.constraints.references.push(Reference {
             name: label.or(key.name.as_ref()).map_or(default, ident_name),
@@ -348,6 +409,7 @@ impl Draft {
             table: last_name(&key.foreign_table)?.0,
             target: key.referred_columns.iter().map(ident_name).collect(),
             on_delete,
+            on_update,
         });
         Ok(())
     }

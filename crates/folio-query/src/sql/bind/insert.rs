@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast;
+use sqlparser::ast::{self, Spanned};
 
 use super::change::{column_of, row_columns};
 use super::expression::place;
@@ -79,10 +79,16 @@ impl Binder<'_> {
             && query.order_by.is_none()
             && query.limit_clause.is_none()
             && query.fetch.is_none();
-        let ast::SetExpr::Values(values) = &*query.body else { return self.query(query, None) };
-        if !plain {
-            return self.query(query, None);
-        }
+        let values = match &*query.body {
+            ast::SetExpr::Values(values) if plain => values,
+            _ => {
+                let named = self.query(query, None)?;
+                let given = targets.iter().take(named.columns.len());
+                let span = query.body.span().into();
+                given.copied().try_for_each(|target| takes_value(table, target, span))?;
+                return Ok(named);
+            }
+        };
         unsupported::query_clauses(query)?;
         let given = unsupported::values_clauses(values);
         let scope = Scope::new(Vec::new(), None);
@@ -345,13 +351,23 @@ fn named_key(table: &Relation, name: &ast::ObjectName) -> Result<Vec<usize>> {
 /// A value as that of a column.
 fn assigned_to(value: Expr, table: &Relation, target: usize, span: Span) -> Result<Expr> {
     let column = &table.schema.columns[target];
-    if table.constraints.identity.get(&column.name) == Some(&true) {
-        let name = &column.name;
-        return Err(Error::invalid(format!("column {name:?} numbers rows by itself"))
-            .at(span)
-            .help("leave it out, or write DEFAULT"));
-    }
+    takes_value(table, target, span)?;
     assign(value, &column.column_type, &column.name).map_err(|error| error.at(span))
+}
+
+/// Refuses a value for a column that makes its own.
+fn takes_value(table: &Relation, target: usize, span: Span) -> Result<()> {
+    let name = &table.schema.columns[target].name;
+    let why = if table.constraints.identity.get(name) == Some(&true) {
+        "numbers rows by itself"
+    } else if table.constraints.generated.contains_key(name) {
+        "is computed"
+    } else {
+        return Ok(());
+    };
+    Err(Error::invalid(format!("column {name:?} {why}"))
+        .at(span)
+        .help("leave it out, or write DEFAULT"))
 }
 
 fn place_of(name: &ast::ObjectName) -> Span {

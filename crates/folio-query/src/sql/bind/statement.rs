@@ -62,7 +62,8 @@ pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<S
             {
                 return Err(Error::unsupported("TRUNCATE takes one collection at a time"));
             }
-            Ok(Statement::Truncate(tables))
+            let restart = matches!(truncate.identity, Some(ast::TruncateIdentityOption::Restart));
+            Ok(Statement::Truncate { tables, restart })
         }
         Sql::Explain { statement, .. } => {
             let analyze = unsupported::explain_clauses(syntax)?;
@@ -268,7 +269,8 @@ impl Binder<'_> {
         let mut rows = Vec::new();
         for name in self.source.names()? {
             let Some(relation) = self.source.relation(&name)? else { continue };
-            for (index, column) in relation.schema.columns.iter().enumerate() {
+            let columns = relation.schema.columns.iter().enumerate();
+            for (index, column) in columns.filter(|(index, _)| relation.is_listed(*index)) {
                 let position = i64::try_from(index + 1).unwrap_or(i64::MAX);
                 let default = relation.constraints.defaults.get(&column.name);
                 rows.push(vec![

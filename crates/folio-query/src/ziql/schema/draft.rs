@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use folio_types::{Column, ColumnType, TableSchema, Value};
 
-use crate::constraint::{Constraints, Link, OnDelete, Reference};
+use crate::constraint::{Constraints, Link, OnDelete, OnUpdate, Reference};
 use crate::error::{Error, Result};
 use crate::expression::{cast, json};
 use crate::source::{IndexInfo, Relation, RelationKind, Source};
@@ -154,6 +154,7 @@ impl Drafter<'_> {
             table: self.spelled(target),
             target: vec![key],
             on_delete: member.on_delete.unwrap_or(OnDelete::SetNull),
+            on_update: OnUpdate::Restrict,
         });
         // What points is always found from where it points.
         self.index(table, member, true);
@@ -184,7 +185,7 @@ impl Drafter<'_> {
         let name = &member.name;
         let (key, ty) = self.target_key(target)?;
         let on_delete = match member.on_delete {
-            None | Some(OnDelete::SetNull) => OnDelete::Cascade,
+            None | Some(OnDelete::SetNull | OnDelete::SetDefault) => OnDelete::Cascade,
             Some(OnDelete::Restrict) => OnDelete::Restrict,
             Some(OnDelete::Cascade | OnDelete::CascadeOwner) => OnDelete::CascadeOwner,
         };
@@ -195,6 +196,7 @@ impl Drafter<'_> {
             table,
             target: vec![target],
             on_delete,
+            on_update: OnUpdate::Restrict,
         };
         let (entity, target) = (self.name().to_owned(), self.spelled(target));
         let constraints = Constraints {

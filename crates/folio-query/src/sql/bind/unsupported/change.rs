@@ -185,17 +185,11 @@ pub(in super::super) fn truncate_clauses(truncate: &ast::Truncate) -> Result<()>
         partitions,
         table: _,
         if_exists: _if_exists,
-        identity,
+        identity: _identity,
         cascade,
         on_cluster,
     } = truncate;
     for ast::TruncateTableTarget { name: _name, only: _, has_asterisk: _ } in table_names {}
-    if matches!(identity, Some(ast::TruncateIdentityOption::Restart)) {
-        return Err(unsupported(
-            "RESTART IDENTITY",
-            "drop the table and make it again to number from 1",
-        ));
-    }
     if matches!(cascade, Some(ast::CascadeOption::Cascade)) {
         return Err(unsupported("TRUNCATE … CASCADE", "name all tables: TRUNCATE a, b"));
     }
