@@ -28,6 +28,8 @@ pub(crate) mod arrow;
 mod compression;
 pub(crate) mod csv;
 mod flow;
+#[cfg(feature = "sql")]
+mod guard;
 mod guess;
 mod input;
 pub(crate) mod ion;

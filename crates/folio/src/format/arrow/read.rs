@@ -7,7 +7,6 @@
 //! error, and nothing else does.
 
 use std::io::{Cursor, Read};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -20,6 +19,7 @@ use folio_types::{Column, ErrorCode};
 
 use super::batches::Slices;
 use super::columns;
+use crate::format::guard;
 use crate::format::relation::RowFile;
 use crate::format::whole::Whole;
 
@@ -193,10 +193,10 @@ impl Messages {
 
 /// Runs the parser. What a file holds never ends the process.
 fn guarded<T>(place: &str, work: impl FnOnce() -> Result<T, ArrowError>) -> QueryResult<T> {
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(refused(place, &error)),
-        Err(_) => Err(damaged(place, "its content makes no sense")),
+    match guard::guarded(work) {
+        Some(Ok(value)) => Ok(value),
+        Some(Err(error)) => Err(refused(place, &error)),
+        None => Err(damaged(place, "its content makes no sense")),
     }
 }
 

@@ -16,21 +16,21 @@ mod write;
 pub(crate) use read::open;
 pub(crate) use write::ParquetRows;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use folio_query::{Error as QueryError, Result as QueryResult};
 use folio_types::ErrorCode;
 use parquet::errors::ParquetError;
+
+use super::guard;
 
 /// What a file calls its codec, where this build has none for it.
 const CODECS: &str = "write the file with Snappy, gzip or no compression";
 
 /// Runs the parser. What a file holds never ends the process.
 fn guarded<T>(path: &str, work: impl FnOnce() -> Result<T, ParquetError>) -> QueryResult<T> {
-    match catch_unwind(AssertUnwindSafe(work)) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(refused(path, &error)),
-        Err(_) => Err(damaged(path, "its content makes no sense")),
+    match guard::guarded(work) {
+        Some(Ok(value)) => Ok(value),
+        Some(Err(error)) => Err(refused(path, &error)),
+        None => Err(damaged(path, "its content makes no sense")),
     }
 }
 
