@@ -13,7 +13,7 @@
 use std::fmt;
 
 use arrow_schema::ArrowError;
-use folio_types::ErrorCode;
+use folio_types::{ErrorCode, legible};
 
 use crate::span::Span;
 
@@ -53,7 +53,7 @@ impl Error {
         Self {
             inner: Box::new(Inner {
                 code,
-                message: message.into(),
+                message: legible(message.into()),
                 span: Span::NONE,
                 help: None,
                 of_entities: None,
@@ -134,7 +134,7 @@ impl Error {
     /// The same error with a hint.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
-        let help = help.into();
+        let help = legible(help.into());
         if let Some((_, other)) = &mut self.inner.of_entities {
             other.clone_from(&help);
         }
@@ -146,7 +146,7 @@ impl Error {
     /// where the sentence speaks of columns and rows.
     #[must_use]
     pub fn of_entities(mut self, message: impl Into<String>, help: impl Into<String>) -> Self {
-        self.inner.of_entities = Some((message.into(), help.into()));
+        self.inner.of_entities = Some((legible(message.into()), legible(help.into())));
         self
     }
 
@@ -300,11 +300,21 @@ fn window(line: &str, before: usize) -> (String, usize) {
     const WIDTH: usize = 100;
     let length = line.chars().count();
     if length <= WIDTH {
-        return (line.replace('\t', " "), before);
+        return (line.chars().map(shown).collect(), before);
     }
     let start = before.saturating_sub(WIDTH / 2).min(length - WIDTH.min(length));
-    let shown: String = line.chars().skip(start).take(WIDTH).collect();
-    (shown.replace('\t', " "), before - start)
+    (line.chars().skip(start).take(WIDTH).map(shown).collect(), before - start)
+}
+
+/// A character of an excerpt, as wide as it is: control characters have pictures.
+fn shown(character: char) -> char {
+    match character {
+        '\t' => ' ',
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(character)).unwrap_or(' '),
+        '\u{7f}' => '\u{2421}',
+        other if other.is_control() => char::REPLACEMENT_CHARACTER,
+        other => other,
+    }
 }
 
 impl std::error::Error for Error {

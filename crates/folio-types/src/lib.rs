@@ -10,12 +10,14 @@
 mod code;
 mod json;
 pub mod key;
+mod legible;
 mod name;
 mod schema;
 mod value;
 
 pub use code::ErrorCode;
 pub use json::{push_json_number, push_json_string};
+pub use legible::legible;
 pub use name::{MAX_NAME_SIZE, NameError, check_collection_name, check_document_id};
 pub use schema::{Column, ColumnType, SchemaError, TableSchema};
 pub use value::{Interval, Value, ValueRef, borrowed};

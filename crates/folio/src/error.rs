@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use folio_file::{LockError, advice};
-use folio_types::{ErrorCode, NameError};
+use folio_types::{ErrorCode, NameError, legible};
 use thiserror::Error;
 
 use crate::import::{ImportReport, OptionNames, Rejected};
@@ -268,6 +268,15 @@ impl Error {
     /// The text, with the names that a surface gives to the options it speaks of.
     #[must_use]
     pub fn told(&self, names: &OptionNames) -> String {
+        match self {
+            // A statement's error is legible, and has lines of its own.
+            #[cfg(feature = "sql")]
+            Self::Query(error) => error.to_string(),
+            other => legible(other.tell(names)),
+        }
+    }
+
+    fn tell(&self, names: &OptionNames) -> String {
         match self {
             Self::AllRejected { count, first } => format!(
                 "the first {count} records were all rejected and nothing was imported; the \
