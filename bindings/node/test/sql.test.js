@@ -107,6 +107,17 @@ test('values follow the text one after another, in an array, or by name', async 
   assert.deepEqual(users.getMany(['b', 'c']).map(({ m }) => m), [1, [2]])
 })
 
+test('a question mark takes the value of its place in the text', (context) => {
+  const db = database(context)
+  db.sql("insert into t values (1, 'a'), (2, 'b')")
+  const update = db.prepare('update t set name = ? where id = ? returning name, ? as more')
+  assert.deepEqual(update.all('c', 1, 'd'), [{ name: 'c', more: 'd' }])
+  assert.deepEqual(db.sql('select ? as a, id from t where id = ?', 'x', 2).toArray(), [{ a: 'x', id: 2 }])
+  assert.deepEqual(db.sql('with c as (select ? as k) select a.k, b.k as l, ? as m from c a, c b', 1, 2).toArray(), [{ k: 1, l: 1, m: 2 }])
+  assert.deepEqual(db.sql("select '{\"a\": 1}'::jsonb ? ? as has, ? as b", 'a', 2).toArray(), [{ has: true, b: 2 }])
+  assert.deepEqual(db.sql('select ?, ? + ?', 1, 2, 3).columns, ['?', '? + ?'])
+})
+
 test('what has no type for SQL is converted, or refused with advice', (context) => {
   const path = scratch(context)
   const plain = foliodb.open(path)

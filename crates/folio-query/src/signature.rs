@@ -28,8 +28,6 @@ impl Signature {
 pub(crate) struct Taken {
     /// By position, in order of their names where nothing says which were given.
     names: Vec<String>,
-    /// `?` counts by itself.
-    question_marks: usize,
     /// Which of those given by name are used.
     used: Vec<bool>,
     /// One more than the highest position.
@@ -37,21 +35,20 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    /// The position of a parameter as it stands in the text: `?`, `$2` or `:name`.
+    /// The position of a parameter as the parser has it: `?1`, `$2` or `:name`. Whoever wrote
+    /// `?` has it numbered by its place in the text.
     pub(crate) fn position(&mut self, text: &str, given: &Signature, span: Span) -> Result<usize> {
         let name = text.trim_start_matches([':', '$', '@']);
-        let number = text.strip_prefix('$').and_then(|number| number.parse::<usize>().ok());
+        let number = text.strip_prefix(['$', '?']).and_then(|number| number.parse::<usize>().ok());
         if !given.names.is_empty() {
-            if text == "?" || number.is_some() {
+            if number.is_some() {
+                let text = if text.starts_with('?') { "?" } else { text };
                 let error = format!("parameters were given by name, and {text} has none");
                 return Err(Error::invalid(error).at(span).help("write :name"));
             }
             return self.position_of_given(name, given, span);
         }
-        let position = if text == "?" {
-            self.question_marks += 1;
-            self.question_marks - 1
-        } else if let Some(number) = number {
+        let position = if let Some(number) = number {
             number.checked_sub(1).ok_or_else(|| {
                 Error::syntax("parameters count from $1").at(span).help("write $1 for the first")
             })?

@@ -1,12 +1,13 @@
 //! The dialect as the parser sees it: PostgreSQL's grammar with `?` as a parameter.
 
 use std::any::TypeId;
+use std::cell::RefCell;
 
 use sqlparser::ast::{BinaryOperator, ColumnOption, Expr, Ident};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Location, Token};
 
 /// `a ISNULL`, which the parser's list of keywords does not have.
 fn is_isnull(token: &Token) -> bool {
@@ -98,8 +99,20 @@ fn like_any(parser: &mut Parser<'_>, left: &Expr) -> Option<Result<Expr, ParserE
 const POSTGRES: PostgreSqlDialect = PostgreSqlDialect {};
 
 /// PostgreSQL, as far as it goes here.
-#[derive(Debug)]
-pub(super) struct FolioDialect;
+#[derive(Debug, Default)]
+pub(super) struct FolioDialect {
+    /// Where `?` was read as an operator.
+    operators: RefCell<Vec<Location>>,
+}
+
+impl FolioDialect {
+    /// Where `?` was read as an operator, in order.
+    pub(super) fn into_operators(self) -> Vec<Location> {
+        let mut operators = self.operators.into_inner();
+        operators.sort_unstable();
+        operators
+    }
+}
 
 impl Dialect for FolioDialect {
     /// Where the parser asks whether this is PostgreSQL, it is.
@@ -152,7 +165,7 @@ impl Dialect for FolioDialect {
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
         // Where an operator may stand, `?` is one and no parameter.
         match &parser.peek_token_ref().token {
-            Token::Placeholder(name) if name == "?" => {
+            Token::Placeholder(name) if name.starts_with('?') => {
                 Some(Ok(self.prec_value(Precedence::PgOther)))
             }
             token if is_isnull(token) => Some(Ok(self.prec_value(Precedence::Is))),
@@ -167,7 +180,8 @@ impl Dialect for FolioDialect {
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
         match &parser.peek_token_ref().token {
-            Token::Placeholder(name) if name == "?" => {
+            Token::Placeholder(name) if name.starts_with('?') => {
+                self.operators.borrow_mut().push(parser.peek_token_ref().span.start);
                 parser.advance_token();
                 Some(parser.parse_subexpr(precedence).map(|right| Expr::BinaryOp {
                     left: Box::new(left.clone()),

@@ -4,7 +4,7 @@
 use sqlparser::ast::Statement;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
 use super::dialect::FolioDialect;
 use super::tokens;
@@ -30,10 +30,23 @@ pub(crate) struct Parsed {
 /// # Errors
 /// `syntax`, with the place.
 pub(crate) fn parse(text: &str) -> Result<Parsed> {
-    let tokens = tokens::adapt(tokenize(text)?)?;
-    let mut parser = Parser::new(&FolioDialect)
-        .with_recursion_limit(2 * DEPTH_MAX)
-        .with_tokens_with_locations(tokens);
+    let dialect = FolioDialect::default();
+    let parsed = parse_with(text, &dialect, &[])?;
+    let operators = dialect.into_operators();
+    // Only the parser tells an operator `?` from a parameter: where there is one, the
+    // parameters are numbered again without it.
+    if operators.is_empty() {
+        return Ok(parsed);
+    }
+    parse_with(text, &FolioDialect::default(), &operators)
+}
+
+/// The same, where it is known which `?` are operators.
+fn parse_with(text: &str, dialect: &FolioDialect, operators: &[Location]) -> Result<Parsed> {
+    let mut tokens = tokens::adapt(tokenize(text)?)?;
+    tokens::number_parameters(&mut tokens, operators);
+    let mut parser =
+        Parser::new(dialect).with_recursion_limit(2 * DEPTH_MAX).with_tokens_with_locations(tokens);
     let mut statements = Vec::new();
     loop {
         while parser.consume_token(&Token::SemiColon) {}
@@ -51,7 +64,7 @@ pub(crate) fn parse(text: &str) -> Result<Parsed> {
 }
 
 fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
-    Tokenizer::new(&FolioDialect, text).tokenize_with_location().map_err(|error| {
+    Tokenizer::new(&FolioDialect::default(), text).tokenize_with_location().map_err(|error| {
         let location = error.location;
         let span = Span::at(narrow(location.line), narrow(location.column));
         let message = lower_first(error.message.trim_end_matches('.'));
@@ -141,7 +154,7 @@ fn trailing(token: &TokenWithSpan) -> Error {
 pub(super) fn shown(token: &Token) -> String {
     match token {
         Token::EOF => "the end".to_owned(),
-        token => format!("`{token}`"),
+        token => format!("`{}`", tokens::without_numbers(&token.to_string())),
     }
 }
 
@@ -176,7 +189,7 @@ fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
         let message = format!("expected {}, found the end", lower_first(expected));
         return Error::syntax(message).at(Span::behind(text));
     }
-    let found = format!("`{found}`");
+    let found = format!("`{}`", tokens::without_numbers(found));
     let error =
         Error::syntax(format!("expected {}, found {found}", lower_first(expected))).at(span);
     match keyword_near(&found, expected) {

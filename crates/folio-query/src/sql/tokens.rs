@@ -8,11 +8,15 @@
 //! (w ORDER BY a ROWS 1 PRECEDING EXCLUDE TIES)  →  ("exclude ties of w" ORDER BY a ROWS 1 PRECEDING)
 //! (t).*                                         →  (t)."*"
 //! 0b101, 0o17, 0x1F                             →  numbers, as PostgreSQL reads them
+//! ? … ?                                         →  ?1 … ?2
 //! ```
+//!
+//! A `?` stands for the value of its place in the text. Statements are bound in another
+//! order, FROM before SELECT and WHERE before SET, and what WITH names as often as it is used.
 
 use sqlparser::ast::Ident;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace, Word};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Whitespace, Word};
 
 use super::from_first;
 use super::parse::shown;
@@ -48,6 +52,37 @@ pub(super) fn adapt(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>
         }
     }
     carry(tokens)
+}
+
+/// Numbers each `?` that is no operator by its place in its statement. The places of
+/// operators are in order.
+pub(super) fn number_parameters(tokens: &mut [TokenWithSpan], operators: &[Location]) {
+    let is_operator = |place: &Location| operators.binary_search(place).is_ok();
+    let mut count = 0;
+    for token in tokens {
+        match &mut token.token {
+            Token::SemiColon => count = 0,
+            Token::Placeholder(name) if name == "?" && !is_operator(&token.span.start) => {
+                count += 1;
+                *name = format!("?{count}");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A text of the parser with each `?` as it was written.
+pub(super) fn without_numbers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut is_behind_mark = false;
+    for character in text.chars() {
+        if is_behind_mark && character.is_ascii_digit() {
+            continue;
+        }
+        is_behind_mark = character == '?';
+        out.push(character);
+    }
+    out
 }
 
 /// Makes one token of a number that does not count in tens: the tokenizer reads `0b101` as 0

@@ -17,6 +17,7 @@ use crate::expression::coerce::settle;
 use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::logical::{Plan, SortKey};
 use crate::span::Span;
+use crate::sql::tokens::without_numbers;
 
 /// A SELECT with its order, which may need columns it does not answer.
 pub(super) struct Selected {
@@ -297,7 +298,7 @@ pub(super) fn name_of(syntax: &ast::Expr) -> String {
         ast::Expr::Exists { .. } => "exists".to_owned(),
         ast::Expr::Tuple(_) => "row".to_owned(),
         other => {
-            let text = other.to_string();
+            let text = without_numbers(&other.to_string());
             if text.chars().count() > 40 { "?column?".to_owned() } else { text }
         }
     }
