@@ -344,6 +344,27 @@ def test_the_same_as_hugging_face(items: foliodb.Collection) -> None:
             data.map(short, batched=True)[:]
 
 
+def test_hugging_face_and_back(items: foliodb.Collection, db: foliodb.Database) -> None:
+    pytest.importorskip("datasets")
+    shuffled = items.dataset().shuffle(4)
+    assert foliodb.to_hf(shuffled.with_format("numpy"))["n"][:] == numbers(shuffled)
+    counts = foliodb.from_hf(shuffled.train_test_split(0.1), db)
+    assert {name: count.inserted for name, count in counts.items()} == {"train": 90, "test": 10}
+
+
+def test_each_worker_looks_up_its_own(
+    items: foliodb.Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With PyTorch standing aside: what `_share` says is what a worker gets."""
+    stream = items.dataset(streaming=True).shuffle(None, 2)
+    for data in (stream.map(lambda d: {"n": d["n"]}), stream.take(60).map(lambda d: {"n": d["n"]})):
+        expected = numbers(data)
+        for worker in range(3):
+            monkeypatch.setattr("foliodb.streaming._share", lambda: (worker, 3))
+            assert numbers(data) == expected[worker::3]
+        monkeypatch.undo()
+
+
 def test_pandas(items: foliodb.Collection) -> None:
     pandas = pytest.importorskip("pandas")
     frame = items.dataset().shuffle(1).with_format("numpy").take(30).to_pandas()

@@ -209,10 +209,15 @@ def plain(value: Any) -> Any:
 
 
 def to_hf(scan: Any) -> datasets.Dataset:
-    """The documents of a scan, or anything with an Arrow stream, as a HuggingFace data set."""
+    """The documents of a scan or a data set, or anything with an Arrow stream, as a HuggingFace
+    data set."""
     import datasets
     import pyarrow
 
+    from .dataset import Dataset
+
+    if isinstance(scan, Dataset):
+        return datasets.Dataset.from_list(scan.with_format(None).to_list())
     return datasets.Dataset(_without_extensions(pyarrow.table(scan)))
 
 

@@ -242,26 +242,30 @@ class StreamingDataset(Iterable[Any]):
     def _stream(self) -> Iterator[Any]:
         whole = [at for at, (name, _) in enumerate(self._steps) if name in _WHOLE_STREAM]
         deal_at = whole[-1] + 1 if whole else 0
+        share, shares = _share()
         steps = self._steps[:deal_at]
         if steps and steps[0][0] == "shuffle" and steps[0][1][0] is None:
-            stream = self._by_ids(steps[0][1][1])
+            order = self._order_of_ids(steps[0][1][1])
             steps = steps[1:]
+            if not steps:
+                # Nothing more is to be seen as a whole: a worker looks up what it gives.
+                order, shares = (order[0], order[1][share::shares]), 1
+            stream = self._looked_up(*order)
         else:
             stream = self._documents()
         for step in steps:
             stream = self._apply(stream, step)
-        share, shares = _share()
         if shares > 1:
             stream = islice(stream, share, None, shares)
         for step in self._steps[deal_at:]:
             stream = self._apply(stream, step)
         return map(_parsed, stream)
 
-    def _by_ids(self, seed: int) -> Iterator[Any]:
-        """All documents, in an order that depends on their ids."""
+    def _order_of_ids(self, seed: int) -> tuple[Ids, array[int]]:
+        """All ids, and their places in an order that depends on them and on the epoch."""
         ids = Ids(self._collection.ids())
         seed_of_epoch = SplitMix(seed, self._epoch).next()
-        return self._looked_up(ids, array("Q", keyed_order(seed_of_epoch, ids)))
+        return ids, array("Q", keyed_order(seed_of_epoch, ids))
 
     def _apply(self, stream: Iterator[Any], step: Step) -> Iterator[Any]:
         name, argument = step
