@@ -143,6 +143,34 @@ fn others_write_while_an_import_waits() {
     assert!(sandbox.run("folio validate data").status.success());
 }
 
+/// A pipe that never rests would keep others out for ever if they were not given a turn.
+#[test]
+fn others_write_while_an_import_goes_on() {
+    let sandbox = Sandbox::new();
+    let mut import = Import::start(&sandbox, "");
+    let mut input = import.input.take().unwrap();
+    let feeder = thread::spawn(move || {
+        let mut count = 0;
+        while writeln!(input, "{{\"_id\":\"n{count}\"}}").is_ok() {
+            count += 1;
+            thread::sleep(Duration::from_millis(1));
+        }
+    });
+    let begun = Instant::now();
+    while ids(&sandbox).is_empty() {
+        assert!(begun.elapsed() < PATIENCE, "nothing is imported");
+        thread::sleep(Duration::from_millis(50));
+    }
+    for id in ["a", "b", "c"] {
+        let put = sandbox.run(&format!("folio put data -c t {id} --data '{{}}'"));
+        assert!(put.status.success(), "{}", String::from_utf8_lossy(&put.stderr));
+    }
+    import.signal("INT", &sandbox);
+    assert_eq!(import.end().status.code(), Some(130));
+    feeder.join().unwrap();
+    assert!(sandbox.run("folio validate data").status.success());
+}
+
 #[test]
 fn a_signal_ends_an_import_that_waits_and_what_came_stays() {
     for signal in ["INT", "TERM", "HUP"] {

@@ -402,6 +402,16 @@ impl Store {
         stores.writing.into_iter().for_each(let_go);
     }
 
+    /// Whether another process waits for the writer's place that this one has.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.lock.is_wanted()
+    }
+
+    /// Leaves the writer's place, which was given back, to others for a turn.
+    pub(crate) fn leave_turn(&self) {
+        self.lock.give_way(TURN);
+    }
+
     /// Gives the writer's place to a process that waits for it, or has it back where this one
     /// has not written for a while. Answers whether this process still has a lock.
     pub(crate) fn give_way(&self, is_idle: bool) -> bool {

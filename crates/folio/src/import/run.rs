@@ -183,9 +183,11 @@ impl<'a> Run<'a> {
         Ok(has_committed)
     }
 
-    /// Commits the open batch if it was begun so long ago, and hands out what was rejected.
+    /// Commits the open batch if it was begun so long ago, or if another process waits for it
+    /// to end, and hands out what was rejected.
     pub(super) fn commit_older_than(&mut self, age: Duration) -> Result<()> {
-        if self.is_stopped || self.begun.elapsed() < age {
+        let is_wanted = || self.batch.is_some() && self.collection.handle().store.is_wanted();
+        if self.is_stopped || (self.begun.elapsed() < age && !is_wanted()) {
             return Ok(());
         }
         self.begun = Instant::now();
@@ -239,17 +241,20 @@ impl<'a> Run<'a> {
             batch.set_import_position(fingerprint, position);
             self.has_position = position > 0;
         }
+        let is_wanted = self.collection.handle().store.is_wanted();
         let BatchCounts { inserted, replaced, deleted } = batch.commit()?;
         self.report.inserted += inserted;
         self.report.replaced += replaced;
         self.report.deleted += deleted;
         self.report.superseded += std::mem::take(&mut self.put_count) - (inserted + replaced);
         self.commit_count += 1;
-        if self.is_live {
-            // Others may write while nothing comes.
+        if self.is_live || is_wanted {
+            // Others may write meanwhile: of a pipe nothing may come for long.
             self.collection.flush()?;
         }
-        self.collection.handle().store.give_way(false);
+        if is_wanted {
+            self.collection.handle().store.leave_turn();
+        }
         Ok(())
     }
 
