@@ -145,6 +145,113 @@ fn a_terminal_may_change_its_width() {
     assert!(terminal.leave().success());
 }
 
+/// The first words between backticks.
+fn quoted(text: &str) -> &str {
+    text.split('`').nth(1).unwrap()
+}
+
+#[test]
+fn a_terminal_shows_a_thousand_rows_and_how_to_see_all() {
+    let sandbox = planets();
+    let query = "select i from generate_series(1, 1234) as t(i);";
+    let mut terminal = Terminal::start(&sandbox, 100, "folio shell data");
+    terminal.expect("sql> ");
+    let shown = terminal.ask(query, "from here on");
+    assert!(shown.contains("│ 1000 │") && !shown.contains("│ 1001 │"), "{shown}");
+    let hint = quoted(shown.split("note:").nth(1).unwrap()).to_owned();
+    terminal.expect("sql> ");
+    terminal.ask(&hint, "sql> ");
+    let all = terminal.ask(query, "1234 rows");
+    assert!(all.contains("│ 1234 │"), "{hint} shows all");
+    terminal.expect("sql> ");
+    terminal.ask(".rows 2", "sql> ");
+    terminal.ask(query, "the first 2 rows");
+    terminal.expect("sql> ");
+    assert!(terminal.leave().success());
+
+    // The hint of the command is an option of it.
+    let command = "folio sql data \"select i from generate_series(1, 1234) as t(i)\"";
+    let mut terminal = Terminal::start(&sandbox, 100, command);
+    let shown = terminal.expect("shows all");
+    assert!(terminal.wait().success());
+    let hint = shown.split("rows; ").nth(1).unwrap().trim_end_matches("shows all");
+    let mut terminal = Terminal::start(&sandbox, 100, &format!("{command} {hint}"));
+    terminal.expect("{\"i\":1234}");
+    assert!(terminal.wait().success());
+}
+
+#[test]
+fn null_is_told_from_empty_text_and_rows_stand_upright() {
+    let sandbox = planets();
+    let mut terminal = Terminal::start(&sandbox, 100, "folio shell data");
+    terminal.expect("sql> ");
+    let query = "select null as a, '' as b, 7 as c;";
+    let table = terminal.ask(query, "1 row");
+    assert!(table.contains("│ NULL ┆   ┆ 7 │"), "{table}");
+    terminal.expect("sql> ");
+    terminal.ask(".null ∅", "sql> ");
+    let table = terminal.ask(query, "1 row");
+    assert!(table.contains("│ ∅ ┆   ┆ 7 │"), "{table}");
+    terminal.expect("sql> ");
+    terminal.ask("\\x", "sql> ");
+    let upright = terminal.ask(query, "c  7");
+    assert!(upright.contains("── row 1 ──\na  ∅\nb\n"), "{upright}");
+    terminal.expect("sql> ");
+    terminal.ask("\\x", "sql> ");
+    terminal.ask(query, "│ ∅ ┆   ┆ 7 │");
+    terminal.expect("sql> ");
+    assert!(terminal.leave().success());
+}
+
+#[test]
+fn collections_functions_and_members_are_completed_and_described() {
+    let sandbox = planets();
+    let put =
+        "folio put -q data -c comets c1 --data '{\"tail_length\": 7, \"orbit\": {\"years\": 76}}'";
+    assert!(sandbox.run(put).status.success());
+    let mut terminal = Terminal::start(&sandbox, 100, "folio shell data");
+    terminal.expect("sql> ");
+    terminal.press("select tail_l");
+    terminal.press(TAB);
+    terminal.expect("tail_length");
+    terminal.press(" from com");
+    terminal.press(TAB);
+    terminal.expect("comets");
+    terminal.ask(";", "1 row");
+    terminal.expect("sql> ");
+    terminal.press("select upper(substri");
+    terminal.press(TAB);
+    terminal.expect("substring(");
+    terminal.ask("'comet', 1, 2));", "CO");
+    terminal.expect("sql> ");
+    terminal.press("\\d com");
+    terminal.press(TAB);
+    terminal.expect("comets");
+    let members = terminal.ask("", "4 rows");
+    for member in ["_id", "tail_length", "orbit"] {
+        assert!(members.contains(member), "{members}");
+    }
+    terminal.expect("sql> ");
+    assert!(terminal.leave().success());
+}
+
+/// A signal to the shell alone, with its terminal still there.
+#[test]
+fn a_shell_that_is_told_to_end_ends() {
+    for signal in ["HUP", "TERM"] {
+        let sandbox = planets();
+        let mut terminal = Terminal::start(&sandbox, 100, "folio shell data");
+        terminal.expect("sql> ");
+        terminal.ask(ENDLESS, "Ctrl-C cancels");
+        let told = "ps -eo pid,args | sed -n 's/^ *\\([0-9]*\\) folio shell data$/\\1/p'";
+        let found = sandbox.run(&format!("{told} | while read p; do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && kill -{signal} $p; done"));
+        drop(found);
+        terminal.wait();
+        let left = sandbox.run("folio sql data 'delete from planets'");
+        assert!(left.status.success(), "{signal}: nobody holds the lock");
+    }
+}
+
 /// A shell that stayed would keep a core busy, and the writer's lock.
 #[test]
 fn a_shell_ends_with_its_terminal() {
@@ -215,7 +322,10 @@ fn a_script_runs_to_its_end_or_its_first_error() {
             "error: cannot read \"none.sql\": No such file or directory (os error 2)\n",
         ),
         (".import", "error: write the file behind .import\n"),
-        (".mode xml", "error: there is no format \"xml\"; there is table, jsonl, json, csv, md\n"),
+        (
+            ".mode xml",
+            "error: there is no format \"xml\"; there is table, jsonl, json, csv, md, vertical\n",
+        ),
     ] {
         let output = piped(&sandbox, "folio shell data", line);
         assert_eq!(

@@ -123,6 +123,13 @@ Examples:
   $ folio import ./data app.sqlite
   $ folio import ./copy app.sqlite --table authors --table books";
 
+impl Arguments {
+    /// Whether it reads files, and not standard input.
+    pub(crate) fn names_files(&self) -> bool {
+        !self.files.is_empty() && self.files.iter().all(|file| file != Path::new("-"))
+    }
+}
+
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let standard_input = vec![PathBuf::from("-")];
     let files = if arguments.files.is_empty() { &standard_input } else { &arguments.files };

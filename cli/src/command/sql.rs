@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     match answer.rows {
         Some(rows) => {
             let format = output::resolve(arguments.printing.format(), console);
-            output::print_rows_of_query(rows, format, console)?;
+            output::print_rows_of_query(rows, format, &output::Style::new(console), console)?;
         }
         None => {
             if let Some(count) = answer.count.filter(|count| *count > 0) {

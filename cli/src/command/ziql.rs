@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     watch(session.interrupt());
     let rows = session.ziql(&text, &parameters.by_name())?;
     let format = output::resolve(arguments.printing.format(), console);
-    output::print_rows_of_query(rows, format, console)?;
+    output::print_rows_of_query(rows, format, &output::Style::new(console), console)?;
     database.close()?;
     Ok(ExitCode::SUCCESS)
 }

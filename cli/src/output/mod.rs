@@ -4,6 +4,7 @@ mod cell;
 mod markdown;
 mod query;
 mod table;
+mod vertical;
 
 use std::io::{self, Write};
 
@@ -14,7 +15,7 @@ use folio::json::members;
 
 use crate::console::Console;
 use crate::failure::Failure;
-pub(crate) use query::{gather_table, print_rows_of_query};
+pub(crate) use query::{Style, gather_table, print_rows_of_query};
 
 /// Rows of a table when no limit is given: more is not for reading.
 const TABLE_LIMIT: u64 = 100;
@@ -32,6 +33,8 @@ pub(crate) enum Format {
     Csv,
     /// A Markdown table
     Md,
+    /// A line per value, under the number of its row
+    Vertical,
 }
 
 /// The format asked for, or what suits whoever reads.
@@ -51,6 +54,7 @@ pub(crate) fn print_collection(
         Format::Json => Some(folio::export::Format::Json),
         Format::Csv => Some(folio::export::Format::Csv),
         Format::Md => return print_markdown(collection, &options),
+        Format::Vertical => return print_vertical(collection, &mut options, console),
         Format::Table => return print_table(collection, &mut options, console),
     };
     write(collection, &mut raw_stdout(), &options, &mut |_, _| true)?;
@@ -67,13 +71,59 @@ fn print_markdown(collection: &Collection, options: &ExportOptions) -> Result<()
     Ok(out.flush()?)
 }
 
+fn print_vertical(
+    collection: &Collection,
+    options: &mut ExportOptions,
+    console: &Console,
+) -> Result<(), Failure> {
+    let has_limit = limit_for_reading(options, console);
+    let mut columns = Columns::of(collection, options, &mut |_, _| true)?;
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let names = vertical::Names::new(columns.names());
+    let mut shown = 0;
+    while let Some(row) = columns.next_row()? {
+        shown += 1;
+        let cells = row.into_iter().map(|value| value.map(|value| cell::display(Some(value))));
+        names.print_row(shown, cells, &mut out)?;
+    }
+    out.flush()?;
+    tell_of_more(collection, shown, has_limit, console)
+}
+
+/// Bounds what a person reads at a terminal; answers whether there was a bound already. Whoever
+/// reads a pipe gets all.
+fn limit_for_reading(options: &mut ExportOptions, console: &Console) -> bool {
+    let has_limit = options.limit.is_some() || !console.is_terminal;
+    if !has_limit {
+        options.limit = Some(TABLE_LIMIT);
+    }
+    has_limit
+}
+
+fn tell_of_more(
+    collection: &Collection,
+    shown: u64,
+    has_limit: bool,
+    console: &Console,
+) -> Result<(), Failure> {
+    if has_limit || shown < TABLE_LIMIT {
+        return Ok(());
+    }
+    let count = collection.count()?;
+    if shown < count {
+        console.note(&format!(
+            "{shown} of {count} documents; --limit shows more, -o jsonl all of them"
+        ));
+    }
+    Ok(())
+}
+
 fn print_table(
     collection: &Collection,
     options: &mut ExportOptions,
     console: &Console,
 ) -> Result<(), Failure> {
-    let has_limit = options.limit.is_some();
-    options.limit.get_or_insert(TABLE_LIMIT);
+    let has_limit = limit_for_reading(options, console);
     let mut columns = Columns::of(collection, options, &mut |_, _| true)?;
     let mut rows = Vec::new();
     while let Some(row) = columns.next_row()? {
@@ -81,13 +131,7 @@ fn print_table(
     }
     let shown = rows.len() as u64;
     table::print(columns.names(), &rows, console)?;
-    let count = collection.count()?;
-    if !has_limit && shown < count {
-        console.note(&format!(
-            "{shown} of {count} documents; --limit shows more, -o jsonl all of them"
-        ));
-    }
-    Ok(())
+    tell_of_more(collection, shown, has_limit, console)
 }
 
 /// Prints a few JSON objects, each given as its text.
@@ -103,7 +147,7 @@ pub(crate) fn print_objects(
         }
         Format::Json if objects.is_empty() => writeln!(out, "[]")?,
         Format::Json => writeln!(out, "[\n{}\n]", objects.join(",\n"))?,
-        Format::Csv | Format::Md | Format::Table => {
+        Format::Csv | Format::Md | Format::Table | Format::Vertical => {
             print_rows(objects, format, console, &mut out)?;
         }
     }
@@ -143,6 +187,13 @@ fn print_rows(
             markdown::print_header(&names, out)?;
             for row in rows {
                 markdown::print_row(&row, out)?;
+            }
+        }
+        Format::Vertical => {
+            let names = vertical::Names::new(&names);
+            for (row, number) in rows.zip(1..) {
+                let cells = row.into_iter().map(|value| value.map(|_| cell::display(value)));
+                names.print_row(number, cells, out)?;
             }
         }
         _ => {

@@ -8,21 +8,48 @@ use folio::{
 };
 
 use super::cell::{Cell, display};
-use super::{Format, markdown, table};
+use super::{Format, markdown, table, vertical};
 use crate::console::Console;
 use crate::failure::Failure;
 
-/// Rows of a table: more is not for reading.
-const TABLE_LIMIT: usize = 1_000;
+/// How rows look that people read.
+#[derive(Debug, Clone)]
+pub(crate) struct Style {
+    /// What stands for NULL.
+    pub(crate) null: String,
+    /// Rows shown; `None` is all.
+    pub(crate) row_limit: Option<u64>,
+    /// What shows all rows, as a hint says it.
+    pub(crate) more: &'static str,
+}
 
-/// Prints all rows, streaming; of a table the first thousand.
+impl Style {
+    /// Rows shown at a terminal: more is not for reading.
+    pub(crate) const ROW_LIMIT: u64 = 1_000;
+
+    /// The style of a command, before anything is set. Whoever reads a pipe gets all rows.
+    pub(crate) fn new(console: &Console) -> Self {
+        Self {
+            null: "NULL".to_owned(),
+            row_limit: console.is_terminal.then_some(Self::ROW_LIMIT),
+            more: "-o jsonl shows all of them",
+        }
+    }
+
+    fn tell_of_more(&self, shown: u64, console: &Console) {
+        console.note(&format!("the first {shown} rows; {}", self.more));
+    }
+}
+
+/// Prints all rows, streaming; of a table, and of one turned on its side, as many as the style says.
 pub(crate) fn print_rows_of_query(
     rows: Rows,
     format: Format,
+    style: &Style,
     console: &Console,
 ) -> Result<(), Failure> {
     if format == Format::Table {
-        return gather_table(rows)?.print(console);
+        return gather_table(rows, style)?.print(style, console);
     }
     let names = rows.names().to_vec();
     let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
@@ -39,10 +66,17 @@ pub(crate) fn print_rows_of_query(
         ),
         Format::Md => markdown::print_header(&names, &mut out)?,
         Format::Json => text.push(b'['),
-        Format::Jsonl | Format::Table => {}
+        Format::Jsonl | Format::Table | Format::Vertical => {}
     }
     out.write_all(&text)?;
     match format {
+        Format::Vertical => {
+            let cut = print_vertical(rows, style, &mut out)?;
+            out.flush()?;
+            if let Some(shown) = cut {
+                style.tell_of_more(shown, console);
+            }
+        }
         Format::Json | Format::Jsonl => print_json(rows, format, &mut out)?,
         _ => print_cells(rows, format, &mut out)?,
     }
@@ -70,6 +104,28 @@ fn print_json(mut rows: Rows, format: Format, out: &mut impl Write) -> Result<()
         (_, true) => b"",
         (_, false) => b"\n",
     })?)
+}
+
+/// Prints a line per value; answers after how many rows it stopped, if it did.
+fn print_vertical(
+    mut rows: Rows,
+    style: &Style,
+    out: &mut impl Write,
+) -> Result<Option<u64>, Failure> {
+    let (names, types) = (vertical::Names::new(rows.names()), rows.types().to_vec());
+    let mut shown = 0;
+    while let Some(batch) = rows.next_batch().map_err(folio::Error::from)? {
+        for row in 0..batch.row_count {
+            if style.row_limit == Some(shown) {
+                return Ok(Some(shown));
+            }
+            shown += 1;
+            let values = batch.columns.iter().zip(&types);
+            let cells = values.map(|(array, ty)| Some(cell(&value_at(array, row, ty), ty, style)));
+            names.print_row(shown, cells, out)?;
+        }
+    }
+    Ok(None)
 }
 
 fn print_cells(mut rows: Rows, format: Format, out: &mut impl Write) -> Result<(), Failure> {
@@ -128,17 +184,17 @@ pub(crate) struct GatheredTable {
 }
 
 /// Runs a query as far as a table shows it.
-pub(crate) fn gather_table(mut rows: Rows) -> Result<GatheredTable, Failure> {
+pub(crate) fn gather_table(mut rows: Rows, style: &Style) -> Result<GatheredTable, Failure> {
     let (names, types) = (rows.names().to_vec(), rows.types().to_vec());
     let mut table = GatheredTable { names, cells: Vec::new(), is_cut: false };
     while let Some(batch) = rows.next_batch().map_err(folio::Error::from)? {
         for row in 0..batch.row_count {
-            if table.cells.len() == TABLE_LIMIT {
+            if style.row_limit == Some(table.row_count()) {
                 table.is_cut = true;
                 return Ok(table);
             }
             let values = batch.columns.iter().zip(&types);
-            let cells = values.map(|(array, ty)| cell(&value_at(array, row, ty), ty));
+            let cells = values.map(|(array, ty)| cell(&value_at(array, row, ty), ty, style));
             table.cells.push(cells.collect());
         }
     }
@@ -162,17 +218,17 @@ impl GatheredTable {
     }
 
     /// Draws it.
-    pub(crate) fn print(&self, console: &Console) -> Result<(), Failure> {
+    pub(crate) fn print(&self, style: &Style, console: &Console) -> Result<(), Failure> {
         table::print(&self.names, &self.cells, console)?;
         if self.is_cut {
-            console.note(&format!("the first {TABLE_LIMIT} rows; -o jsonl shows all of them"));
+            style.tell_of_more(self.row_count(), console);
         }
         Ok(())
     }
 }
 
-/// A value as people read it: null as nothing, text on one line.
-fn cell(value: &folio::Value, ty: &ColumnType) -> Cell {
+/// A value as people read it: text on one line, and NULL told from it as far as the style does.
+fn cell(value: &folio::Value, ty: &ColumnType, style: &Style) -> Cell {
     let is_number = matches!(
         ty,
         ColumnType::Int16
@@ -182,6 +238,9 @@ fn cell(value: &folio::Value, ty: &ColumnType) -> Cell {
             | ColumnType::Float64
             | ColumnType::Decimal { .. }
     );
+    if matches!(value, folio::Value::Null) {
+        return Cell { text: style.null.clone(), is_number };
+    }
     let text = format_value(value, ty);
     let mut json = String::new();
     write_json_string(&text, &mut json);

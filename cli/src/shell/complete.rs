@@ -6,9 +6,10 @@
 use std::fs;
 use std::path::Path;
 
+use folio::function_names;
 use reedline::{Completer, CompletionResult, Span, Suggestion};
 
-use super::directive::{DIRECTIVES, FORMATS};
+use super::directive::{DIRECTIVES, FORMATS, own_name};
 use super::input::is_directive;
 use super::language::Language;
 use super::names::{Names, Relation, SharedNames};
@@ -51,7 +52,7 @@ fn of_directive(before: &str, names: &Names) -> Vec<Suggestion> {
     let start = before.rfind([' ', '\t', '\n']).map_or(0, |space| space + 1);
     let (word, end) = (&before[start..], before.len());
     let fits = |name: &&str| name.starts_with(word);
-    match before.split_whitespace().next().unwrap_or(".") {
+    match own_name(before.split_whitespace().next().unwrap_or(".")) {
         _ if before.trim_start() == word => DIRECTIVES
             .iter()
             .filter(|directive| directive.name.starts_with(word))
@@ -65,7 +66,7 @@ fn of_directive(before: &str, names: &Names) -> Vec<Suggestion> {
             let both = ["sql", "ziql"].into_iter().filter(fits);
             both.map(|name| suggestion(name.to_owned(), "language", start, end)).collect()
         }
-        ".timing" | ".timer" => {
+        ".timing" | ".bail" | ".vertical" => {
             let both = ["on", "off"].into_iter().filter(fits);
             both.map(|name| suggestion(name.to_owned(), "", start, end)).collect()
         }
@@ -108,6 +109,7 @@ fn of_statement(before: &str, after: &str, names: &Names) -> Vec<Suggestion> {
     }
     if !word.is_empty() {
         found.extend(relations(names, word, language, start, end));
+        found.extend(functions(language, word, start, end));
         found.extend(keywords(language, word, start, end));
         if language == Language::Sql && all.len() == 1 {
             found.extend(
@@ -193,8 +195,23 @@ fn columns(
     named.collect()
 }
 
+/// The functions of SQL, each with its opening parenthesis.
+fn functions(language: Language, word: &str, start: usize, end: usize) -> Vec<Suggestion> {
+    if language != Language::Sql {
+        return Vec::new();
+    }
+    let fitting = function_names().into_iter().filter(|name| begins(name, word));
+    let called = fitting.map(|name| format!("{}(", in_case_of(&name.to_uppercase(), word)));
+    called.map(|call| suggestion(call, "function", start, end)).collect()
+}
+
+/// Keywords that are functions, and nothing else.
+const CALLS: &[&str] = &["AVG", "COUNT", "MAX", "MIN", "SUM"];
+
 fn keywords(language: Language, word: &str, start: usize, end: usize) -> Vec<Suggestion> {
+    let is_call = |keyword: &&str| language == Language::Sql && CALLS.contains(keyword);
     let fitting = language.keywords().iter().filter(|keyword| begins(keyword, word));
+    let fitting = fitting.filter(|keyword| !is_call(keyword));
     fitting.map(|keyword| suggestion(in_case_of(keyword, word), "", start, end)).collect()
 }
 
@@ -270,23 +287,40 @@ mod tests {
     #[test]
     fn what_fits_is_suggested() {
         for (line, expected) in [
-            ("select ag|", vec!["age"]),
+            ("select ag|", vec!["age", "age("]),
             ("sel|", vec!["select"]),
             ("SEL|", vec!["SELECT"]),
             ("select na| from users", vec!["name", "natural"]),
             (
                 "select o| from users",
-                vec!["\"order\"", "offset", "on", "only", "or", "order", "outer", "over"],
+                vec![
+                    "\"order\"",
+                    "octet_length(",
+                    "overlay(",
+                    "offset",
+                    "on",
+                    "only",
+                    "or",
+                    "order",
+                    "outer",
+                    "over",
+                ],
             ),
             ("select * from us|", vec!["users", "User"]),
             ("select u.n| from users u", vec!["name"]),
             ("select u.n| from users as u", vec!["name"]),
             ("select x.| from users u", vec![]),
-            ("gr|", vec!["group", "grouping", "grab"]),
+            ("gr|", vec!["greatest(", "group", "grouping", "grab"]),
             ("grab user|", vec!["users", "User"]),
             ("grab User {a|", vec!["age", "add", "and", "allin", "asc", "avg", "append"]),
             (".mo|", vec![".mode"]),
             (".mode j|", vec!["jsonl", "json"]),
+            ("\\d us|", vec!["users", "User"]),
+            ("\\x of|", vec!["off"]),
+            ("select * from users where low|", vec!["lower("]),
+            ("select row_n|", vec!["row_number("]),
+            ("SELECT COU|", vec!["COUNT("]),
+            ("grab User {low|", vec![]),
             ("select 1 -- sel|", vec![]),
         ] {
             assert_eq!(values(line), expected, "{line}");

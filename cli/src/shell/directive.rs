@@ -43,8 +43,26 @@ pub(super) const DIRECTIVES: &[Directive] = &[
     Directive {
         name: ".mode",
         takes: "[FORMAT]",
-        about: "print as table, jsonl, json, csv or md",
+        about: "print as table, jsonl, json, csv, md or vertical",
         run: mode,
+    },
+    Directive {
+        name: ".vertical",
+        takes: "[on|off]",
+        about: "print a line per value, or as before",
+        run: vertical,
+    },
+    Directive {
+        name: ".null",
+        takes: "[TEXT]",
+        about: "what a table shows for NULL; '' shows nothing",
+        run: null,
+    },
+    Directive {
+        name: ".rows",
+        takes: "[COUNT|all]",
+        about: "how many rows a table shows at most",
+        run: rows,
     },
     Directive {
         name: ".timing",
@@ -91,6 +109,9 @@ const ALIASES: &[(&str, &str)] = &[
     ("\\l", ".tables"),
     ("\\timing", ".timing"),
     ("\\i", ".read"),
+    ("\\x", ".vertical"),
+    (".nullvalue", ".null"),
+    (".expanded", ".vertical"),
 ];
 
 /// Words that are directives when they stand alone on a line.
@@ -103,25 +124,32 @@ pub(super) fn is_foreign(line: &str) -> bool {
 }
 
 /// The formats of `.mode`.
-pub(super) const FORMATS: &[&str] = &["table", "jsonl", "json", "csv", "md"];
+pub(super) const FORMATS: &[&str] = &["table", "jsonl", "json", "csv", "md", "vertical"];
 
 /// Runs a line such as `.mode json`.
 pub(super) fn run(shell: &mut Shell<'_>, line: &str) -> Result<Flow, Failure> {
     let line = line.trim_end_matches([';', ' ']);
     let (name, argument) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    let alias = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name));
     if matches!(name, "\\d") && argument.is_empty() {
         return tables(shell, "");
     }
-    let own_name = alias.map_or(name, |(_, own)| own);
+    let own_name = own_name(name);
     match DIRECTIVES.iter().find(|directive| directive.name == own_name) {
         Some(directive) => (directive.run)(shell, argument.trim()),
         None => Err(unknown(name)),
     }
 }
 
+/// What a directive is called here.
+pub(super) fn own_name(name: &str) -> &str {
+    let alias = ALIASES.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(name));
+    alias.map_or(name, |(_, own)| own)
+}
+
 fn unknown(name: &str) -> Failure {
-    let names: Vec<String> = DIRECTIVES.iter().map(|own| own.name.to_owned()).collect();
+    let own = DIRECTIVES.iter().map(|own| own.name);
+    let names = own.chain(ALIASES.iter().map(|(alias, _)| *alias)).map(str::to_owned);
+    let names: Vec<String> = names.collect();
     Failure::Usage(match near_match(name, &names) {
         Some(near) => format!("there is no {name}; did you mean {near}?"),
         None => format!("there is no {name}; .help lists what there is"),
@@ -216,6 +244,49 @@ fn mode(shell: &mut Shell<'_>, name: &str) -> Result<Flow, Failure> {
     Ok(Flow::Continue)
 }
 
+fn vertical(shell: &mut Shell<'_>, word: &str) -> Result<Flow, Failure> {
+    let is_vertical = shell.format() == Format::Vertical;
+    match (is_vertical, switched("vertical", is_vertical, word)?) {
+        (false, true) => {
+            shell.format_before = shell.format;
+            shell.format = Some(Format::Vertical);
+        }
+        (true, false) => {
+            let before = shell.format_before.take();
+            shell.format = before.filter(|format| *format != Format::Vertical);
+        }
+        _ => {}
+    }
+    Ok(Flow::Continue)
+}
+
+fn null(shell: &mut Shell<'_>, text: &str) -> Result<Flow, Failure> {
+    if text.is_empty() {
+        shell.console.print(&shell.style.null)?;
+        return Ok(Flow::Continue);
+    }
+    shell.style.null = words_of(text).join(" ");
+    Ok(Flow::Continue)
+}
+
+fn rows(shell: &mut Shell<'_>, word: &str) -> Result<Flow, Failure> {
+    let limit = match (word, word.parse()) {
+        ("", _) => {
+            let limit = shell.style.row_limit;
+            shell.console.print(&limit.map_or("all".to_owned(), |limit| limit.to_string()))?;
+            return Ok(Flow::Continue);
+        }
+        (word, _) if word.eq_ignore_ascii_case("all") => None,
+        (_, Ok(limit @ 1..)) => Some(limit),
+        _ => {
+            let text = format!("{word:?} is no number of rows; write one, such as 1000, or all");
+            return Err(Failure::Usage(text));
+        }
+    };
+    shell.style.row_limit = limit;
+    Ok(Flow::Continue)
+}
+
 /// What a switch is turned to; without a word it is turned over.
 fn switched(switch: &str, now: bool, word: &str) -> Result<bool, Failure> {
     match &*word.to_ascii_lowercase() {
@@ -258,7 +329,7 @@ fn import(shell: &mut Shell<'_>, line: &str) -> Result<Flow, Failure> {
     let words = ["folio".to_owned(), "import".to_owned(), database];
     let cli = Cli::try_parse_from(words.into_iter().chain(words_of(line)));
     let arguments = match cli.map(|cli| cli.command) {
-        Ok(Command::Import(arguments)) if !line.is_empty() => arguments,
+        Ok(Command::Import(arguments)) if arguments.names_files() => arguments,
         Ok(_) => return Err(Failure::Usage("write the file behind .import".to_owned())),
         Err(words) => {
             let text = words.render().to_string();

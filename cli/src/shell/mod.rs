@@ -39,7 +39,7 @@ use signal_hook::flag;
 
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::output::{self, Format};
+use crate::output::{self, Format, Style};
 use crate::{signals, text};
 use input::{Item, next_item};
 use language::Language;
@@ -64,6 +64,9 @@ struct Shell<'c> {
     database: Database,
     names: SharedNames,
     format: Option<Format>,
+    /// What `.vertical off` goes back to.
+    format_before: Option<Format>,
+    style: Style,
     has_timing: bool,
     /// Whether a text is left at its first error.
     has_bail: bool,
@@ -95,6 +98,8 @@ pub(crate) fn run(
         database,
         names,
         format,
+        format_before: None,
+        style: Style { more: "`.rows all` shows all of them from here on", ..Style::new(console) },
         has_timing: false,
         has_bail: true,
         has_failed: false,

@@ -50,16 +50,16 @@ impl Shell<'_> {
     fn print(&self, rows: Rows, waiting: Waiting) -> Result<(), Failure> {
         if self.format() != Format::Table {
             drop(waiting);
-            output::print_rows_of_query(rows, self.format(), self.console)?;
+            output::print_rows_of_query(rows, self.format(), &self.style, self.console)?;
             return Ok(());
         }
         // All rows of a table are there before its first line is drawn.
-        let table = output::gather_table(rows)?;
+        let table = output::gather_table(rows, &self.style)?;
         drop(waiting);
         if !table.has_columns() {
             return self.remark("done");
         }
-        table.print(self.console)?;
+        table.print(&self.style, self.console)?;
         if !table.is_cut() {
             self.remark(&plural(table.row_count(), "row"))?;
         }
