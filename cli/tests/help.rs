@@ -119,9 +119,22 @@ fn completions_are_valid_for_bash() {
          bash -c 'source ./folio.bash; COMP_WORDS=(folio val); COMP_CWORD=1; _folio folio val; echo ${COMPREPLY[*]}'",
     );
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "validate");
-    for (shell, start) in [("zsh", "#compdef folio"), ("fish", "# Print an optspec")] {
+    // Behind -c, the collections of the database that the line names.
+    let output = sandbox.run(
+        "folio put -q data -c users a --data '{}'; folio put -q data -c movies a --data '{}'
+         bash -c 'source ./folio.bash; COMP_WORDS=(folio scan ./data -c us); COMP_CWORD=4
+         $(complete -p folio | sed \"s/.*-F \\([^ ]*\\).*/\\1/\") folio us -c; echo ${COMPREPLY[*]}'",
+    );
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "users", "{output:?}");
+    for (shell, start, collections) in [
+        ("zsh", "#compdef folio", ":NAME:_folio_collections"),
+        ("fish", "function __fish_folio", "-l collection "),
+    ] {
         let output = sandbox.run(&format!("folio completions {shell}"));
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(text.starts_with(start) && text.contains("reindex"), "{shell}: {text}");
+        let options: Vec<&str> = text.lines().filter(|line| line.contains(collections)).collect();
+        assert!(options.len() > 10, "{shell}: every command that has -c: {options:?}");
+        assert!(options.iter().all(|line| line.contains("collections")), "{options:?}");
     }
 }

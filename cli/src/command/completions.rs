@@ -10,6 +10,8 @@ use crate::arguments::Cli;
 use crate::failure::Failure;
 
 /// Print the completions for a shell
+///
+/// They know commands, options and, behind -c, the collections of the database that the line names.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -44,6 +46,76 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // The generator panics where it cannot write.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Cli::command(), "folio", &mut script);
-    io::stdout().write_all(&script)?;
+    let script = String::from_utf8_lossy(&script);
+    io::stdout().write_all(with_collections(&script, arguments.shell).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
+
+/// The generated script knows commands and options. This adds the names of collections, which the
+/// command lists where the line names a database.
+fn with_collections(script: &str, shell: ShellName) -> String {
+    match shell {
+        ShellName::Bash => {
+            // The last lines say which function completes.
+            let told = script.replace("complete -F _folio ", "complete -F _folio_or_collections ");
+            format!("{told}\n{BASH}")
+        }
+        ShellName::Zsh => {
+            let option = ":NAME:_default' \\\n'--collection=[";
+            let named = option.replace("_default", "_folio_collections");
+            let long = script.replace(option, &named);
+            let lines = long.lines().map(|line| match line.starts_with("'--collection=[") {
+                true => line.replace(":NAME:_default", ":NAME:_folio_collections"),
+                false => line.to_owned(),
+            });
+            let text: Vec<String> = lines.collect();
+            let (first, rest) = text.split_first().map_or(("", &[][..]), |(a, b)| (a, b));
+            format!("{first}\n\n{ZSH}\n{}\n", rest.join("\n"))
+        }
+        ShellName::Fish => {
+            let lines = script.lines().map(|line| match line.contains("-l collection ") {
+                true => format!("{} -f -a '(__fish_folio_collections)'", line),
+                false => line.to_owned(),
+            });
+            format!("{FISH}\n{}\n", lines.collect::<Vec<_>>().join("\n"))
+        }
+    }
+}
+
+const BASH: &str = r#"_folio_or_collections() {
+    local word current="${COMP_WORDS[COMP_CWORD]}"
+    case "${COMP_WORDS[COMP_CWORD-1]}" in
+        -c|--collection)
+            for word in "${COMP_WORDS[@]:2}"; do
+                if [[ -e "$word/folio.json" || -d "$word/collections" || -f "$word" && "$word" == *.zds ]]; then
+                    COMPREPLY=($(compgen -W "$(folio list "$word" --names 2>/dev/null)" -- "$current"))
+                    return 0
+                fi
+            done
+            ;;
+    esac
+    _folio "$@"
+}
+"#;
+
+const ZSH: &str = r#"_folio_collections() {
+    local word
+    for word in "${words[@]}"; do
+        if [[ -e "$word/folio.json" || -d "$word/collections" || -f "$word" && "$word" == *.zds ]]; then
+            compadd -- ${(f)"$(folio list "$word" --names 2>/dev/null)"}
+            return
+        fi
+    done
+    _default
+}
+"#;
+
+const FISH: &str = r#"function __fish_folio_collections
+    for word in (commandline -opc)
+        if test -e "$word/folio.json" -o -d "$word/collections"
+            folio list "$word" --names 2>/dev/null
+            return
+        end
+    end
+end
+"#;

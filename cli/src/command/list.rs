@@ -18,6 +18,10 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     targets: Targets,
 
+    /// Print the names of the collections alone, one per line
+    #[arg(long, conflicts_with_all = ["collection", "output", "jsonl", "json"])]
+    names: bool,
+
     #[command(flatten)]
     printing: Printing,
 }
@@ -26,7 +30,8 @@ const EXAMPLES: &str = "\
 Examples:
   $ folio list ./data
   $ folio list ./data -c users
-  $ folio list ./data --json";
+  $ folio list ./data --json
+  $ for name in $(folio list ./data --names); do folio export ./data -c $name -O $name.csv; done";
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let database = open_to_read(&arguments.targets.database)?;
@@ -35,6 +40,12 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
         let collection = database.collection(name)?;
         console.tell_notices(&collection);
         return print_ids(&collection, format);
+    }
+    if arguments.names {
+        for name in database.collections()? {
+            console.print(&name)?;
+        }
+        return Ok(ExitCode::SUCCESS);
     }
     let mut objects = Vec::new();
     for name in database.collections()? {
