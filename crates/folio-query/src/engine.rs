@@ -13,7 +13,7 @@ use folio_types::{ColumnType, Value};
 use sqlparser::ast;
 
 use crate::batch::Batch;
-use crate::change::{self, ByKey, ChangePlan, Done, InsertPlan, Run};
+use crate::change::{self, ByKey, ChangePlan, Done, InsertPlan, MergeClause, MergePlan, Run};
 use crate::error::{Error, Result};
 use crate::execute::build;
 use crate::execute::context::Context;
@@ -143,6 +143,7 @@ enum Body {
     Insert(Box<InsertPlan>),
     Update(Box<ChangePlan>),
     Delete(Box<ChangePlan>),
+    Merge(Box<MergePlan>),
     Define(Box<statement::Statement>),
     Control(Kind),
 }
@@ -178,6 +179,7 @@ impl Body {
                 let plan = match *statement {
                     Bound::Query(query) => query.plan,
                     Bound::Insert(insert) => insert.input,
+                    Bound::Merge(merge) => merge.input,
                     Bound::Update(change) | Bound::Delete(change) => change.input,
                     _ => Plan::OneRow,
                 };
@@ -193,6 +195,7 @@ impl Body {
             })),
             Bound::Update(change) => Self::Update(Box::new(change_plan(change, source, physical))),
             Bound::Delete(change) => Self::Delete(Box::new(change_plan(change, source, physical))),
+            Bound::Merge(merge) => Self::Merge(Box::new(merge_plan(merge, physical))),
             Bound::Begin { read_only } => Self::Control(Kind::Begin { read_only }),
             Bound::Commit => Self::Control(Kind::Commit),
             Bound::Rollback { savepoint } => Self::Control(Kind::Rollback { savepoint }),
@@ -203,6 +206,36 @@ impl Body {
             other => Self::Define(Box::new(other)),
         }
     }
+}
+
+fn merge_plan(merge: statement::Merge, physical: impl Fn(Plan) -> Physical) -> MergePlan {
+    use statement::MergeAction as Action;
+    let statement::Merge { table, input, actions, rules } = merge;
+    // The rows come with the MERGE.
+    let change = |changed: Vec<usize>, rules: statement::Rules| ChangePlan {
+        table: Arc::clone(&table),
+        input: Physical::OneRow,
+        changed,
+        rules,
+        returning: None,
+        by_key: None,
+        read: None,
+    };
+    let clauses = actions.into_iter().map(|action| match action {
+        Action::Nothing => MergeClause::Nothing,
+        Action::Update(changed) => MergeClause::Update(change(changed, rules.clone())),
+        Action::Delete => MergeClause::Delete(change(Vec::new(), statement::Rules::default())),
+        Action::Insert(numbered) => MergeClause::Insert(InsertPlan {
+            table: Arc::clone(&table),
+            input: Physical::OneRow,
+            numbered,
+            on_conflict: statement::OnConflict::Fail,
+            rules: rules.clone(),
+            returning: None,
+        }),
+    });
+    let clauses = clauses.collect();
+    MergePlan { input: physical(input), table, clauses }
 }
 
 fn change_plan(
@@ -268,6 +301,7 @@ impl Statement {
         let table = match &self.body {
             Body::Insert(plan) => &plan.table,
             Body::Update(plan) | Body::Delete(plan) => &plan.table,
+            Body::Merge(plan) => &plan.table,
             Body::Define(statement) => match &**statement {
                 statement::Statement::Truncate { tables, .. } => match tables.first() {
                     Some(table) => table,
@@ -373,6 +407,7 @@ impl Statement {
             Body::Insert(plan) => (change::insert(plan, &run), plan.returning.as_ref()),
             Body::Update(plan) => (change::update(plan, &run), plan.returning.as_ref()),
             Body::Delete(plan) => (change::delete(plan, &run), plan.returning.as_ref()),
+            Body::Merge(plan) => (change::merge(plan, &run), None),
             Body::Define(statement) => match &**statement {
                 statement::Statement::Truncate { tables, restart } => {
                     let done = tables.iter().try_fold(Done::default(), |all, table| {

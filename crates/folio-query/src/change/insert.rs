@@ -7,6 +7,7 @@ use folio_types::{ErrorCode, Value, borrowed};
 use super::row::{batch_of, find, values_of};
 use super::update::moves_keys;
 use super::{Done, InsertPlan, Run, check_row, check_rules, check_value, references, returned};
+use crate::batch::Batch;
 use crate::error::Result;
 use crate::execute::build;
 use crate::expression::Expr;
@@ -50,6 +51,18 @@ pub(crate) fn insert(plan: &InsertPlan, run: &Run<'_>) -> Result<Done> {
                 writer.write(values_of(&batch, row, &plan.table))?;
             }
         }
+    }
+    writer.finish()
+}
+
+/// Inserts rows that are there.
+///
+/// # Errors
+/// As [`insert`].
+pub(super) fn insert_rows(plan: &InsertPlan, rows: &Batch, run: &Run<'_>) -> Result<Done> {
+    let mut writer = Writer { plan, run, written: Vec::new(), moved: Vec::new(), count: 0 };
+    for row in 0..rows.row_count {
+        writer.write(values_of(rows, row, &plan.table))?;
     }
     writer.finish()
 }

@@ -14,6 +14,7 @@ mod entity_written;
 mod insert;
 mod key_column;
 mod link_rows;
+mod merge;
 mod references;
 mod row;
 mod update;
@@ -35,6 +36,7 @@ use crate::sql::statement::{OnConflict, Returning, Rules};
 pub(crate) use by_key::ByKey;
 pub(crate) use definition::{define, rebuild};
 pub(crate) use insert::insert;
+pub(crate) use merge::{MergeClause, MergePlan, merge};
 pub(crate) use update::{delete, truncate, update};
 
 /// A transaction and what its statement knows.

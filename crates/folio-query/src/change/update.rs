@@ -20,15 +20,22 @@ pub(crate) fn update(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
     if let Some(by_key) = &plan.by_key {
         return by_key.update(run);
     }
+    update_rows(plan, &gather(&plan.input, run)?, run)
+}
+
+/// Changes rows that are there: their old columns, then their new values.
+///
+/// # Errors
+/// As [`update`].
+pub(super) fn update_rows(plan: &ChangePlan, old: &Batch, run: &Run<'_>) -> Result<Done> {
     let table = &plan.table;
-    let old = gather(&plan.input, run)?;
     if old.row_count == 0 {
-        return nothing(plan, &old, run);
+        return nothing(plan, old, run);
     }
     let first_value = table.schema.columns.len() + usize::from(table.schema.primary_key.is_empty());
     let mut rows = Vec::with_capacity(old.row_count);
     for row in 0..old.row_count {
-        let mut values = values_of(&old, row, table);
+        let mut values = values_of(old, row, table);
         for (position, index) in plan.changed.iter().enumerate() {
             values[*index] =
                 value_at(&old.columns[first_value + position], row, table.column_type(*index));
@@ -55,7 +62,7 @@ pub(crate) fn update(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
         if row % 1024 == 0 {
             run.context().check()?;
         }
-        let key = key_of(&old, row, table);
+        let key = key_of(old, row, table);
         if keeps_key {
             let given: Vec<_> = changed.iter().map(|index| values[*index].as_ref()).collect();
             run.changes.update_columns(table, &borrowed(&key), &changed, &given)?;
@@ -66,7 +73,7 @@ pub(crate) fn update(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
     if let Some(batch) = &batch {
         // Rows that point at rows of their own table may point elsewhere afterwards.
         let follows = moves_keys
-            && references::follow_moved(table, &changed, &old, batch, run)?
+            && references::follow_moved(table, &changed, old, batch, run)?
             && !table.schema.primary_key.is_empty();
         match follows {
             true => references::check_targets(table, &as_they_are(table, &rows, run)?, run)?,
@@ -74,7 +81,7 @@ pub(crate) fn update(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
         }
     }
     let returned = match &batch {
-        Some(batch) => returned(plan.returning.as_ref(), batch, &old, run)?,
+        Some(batch) => returned(plan.returning.as_ref(), batch, old, run)?,
         None => None,
     };
     Ok(Done { count: rows.len() as u64, returned })
@@ -116,8 +123,15 @@ pub(crate) fn delete(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
     if let Some(by_key) = &plan.by_key {
         return by_key.delete(run);
     }
+    delete_rows_of(plan, gather(&plan.input, run)?, run)
+}
+
+/// Deletes rows that are there.
+///
+/// # Errors
+/// As [`delete`].
+pub(super) fn delete_rows_of(plan: &ChangePlan, mut gone: Batch, run: &Run<'_>) -> Result<Done> {
     let table = &plan.table;
-    let mut gone = gather(&plan.input, run)?;
     if gone.row_count == 0 {
         return nothing(plan, &gone, run);
     }

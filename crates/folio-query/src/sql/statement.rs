@@ -56,6 +56,8 @@ pub(crate) enum Statement {
     Update(Change),
     /// Fewer rows.
     Delete(Change),
+    /// Some of each.
+    Merge(Merge),
     /// A table or a view, perhaps with rows.
     Create(Create),
     /// An index.
@@ -195,6 +197,33 @@ pub(crate) struct Change {
     pub rules: Rules,
     /// The answer, over the new row or the deleted one.
     pub returning: Option<Returning>,
+}
+
+/// Rows of a table beside those of a source, and what becomes of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Merge {
+    /// The table.
+    pub table: Arc<Relation>,
+    /// The rows: the old values of all columns, then the row number where the table has no
+    /// key, then the number of the action, then the values of all actions.
+    pub input: Plan,
+    /// What becomes of a row.
+    pub actions: Vec<MergeAction>,
+    /// What every new row must pass.
+    pub rules: Rules,
+}
+
+/// What MERGE does to a row.
+#[derive(Debug, Clone)]
+pub(crate) enum MergeAction {
+    /// It stays.
+    Nothing,
+    /// These columns get other values.
+    Update(Vec<usize>),
+    /// It goes.
+    Delete,
+    /// It comes, a value for each column of the table. These may leave theirs to the table.
+    Insert(Vec<usize>),
 }
 
 /// An answer made of the rows a statement touched.

@@ -79,7 +79,7 @@ impl Binder<'_> {
     }
 
     /// The table an UPDATE or DELETE changes, with what else it reads.
-    fn target(
+    pub(super) fn target(
         &mut self,
         factor: &ast::TableFactor,
         others: &[ast::TableWithJoins],
@@ -237,13 +237,13 @@ impl Binder<'_> {
 }
 
 /// What an UPDATE or DELETE is about.
-struct Target {
-    table: Arc<Relation>,
+pub(super) struct Target {
+    pub(super) table: Arc<Relation>,
     alias: Option<String>,
-    plan: Plan,
-    columns: Vec<ScopeColumn>,
+    pub(super) plan: Plan,
+    pub(super) columns: Vec<ScopeColumn>,
     /// The table's columns, and the row number where it has no key.
-    row: Vec<Column>,
+    pub(super) row: Vec<Column>,
 }
 
 /// The columns of a row whose numbers are positions already: for expressions that

@@ -60,7 +60,7 @@ impl Binder<'_> {
         Ok(left)
     }
 
-    fn factor(
+    pub(super) fn factor(
         &mut self,
         factor: &ast::TableFactor,
         before: &[ScopeColumn],

@@ -392,7 +392,7 @@ fn unique_key(table: &Relation, key: &[usize], span: Span) -> Result<Vec<usize>>
     }
 }
 
-fn wrong_count(table: &Relation, given: usize, wanted: usize, span: Span) -> Error {
+pub(super) fn wrong_count(table: &Relation, given: usize, wanted: usize, span: Span) -> Error {
     let name = &table.schema.name;
     Error::invalid(format!("{given} values for {wanted} columns of table {name:?}"))
         .at(span)

@@ -21,6 +21,7 @@ mod insert;
 mod join;
 mod link;
 mod literal;
+mod merge;
 #[cfg(test)]
 mod operands;
 mod operator;

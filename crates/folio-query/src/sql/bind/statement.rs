@@ -35,6 +35,7 @@ pub(crate) fn bind(binder: &mut Binder<'_>, syntax: &ast::Statement) -> Result<S
         Sql::Insert(insert) => binder.insert(insert),
         Sql::Update(update) => binder.update(update),
         Sql::Delete(delete) => binder.delete(delete),
+        Sql::Merge(merge) => binder.merge(merge),
         Sql::CreateTable(create) => binder.create_table(create),
         Sql::CreateView(create) => binder.create_view(create),
         Sql::CreateIndex(create) => binder.create_index(create),
@@ -139,13 +140,16 @@ impl Binder<'_> {
         let statement = bind(self, syntax)?;
         let help = match &statement {
             Statement::Query(_) => return Ok(explained(statement, analyze)),
-            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) if !analyze => {
-                return Ok(explained(statement, analyze));
-            }
-            Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
+            Statement::Insert(_)
+            | Statement::Update(_)
+            | Statement::Delete(_)
+            | Statement::Merge(_) => {
+                if !analyze {
+                    return Ok(explained(statement, analyze));
+                }
                 "write EXPLAIN, or explain the query it is made of"
             }
-            _ => "explain a query, or INSERT, UPDATE and DELETE",
+            _ => "explain a query, or INSERT, UPDATE, DELETE and MERGE",
         };
         let text = syntax.to_string();
         let word = text.split_whitespace().next().unwrap_or("this");
@@ -156,8 +160,10 @@ impl Binder<'_> {
     /// A query, or a change behind a WITH, which the parser takes for one.
     fn query_statement(&mut self, query: &ast::Query) -> Result<Statement> {
         use ast::SetExpr;
-        if let SetExpr::Insert(change) | SetExpr::Update(change) | SetExpr::Delete(change) =
-            &*query.body
+        if let SetExpr::Insert(change)
+        | SetExpr::Update(change)
+        | SetExpr::Delete(change)
+        | SetExpr::Merge(change) = &*query.body
         {
             unsupported::query_clauses(query)?;
             let has_more =

@@ -4,6 +4,7 @@ use sqlparser::ast::{self, Spanned};
 
 use super::{refuse_each, unsupported};
 use crate::error::{Error, Result};
+use crate::span::Span;
 
 /// The clauses of INSERT that are not read elsewhere.
 pub(in super::super) fn insert_clauses(insert: &ast::Insert) -> Result<()> {
@@ -148,6 +149,24 @@ pub(in super::super) fn delete_clauses(delete: &ast::Delete) -> Result<()> {
         return Err(unsupported("DELETE … LIMIT", help));
     }
     Ok(())
+}
+
+/// The clauses of MERGE: the table, the source, the condition, and what is done.
+#[allow(clippy::type_complexity, reason = "these are its parts")]
+pub(in super::super) fn merge_clauses(
+    merge: &ast::Merge,
+) -> Result<(&ast::TableFactor, &ast::TableFactor, &ast::Expr, &[ast::MergeClause])> {
+    let ast::Merge { merge_token, optimizer_hints: _, into: _, table, source, on, clauses, output } =
+        merge;
+    let span = Span::from(merge_token.0.span);
+    if output.is_some() {
+        let help = "read the table in a statement behind it";
+        return Err(unsupported("RETURNING of MERGE", help).at(span));
+    }
+    if clauses.is_empty() {
+        return Err(Error::syntax("MERGE does nothing").at(span).help("add WHEN MATCHED THEN …"));
+    }
+    Ok((table, source, on, clauses))
 }
 
 /// The name and the alias of a table that is changed.

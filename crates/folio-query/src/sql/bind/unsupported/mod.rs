@@ -25,8 +25,8 @@ pub(super) use call::{
     window_call_clauses,
 };
 pub(super) use change::{
-    assignment_clauses, conflict_clauses, delete_clauses, insert_clauses, target_clauses,
-    truncate_clauses, update_clauses,
+    assignment_clauses, conflict_clauses, delete_clauses, insert_clauses, merge_clauses,
+    target_clauses, truncate_clauses, update_clauses,
 };
 pub(super) use definition::{
     alter_clauses, check_clauses, collation, column_definition, drop_behavior, identity_clauses,
