@@ -15,7 +15,7 @@ use crate::options::Access;
 use crate::rules::Rules;
 use crate::{
     Batch, BatchCounts, CheckReport, CollectionOptions, CompactReport, Document, Documents,
-    Fetched, Notice, Progress, Put, Scan, Stats,
+    Fetched, Notice, Progress, Put, Scan, Stats, Version,
 };
 
 /// A collection of documents under ids. Cheap to clone; clones share one store
@@ -257,6 +257,26 @@ impl Collection {
     /// parts cannot share.
     pub fn scan_parts(&self, scan: &Scan, count: usize) -> Result<Vec<Documents>> {
         Documents::parts(&self.inner.store, scan, count)
+    }
+
+    /// What tells whether the collection has changed: every put, delete and edit by hand that
+    /// is taken in gives it another version, also one that keeps its size.
+    ///
+    /// # Errors
+    /// As [`Collection::get`].
+    pub fn version(&self) -> Result<Version> {
+        self.inner.store.version()
+    }
+
+    /// The documents that were put since an earlier version and are still there; `None` where
+    /// the data may have changed in other ways than by additions at its end. Those that they
+    /// replace were seen before.
+    ///
+    /// # Errors
+    /// As [`Collection::scan`]. A file that is edited meanwhile ends it with
+    /// [`Error::Corrupted`].
+    pub fn scan_since(&self, earlier: &Version) -> Result<Option<Documents>> {
+        Documents::since(&self.inner.store, earlier)
     }
 
     /// Begins an atomic batch: all of it or none of it is there after a crash.

@@ -14,6 +14,7 @@ use crate::manifest::Manifest;
 use crate::options::{CollectionOptions, Layout, Progress};
 use crate::report::{BatchCounts, CheckReport, CompactReport, Notice, Put, Stats};
 use crate::store::{LineBatch, LineScan, LineStore, Paths};
+use crate::version::Version;
 
 /// The store behind a collection, shared by all its handles.
 #[derive(Debug, Clone)]
@@ -102,6 +103,10 @@ impl AnyStore {
 
     pub(crate) fn count(&self) -> Result<u64> {
         either!(self, store => store.count())
+    }
+
+    pub(crate) fn version(&self) -> Result<Version> {
+        either!(self, store => store.version())
     }
 
     pub(crate) fn flush(&self) -> Result<()> {
@@ -239,6 +244,14 @@ impl AnyScan {
         })
     }
 
+    /// What was added since an earlier version; `None` where more has happened, or may have.
+    pub(crate) fn since(store: &AnyStore, earlier: &Version) -> Result<Option<Self>> {
+        match store {
+            AnyStore::Lines(store) => Ok(LineScan::since(store, earlier)?.map(Self::Lines)),
+            AnyStore::Files(_) => Ok(None), // which files changed is not kept
+        }
+    }
+
     pub(crate) fn parts(store: &AnyStore, count: usize) -> Result<Vec<Self>> {
         Ok(match store {
             AnyStore::Lines(store) => {
@@ -254,6 +267,14 @@ impl AnyScan {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
         either!(self, scan => scan.next())
+    }
+
+    /// The version the lines are of, where they are of one.
+    pub(crate) fn version(&self) -> Option<Version> {
+        match self {
+            Self::Lines(scan) => Some(scan.version()),
+            Self::Files(_) => None, // each document is read as it is when its turn comes
+        }
     }
 
     /// How much was gone through, and in all: bytes of the data file, or documents.

@@ -26,6 +26,7 @@ mod schema;
 mod segment;
 mod standing;
 mod store;
+mod version;
 mod whole_file;
 
 pub use batch::Batch;
@@ -40,3 +41,4 @@ pub use options::{Access, CollectionOptions, Durability, Filter, Layout, Progres
 pub use planted::PlantedBug;
 pub use report::{BatchCounts, CheckReport, CompactReport, InvalidLine, Notice, Put, Stats};
 pub use scan::Documents;
+pub use version::Version;

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::layout::{AnyScan, AnyStore};
 use crate::line::{self, Projection};
-use crate::{Document, Scan};
+use crate::{Document, Scan, Version};
 
 /// The documents of a scan, in file order: an iterator, or line by line without
 /// allocation through [`Documents::next_line`].
@@ -20,6 +20,10 @@ pub struct Documents {
 impl Documents {
     pub(crate) fn new(store: &AnyStore, scan: Scan) -> Result<Self> {
         Ok(Self::of(AnyScan::new(store)?, scan))
+    }
+
+    pub(crate) fn since(store: &AnyStore, earlier: &Version) -> Result<Option<Self>> {
+        Ok(AnyScan::since(store, earlier)?.map(|lines| Self::of(lines, Scan::new())))
     }
 
     pub(crate) fn parts(store: &AnyStore, scan: &Scan, count: usize) -> Result<Vec<Self>> {
@@ -76,6 +80,14 @@ impl Documents {
             self.left -= 1;
             return Ok(true);
         }
+    }
+
+    /// The version of the collection that the documents are of, once the first was given: on
+    /// a file that was edited meanwhile a scan begins again. `None` where each document has a
+    /// file: a scan then keeps to no version.
+    #[must_use]
+    pub fn version(&self) -> Option<Version> {
+        self.lines.version()
     }
 
     /// How much was gone through so far, and in all: bytes of the data file, or

@@ -6,6 +6,7 @@ use std::sync::{Arc, MutexGuard, TryLockError};
 use std::time::{Duration, SystemTime};
 
 use folio_file::{FileKind, OpenMode, Stat};
+use xxhash_rust::xxh3::Xxh3Default;
 
 use super::log::{Change, FoundLog};
 use super::order::{Listing, Order};
@@ -13,6 +14,7 @@ use super::{FileStore, Listed, View, Writer};
 use crate::error::{Error, Result};
 use crate::fetched::Chunk;
 use crate::line;
+use crate::version::{Version, new_generation};
 use crate::whole_file;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -122,6 +124,34 @@ impl FileStore {
         Ok(())
     }
 
+    /// What all files are like: an edit in place changes nothing but the file itself. While a
+    /// change could hide within a tick of the clock, no version is like another.
+    pub(crate) fn version(&self) -> Result<Version> {
+        let ids = self.ids()?;
+        let mut sum = Xxh3Default::new();
+        let mut is_settled = self.view().pending.is_none();
+        let settled = self.settled_ns();
+        for id in &ids {
+            let Some(stat) = self.stat_document(&self.paths.document(id))? else { continue };
+            is_settled &= settled.is_some_and(|settled| stat.changed_ns < settled);
+            sum.update(id.as_bytes());
+            for number in [u128::from(stat.inode), u128::from(stat.size)] {
+                sum.update(&number.to_le_bytes());
+            }
+            sum.update(&stat.modified_ns.to_le_bytes());
+            sum.update(&stat.changed_ns.to_le_bytes());
+        }
+        let generation = if is_settled { sum.digest() } else { new_generation() };
+        Ok(Version { generation, end: 0, count: ids.len() as u64 })
+    }
+
+    /// Times before this one, in nanoseconds since the epoch, will not be given to a change
+    /// any more.
+    fn settled_ns(&self) -> Option<i128> {
+        let settled = self.files.now().checked_sub(CLOCK_TICK)?;
+        Some(settled.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos() as i128)
+    }
+
     /// The ids, listed now if they are not yet.
     pub(super) fn order(&self) -> Result<impl std::ops::Deref<Target = Order>> {
         let mut view = self.view();
@@ -150,8 +180,7 @@ impl FileStore {
         let stat = |path: &Path| self.files.stat(path).ok();
         let [first, second] = self.paths.order_places();
         let listed = Listed { docs: stat(&self.paths.docs), lists: [stat(&first), stat(&second)] };
-        let settled = self.files.now().checked_sub(CLOCK_TICK)?;
-        let settled = settled.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_nanos() as i128;
+        let settled = self.settled_ns()?;
         let is_settled = |stat: &Option<Stat>| stat.is_none_or(|stat| stat.changed_ns < settled);
         (is_settled(&listed.docs) && listed.lists.iter().all(is_settled)).then_some(listed)
     }

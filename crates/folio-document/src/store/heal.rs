@@ -5,7 +5,7 @@ use std::sync::TryLockError;
 
 use super::load::Loader;
 use super::publish::fault_error;
-use super::verify::is_unchanged;
+use super::verify::{has_only_grown, is_unchanged};
 use super::view::{Pending, View};
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
@@ -13,6 +13,7 @@ use crate::index::{Head, IndexFault, id_hash};
 use crate::line;
 use crate::options::{Access, Progress};
 use crate::report::Notice;
+use crate::version::new_generation;
 
 /// A file that somebody keeps changing is looked at so often before we give up.
 const ATTEMPTS: usize = 3;
@@ -156,11 +157,19 @@ impl LineStore {
         writer.found_unsynced = !loaded.has_durable_name || !writer.suspect.is_empty();
         let mut view = self.write_view();
         let pending = std::mem::take(&mut view.pending);
+        let has_grown = match (&view.segment, &loaded.segment) {
+            (Some(_), Some(segment)) => {
+                has_only_grown(&view.index, &loaded.index, segment).unwrap_or(false)
+            }
+            _ => false,
+        };
+        let generation = if has_grown { view.generation } else { new_generation() };
         *view = View {
             segment: loaded.segment,
             index: loaded.index,
             pending: Pending::default(),
             is_doubtful: loaded.is_doubtful,
+            generation,
         };
         let replayed = replay(&mut view, &pending);
         if replayed.is_err() {

@@ -18,9 +18,9 @@ use super::batch_record::BatchSlot;
 use super::intake::Intake;
 use super::paths::Paths;
 use super::publish::IndexWriter;
-use super::verify::{block_is_unchanged, is_unchanged, is_unchanged_from};
+use super::verify::{block_is_unchanged, is_unchanged, is_unchanged_from, starts_with_line_feed};
 use crate::error::{Error, Result};
-use crate::index::{BLOCK_SIZE, Delta, Head, Index, IndexFault, LineSource, Origin, Run, RunName};
+use crate::index::{BLOCK_SIZE, Delta, Head, Index, IndexFault, Run, RunName};
 use crate::options::Progress;
 use crate::planted::Switches;
 use crate::report::Notice;
@@ -443,10 +443,4 @@ fn index_of(head: &mut Head, runs: Vec<Arc<Run>>) -> Index {
     delta.skips.clone_from(&head.skips);
     delta.blocks.clone_from(&head.blocks);
     Index { runs, delta, state: head.state }
-}
-
-fn starts_with_line_feed(segment: &Segment, offset: u64) -> io::Result<bool> {
-    let mut byte = Vec::new();
-    // At the very end of the file there is nothing behind the open line yet.
-    Ok(segment.read_line(0, offset, 1, &mut byte)? == Origin::Nowhere || byte == b"\n")
 }

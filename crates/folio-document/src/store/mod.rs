@@ -57,6 +57,8 @@ use publish::IndexWriter;
 use sync::GroupCommit;
 use view::{View, ViewGuard};
 
+use crate::version::Version;
+
 /// A collection in the lines layout, shared by all its handles.
 #[derive(Debug)]
 pub(crate) struct LineStore {
@@ -177,6 +179,13 @@ impl LineStore {
             self.verify()?;
         }
         Ok(self.read_view().count())
+    }
+
+    /// What is in the file by now.
+    pub(crate) fn version(&self) -> Result<Version> {
+        self.standing.check_open()?;
+        self.settle_if_pending()?;
+        Ok(self.read_view().version())
     }
 
     pub(crate) fn stats(&self) -> Result<Stats> {

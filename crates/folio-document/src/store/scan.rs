@@ -7,6 +7,7 @@ use super::view::View;
 use crate::error::{Error, Result};
 use crate::index::{BLOCK_SIZE, Blocks, IndexFault, SkipCursor, block_sum};
 use crate::segment::Segment;
+use crate::version::Version;
 
 /// Blocks read at once: the buffer stays in the second-level cache.
 const BLOCKS_PER_READ: u64 = 4;
@@ -24,6 +25,8 @@ pub(crate) struct LineScan {
     /// Lines given so far.
     given: u64,
     restarts: u32,
+    /// What the lines are of.
+    version: Version,
 }
 
 #[derive(Debug)]
@@ -51,16 +54,39 @@ impl LineScan {
     pub(crate) fn new(store: &Arc<LineStore>) -> Result<Self> {
         store.standing.check_open()?;
         store.settle_if_pending()?;
-        let mut scan = Self { store: Arc::clone(store), state: None, given: 0, restarts: 0 };
-        scan.restart()?;
-        Ok(scan)
+        let (state, version) = Self::whole(store)?;
+        Ok(Self { store: Arc::clone(store), state, given: 0, restarts: 0, version })
+    }
+
+    /// The live lines that were appended since an earlier version; `None` where more has
+    /// happened.
+    pub(crate) fn since(store: &Arc<LineStore>, earlier: &Version) -> Result<Option<Self>> {
+        store.standing.check_open()?;
+        store.settle_if_pending()?;
+        let found = store.healing(|view| {
+            view.index.check_for_scan()?;
+            let version = view.version();
+            if !version.has_grown_from(earlier) {
+                return Ok(None);
+            }
+            Ok(Some((ScanState::after(view, earlier.end)?, version)))
+        })?;
+        // Beginning again would be from the first line of another file.
+        let scan = |(state, version)| Self {
+            store: Arc::clone(store),
+            state,
+            given: 0,
+            restarts: RESTARTS,
+            version,
+        };
+        Ok(found.map(scan))
     }
 
     /// Scans of up to `count` stretches of the file, as of the same moment.
     pub(crate) fn parts(store: &Arc<LineStore>, count: usize) -> Result<Vec<Self>> {
         store.standing.check_open()?;
         store.settle_if_pending()?;
-        let states = store.healing(|view| {
+        let (states, version) = store.healing(|view| {
             view.index.check_for_scan()?;
             let blocks = view.index.state.data_end.div_ceil(BLOCK_SIZE);
             let count = (count as u64).clamp(1, blocks.max(1));
@@ -69,19 +95,24 @@ impl LineScan {
                 let stop = if part + 1 == count { u64::MAX } else { start_of(part + 1) };
                 ScanState::new(view, start_of(part), stop)
             });
-            parts.collect::<Result<Vec<_>, _>>()
+            Ok((parts.collect::<Result<Vec<_>, _>>()?, view.version()))
         })?;
         // Beginning one part again on a changed file would tear it from the others.
-        let part = |state| Self { store: Arc::clone(store), state, given: 0, restarts: RESTARTS };
+        let part =
+            |state| Self { store: Arc::clone(store), state, given: 0, restarts: RESTARTS, version };
         Ok(states.into_iter().map(part).collect())
     }
 
-    fn restart(&mut self) -> Result<()> {
-        self.state = self.store.healing(|view| {
+    fn whole(store: &LineStore) -> Result<(Option<ScanState>, Version)> {
+        store.healing(|view| {
             view.index.check_for_scan()?;
-            ScanState::new(view, 0, u64::MAX)
-        })?;
-        Ok(())
+            Ok((ScanState::new(view, 0, u64::MAX)?, view.version()))
+        })
+    }
+
+    /// What the lines are of. A scan that begins again gives those of a later version.
+    pub(crate) fn version(&self) -> Version {
+        self.version
     }
 
     /// The next live line, without its end.
@@ -118,7 +149,8 @@ impl LineScan {
                 repair: "its index is built again; repeat the scan".to_owned(),
             });
         }
-        self.restart()
+        (self.state, self.version) = Self::whole(&self.store)?;
+        Ok(())
     }
 
     /// Bytes gone through, and in all.
@@ -156,6 +188,15 @@ impl ScanState {
         if before != [b'\n'] {
             state.next_line()?; // it belongs to the part before
         }
+        Ok(Some(state))
+    }
+
+    /// The lines that start at an offset or after it, which is where a line ends.
+    fn after(view: &View, offset: u64) -> Result<Option<Self>, IndexFault> {
+        // Blocks are read, and verified, as a whole.
+        let start = offset - offset % BLOCK_SIZE;
+        let Some(mut state) = Self::new(view, start, u64::MAX)? else { return Ok(None) };
+        while state.base + (state.at as u64) < offset && state.next_line()?.is_some() {}
         Ok(Some(state))
     }
 

@@ -1,7 +1,7 @@
 //! Whether the data file still is what its index was built from: the checksums
 //! of its blocks tell, without a line being parsed.
 
-use crate::index::{BLOCK_SIZE, Index, IndexFault, block_sum};
+use crate::index::{BLOCK_SIZE, Index, IndexFault, LineSource, Origin, block_sum};
 use crate::segment::Segment;
 
 /// Whether a block of the file, or its begun last block, has the sum it had.
@@ -51,4 +51,35 @@ pub(crate) fn fingerprint(index: &Index) -> Result<u64, IndexFault> {
         sums.extend_from_slice(&index.state.tail_sum.to_le_bytes());
     }
     Ok(block_sum(&sums))
+}
+
+/// Whether a newer index covers what an older one does and perhaps more after it. The begun
+/// last block of the older one is compared with the file, whole blocks by their sums.
+pub(crate) fn has_only_grown(
+    older: &Index,
+    newer: &Index,
+    segment: &Segment,
+) -> Result<bool, IndexFault> {
+    let (before, now) = (older.state.data_end, newer.state.data_end);
+    if now < before {
+        return Ok(false);
+    }
+    // Text after a last line without an end would have become part of it.
+    if older.state.unterminated == 1 && now > before && !starts_with_line_feed(segment, before)? {
+        return Ok(false);
+    }
+    let whole = before / BLOCK_SIZE;
+    for block in 0..whole {
+        if older.block(block)? != newer.block(block)? {
+            return Ok(false);
+        }
+    }
+    block_is_unchanged(segment, older, whole)
+}
+
+/// Whether the byte at an offset ends a line, or the file ends there.
+pub(crate) fn starts_with_line_feed(segment: &Segment, offset: u64) -> Result<bool, IndexFault> {
+    let mut byte = Vec::new();
+    // At the very end of the file there is nothing behind the open line yet.
+    Ok(segment.read_line(0, offset, 1, &mut byte)? == Origin::Nowhere || byte == b"\n")
 }

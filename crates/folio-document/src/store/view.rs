@@ -6,6 +6,7 @@ use std::sync::{Arc, RwLockWriteGuard};
 use crate::index::{Delta, Entry, Found, Index, IndexFault, LineSource, id_hash, line_sum};
 use crate::line;
 use crate::segment::{Near, Segment};
+use crate::version::Version;
 
 /// Lines that were accepted but not yet written to the file.
 #[derive(Debug, Default)]
@@ -100,9 +101,17 @@ pub(crate) struct View {
     /// Only the end of a grown file was looked at: that an id is missing, and
     /// how many there are, may be said once the rest has been verified.
     pub(crate) is_doubtful: bool,
+    /// Stays as long as the data file is only appended to.
+    pub(crate) generation: u64,
 }
 
 impl View {
+    /// The version of what is in the file.
+    pub(crate) fn version(&self) -> Version {
+        let state = &self.index.state;
+        Version { generation: self.generation, end: state.data_end, count: state.live_count }
+    }
+
     /// The line of an id if it is known to be the newest without a look at the index. What a
     /// lookup that goes on will wait for is fetched from memory.
     #[inline]

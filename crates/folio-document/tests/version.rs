@@ -1,0 +1,157 @@
+//! Versions: what is derived from documents belongs to one, and is extended where a collection
+//! has only grown.
+
+#![allow(clippy::unwrap_used)] // a test that panics has failed
+
+use std::path::Path;
+use std::sync::Arc;
+
+use folio_document::{Collection, CollectionOptions, Layout, Version};
+use folio_file::{FileSystem, MemoryFileSystem, WriterLock};
+use serde_json::json;
+
+const DATA: &str = "/db/collections/docs/meta/data.jsonl";
+
+fn open_as(files: &MemoryFileSystem, options: &CollectionOptions) -> Collection {
+    let files: Arc<dyn FileSystem> = Arc::new(files.clone());
+    let lock = Arc::new(WriterLock::new(Arc::clone(&files), Path::new("/db/folio.lock").into()));
+    Collection::open(files, Path::new("/db"), "docs", options, lock).unwrap()
+}
+
+fn open(files: &MemoryFileSystem) -> Collection {
+    open_as(files, &CollectionOptions::default())
+}
+
+fn created() -> (MemoryFileSystem, Collection) {
+    let files = MemoryFileSystem::new();
+    files.create_directory(Path::new("/db")).unwrap();
+    let docs = open(&files);
+    (files, docs)
+}
+
+/// The lines since a version; `None` where it is another collection's, so to say.
+fn since(docs: &Collection, version: &Version) -> Option<Vec<String>> {
+    let mut added = docs.scan_since(version).unwrap()?;
+    let mut lines = Vec::new();
+    while let Some(line) = added.next_line().unwrap() {
+        lines.push(String::from_utf8(line.to_vec()).unwrap());
+    }
+    assert_eq!(added.version(), Some(docs.version().unwrap()));
+    Some(lines)
+}
+
+#[test]
+fn every_change_is_another_version_and_appends_are_told_apart() {
+    let (_, docs) = created();
+    let mut before = docs.version().unwrap();
+    let mut step = |docs: &Collection, expected: &[&str]| {
+        assert_ne!(docs.version().unwrap(), before, "{expected:?}");
+        let lines = since(docs, &before);
+        before = docs.version().unwrap();
+        assert_eq!(docs.version().unwrap(), before, "asking changes nothing");
+        assert_eq!(since(docs, &before).unwrap(), Vec::<String>::new());
+        lines
+    };
+    docs.put("a", &json!({"n": 1})).unwrap();
+    // From nothing to a file is no growth that anybody has to see.
+    step(&docs, &[]);
+    docs.put("b", &json!({"n": 2})).unwrap();
+    docs.put("c", &json!({"n": 3})).unwrap();
+    let expected = [r#"{"_id":"b","n":2}"#, r#"{"_id":"c","n":3}"#];
+    assert_eq!(step(&docs, &expected).unwrap(), expected);
+    docs.put("b", &json!({"n": 5})).unwrap();
+    docs.delete("c").unwrap();
+    let expected = [r#"{"_id":"b","n":5}"#];
+    assert_eq!(step(&docs, &expected).unwrap(), expected);
+    assert_eq!(docs.version().unwrap().document_count(), 2);
+    let mut batch = docs.batch().unwrap();
+    (0..5_000).for_each(|n| batch.put(&format!("d{n}"), &json!({"n": n})).unwrap());
+    batch.commit().unwrap();
+    assert_eq!(step(&docs, &["a batch"]).unwrap().len(), 5_000);
+    docs.flush().unwrap();
+    docs.put("e", &json!({})).unwrap();
+    docs.flush().unwrap();
+    assert_eq!(step(&docs, &["e"]).unwrap(), [r#"{"_id":"e"}"#]);
+    docs.compact(&mut |_, _| true).unwrap();
+    assert_eq!(step(&docs, &["compaction"]), None);
+}
+
+#[test]
+fn an_edit_by_hand_is_another_version() {
+    let (files, docs) = created();
+    docs.put("a", &json!({"year": 1815})).unwrap();
+    docs.flush().unwrap();
+    let before = docs.version().unwrap();
+    let text = String::from_utf8(files.read(DATA).unwrap()).unwrap();
+    files.write(DATA, text.replace("1815", "\"ab\"").as_bytes()).unwrap();
+    docs.refresh().unwrap();
+    assert_ne!(docs.version().unwrap(), before);
+    assert_eq!(docs.version().unwrap().document_count(), before.document_count());
+    assert_eq!(since(&docs, &before), None);
+    // A line that somebody appends is growth, and that of another process too.
+    let before = docs.version().unwrap();
+    files.append(DATA, b"{\"_id\":\"b\"}\n").unwrap();
+    docs.refresh().unwrap();
+    assert_eq!(since(&docs, &before).unwrap(), [r#"{"_id":"b"}"#]);
+    let before = docs.version().unwrap();
+    let other = open(&files);
+    other.put("c", &json!({})).unwrap();
+    other.flush().unwrap();
+    docs.refresh().unwrap();
+    assert_eq!(since(&docs, &before).unwrap(), [r#"{"_id":"c"}"#]);
+    // The same lines indexed again are the same version.
+    let before = docs.version().unwrap();
+    docs.reindex(&mut |_, _| true).unwrap();
+    assert_eq!(docs.version().unwrap(), before);
+    assert_ne!(open(&files).version().unwrap(), before, "another handle knows nothing of it");
+}
+
+#[test]
+fn a_line_without_an_end_that_goes_on_is_another_version() {
+    let (files, docs) = created();
+    files.append(DATA, b"{\"_id\":\"a\"}\n{\"_id\":\"b\"}").unwrap();
+    docs.refresh().unwrap();
+    let before = docs.version().unwrap();
+    assert_eq!(before.document_count(), 2);
+    // With its end, and another line, it has grown.
+    docs.put("c", &json!({})).unwrap();
+    assert_eq!(since(&docs, &before).unwrap(), [r#"{"_id":"c"}"#]);
+    let (files, docs) = created();
+    files.append(DATA, b"{\"_id\":\"a\"}\n{\"_id\":\"b\"}").unwrap();
+    docs.refresh().unwrap();
+    let before = docs.version().unwrap();
+    files.append(DATA, b" \n{\"_id\":\"c\"}\n").unwrap();
+    docs.refresh().unwrap();
+    assert_eq!(since(&docs, &before), None);
+}
+
+/// A scan that meets an edit nobody told it of gives the lines of a later version, and says so.
+#[test]
+fn a_scan_knows_of_which_version_its_lines_are() {
+    let (files, docs) = created();
+    docs.put("a", &json!({"n": 1})).unwrap();
+    docs.flush().unwrap();
+    let before = docs.version().unwrap();
+    let text = String::from_utf8(files.read(DATA).unwrap()).unwrap();
+    files.write(DATA, text.replace("1", "2").as_bytes()).unwrap();
+    let mut documents = docs.scan(folio_document::Scan::new()).unwrap();
+    assert_eq!(documents.next_line().unwrap(), Some(&br#"{"_id":"a","n":2}"#[..]));
+    assert_ne!(documents.version(), Some(before));
+    assert_eq!(documents.version(), Some(docs.version().unwrap()));
+}
+
+#[test]
+fn a_file_per_document_has_versions_too() {
+    let files = MemoryFileSystem::new();
+    files.create_directory(Path::new("/db")).unwrap();
+    let options = CollectionOptions { layout: Layout::Files, ..CollectionOptions::default() };
+    let docs = open_as(&files, &options);
+    docs.put("a", &json!({"year": 1815})).unwrap();
+    let before = docs.version().unwrap();
+    assert_eq!(before.document_count(), 1);
+    let path = "/db/collections/docs/docs/a.json";
+    let text = String::from_utf8(files.read(path).unwrap()).unwrap();
+    files.write(path, text.replace("1815", "\"ab\"").as_bytes()).unwrap();
+    assert_ne!(docs.version().unwrap(), before);
+    assert!(docs.scan_since(&before).unwrap().is_none());
+}
