@@ -22,8 +22,8 @@ use crate::words::plural;
 ///
 /// In CSV and TSV, columns are the top-level fields in order of first appearance, or
 /// those of --fields; objects and arrays are JSON text, and null is an empty cell. In
-/// Parquet and Arrow, each column has a type that holds all its values; what has no such
-/// type is JSON text.
+/// Parquet and Arrow, each column has a type that holds all its values, objects and arrays
+/// included; what has no such type is JSON text.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use folio_document::{
     Access, BatchCounts, CheckReport, CompactReport, Document, Fetched, Notice, Progress, Put,
-    Scan, Stats,
+    Scan, Stats, Version,
 };
+use folio_json::Tree;
 use serde_json::Value;
 
 use crate::batch::Batch;
@@ -223,6 +224,25 @@ impl Collection {
     /// `io`.
     pub fn count(&self) -> Result<u64> {
         Ok(self.reader()?.count()?)
+    }
+
+    /// The types of the documents: the kinds of values seen at each path, with counts, and
+    /// the types that hold them. They are the same for SQL, Arrow streams, exports and other
+    /// engines.
+    ///
+    /// The first call looks at all documents, later ones at what was added since.
+    ///
+    /// # Errors
+    /// As [`Collection::scan`].
+    pub fn types(&self) -> Result<Arc<Tree>> {
+        Ok(self.types_of_version()?.0)
+    }
+
+    /// The types, and the version of the collection that they are of.
+    pub(crate) fn types_of_version(&self) -> Result<(Arc<Tree>, Version)> {
+        let core = self.reader()?;
+        let known = self.handle.store.known_types(core.name(), self.handle.access);
+        Ok(known.of(core)?)
     }
 
     /// All ids in file order, streaming.

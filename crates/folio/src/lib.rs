@@ -109,6 +109,7 @@ mod store;
 mod table;
 mod tables;
 mod temporary;
+mod types;
 mod unpack;
 mod write;
 mod write_behind;
@@ -126,6 +127,7 @@ pub use folio_document::{
     Error as CollectionError, Fetched, Filter, InvalidLine, Layout, Notice, Progress, Put, Scan,
     Stats, Strict,
 };
+pub use folio_json::{Counts as TypeCounts, Field, Node as TypeNode, Tree as Types, Type};
 #[cfg(feature = "sql")]
 pub use folio_query::{
     Batch as ColumnBatch, Interrupt, JsonRows, Level, Rows, ScalarBody, ScalarFunction, Watch,

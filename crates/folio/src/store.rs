@@ -31,6 +31,7 @@ use crate::location::{self, Found};
 use crate::options::{CollectionOptions, OpenOptions};
 #[cfg(feature = "sql")]
 use crate::source::Known;
+use crate::types::KnownTypes;
 use crate::write::create_directory;
 use crate::write_behind::WriteBehind;
 
@@ -85,6 +86,7 @@ struct TableStores {
 struct OpenCollection {
     collection: folio_document::Collection,
     options: CollectionOptions,
+    types: Arc<KnownTypes>,
 }
 
 /// What tells stores apart.
@@ -223,9 +225,20 @@ impl Store {
             &self.core_options(access, options),
             Arc::clone(&self.lock),
         )?;
-        let open = OpenCollection { collection: collection.clone(), options: options.clone() };
+        let open = OpenCollection {
+            collection: collection.clone(),
+            options: options.clone(),
+            types: Arc::default(),
+        };
         collections.insert(key, open);
         Ok((collection, true))
+    }
+
+    /// The types known of an open collection; nothing of one that was closed.
+    pub(crate) fn known_types(&self, name: &str, access: Access) -> Arc<KnownTypes> {
+        let collections = lock(&self.collections);
+        let open = collections.get(&(name.to_owned(), access == Access::ReadWrite));
+        open.map(|open| Arc::clone(&open.types)).unwrap_or_default()
     }
 
     // `..` fills fields that exist in test builds only.

@@ -10,10 +10,11 @@ use super::allowance::Allowances;
 use super::tree::{SourceFile, Tree};
 
 /// Bottom first.
-const LAYERS: [&str; 7] = [
+const LAYERS: [&str; 8] = [
     "folio-types",
     "folio-file",
     "folio-ion",
+    "folio-json",
     "folio-document",
     "folio-table",
     "folio-query",
@@ -21,12 +22,14 @@ const LAYERS: [&str; 7] = [
 ];
 
 /// Pairs that the order alone would permit, with the reason they are refused.
-const STRANGERS: [(&str, &str, &str); 5] = [
+const STRANGERS: [(&str, &str, &str); 7] = [
     ("folio-table", "folio-document", "the two stores do not know each other"),
     ("folio-query", "folio-document", "the query engine reads through `Source`"),
     ("folio-query", "folio-table", "the query engine reads through `Source`"),
     ("folio-ion", "folio-types", "folio-ion stands alone"),
     ("folio-ion", "folio-file", "folio-ion stands alone"),
+    ("folio-json", "folio-file", "lines are given to it"),
+    ("folio-json", "folio-ion", "the two formats do not know each other"),
 ];
 
 /// Packages that users touch: they convert and delegate to the facade.

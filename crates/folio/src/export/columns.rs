@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use folio_document::{Error as CollectionError, Progress};
+use folio_json::Tree;
 
 use super::ExportOptions;
 use crate::collection::Collection;
@@ -51,33 +52,46 @@ impl Columns {
         };
         if options.fields.is_empty() {
             columns.places.insert("_id".to_owned(), 0);
-            columns.gather(options.scan(collection, false)?, progress)?;
+            columns.gather(collection, options, progress)?;
         } else {
             columns.names.extend(options.fields.iter().filter(|field| *field != "_id").cloned());
         }
         Ok(columns)
     }
 
-    fn gather(&mut self, mut documents: Documents, progress: Progress<'_>) -> Result<()> {
-        let mut seen_count = 0;
+    fn gather(
+        &mut self,
+        collection: &Collection,
+        options: &ExportOptions,
+        progress: Progress<'_>,
+    ) -> Result<()> {
+        if options.is_whole() {
+            self.add(&*collection.types()?);
+            return Ok(());
+        }
+        let mut documents = options.scan(collection, false)?;
+        let (mut types, mut seen_count) = (Tree::default(), 0);
         while let Some(line) = documents.next_line()? {
-            let mut expected = 0;
-            for (key, _) in members(text(line)?).map_err(|error| not_json(&error))? {
-                let place = place_of(&key, expected, &self.names, &self.places);
-                let place = place.unwrap_or_else(|| {
-                    self.places.insert(key.clone().into_owned(), self.names.len());
-                    self.names.push(key.into_owned());
-                    self.names.len() - 1
-                });
-                expected = place + 1;
-            }
+            let reason = "not a JSON object";
+            types.observe(line).map_err(|_| CollectionError::Json { offset: 0, reason })?;
             seen_count += 1;
             if seen_count % PROGRESS_STEP == 0 {
                 let (done, total) = documents.progress();
                 tell(progress, done / 2, total)?;
             }
         }
+        self.add(&types);
         Ok(())
+    }
+
+    /// Adds a column for each member that has none.
+    fn add(&mut self, types: &Tree) {
+        for (name, _) in types.members() {
+            if !self.places.contains_key(name) {
+                self.places.insert(name.to_owned(), self.names.len());
+                self.names.push(name.to_owned());
+            }
+        }
     }
 
     /// The columns' names.

@@ -1,7 +1,7 @@
 //! Documents as lines whose members are columns, for formats of columns with types.
 
 use folio_document::{Error as CollectionError, Progress};
-use folio_types::Column;
+use folio_json::{Field, Tree};
 
 use super::ExportOptions;
 use super::columns::{Columns, tell};
@@ -9,34 +9,42 @@ use crate::collection::Collection;
 use crate::documents::Documents;
 use crate::error::Result;
 use crate::push_json_string;
-use crate::source::Inferred;
 
 /// Lines between two calls of `progress`.
 const PROGRESS_STEP: u64 = 4_096;
 
-/// Columns that hold the values of all documents.
+/// Fields that hold the values of all documents: objects and lists nest. What has no values
+/// is JSON text, since not every format has a type for nothing.
 ///
 /// # Errors
 /// What the scan says; `cancelled` when `progress` answers `false`.
-pub(super) fn columns_of(
+pub(super) fn fields_of(
     collection: &Collection,
     options: &ExportOptions,
     progress: Progress<'_>,
-) -> Result<Vec<Column>> {
-    let mut lines = FlatLines::of(collection, options)?;
-    let (mut inferred, mut count) = (Inferred::default(), 0);
-    while let Some(line) = lines.next()? {
-        inferred.observe(line).map_err(|error| {
-            let offset = error.column().saturating_sub(1);
-            CollectionError::Json { offset, reason: "not a JSON object" }
-        })?;
-        count += 1;
-        if count % PROGRESS_STEP == 0 {
-            let (done, total) = lines.progress();
-            tell(progress, done / 2, total)?;
+) -> Result<Vec<Field>> {
+    let fields = match options.is_whole() && options.fields.is_empty() {
+        true => collection.types()?.fields(),
+        false => {
+            let mut lines = FlatLines::of(collection, options)?;
+            let (mut types, mut count) = (Tree::default(), 0);
+            while let Some(line) = lines.next()? {
+                let reason = "not a JSON object";
+                let observed = types.observe(line.as_bytes());
+                observed.map_err(|_| CollectionError::Json { offset: 0, reason })?;
+                count += 1;
+                if count % PROGRESS_STEP == 0 {
+                    let (done, total) = lines.progress();
+                    tell(progress, done / 2, total)?;
+                }
+            }
+            types.fields()
         }
-    }
-    Ok(inferred.columns())
+    };
+    Ok(fields
+        .into_iter()
+        .map(|Field { name, field_type }| Field::new(name, field_type.without_null()))
+        .collect())
 }
 
 /// The documents; with fields asked for, objects of those, each under its dotted path.

@@ -2,8 +2,8 @@
 //!
 //! Documents stream from the scan to the output, so memory does not grow with
 //! the collection. Text formats copy the stored text: key order and numbers come out as they
-//! are stored. Parquet and Arrow have columns with types: members become columns that hold all
-//! values, and what has no single type is JSON text. A file appears under its name only
+//! are stored. Parquet and Arrow have columns with types, those of [`Collection::types`]: objects
+//! and lists nest, and what has no single type is JSON text. A file appears under its name only
 //! once it is whole and durable.
 
 mod columns;
@@ -45,6 +45,15 @@ pub struct ExportOptions {
 }
 
 impl ExportOptions {
+    /// Whether all documents are asked for.
+    fn is_whole(&self) -> bool {
+        #[cfg(feature = "sql")]
+        let has_condition = self.condition.is_some();
+        #[cfg(not(feature = "sql"))]
+        let has_condition = false;
+        self.limit.is_none() && !has_condition
+    }
+
     /// The documents that are asked for, whole or narrowed.
     fn scan(&self, collection: &Collection, is_narrowed: bool) -> Result<Documents> {
         let mut scan = if is_narrowed { Scan::new().fields(&self.fields) } else { Scan::new() };

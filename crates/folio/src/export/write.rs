@@ -14,6 +14,10 @@ use crate::format::csv::CsvWriter;
 use crate::format::ion::IonLines;
 use crate::format::json::Marks;
 
+/// Bytes of lines after which a batch of columns ends.
+#[cfg(feature = "sql")]
+const BATCH_BYTES: usize = 64 << 20;
+
 /// Bytes gathered before they go to the output: a few calls per megabyte, and
 /// the buffer stays in the second-level cache.
 const BUFFER_SIZE: usize = 256 << 10;
@@ -137,25 +141,32 @@ impl Export<'_> {
     #[cfg(feature = "sql")]
     fn rows(&mut self, format: Format) -> Result<u64> {
         use super::lines::FlatLines;
-        use crate::format::row_writer;
-        use crate::source::LineColumns;
-        use folio_query::BATCH_SIZE;
-        use folio_query::source::CsvOptions;
+        use crate::format::column_writer;
+        use arrow_schema::Schema;
+        use folio_json::{Columns, Field, Others};
+        use folio_query::{BATCH_SIZE, Batch};
 
-        let columns = super::lines::columns_of(self.collection, self.options, self.progress)?;
-        let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
-        let types: Vec<_> = columns.iter().map(|column| column.column_type.clone()).collect();
-        let mut writer = row_writer(format, &names, &types, &CsvOptions::default())?;
+        let fields = super::lines::fields_of(self.collection, self.options, self.progress)?;
+        let schema = Schema::new(fields.iter().map(Field::to_arrow).collect::<Vec<_>>());
+        let mut writer = column_writer(format, schema)?;
         let mut lines = FlatLines::of(self.collection, self.options)?;
-        let (mut rows, mut count) = (LineColumns::new(columns), 0);
+        let (mut rows, mut count, mut size) = (Columns::new(&fields, Others::Refuse), 0, 0);
         loop {
             let is_end = match lines.next()? {
-                Some(line) => rows.push(line).map(|()| false)?,
+                Some(line) => {
+                    rows.push(line.as_bytes()).map_err(|_| self.changed())?;
+                    size += line.len();
+                    false
+                }
                 None => true,
             };
-            if rows.row_count() == BATCH_SIZE || (is_end && rows.row_count() > 0) {
-                count += rows.row_count() as u64;
-                writer.write(rows.finish(), &mut self.buffer)?;
+            let is_full = rows.row_count() == BATCH_SIZE || size >= BATCH_BYTES;
+            if is_full || (is_end && rows.row_count() > 0) {
+                let row_count = rows.row_count();
+                count += row_count as u64;
+                let (_, columns, _) = rows.finish().into_parts();
+                writer.write(Batch::new(columns, row_count), &mut self.buffer)?;
+                size = 0;
                 let (done, total) = lines.progress();
                 self.step((total.midpoint(done), total))?;
             }
@@ -164,6 +175,12 @@ impl Export<'_> {
                 return Ok(count);
             }
         }
+    }
+
+    #[cfg(feature = "sql")]
+    fn changed(&self) -> Error {
+        let text = "was changed while it was exported; export it again";
+        Error::Invalid(format!("collection {:?} {text}", self.collection.name()))
     }
 
     #[cfg(not(feature = "sql"))]

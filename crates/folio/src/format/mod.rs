@@ -62,7 +62,7 @@ pub(crate) use records::{Reading, Record, Records};
 #[cfg(feature = "sql")]
 pub(crate) use relation::{relation, row_count, scan};
 #[cfg(feature = "sql")]
-pub(crate) use rows::{RowWriter, row_writer};
+pub(crate) use rows::{RowWriter, column_writer, row_writer};
 pub(crate) use source::FileReader;
 pub use source::Source;
 

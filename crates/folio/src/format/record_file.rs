@@ -9,13 +9,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use folio_file::FileSystem;
+use folio_json::Tree;
 use folio_query::source::{FileReading, Relation, RowStream, ScanRequest};
 use folio_query::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ColumnType, ErrorCode, TableSchema};
 
 use super::relation::{RowFile, relation_with};
 use super::{Format, Reading, Record, Records, Source};
-use crate::source::{Inferred, LineColumns, from_facade};
+use crate::json::check;
+use crate::source::{LineColumns, from_facade, schema_of};
 
 /// Bytes of records that are kept.
 const MAX_HELD: usize = 16 << 20;
@@ -90,28 +92,26 @@ impl RecordFile {
     ) -> QueryResult<Arc<Relation>> {
         let is_csv = matches!(records, Records::Csv(_));
         reading.csv.map_or(Ok(()), |(csv, _)| csv.check(is_csv))?;
-        let mut inferred = Inferred::default();
+        let mut types = Tree::default();
         match &records {
             Records::Csv(csv) if !self.reading.infer_types => {
                 let row = Record { raw: &[], line: 1, json: Ok(&csv.empty_texts()) };
-                let text = self.line(&row)?;
-                inferred.observe(text).map_err(|error| self.broken(1, &error.to_string()))?;
+                self.observe(&row, &mut types)?;
             }
-            _ => self.look(&mut records, &mut inferred)?,
+            _ => self.look(&mut records, &mut types)?,
         }
         // A cell of CSV spells JSON; a member of JSON is it.
         let json = if is_csv { &[] } else { reading.json };
-        let columns = with_json(inferred.schema("", None, None), json).columns;
+        let columns = with_json(schema_of(&types, "", None, None), json).columns;
         let path = self.path.clone();
         Ok(relation_with(&path, columns, Arc::new(self)))
     }
 
     /// Looks at all records, and keeps them as long as they are few.
-    fn look(&mut self, records: &mut Records, inferred: &mut Inferred) -> QueryResult<()> {
+    fn look(&mut self, records: &mut Records, types: &mut Tree) -> QueryResult<()> {
         let (mut held, mut size, mut count) = (Vec::new(), 0, 0);
         while let Some(record) = records.next().map_err(from_facade)? {
-            let text = self.line(&record)?;
-            inferred.observe(text).map_err(|error| self.broken(record.line, &error.to_string()))?;
+            let text = self.observe(&record, types)?;
             count += 1;
             size += text.len() + size_of::<String>();
             if size > MAX_HELD {
@@ -125,10 +125,24 @@ impl RecordFile {
         Ok(())
     }
 
+    /// Takes a record into account; answers its JSON text.
+    fn observe<'r>(&self, record: &Record<'r>, types: &mut Tree) -> QueryResult<&'r str> {
+        let text = self.line(record)?;
+        check(text).map_err(|error| self.broken(record.line, &error.to_string()))?;
+        let observed = types.observe(text.as_bytes());
+        observed.map_err(|_| self.broken(record.line, "not a JSON object"))?;
+        Ok(text)
+    }
+
     /// The JSON text of a record.
     fn line<'r>(&self, record: &Record<'r>) -> QueryResult<&'r str> {
         let json = record.json.as_ref().map_err(|problem| self.broken(record.line, problem))?;
         std::str::from_utf8(json).map_err(|_| self.broken(record.line, "not valid UTF-8"))
+    }
+
+    fn changed(&self) -> QueryError {
+        let text = format!("file {:?} was changed while the statement began", self.path);
+        QueryError::new(ErrorCode::Conflict, text).help("run the statement again")
     }
 
     fn broken(&self, line: u64, problem: &str) -> QueryError {
@@ -147,14 +161,13 @@ impl RowFile for RecordFile {
         request: &ScanRequest,
     ) -> QueryResult<Box<dyn RowStream>> {
         let columns = request.columns.iter().map(|index| relation.schema.columns[*index].clone());
-        let columns = LineColumns::new(columns.collect::<Vec<Column>>());
+        let columns = LineColumns::new(&columns.collect::<Vec<Column>>());
         if self.held.is_some() {
             return Ok(Box::new(HeldRows { file: self, columns, next: 0 }));
         }
         let source = self.source()?;
         if source.fingerprint != self.fingerprint {
-            let text = format!("file {:?} was changed while the statement began", self.path);
-            return Err(QueryError::new(ErrorCode::Conflict, text).help("run the statement again"));
+            return Err(self.changed());
         }
         let records = self.records(source)?;
         Ok(Box::new(ReadRows { file: self, records, columns }))
@@ -184,7 +197,7 @@ impl RowStream for HeldRows {
         while self.columns.row_count() < BATCH_SIZE
             && let Some(line) = lines.get(self.next)
         {
-            self.columns.push(line)?;
+            self.columns.push(line.as_bytes()).map_err(|_| self.file.changed())?;
             self.next += 1;
         }
         Ok((self.columns.row_count() > 0).then(|| self.columns.finish()))
@@ -204,9 +217,7 @@ impl RowStream for ReadRows {
             && let Some(record) = self.records.next().map_err(from_facade)?
         {
             let line = self.file.line(&record)?;
-            self.columns
-                .push(line)
-                .map_err(|error| self.file.broken(record.line, error.message()))?;
+            self.columns.push(line.as_bytes()).map_err(|_| self.file.changed())?;
         }
         Ok((self.columns.row_count() > 0).then(|| self.columns.finish()))
     }

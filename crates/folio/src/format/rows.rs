@@ -1,11 +1,12 @@
 //! Batches of rows as the bytes of a file, in any format.
 
+use arrow_schema::Schema;
 use folio_query::source::CsvOptions;
 use folio_query::{Batch, Result as QueryResult};
 use folio_types::ColumnType;
 
 use super::Format;
-use super::arrow::ArrowRows;
+use super::arrow::{ArrowRows, schema};
 use super::csv::CsvRows;
 use super::ion::IonRows;
 use super::json::JsonFile;
@@ -44,8 +45,7 @@ pub(crate) fn row_writer(
         Format::Csv | Format::Tsv => Box::new(CsvRows::new(names, types, csv, format.delimiter())),
         Format::Ion => Box::new(IonRows::new(names, types, false)),
         Format::IonBinary => Box::new(IonRows::new(names, types, true)),
-        Format::Arrow => Box::new(ArrowRows::new(names, types)?),
-        Format::Parquet => parquet(names, types)?,
+        Format::Arrow | Format::Parquet => column_writer(format, schema(names, types))?,
         Format::Zds => {
             let text = "the zds format is a directory, which export writes; use another format";
             return Err(Error::Invalid(text.to_owned()));
@@ -53,13 +53,24 @@ pub(crate) fn row_writer(
     })
 }
 
+/// A writer of columns of a schema, for the formats whose columns have types of Arrow.
+///
+/// # Errors
+/// `unsupported` for types that the format lacks, and for formats that this build lacks.
+pub(crate) fn column_writer(format: Format, schema: Schema) -> Result<Box<dyn RowWriter>> {
+    match format {
+        Format::Arrow => Ok(Box::new(ArrowRows::new(&schema)?)),
+        _ => parquet(schema),
+    }
+}
+
 #[cfg(feature = "parquet")]
-fn parquet(names: &[String], types: &[ColumnType]) -> Result<Box<dyn RowWriter>> {
-    Ok(Box::new(super::parquet::ParquetRows::new(names, types)?))
+fn parquet(schema: Schema) -> Result<Box<dyn RowWriter>> {
+    Ok(Box::new(super::parquet::ParquetRows::new(schema)?))
 }
 
 #[cfg(not(feature = "parquet"))]
-fn parquet(_: &[String], _: &[ColumnType]) -> Result<Box<dyn RowWriter>> {
+fn parquet(_: Schema) -> Result<Box<dyn RowWriter>> {
     Err(super::relation::no_parquet().into())
 }
 

@@ -41,6 +41,30 @@ pub fn members(json: &str) -> Result<Vec<(Cow<'_, str>, &str)>, JsonError> {
     Ok(members)
 }
 
+/// Whether text is one JSON object, whatever its members are.
+///
+/// # Errors
+/// When it is not.
+#[cfg(feature = "sql")]
+pub(crate) fn check(json: &str) -> Result<(), JsonError> {
+    struct Whole;
+    impl<'de> Visitor<'de> for Whole {
+        type Value = ();
+
+        fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            out.write_str("a JSON object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+            while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            Ok(())
+        }
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(json);
+    deserializer.deserialize_map(Whole)?;
+    deserializer.end()
+}
+
 /// The exact text of the value at a dotted path, or `None` where the path leads
 /// nowhere. A key that itself contains dots is found under its whole name first;
 /// of a key that comes twice, the first counts. Nothing behind the value is looked at.

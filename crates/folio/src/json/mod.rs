@@ -8,9 +8,13 @@ mod members;
 mod order;
 mod pretty;
 
+#[cfg(feature = "sql")]
+pub(crate) use members::check;
 pub use members::{find, members, unquote};
 pub use order::id_first;
 pub use pretty::pretty;
+
+pub use folio_json::{Columns, EXACT_POWERS, Malformed, Misfit, Others, Pattern, find_quote};
 
 /// JSON text was expected and something else found.
 pub type JsonError = serde_json::Error;

@@ -1,20 +1,19 @@
 //! Collections as relations: `_id` is the key, the members of the documents are
 //! columns, `_doc` is the whole document.
 //!
-//! The columns are inferred from the whole collection at its first query and kept
-//! with how much they cover; when documents have come since, they are inferred
-//! anew. Writing pays nothing for it.
+//! The columns are those of [`Collection::types`], as far as SQL can name them; what nests is
+//! JSON text.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use folio_document::Version;
 use folio_query::source::{Relation, RelationKind, RowStream, ScanRequest};
 use folio_query::{BATCH_SIZE, Batch, Constraints, Error as QueryError, Result as QueryResult};
-use folio_types::{Column, ErrorCode, TableSchema, Value, ValueRef};
+use folio_types::{Column, ErrorCode, Value, ValueRef};
 
-use super::infer::Inferred;
-use super::lines::{DOCUMENT, LineColumns, values_of};
+use super::lines::{DOCUMENT, LineColumns, schema_of, values_of};
 use super::{PendingDocuments, SharedDocuments, from_facade, lock};
 use crate::collection::Collection;
 use crate::documents::Documents;
@@ -25,18 +24,22 @@ use crate::{CollectionOptions, Scan};
 /// The member that is the key.
 const ID: &str = "_id";
 
-/// Schemas inferred so far.
+/// Bytes of lines after which a batch ends.
+const BATCH_BYTES: usize = 64 << 20;
+
+/// Schemas shown so far.
 #[derive(Debug, Default)]
 pub(crate) struct KnownCollections {
-    known: Mutex<HashMap<String, Known>>,
+    /// By name, and whether the handle writes: those that read see another version.
+    known: Mutex<HashMap<(String, bool), Known>>,
     version: AtomicU64,
 }
 
 #[derive(Debug)]
 struct Known {
     relation: Arc<Relation>,
-    /// Documents there were, and bytes of the file.
-    covered: (u64, u64),
+    /// The version of the collection that it is of.
+    version: Version,
 }
 
 impl KnownCollections {
@@ -47,7 +50,7 @@ impl KnownCollections {
 
     /// After a collection was dropped or renamed: statements about it are bound anew.
     pub(super) fn forget(&self, name: &str) {
-        lock(&self.known).remove(name);
+        lock(&self.known).retain(|(known, _), _| known != name);
         self.version.fetch_add(1, Ordering::AcqRel);
     }
 }
@@ -83,20 +86,20 @@ pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<A
         return Ok(None);
     };
     let collection = open(handle, name)?;
-    let stats = collection.stats().map_err(from_facade)?;
-    let covered = (collection.count().map_err(from_facade)?, stats.data_size);
+    let (types, version) = collection.types_of_version().map_err(from_facade)?;
     let known = &handle.store.known.collections;
-    if let Some(found) = lock(&known.known).get(name)
-        && found.covered == covered
+    let key = (name.clone(), handle.is_writable());
+    let mut all = lock(&known.known);
+    if let Some(found) = all.get(&key)
+        && found.version == version
     {
         return Ok(Some(Arc::clone(&found.relation)));
     }
-    let schema = infer(&collection, name)?;
-    let mut all = lock(&known.known);
-    if let Some(found) = all.get_mut(name)
+    let schema = schema_of(&types, name, Some(ID), Some(DOCUMENT));
+    if let Some(found) = all.get_mut(&key)
         && found.relation.schema == schema
     {
-        found.covered = covered;
+        found.version = version;
         return Ok(Some(Arc::clone(&found.relation)));
     }
     known.version.fetch_add(1, Ordering::AcqRel);
@@ -108,27 +111,15 @@ pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<A
         // The name finds it: a handle here would keep the database open for ever.
         handle: Arc::new(()),
     });
-    all.insert(name.clone(), Known { relation: Arc::clone(&relation), covered });
+    all.insert(key, Known { relation: Arc::clone(&relation), version });
     Ok(Some(relation))
 }
 
-fn infer(collection: &Collection, name: &str) -> QueryResult<TableSchema> {
-    let mut documents = collection.scan(Scan::new()).map_err(from_facade)?;
-    let mut inferred = Inferred::default();
-    while let Some(line) = documents.next_line().map_err(from_facade)? {
-        inferred.observe(text(line)?).map_err(|error| {
-            QueryError::new(
-                ErrorCode::Corrupted,
-                format!("a document of {name:?} is not JSON: {error}"),
-            )
-        })?;
-    }
-    Ok(inferred.schema(name, Some(ID), Some(DOCUMENT)))
-}
-
-fn text(line: &[u8]) -> QueryResult<&str> {
-    std::str::from_utf8(line)
-        .map_err(|_| QueryError::new(ErrorCode::Corrupted, "a document is not valid UTF-8"))
+/// What a statement answers that meets a value which was not there when it was bound.
+#[cold]
+fn changed(name: &str) -> QueryError {
+    let text = format!("collection {name:?} was changed while the statement read it");
+    QueryError::new(ErrorCode::Conflict, text).help("run the statement again")
 }
 
 /// The collection that a relation describes.
@@ -164,12 +155,17 @@ pub(super) fn get(
     if let Some(pending) = pending {
         let line = lock(pending).get(&collection, id).map_err(from_facade)?;
         let Some(line) = line else { return Ok(false) };
-        row.extend(values_of(&line, &wanted)?);
+        row.extend(values_in(relation, &line, &wanted)?);
         return Ok(true);
     }
     let Some(document) = collection.get(id).map_err(from_facade)? else { return Ok(false) };
-    row.extend(values_of(document.raw(), &wanted)?);
+    row.extend(values_in(relation, document.raw(), &wanted)?);
     Ok(true)
+}
+
+/// The values of some columns of a document.
+fn values_in(relation: &Relation, line: &str, columns: &[Column]) -> QueryResult<Vec<Value>> {
+    values_of(line, columns)?.ok_or_else(|| changed(&relation.schema.name))
 }
 
 /// Documents in file order, which is nobody's order: sorts stay, and a range of keys is left
@@ -181,12 +177,14 @@ pub(super) fn scan(
 ) -> QueryResult<Box<dyn RowStream>> {
     let collection = collection_of(handle, relation)?;
     let documents = collection.scan(Scan::new()).map_err(from_facade)?;
-    let columns = LineColumns::new(wanted(relation, &request.columns));
+    let columns = LineColumns::new(&wanted(relation, &request.columns));
     let left = request.limit.unwrap_or(u64::MAX);
-    Ok(Box::new(DocumentRows { documents, columns, left }))
+    let name = relation.schema.name.clone();
+    Ok(Box::new(DocumentRows { name, documents, columns, left }))
 }
 
 struct DocumentRows {
+    name: String,
     documents: Documents,
     columns: LineColumns,
     left: u64,
@@ -194,9 +192,11 @@ struct DocumentRows {
 
 impl RowStream for DocumentRows {
     fn next(&mut self) -> QueryResult<Option<Batch>> {
-        while self.columns.row_count() < BATCH_SIZE && self.left > 0 {
+        let mut size = 0;
+        while self.columns.row_count() < BATCH_SIZE && size < BATCH_BYTES && self.left > 0 {
             let Some(line) = self.documents.next_line().map_err(from_facade)? else { break };
-            self.columns.push(text(line)?)?;
+            size += line.len();
+            self.columns.push(line).map_err(|_| changed(&self.name))?;
             self.left -= 1;
         }
         Ok((self.columns.row_count() > 0).then(|| self.columns.finish()))
@@ -265,7 +265,7 @@ pub(super) fn update(
     let [ValueRef::Text(id)] = key else { return Ok(false) };
     let collection = collection_of(handle, relation)?;
     let Some(old) = pending.get(&collection, id).map_err(from_facade)? else { return Ok(false) };
-    let before = values_of(&old, &relation.schema.columns)?;
+    let before = values_in(relation, &old, &relation.schema.columns)?;
     let changed: Vec<(&Column, &ValueRef<'_>)> = relation
         .schema
         .columns

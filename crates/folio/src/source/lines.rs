@@ -2,124 +2,120 @@
 
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
-use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
+use arrow_array::builder::StringBuilder;
+use folio_json::{Columns, Field, Others, Tree, Type, double, integer};
 use folio_query::{Batch, Error as QueryError, Result as QueryResult};
-use folio_types::{Column, ColumnType, ErrorCode, Value};
+use folio_types::{Column, ColumnType, ErrorCode, TableSchema, Value};
 
 use crate::json::{members, unquote};
 
 /// The column that has the whole document.
 pub(super) use folio_query::source::DOCUMENT;
 
+/// Longer names are no columns.
+const NAME_SIZE_MAX: usize = 256;
+
+/// The columns of a table of documents, those that SQL can name: a key and the whole document
+/// where they are wanted, and a column for each member. Members that differ from another by
+/// case alone are left to the whole document.
+pub(crate) fn schema_of(
+    types: &Tree,
+    table: &str,
+    key: Option<&str>,
+    document: Option<&str>,
+) -> TableSchema {
+    let mut columns: Vec<Column> = Vec::new();
+    columns.extend(key.map(|key| Column::required(key, ColumnType::Text)));
+    let is_key = |name: &str| key.is_some_and(|key| key.to_lowercase() == name.to_lowercase());
+    let fields = types.distinct_fields(NAME_SIZE_MAX);
+    let members = fields.into_iter().filter(|field| !is_key(&field.name));
+    columns.extend(members.map(|field| Column::optional(field.name, field.field_type.to_column())));
+    if let Some(document) = document
+        && !types.members().any(|(name, _)| name == document)
+    {
+        columns.push(Column::optional(document, ColumnType::Json));
+    }
+    let primary_key = if key.is_some() { vec![0] } else { Vec::new() };
+    TableSchema::new(table, columns, primary_key)
+}
+
+/// A value that its column does not hold: the columns were found in other documents.
+pub(crate) struct Changed;
+
 /// Columns under construction.
 pub(crate) struct LineColumns {
-    columns: Vec<Column>,
-    builders: Vec<Builder>,
-    row_count: usize,
-}
-
-enum Builder {
-    Boolean(BooleanBuilder),
-    Integer(Int64Builder),
-    Float(Float64Builder),
-    Text(StringBuilder),
-    Json(StringBuilder),
-}
-
-impl Builder {
-    fn new(ty: &ColumnType) -> Self {
-        match ty {
-            ColumnType::Boolean => Self::Boolean(BooleanBuilder::new()),
-            ColumnType::Int64 => Self::Integer(Int64Builder::new()),
-            ColumnType::Float64 => Self::Float(Float64Builder::new()),
-            ColumnType::Text => Self::Text(StringBuilder::new()),
-            _ => Self::Json(StringBuilder::new()),
-        }
-    }
-
-    fn push(&mut self, value: Value) {
-        match (self, value) {
-            (Self::Boolean(builder), Value::Boolean(value)) => builder.append_value(value),
-            (Self::Boolean(builder), _) => builder.append_null(),
-            (Self::Integer(builder), Value::Integer(value)) => builder.append_value(value),
-            (Self::Integer(builder), _) => builder.append_null(),
-            (Self::Float(builder), Value::Float(value)) => builder.append_value(value),
-            (Self::Float(builder), _) => builder.append_null(),
-            (Self::Text(builder) | Self::Json(builder), Value::Text(value)) => {
-                builder.append_value(value);
-            }
-            (Self::Text(builder) | Self::Json(builder), _) => builder.append_null(),
-        }
-    }
-
-    fn finish(&mut self) -> ArrayRef {
-        match self {
-            Self::Boolean(builder) => Arc::new(builder.finish()),
-            Self::Integer(builder) => Arc::new(builder.finish()),
-            Self::Float(builder) => Arc::new(builder.finish()),
-            Self::Text(builder) | Self::Json(builder) => Arc::new(builder.finish()),
-        }
-    }
+    columns: Columns,
+    /// Where the column of whole documents is, and their text.
+    whole: Option<(usize, StringBuilder)>,
 }
 
 impl LineColumns {
-    pub(crate) fn new(columns: Vec<Column>) -> Self {
-        let builders = columns.iter().map(|column| Builder::new(&column.column_type)).collect();
-        Self { columns, builders, row_count: 0 }
+    pub(crate) fn new(columns: &[Column]) -> Self {
+        let is_whole = |column: &&Column| column.name == DOCUMENT;
+        let whole = columns.iter().position(|column| is_whole(&column));
+        let members = columns.iter().filter(|column| !is_whole(column));
+        let field =
+            |column: &Column| Field::new(&*column.name, Type::of_column(&column.column_type));
+        let fields: Vec<Field> = members.map(field).collect();
+        Self {
+            columns: Columns::new(&fields, Others::Skip),
+            whole: whole.map(|index| (index, StringBuilder::new())),
+        }
     }
 
     pub(crate) fn row_count(&self) -> usize {
-        self.row_count
+        self.columns.row_count()
     }
 
-    /// Appends one document.
-    pub(crate) fn push(&mut self, line: &str) -> QueryResult<()> {
-        let values = values_of(line, &self.columns)?;
-        self.builders.iter_mut().zip(values).for_each(|(builder, value)| builder.push(value));
-        self.row_count += 1;
+    /// Appends one document. After an error the rows are of no use.
+    pub(crate) fn push(&mut self, line: &[u8]) -> Result<(), Changed> {
+        self.columns.push(line).map_err(|_| Changed)?;
+        if let Some((_, texts)) = &mut self.whole {
+            texts.append_value(std::str::from_utf8(line).map_err(|_| Changed)?);
+        }
         Ok(())
     }
 
     /// The rows so far; begins again.
     pub(crate) fn finish(&mut self) -> Batch {
-        let columns = self.builders.iter_mut().map(Builder::finish).collect();
-        Batch::new(columns, std::mem::take(&mut self.row_count))
+        let row_count = self.columns.row_count();
+        let (_, mut columns, _) = self.columns.finish().into_parts();
+        if let Some((index, texts)) = &mut self.whole {
+            columns.insert(*index, Arc::new(texts.finish()));
+        }
+        Batch::new(columns, row_count)
     }
 }
 
-/// The values of some columns of a document.
-pub(super) fn values_of(line: &str, columns: &[Column]) -> QueryResult<Vec<Value>> {
+/// The values of some columns of a document; `None` where a column does not hold one.
+pub(super) fn values_of(line: &str, columns: &[Column]) -> QueryResult<Option<Vec<Value>>> {
     let members = members(line).map_err(|error| {
         QueryError::new(ErrorCode::Syntax, format!("a document is not JSON: {error}"))
     })?;
     let value = |column: &Column| {
         if column.name == DOCUMENT {
-            return Value::Text(line.to_owned());
+            return Some(Value::Text(line.to_owned()));
         }
         let found = members.iter().rev().find(|(name, _)| *name == column.name);
-        found.map_or(Value::Null, |(_, json)| value_of(json, &column.column_type))
+        found.map_or(Some(Value::Null), |(_, json)| value_of(json, &column.column_type))
     };
     Ok(columns.iter().map(value).collect())
 }
 
-/// A JSON value as a type that holds it; what does not fit any more is null, and
-/// the next look at the schema widens it.
-fn value_of(json: &str, ty: &ColumnType) -> Value {
+/// A JSON value as a type that holds it.
+fn value_of(json: &str, ty: &ColumnType) -> Option<Value> {
     if json == "null" {
-        return Value::Null;
+        return Some(Value::Null);
     }
     match ty {
         ColumnType::Boolean => match json {
-            "true" => Value::Boolean(true),
-            "false" => Value::Boolean(false),
-            _ => Value::Null,
+            "true" => Some(Value::Boolean(true)),
+            "false" => Some(Value::Boolean(false)),
+            _ => None,
         },
-        ColumnType::Int64 => json.parse().map_or(Value::Null, Value::Integer),
-        ColumnType::Float64 => json.parse().map_or(Value::Null, Value::Float),
-        ColumnType::Text => {
-            unquote(json).map_or(Value::Null, |text| Value::Text(text.into_owned()))
-        }
-        _ => Value::Text(json.to_owned()),
+        ColumnType::Int64 => integer(json.as_bytes()).map(Value::Integer),
+        ColumnType::Float64 => double(json.as_bytes()).map(Value::Float),
+        ColumnType::Text => unquote(json).map(|text| Value::Text(text.into_owned())),
+        _ => Some(Value::Text(json.to_owned())),
     }
 }

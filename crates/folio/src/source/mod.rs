@@ -6,7 +6,6 @@
 
 mod changes;
 mod documents;
-mod infer;
 mod lines;
 mod pending;
 mod spill;
@@ -26,8 +25,7 @@ use crate::format;
 use crate::format::arrow::ArrowBatches;
 use crate::handle::Handle;
 use documents::KnownCollections;
-pub(crate) use infer::Inferred;
-pub(crate) use lines::LineColumns;
+pub(crate) use lines::{LineColumns, schema_of};
 pub(crate) use pending::{PendingDocuments, SharedDocuments};
 use tables::KnownTables;
 

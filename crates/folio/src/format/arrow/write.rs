@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::FileWriter;
-use arrow_schema::ArrowError;
+use arrow_schema::{ArrowError, Schema};
 use folio_query::{Batch, Error as QueryError, Result as QueryResult};
-use folio_types::{ColumnType, ErrorCode};
+use folio_types::ErrorCode;
 
-use super::schema;
 use crate::format::RowWriter;
 use crate::format::rows::Shared;
 
@@ -20,9 +19,9 @@ pub(crate) struct ArrowRows {
 impl ArrowRows {
     /// # Errors
     /// `unsupported` for types that Arrow lacks.
-    pub(crate) fn new(names: &[String], types: &[ColumnType]) -> QueryResult<Self> {
+    pub(crate) fn new(schema: &Schema) -> QueryResult<Self> {
         let bytes = Shared::default();
-        let writer = FileWriter::try_new(bytes.clone(), &schema(names, types));
+        let writer = FileWriter::try_new(bytes.clone(), schema);
         Ok(Self { writer: writer.map_err(|error| unwritten(&error))?, bytes })
     }
 }

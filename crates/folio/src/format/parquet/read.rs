@@ -19,7 +19,7 @@ use parquet::file::reader::{ChunkReader, Length};
 use parquet::schema::types::ColumnDescriptor;
 
 use super::{damaged, guarded};
-use crate::format::arrow::{columns, convert};
+use crate::format::arrow::{column_type, columns, convert};
 use crate::format::relation::RowFile;
 use crate::format::whole::{Whole, WholeReader};
 
@@ -41,36 +41,48 @@ pub(crate) fn open(path: &str, whole: Whole) -> QueryResult<(Vec<Column>, Arc<dy
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
     let metadata = guarded(path, || ArrowReaderMetadata::load(&bytes, options))?;
     let mut columns = columns(metadata.schema().fields(), &format!("file {path:?}"))?;
-    let json = json_columns(path, &metadata);
-    for column in &mut columns {
-        if column.column_type == ColumnType::Text && json.contains(&column.name) {
-            column.column_type = ColumnType::Json;
-        }
-    }
+    mark_json(path, &metadata, &mut columns);
     let path = path.to_owned();
     Ok((columns, Arc::new(ParquetFile { path, bytes, metadata })))
 }
 
-/// The columns of text that are JSON: Parquet's type says so, or the note of Arrow's type.
-fn json_columns(path: &str, metadata: &ArrowReaderMetadata) -> Vec<String> {
+/// Has text that is JSON as such: Parquet's type says so of a column, or the note of Arrow's type
+/// of whatever is in one.
+fn mark_json(path: &str, metadata: &ArrowReaderMetadata, columns: &mut [Column]) {
     let leaves = metadata.parquet_schema().columns().iter();
     let is_json = |leaf: &&Arc<ColumnDescriptor>| {
         leaf.path().parts().len() == 1
             && (leaf.logical_type_ref() == Some(&LogicalType::Json)
                 || leaf.converted_type() == ConvertedType::JSON)
     };
-    let mut names: Vec<String> =
-        leaves.filter(is_json).map(|leaf| leaf.name().to_owned()).collect();
+    let names: Vec<&str> = leaves.filter(is_json).map(|leaf| leaf.name()).collect();
     // A note that cannot be read says nothing.
     let noted = guarded(path, || {
         ArrowReaderMetadata::try_new(Arc::clone(metadata.metadata()), ArrowReaderOptions::new())
     });
-    for field in noted.iter().flat_map(|noted| noted.schema().fields()) {
-        if field.extension_type_name() == Some("arrow.json") {
-            names.push(field.name().clone());
+    for column in columns {
+        let field =
+            noted.iter().find_map(|noted| noted.schema().field_with_name(&column.name).ok());
+        if let Some(noted) = field.and_then(column_type) {
+            mark_as_noted(&mut column.column_type, &noted);
+        }
+        if column.column_type == ColumnType::Text && names.contains(&&*column.name) {
+            column.column_type = ColumnType::Json;
         }
     }
-    names
+}
+
+fn mark_as_noted(found: &mut ColumnType, noted: &ColumnType) {
+    match (found, noted) {
+        (found @ ColumnType::Text, ColumnType::Json) => *found = ColumnType::Json,
+        (ColumnType::List(found), ColumnType::List(noted)) => mark_as_noted(found, noted),
+        (ColumnType::Struct(found), ColumnType::Struct(noted)) => {
+            for ((_, found), (_, noted)) in found.iter_mut().zip(noted) {
+                mark_as_noted(found, noted);
+            }
+        }
+        _ => {}
+    }
 }
 
 impl RowFile for ParquetFile {

@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{Schema, SchemaRef};
 use folio_query::{Batch, Error as QueryError, Result as QueryResult};
-use folio_types::{ColumnType, ErrorCode};
+use folio_types::ErrorCode;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use crate::format::RowWriter;
-use crate::format::arrow::schema;
 use crate::format::rows::Shared;
 
 /// Bytes of rows that are held, encoded, until they are written as a group.
@@ -28,8 +27,8 @@ pub(crate) struct ParquetRows {
 impl ParquetRows {
     /// # Errors
     /// `unsupported` for types that Parquet lacks.
-    pub(crate) fn new(names: &[String], types: &[ColumnType]) -> QueryResult<Self> {
-        let (bytes, schema) = (Shared::default(), Arc::new(schema(names, types)));
+    pub(crate) fn new(schema: Schema) -> QueryResult<Self> {
+        let (bytes, schema) = (Shared::default(), Arc::new(schema));
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         let writer = ArrowWriter::try_new(bytes.clone(), Arc::clone(&schema), Some(properties));
         Ok(Self { writer: Some(writer.map_err(|error| refused(&error))?), bytes, schema })

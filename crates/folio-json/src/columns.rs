@@ -1,0 +1,441 @@
+//! Columns under construction: values are appended straight from the text of lines.
+//!
+//! Lines of one program have their keys in one order. So after each key the one that came
+//! behind it last is expected next, and found by comparing a few bytes; what is expected may be
+//! a member that nobody asked for, which is stepped over.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{
+    ArrayRef, BooleanArray, Float64Array, Int64Array, ListArray, NullArray, StringArray,
+    StructArray,
+};
+use arrow_buffer::{
+    ArrowNativeType, BooleanBuffer, Buffer, NullBuffer, OffsetBuffer, ScalarBuffer,
+};
+use arrow_schema::{FieldRef, Fields};
+use foldhash::fast::RandomState;
+
+use crate::number::{double, integer};
+use crate::pattern::Pattern;
+use crate::text::push_text;
+use crate::token::{Malformed, Next, Tokens};
+use crate::types::{Field, Type, to_arrow};
+
+/// Keys remembered that no column is for. Others are looked up each time.
+const STRANGERS_MAX: usize = 1_000;
+
+/// A value that the fields have no place for: they were found in other lines, or the text is
+/// not JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Misfit;
+
+impl From<Malformed> for Misfit {
+    fn from(_: Malformed) -> Self {
+        Self
+    }
+}
+
+type Result<T = (), E = Misfit> = std::result::Result<T, E>;
+
+/// What is to be done with members of documents that no field is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Others {
+    /// They were not asked for.
+    Skip,
+    /// There must be none.
+    Refuse,
+}
+
+/// The columns of documents: a row for each line.
+///
+/// ```
+/// use folio_json::{Columns, Others, Tree};
+///
+/// let mut tree = Tree::default();
+/// let lines = [r#"{"a":{"b":1}}"#, r#"{"a":null,"c":[2.5]}"#];
+/// lines.iter().for_each(|line| tree.observe(line.as_bytes()).unwrap());
+/// let mut columns = Columns::new(&tree.fields(), Others::Refuse);
+/// lines.iter().for_each(|line| columns.push(line.as_bytes()).unwrap());
+/// assert_eq!(columns.finish().len(), 2);
+/// ```
+#[derive(Debug)]
+pub struct Columns {
+    rows: Rows,
+}
+
+impl Columns {
+    /// Empty columns for members of documents. Of those that are objects all members are
+    /// built.
+    #[must_use]
+    pub fn new(fields: &[Field], others: Others) -> Self {
+        Self { rows: Rows::new(fields, others) }
+    }
+
+    /// Appends a document. A key that comes twice counts once, the last time.
+    ///
+    /// # Errors
+    /// [`Misfit`], after which the rows are of no use.
+    #[inline]
+    pub fn push(&mut self, line: &[u8]) -> Result {
+        if self.rows.columns.is_empty() && self.rows.others == Others::Skip {
+            self.rows.count += 1;
+            return Ok(());
+        }
+        let mut tokens = Tokens::new(line);
+        if tokens.peek()? != Next::Object {
+            return Err(Misfit);
+        }
+        self.rows.push(&mut tokens)
+    }
+
+    /// How many rows there are.
+    #[must_use]
+    pub fn row_count(&self) -> usize {
+        self.rows.count
+    }
+
+    /// The rows, a column for each field; there are none afterwards.
+    #[must_use]
+    pub fn finish(&mut self) -> StructArray {
+        self.rows.finish(None)
+    }
+}
+
+/// A column: values, and which of them are there.
+#[derive(Debug)]
+struct Column {
+    values: Values,
+    valid: Vec<bool>,
+    null_count: usize,
+}
+
+#[derive(Debug)]
+enum Values {
+    Null,
+    Boolean(Vec<bool>),
+    Integer(Vec<i64>),
+    Float(Vec<f64>),
+    Text { bytes: Vec<u8>, ends: Vec<i32> },
+    Json { bytes: Vec<u8>, ends: Vec<i32> },
+    Empty { ends: Vec<i32> },
+    List { item: Box<Column>, ends: Vec<i32>, field: FieldRef },
+    Struct(Rows),
+}
+
+/// The text of an object without members.
+const EMPTY: &str = "{}";
+
+impl Column {
+    fn new(field_type: &Type) -> Self {
+        let texts = || (Vec::new(), Vec::new());
+        let values = match field_type {
+            Type::Null => Values::Null,
+            Type::Boolean => Values::Boolean(Vec::new()),
+            Type::Int64 => Values::Integer(Vec::new()),
+            Type::Float64 => Values::Float(Vec::new()),
+            Type::Text => {
+                let (bytes, ends) = texts();
+                Values::Text { bytes, ends }
+            }
+            Type::Json => {
+                let (bytes, ends) = texts();
+                Values::Json { bytes, ends }
+            }
+            Type::Empty => Values::Empty { ends: Vec::new() },
+            Type::List(item) => Values::List {
+                item: Box::new(Self::new(item)),
+                ends: Vec::new(),
+                field: Arc::new(Field::new("item", (**item).clone()).to_arrow()),
+            },
+            // A guess at nested objects is held against all of their members.
+            Type::Struct(fields) => Values::Struct(Rows::new(fields, Others::Refuse)),
+        };
+        Self { values, valid: Vec::new(), null_count: 0 }
+    }
+
+    /// Appends the value that comes next.
+    #[inline]
+    fn push(&mut self, tokens: &mut Tokens<'_>) -> Result {
+        let next = tokens.peek()?;
+        if next == Next::Null {
+            tokens.word()?;
+            self.push_null();
+            return Ok(());
+        }
+        match (&mut self.values, next) {
+            (Values::Text { bytes, ends }, Next::Text) => {
+                let (text, has_escapes) = tokens.text()?;
+                push_text(text, has_escapes, bytes)?;
+                ends.push(end_of(bytes.len())?);
+            }
+            (Values::Integer(values), Next::Number) => {
+                values.push(integer(tokens.number()?).ok_or(Misfit)?);
+            }
+            (Values::Float(values), Next::Number) => {
+                values.push(double(tokens.number()?).ok_or(Misfit)?);
+            }
+            (Values::Boolean(values), Next::Bool(value)) => {
+                tokens.word()?;
+                values.push(value);
+            }
+            (Values::List { item, ends, .. }, Next::Array) => {
+                push_items(item, tokens)?;
+                ends.push(end_of(item.valid.len())?);
+            }
+            (Values::Struct(rows), Next::Object) => rows.push(tokens)?,
+            (Values::Json { bytes, ends }, _) => {
+                bytes.extend_from_slice(tokens.raw()?);
+                ends.push(end_of(bytes.len())?);
+            }
+            (Values::Empty { ends }, Next::Object) => {
+                if tokens.enter()? {
+                    return Err(Misfit);
+                }
+                let end = ends.last().copied().unwrap_or(0) as usize + EMPTY.len();
+                ends.push(end_of(end)?);
+            }
+            _ => return Err(Misfit),
+        }
+        self.valid.push(true);
+        Ok(())
+    }
+
+    fn push_null(&mut self) {
+        match &mut self.values {
+            Values::Null => {}
+            Values::Boolean(values) => values.push(false),
+            Values::Integer(values) => values.push(0),
+            Values::Float(values) => values.push(0.0),
+            Values::Text { ends, .. }
+            | Values::Json { ends, .. }
+            | Values::Empty { ends }
+            | Values::List { ends, .. } => ends.push(ends.last().copied().unwrap_or(0)),
+            Values::Struct(rows) => rows.push_null(),
+        }
+        self.valid.push(false);
+        self.null_count += 1;
+    }
+
+    /// Takes values away again, down to `count`.
+    fn truncate(&mut self, count: usize) {
+        match &mut self.values {
+            Values::Null => {}
+            Values::Boolean(values) => values.truncate(count),
+            Values::Integer(values) => values.truncate(count),
+            Values::Float(values) => values.truncate(count),
+            Values::Text { bytes, ends } | Values::Json { bytes, ends } => {
+                ends.truncate(count);
+                bytes.truncate(ends.last().copied().unwrap_or(0) as usize);
+            }
+            Values::Empty { ends } => ends.truncate(count),
+            Values::List { item, ends, .. } => {
+                ends.truncate(count);
+                item.truncate(ends.last().copied().unwrap_or(0) as usize);
+            }
+            Values::Struct(rows) => rows.truncate(count),
+        }
+        let taken = self.valid.get(count..).unwrap_or_default();
+        self.null_count -= taken.iter().filter(|valid| !**valid).count();
+        self.valid.truncate(count);
+    }
+
+    /// The values as an Arrow array; the column is empty again.
+    fn finish(&mut self) -> ArrayRef {
+        let valid = std::mem::take(&mut self.valid);
+        let nulls = (self.null_count > 0).then(|| NullBuffer::from(valid.as_slice()));
+        self.null_count = 0;
+        match &mut self.values {
+            Values::Null => Arc::new(NullArray::new(valid.len())),
+            Values::Boolean(values) => {
+                Arc::new(BooleanArray::new(BooleanBuffer::from(std::mem::take(values)), nulls))
+            }
+            Values::Integer(values) => Arc::new(Int64Array::new(scalars(values), nulls)),
+            Values::Float(values) => Arc::new(Float64Array::new(scalars(values), nulls)),
+            Values::Text { bytes, ends } | Values::Json { bytes, ends } => {
+                texts(std::mem::take(bytes), ends, nulls)
+            }
+            Values::Empty { ends } => {
+                let size = ends.last().copied().unwrap_or(0) as usize;
+                texts(EMPTY.repeat(size / EMPTY.len()).into_bytes(), ends, nulls)
+            }
+            Values::List { item, ends, field } => {
+                Arc::new(ListArray::new(Arc::clone(field), offsets(ends), item.finish(), nulls))
+            }
+            Values::Struct(rows) => Arc::new(rows.finish(nulls)),
+        }
+    }
+}
+
+/// The columns of an object's members.
+#[derive(Debug)]
+struct Rows {
+    /// The keys of the fields, then others that were met.
+    keys: Vec<Key>,
+    by_name: HashMap<Box<str>, usize, RandomState>,
+    columns: Vec<Column>,
+    fields: Fields,
+    others: Others,
+    count: usize,
+    /// The key that came first in the last object.
+    first: usize,
+}
+
+#[derive(Debug)]
+struct Key {
+    /// The key as it usually stands in the text.
+    pattern: Pattern,
+    /// The key that came behind it last.
+    next: usize,
+}
+
+impl Rows {
+    fn new(fields: &[Field], others: Others) -> Self {
+        let key = |(index, field): (usize, &Field)| Key {
+            pattern: Pattern::of_name(&field.name),
+            next: index + 1,
+        };
+        let place = |(index, field): (usize, &Field)| (field.name.as_str().into(), index);
+        Self {
+            keys: fields.iter().enumerate().map(key).collect(),
+            by_name: fields.iter().enumerate().map(place).collect(),
+            columns: fields.iter().map(|field| Column::new(&field.field_type)).collect(),
+            fields: to_arrow(fields),
+            others,
+            count: 0,
+            first: 0,
+        }
+    }
+
+    /// Appends the object that comes next.
+    fn push(&mut self, tokens: &mut Tokens<'_>) -> Result {
+        let (mut expected, mut last) = (self.first, None::<usize>);
+        let mut filled = 0;
+        let mut more = tokens.enter()?;
+        while more {
+            let is_expected = self.keys.get(expected).is_some_and(|key| tokens.take(&key.pattern));
+            let place = if is_expected {
+                Some(expected)
+            } else {
+                let place = self.place(&tokens.key()?)?;
+                match (last, place) {
+                    (Some(last), Some(place)) => self.keys[last].next = place,
+                    (None, Some(place)) => self.first = place,
+                    _ => {}
+                }
+                place
+            };
+            match place {
+                Some(place) if place < self.columns.len() => {
+                    let column = &mut self.columns[place];
+                    match column.valid.len() > self.count {
+                        true => column.truncate(self.count),
+                        false => filled += 1,
+                    }
+                    column.push(tokens)?;
+                }
+                _ => tokens.skip()?,
+            }
+            if let Some(place) = place {
+                expected = self.keys[place].next;
+                last = Some(place);
+            }
+            more = tokens.more()?;
+        }
+        self.count += 1;
+        if filled < self.columns.len() {
+            self.fill();
+        }
+        Ok(())
+    }
+
+    /// The place of a key that was not expected; `None` where it is not worth one.
+    fn place(&mut self, name: &str) -> Result<Option<usize>> {
+        if let Some(place) = self.by_name.get(name) {
+            return Ok(Some(*place));
+        }
+        if self.others == Others::Refuse {
+            return Err(Misfit);
+        }
+        let place = self.keys.len();
+        if place - self.columns.len() >= STRANGERS_MAX {
+            return Ok(None);
+        }
+        self.keys.push(Key { pattern: Pattern::of_name(name), next: place + 1 });
+        self.by_name.insert(name.into(), place);
+        Ok(Some(place))
+    }
+
+    /// Gives a null to every column that the last object had no member for.
+    fn fill(&mut self) {
+        for column in &mut self.columns {
+            if column.valid.len() < self.count {
+                column.push_null();
+            }
+        }
+    }
+
+    fn push_null(&mut self) {
+        self.count += 1;
+        self.fill();
+    }
+
+    fn truncate(&mut self, count: usize) {
+        self.count = count;
+        for column in &mut self.columns {
+            column.truncate(count);
+        }
+    }
+
+    fn finish(&mut self, nulls: Option<NullBuffer>) -> StructArray {
+        let arrays = self.columns.iter_mut().map(Column::finish).collect();
+        let count = std::mem::take(&mut self.count);
+        let array = StructArray::try_new_with_length(self.fields.clone(), arrays, nulls, count);
+        array.expect("every column has a value per row")
+    }
+}
+
+fn push_items(item: &mut Column, tokens: &mut Tokens<'_>) -> Result {
+    let mut more = tokens.enter()?;
+    while more {
+        item.push(tokens)?;
+        more = tokens.more()?;
+    }
+    Ok(())
+}
+
+/// Arrow counts bytes and items of one batch in 31 bits; batches end long before,
+/// unless a single document is that large.
+#[inline]
+fn end_of(count: usize) -> Result<i32> {
+    i32::try_from(count).map_err(|_| Misfit)
+}
+
+fn scalars<T: ArrowNativeType>(values: &mut Vec<T>) -> ScalarBuffer<T> {
+    std::mem::take(values).into()
+}
+
+/// Texts of lines that are UTF-8, cut at quotes. Of others what is not UTF-8 is replaced.
+fn texts(bytes: Vec<u8>, ends: &mut Vec<i32>, nulls: Option<NullBuffer>) -> ArrayRef {
+    let (offsets, bytes) = (offsets(ends), Buffer::from_vec(bytes));
+    match StringArray::try_new(offsets.clone(), bytes.clone(), nulls.clone()) {
+        Ok(array) => Arc::new(array),
+        Err(_) => {
+            let text = |(at, pair): (usize, &[i32])| {
+                let is_valid = nulls.as_ref().is_none_or(|nulls| nulls.is_valid(at));
+                let bytes = &bytes[pair[0] as usize..pair[1] as usize];
+                is_valid.then(|| String::from_utf8_lossy(bytes).into_owned())
+            };
+            Arc::new(offsets.windows(2).enumerate().map(text).collect::<StringArray>())
+        }
+    }
+}
+
+/// Arrow's offsets: a zero before the ends.
+fn offsets(ends: &mut Vec<i32>) -> OffsetBuffer<i32> {
+    let mut offsets = Vec::with_capacity(ends.len() + 1);
+    offsets.push(0);
+    offsets.append(ends);
+    OffsetBuffer::new(offsets.into())
+}

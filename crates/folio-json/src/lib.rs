@@ -1,0 +1,44 @@
+//! JSON lines: walked, typed, and built into columns.
+//!
+//! A collection has one schema, whoever asks: SQL, Arrow streams, exports, other engines. It
+//! comes from here.
+//!
+//! ```text
+//! lines → Tree::observe, merge     the kinds of values seen at each path, with counts (`tree`)
+//!       → Tree::fields             a type for each path (`types`)
+//!       → Columns::push, finish    values of the fields wanted as Arrow arrays (`columns`)
+//! ```
+//!
+//! # Types
+//!
+//! | the values of a path | type |
+//! |---|---|
+//! | integers within 64 bits, with a sign | `Int64` |
+//! | fractions, and integers that are exact as a double | `Float64` |
+//! | strings, booleans | `Text`, `Boolean` |
+//! | lists, objects | `List`, `Struct` of what they hold |
+//! | values of several kinds; larger integers, or beside fractions such as are not exact; objects used as maps; what nests deeper than is looked at | `Json`: the text of the value |
+//! | nothing but null, or no element | `Null`: `json` where a surface has no such type |
+//!
+//! Missing and null are the same. No value loses digits: what a type does not hold exactly is
+//! text.
+//!
+//! This crate reads no files and knows nothing of storage or queries. Lines are valid JSON, as
+//! a collection verifies when it takes them in; other text gives an error or values nobody
+//! asked for, never a panic.
+
+mod columns;
+mod number;
+mod pattern;
+mod text;
+mod token;
+mod tree;
+mod types;
+
+pub use columns::{Columns, Misfit, Others};
+pub use number::{EXACT_POWERS, double, integer};
+pub use pattern::Pattern;
+pub use text::find_quote;
+pub use token::Malformed;
+pub use tree::{Counts, Node, Tree};
+pub use types::{Field, Type};

@@ -1,0 +1,67 @@
+//! Keys as they stand in the text, and the quick look whether one comes next.
+
+/// `"key":`, held against text eight bytes at a time: as a call, the comparison would
+/// cost more than it does.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    text: Box<[u8]>,
+    /// Its first eight bytes, and which bits of them count.
+    head: u64,
+    mask: u64,
+    /// Its last eight bytes, where there are more.
+    tail: u64,
+}
+
+/// Up to here head and tail are all of a pattern.
+const SHORT: usize = 16;
+
+impl Pattern {
+    /// The pattern of a key, given as it is written between its quotes.
+    #[must_use]
+    pub fn of_key(name: &[u8]) -> Self {
+        let text: Box<[u8]> = [b"\"", name, b"\":"].concat().into();
+        let size = text.len().min(8);
+        let mut head = [0; 8];
+        head[..size].copy_from_slice(&text[..size]);
+        let tail = text.last_chunk::<8>().copied().unwrap_or_default();
+        Self {
+            head: u64::from_le_bytes(head),
+            mask: u64::MAX >> (64 - 8 * size),
+            tail: u64::from_le_bytes(tail),
+            text,
+        }
+    }
+
+    /// The pattern of a name as it usually is written.
+    pub(crate) fn of_name(name: &str) -> Self {
+        let quoted = serde_json::Value::from(name).to_string();
+        Self::of_key(&quoted.as_bytes()[1..quoted.len() - 1])
+    }
+
+    /// Its size in bytes: that of the key, two quotes and a colon.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Whether text begins with the pattern.
+    #[inline(always)]
+    #[allow(clippy::inline_always)]
+    #[must_use]
+    pub fn begins(&self, text: &[u8]) -> bool {
+        let size = self.text.len();
+        let Some(first) = text.first_chunk::<8>() else { return text.starts_with(&self.text) };
+        if u64::from_le_bytes(*first) & self.mask != self.head {
+            return false;
+        }
+        if size <= 8 {
+            return true;
+        }
+        let Some(last) = text.get(size - 8..).and_then(<[u8]>::first_chunk::<8>) else {
+            return false;
+        };
+        u64::from_le_bytes(*last) == self.tail && (size <= SHORT || text.starts_with(&self.text))
+    }
+}

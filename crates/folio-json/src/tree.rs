@@ -1,0 +1,489 @@
+//! The tree of types: what values were seen at each path, and how often.
+//!
+//! Nodes only ever widen, so the order of documents decides the order of names and nothing
+//! else; the trees of two stretches of lines are merged into that of both. A tree is bounded,
+//! whatever the documents are: below [`DEPTH_MAX`] levels, in objects of more than
+//! [`MEMBERS_MAX`] members, and beyond [`PATHS_MAX`] paths values are taken as JSON text.
+
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
+use crate::number::Number;
+use crate::pattern::Pattern;
+use crate::token::{Malformed, Next, Tokens};
+use crate::types::{Field, Type};
+
+/// An object with more members than this is taken for a map.
+const MEMBERS_MAX: usize = 1_000;
+
+/// Objects and lists may nest this deep.
+const DEPTH_MAX: usize = 64;
+
+/// Paths below the first level, in all.
+const PATHS_MAX: usize = 10_000;
+
+type Result<T = (), E = Malformed> = std::result::Result<T, E>;
+
+/// How many values of each kind were seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Nulls.
+    pub null: u64,
+    /// `true` and `false`.
+    pub boolean: u64,
+    /// Numbers without a point and an exponent, within 64 bits.
+    pub integer: u64,
+    /// All other numbers.
+    pub number: u64,
+    /// Strings.
+    pub string: u64,
+    /// Lists.
+    pub list: u64,
+    /// Objects.
+    pub object: u64,
+}
+
+impl Counts {
+    fn add(&mut self, other: &Self) {
+        self.null += other.null;
+        self.boolean += other.boolean;
+        self.integer += other.integer;
+        self.number += other.number;
+        self.string += other.string;
+        self.list += other.list;
+        self.object += other.object;
+    }
+
+    /// How many values there were.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.null
+            + self.boolean
+            + self.integer
+            + self.number
+            + self.string
+            + self.list
+            + self.object
+    }
+}
+
+/// What was seen at one path.
+#[derive(Debug, Clone, Default)]
+pub struct Node {
+    counts: Counts,
+    /// An integer was not exact as a double.
+    is_wide: bool,
+    /// A number fits neither type of numbers.
+    is_beyond: bool,
+    /// There is more below than is kept.
+    is_collapsed: bool,
+    members: Members,
+    element: Option<Box<Node>>,
+}
+
+/// The members of objects, in the order they were first seen in.
+#[derive(Debug, Clone, Default)]
+struct Members {
+    all: Vec<Member>,
+    by_name: HashMap<Box<str>, usize, RandomState>,
+}
+
+#[derive(Debug, Clone)]
+struct Member {
+    name: Box<str>,
+    /// The key as it usually stands in the text.
+    pattern: Pattern,
+    node: Node,
+}
+
+/// The tree of types of documents.
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    members: Members,
+    document_count: u64,
+    /// Paths below the first level.
+    path_count: usize,
+}
+
+impl Tree {
+    /// Looks at one document.
+    ///
+    /// # Errors
+    /// The line is no JSON object; it may have been taken in part.
+    pub fn observe(&mut self, line: &[u8]) -> Result {
+        let mut tokens = Tokens::new(line);
+        if tokens.peek()? != Next::Object {
+            return Err(Malformed);
+        }
+        self.document_count += 1;
+        let mut walk = Walk { tokens, depth: 1, path_count: &mut self.path_count };
+        self.members.observe(&mut walk, true).map(drop)
+    }
+
+    /// Adds what was seen in documents that come after those of this tree.
+    pub fn merge(&mut self, later: &Self) {
+        self.document_count += later.document_count;
+        self.members.merge(&later.members, &mut self.path_count, true);
+    }
+
+    /// How many documents were looked at.
+    #[must_use]
+    pub fn document_count(&self) -> u64 {
+        self.document_count
+    }
+
+    /// The members of documents with what was seen of them, in the order of first appearance.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &Node)> {
+        self.members.iter()
+    }
+
+    /// The members of documents with their types, in the order of first appearance.
+    #[must_use]
+    pub fn fields(&self) -> Vec<Field> {
+        self.members.fields()
+    }
+
+    /// The fields under names that a language tells apart which has no empty names, none of
+    /// `size_max` bytes, and takes letters in either case for the same: of those that differ
+    /// by case alone the first stays.
+    #[must_use]
+    pub fn distinct_fields(&self, size_max: usize) -> Vec<Field> {
+        let mut taken = std::collections::HashSet::new();
+        let mut fields = self.fields();
+        fields.retain(|Field { name, .. }| {
+            !name.is_empty() && name.len() < size_max && taken.insert(name.to_lowercase())
+        });
+        fields
+    }
+}
+
+/// A line on its way into a tree.
+struct Walk<'a, 't> {
+    tokens: Tokens<'a>,
+    /// Objects and lists that are open.
+    depth: usize,
+    path_count: &'t mut usize,
+}
+
+impl Members {
+    fn iter(&self) -> impl Iterator<Item = (&str, &Node)> {
+        self.all.iter().map(|member| (&*member.name, &member.node))
+    }
+
+    fn fields(&self) -> Vec<Field> {
+        self.iter().map(|(name, node)| Field::new(name, node.to_type())).collect()
+    }
+
+    /// The place of a name; `None` for a new one where there is no room.
+    fn place(&mut self, name: &str, path_count: &mut usize, is_top: bool) -> Option<usize> {
+        if let Some(place) = self.by_name.get(name) {
+            return Some(*place);
+        }
+        if !is_top {
+            if self.all.len() >= MEMBERS_MAX || *path_count >= PATHS_MAX {
+                return None;
+            }
+            *path_count += 1;
+        }
+        let place = self.all.len();
+        let (pattern, node) = (Pattern::of_name(name), Node::default());
+        self.all.push(Member { name: name.into(), pattern, node });
+        self.by_name.insert(name.into(), place);
+        Some(place)
+    }
+
+    /// Takes in an object, whose brace comes next; `false` where a member found no room.
+    #[inline]
+    fn observe(&mut self, walk: &mut Walk<'_, '_>, is_top: bool) -> Result<bool> {
+        let mut more = walk.tokens.enter()?;
+        let (mut guess, mut has_room) = (0, true);
+        while more {
+            let expected = self.all.get(guess);
+            let place = match expected.is_some_and(|member| walk.tokens.take(&member.pattern)) {
+                true => Some(guess),
+                false => self.place(&walk.tokens.key()?, walk.path_count, is_top),
+            };
+            match place {
+                Some(place) => {
+                    self.all[place].node.observe(walk)?;
+                    guess = place + 1;
+                }
+                None => {
+                    has_room = false;
+                    walk.tokens.skip()?;
+                }
+            }
+            more = walk.tokens.more()?;
+        }
+        Ok(has_room)
+    }
+
+    /// `false` where a member found no room.
+    fn merge(&mut self, later: &Self, path_count: &mut usize, is_top: bool) -> bool {
+        let mut has_room = true;
+        for (name, node) in later.iter() {
+            match self.place(name, path_count, is_top) {
+                Some(place) => self.all[place].node.merge(node, path_count),
+                None => has_room = false,
+            }
+        }
+        has_room
+    }
+}
+
+impl Node {
+    /// How many values of each kind were seen.
+    #[must_use]
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// The members of the objects, in the order of first appearance; none where they are
+    /// taken as JSON text.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &Self)> {
+        self.members.iter()
+    }
+
+    /// What was seen of the elements of lists.
+    #[must_use]
+    pub fn element(&self) -> Option<&Self> {
+        self.element.as_deref()
+    }
+
+    /// Whether what is below is taken as JSON text.
+    #[must_use]
+    pub fn is_collapsed(&self) -> bool {
+        self.is_collapsed
+    }
+
+    /// Takes in the value that comes next.
+    #[inline]
+    fn observe(&mut self, walk: &mut Walk<'_, '_>) -> Result {
+        let counts = &mut self.counts;
+        match walk.tokens.peek()? {
+            Next::Null => counts.null += 1,
+            Next::Bool(_) => counts.boolean += 1,
+            Next::Text => {
+                counts.string += 1;
+                return walk.tokens.text().map(drop);
+            }
+            Next::Number => {
+                let number = Number::of(walk.tokens.number()?);
+                self.count_number(number);
+                return Ok(());
+            }
+            Next::Array => {
+                counts.list += 1;
+                return self.observe_list(walk);
+            }
+            Next::Object => {
+                counts.object += 1;
+                return self.observe_object(walk);
+            }
+        }
+        walk.tokens.word()
+    }
+
+    #[inline]
+    fn count_number(&mut self, number: Number) {
+        match number {
+            Number::Integer { is_exact } => {
+                self.counts.integer += 1;
+                self.is_wide |= !is_exact;
+            }
+            Number::Fraction => self.counts.number += 1,
+            Number::Beyond => {
+                self.counts.number += 1;
+                self.is_beyond = true;
+            }
+        }
+    }
+
+    fn observe_list(&mut self, walk: &mut Walk<'_, '_>) -> Result {
+        if !self.may_open(walk.depth) {
+            return walk.tokens.skip();
+        }
+        let element = self.element.get_or_insert_default();
+        walk.depth += 1;
+        let mut more = walk.tokens.enter()?;
+        while more {
+            element.observe(walk)?;
+            more = walk.tokens.more()?;
+        }
+        walk.depth -= 1;
+        Ok(())
+    }
+
+    fn observe_object(&mut self, walk: &mut Walk<'_, '_>) -> Result {
+        if !self.may_open(walk.depth) {
+            return walk.tokens.skip();
+        }
+        walk.depth += 1;
+        let has_room = self.members.observe(walk, false)?;
+        walk.depth -= 1;
+        if !has_room {
+            self.collapse();
+        }
+        Ok(())
+    }
+
+    /// Whether one more level is looked at below `depth` others.
+    fn may_open(&mut self, depth: usize) -> bool {
+        if depth >= DEPTH_MAX {
+            self.collapse();
+        }
+        !self.is_collapsed
+    }
+
+    /// Takes all that is below as text.
+    fn collapse(&mut self) {
+        self.is_collapsed = true;
+        self.members = Members::default();
+        self.element = None;
+    }
+
+    /// Adds what was seen later.
+    fn merge(&mut self, later: &Self, path_count: &mut usize) {
+        self.counts.add(&later.counts);
+        self.is_wide |= later.is_wide;
+        self.is_beyond |= later.is_beyond;
+        if self.is_collapsed || later.is_collapsed {
+            return self.collapse();
+        }
+        if let Some(element) = &later.element {
+            self.element.get_or_insert_default().merge(element, path_count);
+        }
+        if !self.members.merge(&later.members, path_count, false) {
+            self.collapse();
+        }
+    }
+
+    /// The type that holds all values seen.
+    #[must_use]
+    pub fn to_type(&self) -> Type {
+        let Counts { boolean, integer, number, string, list, object, .. } = self.counts;
+        let numbers = integer + number;
+        let kinds = [boolean, numbers, string, list, object];
+        match kinds.iter().filter(|count| **count > 0).count() {
+            0 => return Type::Null,
+            1 if !self.is_collapsed => {}
+            _ => return Type::Json,
+        }
+        match () {
+            () if boolean > 0 => Type::Boolean,
+            () if string > 0 => Type::Text,
+            () if list > 0 => {
+                let item = self.element().map_or(Type::Null, Self::to_type);
+                Type::List(Box::new(item))
+            }
+            () if object > 0 && self.members.all.is_empty() => Type::Empty,
+            () if object > 0 => Type::Struct(self.members.fields()),
+            () if self.is_beyond || (number > 0 && self.is_wide) => Type::Json,
+            () if number > 0 => Type::Float64,
+            () => Type::Int64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(lines: &[&str]) -> Tree {
+        let mut tree = Tree::default();
+        lines.iter().for_each(|line| tree.observe(line.as_bytes()).expect(line));
+        tree
+    }
+
+    fn types(tree: &Tree) -> String {
+        let fields = tree.fields();
+        let spelled = fields.iter().map(|field| format!("{} {}", field.name, field.field_type));
+        spelled.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Each line has one value, under `v`.
+    #[test]
+    fn types_hold_all_values() {
+        for (values, expected) in [
+            (&["1", "-2"][..], "bigint"),
+            (&["1", "2.5"], "double precision"),
+            (&["9007199254740993"], "bigint"),
+            (&["9007199254740993", "2.5"], "json"),
+            (&["2.5", "9007199254740993"], "json"),
+            (&["9223372036854775808"], "json"),
+            (&["1e400"], "json"),
+            (&["1", "\"x\""], "json"),
+            (&["true", "null"], "boolean"),
+            (&["null"], "null"),
+            (&["[]", "null"], "null[]"),
+            (&["[1, null]", "[2.5]"], "double precision[]"),
+            (&["[1, \"x\"]"], "json[]"),
+            (&["{}"], "json"),
+            (&["{}", "{\"a\":{\"b\":[{\"c\":1}]}}"], "struct(a struct(b struct(c bigint)[]))"),
+            (&["{\"a\":1}", "[]"], "json"),
+            (&["\"x\"", "\"\\u00e9\""], "text"),
+        ] {
+            let lines: Vec<_> = values.iter().map(|value| format!("{{\"v\": {value}}}")).collect();
+            let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+            assert_eq!(types(&tree(&lines)), format!("v {expected}"), "{values:?}");
+            let (first, rest) = lines.split_at(1);
+            let mut merged = tree(first);
+            merged.merge(&tree(rest));
+            assert_eq!(types(&merged), format!("v {expected}"), "{values:?}, merged");
+        }
+    }
+
+    #[test]
+    fn names_stand_in_the_order_of_first_appearance() {
+        let mut first = tree(&[r#"{"b":1,"a":{"y":1}}"#, r#"{ "c" : 1, "\u0061":{"x":2} }"#]);
+        first.merge(&tree(&[r#"{"d":1,"b":null}"#]));
+        let expected = "b bigint, a struct(y bigint, x bigint), c bigint, d bigint";
+        assert_eq!(types(&first), expected);
+        let (_, b) = first.members().next().expect("a member");
+        assert_eq!((b.counts().integer, b.counts().null, b.counts().total()), (1, 1, 2));
+        assert_eq!(first.document_count(), 3);
+    }
+
+    #[test]
+    fn names_of_one_spelling_are_one_column() {
+        let tree = tree(&[r#"{"a":1,"A":"x","":1,"É":1,"é":2,"b":1}"#]);
+        let names: Vec<_> = tree.distinct_fields(256).into_iter().map(|field| field.name).collect();
+        assert_eq!(names, ["a", "É", "b"]);
+    }
+
+    #[test]
+    fn a_tree_is_bounded() {
+        let keys: Vec<_> = (0..2_000).map(|key| format!("\"k{key}\":1")).collect();
+        let wide = format!("{{\"v\":{{{}}}}}", keys.join(","));
+        assert_eq!(types(&tree(&[&wide])), "v json");
+        let halves = [&keys[..700], &keys[700..1_400]]
+            .map(|keys| tree(&[&format!("{{\"v\":{{{}}}}}", keys.join(","))]));
+        let mut merged = halves[0].clone();
+        merged.merge(&halves[1]);
+        assert_eq!(types(&merged), "v json");
+        let deep = format!("{{\"v\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(types(&tree(&[&deep])).starts_with("v json[]"));
+        let many: Vec<_> = (0..30)
+            .map(|group| {
+                let keys: Vec<_> = (0..900).map(|key| format!("\"k{key}\":1")).collect();
+                format!("{{\"g{group}\":{{{}}}}}", keys.join(","))
+            })
+            .collect();
+        let many: Vec<_> = many.iter().map(String::as_str).collect();
+        let tree = tree(&many);
+        assert!(tree.path_count <= PATHS_MAX);
+        assert!(types(&tree).ends_with("g29 json"));
+    }
+
+    #[test]
+    fn other_text_is_an_error_or_harmless() {
+        for line in ["", "[]", "1", "{", "{\"a\"", "{\"a\":}", "{\"a\":1", "{a:1}", "{\"a\":\"\\"] {
+            assert!(Tree::default().observe(line.as_bytes()).is_err(), "{line}");
+        }
+        for line in ["{}x", "{\"a\":01}", "{\"a\":tru}", "{\"a\":\"\u{1}\"}", "\u{0}{", "{\"a\":[}"]
+        {
+            let _ = Tree::default().observe(line.as_bytes());
+        }
+    }
+}

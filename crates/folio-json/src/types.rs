@@ -1,0 +1,146 @@
+//! The type of a path, and what it is called elsewhere.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field as ArrowField, Fields};
+use folio_types::ColumnType;
+
+/// The type of the values of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Type {
+    /// There is no value but null.
+    Null,
+    /// Booleans.
+    Boolean,
+    /// Integers of 64 bits, with a sign.
+    Int64,
+    /// Doubles.
+    Float64,
+    /// Text.
+    Text,
+    /// The text of any value.
+    Json,
+    /// Objects without any member, which have no columns to be: JSON text.
+    Empty,
+    /// Lists.
+    List(Box<Type>),
+    /// Objects, by their members.
+    Struct(Vec<Field>),
+}
+
+/// A member and its type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// The name.
+    pub name: String,
+    /// The type.
+    pub field_type: Type,
+}
+
+impl Field {
+    /// A field of a name and a type.
+    #[must_use]
+    pub fn new(name: impl Into<String>, field_type: Type) -> Self {
+        Self { name: name.into(), field_type }
+    }
+
+    /// The field as Arrow has it. JSON text is marked as the extension `arrow.json`.
+    #[must_use]
+    pub fn to_arrow(&self) -> ArrowField {
+        let field = ArrowField::new(&self.name, self.field_type.to_arrow(), true);
+        match self.field_type {
+            Type::Json | Type::Empty => field.with_metadata(HashMap::from([
+                ("ARROW:extension:name".to_owned(), "arrow.json".to_owned()),
+                ("ARROW:extension:metadata".to_owned(), String::new()),
+            ])),
+            _ => field,
+        }
+    }
+}
+
+/// Fields as Arrow has them.
+pub(crate) fn to_arrow(fields: &[Field]) -> Fields {
+    fields.iter().map(|field| Arc::new(field.to_arrow())).collect()
+}
+
+impl Type {
+    /// The type in Arrow.
+    #[must_use]
+    pub fn to_arrow(&self) -> DataType {
+        match self {
+            Self::Null => DataType::Null,
+            Self::Boolean => DataType::Boolean,
+            Self::Int64 => DataType::Int64,
+            Self::Float64 => DataType::Float64,
+            Self::Text | Self::Json | Self::Empty => DataType::Utf8,
+            Self::List(item) => {
+                DataType::List(Arc::new(Field::new("item", (**item).clone()).to_arrow()))
+            }
+            Self::Struct(fields) => DataType::Struct(to_arrow(fields)),
+        }
+    }
+
+    /// The type of a column of a row in SQL, where what nests is JSON text.
+    #[must_use]
+    pub fn to_column(&self) -> ColumnType {
+        match self {
+            Self::Boolean => ColumnType::Boolean,
+            Self::Int64 => ColumnType::Int64,
+            Self::Float64 => ColumnType::Float64,
+            Self::Text => ColumnType::Text,
+            _ => ColumnType::Json,
+        }
+    }
+
+    /// The type of a column of this type; JSON text where there is no other.
+    #[must_use]
+    pub fn of_column(column: &ColumnType) -> Self {
+        match column {
+            ColumnType::Boolean => Self::Boolean,
+            ColumnType::Int64 => Self::Int64,
+            ColumnType::Float64 => Self::Float64,
+            ColumnType::Text => Self::Text,
+            _ => Self::Json,
+        }
+    }
+
+    /// The same with JSON text for what has no values: a type that holds what may come, and
+    /// that every format of files has.
+    #[must_use]
+    pub fn without_null(self) -> Self {
+        match self {
+            Self::Null | Self::Empty => Self::Json,
+            Self::List(item) => Self::List(Box::new(item.without_null())),
+            Self::Struct(fields) => {
+                let field = |field: Field| Field::new(field.name, field.field_type.without_null());
+                Self::Struct(fields.into_iter().map(field).collect())
+            }
+            other => other,
+        }
+    }
+}
+
+/// As SQL spells types.
+impl fmt::Display for Type {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => out.write_str("null"),
+            Self::Boolean => out.write_str("boolean"),
+            Self::Int64 => out.write_str("bigint"),
+            Self::Float64 => out.write_str("double precision"),
+            Self::Text => out.write_str("text"),
+            Self::Json | Self::Empty => out.write_str("json"),
+            Self::List(item) => write!(out, "{item}[]"),
+            Self::Struct(fields) => {
+                out.write_str("struct(")?;
+                for (index, field) in fields.iter().enumerate() {
+                    let comma = if index == 0 { "" } else { ", " };
+                    write!(out, "{comma}{} {}", field.name, field.field_type)?;
+                }
+                out.write_str(")")
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The types of a collection's documents, with the version of the collection they belong to.
+//!
+//! ```text
+//! the version is the same    the types known
+//! lines were only appended   those are looked at, and merged into the types known
+//! anything else              all documents are looked at, by several threads where there are many
+//! ```
+//!
+//! Additions alone give exactly the types of all documents. A document that was replaced or
+//! deleted may have been the only one of its kind: then all are looked at again, unless there are many documents
+//! and the types are still what they were. So a large collection may keep a type that is wider
+//! than its documents need, until an eighth of them has been replaced, or it is opened again.
+
+use std::num::NonZero;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use folio_document::{Collection, Documents, Error, Result, Scan, Version};
+use folio_json::Tree;
+
+/// Up to so many documents are looked at again after any replacement.
+const FEW_DOCUMENTS: u64 = 1_000;
+
+/// All documents are looked at again once one of so many has been replaced.
+const SHARE_REPLACED: u64 = 8;
+
+/// Bytes of lines that are worth a thread.
+const PART_SIZE_MIN: u64 = 1 << 20;
+
+/// More threads than this wait for memory.
+const THREADS_MAX: usize = 8;
+
+/// What is known of one open collection.
+#[derive(Debug, Default)]
+pub(crate) struct KnownTypes(Mutex<Option<Known>>);
+
+#[derive(Debug, Clone)]
+struct Known {
+    version: Version,
+    types: Arc<Tree>,
+    /// Documents replaced or deleted since all were looked at.
+    replaced_count: u64,
+}
+
+impl KnownTypes {
+    /// The types of the collection as it is now, and its version. Whoever asks meanwhile waits.
+    ///
+    /// # Errors
+    /// What the scan says.
+    pub(crate) fn of(&self, collection: &Collection) -> Result<(Arc<Tree>, Version)> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let version = collection.version()?;
+        if let Some(known) = known.as_ref().filter(|known| known.version == version) {
+            return Ok((Arc::clone(&known.types), version));
+        }
+        let extended = match known.as_ref() {
+            Some(known) => known.extended(collection)?,
+            None => None,
+        };
+        let now = match extended {
+            Some(extended) => extended,
+            None => Known::of_all(collection)?,
+        };
+        let now = known.insert(now);
+        Ok((Arc::clone(&now.types), now.version))
+    }
+}
+
+impl Known {
+    /// With what was appended since; `None` where that is not all that is to know.
+    fn extended(&self, collection: &Collection) -> Result<Option<Self>> {
+        let Some(mut added) = collection.scan_since(&self.version)? else { return Ok(None) };
+        let mut later = Tree::default();
+        match observe(&mut added, &mut later) {
+            Err(Error::Corrupted { .. }) => return Ok(None), // edited meanwhile
+            observed => observed?,
+        }
+        let Some(version) = added.version() else { return Ok(None) };
+        let together = self.version.document_count() + later.document_count();
+        let replaced_now = together.saturating_sub(version.document_count());
+        let replaced_count = self.replaced_count + replaced_now;
+        let mut types = Tree::clone(&self.types);
+        types.merge(&later);
+        if replaced_now > 0 {
+            let count = version.document_count();
+            let is_cheap = count <= FEW_DOCUMENTS || replaced_count >= count / SHARE_REPLACED;
+            if is_cheap || types.fields() != self.types.fields() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Self { version, types: Arc::new(types), replaced_count }))
+    }
+
+    /// A look at all documents.
+    fn of_all(collection: &Collection) -> Result<Self> {
+        // Of a collection with a file per document, which may change while it is read.
+        let before = collection.version()?;
+        let parts = match observe_parts(collection) {
+            Err(Error::Corrupted { .. }) => None, // edited meanwhile: a scan begins again
+            parts => parts?,
+        };
+        let (types, version) = match parts {
+            Some(found) => found,
+            None => {
+                let mut documents = collection.scan(Scan::new())?;
+                let mut types = Tree::default();
+                observe(&mut documents, &mut types)?;
+                (types, documents.version())
+            }
+        };
+        let version = version.unwrap_or(before);
+        Ok(Self { version, types: Arc::new(types), replaced_count: 0 })
+    }
+}
+
+fn observe(documents: &mut Documents, types: &mut Tree) -> Result<()> {
+    while let Some(line) = documents.next_line()? {
+        let reason = "not a JSON object";
+        types.observe(line).map_err(|_| Error::Json { offset: 0, reason })?;
+    }
+    Ok(())
+}
+
+/// The types by several threads, each in its stretch of the file; `None` where that is not
+/// worth it.
+fn observe_parts(collection: &Collection) -> Result<Option<(Tree, Option<Version>)>> {
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(THREADS_MAX);
+    if threads == 1 {
+        return Ok(None);
+    }
+    let mut parts = collection.scan_parts(&Scan::new(), threads)?;
+    let size: u64 = parts.iter().map(|part| part.progress().1).sum();
+    if parts.len() < 2 || size < PART_SIZE_MIN * parts.len() as u64 {
+        return Ok(None);
+    }
+    let version = parts[0].version();
+    let observed = thread::scope(|scope| {
+        let others: Vec<_> = parts
+            .drain(1..)
+            .map(|mut part| {
+                thread::Builder::new().name("folio-types".to_owned()).spawn_scoped(
+                    scope,
+                    move || {
+                        let mut types = Tree::default();
+                        observe(&mut part, &mut types).map(|()| types)
+                    },
+                )
+            })
+            .collect();
+        let mut types = Tree::default();
+        let mut observed = observe(&mut parts[0], &mut types);
+        let mut is_whole = true;
+        for other in others {
+            let Ok(other) = other else {
+                is_whole = false; // the system refuses another thread
+                continue;
+            };
+            let later = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            observed = observed.and_then(|()| later.map(|later| types.merge(&later)));
+        }
+        observed.map(|()| is_whole.then_some(types))
+    })?;
+    Ok(observed.map(|types| (types, version)))
+}

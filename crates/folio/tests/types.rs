@@ -1,0 +1,273 @@
+//! The types of documents: one schema on every surface, and never a stale one.
+
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use folio::export::{ExportOptions, export};
+use folio::{
+    Collection, CollectionOptions, Database, ErrorCode, Layout, Session, Value, type_name,
+};
+use serde_json::json;
+use tempfile::TempDir;
+
+type Result<T = ()> = std::result::Result<T, Box<dyn Error>>;
+
+/// A case of `conformance/types.txt`: documents, and their members with types.
+struct Case {
+    name: String,
+    documents: Vec<String>,
+    types: Vec<(String, String)>,
+}
+
+fn cases() -> Result<Vec<Case>> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/types.txt");
+    let mut cases: Vec<Case> = Vec::new();
+    for line in fs::read_to_string(path)?.lines() {
+        if let Some(name) = line.strip_prefix("== ") {
+            let (documents, types) = (Vec::new(), Vec::new());
+            cases.push(Case { name: name.to_owned(), documents, types });
+        }
+        let Some(case) = cases.last_mut() else { continue };
+        if let Some(document) = line.strip_prefix("| ") {
+            case.documents.push(document.to_owned());
+        }
+        if let Some(pair) = line.strip_prefix(": ").and_then(|line| line.split_once(' ')) {
+            case.types.push((pair.0.to_owned(), pair.1.to_owned()));
+        }
+    }
+    assert!(cases.len() >= 5, "the file has its cases");
+    Ok(cases)
+}
+
+/// The columns of a query with their types.
+fn columns(session: &mut Session, text: &str) -> Result<Vec<(String, String)>> {
+    let rows = session.execute(text, &[])?.rows.ok_or("there are rows")?;
+    Ok(rows.names().iter().cloned().zip(rows.types().iter().map(type_name)).collect())
+}
+
+/// What nests, and what has no value, is JSON text in SQL.
+fn in_sql(name: &str) -> String {
+    let is_scalar = matches!(name, "boolean" | "bigint" | "double precision" | "text");
+    if is_scalar { name.to_owned() } else { "json".to_owned() }
+}
+
+/// Formats of files have no type for nothing.
+fn in_files(name: &str) -> String {
+    name.replace("null", "json")
+}
+
+fn renamed(types: &[(String, String)], rename: impl Fn(&str) -> String) -> Vec<(String, String)> {
+    types.iter().map(|(name, ty)| (name.clone(), rename(ty))).collect()
+}
+
+#[test]
+fn all_surfaces_show_the_types_of_the_conformance_file() -> Result {
+    for case in cases()? {
+        for layout in [Layout::Lines, Layout::Files] {
+            let folder = tempfile::tempdir()?;
+            let database = Database::open(folder.path().join("data"))?;
+            let options = CollectionOptions { layout, ..Default::default() };
+            let docs = database.collection_with("docs", &options)?;
+            for document in &case.documents {
+                let id = document.split('"').skip_while(|part| *part != "_id").nth(2);
+                docs.put_raw(id.ok_or("an id")?, document)?;
+            }
+            let types = docs.types()?;
+            let fields = types.fields().into_iter();
+            let found: Vec<_> =
+                fields.map(|field| (field.name, field.field_type.to_string())).collect();
+            assert_eq!(found, case.types, "{}, {layout:?}", case.name);
+            let mut session = database.session()?;
+            let found = columns(&mut session, "select * from docs")?;
+            let found: Vec<_> = found.into_iter().filter(|(name, _)| name != "_doc").collect();
+            assert_eq!(found, renamed(&case.types, in_sql), "{}, SQL", case.name);
+            for extension in ["parquet", "arrow"] {
+                let path = folder.path().join("docs").with_extension(extension);
+                export(&docs, &path, &ExportOptions::default(), &mut |_, _| true)?;
+                let text = format!("select * from '{}'", path.display());
+                let found = columns(&mut session, &text)?;
+                assert_eq!(found, renamed(&case.types, in_files), "{}, {extension}", case.name);
+                let counted =
+                    session.execute(&format!("select count(*) from '{}'", path.display()), &[])?;
+                let counted = counted.rows.ok_or("a row")?.collect_rows()?;
+                assert_eq!(counted, [[Value::Integer(case.documents.len() as i64)]]);
+            }
+            let path = folder.path().join("docs.csv");
+            export(&docs, &path, &ExportOptions::default(), &mut |_, _| true)?;
+            let header: Vec<_> = case.types.iter().map(|(name, _)| name.as_str()).collect();
+            assert!(fs::read_to_string(&path)?.starts_with(&(header.join(",") + "\n")));
+            // A file of the same documents has the same columns.
+            let path = folder.path().join("docs.jsonl");
+            fs::write(&path, case.documents.join("\n"))?;
+            let found = columns(&mut session, &format!("select * from '{}'", path.display()))?;
+            if !case.name.contains("other hands") {
+                assert_eq!(found, renamed(&case.types, in_sql), "{}, a file", case.name);
+            }
+        }
+    }
+    Ok(())
+}
+
+struct Fixture {
+    folder: TempDir,
+    docs: Collection,
+    session: Session,
+}
+
+impl Fixture {
+    fn new(layout: Layout) -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let database = Database::open(folder.path().join("data"))?;
+        let options = CollectionOptions { layout, ..Default::default() };
+        let docs = database.collection_with("docs", &options)?;
+        Ok(Self { folder, docs, session: database.session()? })
+    }
+
+    fn file(&self, layout: Layout) -> PathBuf {
+        let folder = self.folder.path().join("data/collections/docs");
+        folder.join(if layout == Layout::Lines { "meta/data.jsonl" } else { "docs/a.json" })
+    }
+
+    /// The value of a query of one.
+    fn value(&mut self, text: &str) -> folio::Result<Value> {
+        let rows = self.session.execute(text, &[])?.rows;
+        let mut rows = rows.expect("there are rows").collect_rows().map_err(folio::Error::from)?;
+        Ok(rows.remove(0).remove(0))
+    }
+}
+
+/// Edits a file in place, as an editor that keeps the inode does.
+fn edit(path: &Path, from: &str, to: &str) -> Result {
+    let text = fs::read_to_string(path)?;
+    assert!(text.contains(from) && from.len() == to.len(), "{text}");
+    fs::write(path, text.replace(from, to))?;
+    Ok(())
+}
+
+#[test]
+fn an_edit_by_hand_of_the_same_length_changes_types() -> Result {
+    for layout in [Layout::Lines, Layout::Files] {
+        let mut fixture = Fixture::new(layout)?;
+        fixture.docs.put("a", &json!({"year": 1815}))?;
+        fixture.docs.flush()?;
+        let query = "select year from docs";
+        assert_eq!(fixture.value(query)?, Value::Integer(1815));
+        edit(&fixture.file(layout), "1815", "\"ab\"")?;
+        fixture.docs.refresh()?;
+        assert_eq!(fixture.value(query)?, Value::from("ab"), "{layout:?}");
+        assert_eq!(columns(&mut fixture.session, query)?[0].1, "text");
+        // A prepared statement is bound anew.
+        let mut prepared = fixture.session.prepare(query)?;
+        fixture.session.execute_prepared(&mut prepared, &[])?;
+        edit(&fixture.file(layout), "\"ab\"", "true")?;
+        fixture.docs.refresh()?;
+        let rows = fixture.session.execute_prepared(&mut prepared, &[])?.rows;
+        assert_eq!(rows.ok_or("rows")?.collect_rows()?, [[Value::Boolean(true)]]);
+    }
+    Ok(())
+}
+
+/// Nobody told the handle: the statement that meets the edit says so, or has its values, and
+/// the next one has them. A value is never taken for NULL.
+#[test]
+fn an_edit_that_a_statement_meets_is_no_null() -> Result {
+    for text in ["select year from docs", "select year from docs where _id = 'a'"] {
+        for layout in [Layout::Lines, Layout::Files] {
+            let mut fixture = Fixture::new(layout)?;
+            fixture.docs.put("a", &json!({"year": 1815}))?;
+            fixture.docs.flush()?;
+            assert_eq!(fixture.value(text)?, Value::Integer(1815));
+            edit(&fixture.file(layout), "1815", "\"ab\"")?;
+            match fixture.value(text) {
+                // A lookup may have the line in memory still.
+                Ok(value) => assert!(value != Value::Null, "{text}, {layout:?}: {value:?}"),
+                Err(error) => assert_eq!(error.code(), ErrorCode::Conflict, "{error}"),
+            }
+            fixture.docs.refresh()?;
+            assert_eq!(fixture.value(text)?, Value::from("ab"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_document_replaced_in_place_changes_types() -> Result {
+    let mut fixture = Fixture::new(Layout::Lines)?;
+    fixture.docs.put("a", &json!({"year": 1815}))?;
+    assert_eq!(fixture.value("select year from docs")?, Value::Integer(1815));
+    // Count and size of the file are what they were.
+    fixture.docs.put("a", &json!({"year": "ab"}))?;
+    fixture.docs.compact(&mut |_, _| true)?;
+    assert_eq!(fixture.value("select year from docs")?, Value::from("ab"));
+    Ok(())
+}
+
+#[test]
+fn types_follow_each_put_and_narrow_with_the_documents() -> Result {
+    let mut fixture = Fixture::new(Layout::Lines)?;
+    let type_of = |fixture: &mut Fixture| -> Result<String> {
+        Ok(columns(&mut fixture.session, "select v from docs")?.remove(0).1)
+    };
+    for (id, value, expected) in [
+        ("a", json!(1), "bigint"),
+        ("b", json!(2), "bigint"),
+        ("c", json!(0.5), "double precision"),
+        ("d", json!("x"), "json"),
+        ("d", json!(3), "double precision"),
+        ("c", json!(null), "bigint"),
+    ] {
+        fixture.docs.put(id, &json!({"v": value}))?;
+        assert_eq!(type_of(&mut fixture)?, expected, "{id} {value}");
+    }
+    fixture.docs.put("e", &json!({"late": true}))?;
+    assert_eq!(fixture.value("select late from docs where late")?, Value::Boolean(true));
+    fixture.docs.delete("e")?;
+    assert!(fixture.session.execute("select late from docs", &[]).is_err());
+    Ok(())
+}
+
+/// A large collection looks at what was added, and still has the types of all documents.
+#[test]
+fn types_of_many_documents_are_extended() -> Result {
+    let mut fixture = Fixture::new(Layout::Lines)?;
+    let mut batch = fixture.docs.batch()?;
+    for number in 0..20_000 {
+        let text = "x".repeat(100);
+        batch
+            .put(&format!("d{number}"), &json!({"v": number, "text": text, "o": {"a": number}}))?;
+    }
+    batch.commit()?;
+    let types = fixture.docs.types()?;
+    assert_eq!(types.document_count(), 20_000);
+    let order: Vec<_> = types.members().map(|(name, _)| name.to_owned()).collect();
+    assert_eq!(order, ["_id", "v", "text", "o"]);
+    fixture.docs.put("more", &json!({"v": 0.5, "o": {"b": "x"}}))?;
+    let types = fixture.docs.types()?;
+    assert_eq!(types.document_count(), 20_001);
+    let spelled: Vec<_> = types.fields().iter().map(|field| field.field_type.to_string()).collect();
+    assert_eq!(spelled, ["text", "double precision", "text", "struct(a bigint, b text)"]);
+    assert_eq!(columns(&mut fixture.session, "select v from docs")?[0].1, "double precision");
+    // One of many is replaced by its like: nothing is narrower, and nothing is read again.
+    fixture.docs.put("d7", &json!({"v": 8}))?;
+    assert_eq!(fixture.docs.types()?.document_count(), 20_002, "the older line was seen too");
+    // The only one of its kind goes: a wider type stays for a while, and holds all values.
+    fixture.docs.put("more", &json!({"v": 1}))?;
+    assert_eq!(fixture.value("select count(v) from docs")?, Value::Integer(20_001));
+    // A kind that no other has replaces one: all are looked at again.
+    fixture.docs.put("more", &json!({"v": "x"}))?;
+    assert_eq!(columns(&mut fixture.session, "select v from docs")?[0].1, "json");
+    assert_eq!(fixture.docs.types()?.document_count(), 20_001);
+    Ok(())
+}
+
+/// Integers beside fractions keep their digits.
+#[test]
+fn no_number_loses_digits() -> Result {
+    let mut fixture = Fixture::new(Layout::Lines)?;
+    fixture.docs.put_raw("a", r#"{"v":9007199254740993}"#)?;
+    fixture.docs.put_raw("b", r#"{"v":0.5}"#)?;
+    let found = fixture.value("select v from docs where _id = 'a'")?;
+    assert_eq!(found, Value::from("9007199254740993"));
+    Ok(())
+}
