@@ -37,10 +37,10 @@ class Scan(_foliodb.Scan):
 
     It is also an Arrow stream (`__arrow_c_stream__`): `polars.DataFrame(scan)`,
     `pyarrow.table(scan)`, `SELECT … FROM scan` in DuckDB, and the methods below. Every
-    document is looked at before the types of the columns are settled: integers are
-    `int64` (or `uint64`), fractions `double`, objects structs, arrays lists; where
-    types are mixed, or integers larger, the column holds JSON text. Columns always
-    begin with the first document, whatever was iterated before.
+    document is looked at before the types of the columns are settled, which are those
+    that SQL shows, with nesting: integers are `int64`, fractions `double`, objects
+    structs, arrays lists; where types are mixed, or integers larger, the column holds
+    JSON text. Columns always begin with the first document, whatever was iterated before.
 
     Its `repr` shows the first documents that are left, which stay.
     """

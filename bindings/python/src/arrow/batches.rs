@@ -5,11 +5,10 @@ use std::vec;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, Schema, SchemaRef};
+use folio::json::{Columns, Others};
 use pyo3::prelude::*;
 
-use super::column::Rows;
-use super::prepare::{BATCH_ROWS, BATCH_SIZE, Prepared, changed};
-use super::token::Tokens;
+use super::prepare::{BATCH_ROWS, BATCH_SIZE, Prepared, changed, to_arrow};
 use crate::fork::Owned;
 use crate::scan::{Raised, Request};
 
@@ -47,6 +46,14 @@ impl Source {
         let parts = crate::scan::open_parts(self.collection()?, &self.request, count)?;
         let part = |documents| Documents { documents, raised: None };
         Ok(parts.map(|parts| parts.into_iter().map(part).collect()))
+    }
+
+    /// The types of the documents, where the source is a whole collection, which knows them.
+    pub(super) fn types(&self) -> folio::Result<Option<Arc<folio::Types>>> {
+        let Request { fields, limit, condition, filter, .. } = &self.request;
+        let is_whole =
+            fields.is_empty() && limit.is_none() && condition.is_none() && filter.is_none();
+        if is_whole { self.collection()?.types().map(Some) } else { Ok(None) }
     }
 
     fn collection(&self) -> folio::Result<&folio::Collection> {
@@ -97,18 +104,18 @@ enum State {
 struct Streaming {
     source: Source,
     documents: Option<Documents>,
-    rows: Rows,
+    rows: Columns,
 }
 
 impl Batches {
     pub(super) fn new(prepared: Prepared) -> Self {
-        let Prepared { members, batches, source } = prepared;
-        let schema = Arc::new(Schema::new(members.fields()));
+        let Prepared { fields, batches, source } = prepared;
+        let schema = Arc::new(Schema::new(to_arrow(&fields)));
         let raised = source.raised();
         let state = match batches {
             Some(batches) => State::Ready(batches.into_iter()),
             None => {
-                let rows = Rows::new(&members);
+                let rows = Columns::new(&fields, Others::Refuse);
                 State::Streaming(Box::new(Streaming { source, documents: None, rows }))
             }
         };
@@ -130,12 +137,12 @@ impl Streaming {
             None => self.documents.insert(self.source.open(None)?),
         };
         let mut size = 0;
-        while self.rows.count() < BATCH_ROWS && size < BATCH_SIZE {
+        while self.rows.row_count() < BATCH_ROWS && size < BATCH_SIZE {
             let Some(line) = documents.next_line()? else { break };
             size += line.len();
-            self.rows.push(&mut Tokens::new(line)).map_err(|_| changed())?;
+            self.rows.push(line).map_err(|_| changed())?;
         }
-        Ok((self.rows.count() > 0).then(|| RecordBatch::from(self.rows.finish(None))))
+        Ok((self.rows.row_count() > 0).then(|| RecordBatch::from(self.rows.finish())))
     }
 }
 

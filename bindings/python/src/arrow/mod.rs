@@ -1,8 +1,8 @@
 //! A scan as a stream of Arrow record batches, through the C data interface.
 //!
 //! ```text
-//! Scan.__arrow_c_stream__  → prepare: the schema (kind) and, where they fit, the batches
-//!                            (column), by several threads (parts)
+//! Scan.__arrow_c_stream__  → prepare: the schema and, where they fit, the batches, by several
+//!                            threads (parts)
 //!                          → batches: a RecordBatchReader → capsule
 //! ```
 //!
@@ -10,26 +10,13 @@
 //! lines, and that crate brings NumPy, time zones and three kernels crates into
 //! every wheel.
 //!
-//! # Types
-//!
-//! | documents hold | column |
-//! |---|---|
-//! | integers within 64 bits | `int64`, `uint64` where they need it |
-//! | integers and fractions | `double`, as long as every integer is exact in it |
-//! | text, booleans | `utf8`, `boolean` |
-//! | arrays, objects | `list`, `struct` of what they hold |
-//! | nothing but null | `null` |
-//! | anything else: mixed types, larger integers, objects used as maps | `utf8` of JSON text, marked as the extension `arrow.json` |
-//!
-//! A field that a document lacks is null. Every document is looked at before the
-//! schema is settled, so no value is dropped or bent to fit a sample.
+//! The types are those of the facade (`folio::Types`), as every surface has them, and so are the
+//! columns. Every document is looked at before the schema is settled, so no value is dropped or
+//! bent to fit a sample.
 
 mod batches;
-mod column;
-mod kind;
 mod parts;
 mod prepare;
-mod token;
 
 use std::ffi::CStr;
 

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use arrow_array::RecordBatch;
+use folio::Field;
 
 use super::batches::{Documents, Source};
-use super::kind::Members;
 use super::prepare::{KEPT_SIZE_MAX, Kept};
 
 /// Bytes of lines that are worth a thread, which takes some 50 microseconds to begin.
@@ -21,7 +21,7 @@ const PART_SIZE_MIN: u64 = 1 << 20;
 const PARTS_MAX: usize = 8;
 
 /// All batches in order; `None` where one thread has to look.
-pub(super) fn build(source: &Source, members: &Members) -> Option<Vec<RecordBatch>> {
+pub(super) fn build(source: &Source, fields: &[Field]) -> Option<Vec<RecordBatch>> {
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(PARTS_MAX);
     let parts = source.open_parts(threads).ok()??;
     let size: u64 = parts.iter().map(Documents::size).sum();
@@ -35,10 +35,10 @@ pub(super) fn build(source: &Source, members: &Members) -> Option<Vec<RecordBatc
         let own = parts.next()?;
         let others: Vec<_> = parts
             .map(|part| {
-                thread::Builder::new().spawn_scoped(scope, || build_part(part, members, has_failed))
+                thread::Builder::new().spawn_scoped(scope, || build_part(part, fields, has_failed))
             })
             .collect();
-        let mut batches = build_part(own, members, has_failed)?;
+        let mut batches = build_part(own, fields, has_failed)?;
         for other in others {
             let part = other.ok()?.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             batches.extend(part?);
@@ -51,10 +51,10 @@ pub(super) fn build(source: &Source, members: &Members) -> Option<Vec<RecordBatc
 /// The batches of one part; `None` where they are of no use.
 fn build_part(
     mut documents: Documents,
-    members: &Members,
+    fields: &[Field],
     has_failed: &AtomicBool,
 ) -> Option<Vec<RecordBatch>> {
-    let mut kept = Kept::new(members);
+    let mut kept = Kept::new(fields);
     while !has_failed.load(Ordering::Relaxed) {
         match documents.next_line() {
             Ok(Some(line)) if kept.push(line).is_ok() => {}

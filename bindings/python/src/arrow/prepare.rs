@@ -2,19 +2,20 @@
 //!
 //! Documents are built into batches right away, under the schema that the first of
 //! them suggest. Mostly that is the schema of all, and the work is done in one
-//! pass, by several threads where there is enough of it ([`super::parts`]). A document
-//! that does not fit widens the schema, as do all behind it, and the batches are built
-//! anew; a scan that outgrows the memory set aside is only looked through, and built as
-//! it is asked for. Either way the schema has seen every document.
+//! pass, by several threads where there is enough of it ([`super::parts`]). Where a document
+//! does not fit, all of them are looked at, and the batches are built anew under
+//! the types of all; a scan that outgrows the memory set aside is only looked through, and
+//! built as it is asked for. Either way the schema is that of every document.
+
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Fields;
+use folio::json::{Columns, Misfit, Others};
+use folio::{Field, Types};
 
 use super::batches::Source;
-use super::column::{Misfit, Rows};
-use super::kind::Members;
 use super::parts;
-use super::token::Tokens;
 
 /// Documents that suggest the first schema.
 const SAMPLE_COUNT: u64 = 1_000;
@@ -22,13 +23,16 @@ const SAMPLE_COUNT: u64 = 1_000;
 /// Bytes of lines whose batches are kept.
 pub(super) const KEPT_SIZE_MAX: u64 = 256 << 20;
 
+/// Schemas of all documents that are tried.
+const ATTEMPTS: usize = 3;
+
 /// Rows of a batch, and bytes of lines after which it ends before that.
 pub(super) const BATCH_ROWS: usize = 32 << 10;
 pub(super) const BATCH_SIZE: usize = 64 << 20;
 
 /// A settled schema with what is needed to go on.
 pub(super) struct Prepared {
-    pub(super) members: Members,
+    pub(super) fields: Vec<Field>,
     /// All batches, or none: then the source is scanned again.
     pub(super) batches: Option<Vec<RecordBatch>>,
     pub(super) source: Source,
@@ -39,19 +43,17 @@ pub(super) struct Prepared {
 /// # Errors
 /// What the scan says.
 pub(super) fn prepare(source: Source) -> folio::Result<Prepared> {
-    let mut members = Members::default();
-    let mut documents = source.open(Some(SAMPLE_COUNT))?;
-    while let Some(line) = documents.next_line()? {
-        observe(&mut members, line)?;
+    let suggested = observe(&source, Some(SAMPLE_COUNT))?.fields();
+    if let Built::All(batches) = build(&source, &suggested)? {
+        return Ok(Prepared { fields: suggested, batches: Some(batches), source });
     }
-    // The second pass, if any, has a schema that fits everything.
-    for _ in 0..2 {
-        if let Some(batches) = parts::build(&source, &members) {
-            return Ok(Prepared { members, batches: Some(batches), source });
-        }
-        let (batches, is_settled) = build(&source, &mut members)?;
-        if is_settled {
-            return Ok(Prepared { members, batches, source });
+    // What is written meanwhile may not fit either.
+    for _ in 0..ATTEMPTS {
+        let fields = settled(&source)?;
+        match build(&source, &fields)? {
+            Built::All(batches) => return Ok(Prepared { fields, batches: Some(batches), source }),
+            Built::TooLarge => return Ok(Prepared { fields, batches: None, source }),
+            Built::Misfit => {}
         }
     }
     Err(changed())
@@ -62,42 +64,62 @@ pub(super) fn prepare(source: Source) -> folio::Result<Prepared> {
 /// # Errors
 /// What the scan says.
 pub(super) fn fields(source: &Source) -> folio::Result<Fields> {
-    let mut members = Members::default();
-    let mut documents = source.open(None)?;
-    while let Some(line) = documents.next_line()? {
-        observe(&mut members, line)?;
-    }
-    Ok(members.fields())
+    Ok(to_arrow(&settled(source)?))
 }
 
-/// Builds all batches under a schema, which becomes wider where it does not fit.
-/// Answers the batches, if all are kept, and whether the schema fitted.
-fn build(
-    source: &Source,
-    members: &mut Members,
-) -> folio::Result<(Option<Vec<RecordBatch>>, bool)> {
-    let mut documents = source.open(None)?;
-    let mut kept = Some(Kept::new(members));
-    let suggested = members.clone();
+/// Fields as Arrow has them.
+pub(super) fn to_arrow(fields: &[Field]) -> Fields {
+    fields.iter().map(|field| Arc::new(field.to_arrow())).collect()
+}
+
+/// The types of all documents of a source.
+fn settled(source: &Source) -> folio::Result<Vec<Field>> {
+    match source.types()? {
+        Some(types) => Ok(types.fields()),
+        None => Ok(observe(source, None)?.fields()),
+    }
+}
+
+/// Looks at documents, at most `limit` of them.
+fn observe(source: &Source, limit: Option<u64>) -> folio::Result<Types> {
+    let mut types = Types::default();
+    let mut documents = source.open(limit)?;
     while let Some(line) = documents.next_line()? {
-        let is_in = kept.as_mut().is_some_and(|kept| kept.push(line).is_ok());
-        if !is_in {
-            kept = None;
-            observe(members, line)?;
+        types.observe(line).map_err(|_| changed())?;
+    }
+    Ok(types)
+}
+
+/// What became of batches under a schema.
+enum Built {
+    All(Vec<RecordBatch>),
+    /// A document does not fit.
+    Misfit,
+    /// They are more than is kept.
+    TooLarge,
+}
+
+/// Builds all batches under a schema.
+fn build(source: &Source, fields: &[Field]) -> folio::Result<Built> {
+    if let Some(batches) = parts::build(source, fields) {
+        return Ok(Built::All(batches));
+    }
+    let mut documents = source.open(None)?;
+    let mut kept = Kept::new(fields);
+    while let Some(line) = documents.next_line()? {
+        if kept.push(line).is_err() {
+            return Ok(Built::Misfit);
         }
-        if kept.as_ref().is_some_and(|kept| kept.size > KEPT_SIZE_MAX) {
-            kept = None;
+        if kept.size > KEPT_SIZE_MAX {
+            return Ok(Built::TooLarge);
         }
     }
-    match kept {
-        Some(kept) => Ok((Some(kept.finish()), true)),
-        None => Ok((None, *members == suggested)),
-    }
+    Ok(Built::All(kept.finish()))
 }
 
 /// Batches that are kept as they fill.
 pub(super) struct Kept {
-    rows: Rows,
+    rows: Columns,
     batches: Vec<RecordBatch>,
     /// Bytes of lines in all, and of those of finished batches.
     size: u64,
@@ -105,17 +127,20 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    pub(super) fn new(members: &Members) -> Self {
-        Self { rows: Rows::new(members), batches: Vec::new(), size: 0, finished_size: 0 }
+    pub(super) fn new(fields: &[Field]) -> Self {
+        let rows = Columns::new(fields, Others::Refuse);
+        Self { rows, batches: Vec::new(), size: 0, finished_size: 0 }
     }
 
     /// Appends a document. After a misfit the batches are of no use.
     #[inline]
     pub(super) fn push(&mut self, line: &[u8]) -> Result<(), Misfit> {
-        self.rows.push(&mut Tokens::new(line))?;
+        self.rows.push(line)?;
         self.size += line.len() as u64;
-        if self.rows.count() >= BATCH_ROWS || self.size - self.finished_size >= BATCH_SIZE as u64 {
-            self.batches.push(RecordBatch::from(self.rows.finish(None)));
+        if self.rows.row_count() >= BATCH_ROWS
+            || self.size - self.finished_size >= BATCH_SIZE as u64
+        {
+            self.batches.push(RecordBatch::from(self.rows.finish()));
             self.finished_size = self.size;
         }
         Ok(())
@@ -123,16 +148,11 @@ impl Kept {
 
     /// All batches.
     pub(super) fn finish(mut self) -> Vec<RecordBatch> {
-        if self.rows.count() > 0 {
-            self.batches.push(RecordBatch::from(self.rows.finish(None)));
+        if self.rows.row_count() > 0 {
+            self.batches.push(RecordBatch::from(self.rows.finish()));
         }
         self.batches
     }
-}
-
-/// Widens the schema by a line.
-fn observe(members: &mut Members, line: &[u8]) -> folio::Result<()> {
-    members.observe(&mut Tokens::new(line)).map_err(|_| changed())
 }
 
 /// Documents that do not fit what all of them suggested were written meanwhile.

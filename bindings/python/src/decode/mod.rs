@@ -17,7 +17,6 @@
 mod cursor;
 mod number;
 mod parser;
-mod pattern;
 mod shape;
 mod string;
 mod template;
@@ -31,10 +30,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::with_code;
-pub(crate) use number::short_decimal;
-pub(crate) use pattern::Pattern;
 use shape::Shapes;
-pub(crate) use string::find_quote;
 use texts::Texts;
 
 /// What is kept from one document to the next.

@@ -3,6 +3,7 @@
 use std::ffi::CString;
 use std::ptr;
 
+use folio::json::EXACT_POWERS;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -11,12 +12,6 @@ use super::{Decoder, Fault};
 
 /// So many digits fit an `i64` whatever they are.
 const INT_DIGITS_MAX: usize = 18;
-
-/// Powers of ten that a double holds exactly.
-const POWERS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
-    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
-];
 
 /// Up to here every integer is a double.
 const EXACT_MAX: u64 = 1 << 53;
@@ -76,7 +71,7 @@ impl Decoder {
         if has_exponent || !is_short || self.decimal.is_some() {
             return self.long_fraction(cursor, start);
         }
-        let value = digits as f64 / POWERS[fraction_count];
+        let value = digits as f64 / EXACT_POWERS[fraction_count];
         let is_negative = cursor.text[start] == b'-';
         // SAFETY: the interpreter's lock is held throughout the decoder.
         owned(unsafe { ffi::PyFloat_FromDouble(if is_negative { -value } else { value }) })
@@ -105,31 +100,6 @@ impl Decoder {
         // SAFETY: the interpreter's lock is held throughout the decoder.
         owned(unsafe { ffi::PyFloat_FromDouble(value) })
     }
-}
-
-/// A number without an exponent and with few digits, as the double nearest to it; see
-/// [`Decoder::fraction`]. `None` for all others, and for what is no number.
-#[inline]
-pub(crate) fn short_decimal(text: &[u8]) -> Option<f64> {
-    let (is_negative, digits) = match text {
-        [b'-', digits @ ..] => (true, digits),
-        digits => (false, digits),
-    };
-    if digits.len() > INT_DIGITS_MAX {
-        return None;
-    }
-    let (mut number, mut point) = (0u64, None);
-    for (place, &byte) in digits.iter().enumerate() {
-        match byte {
-            b'0'..=b'9' => number = number * 10 + u64::from(byte - b'0'),
-            b'.' if point.is_none() => point = Some(place),
-            _ => return None,
-        }
-    }
-    let fraction_count = point.map_or(0, |point| digits.len() - point - 1);
-    let is_number = digits.len() > usize::from(point.is_some());
-    let value = number as f64 / POWERS[fraction_count];
-    (is_number && number <= EXACT_MAX).then_some(if is_negative { -value } else { value })
 }
 
 #[inline(never)]

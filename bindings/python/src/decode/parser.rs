@@ -3,13 +3,13 @@
 //! Objects of containers that are not complete yet lie on the decoder's stacks,
 //! which own them, so that a fault anywhere leaks nothing.
 
+use folio::json::find_quote;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 
 use super::cursor::Cursor;
 use super::shape::{ROOT, ShapeId};
-use super::string::find_quote;
 use super::{Decoder, Fault};
 
 /// Lines nest at most 127 deep; this guards the stack against any other text.

@@ -9,11 +9,11 @@
 //! Shapes are learnt from the documents read and are bounded, so that objects
 //! that are really maps cannot fill the memory.
 
+use folio::json::Pattern;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use super::pattern::Pattern;
 use super::template::template;
 
 /// Index of a shape.
@@ -84,7 +84,7 @@ impl Shapes {
     #[inline(always)]
     pub(super) fn entry(&self, shape: ShapeId, index: usize) -> (usize, *mut ffi::PyObject) {
         let entry = &self.shapes[shape as usize].entries[index];
-        (entry.pattern.len(), entry.key.as_ptr())
+        (entry.pattern.size(), entry.key.as_ptr())
     }
 
     /// Learns a key that stands in the text as `"name":`, unless the shape is

@@ -1,38 +1,10 @@
 //! Strings: from the bytes between two quotes to `str`.
 
+use folio::json::find_quote;
 use pyo3::ffi;
 
 use super::cursor::Cursor;
 use super::{Decoder, Fault};
-
-/// The offset of the first quote or backslash in `text`.
-///
-/// Eight bytes at a time: a byte equal to the wanted one becomes zero by XOR, and
-/// the lowest zero byte is found by the borrow it causes ("Hacker's Delight", 6-1).
-#[inline(always)]
-pub(crate) fn find_quote(text: &[u8]) -> Option<usize> {
-    let mut words = text.chunks_exact(8);
-    let mut offset = 0;
-    for word in &mut words {
-        let word = u64::from_le_bytes(word.try_into().expect("chunks of eight"));
-        let found = zero_bytes(word ^ splat(b'"')) | zero_bytes(word ^ splat(b'\\'));
-        if found != 0 {
-            return Some(offset + found.trailing_zeros() as usize / 8);
-        }
-        offset += 8;
-    }
-    let rest = words.remainder();
-    rest.iter().position(|&byte| byte == b'"' || byte == b'\\').map(|at| offset + at)
-}
-
-const fn splat(byte: u8) -> u64 {
-    u64::MAX / 255 * byte as u64
-}
-
-/// The high bit of every byte up to and including the lowest zero byte's.
-const fn zero_bytes(word: u64) -> u64 {
-    word.wrapping_sub(splat(1)) & !word & splat(0x80)
-}
 
 impl Decoder {
     /// The string whose opening quote stands at the cursor, as an owned object.

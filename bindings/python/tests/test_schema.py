@@ -1,0 +1,128 @@
+"""One collection has one schema, as `conformance/types.txt` says: in Arrow streams, in SQL, and
+through the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import foliodb
+import pytest
+
+ROOT = Path(__file__).parents[3]
+TYPES = ROOT / "conformance/types.txt"
+FOLIO = Path(os.environ.get("FOLIO_COMMAND") or ROOT / "build/bin/folio")
+
+SPELLED = {"bool": "boolean", "int64": "bigint", "double": "double precision", "string": "text"}
+
+
+def cases() -> list[Any]:
+    """Each case: its documents, and the names and types of their members."""
+    found = []
+    for block in TYPES.read_text().split("\n== ")[1:]:
+        name, *lines = block.split("\n")
+        documents = [line[2:] for line in lines if line.startswith("| ")]
+        types = [line[2:].split(" ", 1) for line in lines if line.startswith(": ")]
+        found.append(pytest.param(documents, types, id=name))
+    assert len(found) >= 5
+    return found
+
+
+def spelled(field: Any) -> str:
+    """The type of an Arrow field as the file spells it."""
+    import pyarrow
+
+    kind = field.type
+    if isinstance(kind, pyarrow.BaseExtensionType) or b"ARROW:extension:name" in (
+        field.metadata or {}
+    ):
+        return "json"
+    if pyarrow.types.is_list(kind):
+        return f"{spelled(kind.value_field)}[]"
+    if pyarrow.types.is_struct(kind):
+        fields = (f"{kind.field(i).name} {spelled(kind.field(i))}" for i in range(kind.num_fields))
+        return f"struct({', '.join(fields)})"
+    return SPELLED.get(str(kind), str(kind))
+
+
+@pytest.mark.parametrize("layout", ["lines", "files"])
+@pytest.mark.parametrize(("documents", "types"), cases())
+def test_schema(
+    db: foliodb.Database, documents: list[str], types: list[list[str]], layout: Any
+) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    docs = db.collection("docs", layout=layout)
+    for document in documents:
+        docs.put_raw(json.loads(document)["_id"], document)
+    for _ in range(2):  # before and after the collection knows its types
+        table = docs.scan().arrow()
+        assert [[field.name, spelled(field)] for field in table.schema] == types
+        assert table.num_rows == len(documents)
+        schema = pyarrow.schema(docs.scan())
+        assert [[field.name, spelled(field)] for field in schema] == types
+        assert db.sql("select count(*) from docs").fetchall() == [(len(documents),)]
+
+
+def test_what_comes_late_keeps_its_digits(db: foliodb.Database) -> None:
+    """The first thousand documents suggest the types, which later ones do not fit."""
+    pyarrow = pytest.importorskip("pyarrow")
+    wide = 2**53 + 1
+    for late, expected in [
+        ([wide, 0.5], "json"),
+        ([0.5, wide], "json"),
+        ([0.5, 2**60], "double precision"),
+        ([2**63], "json"),
+        (["x"], "json"),
+    ]:
+        docs = db["late"]
+        docs.clear()
+        docs.put_many({f"d{n}": {"n": n} for n in range(1_500)})
+        docs.put_many({f"late{n}": {"n": value} for n, value in enumerate(late)})
+        table = pyarrow.table(docs.scan())
+        assert spelled(table.schema.field("n")) == expected, late
+        found = table.column("n").to_pylist()[1_500:]
+        assert [json.loads(v) if isinstance(v, str) else v for v in found] == late
+        columns = db.sql("select n from late").types
+        assert columns == [expected], late
+
+
+def test_objects_that_are_empty_at_first(db: foliodb.Database) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    docs = db["docs"]
+    docs.put_many({f"d{n}": {"o": {}} for n in range(1_500)})
+    assert spelled(pyarrow.table(docs.scan()).schema.field("o")) == "json"
+    docs["more"] = {"o": {"a": 1}}
+    assert spelled(pyarrow.table(docs.scan()).schema.field("o")) == "struct(a bigint)"
+
+
+@pytest.mark.skipif(not FOLIO.exists(), reason="the command is not built")
+@pytest.mark.parametrize(("documents", "types"), cases())
+def test_schema_of_the_command(
+    tmp_path: Path, documents: list[str], types: list[list[str]]
+) -> None:
+    """What `folio export` writes, and what `folio sql` says of the collection."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+
+    def folio(*arguments: str) -> str:
+        command = [str(FOLIO), *arguments]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr.decode()
+        return done.stdout.decode()
+
+    (tmp_path / "docs.jsonl").write_text("".join(f"{line}\n" for line in documents))
+    folio("import", "data", "-c", "docs", "docs.jsonl")
+    for extension in ("parquet", "csv"):
+        folio("export", "data", "-c", "docs", "-o", f"out.{extension}")
+    in_files = [[name, kind.replace("null", "json")] for name, kind in types]
+    schema = parquet.read_schema(tmp_path / "out.parquet")
+    assert [[field.name, spelled(field)] for field in schema] == in_files
+    header = (tmp_path / "out.csv").read_text().split("\n")[0]
+    assert header == ",".join(name for name, _ in types)
+    scalars = set(SPELLED.values())
+    for name, kind in types:
+        query = f"select distinct typeof({name}) as t from docs"
+        expected = kind if kind in scalars else "json"
+        assert folio("sql", "data", query, "-o", "jsonl") == f'{{"t":"{expected}"}}\n', name
