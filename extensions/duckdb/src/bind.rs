@@ -22,6 +22,17 @@ pub(crate) struct Call {
 
 const ENDINGS: [&str; 6] = [".ion", ".10n", ".ion.gz", ".10n.gz", ".ion.zst", ".10n.zst"];
 
+/// Options of `read_folio` that say how columns are found.
+const RULES: [&str; 7] = [
+    "columns",
+    "maximum_depth",
+    "field_appearance_threshold",
+    "map_inference_threshold",
+    "sample_size",
+    "conflict_mode",
+    "decimal_as",
+];
+
 /// Whether `path` has characters of a pattern.
 pub(crate) fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?', '['])
@@ -66,7 +77,8 @@ impl Bound {
         Bound::new(options, Origin::Files(call.files), files, call.threads)
     }
 
-    /// Binds a call of `read_folio` for a collection; `place` is its database and its name.
+    /// Binds a call of `read_folio` for a collection; `place` is its database and its name. The
+    /// columns are those that every surface shows, unless the call says how to find others.
     pub(crate) fn of_collection(
         call: &Call,
         collection: Collection,
@@ -74,8 +86,17 @@ impl Bound {
     ) -> Result<Bound, String> {
         let mut options = Options::of(call)?;
         options.format = Format::Values;
+        let types = match call.named.iter().any(|(name, _)| RULES.contains(name)) {
+            true => None,
+            false => Some(collection.types().map_err(|error| error.to_string())?),
+        };
         let exact = options.rules.decimal.is_some() || options.columns.is_some();
         let origin = Origin::Collection(collection);
+        if let Some(types) = types.filter(|types| types.document_count() > 0) {
+            let (layout, files) = (Layout::Records(fields_of(&types.fields())), vec![place]);
+            let outputs = outputs(&layout, &files, &options)?;
+            return Ok(Bound { options, origin, files, layout, outputs });
+        }
         let mut bound = Bound::new(options, origin, vec![place], call.threads)?;
         if !exact {
             // A number with a point is whatever its writer had, mostly a double.
@@ -206,6 +227,27 @@ fn outputs(
 pub(crate) fn partitions(path: &str) -> impl Iterator<Item = (&str, &str)> {
     let folders = path.rsplit_once('/').map(|(folders, _)| folders).unwrap_or_default();
     folders.split('/').filter_map(|folder| folder.split_once('='))
+}
+
+/// The fields of documents as columns.
+fn fields_of(fields: &[folio::Field]) -> Vec<Field> {
+    let field = |field: &folio::Field| {
+        let folio::Field { name, field_type } = field;
+        Field { name: name.clone(), field_type: type_of(field_type) }
+    };
+    fields.iter().map(field).collect()
+}
+
+fn type_of(found: &folio::Type) -> Type {
+    match found {
+        folio::Type::Boolean => Type::Bool,
+        folio::Type::Int64 => Type::Int(64),
+        folio::Type::Float64 => Type::Float(64),
+        folio::Type::Text => Type::String,
+        folio::Type::Null | folio::Type::Json | folio::Type::Empty => Type::Json,
+        folio::Type::List(item) => Type::List(Box::new(type_of(item))),
+        folio::Type::Struct(fields) => Type::Struct(fields_of(fields)),
+    }
 }
 
 /// The layout with what `change` makes of every type that holds no others.
