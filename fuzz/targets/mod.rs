@@ -10,6 +10,7 @@
 #![allow(clippy::unwrap_used)] // a target that panics has found something, or is wrong itself
 
 mod collection;
+mod hostile;
 mod patch;
 mod sqlite;
 mod statement;
@@ -25,7 +26,7 @@ use folio_file::MemoryFileSystem;
 pub(crate) type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub(crate) const TARGETS: [Target; 9] = [
+pub(crate) const TARGETS: [Target; 10] = [
     ("json_line", collection::json_line),
     ("index", collection::index),
     ("archive", collection::archive),
@@ -35,6 +36,7 @@ pub(crate) const TARGETS: [Target; 9] = [
     ("log", table::log),
     ("sql", statement::sql),
     ("ziql", statement::ziql),
+    ("hostile", hostile::hostile),
 ];
 
 /// Runs the target of a name.

@@ -8,7 +8,7 @@
 /**
  * The stable, machine-readable kind of an error.
  * @typedef {'not_found' | 'conflict' | 'corrupted' | 'read_only' | 'locked' | 'poisoned' | 'invalid_input' |
- *   'syntax' | 'type_mismatch' | 'unsupported' | 'closed' | 'cancelled' | 'io'} ErrorCode
+ *   'syntax' | 'type_mismatch' | 'unsupported' | 'closed' | 'cancelled' | 'timeout' | 'memory_limit' | 'io'} ErrorCode
  */
 
 /** An error from a database. Match on `code`; the text is for people. */

@@ -19,6 +19,7 @@ use crate::execute::build;
 use crate::execute::context::Context;
 use crate::expression::Expr;
 use crate::json_rows::JsonRows;
+use crate::limits::Limits;
 use crate::optimize::{Level, optimize};
 use crate::plan::display::display;
 use crate::plan::logical::Plan;
@@ -42,18 +43,24 @@ impl Script {
     /// Reads a text.
     ///
     /// # Errors
-    /// `syntax`, with the place.
-    pub fn parse(text: &str) -> Result<Self> {
-        let parsed = parse::parse(text).map_err(|error| error.in_statement(text))?;
+    /// `syntax`, with the place; what the limits say.
+    pub fn parse(text: &str, limits: &Limits) -> Result<Self> {
+        let parsed = parse::parse(text, limits).map_err(|error| error.in_statement(text))?;
         Ok(Self { text: text.into(), statements: parsed.statements })
     }
 
-    /// How deep a text may nest: beyond [`EASY_DEPTH`] it wants a large stack.
+    /// How deep a text may nest, from above.
     ///
     /// # Errors
     /// `unsupported` for what no stack could hold.
     pub fn depth(text: &str) -> Result<usize> {
         parse::depth(text)
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// How many statements there are.
@@ -77,9 +84,9 @@ impl Script {
         index: usize,
         source: &dyn Source,
         given: &Signature,
-        level: Level,
+        (level, limits): (Level, &Limits),
     ) -> Result<Statement> {
-        let mut binder = Binder::new(source, given);
+        let mut binder = Binder::within(source, given, limits.clone());
         let in_text = |error: Error| error.in_statement(&self.text);
         let bound = bind(&mut binder, &self.statements[index]).map_err(in_text)?;
         // Several statements may share what is given.
@@ -87,14 +94,11 @@ impl Script {
             binder.check_parameters()?;
         }
         let reads = binder.reads().clone();
-        let body = Body::of(bound, source, level);
+        let body = Body::of(bound, source, level, limits).map_err(in_text)?;
         let (text, version) = (Arc::clone(&self.text), source.version());
         Ok(Statement { text, position: index, body, version, reads })
     }
 }
-
-/// A depth that any thread's stack has room for.
-pub const EASY_DEPTH: usize = parse::DEPTH_EASY;
 
 /// What a session has to do about a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,23 +162,28 @@ struct Query {
 }
 
 impl Body {
-    fn of(bound: statement::Statement, source: &dyn Source, level: Level) -> Self {
+    fn of(
+        bound: statement::Statement,
+        source: &dyn Source,
+        level: Level,
+        limits: &Limits,
+    ) -> Result<Self> {
         use statement::Statement as Bound;
-        let physical = |mut plan: Plan| {
-            optimize(&mut plan, source, level);
-            lower(&plan)
+        let physical = |mut plan: Plan| -> Result<Physical> {
+            optimize(&mut plan, source, level, limits)?;
+            Ok(lower(&plan))
         };
-        let ready = |mut query: statement::Query| {
+        let ready = |mut query: statement::Query| -> Result<Query> {
             make_unique(&mut query.names);
             let types = query.plan.types().into();
-            let physical = physical(query.plan);
+            let physical = physical(query.plan)?;
             let short = Short::of(&physical);
             let json = Arc::default();
-            Query { physical, names: query.names.into(), types, short, json }
+            Ok(Query { physical, names: query.names.into(), types, short, json })
         };
-        match bound {
-            Bound::Query(query) => Self::Query(ready(query)),
-            Bound::CopyTo { query, target } => Self::CopyTo(ready(query), target),
+        Ok(match bound {
+            Bound::Query(query) => Self::Query(ready(query)?),
+            Bound::CopyTo { query, target } => Self::CopyTo(ready(query)?, target),
             Bound::Explain { analyze, statement } => {
                 let plan = match *statement {
                     Bound::Query(query) => query.plan,
@@ -183,19 +192,19 @@ impl Body {
                     Bound::Update(change) | Bound::Delete(change) => change.input,
                     _ => Plan::OneRow,
                 };
-                Self::Explain { analyze, plan: physical(plan) }
+                Self::Explain { analyze, plan: physical(plan)? }
             }
             Bound::Insert(insert) => Self::Insert(Box::new(InsertPlan {
                 table: insert.table,
-                input: physical(insert.input),
+                input: physical(insert.input)?,
                 numbered: insert.numbered,
                 on_conflict: insert.on_conflict,
                 rules: insert.rules,
                 returning: insert.returning,
             })),
-            Bound::Update(change) => Self::Update(Box::new(change_plan(change, source, physical))),
-            Bound::Delete(change) => Self::Delete(Box::new(change_plan(change, source, physical))),
-            Bound::Merge(merge) => Self::Merge(Box::new(merge_plan(merge, physical))),
+            Bound::Update(change) => Self::Update(Box::new(change_plan(change, source, physical)?)),
+            Bound::Delete(change) => Self::Delete(Box::new(change_plan(change, source, physical)?)),
+            Bound::Merge(merge) => Self::Merge(Box::new(merge_plan(merge, physical)?)),
             Bound::Begin { read_only } => Self::Control(Kind::Begin { read_only }),
             Bound::Commit => Self::Control(Kind::Commit),
             Bound::Rollback { savepoint } => Self::Control(Kind::Rollback { savepoint }),
@@ -204,11 +213,14 @@ impl Body {
             Bound::Set(setting, value) => Self::Control(Kind::Set(setting, value)),
             Bound::Show(setting) => Self::Show(setting),
             other => Self::Define(Box::new(other)),
-        }
+        })
     }
 }
 
-fn merge_plan(merge: statement::Merge, physical: impl Fn(Plan) -> Physical) -> MergePlan {
+fn merge_plan(
+    merge: statement::Merge,
+    physical: impl Fn(Plan) -> Result<Physical>,
+) -> Result<MergePlan> {
     use statement::MergeAction as Action;
     let statement::Merge { table, input, actions, rules } = merge;
     // The rows come with the MERGE.
@@ -235,17 +247,17 @@ fn merge_plan(merge: statement::Merge, physical: impl Fn(Plan) -> Physical) -> M
         }),
     });
     let clauses = clauses.collect();
-    MergePlan { input: physical(input), table, clauses }
+    Ok(MergePlan { input: physical(input)?, table, clauses })
 }
 
 fn change_plan(
     change: statement::Change,
     source: &dyn Source,
-    physical: impl Fn(Plan) -> Physical,
-) -> ChangePlan {
+    physical: impl Fn(Plan) -> Result<Physical>,
+) -> Result<ChangePlan> {
     let mut plan = ChangePlan {
         table: change.table,
-        input: physical(change.input),
+        input: physical(change.input)?,
         changed: change.changed,
         rules: change.rules,
         returning: change.returning,
@@ -253,7 +265,7 @@ fn change_plan(
         read: None,
     };
     plan.by_key = ByKey::of(&plan, source);
-    plan
+    Ok(plan)
 }
 
 /// What a statement that changes did.
@@ -481,6 +493,8 @@ fn explain(analyze: bool, plan: &Physical, context: Context) -> Result<Rows> {
 fn show(setting: Setting, context: Context) -> Result<Rows> {
     let value = match setting {
         Setting::Threads => context.threads(),
+        Setting::Timeout => context.limits().timeout_ms().unwrap_or(0),
+        Setting::MemoryLimit => context.limits().memory().unwrap_or(0),
     };
     let value = Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
     column_of(setting.name(), ColumnType::Int64, &[value], context)

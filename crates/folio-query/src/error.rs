@@ -44,6 +44,8 @@ struct Inner {
     /// The line, columns before the mark, columns marked.
     excerpt: Option<(String, usize, usize)>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    /// Whether a thread with a larger stack may do better.
+    wants_stack: bool,
 }
 
 impl Error {
@@ -59,6 +61,7 @@ impl Error {
                 of_entities: None,
                 excerpt: None,
                 source: None,
+                wants_stack: false,
             }),
         }
     }
@@ -248,6 +251,19 @@ impl Error {
             self = self.at(place.or_else(|| Span::of_first_word(text)).unwrap_or_default());
         }
         self.in_text(text)
+    }
+
+    /// The same error, which a thread with a larger stack may not meet.
+    pub(crate) fn for_larger_stack(mut self) -> Self {
+        self.inner.wants_stack = true;
+        self
+    }
+
+    /// Whether the statement is to be tried again on a thread with a larger stack, before
+    /// anybody hears of this.
+    #[must_use]
+    pub fn wants_stack(&self) -> bool {
+        self.inner.wants_stack
     }
 
     /// The stable kind of this error.

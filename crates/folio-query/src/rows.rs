@@ -11,6 +11,7 @@ use crate::execute::Running;
 use crate::execute::context::Context;
 use crate::expression::value::value_at;
 use crate::json_rows::JsonRows;
+use crate::limits::Held;
 use crate::span::Span;
 
 /// Gives columns of one name names of their own, `count` and `count_1`: who reads rows by
@@ -107,8 +108,9 @@ impl Rows {
     /// # Errors
     /// As [`Rows::next_batch`].
     pub fn gather(&mut self) -> Result<()> {
-        let mut batches = Vec::new();
+        let (mut batches, mut held) = (Vec::new(), Held::default());
         while let Some(batch) = self.next_batch()? {
+            held.grow_in(self.context.limits(), batch.size())?;
             batches.push(batch);
         }
         self.state = State::Batches(batches.into_iter());

@@ -33,6 +33,10 @@ pub enum ErrorCode {
     Closed,
     /// The caller, or a signal, asked for the work to stop.
     Cancelled,
+    /// A statement took longer than it may.
+    Timeout,
+    /// A statement needs more memory than it may hold.
+    MemoryLimit,
     /// The operating system refused; the message carries its words.
     Io,
 }
@@ -54,6 +58,8 @@ impl ErrorCode {
             Self::Unsupported => "unsupported",
             Self::Closed => "closed",
             Self::Cancelled => "cancelled",
+            Self::Timeout => "timeout",
+            Self::MemoryLimit => "memory_limit",
             Self::Io => "io",
         }
     }

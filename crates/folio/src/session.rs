@@ -9,6 +9,7 @@
 mod change;
 mod copy;
 mod database;
+mod deep;
 mod hold;
 mod parameters;
 mod relations;
@@ -18,10 +19,10 @@ mod ziql;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread;
+use std::time::Duration;
 
 use folio_query::{
-    Context, EASY_DEPTH, Error as QueryError, Interrupt, Kind, Level, Rows, Script, Signature,
+    Context, Error as QueryError, Interrupt, Kind, Level, Limits, Rows, Script, Signature,
     Statement, Template, WORK_MEMORY, Watch,
 };
 use folio_types::{ErrorCode, Value};
@@ -35,10 +36,6 @@ pub use relations::{RelationKind, RelationSummary};
 use statements::{Found, Known, Statements};
 use transaction::Open;
 
-/// Stack for each level of a statement that nests deep, and for all the rest.
-const STACK_PER_LEVEL: usize = if cfg!(debug_assertions) { 256 << 10 } else { 64 << 10 };
-const STACK_BASE: usize = 16 << 20;
-
 /// Runs SQL statements, one after the other.
 pub struct Session {
     handle: Arc<Handle>,
@@ -48,6 +45,8 @@ pub struct Session {
     interrupt: Interrupt,
     watch: Option<Watch>,
     work_memory: usize,
+    timeout: Option<Duration>,
+    memory_limit: Option<usize>,
     threads: Option<usize>,
     autocommit: bool,
     level: Level,
@@ -90,6 +89,8 @@ impl Session {
             interrupt,
             watch: None,
             work_memory: WORK_MEMORY,
+            timeout: None,
+            memory_limit: None,
             threads: None,
             autocommit: true,
             level,
@@ -110,10 +111,32 @@ impl Session {
     }
 
     /// Memory that each sort and each grouping of a statement may hold, in bytes, before it
-    /// goes on with files: 256 MiB at first. What a statement needs in all is a few times
-    /// that, and what it reads through.
+    /// goes on with files: 256 MiB at first, and never more than a quarter of the limit of
+    /// memory. What a statement needs in all is a few times that, and what it reads through.
     pub fn set_work_memory(&mut self, size: usize) {
         self.work_memory = size;
+    }
+
+    /// How long a statement may take, from its text to its last row; at first as long as it
+    /// likes. One that takes longer ends with `timeout`. `SET statement_timeout TO '5s'` does
+    /// the same, for the rest of the session.
+    pub fn set_timeout(&mut self, timeout: Option<Duration>) {
+        self.timeout = timeout;
+    }
+
+    /// How many bytes a statement may hold, in what it is planned as and in rows it cannot
+    /// leave to files; at first as many as it likes. One that needs more ends with
+    /// `memory_limit`. What is counted is what operators keep: a statement takes a little
+    /// more. `SET memory_limit TO '2GB'` does the same, for the rest of the session.
+    pub fn set_memory_limit(&mut self, size: Option<usize>) {
+        self.memory_limit = size;
+    }
+
+    /// What a statement may use that begins now.
+    fn limits(&self) -> Limits {
+        Limits::new(self.interrupt(), self.watch.clone())
+            .with_timeout(self.timeout)
+            .with_memory(self.memory_limit)
     }
 
     /// Threads that large tables are read with: one per processor at first. Answers are
@@ -202,9 +225,13 @@ impl Session {
         {
             return answer;
         }
-        match Script::depth(text)? {
-            depth if depth > EASY_DEPTH => self.on_large_stack(depth, text, parameters, signature),
-            _ => self.run_script(text, parameters, signature),
+        let limits = self.limits();
+        match Script::parse(text, &limits) {
+            Ok(script) => self.run_script(&script, parameters, signature, &limits),
+            Err(error) if error.wants_stack() => {
+                self.run_deep(text, parameters, signature, &limits)
+            }
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -213,19 +240,16 @@ impl Session {
     /// # Errors
     /// `syntax`, and `invalid_input` for a text that is not one statement.
     pub fn prepare(&mut self, text: &str) -> Result<Prepared> {
-        if Script::depth(text)? > EASY_DEPTH {
-            let error = QueryError::new(
-                ErrorCode::Unsupported,
-                "the statement nests too deep to be prepared",
-            );
-            return Err(error.help("run its text, or split it").into());
-        }
-        let script = Script::parse(text)?;
-        if script.len() != 1 {
-            return Err(Error::Invalid(format!(
-                "a prepared text is one statement, not {}",
-                script.len()
-            )));
+        let limits = self.limits();
+        let count = match Script::parse(text, &limits) {
+            Ok(script) => script.len(),
+            Err(error) if error.wants_stack() => {
+                deep::on_stack_for(text, &limits, |limits| Ok(Script::parse(text, limits)?.len()))?
+            }
+            Err(error) => return Err(error.into()),
+        };
+        if count != 1 {
+            return Err(Error::Invalid(format!("a prepared text is one statement, not {count}")));
         }
         Ok(Prepared { text: text.into(), compiled: None })
     }
@@ -278,10 +302,20 @@ impl Session {
         parameters: &[Value],
         signature: Signature,
     ) -> Result<Answer> {
-        let script = Script::parse(&prepared.text)?;
+        let limits = self.limits();
         let view = self.view()?;
-        let statement = Arc::new(script.compile(0, &view, &signature, self.level)?);
-        let answer = self.run_in(&statement, parameters, &signature, view);
+        let compiled = Script::parse(&prepared.text, &limits).and_then(|script| {
+            script.compile(0, &view, &signature, (self.level, &limits)).map(Arc::new)
+        });
+        let statement = match compiled {
+            Ok(statement) => statement,
+            // It is compiled anew each time.
+            Err(error) if error.wants_stack() => {
+                return self.run_deep(&prepared.text, parameters, &signature, &limits);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let answer = self.run_in(&statement, parameters, &signature, view, limits);
         prepared.compiled = Some(Known { signature: Arc::new(signature), statement });
         answer
     }
@@ -315,19 +349,29 @@ impl Session {
         if !statement.is_current(&view)? {
             return Ok(None);
         }
-        self.run_in(statement, parameters, signature, view).map(Some)
+        self.run_in(statement, parameters, signature, view, self.limits()).map(Some)
     }
 
     fn run_script(
         &mut self,
-        text: &str,
+        script: &Script,
         parameters: &[Value],
         signature: &Signature,
+        limits: &Limits,
     ) -> Result<Answer> {
-        let script = Script::parse(text)?;
         let mut last = Answer { count: None, rows: None };
+        let mut limits = limits.clone();
         for index in 0..script.len() {
-            last = self.run_part(&script, index, parameters, signature)?;
+            last = match self.run_part(script, index, parameters, signature, &limits) {
+                Err(Error::Query(error)) if error.wants_stack() => {
+                    self.run_part_deep(script, index, parameters, signature, &limits)?
+                }
+                answer => answer?,
+            };
+            if index + 1 < script.len() {
+                limits = limits.begin_again().with_timeout(self.timeout);
+                limits = limits.with_memory(self.memory_limit);
+            }
         }
         Ok(last)
     }
@@ -339,13 +383,14 @@ impl Session {
         index: usize,
         parameters: &[Value],
         signature: &Signature,
+        limits: &Limits,
     ) -> Result<Answer> {
         let view = self.view()?;
-        let statement = Arc::new(script.compile(index, &view, signature, self.level)?);
+        let statement = Arc::new(script.compile(index, &view, signature, (self.level, limits))?);
         if script.len() == 1 {
             self.statements.remember(statement.text(), signature, &statement);
         }
-        self.run_in(&statement, parameters, signature, view)
+        self.run_in(&statement, parameters, signature, view, limits.clone())
     }
 
     /// Compiles a statement again, and runs it; others of its text stay as they are.
@@ -355,8 +400,20 @@ impl Session {
         parameters: &[Value],
         signature: &Signature,
     ) -> Result<Answer> {
-        let script = Script::parse(statement.text())?;
-        self.run_part(&script, statement.position(), parameters, signature)
+        let limits = self.limits();
+        let script = match Script::parse(statement.text(), &limits) {
+            Err(error) if error.wants_stack() && statement.position() == 0 => {
+                return self.run_deep(statement.text(), parameters, signature, &limits);
+            }
+            script => script?,
+        };
+        let index = statement.position();
+        match self.run_part(&script, index, parameters, signature, &limits) {
+            Err(Error::Query(error)) if error.wants_stack() => {
+                self.run_part_deep(&script, index, parameters, signature, &limits)
+            }
+            answer => answer,
+        }
     }
 
     /// Runs the statement that a text with other literals was, if there was one. Where
@@ -385,38 +442,12 @@ impl Session {
     }
 
     fn compile_template(&self, template: &Template) -> Option<Arc<Statement>> {
-        let script = Script::parse(&template.text).ok()?;
+        let limits = self.limits();
+        let script = Script::parse(&template.text, &limits).ok()?;
         let view = self.view().ok()?;
-        let statement = script.compile(0, &view, &template.signature, self.level).ok()?;
+        let statement =
+            script.compile(0, &view, &template.signature, (self.level, &limits)).ok()?;
         (script.len() == 1 && statement.is_template()).then(|| Arc::new(statement))
-    }
-
-    /// Runs a text that nests deep on a thread whose stack has room for it.
-    fn on_large_stack(
-        &mut self,
-        depth: usize,
-        text: &str,
-        parameters: &[Value],
-        signature: &Signature,
-    ) -> Result<Answer> {
-        let size = STACK_BASE + depth * STACK_PER_LEVEL;
-        thread::scope(|scope| {
-            let work = || {
-                let mut answer = self.run_script(text, parameters, signature)?;
-                if let Some(rows) = &mut answer.rows {
-                    rows.gather()?;
-                }
-                self.statements.forget(text);
-                Ok(answer)
-            };
-            let started = thread::Builder::new().stack_size(size).spawn_scoped(scope, work);
-            let thread = started.map_err(|_| {
-                Error::Invalid(
-                    "there is no memory for a statement that nests so deep; split it".to_owned(),
-                )
-            })?;
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        })
     }
 
     /// What the next statement sees.
@@ -432,10 +463,9 @@ impl Session {
         Ok(View::new(Arc::clone(&self.handle), tables))
     }
 
-    fn context(&self, view: View, parameters: &[Value]) -> Context {
+    fn context(&self, view: View, parameters: &[Value], limits: Limits) -> Context {
         let context =
-            Context::new(Arc::new(view), parameters, self.interrupt(), self.watch.clone())
-                .with_work_memory(self.work_memory);
+            Context::new(Arc::new(view), parameters, limits).with_work_memory(self.work_memory);
         match self.threads {
             Some(count) => context.with_threads(count),
             None => context,
@@ -448,14 +478,15 @@ impl Session {
         parameters: &[Value],
         signature: &Signature,
         view: View,
+        limits: Limits,
     ) -> Result<Answer> {
         match statement.kind() {
             Kind::Query => {
-                let rows = statement.query(self.context(view, parameters))?;
+                let rows = statement.query(self.context(view, parameters, limits))?;
                 Ok(Answer { count: None, rows: Some(rows) })
             }
             Kind::CopyTo => {
-                let mut rows = statement.query(self.context(view, parameters))?;
+                let mut rows = statement.query(self.context(view, parameters, limits))?;
                 let target = statement.copy_target().expect("a COPY … TO has a target");
                 let count = copy::copy_to(&self.handle, target, &mut rows)?;
                 Ok(Answer { count: Some(count), rows: None })

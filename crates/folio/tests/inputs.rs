@@ -64,6 +64,34 @@ fn mutations_of_kept_inputs_hold() {
     run_seeds(seeds(count), run).unwrap_or_else(|text| panic!("{text}"));
 }
 
+/// Hostile statements in a run of the suite.
+const HOSTILE_COUNT: u64 = 100;
+const DEEP_HOSTILE_COUNT: u64 = 5_000;
+
+/// What all of them may take of memory, with all that the test holds besides.
+const MEMORY_MAX: u64 = 1 << 30;
+
+#[test]
+fn hostile_statements_are_answered_or_refused() {
+    let is_deep = std::env::var_os("FOLIO_DEEP").is_some();
+    let count = if is_deep { DEEP_HOSTILE_COUNT } else { HOSTILE_COUNT };
+    let run = |seed: u64| {
+        targets::run("hostile", &seed.to_le_bytes());
+        if let Some(size) = peak_memory() {
+            assert!(size < MEMORY_MAX, "{size} bytes");
+        }
+        Ok(1)
+    };
+    run_seeds(seeds(count), run).unwrap_or_else(|text| panic!("{text}"));
+}
+
+/// The most memory that the process has had, in bytes, where the system says so.
+fn peak_memory() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|size| size << 10)
+}
+
 /// One change: bytes replaced, taken out, put in, or brought from another input.
 fn mutate(input: &mut Vec<u8>, other: &[u8], random: &mut Random) {
     let at = random.below(input.len() + 1);

@@ -101,6 +101,18 @@ class CancelledError(FolioError):
     code = "cancelled"
 
 
+class StatementTimeoutError(FolioError, TimeoutError):
+    """A statement took longer than it may."""
+
+    code = "timeout"
+
+
+class MemoryLimitError(FolioError, MemoryError):
+    """A statement needs more memory than it may hold."""
+
+    code = "memory_limit"
+
+
 class IoError(FolioError, OSError):
     """The operating system refused; the text carries its words."""
 
@@ -122,6 +134,8 @@ BY_CODE: dict[str, type[FolioError]] = {
         UnsupportedError,
         ClosedError,
         CancelledError,
+        StatementTimeoutError,
+        MemoryLimitError,
         IoError,
     )
 }

@@ -81,7 +81,7 @@ fn create_relation(create: &Create, run: &Run<'_>) -> Result<Done> {
     }
     let Some(rows) = &create.rows else { return Ok(Done::default()) };
     let mut plan = rows.clone();
-    optimize::optimize(&mut plan, run.changes, Level::Full);
+    optimize::optimize(&mut plan, run.changes, Level::Full, run.context().limits())?;
     let mut running = build(&lower(&plan), run.context())?;
     let table = made(name, run)?;
     let mut count = 0;

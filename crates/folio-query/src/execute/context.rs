@@ -13,8 +13,10 @@ use folio_types::Value;
 use super::fetch::Fetched;
 use super::hash_join::KeptTables;
 use super::parallel::default_threads;
+use super::shared::Gathered;
 use crate::batch::Batch;
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 use crate::source::Source;
 
 /// Set from another thread, it ends the statement at its next batch.
@@ -73,10 +75,11 @@ pub(crate) struct Shared {
     pub(crate) tables: KeptTables,
     /// Rows of recursive queries, of keys that are followed and of named sets, by number.
     pub(crate) work_tables: Mutex<HashMap<usize, Vec<Batch>>>,
+    /// What was computed of queries that several places read, by number.
+    gathered: Mutex<HashMap<usize, Arc<Mutex<Gathered>>>>,
     /// What fetches have read so far, by number.
     pub(crate) fetched: Mutex<HashMap<usize, Fetched>>,
-    interrupt: Option<Interrupt>,
-    watch: Option<Watch>,
+    limits: Limits,
     /// Bytes an operator holds before it spills.
     work_memory: usize,
     threads: usize,
@@ -92,13 +95,8 @@ pub(crate) struct Shared {
 impl Context {
     /// A run over a source.
     #[must_use]
-    pub fn new(
-        source: Arc<dyn Source>,
-        parameters: &[Value],
-        interrupt: Interrupt,
-        watch: Option<Watch>,
-    ) -> Self {
-        Self::of(Some(source), parameters.to_vec(), Some(interrupt), watch)
+    pub fn new(source: Arc<dyn Source>, parameters: &[Value], limits: Limits) -> Self {
+        Self::of(Some(source), parameters.to_vec(), limits)
     }
 
     /// The same run with another limit of what an operator holds in memory, in bytes,
@@ -106,7 +104,8 @@ impl Context {
     #[must_use]
     pub fn with_work_memory(mut self, size: usize) -> Self {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
-            shared.work_memory = size;
+            let part = shared.limits.memory().map_or(usize::MAX, |limit| limit / 4);
+            shared.work_memory = size.min(part);
         }
         self
     }
@@ -130,17 +129,17 @@ impl Context {
         self.shared.work_memory
     }
 
-    /// No source, no parameters: for what is constant.
-    pub(crate) fn detached() -> Self {
-        Self::of(None, Vec::new(), None, None)
+    /// What the statement may use.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.shared.limits
     }
 
-    fn of(
-        source: Option<Arc<dyn Source>>,
-        parameters: Vec<Value>,
-        interrupt: Option<Interrupt>,
-        watch: Option<Watch>,
-    ) -> Self {
+    /// No source, no parameters: for what is constant.
+    pub(crate) fn detached() -> Self {
+        Self::of(None, Vec::new(), Limits::default())
+    }
+
+    fn of(source: Option<Arc<dyn Source>>, parameters: Vec<Value>, limits: Limits) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
         // Statements may begin within the same microsecond, in other processes too.
@@ -151,9 +150,9 @@ impl Context {
             answers: Answers::default(),
             tables: KeptTables::default(),
             work_tables: Mutex::default(),
+            gathered: Mutex::default(),
             fetched: Mutex::default(),
-            interrupt,
-            watch,
+            limits,
             work_memory: WORK_MEMORY,
             threads: default_threads(),
             now,
@@ -170,6 +169,12 @@ impl Context {
         tables.insert(number, rows);
     }
 
+    /// What was computed of a query that several places read.
+    pub(crate) fn gathered(&self, number: usize) -> Arc<Mutex<Gathered>> {
+        let mut all = self.shared.gathered.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(all.entry(number).or_default())
+    }
+
     /// The same run inside a subquery.
     pub(crate) fn with_outer(&self, outer: Vec<ArrayRef>) -> Self {
         Self { shared: Arc::clone(&self.shared), outer }
@@ -181,14 +186,7 @@ impl Context {
 
     /// Ends the statement if it is to end.
     pub(crate) fn check(&self) -> Result<()> {
-        let is_set = |interrupt: &Interrupt| interrupt.load(Ordering::Relaxed);
-        if self.shared.interrupt.as_ref().is_some_and(is_set)
-            || self.shared.watch.as_ref().is_some_and(|is_to_end| is_to_end())
-        {
-            Err(Error::cancelled())
-        } else {
-            Ok(())
-        }
+        self.shared.limits.check()
     }
 
     /// Numbers from 0 to 1.
@@ -245,8 +243,8 @@ impl Context {
     /// the working tables.
     pub(crate) fn anew(&self, more: &[Value]) -> Self {
         let parameters = [self.parameters(), more].concat();
-        let (source, interrupt) = (self.shared.source.clone(), self.shared.interrupt.clone());
-        let mut anew = Self::of(source, parameters, interrupt, self.shared.watch.clone());
+        let (source, limits) = (self.shared.source.clone(), self.shared.limits.clone());
+        let mut anew = Self::of(source, parameters, limits);
         let lock = |tables: &Mutex<HashMap<usize, Vec<Batch>>>| {
             tables.lock().unwrap_or_else(PoisonError::into_inner).clone()
         };

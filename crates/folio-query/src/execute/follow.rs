@@ -20,6 +20,7 @@ use super::{Operator, Running, build, drain};
 use crate::batch::{Batch, take};
 use crate::error::{Error, Result};
 use crate::expression::evaluate::evaluate;
+use crate::limits::Held;
 use crate::plan::follow::{Nest, PhysicalBranch, PhysicalFollow};
 
 pub(super) struct Follow {
@@ -56,7 +57,8 @@ fn follow(branch: &PhysicalBranch, parents: &Batch, context: &Context) -> Result
     let ordinals: ArrayRef = Arc::new(Int64Array::from_iter_values(0..key_count as i64));
     let seeds = Batch::new(vec![ordinals, distinct], key_count);
     context.set_work_table(branch.number, vec![seeds]);
-    let batches = drain(&mut build(&branch.body, context)?, context)?;
+    let mut held = Held::default();
+    let batches = drain(&mut build(&branch.body, context)?, &mut held, context)?;
     let rows = match batches.is_empty() {
         true => empty(&branch.types),
         false => Batch::concat(&batches)?,

@@ -23,6 +23,7 @@ use super::spill::Spill;
 use super::{Operator, Running};
 use crate::batch::Batch;
 use crate::error::Result;
+use crate::limits::Held;
 use crate::plan::logical::JoinKind;
 use crate::plan::physical;
 
@@ -38,6 +39,8 @@ pub(super) struct HashJoin {
     /// The left batch under way.
     current: Option<Probed>,
     is_done: bool,
+    /// Rows of the right in memory.
+    held: Held,
 }
 
 /// Both sides on files.
@@ -75,7 +78,8 @@ impl HashJoin {
         let node = Arc::clone(node);
         let (divisions, is_done) = (Divisions::new(), false);
         let (probe, matched, current) = (None, Vec::new(), None);
-        Self { node, left, right, probe, matched, divisions, current, is_done }
+        let held = Held::default();
+        Self { node, left, right, probe, matched, divisions, current, is_done, held }
     }
 
     /// Reads the right side, and gives the left back with what finds its partners. Where both
@@ -124,6 +128,7 @@ impl HashJoin {
                 continue;
             }
             size += batch.size();
+            self.held.grow_in(context.limits(), batch.size())?;
             batches.push(batch);
             // The rows are copied once more when they are put together.
             if 2 * size > context.work_memory()

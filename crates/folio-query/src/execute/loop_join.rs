@@ -11,6 +11,7 @@ use super::pairs::{Pairs, empty, lonely};
 use super::{Operator, Running, drain};
 use crate::batch::{BATCH_SIZE, Batch};
 use crate::error::Result;
+use crate::limits::Held;
 use crate::plan::logical::JoinKind;
 use crate::plan::physical;
 
@@ -24,6 +25,7 @@ pub(super) struct LoopJoin {
     /// The left batch under way and rows of it done.
     current: Option<(Batch, usize)>,
     is_done: bool,
+    held: Held,
 }
 
 impl LoopJoin {
@@ -37,11 +39,12 @@ impl LoopJoin {
             matched,
             current: None,
             is_done: false,
+            held: Held::default(),
         }
     }
 
     fn read_right(&mut self, context: &Context) -> Result<Batch> {
-        let batches = drain(&mut self.right, context)?;
+        let batches = drain(&mut self.right, &mut self.held, context)?;
         let rows = match batches.is_empty() {
             true => empty(&self.node.right_types),
             false => Batch::concat(&batches)?,

@@ -39,6 +39,7 @@ mod probe;
 mod recursive;
 mod runs;
 pub(crate) mod scan;
+pub(crate) mod shared;
 mod sort;
 mod spill;
 mod stage;
@@ -50,6 +51,7 @@ pub(crate) mod window;
 
 use crate::batch::{BATCH_SIZE, Batch};
 use crate::error::Result;
+use crate::limits::Held;
 use crate::plan::physical::Physical;
 use context::Context;
 
@@ -129,6 +131,7 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
             Box::new(recursive::Recursive::new(recursive, build(&recursive.base, context)?))
         }
         Physical::WorkTable(number) => Box::new(recursive::WorkTable::new(*number)),
+        Physical::Shared(query) => Box::new(shared::SharedRows::new(query)),
         Physical::Fetch(fetch) => Box::new(fetch::Fetch::new(fetch, build(&fetch.input, context)?)),
         Physical::Follow(follow) => {
             Box::new(follow::Follow::new(follow, build(&follow.input, context)?))
@@ -170,10 +173,11 @@ fn build_join(plan: &Physical, context: &Context) -> Result<Running> {
 pub(crate) fn collect(plan: &Physical, context: &Context, limit: usize) -> Result<Batch> {
     let mut running = build(plan, context)?;
     let mut batches = Vec::new();
-    let mut count = 0;
+    let (mut count, mut held) = (0, Held::default());
     while count < limit
         && let Some(batch) = running.next(context)?
     {
+        held.grow_in(context.limits(), batch.size())?;
         count += batch.row_count;
         if batch.row_count > 0 || batches.is_empty() {
             batches.push(batch);
@@ -185,12 +189,17 @@ pub(crate) fn collect(plan: &Physical, context: &Context, limit: usize) -> Resul
     Batch::concat(&batches)
 }
 
-/// All batches of an operator.
-pub(crate) fn drain(running: &mut Running, context: &Context) -> Result<Vec<Batch>> {
+/// All batches of an operator, which the statement holds as long as `held` does.
+pub(crate) fn drain(
+    running: &mut Running,
+    held: &mut Held,
+    context: &Context,
+) -> Result<Vec<Batch>> {
     let mut batches = Vec::new();
     while let Some(batch) = running.next(context)? {
         context.check()?;
         if batch.row_count > 0 {
+            held.grow_in(context.limits(), batch.size())?;
             batches.push(batch);
         }
     }

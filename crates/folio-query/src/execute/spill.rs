@@ -47,6 +47,7 @@ struct Run {
 }
 
 /// A part of a run that lies on the file.
+#[derive(Clone, Copy)]
 struct Chunk {
     offset: u64,
     size: usize,
@@ -112,6 +113,19 @@ impl Spill {
     pub(super) fn next(&mut self, run: usize) -> Result<Option<Batch>> {
         let chunks = self.runs.get_mut(run).map(|run| &mut run.chunks);
         let Some(chunk) = chunks.and_then(VecDeque::pop_front) else { return Ok(None) };
+        self.rows_of(&chunk).map(Some)
+    }
+
+    /// The rows of a run's chunk, which others may read again; `None` behind the last.
+    ///
+    /// # Errors
+    /// As [`Spill::next`].
+    pub(super) fn read(&mut self, run: usize, chunk: usize) -> Result<Option<Batch>> {
+        let found = self.runs.get(run).and_then(|run| run.chunks.get(chunk).copied());
+        found.map(|chunk| self.rows_of(&chunk)).transpose()
+    }
+
+    fn rows_of(&mut self, chunk: &Chunk) -> Result<Batch> {
         let mut bytes = vec![0; chunk.size];
         self.file.read(&mut bytes, chunk.offset)?;
         if hash(&bytes) != chunk.hash {
@@ -126,7 +140,7 @@ impl Spill {
             rest = behind;
         }
         let columns: Vec<ArrayRef> = self.converter.convert_rows(rows)?;
-        Ok(Some(Batch::new(columns, chunk.row_count)))
+        Ok(Batch::new(columns, chunk.row_count))
     }
 }
 

@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::expression::Expr;
 use crate::expression::evaluate::{evaluate, types};
 use crate::expression::value::{to_array, value_at};
+use crate::limits::Held;
 use crate::plan::logical::SortKey;
 use crate::plan::physical;
 use frame::Seen;
@@ -116,15 +117,16 @@ pub(super) struct Window {
     node: Arc<physical::Window>,
     input: Running,
     rows: Option<Pieces>,
+    held: Held,
 }
 
 impl Window {
     pub(super) fn new(node: &Arc<physical::Window>, input: Running) -> Self {
-        Self { node: Arc::clone(node), input, rows: None }
+        Self { node: Arc::clone(node), input, rows: None, held: Held::default() }
     }
 
     fn run(&mut self, context: &Context) -> Result<Batch> {
-        let batches = drain(&mut self.input, context)?;
+        let batches = drain(&mut self.input, &mut self.held, context)?;
         let mut rows = match batches.is_empty() {
             true => super::pairs::empty(&self.node.types),
             false => Batch::concat(&batches)?,

@@ -140,9 +140,16 @@ fn may_leave(scan: &Scan, source: &dyn Source) -> bool {
     }
 }
 
+/// Terms of one operator that are looked at, at most.
+const TERMS_MAX: usize = 512;
+
 /// What the terms share, and the first that does: it is evaluated for all rows that those
 /// before it have left.
 fn share_in_terms(terms: &mut [Expr], next: &mut u32) -> Option<(usize, Vec<Shared>)> {
+    // Each is looked at with all behind it.
+    if terms.len() > TERMS_MAX {
+        return None;
+    }
     (0..terms.len()).find_map(|first| {
         let places = terms[first..].iter_mut().enumerate();
         let shared = share(places.map(|(at, term)| (term, at == 0)).collect(), next);

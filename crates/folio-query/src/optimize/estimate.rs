@@ -70,6 +70,7 @@ fn other_rows(plan: &Plan, source: &dyn Source) -> f64 {
         Plan::SetOperation { left, right, .. } => rows(left, source) + rows(right, source),
         Plan::TableFunction { .. } | Plan::WorkTable { .. } => 100.0,
         Plan::Recursive { base, .. } => rows(base, source) * 100.0,
+        Plan::Shared { query, .. } => query.rows(|plan| rows(plan, source)),
         Plan::Fetch(fetch) => rows(&fetch.input, source) * 4.0,
         Plan::Follow { input, .. } => rows(input, source),
         Plan::Cut(cut) => rows(&cut.input, source),

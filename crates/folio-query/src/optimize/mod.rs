@@ -30,8 +30,11 @@ mod push_filters;
 mod push_limits;
 mod use_orders;
 
+use crate::error::Result;
 use crate::expression::{Expr, SubqueryBody};
+use crate::limits::Limits;
 use crate::plan::logical::Plan;
+use crate::plan::shared;
 use crate::source::Source;
 
 /// Whether a plan is rewritten beyond what running it needs.
@@ -44,13 +47,30 @@ pub enum Level {
     None,
 }
 
-/// Applies the rules, to subqueries too.
-pub(crate) fn optimize(plan: &mut Plan, source: &dyn Source, level: Level) {
+/// Applies the rules, to subqueries and shared queries too.
+///
+/// # Errors
+/// `cancelled`, `timeout`.
+pub(crate) fn optimize(
+    plan: &mut Plan,
+    source: &dyn Source,
+    level: Level,
+    limits: &Limits,
+) -> Result<()> {
     if level == Level::None {
-        return;
+        return Ok(());
     }
-    rewrite(plan, source);
+    let mut done = limits.check();
+    shared::settle(plan, &mut |query| {
+        if done.is_ok() {
+            done = optimize(query, source, level, limits);
+        }
+    });
+    done?;
+    rewrite(plan, source, limits)?;
+    limits.check()?;
     finish(plan, source, false);
+    limits.check()
 }
 
 /// The rules that come last. What is `repeated` runs for each row of a query around.
@@ -64,7 +84,7 @@ fn finish(plan: &mut Plan, source: &dyn Source, is_repeated: bool) {
     common_subexpressions::apply(plan, source);
 }
 
-fn rewrite(plan: &mut Plan, source: &dyn Source) {
+fn rewrite(plan: &mut Plan, source: &dyn Source, limits: &Limits) -> Result<()> {
     fold_constants::apply(plan);
     factor_conditions::apply(plan);
     decorrelate::apply(plan);
@@ -72,7 +92,15 @@ fn rewrite(plan: &mut Plan, source: &dyn Source) {
     if join_scalars::apply(plan, source) {
         push_filters::apply(plan);
     }
-    within_subqueries(plan, &mut |inner, _| rewrite(inner, source));
+    limits.check()?;
+    let mut done = Ok(());
+    within_subqueries(plan, &mut |inner, _| {
+        if done.is_ok() {
+            done = rewrite(inner, source, limits);
+        }
+    });
+    done?;
+    limits.check()?;
     choose_path::apply(plan, source);
     if has_join(plan) {
         // Which columns are read decides what a look-up costs.
@@ -80,7 +108,9 @@ fn rewrite(plan: &mut Plan, source: &dyn Source) {
     }
     order_joins::apply(plan, source);
     probe_keys::apply(plan, source);
+    limits.check()?;
     within_subqueries(plan, &mut |inner, is_repeated| finish(inner, source, is_repeated));
+    Ok(())
 }
 
 fn has_join(plan: &mut Plan) -> bool {

@@ -11,11 +11,12 @@ use crate::expression::{Expr, type_name};
 #[must_use]
 pub(crate) fn display(plan: &Physical) -> String {
     let mut out = String::new();
-    write_plan(plan, 0, &mut out);
+    write_plan(plan, 0, &mut Vec::new(), &mut out);
     out
 }
 
-fn write_plan(plan: &Physical, depth: usize, out: &mut String) {
+/// Writes a plan; a query that several places read is written at the first of them.
+fn write_plan(plan: &Physical, depth: usize, shown: &mut Vec<usize>, out: &mut String) {
     let (line, inputs) = describe(plan);
     // Writing to a string does not fail.
     let _ = writeln!(out, "{:indent$}{line}", "", indent = depth * 2);
@@ -25,9 +26,15 @@ fn write_plan(plan: &Physical, depth: usize, out: &mut String) {
             outer => format!(" for ({})", list(outer)),
         };
         let _ = writeln!(out, "{:indent$}query {number}{read}", "", indent = depth * 2 + 2);
-        write_plan(&body, depth + 2, out);
+        write_plan(&body, depth + 2, shown, out);
     }
-    inputs.into_iter().for_each(|input| write_plan(input, depth + 1, out));
+    if let Physical::Shared(query) = plan
+        && !shown.contains(&query.number)
+    {
+        shown.push(query.number);
+        write_plan(&query.plan, depth + 1, shown, out);
+    }
+    inputs.into_iter().for_each(|input| write_plan(input, depth + 1, shown, out));
 }
 
 fn describe(plan: &Physical) -> (String, Vec<&Physical>) {
@@ -148,6 +155,7 @@ fn describe_rest(plan: &Physical) -> (String, Vec<&Physical>) {
             (format!("recursive {}", recursive.number), vec![&recursive.base, &recursive.step])
         }
         Physical::WorkTable(number) => (format!("working table {number}"), vec![]),
+        Physical::Shared(query) => (format!("shared {}", query.name), vec![]),
         other => describe_links(other),
     }
 }

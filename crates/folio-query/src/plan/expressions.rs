@@ -21,7 +21,7 @@ impl Plan {
     pub(crate) fn for_each_own_expression_mut(&mut self, change: &mut dyn FnMut(&mut Expr)) {
         match self {
             Self::OneRow | Self::SetOperation { .. } | Self::Recursive { .. } => {}
-            Self::WorkTable { .. } | Self::Ordered { .. } => {}
+            Self::WorkTable { .. } | Self::Shared { .. } | Self::Ordered { .. } => {}
             Self::Scan(scan) => {
                 scan.filters.iter_mut().for_each(&mut *change);
                 scan.path.expressions_mut().into_iter().for_each(change);

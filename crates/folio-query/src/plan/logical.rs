@@ -9,6 +9,7 @@ use folio_types::ColumnType;
 
 use super::follow::{Branch, Cut, Fetch, Mark};
 use super::order::OrderedBy;
+use super::shared::SharedQuery;
 use crate::execute::aggregate::Aggregate;
 use crate::execute::window::WindowCall;
 use crate::expression::{Column, ColumnId, Expr};
@@ -271,6 +272,13 @@ pub(crate) enum Plan {
         /// The columns.
         columns: Vec<Column>,
     },
+    /// The rows of a query that the statement may read elsewhere too.
+    Shared {
+        /// Which.
+        query: Arc<SharedQuery>,
+        /// The columns, by position those of the query.
+        columns: Vec<Column>,
+    },
     /// Rows beside those a key of theirs finds.
     Fetch(Box<Fetch>),
     /// Rows with what their links lead to.
@@ -333,7 +341,8 @@ impl Plan {
             | Self::SetOperation { columns, .. }
             | Self::TableFunction { columns, .. }
             | Self::Recursive { columns, .. }
-            | Self::WorkTable { columns, .. } => columns.clone(),
+            | Self::WorkTable { columns, .. }
+            | Self::Shared { columns, .. } => columns.clone(),
             Self::Project { outputs, .. } => {
                 outputs.iter().map(|(column, _)| column.clone()).collect()
             }
@@ -411,7 +420,8 @@ impl Plan {
             | Self::Scan(_)
             | Self::Values { .. }
             | Self::TableFunction { .. }
-            | Self::WorkTable { .. } => Vec::new(),
+            | Self::WorkTable { .. }
+            | Self::Shared { .. } => Vec::new(),
             Self::Project { input, .. }
             | Self::Filter { input, .. }
             | Self::Aggregate { input, .. }

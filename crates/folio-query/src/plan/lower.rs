@@ -169,6 +169,7 @@ fn lower_rest(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
             }))
         }
         Plan::WorkTable { number, .. } => Physical::WorkTable(*number),
+        Plan::Shared { query, .. } => Physical::Shared(query.physical()),
         other => lower_links(other, outer),
     }
 }

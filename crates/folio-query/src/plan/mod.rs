@@ -12,4 +12,5 @@ pub(crate) mod lower;
 pub(crate) mod lower_join;
 pub(crate) mod order;
 pub(crate) mod physical;
+pub(crate) mod shared;
 mod subqueries;

@@ -61,6 +61,8 @@ pub(crate) enum Physical {
     Recursive(Arc<Recursive>),
     /// The rows of the round before.
     WorkTable(usize),
+    /// The rows of a query that several places read.
+    Shared(Arc<SharedQuery>),
     /// Rows beside those a key of theirs finds.
     Fetch(Arc<PhysicalFetch>),
     /// Rows with what their links lead to.
@@ -368,5 +370,18 @@ pub(crate) struct Recursive {
     /// Whether rows that came before are left out.
     pub distinct: bool,
     /// The types of the columns.
+    pub types: Vec<ColumnType>,
+}
+
+/// A query that is computed once and read in several places.
+#[derive(Debug)]
+pub(crate) struct SharedQuery {
+    /// Its number in the statement.
+    pub number: usize,
+    /// What the statement calls it.
+    pub name: String,
+    /// What computes it.
+    pub plan: Physical,
+    /// The types of its columns.
     pub types: Vec<ColumnType>,
 }

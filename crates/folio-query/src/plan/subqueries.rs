@@ -64,7 +64,8 @@ impl Physical {
             | Self::Append(_)
             | Self::MatchedRows(_)
             | Self::Recursive(_)
-            | Self::WorkTable(_) => {}
+            | Self::WorkTable(_)
+            | Self::Shared(_) => {}
         }
     }
 }

@@ -9,6 +9,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 use super::dialect::FolioDialect;
 use super::tokens;
 use crate::error::{Error, Result, lower_first, nearest};
+use crate::limits::Limits;
 use crate::span::Span;
 
 /// The deepest chain of operators and brackets in one statement.
@@ -20,6 +21,9 @@ pub(crate) const DEPTH_EASY: usize = 200;
 /// Levels that a query named by WITH counts for.
 const NAMED_DEPTH: usize = 4;
 
+/// Memory that a token takes as syntax, about.
+const TOKEN_SIZE: usize = 512;
+
 /// What a text was read as.
 pub(crate) struct Parsed {
     pub(crate) statements: Vec<Statement>,
@@ -28,25 +32,37 @@ pub(crate) struct Parsed {
 /// Reads all statements of a text.
 ///
 /// # Errors
-/// `syntax`, with the place.
-pub(crate) fn parse(text: &str) -> Result<Parsed> {
+/// `syntax`, with the place; what the limits say.
+pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Parsed> {
+    // Chains of operators nest, though the parser does not recurse for them.
+    if !limits.has_large_stack() && depth(text)? > DEPTH_EASY {
+        return Err(limits.too_deep(Span::of_first_word(text).unwrap_or_default()));
+    }
     let dialect = FolioDialect::default();
-    let parsed = parse_with(text, &dialect, &[])?;
+    let parsed = parse_with(text, limits, &dialect, &[])?;
     let operators = dialect.into_operators();
     // Only the parser tells an operator `?` from a parameter: where there is one, the
     // parameters are numbered again without it.
     if operators.is_empty() {
         return Ok(parsed);
     }
-    parse_with(text, &FolioDialect::default(), &operators)
+    parse_with(text, limits, &FolioDialect::default(), &operators)
 }
 
 /// The same, where it is known which `?` are operators.
-fn parse_with(text: &str, dialect: &FolioDialect, operators: &[Location]) -> Result<Parsed> {
+fn parse_with(
+    text: &str,
+    limits: &Limits,
+    dialect: &FolioDialect,
+    operators: &[Location],
+) -> Result<Parsed> {
     let mut tokens = tokens::adapt(tokenize(text)?)?;
     tokens::number_parameters(&mut tokens, operators);
-    let mut parser =
-        Parser::new(dialect).with_recursion_limit(2 * DEPTH_MAX).with_tokens_with_locations(tokens);
+    let _held = limits.hold(tokens.len() * TOKEN_SIZE)?;
+    limits.check()?;
+    let mut parser = Parser::new(dialect)
+        .with_recursion_limit(limits.parser_levels())
+        .with_tokens_with_locations(tokens);
     let mut statements = Vec::new();
     loop {
         while parser.consume_token(&Token::SemiColon) {}
@@ -54,7 +70,11 @@ fn parse_with(text: &str, dialect: &FolioDialect, operators: &[Location]) -> Res
         if next.token == Token::EOF {
             return Ok(Parsed { statements });
         }
-        let statement = parser.parse_statement().map_err(|error| explain(&error, text, &next))?;
+        limits.check()?;
+        let statement = parser.parse_statement().map_err(|error| match error {
+            ParserError::RecursionLimitExceeded => limits.too_deep(next.span.into()),
+            error => explain(&error, text, &next),
+        })?;
         statements.push(statement);
         let after = parser.peek_token();
         if !matches!(after.token, Token::SemiColon | Token::EOF) {
@@ -111,8 +131,13 @@ pub(crate) fn depth(text: &str) -> Result<usize> {
                 levels.push(1);
                 sum += 1;
             }
+            // What stands behind brackets may apply to all before them: `[][]…`.
             Token::RParen | Token::RBracket if levels.len() > 1 => {
                 sum -= levels.pop().unwrap_or(0);
+                if let Some(level) = levels.last_mut() {
+                    *level += 1;
+                    sum += 1;
+                }
             }
             Token::Comma | Token::SemiColon => {
                 if let Some(level) = levels.last_mut() {
@@ -162,9 +187,7 @@ pub(super) fn shown(token: &Token) -> String {
 fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
     let message = match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
-        ParserError::RecursionLimitExceeded => {
-            return too_deep(first.span.into());
-        }
+        ParserError::RecursionLimitExceeded => return too_deep(first.span.into()),
     };
     let (message, span) = match message.rsplit_once(" at Line: ") {
         Some((message, place)) => (message, place_of(place, text)),

@@ -134,15 +134,53 @@ pub(crate) enum Statement {
 pub enum Setting {
     /// Threads that large tables are read with.
     Threads,
+    /// Milliseconds that a statement may take.
+    Timeout,
+    /// Bytes that a statement may hold.
+    MemoryLimit,
 }
 
 impl Setting {
-    pub(crate) const ALL: [Self; 1] = [Self::Threads];
+    pub(crate) const ALL: [Self; 3] = [Self::Threads, Self::Timeout, Self::MemoryLimit];
 
     /// What statements call it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Threads => "threads",
+            Self::Timeout => "statement_timeout",
+            Self::MemoryLimit => "memory_limit",
+        }
+    }
+
+    /// What its values are, for messages.
+    pub(crate) fn wanted(self) -> &'static str {
+        match self {
+            Self::Threads => "a whole number, at least 1",
+            Self::Timeout => "a number of milliseconds, or a time such as '5s'; 0 is no limit",
+            Self::MemoryLimit => "a number of bytes, or a size such as '2GB'; 0 is no limit",
+        }
+    }
+
+    /// What may stand behind a number, and how many of the setting's units it is.
+    pub(crate) fn units(self) -> &'static [(&'static str, usize)] {
+        match self {
+            Self::Threads => &[("", 1)],
+            Self::Timeout => &[
+                ("", 1),
+                ("ms", 1),
+                ("s", 1_000),
+                ("min", 60_000),
+                ("h", 3_600_000),
+                ("d", 86_400_000),
+            ],
+            Self::MemoryLimit => &[
+                ("", 1),
+                ("b", 1),
+                ("kb", 1 << 10),
+                ("mb", 1 << 20),
+                ("gb", 1 << 30),
+                ("tb", 1 << 40),
+            ],
         }
     }
 }

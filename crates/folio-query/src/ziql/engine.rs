@@ -30,6 +30,7 @@ use crate::error::{Error, Result};
 use crate::execute::context::Context;
 use crate::execute::{build, drain};
 use crate::json_rows::JsonRows;
+use crate::limits::{Held, Limits};
 use crate::optimize::{Level, optimize};
 use crate::plan::display::display;
 use crate::plan::logical::Plan;
@@ -85,10 +86,10 @@ impl Ziql {
     /// Reads a text.
     ///
     /// # Errors
-    /// `syntax`, with the place.
-    pub fn parse(text: &str) -> Result<Self> {
+    /// `syntax`, with the place; what the limits say.
+    pub fn parse(text: &str, limits: &Limits) -> Result<Self> {
         let text: Arc<str> = text.into();
-        let script = parse::script(&text).map_err(|error| error.in_text(&text))?;
+        let script = parse::script(&text, limits).map_err(|error| error.in_text(&text))?;
         Ok(Self { text, script })
     }
 
@@ -113,13 +114,14 @@ impl Ziql {
         index: usize,
         source: &dyn Source,
         parameters: &[(String, Option<ColumnType>)],
-        level: Level,
+        (level, limits): (Level, &Limits),
     ) -> Result<Chain> {
-        let mut binder = Binder::new(source, parameters);
+        let mut binder = Binder::within(source, parameters, limits.clone());
         let bound = bind::chain(&mut binder, &self.script.chains[index])
             .map_err(|error| error.in_ziql(Span::NONE, &self.text))?;
-        let compiler = Compiler { source, level };
-        let steps = bound.steps.into_iter().map(|step| compiler.step(step)).collect();
+        let compiler = Compiler { source, level, limits };
+        let steps = bound.steps.into_iter().map(|step| compiler.step(step));
+        let steps = steps.collect::<Result<_>>()?;
         let (version, collections) = (source.version(), binder.collections);
         Ok(Chain { text: Arc::clone(&self.text), version, collections, steps })
     }
@@ -136,109 +138,110 @@ impl Display for Ziql {
 struct Compiler<'s> {
     source: &'s dyn Source,
     level: Level,
+    limits: &'s Limits,
 }
 
 impl Compiler<'_> {
-    fn physical(&self, mut plan: Plan) -> Physical {
-        optimize(&mut plan, self.source, self.level);
-        lower(&plan)
+    fn physical(&self, mut plan: Plan) -> Result<Physical> {
+        optimize(&mut plan, self.source, self.level, self.limits)?;
+        Ok(lower(&plan))
     }
 
-    fn step(&self, step: BoundStep) -> Ready {
+    fn step(&self, step: BoundStep) -> Result<Ready> {
         let body = match step.body {
             BoundBody::Rows { plan, names } => {
                 let types = plan.types().into();
-                let plan = self.physical(plan);
+                let plan = self.physical(plan)?;
                 let short = Short::of(&plan);
                 Body::Rows(Query { plan, names: names.into(), types, short, json: Arc::default() })
             }
-            BoundBody::Keys(plan) => Body::Keys(self.physical(plan)),
-            BoundBody::Add(plan) => Body::Add(Box::new(self.add(plan))),
-            BoundBody::Update(plan) => Body::Update(Box::new(self.change(plan))),
-            BoundBody::Delete(plan) => Body::Delete(Box::new(self.change(plan))),
+            BoundBody::Keys(plan) => Body::Keys(self.physical(plan)?),
+            BoundBody::Add(plan) => Body::Add(Box::new(self.add(plan)?)),
+            BoundBody::Update(plan) => Body::Update(Box::new(self.change(plan)?)),
+            BoundBody::Delete(plan) => Body::Delete(Box::new(self.change(plan)?)),
         };
-        Ready { body, explain: step.explain, set: step.set, place: step.place }
+        Ok(Ready { body, explain: step.explain, set: step.set, place: step.place })
     }
 
-    fn given(&self, given: GivenRows) -> GivenEntities {
+    fn given(&self, given: GivenRows) -> Result<GivenEntities> {
         let GivenRows { plan, entity, span } = given;
-        GivenEntities { plan: self.physical(plan), entity, span }
+        Ok(GivenEntities { plan: self.physical(plan)?, entity, span })
     }
 
-    fn linked(&self, given: LinkGiven) -> Linked {
-        match given {
+    fn linked(&self, given: LinkGiven) -> Result<Linked> {
+        Ok(match given {
             LinkGiven::Keys(list) => Linked::Keys(list),
-            LinkGiven::Rows(given) => Linked::Rows(self.given(given)),
-        }
+            LinkGiven::Rows(given) => Linked::Rows(self.given(given)?),
+        })
     }
 
-    fn add(&self, plan: AddPlan) -> EntityAdd {
-        let row = |row: AddRow| EntityRow {
-            values: row
-                .values
-                .into_iter()
-                .map(|value| match value {
-                    MemberValue::Value(value) => Given::Value(value),
-                    MemberValue::Entity(given) => Given::Entity(self.given(given)),
-                })
-                .collect(),
-            given: row.given,
-            links: row
-                .links
-                .into_iter()
-                .map(|(table, given)| (table, self.linked(given)))
-                .collect(),
-            span: row.span,
+    fn add(&self, plan: AddPlan) -> Result<EntityAdd> {
+        let value = |value: MemberValue| {
+            Ok(match value {
+                MemberValue::Value(value) => Given::Value(value),
+                MemberValue::Entity(given) => Given::Entity(self.given(given)?),
+            })
         };
-        let new = |new: NewRow| match new {
-            NewRow::Literals(tuples) => NewEntity::Literals(tuples),
-            NewRow::Bound(bound) => NewEntity::Given(Box::new(row(*bound))),
+        let row = |row: AddRow| -> Result<EntityRow> {
+            let links = row.links.into_iter();
+            let links = links.map(|(table, given)| Ok((table, self.linked(given)?)));
+            Ok(EntityRow {
+                values: row.values.into_iter().map(value).collect::<Result<_>>()?,
+                given: row.given,
+                links: links.collect::<Result<_>>()?,
+                span: row.span,
+            })
+        };
+        let new = |new: NewRow| -> Result<NewEntity> {
+            Ok(match new {
+                NewRow::Literals(tuples) => NewEntity::Literals(tuples),
+                NewRow::Bound(bound) => NewEntity::Given(Box::new(row(*bound)?)),
+            })
         };
         let references = plan.table.constraints.references.iter();
         let names = references.flat_map(|reference| &reference.columns);
-        EntityAdd {
+        Ok(EntityAdd {
             pointing: names.filter_map(|name| plan.table.column_index(name)).collect(),
             table: plan.table,
             key: plan.key,
-            rows: plan.rows.into_iter().map(new).collect(),
+            rows: plan.rows.into_iter().map(new).collect::<Result<_>>()?,
             tape: plan.tape,
             places: plan.places,
             on_conflict: plan.on_conflict,
             rules: plan.rules,
-        }
+        })
     }
 
-    fn change(&self, plan: ChangePlan) -> EntityChange {
-        let edit = |operation: LinkOperation| match operation {
-            LinkOperation::Set(given) => LinkEdit::Set(self.linked(given)),
-            LinkOperation::Append(given) => LinkEdit::Append(self.linked(given)),
-            LinkOperation::Remove(given) => LinkEdit::Remove(self.linked(given)),
-            LinkOperation::RemoveAt(list) => LinkEdit::RemoveAt(list),
-            LinkOperation::Pop => LinkEdit::Pop,
-            LinkOperation::Clear => LinkEdit::Clear,
+    fn change(&self, plan: ChangePlan) -> Result<EntityChange> {
+        let edit = |operation: LinkOperation| -> Result<LinkEdit> {
+            Ok(match operation {
+                LinkOperation::Set(given) => LinkEdit::Set(self.linked(given)?),
+                LinkOperation::Append(given) => LinkEdit::Append(self.linked(given)?),
+                LinkOperation::Remove(given) => LinkEdit::Remove(self.linked(given)?),
+                LinkOperation::RemoveAt(list) => LinkEdit::RemoveAt(list),
+                LinkOperation::Pop => LinkEdit::Pop,
+                LinkOperation::Clear => LinkEdit::Clear,
+            })
         };
-        EntityChange {
+        let entities = plan.entities.into_iter().map(|given| self.given(given));
+        let links = plan.links.into_iter().map(|LinkChange { table, operation, span }| {
+            Ok(EntityLink { table, edit: edit(operation)?, span })
+        });
+        Ok(EntityChange {
             rows: RowChange {
                 returning: Some(returning(&plan.table, plan.key)),
                 table: plan.table,
                 by_key: None,
                 read: plan.read,
-                input: self.physical(plan.input),
+                input: self.physical(plan.input)?,
                 changed: plan.changed,
                 rules: plan.rules,
             },
             key: plan.key,
-            entities: plan.entities.into_iter().map(|given| self.given(given)).collect(),
-            links: plan
-                .links
-                .into_iter()
-                .map(|LinkChange { table, operation, span }| {
-                    let edit = edit(operation);
-                    EntityLink { table, edit, span }
-                })
-                .collect(),
+            entities: entities.collect::<Result<_>>()?,
+            links: links.collect::<Result<_>>()?,
             places: plan.places,
-        }
+        })
     }
 }
 
@@ -324,7 +327,7 @@ impl Chain {
     /// Keeps the keys a statement finds.
     fn keep(&self, step: &Ready, context: &Context) -> Result<()> {
         let Body::Keys(plan) = &step.body else { return self.rows(step, context)?.gather() };
-        let keys = drain(&mut build(plan, context)?, context)?;
+        let keys = drain(&mut build(plan, context)?, &mut Held::default(), context)?;
         if let Some(number) = step.set {
             context.set_work_table(number, keys);
         }

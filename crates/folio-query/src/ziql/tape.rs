@@ -281,6 +281,7 @@ fn narrow(number: usize) -> u32 {
 mod tests {
     use super::super::engine::Ziql;
     use super::*;
+    use crate::limits::Limits;
 
     fn left() -> usize {
         LEFT.with(|left| left.borrow().0.capacity())
@@ -298,20 +299,20 @@ mod tests {
     #[test]
     fn long_texts_leave_their_room_to_each_other_alone() {
         let text = |count| format!("ADD T (a = 1){}", " (1234567)".repeat(count));
-        let long = Ziql::parse(&text(10_000)).expect("it is ZiQL");
+        let long = Ziql::parse(&text(10_000), &Limits::default()).expect("it is ZiQL");
         assert_eq!(left(), 0);
         drop(long);
         let room = left();
         assert!(room >= 10_000, "{room} cells");
-        let short = Ziql::parse(&text(1_000)).expect("it is ZiQL");
+        let short = Ziql::parse(&text(1_000), &Limits::default()).expect("it is ZiQL");
         assert_eq!(left(), room, "taken by a short text");
-        let long = Ziql::parse(&text(9_000)).expect("it is ZiQL");
+        let long = Ziql::parse(&text(9_000), &Limits::default()).expect("it is ZiQL");
         assert_eq!(left(), 0, "a long text has made room anew");
         drop(long);
         assert_eq!(left(), room);
         drop(short);
         assert_eq!(left(), room, "lost to a short text");
-        drop(Ziql::parse(&text(100_000)).expect("it is ZiQL"));
+        drop(Ziql::parse(&text(100_000), &Limits::default()).expect("it is ZiQL"));
         assert!(left() <= LEFT_MAX);
     }
 }

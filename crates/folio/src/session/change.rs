@@ -17,7 +17,7 @@ impl Session {
         parameters: &[Value],
         view: &View,
     ) -> Result<Answer> {
-        let context = || self.context(view.clone(), parameters);
+        let context = || self.context(view.clone(), parameters, self.limits());
         let outcome = statement.execute(view, parameters, &context)?;
         Ok(Answer { count: Some(outcome.count), rows: outcome.rows })
     }

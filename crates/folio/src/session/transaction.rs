@@ -1,6 +1,7 @@
 //! BEGIN, COMMIT, ROLLBACK and savepoints of a session.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use folio_query::{Kind, Setting};
 use folio_table::Savepoint;
@@ -36,9 +37,9 @@ impl Session {
     /// As [`Session::sql`]; `invalid_input` for a transaction left open, which is rolled
     /// back.
     pub fn sql_alone(&mut self, text: &str, parameters: &Parameters) -> Result<Answer> {
-        let threads = self.threads;
+        let settings = (self.threads, self.timeout, self.memory_limit);
         let result = self.sql(text, parameters);
-        self.threads = threads;
+        (self.threads, self.timeout, self.memory_limit) = settings;
         if self.is_in_transaction() {
             self.control(Kind::Rollback { savepoint: None })?;
             result?;
@@ -86,6 +87,15 @@ impl Session {
             Kind::Release(name) => self.find_savepoint(&name, false),
             Kind::Set(Setting::Threads, count) => {
                 self.threads = count;
+                Ok(())
+            }
+            Kind::Set(Setting::Timeout, time_ms) => {
+                let of_ms = |time| Duration::from_millis(u64::try_from(time).unwrap_or(u64::MAX));
+                self.timeout = time_ms.map(of_ms);
+                Ok(())
+            }
+            Kind::Set(Setting::MemoryLimit, size) => {
+                self.memory_limit = size;
                 Ok(())
             }
             Kind::Query | Kind::CopyTo | Kind::Change => Ok(()),

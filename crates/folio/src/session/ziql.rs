@@ -4,12 +4,12 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use folio_query::{Level, Migration, Rows, Ziql, ZiqlChain, show_schema};
+use folio_query::{Level, Limits, Migration, Rows, Ziql, ZiqlChain, show_schema};
 use folio_types::{ColumnType, ErrorCode, Value};
 
 use super::parameters::{list_of, type_of};
-use super::{QueryError, Session};
-use crate::error::Result;
+use super::{QueryError, Session, deep};
+use crate::error::{Error, Result};
 use crate::source::{SharedTransaction, Tables, View, lock};
 
 /// Chains remembered at most, and the longest text worth it.
@@ -52,30 +52,80 @@ impl Session {
     pub fn ziql(&mut self, text: &str, parameters: &[(&str, Value)]) -> Result<Rows> {
         self.check_begun()?;
         self.interrupt.store(false, Ordering::Relaxed);
+        let limits = self.limits();
         let (types, values) = typed(text, parameters)?;
         let view = self.view()?;
         if let Some(chain) = self.remembered_chain(text, &types, &view)? {
-            return self.run_chain(&chain, view, &values, |view, level| {
-                Ziql::parse(text)?.compile(0, view, &types, level)
+            return self.run_chain(&chain, view, &values, &limits, |view, level| {
+                Ziql::parse(text, &limits)?.compile(0, view, &types, (level, &limits))
             });
         }
-        let script = Ziql::parse(text)?;
-        let mut last = None;
-        for index in 0..script.len() {
-            let view = self.view()?;
-            let chain = Arc::new(script.compile(index, &view, &types, self.level)?);
-            last = Some(self.run_chain(&chain, view, &values, |view, level| {
-                script.compile(index, view, &types, level)
-            })?);
-            // What literals change seldom comes again.
-            if script.len() == 1 && (chain.is_query() || !types.is_empty()) {
-                self.remember_chain(text, &types, chain);
+        drop(view);
+        let script = match Ziql::parse(text, &limits) {
+            Ok(script) => script,
+            Err(error) if error.wants_stack() => {
+                return deep::on_large_stack(&limits, |limits| {
+                    let script = Ziql::parse(text, limits)?;
+                    let mut rows = self.ziql_script(text, &script, &types, &values, limits)?;
+                    rows.gather()?;
+                    self.chains.remove(text);
+                    Ok(rows)
+                });
             }
+            Err(error) => return Err(error.into()),
+        };
+        self.ziql_script(text, &script, &types, &values, &limits)
+    }
+
+    fn ziql_script(
+        &mut self,
+        text: &str,
+        script: &Ziql,
+        types: &Types,
+        values: &[Value],
+        limits: &Limits,
+    ) -> Result<Rows> {
+        let (mut last, mut limits) = (None, limits.clone());
+        for index in 0..script.len() {
+            last = Some(match self.ziql_part((text, script), index, types, values, &limits) {
+                Err(Error::Query(error)) if error.wants_stack() => {
+                    deep::on_large_stack(&limits, |limits| {
+                        let mut rows =
+                            self.ziql_part((text, script), index, types, values, limits)?;
+                        rows.gather()?;
+                        self.chains.remove(text);
+                        Ok(rows)
+                    })?
+                }
+                rows => rows?,
+            });
+            limits = limits.begin_again();
         }
         last.ok_or_else(|| {
             let error = "expected a statement, found the end of the text";
             QueryError::new(ErrorCode::Syntax, error).into()
         })
+    }
+
+    /// Compiles one chain of a script, and runs it.
+    fn ziql_part(
+        &mut self,
+        (text, script): (&str, &Ziql),
+        index: usize,
+        types: &Types,
+        values: &[Value],
+        limits: &Limits,
+    ) -> Result<Rows> {
+        let view = self.view()?;
+        let chain = Arc::new(script.compile(index, &view, types, (self.level, limits))?);
+        let rows = self.run_chain(&chain, view, values, limits, |view, level| {
+            script.compile(index, view, types, (level, limits))
+        })?;
+        // What literals change seldom comes again.
+        if script.len() == 1 && (chain.is_query() || !types.is_empty()) {
+            self.remember_chain(text, types, chain);
+        }
+        Ok(rows)
     }
 
     /// Runs a chain; `compile` makes it again if definitions have changed before its
@@ -85,15 +135,16 @@ impl Session {
         chain: &ZiqlChain,
         view: View,
         values: &[Value],
+        limits: &Limits,
         compile: impl FnOnce(&View, Level) -> folio_query::Result<ZiqlChain>,
     ) -> Result<Rows> {
         if chain.is_query() {
-            return Ok(chain.query(&self.context(view, values))?);
+            return Ok(chain.query(&self.context(view, values, limits.clone()))?);
         }
         // A snapshot held meanwhile would keep the commit from a checkpoint.
         drop(view);
         self.in_transaction(|session, view| {
-            let context = session.context(view.clone(), values);
+            let context = session.context(view.clone(), values, limits.clone());
             if chain.is_current(view)? {
                 return Ok(chain.execute(view, &context)?);
             }
@@ -157,7 +208,7 @@ impl Session {
         }
         self.in_transaction(|session, view| {
             let migration = Migration::plan(text, view, allow_drop)?;
-            let done = migration.apply(view, &session.context(view.clone(), &[]));
+            let done = migration.apply(view, &session.context(view.clone(), &[], session.limits()));
             done.map_err(|error| error.in_schema(text))?;
             Ok(migration.lines)
         })

@@ -9,7 +9,7 @@ use super::expression::place;
 use super::operator::{self, condition};
 use super::scope::{Allowed, Scope};
 use super::table_function::{makes_rows, plain_name};
-use super::{Binder, unsupported};
+use super::{AGGREGATES_MAX, Binder, too_many, unsupported};
 use crate::error::{Error, Result};
 use crate::execute::aggregate::{Aggregate, AggregateFunction, signature};
 use crate::execute::correlation::{PAIR_STATISTICS, PairStatistic};
@@ -229,6 +229,9 @@ impl Binder<'_> {
             |(column, other): &&(Column, Aggregate)| *column.name == *name && *other == aggregate;
         if let Some((column, _)) = known.iter().find(is_same) {
             return Ok(Expr::Column(column.clone()));
+        }
+        if known.len() >= AGGREGATES_MAX {
+            return Err(too_many(AGGREGATES_MAX, "aggregates in one SELECT", span));
         }
         let column = self.column(&name, aggregate.ty.clone());
         known.push((column.clone(), aggregate));
@@ -533,7 +536,7 @@ mod tests {
 
     /// The name under which a call is bound; `None` where it is something else.
     fn called(text: &str) -> Option<String> {
-        let parsed = parse(text).ok()?;
+        let parsed = parse(text, &crate::limits::Limits::default()).ok()?;
         let Some(Statement::Query(query)) = parsed.statements.first() else { return None };
         let SetExpr::Select(select) = &*query.body else { return None };
         match select.projection.first()? {
@@ -551,7 +554,8 @@ mod tests {
         for word in words.map(|word| word.to_lowercase()) {
             let calls = ["", "1", "1, 2", "1, 2, 3"].map(|given| format!("select {word}({given})"));
             let is_syntax = |text: &String| {
-                parse(text).is_ok() && called(text).is_none_or(|name| name.to_lowercase() != word)
+                parse(text, &crate::limits::Limits::default()).is_ok()
+                    && called(text).is_none_or(|name| name.to_lowercase() != word)
             };
             if calls.iter().any(is_syntax) && !is_taken(&word) {
                 unseen.push(word);

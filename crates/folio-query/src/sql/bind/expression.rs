@@ -9,7 +9,7 @@ use super::operator::{self, by_order, condition, not};
 use super::quantified::Quantified;
 use super::row::{Side, compare_sides, is_row};
 use super::scope::Scope;
-use super::types::column_type;
+use super::types::{check_nesting, column_type};
 use super::{Binder, refuse, unsupported};
 use crate::error::{Error, Result};
 use crate::expression::coerce::{self, coerce, unify_all};
@@ -26,6 +26,7 @@ impl Binder<'_> {
     /// its place.
     pub(super) fn expression(&mut self, syntax: &ast::Expr, scope: &Scope<'_>) -> Result<Expr> {
         use ast::Expr as Sql;
+        self.descend(|| begin(syntax))?;
         match syntax {
             Sql::Identifier(name) => self.name(std::slice::from_ref(name), scope),
             Sql::CompoundIdentifier(names) => self.name(names, scope),
@@ -67,9 +68,10 @@ impl Binder<'_> {
                 let found = self.in_list(expr, list, scope)?;
                 Ok(negate_if(*negated, found))
             }
-            Sql::Case { case_token: _, end_token: _, operand, conditions, else_result } => {
-                self.case(operand.as_deref(), conditions, else_result.as_deref(), scope)
-            }
+            Sql::Case { case_token: _, end_token: _, operand, conditions, else_result } => self
+                .deeper(begin(syntax), |binder| {
+                    binder.case(operand.as_deref(), conditions, else_result.as_deref(), scope)
+                }),
             Sql::Cast { kind, expr, data_type, format } => {
                 refuse(format.is_some(), "FORMAT of a cast")
                     .map_err(|error| error.at(place(syntax)).help("use to_char and strftime"))?;
@@ -82,7 +84,7 @@ impl Binder<'_> {
                 let text = self.literal(value)?;
                 explicit_cast(text, data_type, false, value.span.into())
             }
-            other => self.more(other, scope),
+            other => self.deeper(begin(other), |binder| binder.more(other, scope)),
         }
     }
 
@@ -123,25 +125,27 @@ impl Binder<'_> {
                 let exists = self.exists(subquery, scope)?;
                 Ok(negate_if(*negated, exists))
             }
-            Sql::Subquery(query) => self.scalar_subquery(query, place(syntax), scope),
+            Sql::Subquery(query) => self.scalar_subquery(query, self.place(syntax), scope),
             Sql::InSubquery { expr, subquery, negated } => {
-                let found = self.in_subquery(expr, subquery, place(syntax), scope)?;
+                let found = self.in_subquery(expr, subquery, self.place(syntax), scope)?;
                 Ok(negate_if(*negated, found))
             }
             Sql::AnyOp { left, compare_op, right, is_some: _ }
             | Sql::AllOp { left, compare_op, right } => {
                 let is_any = matches!(syntax, Sql::AnyOp { .. });
-                let asked = Quantified { left, op: compare_op, is_any, span: place(syntax) };
+                let asked = Quantified { left, op: compare_op, is_any, span: self.place(syntax) };
                 self.quantified(&asked, right, scope)
             }
             Sql::Interval(interval) => self.interval(interval),
             Sql::Array(ast::Array { elem, named: _ }) => {
                 let items: Result<Vec<Expr>> =
                     elem.iter().map(|item| self.expression(item, scope)).collect();
-                function::resolve("array", items?, place(syntax))
+                let (items, span) = (items?, self.place(syntax));
+                items.iter().try_for_each(|item| check_nesting(&item.ty(), span))?;
+                function::resolve("array", items, span)
             }
             Sql::CompoundFieldAccess { root, access_chain } => {
-                self.access(root, access_chain, place(syntax), scope)
+                self.access(root, access_chain, self.place(syntax), scope)
             }
             Sql::Collate { expr, collation } => {
                 unsupported::collation(collation).map_err(|error| error.at(place(syntax)))?;
@@ -210,6 +214,12 @@ impl Binder<'_> {
             .or_else(|error| self.link_column(table, name, span, scope)?.ok_or(error))
     }
 
+    /// Where a piece of syntax stands; where it nests deep, where it begins: the whole place is
+    /// looked for in all that is within, at each level.
+    pub(super) fn place(&self, syntax: &ast::Expr) -> Span {
+        if self.limits.has_large_stack() { begin(syntax) } else { place(syntax) }
+    }
+
     fn binary(
         &mut self,
         left: &ast::Expr,
@@ -223,7 +233,7 @@ impl Binder<'_> {
             return self.connective(left, op, right, scope);
         }
         if is_row(left) || is_row(right) {
-            return self.rows(left, op, right, place(syntax), scope);
+            return self.rows(left, op, right, self.place(syntax), scope);
         }
         // Chains nest to the left: from their first operand on, each step takes one more.
         let (mut steps, mut first) = (vec![(op, right)], left);
@@ -237,7 +247,7 @@ impl Binder<'_> {
         }
         let (mut bound, mut span) = (self.expression(first, scope)?, place(first));
         for (op, right) in steps.into_iter().rev() {
-            span = join(span, place(right));
+            span = join(span, self.place(right));
             bound = operator::binary(op, bound, self.expression(right, scope)?, span)?;
         }
         Ok(bound)
@@ -277,7 +287,7 @@ impl Binder<'_> {
         syntax: &ast::Expr,
         scope: &Scope<'_>,
     ) -> Result<Expr> {
-        let span = place(syntax);
+        let span = self.place(syntax);
         let (left, right) = self.sides(left, right, span, scope)?;
         compare_sides(op, &left, &right, span)
     }
@@ -302,7 +312,7 @@ impl Binder<'_> {
         syntax: &ast::Expr,
         scope: &Scope<'_>,
     ) -> Result<Expr> {
-        let span = place(syntax);
+        let span = self.place(syntax);
         let (low, is_symmetric) = match low {
             ast::Expr::Prefixed { prefix, value } if prefix.value == SYMMETRIC => (&**value, true),
             low => (low, false),
@@ -353,7 +363,7 @@ impl Binder<'_> {
         let operand = operand.map(|operand| self.side(operand, scope)).transpose()?;
         let mut branches = Vec::with_capacity(conditions.len());
         for ast::CaseWhen { condition: when, result } in conditions {
-            let span = place(when);
+            let span = self.place(when);
             let test = match &operand {
                 Some(operand) => {
                     let test = self.side(when, scope)?;
@@ -433,6 +443,7 @@ fn explicit_cast(
     span: Span,
 ) -> Result<Expr> {
     let (to, length) = column_type(data_type).map_err(|error| error.at(span))?;
+    check_nesting(&to, span)?;
     let from = operand.ty();
     if !operand.is_untyped() && !cast::can_cast(&from, &to) {
         return Err(cast::no_cast(&from, &to).at(span));
@@ -467,6 +478,21 @@ pub(super) fn negate_if(negated: bool, expression: Expr) -> Expr {
 /// Where a piece of syntax stands.
 pub(super) fn place(syntax: &ast::Expr) -> Span {
     syntax.span().into()
+}
+
+/// Where a piece of syntax that may nest deep begins, if that is told at once.
+fn begin(syntax: &ast::Expr) -> Span {
+    use ast::Expr as Sql;
+    match syntax {
+        Sql::Value(value) => value.span.into(),
+        Sql::Identifier(name) => name.span.into(),
+        Sql::Case { case_token, .. } => case_token.0.span.into(),
+        Sql::Function(call) => match call.name.0.first() {
+            Some(ast::ObjectNamePart::Identifier(name)) => name.span.into(),
+            _ => Span::NONE,
+        },
+        _ => Span::NONE,
+    }
 }
 
 /// The place of an operation on one operand: that of the operand, where this is such an

@@ -8,7 +8,9 @@ use sqlparser::ast;
 use super::join::{check_names, join, span_of};
 use super::scope::{Scope, ScopeColumn};
 use super::table_function::TableCall;
-use super::{Binder, Named, VIEW_DEPTH_MAX, refuse, unsupported};
+use super::{
+    Binder, EASY_TABLES, Named, TABLES_MAX, VIEW_DEPTH_MAX, VIEWS_MAX, refuse, too_many, unsupported,
+};
 use crate::error::{Error, Result};
 use crate::expression::{ColumnId, Expr};
 use crate::plan::logical::{JoinKind, Path, Plan, Scan};
@@ -29,6 +31,8 @@ impl Binder<'_> {
         parent: Option<&Scope<'_>>,
     ) -> Result<From> {
         let mut whole: Option<From> = None;
+        let joins = tables.iter().map(|table| 1 + table.joins.len());
+        self.check_tables(joins.sum())?;
         for table in tables {
             let next =
                 self.joined(table, whole.as_ref().map_or(&[], |whole| &whole.columns), parent)?;
@@ -47,6 +51,8 @@ impl Binder<'_> {
         before: &[ScopeColumn],
         parent: Option<&Scope<'_>>,
     ) -> Result<From> {
+        self.descend(|| Span::NONE)?;
+        self.check_tables(1 + table.joins.len())?;
         let mut left = self.factor(&table.relation, before, parent)?;
         check_names(before, &left.columns, &table.relation)?;
         for ast::Join { relation, global, join_operator } in &table.joins {
@@ -58,6 +64,17 @@ impl Binder<'_> {
             left = self.join_step(left, right, operator, parent)?;
         }
         Ok(left)
+    }
+
+    /// Refuses a FROM of too many tables; their plan nests.
+    fn check_tables(&self, count: usize) -> Result<()> {
+        if count > TABLES_MAX {
+            return Err(too_many(TABLES_MAX, "tables in FROM", Span::NONE));
+        }
+        match count > EASY_TABLES && !self.limits.has_large_stack() {
+            true => Err(self.limits.too_deep(Span::NONE)),
+            false => Ok(()),
+        }
     }
 
     pub(super) fn factor(
@@ -105,7 +122,8 @@ impl Binder<'_> {
                 aliased(named, alias.as_ref(), None)
             }
             Sql::NestedJoin { table_with_joins, alias } => {
-                let mut inner = self.joined(table_with_joins, before, parent)?;
+                let mut inner = self
+                    .deeper(Span::NONE, |binder| binder.joined(table_with_joins, before, parent))?;
                 if let Some(alias) = alias {
                     let name: Arc<str> = (&*alias.name.value).into();
                     inner
@@ -191,21 +209,33 @@ impl Binder<'_> {
             return Err(Error::invalid(format!("view {name:?} reads itself")).at(span));
         }
         let broken = |error: Error| {
+            if error.wants_stack() {
+                return error;
+            }
             let code = error.code();
             Error::new(code, format!("view {name:?} cannot be read: {}", error.message()))
                 .at(span)
                 .help("create it anew")
         };
-        let parsed = crate::sql::parse::parse(&text).map_err(broken)?;
+        if let Some(known) = self.shared_views.get(&name.to_lowercase()).cloned() {
+            return Ok(self.read_again(&known));
+        }
+        let parsed = crate::sql::parse::parse(&text, &self.limits).map_err(broken)?;
         let [ast::Statement::Query(query)] = &parsed.statements[..] else {
             return Err(Error::invalid(format!("view {name:?} is not a query")).at(span));
         };
         self.view_depth += 1;
+        self.view_count += 1;
         let outside = std::mem::take(&mut self.ctes);
         let bound = self.query(query, None).map_err(broken);
         self.ctes = outside;
         self.view_depth -= 1;
         let mut named = bound?;
+        if self.view_count > VIEWS_MAX {
+            let (shared, known) = self.shared(named, name, false);
+            self.shared_views.extend(known.map(|known| (name.to_lowercase(), known)));
+            named = shared;
+        }
         for ((column, _), declared) in named.columns.iter_mut().zip(&view.schema.columns) {
             column.clone_from(&declared.name);
         }

@@ -9,17 +9,23 @@ use std::sync::Arc;
 
 use sqlparser::ast;
 
-use super::Binder;
 use super::expression::place;
 use super::order::item_of;
 use super::scope::{Allowed, Scope, ScopeColumn};
 use super::select::Item;
+use super::{Binder, KEYS_MAX, too_many};
 use crate::error::{Error, Result};
 use crate::execute::aggregate::{Aggregate, AggregateFunction};
 use crate::expression::coerce::settle;
 use crate::expression::{Column, ColumnId, Expr, Subquery, SubqueryBody};
 use crate::plan::logical::Plan;
 use crate::span::Span;
+
+/// Grouping sets of one SELECT: those of a CUBE of twelve.
+const SETS_MAX: usize = 4096;
+
+/// What they group by, all taken together.
+const SETS_SIZE_MAX: usize = 1 << 16;
 
 /// What a SELECT groups by.
 #[derive(Default)]
@@ -54,13 +60,17 @@ impl Binder<'_> {
             }
             ast::GroupByExpr::Expressions(expressions, _modifiers) => expressions,
         };
+        if let Some(key) = expressions.get(KEYS_MAX) {
+            return Err(too_many(KEYS_MAX, "keys in GROUP BY", place(key)));
+        }
         let mut sets: Option<Vec<Vec<usize>>> = None;
         for syntax in expressions {
-            let parts = match syntax {
+            check_sets(syntax, sets.as_ref().map_or(1, Vec::len))?;
+            let parts: Vec<Vec<ast::Expr>> = match syntax {
                 ast::Expr::Rollup(parts) => {
                     (0..=parts.len()).rev().map(|count| parts[..count].concat()).collect()
                 }
-                ast::Expr::Cube(parts) => (0..1usize << parts.len().min(12))
+                ast::Expr::Cube(parts) => (0..1usize << parts.len())
                     .rev()
                     .map(|bits| {
                         let chosen = parts
@@ -138,6 +148,27 @@ impl Binder<'_> {
         let (input, sets) = (Box::new(plan), groups.sets);
         Ok(Plan::Aggregate { input, groups: columns, aggregates, sets })
     }
+}
+
+/// Refuses grouping sets that are too many, or too wide, before they are made: those so far
+/// are crossed with those of `syntax`.
+fn check_sets(syntax: &ast::Expr, so_far: usize) -> Result<()> {
+    let (count, width) = match syntax {
+        ast::Expr::Rollup(parts) => (parts.len() + 1, parts.iter().map(Vec::len).sum()),
+        ast::Expr::Cube(parts) => {
+            let count = 1usize.checked_shl(u32::try_from(parts.len()).unwrap_or(u32::MAX));
+            (count.unwrap_or(usize::MAX), parts.iter().map(Vec::len).sum())
+        }
+        ast::Expr::GroupingSets(sets) => (sets.len(), sets.iter().map(Vec::len).max().unwrap_or(0)),
+        _ => (1, 1),
+    };
+    let all = so_far.saturating_mul(count);
+    if all <= SETS_MAX && (all == 1 || all.saturating_mul(width) <= SETS_SIZE_MAX) {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!("GROUP BY has more than {SETS_MAX} grouping sets"))
+        .at(place(syntax))
+        .help("name the sets you need: GROUPING SETS (…)"))
 }
 
 /// Whether an expression holds an aggregate of this SELECT.

@@ -155,7 +155,7 @@ impl Binder<'_> {
 
     /// An expression the catalog keeps as text.
     pub(super) fn stored_expression(&mut self, text: &str, scope: &Scope<'_>) -> Result<Expr> {
-        let parsed = crate::sql::parse::parse(&format!("select {text}"))?;
+        let parsed = crate::sql::parse::parse(&format!("select {text}"), &self.limits)?;
         let broken = || Error::invalid(format!("the stored expression {text:?} cannot be read"));
         let [ast::Statement::Query(query)] = &parsed.statements[..] else { return Err(broken()) };
         let ast::SetExpr::Select(select) = &*query.body else { return Err(broken()) };

@@ -32,6 +32,7 @@ mod row;
 mod scope;
 mod select;
 mod setting;
+mod shared;
 mod spelled;
 mod star;
 mod statement;
@@ -50,20 +51,53 @@ use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 use crate::error::{Error, Result};
 use crate::expression::function::{self, ScalarFunction};
 use crate::expression::{Column, ColumnId};
+use crate::limits::{Held, Limits};
 use crate::plan::logical::Plan;
 use crate::signature::{Signature, Taken};
 use crate::source::{Relation, Source};
 use crate::span::Span;
 pub use aggregate::is_taken;
 pub(crate) use literal::number;
+use shared::Bound;
 pub(crate) use statement::bind;
 
 /// Views within views, at most.
 const VIEW_DEPTH_MAX: usize = 32;
 
+/// Expressions and queries between two looks at the time, and what one of them takes, about.
+const STEPS: usize = 256;
+const STEP_SIZE: usize = 1 << 10;
+
+/// Keys of one ORDER BY or GROUP BY, and functions over different windows of one SELECT: each
+/// is compared with the others.
+const KEYS_MAX: usize = 1664;
+
+/// Aggregates of one SELECT.
+const AGGREGATES_MAX: usize = 10_000;
+
+/// Tables of one FROM. Beyond a few, each is a level of the plan.
+const TABLES_MAX: usize = 256;
+const EASY_TABLES: usize = 48;
+
+/// WITH clauses within queries that WITH names.
+const WITH_DEPTH_MAX: usize = 64;
+
+/// Calls, cases and queries within each other.
+const LEVELS_MAX: usize = 1024;
+
+/// Views that a statement reads as if each stood in its place; further uses share one.
+const VIEWS_MAX: usize = 64;
+
 /// What binding one statement needs and counts.
 pub(crate) struct Binder<'s> {
     source: &'s dyn Source,
+    /// What the statement may use, and how many expressions were bound.
+    pub(crate) limits: Limits,
+    step_count: usize,
+    memory: Held,
+    /// Levels of calls, cases and queries around what is bound.
+    level: usize,
+    with_depth: usize,
     /// The parameters given, and those seen so far.
     given: &'s Signature,
     taken: Taken,
@@ -72,6 +106,9 @@ pub(crate) struct Binder<'s> {
     /// Named queries, innermost last.
     ctes: Vec<NamedQueries>,
     view_depth: usize,
+    /// Views bound so far, and those that further uses share, by name.
+    view_count: usize,
+    shared_views: HashMap<String, Bound>,
     /// Whether what is bound is kept with a table.
     is_stored: bool,
     /// The structs scanned whose to-many links can be named, by their key.
@@ -100,6 +137,11 @@ impl NamedQueries {
     fn get_mut(&mut self, name: &str) -> Option<&mut Cte> {
         self.by_name.get_mut(name).filter(|cte| cte.number < self.hidden_from)
     }
+
+    /// Whether the step of a recursive query among these is being bound.
+    fn has_round(&self) -> bool {
+        self.by_name.values().any(|cte| cte.work_table.is_some())
+    }
 }
 
 /// A query named by WITH.
@@ -117,6 +159,8 @@ struct Cte {
     number: usize,
     /// Whether anything reads it.
     is_used: bool,
+    /// What was bound at its first use, for the others to share.
+    bound: Option<Bound>,
 }
 
 /// A plan and the names of its columns.
@@ -128,18 +172,64 @@ pub(crate) struct Named {
 
 impl<'s> Binder<'s> {
     pub(crate) fn new(source: &'s dyn Source, given: &'s Signature) -> Self {
+        Self::within(source, given, Limits::default())
+    }
+
+    /// A binder of a statement that may use so much.
+    pub(crate) fn within(source: &'s dyn Source, given: &'s Signature, limits: Limits) -> Self {
         Self {
             source,
+            memory: limits.hold(0).unwrap_or_default(),
+            limits,
+            step_count: 0,
+            level: 0,
+            with_depth: 0,
             given,
             taken: Taken::default(),
             next_column: 0,
             next_number: 0,
             ctes: Vec::new(),
             view_depth: 0,
+            view_count: 0,
+            shared_views: HashMap::new(),
             is_stored: false,
             structs: Vec::new(),
             reads: Reads::default(),
         }
+    }
+
+    /// Goes a level deeper: looks whether there is stack, and now and then for time and memory.
+    ///
+    /// # Errors
+    /// `unsupported` for what nests too deep; `cancelled`, `timeout`, `memory_limit`.
+    #[inline]
+    pub(crate) fn descend(&mut self, place: impl FnOnce() -> Span) -> Result<()> {
+        self.step_count += 1;
+        if self.step_count.is_multiple_of(STEPS) {
+            self.limits.check()?;
+            self.memory.grow(STEPS * STEP_SIZE)?;
+        }
+        self.limits.descend(place)
+    }
+
+    /// Binds a level that is more than an operator: some rules look at all that is within
+    /// each of them.
+    ///
+    /// # Errors
+    /// As [`Binder::descend`], and of what is bound.
+    pub(crate) fn deeper<T>(
+        &mut self,
+        place: Span,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        self.level += 1;
+        if self.level > LEVELS_MAX {
+            let text = format!("the statement nests too deep: more than {LEVELS_MAX} levels");
+            return Err(Error::unsupported(text).at(place).help("split it"));
+        }
+        let bound = bind(self);
+        self.level -= 1;
+        bound
     }
 
     /// Whether the parameters given are those that the statement takes.
@@ -215,6 +305,11 @@ impl<'s> Binder<'s> {
             _ => Ok(relation),
         }
     }
+}
+
+/// That a statement has more of something than one may have.
+fn too_many(most: usize, what: &str, place: Span) -> Error {
+    Error::unsupported(format!("there are more than {most} {what}")).at(place).help("split it")
 }
 
 /// The name of an object, its schema left out: there is one schema, `main`, which

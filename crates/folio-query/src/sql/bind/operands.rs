@@ -429,7 +429,8 @@ fn answers(
 }
 
 fn bound(text: &str, columns: Vec<ScopeColumn>) -> Option<Expr> {
-    let parsed = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let parsed = parse(text, &crate::limits::Limits::default())
+        .unwrap_or_else(|error| panic!("{text}: {error}"));
     let Some(Statement::Query(query)) = parsed.statements.first() else { return None };
     let SetExpr::Select(select) = &*query.body else { return None };
     let Some(SelectItem::UnnamedExpr(syntax)) = select.projection.first() else { return None };

@@ -10,7 +10,9 @@ use super::expression::place;
 use super::from::listed;
 use super::scope::{Allowed, Scope, ScopeColumn};
 use super::select::Selected;
-use super::{Binder, Cte, Named, NamedQueries, refuse, unsupported};
+use super::{
+    Binder, Cte, KEYS_MAX, Named, NamedQueries, WITH_DEPTH_MAX, refuse, too_many, unsupported,
+};
 use crate::error::{Error, Result};
 use crate::expression::coerce::{cast_to_if, coerce, settle, unify, unify_all};
 use crate::expression::{Column, Expr, type_name};
@@ -30,8 +32,11 @@ impl Binder<'_> {
         query: &ast::Query,
         parent: Option<&Scope<'_>>,
     ) -> Result<Named> {
+        self.descend(|| Span::NONE)?;
         unsupported::query_clauses(query)?;
-        self.under(query.with.as_ref(), |binder| binder.query_body(query, parent))
+        self.deeper(Span::NONE, |binder| {
+            binder.under(query.with.as_ref(), |binder| binder.query_body(query, parent))
+        })
     }
 
     /// Binds what stands behind a WITH, or behind none.
@@ -41,10 +46,17 @@ impl Binder<'_> {
         bind: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         let Some(with) = with else { return bind(self) };
+        if self.with_depth > WITH_DEPTH_MAX {
+            let place = with.with_token.0.span.into();
+            let text = "the statement nests too deep: WITH within queries of WITH";
+            return Err(Error::unsupported(text).at(place).help("name them side by side"));
+        }
         self.with(with)?;
+        self.with_depth += 1;
         let bound = bind(self);
         // What nobody asked for is not run, and still has to make sense.
         let unused = if bound.is_ok() { self.bind_unused() } else { Ok(()) };
+        self.with_depth -= 1;
         self.ctes.pop();
         unused.and(bound)
     }
@@ -67,6 +79,9 @@ impl Binder<'_> {
                 return Err(Error::unsupported("ORDER BY ALL is not supported"));
             }
         };
+        if let Some(key) = order.get(KEYS_MAX) {
+            return Err(too_many(KEYS_MAX, "keys in ORDER BY", place(&key.expr)));
+        }
         let selected = match &*query.body {
             ast::SetExpr::Select(select) => self.select(select, order, parent)?,
             body => {
@@ -155,6 +170,7 @@ impl Binder<'_> {
     }
 
     fn set_expression(&mut self, body: &ast::SetExpr, parent: Option<&Scope<'_>>) -> Result<Named> {
+        self.descend(|| Span::NONE)?;
         match body {
             ast::SetExpr::Select(select) => Ok(self.select(select, &[], parent)?.named),
             ast::SetExpr::Query(query) => self.query(query, parent),
@@ -300,6 +316,7 @@ impl Binder<'_> {
                 is_recursive: with.recursive,
                 number,
                 is_used: false,
+                bound: None,
             };
             let Some(open) = self.ctes.last_mut() else { break };
             if open.by_name.insert(name, known).is_some() {
@@ -321,6 +338,10 @@ impl Binder<'_> {
         let found = self.ctes.iter_mut().rev().find_map(|open| open.get_mut(&lower));
         let Some(cte) = found else { return Ok(None) };
         cte.is_used = true;
+        if let Some(bound) = &cte.bound {
+            let (bound, names) = (bound.clone(), cte.columns.clone());
+            return renamed(self.read_again(&bound), &names, name, span).map(Some);
+        }
         let cte = cte.clone();
         if let Some((number, columns)) = &cte.work_table {
             let columns: Vec<(String, Column)> = columns
@@ -346,19 +367,14 @@ impl Binder<'_> {
             open.hidden_from = hidden.from;
             open.by_name.extend(hidden.own.map(|own| (lower, own)));
         }
+        let in_round = self.ctes.iter().any(NamedQueries::has_round);
+        let bound = bound.map(|named| self.shared(named, name, in_round));
+        let own = self.ctes.last_mut().and_then(|open| open.by_name.get_mut(&name.to_lowercase()));
+        if let (Some(own), Ok((_, known))) = (own, &bound) {
+            own.bound.clone_from(known);
+        }
         self.ctes.extend(inner);
-        let mut named = bound?;
-        if cte.columns.len() > named.columns.len() {
-            let (given, there) = (cte.columns.len(), named.columns.len());
-            return Err(Error::invalid(format!(
-                "WITH gives {name:?} {given} names for {there} columns"
-            ))
-            .at(span));
-        }
-        for ((column, _), renamed) in named.columns.iter_mut().zip(&cte.columns) {
-            column.clone_from(renamed);
-        }
-        Ok(Some(named))
+        renamed(bound?.0, &cte.columns, name, span).map(Some)
     }
 
     /// Hides what a query of WITH does not see: itself, and without RECURSIVE those behind it.
@@ -426,6 +442,21 @@ impl Binder<'_> {
         };
         Ok(Named { plan, columns })
     }
+}
+
+/// A query of WITH under the names that WITH gives to its columns.
+fn renamed(mut named: Named, names: &[String], name: &str, span: Span) -> Result<Named> {
+    if names.len() > named.columns.len() {
+        let (given, there) = (names.len(), named.columns.len());
+        return Err(Error::invalid(format!(
+            "WITH gives {name:?} {given} names for {there} columns"
+        ))
+        .at(span));
+    }
+    for ((column, _), renamed) in named.columns.iter_mut().zip(names) {
+        column.clone_from(renamed);
+    }
+    Ok(named)
 }
 
 /// What rows tie in under FETCH … WITH TIES: the keys of the order.

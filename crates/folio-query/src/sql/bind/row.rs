@@ -13,6 +13,7 @@ use super::expression::{member, negate_if, place};
 use super::operator::{self, not};
 use super::scope::{OptionalRow, Scope, ScopeColumn, same};
 use super::select::Item;
+use super::types::check_nesting;
 use crate::error::{Error, Result};
 use crate::expression::coerce::settle;
 use crate::expression::{Column, ColumnId, Comparison, Expr, Function, SubqueryKind, type_name};
@@ -84,7 +85,7 @@ impl Binder<'_> {
             }
             Some(RowArguments::Call(list)) => {
                 for argument in list {
-                    values.extend(self.row_argument(argument, place(syntax), scope)?);
+                    values.extend(self.row_argument(argument, self.place(syntax), scope)?);
                 }
             }
         }
@@ -118,7 +119,9 @@ impl Binder<'_> {
         let values = self.row_values(syntax, scope)?.unwrap_or_default();
         let fields = values.into_iter().enumerate();
         let fields = fields.map(|(index, value)| (format!("f{}", index + 1), value));
-        Ok(struct_of(fields.collect(), place(syntax)))
+        let (fields, span) = (fields.collect::<Vec<_>>(), self.place(syntax));
+        fields.iter().try_for_each(|(_, value)| check_nesting(&value.ty(), span))?;
+        Ok(struct_of(fields, span))
     }
 
     /// The row of a table in FROM; none where there is no such table.
@@ -160,7 +163,7 @@ impl Binder<'_> {
 
     /// `(row).*` in the SELECT list.
     pub(super) fn fields(&mut self, syntax: &ast::Expr, scope: &Scope<'_>) -> Result<Vec<Item>> {
-        let (row, span) = (self.expression(syntax, scope)?, place(syntax));
+        let (row, span) = (self.expression(syntax, scope)?, self.place(syntax));
         let ColumnType::Struct(fields) = row.ty() else {
             let ty = type_name(&row.ty());
             return Err(Error::mismatch(format!("a value of type {ty} has no fields"))

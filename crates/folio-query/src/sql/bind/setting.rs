@@ -39,23 +39,41 @@ fn set(
     }
     let value = match values {
         [ast::Expr::Identifier(word)] if word.value.eq_ignore_ascii_case("default") => None,
-        [ast::Expr::Value(value)] => Some(count(setting, value)?),
-        _ => return Err(no_count(setting)),
+        [ast::Expr::Value(value)] => given(setting, value)?,
+        [ast::Expr::Identifier(word)] => {
+            measure(setting, &word.value).ok_or_else(|| no_value(setting).at(word.span.into()))?
+        }
+        _ => return Err(no_value(setting)),
     };
     Ok(Statement::Set(setting, value))
 }
 
-fn count(setting: Setting, value: &ast::ValueWithSpan) -> Result<usize> {
-    let digits = match &value.value {
-        ast::Value::Number(digits, _) | ast::Value::SingleQuotedString(digits) => digits,
-        _ => return Err(no_count(setting).at(value.span.into())),
+fn given(setting: Setting, value: &ast::ValueWithSpan) -> Result<Option<usize>> {
+    let text = match &value.value {
+        ast::Value::Number(text, _) | ast::Value::SingleQuotedString(text) => text,
+        _ => return Err(no_value(setting).at(value.span.into())),
     };
-    let count = digits.parse().ok().filter(|count| *count > 0);
-    count.ok_or_else(|| no_count(setting).at(value.span.into()))
+    measure(setting, text).ok_or_else(|| no_value(setting).at(value.span.into()))
 }
 
-fn no_count(setting: Setting) -> Error {
-    Error::invalid(format!("{} is a whole number, at least 1", setting.name()))
+/// A number with the unit it may have; 0 is no limit, and so no value.
+fn measure(setting: Setting, text: &str) -> Option<Option<usize>> {
+    let text = text.trim();
+    let digits = text.find(|digit: char| !digit.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = (text[..digits].parse::<usize>().ok()?, text[digits..].trim());
+    let units = setting.units();
+    let (_, factor) = units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit))?;
+    let value = number.checked_mul(*factor)?;
+    match (setting, value) {
+        (Setting::Threads, 0) => None,
+        (Setting::Threads, count) => Some(Some(count)),
+        (_, 0) => Some(None),
+        (_, value) => Some(Some(value)),
+    }
+}
+
+fn no_value(setting: Setting) -> Error {
+    Error::invalid(format!("{} is {}", setting.name(), setting.wanted()))
 }
 
 fn named(name: &ast::ObjectName) -> Result<Setting> {

@@ -20,7 +20,7 @@ impl Binder<'_> {
                 let field = field.to_string().to_lowercase().replace('\'', "");
                 let part = Expr::literal(Value::Text(field), ColumnType::Text);
                 let operand = self.expression(expr, scope)?;
-                function::resolve("date_part", vec![part, operand], place(syntax))
+                function::resolve("date_part", vec![part, operand], self.place(syntax))
             }
             Sql::Substring { expr, substring_from, substring_for, special: _, shorthand: _ } => {
                 let parts = [Some(&**expr), substring_from.as_deref(), substring_for.as_deref()];
@@ -31,7 +31,7 @@ impl Binder<'_> {
                 if substring_from.is_none() && substring_for.is_some() {
                     arguments.insert(1, Expr::literal(Value::Integer(1), ColumnType::Int64));
                 }
-                function::resolve("substring", arguments, place(syntax))
+                function::resolve("substring", arguments, self.place(syntax))
             }
             Sql::Trim { expr, trim_where, trim_what, trim_characters } => {
                 let name = match trim_where {
@@ -48,7 +48,7 @@ impl Binder<'_> {
                 if let Some(set) = set {
                     arguments.push(self.expression(set, scope)?);
                 }
-                function::resolve(name, arguments, place(syntax))
+                function::resolve(name, arguments, self.place(syntax))
             }
             Sql::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
                 let parts = [expr, overlay_what, overlay_from].map(|part| &**part);
@@ -56,26 +56,26 @@ impl Binder<'_> {
                 for part in parts.into_iter().chain(overlay_for.as_deref()) {
                     arguments.push(self.expression(part, scope)?);
                 }
-                function::resolve("overlay", arguments, place(syntax))
+                function::resolve("overlay", arguments, self.place(syntax))
             }
             Sql::Position { expr, r#in } => {
                 let arguments = vec![self.expression(expr, scope)?, self.expression(r#in, scope)?];
-                function::resolve("position", arguments, place(syntax))
+                function::resolve("position", arguments, self.place(syntax))
             }
             Sql::Ceil { expr, field } => {
                 unsupported::ceil_clauses(field, place(syntax))?;
                 let operand = self.expression(expr, scope)?;
-                function::resolve("ceil", vec![operand], place(syntax))
+                function::resolve("ceil", vec![operand], self.place(syntax))
             }
             Sql::Floor { expr, field } => {
                 unsupported::ceil_clauses(field, place(syntax))?;
                 let operand = self.expression(expr, scope)?;
-                function::resolve("floor", vec![operand], place(syntax))
+                function::resolve("floor", vec![operand], self.place(syntax))
             }
             Sql::AtTimeZone { timestamp, time_zone } => {
                 let arguments =
                     vec![self.expression(timestamp, scope)?, self.expression(time_zone, scope)?];
-                function::resolve("at_time_zone", arguments, place(syntax))
+                function::resolve("at_time_zone", arguments, self.place(syntax))
             }
             other => Err(Error::unsupported(format!("the expression {other} is not supported"))
                 .at(place(other))),

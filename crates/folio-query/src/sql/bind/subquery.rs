@@ -5,6 +5,7 @@ use sqlparser::ast;
 
 use super::expression::place;
 use super::scope::Scope;
+use super::types::check_nesting;
 use super::{Binder, Named};
 use crate::error::{Error, Result};
 use crate::expression::coerce::coerce;
@@ -32,6 +33,7 @@ impl Binder<'_> {
         scope: &Scope<'_>,
     ) -> Result<Expr> {
         let named = self.one_column(query, span, scope)?;
+        check_nesting(&named.columns[0].1.ty, span)?;
         let ty = ColumnType::List(Box::new(named.columns[0].1.ty.clone()));
         Ok(self.subquery(SubqueryKind::Array, None, named, ty, span))
     }

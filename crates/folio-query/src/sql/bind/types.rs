@@ -9,10 +9,36 @@ use sqlparser::ast::{
 use super::refuse;
 use crate::error::{Error, Result};
 use crate::expression::coerce::COMPUTED_PRECISION;
+use crate::limits::Limits;
+use crate::span::Span;
 use crate::sql::parse::parse;
 
 /// Digits after the point of a numeric that does not say.
 const PLAIN_SCALE: i8 = 9;
+
+/// Lists and rows within each other in one type, at most.
+const NESTING_MAX: usize = 64;
+
+/// Refuses a type that nests deeper than types may: each level would be copied with every
+/// expression of the type.
+///
+/// # Errors
+/// `unsupported`.
+pub(super) fn check_nesting(ty: &ColumnType, span: Span) -> Result<()> {
+    fn fits(ty: &ColumnType, levels: usize) -> bool {
+        match ty {
+            _ if levels == 0 => false,
+            ColumnType::List(element) => fits(element, levels - 1),
+            ColumnType::Struct(fields) => fields.iter().all(|(_, ty)| fits(ty, levels - 1)),
+            _ => true,
+        }
+    }
+    if fits(ty, NESTING_MAX) {
+        return Ok(());
+    }
+    let text = format!("the value nests too deep: lists and rows nest {NESTING_MAX} levels");
+    Err(Error::unsupported(text).at(span).help("keep it as JSON"))
+}
 
 /// The type that SQL calls so: `bigint`, `numeric(10, 2)`, `text[]`.
 ///
@@ -20,7 +46,8 @@ const PLAIN_SCALE: i8 = 9;
 /// `syntax` for what is no type; otherwise as for a column of it.
 pub fn parse_type(name: &str) -> Result<ColumnType> {
     let no_type = || Error::syntax(format!("{name:?} is not the name of a type"));
-    let parsed = parse(&format!("select cast(null as {name})")).map_err(|_| no_type())?;
+    let parsed = parse(&format!("select cast(null as {name})"), &Limits::default())
+        .map_err(|_| no_type())?;
     let [ast::Statement::Query(query)] = &parsed.statements[..] else { return Err(no_type()) };
     let ast::SetExpr::Select(select) = &*query.body else { return Err(no_type()) };
     match &select.projection[..] {

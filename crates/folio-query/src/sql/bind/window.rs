@@ -7,7 +7,7 @@ use sqlparser::ast;
 
 use super::aggregate::{is_of_order, null_treatment};
 use super::scope::{Allowed, Scope, same};
-use super::{Binder, unsupported};
+use super::{Binder, KEYS_MAX, too_many, unsupported};
 use crate::error::{Error, Result};
 use crate::execute::aggregate::AggregateFunction;
 use crate::execute::window::{
@@ -57,6 +57,9 @@ impl Binder<'_> {
         let mut known = scope.windows.borrow_mut();
         if let Some((column, _)) = known.iter().find(|(_, other)| *other == call) {
             return Ok(Expr::Column(column.clone()));
+        }
+        if known.len() >= KEYS_MAX {
+            return Err(too_many(KEYS_MAX, "window functions in one SELECT", span));
         }
         let column = self.column(&call.to_string(), call.ty.clone());
         known.push((column.clone(), call));

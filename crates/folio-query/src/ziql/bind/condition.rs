@@ -70,6 +70,7 @@ impl Binder<'_> {
 
     /// A condition, or the membership that it is.
     fn test(&mut self, rows: &mut Rows, syntax: &ast::Expr) -> Result<Tested> {
+        self.sql.descend(|| syntax.span())?;
         match syntax {
             ast::Expr::And(terms) => {
                 let terms = terms.iter().map(|term| self.condition(rows, term));

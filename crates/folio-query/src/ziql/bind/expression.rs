@@ -17,6 +17,7 @@ impl Binder<'_> {
     /// # Errors
     /// Names that mean nothing, types that do not fit.
     pub(super) fn value(&mut self, rows: &mut Rows, syntax: &ast::Expr) -> Result<Expr> {
+        self.sql.descend(|| syntax.span())?;
         match syntax {
             ast::Expr::Literal(value, ty, span) => Ok(Expr::Literal {
                 value: value.clone(),

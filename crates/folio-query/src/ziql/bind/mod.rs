@@ -34,6 +34,7 @@ use super::entity::{Entity, MemberKind};
 use crate::constraint::Constraints;
 use crate::error::{Error, Result};
 use crate::execute::context::Context;
+use crate::limits::Limits;
 use crate::signature::Signature;
 use crate::source::{Relation, RelationKind, Source};
 use crate::span::Span;
@@ -98,7 +99,16 @@ impl<'s> Binder<'s> {
         source: &'s dyn Source,
         parameters: &'s [(String, Option<ColumnType>)],
     ) -> Self {
-        let sql = SqlBinder::new(source, Signature::NONE);
+        Self::within(source, parameters, Limits::default())
+    }
+
+    /// A binder of a chain that may use so much.
+    pub(crate) fn within(
+        source: &'s dyn Source,
+        parameters: &'s [(String, Option<ColumnType>)],
+        limits: Limits,
+    ) -> Self {
+        let sql = SqlBinder::within(source, Signature::NONE, limits);
         Self {
             sql,
             source,

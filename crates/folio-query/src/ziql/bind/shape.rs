@@ -33,6 +33,7 @@ struct Lead {
 impl Binder<'_> {
     /// The fields of a shape over the rows, which are given what links lead to.
     pub(super) fn shape(&mut self, rows: &mut Rows, fields: Option<&[Field]>) -> Result<Outputs> {
+        self.sql.descend(|| Span::NONE)?;
         let (mut outputs, mut branches) = (Vec::new(), Vec::new());
         for field in fields.unwrap_or(&[Field::All(Span::NONE)]) {
             match field {
@@ -287,8 +288,15 @@ impl Binder<'_> {
     }
 }
 
+/// Fields of one shape.
+const FIELDS_MAX: usize = 4096;
+
 /// Adds a field, whose name must be new.
 pub(super) fn push(outputs: &mut Outputs, name: &str, value: Expr, span: Span) -> Result<()> {
+    if outputs.len() >= FIELDS_MAX {
+        let error = Error::unsupported(format!("a shape has more than {FIELDS_MAX} fields"));
+        return Err(error.at(span).help("split it"));
+    }
     if outputs.iter().any(|(known, _)| known == name) {
         let error = Error::invalid(format!("`{name}` is answered twice")).at(span);
         return Err(error.help(format!("give one of them another name: `other: {name}`")));

@@ -23,20 +23,25 @@ use super::lexer::{Lexer, tokenize};
 use super::tape::Tape;
 use super::token::{Keyword, Lexeme, Token};
 use crate::error::{Error, Result};
+use crate::limits::Limits;
 use crate::span::Span;
 pub(crate) use schema::{Declaration, LinkTarget, MemberDeclaration, MemberType, value_type};
 
 /// The deepest nesting of brackets and operators: any thread's stack has room for it.
 const DEPTH_MAX: usize = 128;
 
+/// Memory that a token takes as syntax, about.
+const TOKEN_SIZE: usize = 256;
+
 /// Reads a script.
 ///
 /// # Errors
 /// `syntax`, with the place; `unsupported` for what nests too deep.
-pub(crate) fn script(text: &Arc<str>) -> Result<Script> {
+pub(crate) fn script(text: &Arc<str>, limits: &Limits) -> Result<Script> {
     let mut tape = Tape::of(text);
     let tokens = tokenize(Lexer::new(text), tape.as_mut())?;
-    Parser::new(tokens, tape).script()
+    let _held = limits.hold(tokens.len() * TOKEN_SIZE)?;
+    Parser { limits: limits.clone(), ..Parser::new(tokens, tape) }.script()
 }
 
 /// Reads the tuple that is all of a text.
@@ -62,11 +67,13 @@ struct Parser {
     tape: Arc<Tape>,
     at: usize,
     depth: usize,
+    limits: Limits,
 }
 
 impl Parser {
     fn new(tokens: Vec<Lexeme>, tape: Option<Tape>) -> Self {
-        Self { tokens, tape: tape.unwrap_or_default().into(), at: 0, depth: 0 }
+        let limits = Limits::default();
+        Self { tokens, tape: tape.unwrap_or_default().into(), at: 0, depth: 0, limits }
     }
 
     fn peek(&self) -> &Token {
@@ -166,13 +173,14 @@ impl Parser {
         if self.depth > DEPTH_MAX {
             return Err(self.too_deep());
         }
+        self.limits.descend(|| self.span())?;
         let parsed = parse(self);
         self.depth -= 1;
         parsed
     }
 
     fn too_deep(&self) -> Error {
-        Error::unsupported(format!("the statement nests deeper than {DEPTH_MAX} levels"))
+        Error::unsupported(format!("the statement nests too deep: more than {DEPTH_MAX} levels"))
             .at(self.span())
             .help("split it")
     }

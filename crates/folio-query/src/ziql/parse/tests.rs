@@ -9,7 +9,9 @@ use super::{declarations, script};
 
 /// What is said of a text; nothing where it is accepted.
 fn refusal(text: &str) -> Option<String> {
-    script(&text.into()).err().map(|error| error.in_text(text).to_string())
+    script(&text.into(), &crate::limits::Limits::default())
+        .err()
+        .map(|error| error.in_text(text).to_string())
 }
 
 #[test]
@@ -65,7 +67,10 @@ fn nesting_has_an_end() {
             let mut text = String::from("GRAB T {");
             let _ = write!(text, "{}{inside}{}}}", open.repeat(depth), close.repeat(depth));
             let told = refusal(&text).unwrap_or_default();
-            assert!(told.starts_with("the statement nests deeper than 128 levels"), "{told}");
+            assert!(
+                told.starts_with("the statement nests too deep: more than 128 levels"),
+                "{told}"
+            );
         }
     }
     let shapes = format!("GRAB T {}a{}", "[a ".repeat(2_000), "]".repeat(2_000));

@@ -31,7 +31,8 @@ fn bare(mut script: Script) -> String {
 /// Prints what a text says, having seen that it reads back as the same.
 fn printed(text: &str) -> String {
     let read = |text: &str| {
-        script(&text.into()).unwrap_or_else(|error| panic!("{}\nof {text}", error.in_text(text)))
+        script(&text.into(), &crate::limits::Limits::default())
+            .unwrap_or_else(|error| panic!("{}\nof {text}", error.in_text(text)))
     };
     let first = read(text);
     let printed = first.to_string();
