@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use folio::{Collection, CollectionOptions, Database, Layout, OpenOptions, Strict};
+use folio::{Collection, CollectionOptions, Database, Layout, OpenOptions, Session, Strict};
 
 use crate::command;
 use crate::console::Console;
@@ -172,6 +172,38 @@ impl NewCollection {
             },
             strict: if self.strict { Strict::FirstDocument } else { Strict::AsStored },
         }
+    }
+}
+
+/// What a statement may use.
+#[derive(Debug, Args)]
+pub(crate) struct Limits {
+    /// End a statement that takes longer: 500ms, 5s, 2min
+    #[arg(long, value_name = "TIME")]
+    timeout: Option<String>,
+
+    /// End a statement that holds more memory: 512MB, 2GB
+    #[arg(long, value_name = "SIZE")]
+    memory_limit: Option<String>,
+}
+
+impl Limits {
+    /// Sets them for the statements of a session.
+    pub(crate) fn set(&self, session: &mut Session) -> Result<(), Failure> {
+        let given = [
+            ("--timeout", "statement_timeout", &self.timeout, "a time with its unit, such as 5s"),
+            ("--memory-limit", "memory_limit", &self.memory_limit, "a size, such as 2GB"),
+        ];
+        for (flag, setting, text, wanted) in given {
+            let Some(text) = text else { continue };
+            // A number alone is milliseconds in SQL, and would be taken for seconds here.
+            let is_bare = flag == "--timeout" && text.parse::<u64>().is_ok_and(|time| time > 0);
+            let statement = format!("SET {setting} TO '{}'", text.replace('\'', "''"));
+            if is_bare || session.execute(&statement, &[]).is_err() {
+                return Err(Failure::Usage(format!("{flag} is {wanted}, not {text:?}")));
+            }
+        }
+        Ok(())
     }
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::arguments::Printing;
+use crate::arguments::{Limits, Printing};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::shell;
@@ -31,6 +31,9 @@ pub(crate) struct Arguments {
     ziql: bool,
 
     #[command(flatten)]
+    limits: Limits,
+
+    #[command(flatten)]
     printing: Printing,
 }
 
@@ -41,5 +44,6 @@ Examples:
   $ folio shell ./data --ziql -o table < script.zq";
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
-    shell::run(&arguments.database, arguments.ziql, arguments.printing.format(), console)
+    let Arguments { database, ziql, limits, printing } = arguments;
+    shell::run(database, *ziql, limits, printing.format(), console)
 }

@@ -9,7 +9,7 @@ use folio::{Database, Interrupt};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
-use crate::arguments::Printing;
+use crate::arguments::{Limits, Printing};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::{output, parameters, text};
@@ -36,6 +36,9 @@ pub(crate) struct Arguments {
     parameters: Vec<String>,
 
     #[command(flatten)]
+    limits: Limits,
+
+    #[command(flatten)]
     printing: Printing,
 }
 
@@ -52,6 +55,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     let (path, text) = named(arguments, console)?;
     let database = Database::open(path)?;
     let mut session = database.session()?;
+    arguments.limits.set(&mut session)?;
     watch(session.interrupt());
     let answer = session.sql(&text, &parameters)?;
     match answer.rows {

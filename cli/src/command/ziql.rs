@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::sql::watch;
-use crate::arguments::{Printing, open_or_create};
+use crate::arguments::{Limits, Printing, open_or_create};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::{output, parameters, text};
@@ -33,6 +33,9 @@ pub(crate) struct Arguments {
     parameters: Vec<String>,
 
     #[command(flatten)]
+    limits: Limits,
+
+    #[command(flatten)]
     printing: Printing,
 }
 
@@ -51,6 +54,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, 
     };
     let database = open_or_create(&arguments.database, console)?;
     let mut session = database.session()?;
+    arguments.limits.set(&mut session)?;
     watch(session.interrupt());
     let rows = session.ziql(&text, &parameters.by_name())?;
     let format = output::resolve(arguments.printing.format(), console);

@@ -37,6 +37,7 @@ use reedline::{Reedline, Signal};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
+use crate::arguments::Limits;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::output::{self, Format, Style};
@@ -81,12 +82,14 @@ struct Shell<'c> {
 pub(crate) fn run(
     path: &Path,
     is_ziql: bool,
+    limits: &Limits,
     format: Option<Format>,
     console: &Console,
 ) -> Result<ExitCode, Failure> {
     let database = Database::open(path)?;
     let mut session = database.session()?;
     session.set_script(true);
+    limits.set(&mut session)?;
     let names = SharedNames::new(if is_ziql { Language::Ziql } else { Language::Sql });
     let is_ended = Arc::new(AtomicBool::new(false));
     listen(&session, &is_ended);
