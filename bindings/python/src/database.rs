@@ -14,7 +14,7 @@ use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Handle;
 use crate::progress::Reporter;
 use crate::report::{BackupReport, PackReport, SqliteReport, UnpackReport};
-use crate::sql::{Answer, Idle, scalar_function};
+use crate::sql::{Answer, Idle, Limits, scalar_function};
 use crate::tables::Tables;
 
 /// An open database: a directory of collections, or a `.zds` archive of one.
@@ -135,14 +135,17 @@ impl Database {
     }
 
     /// Runs SQL statements and answers the last one.
-    #[pyo3(signature = (text, params=None))]
+    #[pyo3(signature = (text, params=None, timeout=None, memory_limit=None))]
     fn _sql(
         &self,
         py: Python<'_>,
         text: &str,
         params: Option<&Bound<'_, PyAny>>,
+        timeout: Option<f64>,
+        memory_limit: Option<usize>,
     ) -> PyResult<Answer> {
-        self.idle.sql(py, self.core()?, text, params)
+        let limits = Limits::new(timeout, memory_limit)?;
+        self.idle.sql(py, self.core()?, (text, limits), params)
     }
 
     /// Runs a script of ZiQL and answers its last statement.

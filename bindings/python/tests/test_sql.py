@@ -322,6 +322,55 @@ def test_interrupt_from_another_thread(db: foliodb.Database) -> None:
     assert session.sql("select 42").fetchall() == [(42,)]
 
 
+def test_a_statement_has_limits(db: foliodb.Database) -> None:
+    huge = "select sum(n) over () from generate_series(1, 1000000) s(n)"
+    for run in (
+        lambda text, **limits: db.sql(text, **limits),
+        lambda text, **limits: db.session(**limits).sql(text),
+    ):
+        with pytest.raises(foliodb.StatementTimeoutError) as caught:
+            run(LONG, timeout=0.1).fetchall()
+        assert isinstance(caught.value, TimeoutError)
+        assert caught.value.code == "timeout"
+        with pytest.raises(foliodb.MemoryLimitError) as over:
+            run(huge, memory_limit=1 << 20).fetchall()
+        assert over.value.code == "memory_limit"
+    # The next statement of an idle session has none.
+    assert db.sql("show statement_timeout").fetchall() == [(0,)]
+    assert len(db.sql(huge).fetchall()) == 1_000_000
+    for limits in ({"timeout": 0}, {"timeout": -1.0}, {"memory_limit": 0}):
+        with pytest.raises(foliodb.InvalidInputError):
+            db.session(**limits)
+
+
+def test_deep_statements_are_answered_or_refused_on_a_small_stack(db: foliodb.Database) -> None:
+    deep = [
+        "select 1" + "::int" * 10_000,
+        "select " + "(" * 10_000 + "1" + ")" * 10_000,
+        "with c0 as (select 1 as x)"
+        + "".join(f", c{n} as (select * from c{n - 1})" for n in range(1, 800))
+        + " select * from c799",
+        "select " + "case when true then " * 10_000 + "1" + " end" * 10_000,
+    ]
+    said: list[str] = []
+
+    def run() -> None:
+        for text in deep:
+            try:
+                said.append(str(db.sql(text).fetchall()))
+            except foliodb.UnsupportedError as error:
+                said.append(str(error).splitlines()[0])
+
+    before = threading.stack_size(512 << 10)
+    try:
+        thread = threading.Thread(target=run)
+        thread.start()
+    finally:
+        threading.stack_size(before)
+    thread.join()
+    assert said == ["[(1,)]"] * 3 + ["the statement nests too deep"]
+
+
 def test_the_lock_of_the_interpreter_is_free(db: foliodb.Database) -> None:
     session, counted, done = db.session(), [0], threading.Event()
 

@@ -90,7 +90,14 @@ class Database(_foliodb.Database):
         """
         return self._collection(name, layout, strict)
 
-    def sql(self, text: str, params: Any = None) -> Answer:
+    def sql(
+        self,
+        text: str,
+        params: Any = None,
+        *,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+    ) -> Answer:
         """Runs SQL statements over tables, collections and files; answers the last one.
 
         `params` are values: a sequence for `?` or `$1`, a dict for `:name`. The answer is
@@ -101,9 +108,11 @@ class Database(_foliodb.Database):
 
         Raises what is wrong with the text (`FolioSyntaxError`, `NotFoundError`,
         `TypeMismatchError`, with the place under a caret), with a constraint
-        (`ConflictError`), `CancelledError`.
+        (`ConflictError`), `CancelledError`. A statement that takes longer than `timeout`,
+        in seconds, ends with `StatementTimeoutError`, one that holds more than
+        `memory_limit`, in bytes, with `MemoryLimitError`.
         """
-        return self._sql(text, params)
+        return self._sql(text, params, timeout, memory_limit)
 
     @overload
     def ziql(self, text: str, *, model: None = None, **params: Any) -> Answer: ...
@@ -169,11 +178,20 @@ class Database(_foliodb.Database):
             returns = answer if returns is None else returns
         self._create_function(name, function, list(parameters), returns, volatile, takes_null)
 
-    def session(self, *, autocommit: bool = True) -> Session:
+    def session(
+        self,
+        *,
+        autocommit: bool = True,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+    ) -> Session:
         """A session of its own. Without `autocommit` the first statement that changes
-        tables begins a transaction.
+        tables begins a transaction. `timeout` and `memory_limit` hold for each statement,
+        as in `sql`.
         """
-        return Session(self, autocommit=autocommit)
+        return Session(
+            self, autocommit=autocommit, timeout=timeout, memory_limit=memory_limit
+        )
 
     def prepare(self, text: str) -> Prepared:
         """Makes a statement ready to run, in a session of its own; see `Session.prepare`."""

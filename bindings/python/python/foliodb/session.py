@@ -33,8 +33,17 @@ class Session(_foliodb.Session):
     Use it as a context, or `close` it, to end it; a transaction left open is rolled back.
     """
 
-    def __new__(cls, database: Database, *, autocommit: bool = True) -> Session:
-        session = super().__new__(cls, database, autocommit=autocommit)
+    def __new__(
+        cls,
+        database: Database,
+        *,
+        autocommit: bool = True,
+        timeout: float | None = None,
+        memory_limit: int | None = None,
+    ) -> Session:
+        session = super().__new__(
+            cls, database, autocommit=autocommit, timeout=timeout, memory_limit=memory_limit
+        )
         session.database = database
         return session
 

@@ -1,6 +1,7 @@
 //! Sessions: those that users hold, and the idle ones that `db.sql` takes in turn.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use folio::{ErrorCode, Interrupt, Parameters};
 use pyo3::prelude::*;
@@ -12,11 +13,37 @@ use super::prepared::Prepared;
 use super::watcher::Watcher;
 use crate::batch::check_statement;
 use crate::database::Database;
-use crate::error::{OrRaise, with_code};
+use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Owned;
 
 /// Idle sessions kept by a database.
 const IDLE_MAX: usize = 8;
+
+/// What a statement may use.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Limits {
+    timeout: Option<Duration>,
+    memory: Option<usize>,
+}
+
+impl Limits {
+    /// Limits as Python gives them: seconds, and bytes.
+    pub(crate) fn new(timeout: Option<f64>, memory_limit: Option<usize>) -> PyResult<Self> {
+        let time = |seconds: f64| {
+            let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
+            time.ok_or_else(|| invalid("timeout is a number of seconds, greater than 0"))
+        };
+        if memory_limit == Some(0) {
+            return Err(invalid("memory_limit is a number of bytes, greater than 0"));
+        }
+        Ok(Self { timeout: timeout.map(time).transpose()?, memory: memory_limit })
+    }
+
+    fn set(self, session: &mut folio::Session) {
+        session.set_timeout(self.timeout);
+        session.set_memory_limit(self.memory);
+    }
+}
 
 /// A session of the facade, and what looks for signals while it works.
 pub(crate) struct Core {
@@ -106,10 +133,17 @@ impl Session {
 #[pymethods]
 impl Session {
     #[new]
-    #[pyo3(signature = (database, *, autocommit=true))]
-    fn new(database: &Database, autocommit: bool) -> PyResult<Self> {
+    #[pyo3(signature = (database, *, autocommit=true, timeout=None, memory_limit=None))]
+    fn new(
+        database: &Database,
+        autocommit: bool,
+        timeout: Option<f64>,
+        memory_limit: Option<usize>,
+    ) -> PyResult<Self> {
+        let limits = Limits::new(timeout, memory_limit)?;
         let mut core = Core::begin(database.core()?)?;
         core.session.set_autocommit(autocommit);
+        limits.set(&mut core.session);
         let interrupt = core.session.interrupt();
         Ok(Self { core: Mutex::new(Some(Owned::new(core))), interrupt })
     }
@@ -240,12 +274,17 @@ impl Idle {
         &self,
         py: Python<'_>,
         database: &folio::Database,
-        text: &str,
+        (text, limits): (&str, Limits),
         params: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Answer> {
         check_statement(text)?;
         let given = parameters(params)?;
-        self.with(database, |core| core.sql_alone(py, text, &given))
+        self.with(database, |core| {
+            limits.set(&mut core.session);
+            let answer = core.sql_alone(py, text, &given);
+            Limits::default().set(&mut core.session);
+            answer
+        })
     }
 
     pub(crate) fn ziql(
