@@ -68,6 +68,7 @@ const KINDS = {
   'a number': (value) => typeof value === 'number',
   'true or false': (value) => typeof value === 'boolean',
   'an array of strings': (value) => Array.isArray(value) && value.every((text) => typeof text === 'string'),
+  'a whole number, at least 1': (value) => Number.isSafeInteger(value) && value >= 1,
   'a number of documents': (value) => Number.isSafeInteger(value) && value >= 0,
   'an array or an object': (value) => typeof value === 'object' && value !== null,
   'a function': (value) => typeof value === 'function',
@@ -81,6 +82,7 @@ const NUMBER = 'a number'
 const FLAG = 'true or false'
 const TEXTS = 'an array of strings'
 const COUNT = 'a number of documents'
+const LIMIT = 'a whole number, at least 1'
 
 /** The options of each operation, and what they may be. */
 const OPTIONS = {
@@ -105,6 +107,8 @@ const OPTIONS = {
   importSqlite: { tables: TEXTS },
   pack: { compress: FLAG },
   sql: { signal: 'an AbortSignal' },
+  sqlAlone: { signal: 'an AbortSignal', timeoutMs: LIMIT, memoryLimit: LIMIT },
+  limits: { timeoutMs: LIMIT, memoryLimit: LIMIT },
   schema: { allowDrop: FLAG },
   function: { parameters: TEXTS, returns: TEXT, volatile: FLAG, takesNull: FLAG },
   work: { progress: FUNCTION, signal: 'an AbortSignal' },

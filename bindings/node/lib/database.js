@@ -10,11 +10,11 @@ const { inspectable, plural } = require('./inspect.js')
 const { native } = require('./native.js')
 const { columnsText, given, givenAlone, parametersText } = require('./parameter.js')
 const { split, watched } = require('./progress.js')
-const { Session, answered, interruptible } = require('./session.js')
+const { Session, answered, interruptible, limited } = require('./session.js')
 const { Tables } = require('./tables.js')
 
 /** @import { Answer } from './answer.js' */
-/** @import { CollectionOptions, Convert, Fields, FunctionOptions, Given, GivenAsync, ImportSqliteOptions, OpenOptions, PackOptions, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
+/** @import { CollectionOptions, Convert, Fields, FunctionOptions, Given, GivenLimited, ImportSqliteOptions, LimitOptions, OpenOptions, PackOptions, SchemaOptions, SqlOptions, WorkOptions } from './options.js' */
 /** @import { BackupReport, PackReport, SqliteReport, UnpackReport } from './report.js' */
 /** @import { Prepared } from './session.js' */
 
@@ -134,7 +134,7 @@ class Database {
    * `db.sqlAsync(text, [30], { signal })`.
    * @template {object} [T=Record<string, any>]
    * @param {string} text
-   * @param {GivenAsync} params
+   * @param {GivenLimited} params
    * @returns {Promise<Answer<T>>}
    */
   async sqlAsync(text, ...params) {
@@ -161,7 +161,7 @@ class Database {
    * @template {object} [T=Record<string, any>]
    * @param {string} text
    * @param {Record<string, any>} [params]
-   * @param {SqlOptions} [options]
+   * @param {SqlOptions & LimitOptions} [options]
    * @returns {Promise<Answer<T>>}
    */
   async ziqlAsync(text, params, options = {}) {
@@ -171,11 +171,13 @@ class Database {
   }
 
   /**
-   * A session of its own.
+   * A session of its own, whose statements may have limits.
+   * @param {LimitOptions} [options]
    * @returns {Session}
    */
-  session() {
-    return new /** @type {any} */ (Session)(call(() => this.inner.session()), this.convert)
+  session(options = {}) {
+    const limits = checkOptions(options, OPTIONS.limits)
+    return new /** @type {any} */ (Session)(call(() => limited(this.inner.session(), limits)), this.convert)
   }
 
   /**
@@ -310,14 +312,19 @@ class Database {
 
   /**
    * @private
-   * @param {SqlOptions} options
+   * @param {SqlOptions & LimitOptions} options
    * @param {(session: any) => Promise<any>} work
    */
   async borrowedAsync(options, work) {
-    const session = this.idle.pop() ?? call(() => this.inner.session())
-    const answer = await interruptible(session, options, () => work(session))
+    const { signal, timeoutMs, memoryLimit } = checkOptions(options, OPTIONS.sqlAlone)
+    const hasLimits = timeoutMs !== undefined || memoryLimit !== undefined
+    const session = call(() => {
+      if (hasLimits) return limited(this.inner.session(), { timeoutMs, memoryLimit })
+      return this.idle.pop() ?? this.inner.session()
+    })
+    const answer = await interruptible(session, { signal }, () => work(session))
     // Interrupting it must end no other statement, as long as there may be a signal.
-    if (options.signal === undefined) this.idle.push(session)
+    if (signal === undefined && !hasLimits) this.idle.push(session)
     return answer
   }
 

@@ -64,6 +64,18 @@
  */
 
 /**
+ * The same where the statement may have limits.
+ * @typedef {[params?: Parameters | undefined, options?: (SqlOptions & LimitOptions) | undefined] | [first: Value, ...others: any[]]} GivenLimited
+ */
+
+/**
+ * What a statement may use.
+ * @typedef {object} LimitOptions
+ * @property {number} [timeoutMs] ends a statement that takes longer, in milliseconds; it fails with `timeout`
+ * @property {number} [memoryLimit] ends a statement that holds more, in bytes; it fails with `memory_limit`
+ */
+
+/**
  * @typedef {object} SqlOptions
  * @property {AbortSignal} [signal] ends the statement, which fails with `cancelled`
  */

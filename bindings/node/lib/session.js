@@ -8,7 +8,7 @@ const { FolioError, call, rethrow } = require('./error.js')
 const { inspectableAs } = require('./inspect.js')
 const { given, givenAlone, parametersText } = require('./parameter.js')
 
-/** @import { Convert, Given, GivenAsync, Parameters, SqlOptions } from './options.js' */
+/** @import { Convert, Given, GivenAsync, LimitOptions, Parameters, SqlOptions } from './options.js' */
 
 /**
  * Runs statements, and has a transaction of its own. Any number may be open.
@@ -359,4 +359,15 @@ function answered(inner, watch) {
   return new /** @type {any} */ (Answer)(inner, watch)
 }
 
-module.exports = { Prepared, Session, answered, interruptible }
+/**
+ * Has a native session hold its statements to limits.
+ * @param {any} inner
+ * @param {LimitOptions} options that were checked
+ */
+function limited(inner, { timeoutMs, memoryLimit }) {
+  if (timeoutMs !== undefined) inner.sql(`SET statement_timeout TO ${timeoutMs}`, undefined, false)
+  if (memoryLimit !== undefined) inner.sql(`SET memory_limit TO ${memoryLimit}`, undefined, false)
+  return inner
+}
+
+module.exports = { Prepared, Session, answered, interruptible, limited }

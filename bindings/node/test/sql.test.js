@@ -301,6 +301,19 @@ test('a signal, and interrupt, end a statement and leave a usable session', asyn
   assert.deepEqual(db.sql('select 42 as n').toArray(), [{ n: 42 }])
 })
 
+test('a statement has limits', async (context) => {
+  const db = database(context)
+  const huge = 'select sum(n) over () from generate_series(1, 1000000) s(n)'
+  await assert.rejects(db.sqlAsync(LONG, [], { timeoutMs: 100 }).then((answer) => answer.toArrayAsync()), coded('timeout'))
+  await assert.rejects(db.sqlAsync(huge, [], { memoryLimit: 1 << 20 }).then((answer) => answer.toArrayAsync()), coded('memory_limit'))
+  const session = db.session({ timeoutMs: 100, memoryLimit: 1 << 20 })
+  assert.throws(() => session.sql(LONG).toArray(), coded('timeout'))
+  assert.throws(() => session.sql(huge).toArray(), coded('memory_limit'))
+  assert.deepEqual(session.sql('select 42 as n').toArray(), [{ n: 42 }])
+  assert.deepEqual(db.sql('show statement_timeout').toArray(), [{ statement_timeout: 0 }])
+  assert.throws(() => db.session({ timeoutMs: 0 }), coded('invalid_input'))
+})
+
 test('eight reading sessions beside a writer', async (context) => {
   const db = database(context)
   db.sql("insert into t select g, '0' from generate_series(1, 100) as s(g)")

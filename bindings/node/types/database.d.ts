@@ -79,10 +79,10 @@ export class Database {
      * `db.sqlAsync(text, [30], { signal })`.
      * @template {object} [T=Record<string, any>]
      * @param {string} text
-     * @param {GivenAsync} params
+     * @param {GivenLimited} params
      * @returns {Promise<Answer<T>>}
      */
-    sqlAsync<T extends object = Record<string, any>>(text: string, ...params: GivenAsync): Promise<Answer<T>>;
+    sqlAsync<T extends object = Record<string, any>>(text: string, ...params: GivenLimited): Promise<Answer<T>>;
     /**
      * Runs a script of ZiQL and answers its last statement; `params` are the values of
      * its `$name`s.
@@ -96,15 +96,16 @@ export class Database {
      * @template {object} [T=Record<string, any>]
      * @param {string} text
      * @param {Record<string, any>} [params]
-     * @param {SqlOptions} [options]
+     * @param {SqlOptions & LimitOptions} [options]
      * @returns {Promise<Answer<T>>}
      */
-    ziqlAsync<T extends object = Record<string, any>>(text: string, params?: Record<string, any>, options?: SqlOptions): Promise<Answer<T>>;
+    ziqlAsync<T extends object = Record<string, any>>(text: string, params?: Record<string, any>, options?: SqlOptions & LimitOptions): Promise<Answer<T>>;
     /**
-     * A session of its own.
+     * A session of its own, whose statements may have limits.
+     * @param {LimitOptions} [options]
      * @returns {Session}
      */
-    session(): Session;
+    session(options?: LimitOptions): Session;
     /**
      * Makes a statement ready to run, in a session of its own.
      * @template {object} [T=Record<string, any>]
@@ -194,7 +195,7 @@ export class Database {
     private borrowed;
     /**
      * @private
-     * @param {SqlOptions} options
+     * @param {SqlOptions & LimitOptions} options
      * @param {(session: any) => Promise<any>} work
      */
     private borrowedAsync;
@@ -291,8 +292,9 @@ import type { CollectionOptions } from './options.js';
 import { Collection } from "./collection.js";
 import type { Given } from './options.js';
 import type { Answer } from './answer.js';
-import type { GivenAsync } from './options.js';
+import type { GivenLimited } from './options.js';
 import type { SqlOptions } from './options.js';
+import type { LimitOptions } from './options.js';
 import { Session } from "./session.js";
 import type { Prepared } from './session.js';
 import type { FunctionOptions } from './options.js';

@@ -2,11 +2,11 @@
 /**
  * The stable, machine-readable kind of an error.
  */
-export type ErrorCode = "not_found" | "conflict" | "corrupted" | "read_only" | "locked" | "poisoned" | "invalid_input" | "syntax" | "type_mismatch" | "unsupported" | "closed" | "cancelled" | "io";
+export type ErrorCode = "not_found" | "conflict" | "corrupted" | "read_only" | "locked" | "poisoned" | "invalid_input" | "syntax" | "type_mismatch" | "unsupported" | "closed" | "cancelled" | "timeout" | "memory_limit" | "io";
 /**
  * The stable, machine-readable kind of an error.
  * @typedef {'not_found' | 'conflict' | 'corrupted' | 'read_only' | 'locked' | 'poisoned' | 'invalid_input' |
- *   'syntax' | 'type_mismatch' | 'unsupported' | 'closed' | 'cancelled' | 'io'} ErrorCode
+ *   'syntax' | 'type_mismatch' | 'unsupported' | 'closed' | 'cancelled' | 'timeout' | 'memory_limit' | 'io'} ErrorCode
  */
 /** An error from a database. Match on `code`; the text is for people. */
 export class FolioError extends Error {

@@ -75,6 +75,23 @@ export type GivenAsync = [params?: Parameters | undefined, options?: SqlOptions 
  * The same where the statement writes documents.
  */
 export type GivenUpdate = [params?: Parameters | undefined, options?: WriteOptions | undefined] | [first: Value, ...others: any[]];
+/**
+ * The same where the statement may have limits.
+ */
+export type GivenLimited = [params?: Parameters | undefined, options?: (SqlOptions & LimitOptions) | undefined] | [first: Value, ...others: any[]];
+/**
+ * What a statement may use.
+ */
+export type LimitOptions = {
+    /**
+     * ends a statement that takes longer, in milliseconds; it fails with `timeout`
+     */
+    timeoutMs?: number | undefined;
+    /**
+     * ends a statement that holds more, in bytes; it fails with `memory_limit`
+     */
+    memoryLimit?: number | undefined;
+};
 export type SqlOptions = {
     /**
      * ends the statement, which fails with `cancelled`

@@ -84,7 +84,7 @@ export class Prepared<T extends object = Record<string, any>> {
         changes: number;
     }>;
 }
-/** @import { Convert, Given, GivenAsync, Parameters, SqlOptions } from './options.js' */
+/** @import { Convert, Given, GivenAsync, LimitOptions, Parameters, SqlOptions } from './options.js' */
 /**
  * Runs statements, and has a transaction of its own. Any number may be open.
  *
@@ -182,8 +182,15 @@ export function answered(inner: any, watch?: {
  * @returns {Promise<Answer<any>>}
  */
 export function interruptible(inner: any, options: SqlOptions, begin: () => Promise<any>): Promise<Answer<any>>;
+/**
+ * Has a native session hold its statements to limits.
+ * @param {any} inner
+ * @param {LimitOptions} options that were checked
+ */
+export function limited(inner: any, { timeoutMs, memoryLimit }: LimitOptions): any;
 import type { Given } from './options.js';
 import { Answer } from "./answer.js";
 import type { Parameters } from './options.js';
 import type { GivenAsync } from './options.js';
 import type { SqlOptions } from './options.js';
+import type { LimitOptions } from './options.js';
