@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
-use folio_table::{Scan, ScanOptions, Snapshot};
-use folio_types::{Column, ErrorCode, TableSchema};
+use folio_table::{Bound, Scan, ScanOptions, Snapshot};
+use folio_types::{Column, ErrorCode, TableSchema, Value};
 
 use crate::error::{Error, Result};
 use crate::handle::Handle;
@@ -18,6 +18,8 @@ pub struct Table {
     handle: Arc<Handle>,
     name: String,
     columns: Vec<Column>,
+    /// The position of the column that is the whole key, where one is.
+    key: Option<usize>,
     row_count: u64,
 }
 
@@ -43,6 +45,12 @@ impl Table {
     #[must_use]
     pub fn columns(&self) -> &[Column] {
         &self.columns
+    }
+
+    /// The position of the column that is the whole primary key, where one column is.
+    #[must_use]
+    pub fn key_column(&self) -> Option<usize> {
+        self.key
     }
 
     /// How many rows there were when the table was asked for.
@@ -77,8 +85,7 @@ impl Table {
     ) -> Result<Vec<TableScan>> {
         let snapshot = Arc::new(snapshot(&self.handle)?);
         let table = snapshot.table(&self.name)?;
-        let place = |&column: &usize| self.place(column, &table);
-        let projection = columns.iter().map(place).collect::<Result<Vec<_>>>()?;
+        let projection = self.places(columns, &table)?;
         let batch_size = batch_size.max(1);
         let options =
             ScanOptions { projection: Some(&projection), batch_size, ..ScanOptions::default() };
@@ -90,6 +97,47 @@ impl Table {
         let counted = columns.is_empty().then_some(0);
         let part = |scan| TableScan { snapshot: Arc::clone(&snapshot), scan, batch_size, counted };
         Ok(scans.into_iter().map(part).collect())
+    }
+
+    /// Begins to read the rows that have these keys, a scan for each key in turn, all of one
+    /// commit. Nothing else is read; a key that no row has makes an empty scan.
+    ///
+    /// # Errors
+    /// As [`Table::scan`]; `invalid_input` also where no single column is the key, and
+    /// `type_mismatch` for a key that its column cannot hold.
+    pub fn scan_keys(
+        &self,
+        columns: &[usize],
+        batch_size: usize,
+        keys: &[Value],
+    ) -> Result<Vec<TableScan>> {
+        let snapshot = Arc::new(snapshot(&self.handle)?);
+        let table = snapshot.table(&self.name)?;
+        let projection = self.places(columns, &table)?;
+        let key = self.key.map(|key| self.place(key, &table)).transpose()?;
+        if key.is_none_or(|key| table.schema().primary_key != [key]) {
+            let what = format!("table {:?} has no key of one column; scan it", self.name);
+            return Err(Error::Invalid(what));
+        }
+        let (reader, batch_size) = (snapshot.reader(), batch_size.max(1));
+        let scan = |key: &Value| {
+            let key = [key.as_ref()];
+            let (from, to) = (Bound::Included(&key), Bound::Included(&key));
+            let projection = Some(&projection[..]);
+            reader.begin_scan(
+                &table,
+                &ScanOptions { projection, batch_size, from, to, ..ScanOptions::default() },
+            )
+        };
+        let scans = keys.iter().map(scan).collect::<folio_table::Result<Vec<_>>>()?;
+        let counted = columns.is_empty().then_some(0);
+        let part = |scan| TableScan { snapshot: Arc::clone(&snapshot), scan, batch_size, counted };
+        Ok(scans.into_iter().map(part).collect())
+    }
+
+    /// Where columns are now.
+    fn places(&self, columns: &[usize], table: &folio_table::Table) -> Result<Vec<usize>> {
+        columns.iter().map(|&column| self.place(column, table)).collect()
     }
 
     /// Where a column is now.
@@ -151,8 +199,9 @@ impl Tables {
         match snapshot.table(name) {
             Ok(table) => {
                 let row_count = snapshot.row_count(&table)?;
-                let TableSchema { name, columns, .. } = table.schema().clone();
-                Ok(Table { handle: Arc::clone(self.handle()), name, columns, row_count })
+                let TableSchema { name, columns, primary_key, .. } = table.schema().clone();
+                let key = if let [key] = primary_key[..] { Some(key) } else { None };
+                Ok(Table { handle: Arc::clone(self.handle()), name, columns, key, row_count })
             }
             Err(error) => match snapshot.reader().view(name)? {
                 Some(view) => Err(Error::Invalid(format!(

@@ -239,6 +239,40 @@ fn a_table_comes_as_batches_of_the_columns_asked_for() {
 }
 
 #[test]
+fn rows_are_looked_up_by_the_column_that_is_the_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = fill(&folder.path().join("data"));
+    let table = database.tables().unwrap().table("accounts").unwrap();
+    assert_eq!(table.key_column(), Some(0));
+    let keys = [7, 100, 3, -1].map(Value::Integer);
+    let scans = table.scan_keys(&[0], 10, &keys).unwrap();
+    let found: Vec<Vec<i32>> = scans
+        .into_iter()
+        .map(|scan| {
+            let batches = scan.map(|batch| batch.unwrap().column(0).to_data());
+            batches.flat_map(|ids| ids.buffers()[0].typed_data::<i32>().to_vec()).collect()
+        })
+        .collect();
+    assert_eq!(found, [vec![7], vec![], vec![3], vec![]]);
+    assert_eq!(
+        table.scan_keys(&[], 10, &keys).unwrap().into_iter().flat_map(sizes).sum::<usize>(),
+        2
+    );
+    assert!(table.scan_keys(&[0], 10, &[]).unwrap().is_empty());
+    let refused = table.scan_keys(&[0], 10, &[Value::Text("7".to_owned())]).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::TypeMismatch);
+    run(&database, "create table pairs (a int, b int, primary key (a, b))");
+    run(&database, "create table heap (a int)");
+    for name in ["pairs", "heap"] {
+        let table = database.tables().unwrap().table(name).unwrap();
+        assert_eq!(table.key_column(), None);
+        let refused = table.scan_keys(&[0], 10, &keys).unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::InvalidInput);
+        assert!(refused.to_string().contains("no key of one column"), "{refused}");
+    }
+}
+
+#[test]
 fn a_table_that_changed_is_not_read_as_what_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let database = fill(&folder.path().join("data"));
