@@ -56,6 +56,7 @@ fn make(path: &Path) -> Outcome {
     make_rows(&mut transaction, "numbers", NUMBERS, |id| ValueRef::Integer(-id))?;
     make_rows(&mut transaction, "accounts", ACCOUNTS, |_| ValueRef::Integer(AMOUNT))?;
     make_large(&mut transaction)?;
+    make_words(&mut transaction)?;
     let schema = TableSchema::new("nothing", vec![optional("a", ColumnType::Int32)], Vec::new());
     transaction.create_table(&schema)?;
     transaction.create_view("few", "{}", false)?;
@@ -213,6 +214,18 @@ fn make_large(transaction: &mut Transaction) -> Outcome {
     for size in [5, 100_000, 3_000_000] {
         let text = "x".repeat(size as usize);
         transaction.insert(&table, &[ValueRef::Text(&text), ValueRef::Integer(size)])?;
+    }
+    Ok(())
+}
+
+/// A table whose key is text.
+fn make_words(transaction: &mut Transaction) -> Outcome {
+    let columns =
+        vec![Column::required("word", ColumnType::Text), optional("size", ColumnType::Int16)];
+    let table = transaction.create_table(&TableSchema::new("words", columns, vec![0]))?;
+    for word in ["two words", "größe", "7"] {
+        let size = ValueRef::Integer(word.chars().count() as i64);
+        transaction.insert(&table, &[ValueRef::Text(word), size])?;
     }
     Ok(())
 }

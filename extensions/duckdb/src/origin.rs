@@ -59,15 +59,17 @@ const LOOKUPS: usize = 256;
 
 /// The documents that have these ids, as a stream of lines.
 pub(crate) fn found(collection: &Collection, ids: &[String]) -> Box<dyn Read + Send> {
-    let mut chunks = ids.chunks(LOOKUPS).map(<[String]>::to_vec).collect::<Vec<_>>().into_iter();
+    // What can be no id has no document.
+    let sound = ids.iter().filter(|id| folio::check_document_id(id).is_ok());
+    let mut rest = sound.cloned().collect::<Vec<_>>().into_iter();
     let collection = collection.clone();
     Box::new(Lines::of(move |text: &mut Vec<u8>| {
-        let Some(chunk) = chunks.next() else { return Ok(false) };
+        let chunk: Vec<String> = rest.by_ref().take(LOOKUPS).collect();
         for line in collection.get_many(&chunk)?.lines().flatten() {
             text.extend_from_slice(line);
             text.push(b'\n');
         }
-        Ok(true)
+        Ok(!chunk.is_empty())
     }))
 }
 

@@ -1,7 +1,7 @@
 //! What filters leave of a call's rows, as far as that is known before any is read.
 //!
 //! `WHERE filename = …` spares whole files, and `WHERE _id = …` leaves the documents of some ids, which
-//! are looked up. DuckDB tells filters through one of its interfaces only; the option `id` does the
+//! are looked up, as are the rows of a table by their keys. DuckDB tells filters through one of its interfaces only; the option `id` does the
 //! same for both.
 
 use std::collections::HashSet;
@@ -11,21 +11,20 @@ use std::collections::HashSet;
 pub(crate) struct Pushed {
     /// Whether a file, by its place, has none that are wanted; files behind the last are wanted.
     pub(crate) spared: Vec<bool>,
-    /// The ids of the documents that are wanted; `None` for all.
+    /// The ids of the documents that are wanted, or the keys of rows as text; `None` for all.
     pub(crate) ids: Option<Vec<String>>,
 }
 
 impl Pushed {
-    /// Leaves of the documents those that have one of these ids.
+    /// Leaves of the documents or rows those that have one of these ids.
     pub(crate) fn keep(&mut self, ids: &[String]) {
         let mut wanted: HashSet<&str> = ids.iter().map(String::as_str).collect();
         match &mut self.ids {
             Some(known) => known.retain(|id| wanted.contains(id.as_str())),
-            // Each once, in the order that was asked for. What can be no id has no document.
+            // Each once, in the order that was asked for.
             None => {
                 let new = ids.iter().filter(|id| wanted.remove(id.as_str()));
-                let sound = new.filter(|id| folio::check_document_id(id).is_ok());
-                self.ids = Some(sound.cloned().collect());
+                self.ids = Some(new.cloned().collect());
             }
         }
     }

@@ -91,7 +91,7 @@ impl Relation {
                 let scan = scan::Scan::new(bound, wanted, pushed);
                 Scan::Values(Arc::clone(bound), Box::new(scan))
             }
-            Relation::Table(bound) => Scan::Table(table::Scan::new(bound, wanted)?),
+            Relation::Table(bound) => Scan::Table(table::Scan::new(bound, wanted, pushed)?),
         })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A table's columns have types, so nothing is inferred. All threads read as of one commit, whoever
 //! writes meanwhile: the table is cut in parts, in the order of its key, and each thread takes the
-//! next one. Batches come as Arrow arrays of the columns that the query wants; no other is decoded.
+//! next one. Rows that are wanted by their keys are looked up instead. Batches come as Arrow arrays of the columns that the query wants; no other is decoded.
 
 use crate::bind::Call;
 use crate::emit_arrow::emit;
@@ -10,8 +10,9 @@ use crate::host::{Vector, vector_size};
 use crate::host_type::{HostType, make_distinct};
 use crate::options::Options;
 use crate::profile::{Phase, Profile};
+use crate::pushed::Pushed;
 use arrow_array::RecordBatch;
-use folio::TableScan;
+use folio::{ColumnType, TableScan, Value};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Rows of a part, about.
@@ -20,8 +21,8 @@ const PART_ROWS: u64 = 32 << 10;
 /// Parts of one scan, at most.
 const PARTS_MAX: u64 = 512;
 
-/// The only option of tables.
-const PROFILE: &str = "profile";
+/// The options of tables.
+const NAMES: [&str; 2] = ["profile", "id"];
 
 /// A table, and the columns that it gives.
 pub(crate) struct Bound {
@@ -30,13 +31,15 @@ pub(crate) struct Bound {
     place: String,
     columns: Vec<(String, HostType)>,
     profile: bool,
+    /// The keys of the rows to read, as text; `None` for all.
+    ids: Option<Vec<String>>,
 }
 
 impl Bound {
     /// Binds a call that names a table.
     pub(crate) fn of(call: &Call, table: folio::Table, place: String) -> Result<Bound, String> {
         let options = Options::of(call)?;
-        if let Some((name, _)) = call.named.iter().find(|(name, _)| *name != PROFILE) {
+        if let Some((name, _)) = call.named.iter().find(|(name, _)| !NAMES.contains(name)) {
             return Err(format!(
                 "option '{name}' is for collections; \"{place}\" is a table, whose columns have types"
             ));
@@ -49,7 +52,38 @@ impl Bound {
             columns.push((column.name.clone(), column_type));
         }
         make_distinct(columns.iter_mut().map(|(name, _)| name));
-        Ok(Bound { table, place, columns, profile: options.profile })
+        let bound = Bound { table, place, columns, profile: options.profile, ids: options.ids };
+        if bound.ids.is_some() && bound.key().is_none() {
+            return Err(format!(
+                "option 'id' is for tables whose key is one column of integers or text; \"{}\" has none",
+                bound.place
+            ));
+        }
+        Ok(bound)
+    }
+
+    /// The place of the column that is the key, where one is whose values are known by their texts.
+    pub(crate) fn key(&self) -> Option<usize> {
+        let key = self.table.key_column()?;
+        let key_type = &self.table.columns()[key].column_type;
+        let known = matches!(
+            key_type,
+            ColumnType::Int16 | ColumnType::Int32 | ColumnType::Int64 | ColumnType::Text
+        );
+        known.then_some(key)
+    }
+
+    /// The keys that have these texts, as far as they can be keys.
+    fn keys(&self, ids: &[String]) -> Vec<Value> {
+        let Some(key) = self.key() else { return Vec::new() };
+        let key_type = &self.table.columns()[key].column_type;
+        let value = |id: &String| match key_type {
+            ColumnType::Text => Some(Value::Text(id.clone())),
+            ColumnType::Int16 => id.parse::<i16>().ok().map(|key| Value::Integer(key.into())),
+            ColumnType::Int32 => id.parse::<i32>().ok().map(|key| Value::Integer(key.into())),
+            _ => id.parse().ok().map(Value::Integer),
+        };
+        ids.iter().filter_map(value).collect()
     }
 
     /// The result columns, in order.
@@ -57,9 +91,10 @@ impl Bound {
         self.columns.clone()
     }
 
-    /// How many rows there were when the call was bound.
+    /// How many rows there were when the call was bound, or as many as were asked for.
     pub(crate) fn row_count(&self) -> u64 {
-        self.table.row_count()
+        let all = self.table.row_count();
+        self.ids.as_ref().map_or(all, |ids| all.min(ids.len() as u64))
     }
 
     /// As many threads as there are parts.
@@ -96,8 +131,15 @@ impl Worker {
 }
 
 impl Scan {
-    /// A scan of the columns `wanted`, by their places, as of now.
-    pub(crate) fn new(bound: &Arc<Bound>, wanted: &[u64]) -> Result<Scan, String> {
+    /// A scan of the columns `wanted`, by their places, of what filters leave, as of now.
+    pub(crate) fn new(
+        bound: &Arc<Bound>,
+        wanted: &[u64],
+        mut pushed: Pushed,
+    ) -> Result<Scan, String> {
+        if let Some(ids) = &bound.ids {
+            pushed.keep(ids);
+        }
         let mut columns = Vec::new();
         let mut outputs = Vec::new();
         for index in wanted {
@@ -107,7 +149,10 @@ impl Scan {
             columns.extend(column);
         }
         let count = bound.threads() as usize;
-        let parts = bound.table.scan_parts(&columns, vector_size(), count);
+        let parts = match pushed.ids {
+            Some(ids) => bound.table.scan_keys(&columns, vector_size(), &bound.keys(&ids)),
+            None => bound.table.scan_parts(&columns, vector_size(), count),
+        };
         let parts = parts.map_err(|error| format!("\"{}\": {error}", bound.place))?;
         Ok(Scan {
             place: bound.place.clone(),

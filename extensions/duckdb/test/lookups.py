@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 import tempfile
 
@@ -66,6 +67,7 @@ def main():
         for option, condition, wanted in BY_DUCKDB:
             check(connection, path, option, condition, wanted, total)
         count = len(BY_OPTION) + len(BY_FILTER) + len(BY_DUCKDB) + several_in_one(connection, path)
+        count += keys(connection, interface)
         count += prepared(connection, path) + explained(connection, path, interface) + edited(connection, path)
     print(f"test result: {count} passed, 0 failed (lookups by id)")
 
@@ -133,6 +135,28 @@ def prepared(connection, path):
     rows, read = rows_and_read(connection, by_option, ["d7"])
     assert (rows, read) == ([(7,)], [1]), (rows, read)
     return 4
+
+
+def keys(connection, interface):
+    """Rows of a table are looked up by its key."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(pathlib.Path(folder) / "tables")
+        subprocess.run([os.environ["ION_MAKE_DATABASE"], path], check=True)
+        cases = [
+            (", id := 7", "", 1, 1),
+            (", id := [7, 8, -1, 7]", "", 2, 2),
+            ("", "WHERE id = 7", 1, 1),
+            ("", "WHERE id IN (7, 8, -1)", 2, 2),
+            ("", "WHERE id = 7 OR name = 'number 8'", 2, None),
+            ("", "WHERE amount = -7", 1, None),
+        ]
+        for option, condition, count, read in cases:
+            sql = f"SELECT id, name FROM read_folio('{path}', 'numbers', profile := true{option}) {condition}"
+            rows, found = rows_and_read(connection, sql)
+            told = option or interface == "pinned"
+            assert len(rows) == count, (sql, rows)
+            assert found == [read if read and told else 100_000], (sql, found)
+    return len(cases)
 
 
 def explained(connection, path, interface):

@@ -11,6 +11,7 @@ use super::value::HostValue;
 use crate::bind::{Bound, Output, partitions};
 use crate::origin::Origin;
 use crate::pushed::Pushed;
+use crate::relation::Relation;
 use folio_ion::shred::{Layout, Type};
 use libduckdb_sys::v2 as duckdb;
 use std::cmp::Ordering;
@@ -20,13 +21,13 @@ type Kind = duckdb::DUCKDB_V2_EXPRESSION_TYPE;
 type Info = duckdb::duckdb_v2_table_function_filter_pushdown_info_handle;
 type Expression = duckdb::duckdb_v2_expression_handle;
 
-/// Which rows the filters leave that tell files or documents apart.
+/// Which rows the filters leave that tell files, documents or keys apart.
 ///
 /// # Safety
 ///
 /// `info` is that of the call at hand.
-pub(super) unsafe fn left_by_filters(info: Info, bound: &Bound) -> Result<Pushed, String> {
-    let mut pushed = Pushed { spared: vec![false; bound.files.len()], ids: None };
+pub(super) unsafe fn left_by_filters(info: Info, relation: &Relation) -> Result<Pushed, String> {
+    let mut pushed = Pushed::default();
     // SAFETY: the caller's promise; indexes are below the count; filters live as long as the call.
     unsafe {
         let count = get(0, |out, error| {
@@ -36,17 +37,14 @@ pub(super) unsafe fn left_by_filters(info: Info, bound: &Bound) -> Result<Pushed
             let filter = get(null_mut(), |out, error| {
                 duckdb::duckdb_v2_table_function_filter_pushdown_get_filter(info, index, out, error)
             })?;
-            match &bound.origin {
-                Origin::Collection(_) => {
-                    if let Some(ids) = ids(info, filter, bound)? {
-                        pushed.keep(&ids);
-                    }
+            if let Relation::Values(bound) = relation
+                && let Origin::Files(_) = bound.origin
+            {
+                if let Some(condition) = Condition::of(info, filter)? {
+                    spare(&condition, bound, &mut pushed.spared);
                 }
-                Origin::Files(_) => {
-                    if let Some(condition) = Condition::of(info, filter)? {
-                        spare(&condition, bound, &mut pushed.spared);
-                    }
-                }
+            } else if let Some(ids) = ids(info, filter, relation)? {
+                pushed.keep(&ids);
             }
         }
     }
@@ -54,9 +52,10 @@ pub(super) unsafe fn left_by_filters(info: Info, bound: &Bound) -> Result<Pushed
 }
 
 /// Notes the files that have no row for which a condition holds, if it is one on their paths.
-fn spare(condition: &Condition, bound: &Bound, spared: &mut [bool]) {
+fn spare(condition: &Condition, bound: &Bound, spared: &mut Vec<bool>) {
     let column = bound.outputs.get(condition.column).map(|(_, output)| output);
     let Some(column @ (Output::Filename | Output::Partition(_))) = column else { return };
+    spared.resize(bound.files.len(), false);
     for (path, spared) in bound.files.iter().zip(spared) {
         *spared |= !condition.holds(column, path);
     }
@@ -70,14 +69,14 @@ fn spare(condition: &Condition, bound: &Bound, spared: &mut [bool]) {
 unsafe fn ids(
     info: Info,
     filter: Expression,
-    bound: &Bound,
+    relation: &Relation,
 ) -> Result<Option<Vec<String>>, String> {
     // SAFETY: the caller's promise.
     unsafe {
         if kind_of(filter)? == Kind::DUCKDB_V2_EXPRESSION_TYPE_CONJUNCTION_OR {
             let mut all = Vec::new();
             for side in children(filter)? {
-                match ids(info, side, bound)? {
+                match ids(info, side, relation)? {
                     Some(ids) => all.extend(ids),
                     None => return Ok(None),
                 }
@@ -87,12 +86,16 @@ unsafe fn ids(
         let condition = Condition::of(info, filter)?;
         Ok(condition
             .filter(|condition| is_equality(condition.kind))
-            .and_then(|condition| is_id(bound, condition.column).then_some(condition.constants)))
+            .and_then(|condition| is_id(relation, condition.column).then_some(condition.constants)))
     }
 }
 
-/// Whether the result column at this place holds the documents' ids.
-fn is_id(bound: &Bound, place: usize) -> bool {
+/// Whether the result column at this place holds the documents' ids, or the rows' keys.
+fn is_id(relation: &Relation, place: usize) -> bool {
+    let bound = match relation {
+        Relation::Values(bound) => bound,
+        Relation::Table(bound) => return bound.key() == Some(place),
+    };
     let column = bound.outputs.get(place).map(|(_, output)| output);
     let (Some(Output::Column(index)), Layout::Records(fields)) = (column, &bound.layout) else {
         return false;
@@ -100,7 +103,7 @@ fn is_id(bound: &Bound, place: usize) -> bool {
     fields[*index].name == "_id" && fields[*index].field_type == Type::String
 }
 
-/// A comparison of a column with constant texts.
+/// A comparison of a column with constant texts or integers.
 struct Condition {
     /// The place of the result column.
     column: usize,
@@ -212,7 +215,7 @@ unsafe fn kind_of(expression: Expression) -> Result<Kind, String> {
     get(none, |out, error| unsafe { duckdb::duckdb_v2_expression_get_type(expression, out, error) })
 }
 
-/// A constant text; nothing if it is something else, or NULL.
+/// A constant text or integer, as text; nothing if it is something else, or NULL.
 ///
 /// # Safety
 ///
@@ -226,6 +229,6 @@ unsafe fn constant(expression: Expression) -> Result<Option<String>, String> {
         let value = HostValue::take(|out, error| {
             duckdb::duckdb_v2_expression_constant_get_value(expression, out, error)
         })?;
-        Ok(if value.is_text() { value.text() } else { None })
+        Ok(if value.is_text() || value.is_integer() { value.text() } else { None })
     }
 }

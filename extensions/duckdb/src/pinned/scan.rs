@@ -257,8 +257,7 @@ unsafe extern "C" fn filter(
                 duckdb::duckdb_v2_table_function_filter_pushdown_get_bind_data(info, out, error)
             })?;
             let binding = &*binding.cast::<Binding>();
-            let Relation::Values(bound) = &binding.relation else { return Ok(()) };
-            let new = left_by_filters(info, bound)?;
+            let new = left_by_filters(info, &binding.relation)?;
             let mut pushed = binding.pushed.lock().unwrap_or_else(PoisonError::into_inner);
             match &mut *pushed {
                 // What is told again may be for another scan of the same call.

@@ -60,6 +60,18 @@ impl HostValue {
         self.type_id() == Some(TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_VARCHAR)
     }
 
+    /// Whether it is an integer that a column of a table may hold.
+    pub(crate) fn is_integer(&self) -> bool {
+        matches!(
+            self.type_id(),
+            Some(
+                TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_SMALLINT
+                    | TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_INTEGER
+                    | TypeId::DUCKDB_V2_LOGICAL_TYPE_ID_BIGINT
+            )
+        )
+    }
+
     /// Whether it is a list. COPY gives lists of options as structs without names.
     pub(crate) fn is_list(&self) -> bool {
         matches!(
