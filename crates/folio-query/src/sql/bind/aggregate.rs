@@ -150,9 +150,9 @@ impl Binder<'_> {
             }
             ast::FunctionArguments::List(list) => list,
         };
-        given.is_distinct =
-            matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct));
-        for argument in &list.args {
+        let ast::FunctionArgumentList { duplicate_treatment, args, clauses } = list;
+        given.is_distinct = matches!(duplicate_treatment, Some(ast::DuplicateTreatment::Distinct));
+        for argument in args {
             match argument {
                 ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) => {
                     given.arguments.push(self.expression(argument, scope)?);
@@ -169,7 +169,7 @@ impl Binder<'_> {
                 }
             }
         }
-        for clause in &list.clauses {
+        for clause in clauses {
             match clause {
                 ast::FunctionArgumentClause::OrderBy(keys) => {
                     for key in keys {

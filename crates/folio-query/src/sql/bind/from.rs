@@ -52,10 +52,11 @@ impl Binder<'_> {
         parent: Option<&Scope<'_>>,
     ) -> Result<From> {
         self.descend(|| Span::NONE)?;
-        self.check_tables(1 + table.joins.len())?;
-        let mut left = self.factor(&table.relation, before, parent)?;
-        check_names(before, &left.columns, &table.relation)?;
-        for ast::Join { relation, global, join_operator } in &table.joins {
+        let ast::TableWithJoins { relation: first, joins } = table;
+        self.check_tables(1 + joins.len())?;
+        let mut left = self.factor(first, before, parent)?;
+        check_names(before, &left.columns, first)?;
+        for ast::Join { relation, global, join_operator } in joins {
             refuse(*global, "GLOBAL JOIN")?;
             let visible: Vec<ScopeColumn> = before.iter().chain(&left.columns).cloned().collect();
             let right = self.factor(relation, &visible, parent)?;

@@ -10,9 +10,7 @@ use super::expression::place;
 use super::from::listed;
 use super::scope::{Allowed, Scope, ScopeColumn};
 use super::select::Selected;
-use super::{
-    Binder, Cte, KEYS_MAX, Named, NamedQueries, WITH_DEPTH_MAX, refuse, too_many, unsupported,
-};
+use super::{Binder, Cte, KEYS_MAX, Named, NamedQueries, WITH_DEPTH_MAX, too_many, unsupported};
 use crate::error::{Error, Result};
 use crate::expression::coerce::{cast_to_if, coerce, settle, unify, unify_all};
 use crate::expression::{Column, Expr, type_name};
@@ -113,8 +111,7 @@ impl Binder<'_> {
         let mut offset = None;
         match &query.limit_clause {
             None => {}
-            Some(ast::LimitClause::LimitOffset { limit: rows, offset: skipped, limit_by }) => {
-                refuse(!limit_by.is_empty(), "LIMIT BY")?;
+            Some(ast::LimitClause::LimitOffset { limit: rows, offset: skipped, .. }) => {
                 limit = rows.as_ref().map(|rows| self.row_count(rows, "LIMIT")).transpose()?;
                 offset = skipped
                     .as_ref()
@@ -127,7 +124,6 @@ impl Binder<'_> {
             }
         }
         if let Some(fetch) = &query.fetch {
-            refuse(fetch.percent, "FETCH … PERCENT")?;
             limit = match &fetch.quantity {
                 Some(rows) => Some(self.row_count(rows, "FETCH")?),
                 None => Some(super::select::literal(folio_types::Value::Integer(1))),

@@ -11,7 +11,7 @@ use crate::sql::statement::{Setting, Statement};
 pub(super) fn setting(syntax: &ast::Statement) -> Option<Result<Statement>> {
     use ast::Statement as Sql;
     match syntax {
-        Sql::Set(ast::Set::SingleAssignment { scope, variable, values, .. }) => {
+        Sql::Set(ast::Set::SingleAssignment { scope, hivevar: false, variable, values }) => {
             Some(set(*scope, variable, values))
         }
         Sql::Reset(ast::ResetStatement { reset: ast::Reset::ConfigurationParameter(name) }) => {

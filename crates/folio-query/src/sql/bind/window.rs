@@ -196,7 +196,8 @@ impl Binder<'_> {
     }
 
     fn frame(&mut self, frame: &ast::WindowFrame, span: Span, scope: &Scope<'_>) -> Result<Frame> {
-        let units = match frame.units {
+        let ast::WindowFrame { units, start_bound, end_bound } = frame;
+        let units = match units {
             ast::WindowFrameUnits::Rows => FrameUnits::Rows,
             ast::WindowFrameUnits::Range => FrameUnits::Range,
             ast::WindowFrameUnits::Groups => FrameUnits::Groups,
@@ -215,8 +216,8 @@ impl Binder<'_> {
                 _ => return Err(backward().at(span)),
             })
         };
-        let start = bound(&frame.start_bound, true)?;
-        let end = match &frame.end_bound {
+        let start = bound(start_bound, true)?;
+        let end = match end_bound {
             Some(end) => bound(end, false)?,
             None => FrameBound::Current,
         };

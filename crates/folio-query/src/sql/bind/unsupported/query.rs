@@ -11,8 +11,8 @@ pub(in super::super) fn query_clauses(query: &ast::Query) -> Result<()> {
         with: _with,
         body: _body,
         order_by,
-        limit_clause: _limit_clause,
-        fetch: _fetch,
+        limit_clause,
+        fetch,
         locks,
         for_clause,
         settings,
@@ -27,6 +27,14 @@ pub(in super::super) fn query_clauses(query: &ast::Query) -> Result<()> {
     }
     if let Some(ast::OrderBy { kind: _kind, interpolate }) = order_by {
         refuse(interpolate.is_some(), "INTERPOLATE")?;
+    }
+    if let Some(ast::Fetch { with_ties: _with_ties, percent, quantity: _quantity }) = fetch {
+        refuse(*percent, "FETCH … PERCENT")?;
+    }
+    if let Some(ast::LimitClause::LimitOffset { limit: _limit, offset, limit_by }) = limit_clause {
+        // ROW and ROWS behind OFFSET are one.
+        let _value = offset.as_ref().map(|ast::Offset { value, rows: _ }| value);
+        refuse(!limit_by.is_empty(), "LIMIT BY")?;
     }
     refuse_each([
         (for_clause.is_some(), "FOR XML and FOR JSON"),
