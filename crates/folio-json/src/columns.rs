@@ -26,6 +26,9 @@ use crate::types::{Field, Type, to_arrow};
 /// Keys remembered that no column is for. Others are looked up each time.
 const STRANGERS_MAX: usize = 1_000;
 
+/// The place of a key that has none.
+const NOWHERE: usize = usize::MAX;
+
 /// A value that the fields have no place for: they were found in other lines, or the text is
 /// not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -254,11 +257,11 @@ impl Column {
             Values::Integer(values) => Arc::new(Int64Array::new(scalars(values), nulls)),
             Values::Float(values) => Arc::new(Float64Array::new(scalars(values), nulls)),
             Values::Text { bytes, ends } | Values::Json { bytes, ends } => {
-                texts(std::mem::take(bytes), ends, nulls)
+                texts(std::mem::take(bytes), ends, nulls.as_ref())
             }
             Values::Empty { ends } => {
                 let size = ends.last().copied().unwrap_or(0) as usize;
-                texts(EMPTY.repeat(size / EMPTY.len()).into_bytes(), ends, nulls)
+                texts(EMPTY.repeat(size / EMPTY.len()).into_bytes(), ends, nulls.as_ref())
             }
             Values::List { item, ends, field } => {
                 Arc::new(ListArray::new(Arc::clone(field), offsets(ends), item.finish(), nulls))
@@ -310,36 +313,26 @@ impl Rows {
 
     /// Appends the object that comes next.
     fn push(&mut self, tokens: &mut Tokens<'_>) -> Result {
-        let (mut expected, mut last) = (self.first, None::<usize>);
-        let mut filled = 0;
+        let (mut expected, mut last, mut filled) = (self.first, NOWHERE, 0);
         let mut more = tokens.enter()?;
         while more {
-            let is_expected = self.keys.get(expected).is_some_and(|key| tokens.take(&key.pattern));
-            let place = if is_expected {
-                Some(expected)
-            } else {
-                let place = self.place(&tokens.key()?)?;
-                match (last, place) {
-                    (Some(last), Some(place)) => self.keys[last].next = place,
-                    (None, Some(place)) => self.first = place,
-                    _ => {}
-                }
-                place
+            let place = match self.keys.get(expected) {
+                Some(key) if tokens.take(&key.pattern) => expected,
+                _ => self.place(&tokens.key()?, last)?,
             };
-            match place {
-                Some(place) if place < self.columns.len() => {
-                    let column = &mut self.columns[place];
-                    match column.valid.len() > self.count {
-                        true => column.truncate(self.count),
-                        false => filled += 1,
+            match self.columns.get_mut(place) {
+                Some(column) => {
+                    filled += 1;
+                    if column.valid.len() > self.count {
+                        column.truncate(self.count);
+                        filled -= 1;
                     }
                     column.push(tokens)?;
                 }
-                _ => tokens.skip()?,
+                None => tokens.skip()?,
             }
-            if let Some(place) = place {
-                expected = self.keys[place].next;
-                last = Some(place);
+            if let Some(key) = self.keys.get(place) {
+                (expected, last) = (key.next, place);
             }
             more = tokens.more()?;
         }
@@ -350,21 +343,26 @@ impl Rows {
         Ok(())
     }
 
-    /// The place of a key that was not expected; `None` where it is not worth one.
-    fn place(&mut self, name: &str) -> Result<Option<usize>> {
-        if let Some(place) = self.by_name.get(name) {
-            return Ok(Some(*place));
+    /// The place of a key that was not expected behind the one at `last`; [`NOWHERE`] where it is
+    /// not worth one.
+    #[inline(never)]
+    fn place(&mut self, name: &str, last: usize) -> Result<usize> {
+        let place = match self.by_name.get(name) {
+            Some(place) => *place,
+            None if self.others == Others::Refuse => return Err(Misfit),
+            None if self.keys.len() - self.columns.len() >= STRANGERS_MAX => return Ok(NOWHERE),
+            None => {
+                let place = self.keys.len();
+                self.keys.push(Key { pattern: Pattern::of_name(name), next: place + 1 });
+                self.by_name.insert(name.into(), place);
+                place
+            }
+        };
+        match self.keys.get_mut(last) {
+            Some(last) => last.next = place,
+            None => self.first = place,
         }
-        if self.others == Others::Refuse {
-            return Err(Misfit);
-        }
-        let place = self.keys.len();
-        if place - self.columns.len() >= STRANGERS_MAX {
-            return Ok(None);
-        }
-        self.keys.push(Key { pattern: Pattern::of_name(name), next: place + 1 });
-        self.by_name.insert(name.into(), place);
-        Ok(Some(place))
+        Ok(place)
     }
 
     /// Gives a null to every column that the last object had no member for.
@@ -417,13 +415,13 @@ fn scalars<T: ArrowNativeType>(values: &mut Vec<T>) -> ScalarBuffer<T> {
 }
 
 /// Texts of lines that are UTF-8, cut at quotes. Of others what is not UTF-8 is replaced.
-fn texts(bytes: Vec<u8>, ends: &mut Vec<i32>, nulls: Option<NullBuffer>) -> ArrayRef {
+fn texts(bytes: Vec<u8>, ends: &mut Vec<i32>, nulls: Option<&NullBuffer>) -> ArrayRef {
     let (offsets, bytes) = (offsets(ends), Buffer::from_vec(bytes));
-    match StringArray::try_new(offsets.clone(), bytes.clone(), nulls.clone()) {
+    match StringArray::try_new(offsets.clone(), bytes.clone(), nulls.cloned()) {
         Ok(array) => Arc::new(array),
         Err(_) => {
             let text = |(at, pair): (usize, &[i32])| {
-                let is_valid = nulls.as_ref().is_none_or(|nulls| nulls.is_valid(at));
+                let is_valid = nulls.is_none_or(|nulls| nulls.is_valid(at));
                 let bytes = &bytes[pair[0] as usize..pair[1] as usize];
                 is_valid.then(|| String::from_utf8_lossy(bytes).into_owned())
             };
