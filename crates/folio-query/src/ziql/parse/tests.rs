@@ -7,9 +7,12 @@ use proptest::prelude::*;
 
 use super::{declarations, script};
 
+/// Stack that a test may take: its thread has two MiB.
+const STACK_SIZE: usize = 1 << 20;
+
 /// What is said of a text; nothing where it is accepted.
 fn refusal(text: &str) -> Option<String> {
-    script(&text.into(), &crate::limits::Limits::default())
+    script(&text.into(), &crate::limits::Limits::default().on_stack_of(STACK_SIZE))
         .err()
         .map(|error| error.in_text(text).to_string())
 }
@@ -74,7 +77,7 @@ fn nesting_has_an_end() {
         }
     }
     let shapes = format!("GRAB T {}a{}", "[a ".repeat(2_000), "]".repeat(2_000));
-    assert!(refusal(&shapes).is_some_and(|told| told.contains("nests deeper")));
+    assert!(refusal(&shapes).is_some_and(|told| told.contains("nests too deep")));
     let long = format!("GRAB T {{{} a = 1}}", "a = 1 OR ".repeat(50_000));
     assert_eq!(refusal(&long), None, "a long condition is not a deep one");
 }
