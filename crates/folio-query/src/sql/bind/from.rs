@@ -9,7 +9,8 @@ use super::join::{check_names, join, span_of};
 use super::scope::{Scope, ScopeColumn};
 use super::table_function::TableCall;
 use super::{
-    Binder, EASY_TABLES, Named, TABLES_MAX, VIEW_DEPTH_MAX, VIEWS_MAX, refuse, too_many, unsupported,
+    Binder, EASY_TABLES, Named, TABLES_MAX, VIEW_DEPTH_MAX, VIEWS_MAX, refuse, too_many,
+    unsupported,
 };
 use crate::error::{Error, Result};
 use crate::expression::{ColumnId, Expr};
