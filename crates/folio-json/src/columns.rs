@@ -19,8 +19,9 @@ use foldhash::fast::RandomState;
 
 use crate::number::{double, integer};
 use crate::pattern::Pattern;
+use crate::text::Malformed;
 use crate::text::push_text;
-use crate::token::{Malformed, Next, Tokens};
+use crate::token::{Next, Tokens};
 use crate::types::{Field, Type, to_arrow};
 
 /// Keys remembered that no column is for. Others are looked up each time.

@@ -38,7 +38,7 @@ mod types;
 pub use columns::{Columns, Misfit, Others};
 pub use number::{EXACT_POWERS, double, integer};
 pub use pattern::Pattern;
+pub use text::Malformed;
 pub use text::find_quote;
-pub use token::Malformed;
 pub use tree::{Counts, Node, Tree};
 pub use types::{Field, Type};

@@ -1,6 +1,8 @@
 //! Strings as they stand between their quotes.
 
-use crate::token::Malformed;
+/// The text is not JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Malformed;
 
 /// The offset of the first quote or backslash in `text`.
 ///

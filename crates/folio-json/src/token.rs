@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use crate::pattern::Pattern;
-use crate::text::{find_quote, push_text};
+use crate::text::{Malformed, find_quote, push_text};
 
 /// A place in a line.
 pub(crate) struct Tokens<'a> {
@@ -24,10 +24,6 @@ pub(crate) enum Next {
     Array,
     Object,
 }
-
-/// The text is not JSON.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Malformed;
 
 type Result<T> = std::result::Result<T, Malformed>;
 

@@ -11,7 +11,8 @@ use foldhash::fast::RandomState;
 
 use crate::number::Number;
 use crate::pattern::Pattern;
-use crate::token::{Malformed, Next, Tokens};
+use crate::text::Malformed;
+use crate::token::{Next, Tokens};
 use crate::types::{Field, Type};
 
 /// An object with more members than this is taken for a map.

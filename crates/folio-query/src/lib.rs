@@ -44,7 +44,7 @@ pub use change::check_row;
 pub use constraint::{Check, Constraints, Link, OnDelete, OnUpdate, Reference};
 pub use engine::{Kind, Outcome, Script, Statement};
 pub use error::{Error, Result};
-pub use execute::context::{Context, Interrupt, WORK_MEMORY, Watch};
+pub use execute::context::{Context, WORK_MEMORY};
 pub use expression::cast::{format as format_value, parse as parse_value};
 pub use expression::function::function_names;
 pub use expression::function::program::{ScalarBody, ScalarFunction, returned_value};
@@ -52,7 +52,7 @@ pub use expression::json::{from_json as read_json, write_json, write_string as w
 pub use expression::type_name;
 pub use expression::value::{to_array, value_at};
 pub use json_rows::JsonRows;
-pub use limits::Limits;
+pub use limits::{Interrupt, Limits, Watch};
 pub use optimize::Level;
 pub use rows::Rows;
 pub use signature::Signature;

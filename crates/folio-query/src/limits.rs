@@ -11,14 +11,19 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use folio_types::ErrorCode;
 
 use crate::error::{Error, Result};
-use crate::execute::context::{Interrupt, Watch};
 use crate::span::Span;
+
+/// Set from another thread, it ends the statement at its next batch.
+pub type Interrupt = Arc<AtomicBool>;
+
+/// Asked by the threads that run a statement, at each batch: whether it is to end.
+pub type Watch = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Stack that binding may take on a thread of the program, which may have 512 KiB in all.
 const EASY_SIZE: usize = 96 << 10;

@@ -52,42 +52,30 @@ fn parameters_are_values_and_never_text() -> Result {
 fn question_marks_count_by_their_place_in_the_text() -> Result {
     let mut fixture = fixture(PEOPLE)?;
     let session = &mut fixture.session;
-    let (one, two) = (Value::Integer(1), Value::Integer(2));
-    let (x, y) = (Value::from("x"), Value::from("y"));
+    let (one, two) = (|| Value::Integer(1), || Value::Integer(2));
+    let (x, y) = (|| Value::from("x"), || Value::from("y"));
     // FROM and WHERE are bound before SELECT, WHERE before SET, and what WITH names where it is used.
     let cases: [(&str, &[Value], &[Value]); 8] = [
-        (
-            "select ?, id from people where id = ?",
-            &[x.clone(), one.clone()],
-            &[x.clone(), one.clone()],
-        ),
-        ("select ? from (select ? as b) s", &[x.clone(), y.clone()], &[x.clone()]),
-        (
-            "with c as (select ? as k) select a.k, ? from c a, c b",
-            &[x.clone(), y.clone()],
-            &[x.clone(), y.clone()],
-        ),
+        ("select ?, id from people where id = ?", &[x(), one()], &[x(), one()]),
+        ("select ? from (select ? as b) s", &[x(), y()], &[x()]),
+        ("with c as (select ? as k) select a.k, ? from c a, c b", &[x(), y()], &[x(), y()]),
         (
             "select ? from people where id = ? group by id having count(*) < ? order by id limit ?",
-            &[x.clone(), one.clone(), two.clone(), one.clone()],
-            &[x.clone()],
+            &[x(), one(), two(), one()],
+            &[x()],
         ),
         (
             "update people set name = ? where id = ? returning name, ?",
-            &[x.clone(), one.clone(), y.clone()],
-            &[x.clone(), y.clone()],
+            &[x(), one(), y()],
+            &[x(), y()],
         ),
         (
             "select '{\"a\": 1}'::jsonb ? 'a', ? from people where id = ?",
-            &[x.clone(), two.clone()],
-            &[Value::Boolean(true), x.clone()],
+            &[x(), two()],
+            &[Value::Boolean(true), x()],
         ),
-        ("select ?2, ?1", &[x.clone(), y.clone()], &[y.clone(), x.clone()]),
-        (
-            "select ?, id from people where id = ? -- ?",
-            &[y.clone(), two.clone()],
-            &[y.clone(), two.clone()],
-        ),
+        ("select ?2, ?1", &[x(), y()], &[y(), x()]),
+        ("select ?, id from people where id = ? -- ?", &[y(), two()], &[y(), two()]),
     ];
     for (text, given, expected) in cases {
         assert_eq!(rows(session, text, given)?, [expected], "{text}");

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -18,12 +18,6 @@ use crate::batch::Batch;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::source::Source;
-
-/// Set from another thread, it ends the statement at its next batch.
-pub type Interrupt = Arc<AtomicBool>;
-
-/// Asked by the threads that run a statement, at each batch: whether it is to end.
-pub type Watch = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Bytes a sort or a grouping holds before it spills, unless the session says otherwise.
 pub const WORK_MEMORY: usize = 256 << 20;
