@@ -17,6 +17,7 @@ use std::time::Instant;
 
 mod allowance;
 mod blank;
+mod circles;
 mod commands;
 mod dependencies;
 mod function;
@@ -58,6 +59,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("names", names::check),
     ("unsafe", unsafety::check),
     ("imports", imports::check),
+    ("circles", circles::check),
     ("system", system::check),
     ("dependencies", dependencies::check),
     ("links", links::check),
