@@ -204,6 +204,19 @@ fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
             .at(span)
             .help("a tab is E'\\t'");
     }
+    if let Some((statement, help)) = foreign_statement(&first.token) {
+        return Error::unsupported(format!("the statement {statement} is not supported"))
+            .at(first.span.into())
+            .help(help);
+    }
+    if message.starts_with("No infix parser for token") {
+        let word = word_at(text, span);
+        let error = Error::syntax(format!("expected an operator, found `{word}`")).at(span);
+        return match word.eq_ignore_ascii_case("glob") {
+            true => error.help("write LIKE 'a%', or ~ '^a'"),
+            false => error,
+        };
+    }
     let Some(rest) = message.strip_prefix("Expected: ") else {
         return Error::syntax(lower_first(message)).at(span);
     };
@@ -219,6 +232,23 @@ fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
         Some(keyword) => error.help(format!("did you mean {keyword}?")),
         None => error,
     }
+}
+
+/// A statement that only other systems have, and what stands for it here.
+fn foreign_statement(first: &Token) -> Option<(&'static str, &'static str)> {
+    const FOREIGN: [(&str, &str); 2] = [
+        ("PRAGMA", "DESCRIBE t shows columns, SHOW and SET are for settings"),
+        ("REPLACE", "write INSERT … ON CONFLICT (…) DO UPDATE SET …"),
+    ];
+    let Token::Word(word) = first else { return None };
+    FOREIGN.into_iter().find(|(name, _)| word.value.eq_ignore_ascii_case(name))
+}
+
+/// The word that begins at a place, or the character there.
+fn word_at(text: &str, place: Span) -> String {
+    let line = text.lines().nth(place.line.saturating_sub(1) as usize).unwrap_or_default();
+    let size = place.end_column.saturating_sub(place.column) as usize;
+    line.chars().skip(place.column.saturating_sub(1) as usize).take(size).collect()
 }
 
 /// The clause that was found in place of what to select, and where it stands. The parser

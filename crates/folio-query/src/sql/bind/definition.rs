@@ -46,6 +46,11 @@ impl Binder<'_> {
         for constraint in &create.constraints {
             draft.add_constraint(constraint, &name)?;
         }
+        if create.without_rowid && draft.key.is_empty() {
+            return Err(Error::invalid("a table WITHOUT ROWID needs a primary key")
+                .at(span_of(&create.name))
+                .help("declare one; a table that has one is stored in its order"));
+        }
         let mut rows = None;
         if let Some(query) = &create.query {
             let named = self.query(query, None)?;
