@@ -33,6 +33,22 @@ pub(super) fn check_targets(table: &Relation, rows: &Batch, run: &Run<'_>) -> Re
     }
 }
 
+/// The same for the references that have one of some columns. The others of a row may point at
+/// what the statement has deleted and whose deletion it has yet to follow.
+fn check_changed(table: &Relation, columns: &[usize], rows: &Batch, run: &Run<'_>) -> Result<()> {
+    for reference in &table.constraints.references {
+        let own = positions(table, &reference.columns);
+        if own.iter().any(|index| columns.contains(index)) {
+            let arrays: Vec<_> =
+                own.iter().map(|index| ArrayRef::clone(&rows.columns[*index])).collect();
+            if let Some((_, error)) = first_dangling_of(table, reference, &arrays, run)? {
+                return Err(error);
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The first row that points at nothing, and what is to be said of it.
 ///
 /// # Errors
@@ -239,7 +255,7 @@ fn follow(table: &Relation, gone: &Batch, run: &Run<'_>, waiting: &mut Vec<Gone>
                     _ => vec![Value::Null; own.len()],
                 };
                 let new = point_at(&other, &own, &pointing, &|_| instead.clone(), run)?;
-                check_targets(&other, &new, run)?;
+                check_changed(&other, &own, &new, run)?;
                 follow_moved(&other, &own, &pointing, &new, run)?;
             }
         }
@@ -380,7 +396,7 @@ fn follow_keys(
                     _ => vec![Value::Null; own.len()],
                 };
                 let anew = point_at(&other, &own, &pointing, &|_| instead.clone(), run)?;
-                check_targets(&other, &anew, run)?;
+                check_changed(&other, &own, &anew, run)?;
                 anew
             }
             OnUpdate::Cascade => {
