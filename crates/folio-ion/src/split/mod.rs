@@ -185,10 +185,14 @@ impl<R: Read> Splitter<R> {
         Ok(None)
     }
 
-    /// Reads the first bytes, and takes a stream of several lists for a stream of values.
+    /// Reads the first bytes, and takes a stream of several lists for a stream of values. A source
+    /// whose bytes are long in coming is judged by those that came first.
     fn look_for_lists(&mut self, buffer: &mut Buffer) -> Result<()> {
         while buffer.filled < LOOK && !self.last {
             self.fill(buffer)?;
+            if self.is_eager {
+                break;
+            }
         }
         let bytes = &buffer.bytes[..buffer.filled.min(LOOK)];
         self.format_known = true;
