@@ -55,6 +55,7 @@ pub enum Others {
 /// The columns of documents: a row for each line.
 ///
 /// ```
+/// use arrow_array::Array;
 /// use folio_json::{Columns, Others, Tree};
 ///
 /// let mut tree = Tree::default();
