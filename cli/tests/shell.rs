@@ -243,7 +243,8 @@ fn a_shell_that_is_told_to_end_ends() {
         let mut terminal = Terminal::start(&sandbox, 100, "folio shell data");
         terminal.expect("sql> ");
         terminal.ask(ENDLESS, "Ctrl-C cancels");
-        let told = "ps -eo pid,args | sed -n 's/^ *\\([0-9]*\\) folio shell data$/\\1/p'";
+        // The command of a package runs in a process of Python or Node.
+        let told = "ps -eo pid,args | sed -nE 's/^ *([0-9]+) ([^ ]*(python|node)[0-9.]* )?[^ ]*folio(\\.js)? shell data$/\\1/p'";
         let found = sandbox.run(&format!("{told} | while read p; do [ \"$(readlink /proc/$p/cwd)\" = \"$PWD\" ] && kill -{signal} $p; done"));
         drop(found);
         terminal.wait();
