@@ -9,22 +9,28 @@ then, a second's worth at most, is lost.
 from __future__ import annotations
 
 import os
-import signal
-import threading
 
 from . import _foliodb
 from ._checking import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import signal
     from types import FrameType
+else:
+    # `signal` puts enumerations around it, which take a fifth of the time of `import foliodb`.
+    try:
+        import _signal as signal
+    except ImportError:  # an interpreter that has another
+        import signal
 
 
 def flush_on_terminate() -> None:
     """Has SIGTERM flush before it ends the process, unless the program handles it itself."""
-    if threading.current_thread() is not threading.main_thread():
-        return  # only the main thread may set handlers
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
-        signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
+        try:
+            signal.signal(signal.SIGTERM, _terminate)
+        except ValueError:
+            pass  # only the main thread may set handlers
 
 
 def _terminate(number: int, frame: FrameType | None) -> None:
