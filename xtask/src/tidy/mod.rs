@@ -68,6 +68,16 @@ const CHECKS: &[(&str, Check)] = &[
     ("allowance", allowance::check),
 ];
 
+/// Prints which modules import each other, of the crates whose folder contains `wanted`.
+///
+/// # Errors
+///
+/// The list of files cannot be read.
+pub(crate) fn print_circles(root: &Path, wanted: &str) -> Result<bool, String> {
+    circles::print(&Tree::load(root)?, wanted);
+    Ok(true)
+}
+
 /// Runs every check over the repository at `root` and prints what it found.
 /// True when nothing was.
 ///
