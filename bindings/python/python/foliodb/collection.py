@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 
 class Scan(_foliodb.Scan):
-    """The documents of a collection in file order, as of when the scan began.
+    """The documents of a collection in file order, as of the beginning of the scan.
 
-    An iterator: memory does not grow with the collection. `next_batch(n)` gives
-    the next `n` documents as a list; `progress()` how many bytes of how many are done.
+    An iterator: memory does not grow with the collection. `next_batch(n)` returns
+    the next `n` documents as a list; `progress()` returns bytes done and in total.
 
     It is also an Arrow stream (`__arrow_c_stream__`): `polars.DataFrame(scan)`,
-    `pyarrow.table(scan)`, `SELECT … FROM scan` in DuckDB, and the methods below. Every
-    document is looked at before the types of the columns are settled, which are those
-    that SQL shows, with nesting: integers are `int64`, fractions `double`, objects
-    structs, arrays lists; where types are mixed, or integers larger, the column holds
-    JSON text. Columns always begin with the first document, whatever was iterated before.
+    `pyarrow.table(scan)`, `SELECT … FROM scan` in DuckDB, and the methods below. Column
+    types come from all documents and are those of SQL, with nesting: integers are
+    `int64`, fractions `double`, objects structs, arrays lists; mixed types and larger
+    integers are JSON text. Columns always begin with the first document, whatever was
+    iterated before.
 
-    Its `repr` shows the first documents that are left, which stay.
+    Its `repr` shows the next documents without consuming them.
     """
 
     def arrow(self) -> pyarrow.Table:
@@ -76,8 +76,8 @@ class Collection(_foliodb.Collection):
     """A collection of documents under ids.
 
     It is a mapping (`users["u1"]`, `"u1" in users`, `len(users)`, `del users["u1"]`),
-    and iterates over its ids in file order. A document is a `dict` that JSON can hold;
-    `_id` comes first in what is read. Threads may share a collection.
+    and iterates over its ids in file order. A document is a `dict` of JSON values;
+    `_id` is the first member of a document read. Threads may share a collection.
 
     It is also an Arrow stream, that of `scan()`: `polars.DataFrame(users)`,
     `pyarrow.table(users)`, `duckdb.sql("SELECT … FROM users")`.
@@ -96,11 +96,12 @@ class Collection(_foliodb.Collection):
     ) -> Scan:
         """The documents in file order, streaming, as of now.
 
-        `fields` keeps only these, as dotted paths (`"metadata.source"`), and `_id`;
+        `fields` selects fields, as dotted paths (`"metadata.source"`), besides `_id`;
         `where` is a condition of SQL (`"age > ?"`) and `params` its values, a sequence for
-        `?`, a dict for `:name`; `filter` is a function of the whole
-        document, which is much slower; `limit` ends the scan after so many. `decimal` makes fractions `decimal.Decimal`, with the digits of the file.
-        `lazy` yields `Document`s, which parse what is looked at and nothing else.
+        `?`, a dict for `:name`; `filter` is a function of the whole document, which is
+        much slower; `limit` is a number of documents. `decimal` returns fractions as
+        `decimal.Decimal`, with the digits of the file. `lazy` yields `Document`s, which
+        parse only the fields accessed.
         """
         return Scan(
             self,
@@ -122,7 +123,7 @@ class Collection(_foliodb.Collection):
         filter: Filter | None = None,
         limit: int | None = None,
     ) -> Scan:
-        """As `scan`, with the exact line of each document as a `str`."""
+        """Like `scan`, with the exact line of each document as a `str`."""
         return Scan(
             self,
             _names(fields),
@@ -148,19 +149,18 @@ class Collection(_foliodb.Collection):
         restart: bool = False,
         progress: Progress | bool | None = None,
     ) -> _foliodb.ImportReport:
-        """Imports a file, by path or open, also one compressed with gzip or zstd.
+        """Imports a path or an open file, optionally compressed with gzip or zstd.
 
-        The name says the format: `.jsonl`, `.json`, `.csv`, `.tsv`, `.ion`, `.10n`,
-        `.parquet` or `.arrow`, each also with `.gz` or `.zst`; of other names the first
-        bytes do. `format` overrides it. `id_field`
-        names the field that holds the id (`_id` otherwise); `generate_ids` gives one
-        to records without. Records that cannot become documents are counted, and
-        written to `rejected_path` if that is given. `delimiter`, `columns` and
-        `infer_types` are for CSV. An import that was interrupted goes on where it
-        was, unless `restart` is set. `progress` is told bytes done and bytes in all.
+        The extension selects the format: `.jsonl`, `.json`, `.csv`, `.tsv`, `.ion`,
+        `.10n`, `.parquet` or `.arrow`, each also with `.gz` or `.zst`; for other names
+        the first bytes do. `format` overrides it. `id_field` names the field with the id
+        (by default `_id`); `generate_ids` gives ids to records without one. Records that
+        cannot become documents are counted, and written to `rejected_path` if given.
+        `delimiter`, `columns` and `infer_types` are for CSV. An interrupted import
+        resumes, unless `restart` is set. `progress` receives bytes done and in total.
 
-        Raises `FolioSyntaxError` when the source as a whole cannot be understood,
-        `ConflictError` as `on_conflict="error"` asks.
+        Raises `FolioSyntaxError` when the source as a whole is not readable, and
+        `ConflictError` under `on_conflict="error"`.
         """
         arguments = {
             "format": format,
@@ -188,12 +188,12 @@ class Collection(_foliodb.Collection):
     ) -> _foliodb.ExportReport:
         """Exports the documents to a file, or to a directory for `"zds"`.
 
-        The name says the format, as for `import_file`; without a known extension `format`
-        has to. A `format` that contradicts the extension raises `InvalidInputError`. Text
-        formats copy the stored text: key order and numbers come out as they are stored. In
-        CSV and TSV null is an empty cell, and lists and objects are JSON text. Parquet and
-        Arrow have columns with types; values without a common type are JSON text. A file
-        that is there is replaced, once the new one is whole.
+        The extension selects the format, as for `import_file`; without a known extension
+        `format` is required. A `format` that contradicts the extension raises
+        `InvalidInputError`. Text formats keep key order and the text of numbers. In CSV
+        and TSV null is an empty cell, and lists and objects are JSON text. Parquet and
+        Arrow have typed columns; values without a common type are JSON text. An existing
+        file is replaced once the new one is complete.
         """
         return _foliodb._export_file(
             self, target, format, _names(fields) or [], limit, where, params, told_by(progress)
@@ -209,14 +209,14 @@ class Collection(_foliodb.Collection):
     ) -> _foliodb.BatchCounts:
         """Stores many documents as one atomic batch: all of them, or none.
 
-        Takes an iterable of dicts, which get an id where they carry no `_id`, of pairs of id and dict, or a
-        mapping from ids to dicts. `id` names the field to take ids from, or is a
-        function of the document; text that is no valid id is made into one, the same
-        every time. `default` turns objects that JSON cannot hold into ones it can.
+        Takes an iterable of dicts (an id is generated for one without `_id`), an iterable
+        of pairs of id and dict, or a mapping from ids to dicts. `id` names the field with
+        the id, or is a function of the document; text that is not a valid id is converted
+        to one, always the same. `default` converts objects that JSON cannot hold.
         The batch is durable when this returns, unless durability is `"none"`.
 
-        Raises `InvalidInputError` with the path of what cannot be stored; then, and
-        when the iterable raises, nothing is stored.
+        Raises `InvalidInputError` with the path of a value that cannot be stored; then,
+        and when the iterable raises, nothing is stored.
         """
         return super().put_many(documents, id=id, default=default, progress=told_by(progress))
 
@@ -228,13 +228,13 @@ class Collection(_foliodb.Collection):
         *,
         default: Callable[[Any], Any] | None = None,
     ) -> int:
-        """Applies a JSON merge patch (RFC 7396) to the documents for which a condition of SQL
-        holds, all or none of them; how many.
+        """Applies a JSON merge patch (RFC 7396) to the documents that meet a condition of SQL,
+        all or none of them. Returns their number.
 
             users.update("age > ?", {"senior": True, "draft": None}, [64])
 
-        A member that is `None` in the patch goes. Raises what is wrong with the condition,
-        and as `patch`.
+        A member that is `None` in the patch is removed. Raises the errors of the condition,
+        and those of `patch`.
         """
         return self._update(where, patch, params, default=default)
 
@@ -245,9 +245,9 @@ class Collection(_foliodb.Collection):
     def pop(self, id: str | int, default: Default, /) -> dict[str, Any] | Default: ...
 
     def pop(self, id: str | int, /, *default: Any) -> Any:
-        """Deletes a document and answers it, with nobody writing in between.
+        """Deletes a document and returns it, atomically.
 
-        Answers `default` when there is none, and raises `NotFoundError` without one.
+        Returns `default` when there is none, or raises `NotFoundError` without a default.
         """
         found = self._pop(id)
         if found is not None:
@@ -257,7 +257,7 @@ class Collection(_foliodb.Collection):
         raise NotFoundError(f'no document "{id}" in collection "{self.name}"')
 
     def refresh(self) -> None:
-        """Takes in what other processes and people have written since."""
+        """Shows what other processes and people have written."""
         super().refresh()
         warn_of_broken_lines(self, stacklevel=2)
 
@@ -340,7 +340,7 @@ def _names(fields: Iterable[str] | None) -> list[str] | None:
 
 
 def told_by(progress: Progress | bool | None) -> Progress | None:
-    """Who is told of progress: `True` is a line on standard error."""
+    """The receiver of progress: `True` is a line on standard error."""
     if progress is True:
         from .progress import Line
 

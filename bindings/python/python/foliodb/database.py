@@ -64,11 +64,11 @@ def open(
 
 
 class Database(_foliodb.Database):
-    """An open database. Use it as a context, or `close` it, to know that all is on disk.
+    """An open database. Use it as a context manager, or `close` it, to make everything durable.
 
-    `db["users"]` is a collection; `"users" in db`, `len(db)` and iteration go by the
-    names of those that are there. Threads may share it; a pickle of it, and a
-    forked child, open it anew by path.
+    `db["users"]` is a collection; `"users" in db`, `len(db)` and iteration use the
+    names of existing collections. Threads may share it; a pickle of it, and a
+    forked child, reopen it by path.
     """
 
     def collection(
@@ -159,18 +159,18 @@ class Database(_foliodb.Database):
         volatile: bool = False,
         takes_null: bool = False,
     ) -> None:
-        """Gives statements a function of the program, called with the values of each row.
+        """Makes a Python function available to statements, called with the values of a row.
 
-        `parameters` and `returns` are types as SQL names them; what is left out is told by
-        the function's annotations. Without `takes_null` it is not called where an argument
-        is null, and the answer is null; `volatile` says that it answers something else for
-        the same arguments. What it raises ends the statement.
+        `parameters` and `returns` are types as SQL names them, by default from the
+        function's annotations. Without `takes_null` it is not called for null arguments,
+        and the result is null; `volatile` says that its result may differ for the same
+        arguments. An exception ends the statement.
 
             db.create_function("slug", lambda title: title.lower().replace(" ", "-"), ["text"], "text")
             db.sql("select slug(title) from posts")
 
-        Raises `InvalidInputError` for types that are missing or unknown; `ConflictError` for
-        the name of a function that SQL has.
+        Raises `InvalidInputError` for missing or unknown types; `ConflictError` for
+        the name of a function of SQL.
         """
         if parameters is None or returns is None:
             own, answer = annotated_types(function)

@@ -65,11 +65,11 @@ class OperationalError(DatabaseError):
 
 
 class IntegrityError(DatabaseError):
-    """A constraint stands against it."""
+    """A constraint is violated."""
 
 
 class InternalError(DatabaseError):
-    """Stored bytes are not what they must be."""
+    """Stored bytes are damaged."""
 
 
 class ProgrammingError(DatabaseError):

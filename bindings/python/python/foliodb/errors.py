@@ -36,19 +36,19 @@ class NotFoundError(FolioError, KeyError):
 
 
 class ConflictError(FolioError):
-    """Something is there already, a constraint stands against it, or a batch is open."""
+    """Something exists already, violates a constraint, or a batch is open."""
 
     code = "conflict"
 
 
 class CorruptedError(FolioError):
-    """Stored bytes are not what they must be; the text names file, offset and repair."""
+    """Stored bytes are damaged; the text names file, offset and repair."""
 
     code = "corrupted"
 
 
 class ReadOnlyError(FolioError, PermissionError):
-    """A write through a handle, archive or file system that takes none."""
+    """A write through a read-only handle, archive or file system."""
 
     code = "read_only"
 
@@ -60,7 +60,7 @@ class LockedError(FolioError, TimeoutError):
 
 
 class PoisonedError(FolioError, OSError):
-    """A sync failed earlier; reads go on, writes are refused until reopened."""
+    """A sync failed earlier; reads continue, writes are refused until reopened."""
 
     code = "poisoned"
 

@@ -1,4 +1,4 @@
-"""The types of a function's arguments and answer, told by its annotations."""
+"""The types of a function's arguments and result, from its annotations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-# Classes by their names, so that none of their modules is imported for it.
+# Classes by name, so that their modules need not be imported.
 _TYPES = {
     "bool": "boolean",
     "int": "bigint",
@@ -26,7 +26,7 @@ _TYPES = {
 
 
 def annotated_types(function: Callable[..., Any]) -> tuple[list[str], str]:
-    """The types of the parameters and of the answer, as SQL names them.
+    """The types of the parameters and of the result, as SQL names them.
 
     Raises `InvalidInputError` for a parameter or an answer without an annotation, or with
     one of a class that has no type.

@@ -1,19 +1,18 @@
 """Iterable data sets: documents in a stream, shuffled through a buffer, with resume.
 
 A data set is a collection and a list of operations; each iteration is a new scan
-through them. Everything is determined by the collection, the seed and the epoch, so
-a stream is resumed by running it again and passing over what was given before:
-documents stay unparsed until something looks into them, which makes that quick.
-What a state was taken of is part of it, and another stream refuses it by name.
+through them. Collection, seed and epoch determine everything, so a stream resumes by
+running again and skipping what it gave before. Skipping is fast, because documents are
+parsed on first access only. A state identifies its stream, and another stream refuses it.
 
-A buffer shuffles documents as the file has them, so the order changes when documents
-do. Without a buffer the order comes from the ids (see `order`), which are held in
-memory, and documents are looked up instead of scanned.
+A buffered shuffle depends on the order of the file, which changes with documents.
+Without a buffer the order comes from the ids (see `order`), which are in memory, and
+documents are looked up instead of scanned.
 
 With workers (PyTorch's `DataLoader`, `torch.distributed`) each gets its share: the
-stream is dealt out behind the last operation that concerns the stream as a whole
+stream is divided after the last operation that concerns the stream as a whole
 (`shuffle`, `take`, `skip`, `batch`), so `take(100)` is a hundred documents however
-many workers there are; what follows, usually `map`, is done for its own share only.
+many workers there are; later operations, usually `map`, run on each share only.
 """
 
 from __future__ import annotations
@@ -152,11 +151,11 @@ class StreamingDataset(Iterable[Any]):
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Makes the next iteration go on where `state` was taken.
+        """Makes the next iteration continue where `state` was taken.
 
-        Raises `ConflictError` where the state is of other operations, another seed or buffer,
-        another collection or other data: what was given then is not what would be passed over
-        now. Raises `InvalidInputError` for what is no state, or one of another release.
+        Raises `ConflictError` if the state has other operations, another seed or buffer,
+        another collection or other data. Raises `InvalidInputError` for anything that is not
+        a state, or a state of another release.
         """
         self._check(state)
         self._epoch = state["epoch"]

@@ -6,10 +6,10 @@
     p2   2  False
     … 9,998 more
 
-`repr` and `_repr_html_` of collections, scans and answers end here. A look takes nothing: a
-collection is scanned anew for as many documents as are shown; a scan and an answer read their
-first rows, as the first `next` would, and keep them for whoever takes them. Nothing is raised
-but Ctrl-C: what goes wrong is what is shown, and the rows raise it when they are taken.
+`repr` and `_repr_html_` of collections, scans and results use this module. Showing consumes
+nothing: a collection is scanned again for the documents shown; a scan and a result read their
+first rows, as the first `next` would, and keep them for the next reader. Only Ctrl-C is
+raised: an error is shown instead, and raised when the rows are read.
 """
 
 from __future__ import annotations

@@ -9,19 +9,18 @@
             print(user)
         await (await db.sql("select count(*) from users")).fetchone()
 
-Each class wraps one of `foliodb` and has its methods, made from the tables that the classes
-here are: a method runs on a thread, without the interpreter's lock while the engine works, and
-the event loop goes on. Properties that look into files are awaited too. Arguments, answers and
-errors are those of the method that is wrapped.
+Each class wraps one of `foliodb` and has its methods: a method runs on a thread, without the
+interpreter's lock while the engine works, and the event loop continues. Properties that read
+files are awaited too. Arguments, results and errors are those of the wrapped method.
 
 Threads: a database has some, which its collections share, and each session and each batch has
-one of its own. So a transaction and a batch always come to their end, however many others wait
-for them. Code within `async with users.batch()` runs on the batch's thread, which refuses what
-would wait for itself, as it does without `asyncio`.
+one of its own. So a transaction and a batch always reach their end, however many tasks wait
+for them. Code within `async with users.batch()` runs on the batch's thread, which refuses to
+wait for itself, as it does without `asyncio`.
 
-A task that is cancelled interrupts its statement, and waits until it has ended. Work with a
-`progress` argument stops at its next step. Anything else goes on to its end on its thread, and
-what a fetch brought is there for the next. Functions of the program that the engine calls
+A cancelled task interrupts its statement, and waits until it has ended. Calls with a
+`progress` argument stop at their next step. Any other call completes on its thread, and
+fetched rows remain for the next fetch. Functions of the program that the engine calls
 (`filter`, `default`, `progress`, `create_function`) are called on these threads.
 """
 

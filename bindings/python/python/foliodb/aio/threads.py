@@ -1,7 +1,7 @@
 """How calls run on threads, and how a class's table of methods becomes a class of awaited ones.
 
-A call that is cancelled has one of four ends: it never began; it is interrupted, and waited for;
-it is waited for, because half of it would leave nobody knowing; or it goes on by itself.
+A cancelled call ends in one of four ways: it never began; it is interrupted and awaited; it is
+awaited, because its outcome would be unknown otherwise; or it continues by itself.
 """
 
 from __future__ import annotations

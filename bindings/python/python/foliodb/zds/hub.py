@@ -44,10 +44,10 @@ def load_remote(
 
     `path` is a folder or an archive of this machine, a repository (`owner/name` of GitHub,
     `gitlab.com/owner/name`, `https://….git`, `git@host:owner/name`, `file:///path`), each with
-    `@revision` behind it if you like. `collection`, or `split`, is the first there is where none
-    is named. `subpath` is a folder in the repository or path. `streaming` gives a
-    `ZIterableDataset`. Copies are kept in `cache_dir`, otherwise where `ZDS_CACHE_DIR` says,
-    otherwise in the user's cache; `force_download` loads anew.
+    an optional `@revision`. `collection`, or `split`, is by default the first collection.
+    `subpath` is a folder in the repository or path. `streaming` returns a
+    `ZIterableDataset`. Copies are cached in `cache_dir`, by default `ZDS_CACHE_DIR`, or
+    the user's cache; `force_download` loads again.
 
     Raises `DatasetNotFoundError`, a `FileNotFoundError`, for what is not there; `IoError` for
     what git says; `ProviderUnavailableError`, a `NotImplementedError`, with what to do instead.

@@ -53,7 +53,7 @@ def _bare(document: Document) -> Document:
 
 
 def _accepts(predicate: Predicate) -> Callable[[Document], object]:
-    """A function of a document; a dict stands for the fields that must be equal."""
+    """A function of a document; a dict gives fields that must be equal."""
     if callable(predicate):
         function = predicate
         return lambda document: function(_bare(document))
@@ -226,7 +226,7 @@ class FastZDSStore(_Store):
         strict: bool = False,
         batch_size: int = 1000,
     ) -> Self:
-        """Opens a collection. `batch_size` is kept and means nothing: batches are automatic."""
+        """Opens a collection. `batch_size` is accepted and ignored: batches are automatic."""
         return cls(open(root), collection, strict, batch_size)
 
     def scan_with_ids(self) -> Iterator[tuple[str, Document]]:

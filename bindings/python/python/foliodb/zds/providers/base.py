@@ -48,9 +48,9 @@ class Provider(ABC):
         force: bool = False,
         **settings: Any,
     ) -> Path:
-        """Brings a data set here, or finds the copy that is; answers its folder.
+        """Downloads a data set, or finds its cached copy; returns its folder.
 
-        `uri` is the address without its scheme, `path` a folder in it, `force` loads anew.
+        `uri` is the address without its scheme, `path` a folder in it, `force` loads again.
         """
 
     @abstractmethod
@@ -69,7 +69,7 @@ class Provider(ABC):
 
 
 def default_cache_dir() -> Path:
-    """Where copies are kept: what `ZDS_CACHE_DIR` says, or a folder of the user's cache."""
+    """The folder of cached copies: `ZDS_CACHE_DIR`, or a folder of the user's cache."""
     named = os.environ.get("ZDS_CACHE_DIR")
     if named:
         return Path(named).expanduser()
