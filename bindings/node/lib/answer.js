@@ -12,12 +12,12 @@ const FIRST_COUNT = 64 // rows of the first batch
 const BATCH_COUNT = 4096
 
 /**
- * What a statement answered. Its rows are objects, read as they are asked for, once:
+ * The result of a statement. Its rows are objects and stream once:
  * with `for`, with `for await` on another thread, or all of them with `toArray`.
  *
- * Integers are numbers, and bigints beyond 2^53 - 1; bytea is a Buffer; json is what it
- * holds; arrays and structs are arrays and objects. numeric, dates, times, intervals and
- * UUIDs are strings, which hold them exactly.
+ * Integers are numbers, and bigints beyond 2^53 - 1; bytea is a Buffer; json is its
+ * value; arrays and structs are arrays and objects. numeric, dates, times, intervals and
+ * UUIDs are strings, which are exact.
  * @template {object} [T=Record<string, any>]
  */
 class Answer {
@@ -46,7 +46,7 @@ class Answer {
     /** @private @type {Error | undefined} what whoever takes the next rows is told */
     this.fault = undefined
     /**
-     * How many rows were inserted, changed or deleted; null for statements that change none.
+     * The number of rows inserted, changed or deleted; null for other statements.
      * @type {number | null}
      */
     this.count = inner.count ?? null
@@ -66,7 +66,7 @@ class Answer {
   }
 
   /**
-   * The rows that are left, read on this thread.
+   * The remaining rows, read on this thread.
    * @returns {Generator<T, void, undefined>}
    */
   *[Symbol.iterator]() {
@@ -75,7 +75,7 @@ class Answer {
   }
 
   /**
-   * The rows that are left, read on another thread while the loop works.
+   * The remaining rows, read on another thread while the loop works.
    * @returns {AsyncGenerator<T, void, undefined>}
    */
   async *[Symbol.asyncIterator]() {
@@ -87,7 +87,7 @@ class Answer {
   }
 
   /**
-   * All rows that are left, in an array.
+   * All remaining rows in an array.
    * @returns {T[]}
    */
   toArray() {
@@ -95,7 +95,7 @@ class Answer {
   }
 
   /**
-   * All rows that are left, in an array, read on another thread.
+   * All remaining rows in an array, read on another thread.
    * @returns {Promise<T[]>}
    */
   async toArrayAsync() {
@@ -113,7 +113,7 @@ class Answer {
     return this.place < this.rows.length || this.more() ? this.rows[this.place++] : undefined
   }
 
-  /** For JSON.stringify: all rows that are left. */
+  /** For JSON.stringify: all remaining rows. */
   toJSON() {
     return this.toArray()
   }

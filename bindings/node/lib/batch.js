@@ -14,8 +14,8 @@ const { native } = require('./native.js')
 /** @import { Counts } from './report.js' */
 
 /**
- * A batch of writes that `commit` stores, all or none. What is collected stays in
- * memory until then; `putMany` is the way for more than that.
+ * A batch of writes that `commit` stores, all or none. They stay in memory until
+ * then; for more than that use `putMany`.
  * @template {object} T
  */
 class Batch {
@@ -48,7 +48,7 @@ class Batch {
   }
 
   /**
-   * Adds JSON text: key order and the digits of every number survive.
+   * Adds JSON text, with its key order and the digits of every number.
    * @param {string | number | bigint} id
    * @param {string} json one JSON object
    * @returns {void}
@@ -67,7 +67,7 @@ class Batch {
   }
 
   /**
-   * Whether there is a document, by this batch or before it.
+   * Whether a document exists, in this batch or before it.
    * @param {string | number | bigint} id
    * @returns {boolean}
    */
@@ -77,7 +77,7 @@ class Batch {
   }
 
   /**
-   * Makes the writes durable and visible, in their order.
+   * Makes the writes durable and visible, in order.
    * @returns {Counts}
    */
   commit() {

@@ -74,7 +74,7 @@ class Database {
   }
 
   /**
-   * Drops a collection with all its documents. What holds it answers `closed` from now on.
+   * Drops a collection with all its documents. Its handles fail with `closed` afterwards.
    * @param {string} name
    */
   dropCollection(name) {
@@ -90,7 +90,7 @@ class Database {
   }
 
   /**
-   * Gives a collection another name. What holds it answers `closed` from now on.
+   * Renames a collection. Its handles fail with `closed` afterwards.
    * @param {string} name
    * @param {string} newName
    */
@@ -108,9 +108,9 @@ class Database {
   }
 
   /**
-   * Runs SQL statements over tables, collections and files, and answers the last one.
+   * Runs SQL statements over tables, collections and files; returns the result of the last.
    *
-   * `params` are values: for `?` and `$1` one after another or in an array, for `:name` in an
+   * `params` are values: for `?` and `$1` as arguments or in an array, for `:name` in an
    * object. The first one decides: an array is the list of values, a plain object has them by
    * name, and anything else is the first value. Each statement is a transaction of its own,
    * outside of one in the text.
@@ -144,7 +144,7 @@ class Database {
   }
 
   /**
-   * Runs a script of ZiQL and answers its last statement; `params` are the values of
+   * Runs a script of ZiQL and returns the result of its last statement; `params` are the values of
    * its `$name`s.
    * @template {object} [T=Record<string, any>]
    * @param {string} text
@@ -181,7 +181,7 @@ class Database {
   }
 
   /**
-   * Makes a statement ready to run, in a session of its own.
+   * Prepares a statement in a session of its own.
    * @template {object} [T=Record<string, any>]
    * @param {string} text
    * @returns {Prepared<T>}
@@ -202,7 +202,7 @@ class Database {
   }
 
   /**
-   * The same of a function that may await.
+   * The same for a function that may await.
    * @template R
    * @param {(session: Session) => Promise<R> | R} work
    * @returns {Promise<R>}
@@ -212,11 +212,11 @@ class Database {
   }
 
   /**
-   * Gives rows of the program a name that statements can read; how many there are.
+   * Names rows of the program for statements; returns their number.
    *
    * `rows` are plain objects, whose members are the columns, or the bytes of an Arrow
-   * table (`tableToIPC` of apache-arrow; a stream or a file), or what gives those with
-   * `toArrowIPC` (arquero) or `writeIPC` (polars). They are held in memory, belong to this
+   * table (`tableToIPC` of apache-arrow; a stream or a file), or an object with
+   * `toArrowIPC` (arquero) or `writeIPC` (polars). They are in memory, belong to this
    * handle, and are never written; registering others under the name replaces them.
    * @param {string} name
    * @param {Record<string, any>[] | ArrayBuffer | ArrayBufferView | { toArrowIPC(): Uint8Array } | { writeIPC(): Uint8Array }} rows
@@ -230,7 +230,7 @@ class Database {
   }
 
   /**
-   * Forgets the rows of a name; whether there were any.
+   * Removes the rows of a name; returns whether there were any.
    * @param {string} name
    * @returns {boolean}
    */
@@ -239,8 +239,8 @@ class Database {
   }
 
   /**
-   * Gives statements a function, called with the values of each row. What it throws ends
-   * the statement. It runs on this thread: statements that call it do, too (`sql`, and rows
+   * Makes a function available to statements, called with the values of a row. An exception ends
+   * the statement. It runs on this thread, and so must statements that call it (`sql`, and rows
    * read with `for` or `toArray`).
    *
    *     db.createFunction('slug', { parameters: ['text'], returns: 'text' }, (title) => title.toLowerCase().replaceAll(' ', '-'))
@@ -256,7 +256,7 @@ class Database {
   }
 
   /**
-   * Forgets a function; whether there was one of this name.
+   * Removes a function; returns whether there was one of this name.
    * @param {string} name
    * @returns {boolean}
    */
@@ -265,7 +265,7 @@ class Database {
   }
 
   /**
-   * The structs there are, as the text that declares them.
+   * The structs, as the text that declares them.
    * @returns {string}
    */
   schema() {
@@ -284,7 +284,7 @@ class Database {
   }
 
   /**
-   * Makes the structs a schema declares, in one transaction; what changed, a line each.
+   * Creates the structs that a schema declares, in one transaction; returns the changes, a line each.
    * @param {string} text
    * @param {SchemaOptions} [options]
    * @returns {string[]}
@@ -329,14 +329,14 @@ class Database {
   }
 
   /**
-   * The tables, to look after them.
+   * The tables, for maintenance.
    * @returns {Tables}
    */
   tables() {
     return new /** @type {any} */ (Tables)(call(() => this.inner.tables()))
   }
 
-  /** Puts an empty database on disk, which the first write does by itself. */
+  /** Creates an empty database on disk, as the first write does by itself. */
   create() {
     call(() => this.inner.create())
   }
@@ -353,7 +353,7 @@ class Database {
 
   /**
    * Copies the whole database to a directory that does not exist yet, while
-   * writers go on.
+   * writers continue.
    * @param {string | URL} target
    * @returns {BackupReport}
    */
@@ -372,8 +372,8 @@ class Database {
   }
 
   /**
-   * Brings the tables and views of an SQLite file over as typed tables, in one
-   * transaction. What could not come over, or became another type, stands in the report.
+   * Imports the tables and views of an SQLite file as typed tables, in one
+   * transaction. The report lists what was left out or became another type.
    * @param {string | URL} path
    * @param {ImportSqliteOptions} [options]
    * @returns {SqliteReport}
@@ -423,8 +423,8 @@ class Database {
   }
 
   /**
-   * Flushes and closes. What came from this handle fails with `closed` from now on;
-   * other handles go on. Closing twice is fine.
+   * Flushes and closes. What came from this handle fails with `closed` afterwards;
+   * other handles continue. Closing twice is allowed.
    */
   close() {
     this.idle = []
@@ -468,7 +468,7 @@ function arrowContent(rows) {
 
 /**
  * Opens a database: a directory, which is created at the first write, or a `.zds`
- * archive, which is read in place.
+ * archive, which is read without unpacking.
  * @param {string | URL} path
  * @param {OpenOptions} [options]
  * @returns {Database}
@@ -483,7 +483,7 @@ function open(path, options = {}) {
 /**
  * Turns a `.zds` archive into a database directory.
  * @param {string | URL} archive
- * @param {string | URL} target a directory that holds nothing yet
+ * @param {string | URL} target an empty or missing directory
  * @returns {UnpackReport}
  */
 function unpack(archive, target) {

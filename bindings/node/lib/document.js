@@ -29,7 +29,7 @@ class Document {
   }
 
   /**
-   * The exact line as it stands in the file: key order, and the digits of every number.
+   * The exact line of the file, with its key order and the digits of every number.
    * @returns {string}
    */
   get raw() {
@@ -56,8 +56,8 @@ class Document {
   }
 
   /**
-   * The value at a dotted path, in which digits index arrays; undefined where it
-   * leads nowhere.
+   * The value at a dotted path, in which digits index arrays; undefined if there
+   * is none.
    * @param {string} path
    * @returns {any}
    */

@@ -8,14 +8,14 @@
  */
 
 /**
- * A document as it is read: `_id` stands first.
+ * A document as it is read, with `_id` first.
  * @template {object} T
  * @typedef {T & { _id: string }} Stored
  */
 
 /**
  * @typedef {object} OpenOptions
- * @property {'r' | 'rw'} [mode] `r` reads only and writes nothing, ever; `rw` is the default
+ * @property {'r' | 'rw'} [mode] `r` never writes; `rw` is the default
  * @property {'none' | 'on_flush' | 'every_put'} [durability] when a write reaches the device;
  *   `on_flush` (and at close and at the end of a batch) is the default
  * @property {number} [timeoutMs] how long a write waits for another process to finish writing, 5000 by default
@@ -24,11 +24,11 @@
  * @property {number} [cacheSize] bytes of recently read data kept in memory per collection
  * @property {boolean} [create] whether a missing database is created at the first write, true by default
  * @property {boolean} [bigint] read integers beyond 2^53 - 1 as bigints instead of rounding them
- * @property {Convert} [default] gives documents and parameters a value for what has no form there
+ * @property {Convert} [default] converts values of documents and parameters that have no JSON or SQL form
  */
 
 /**
- * Called with a value that has no JSON form, such as a Map or NaN, and answers one that has:
+ * Called with a value that has no JSON form, such as a Map or NaN; returns one that has:
  * `(value) => value instanceof Map ? Object.fromEntries(value) : undefined`. Undefined
  * leaves the value refused.
  * @typedef {(value: any) => any} Convert
@@ -42,19 +42,19 @@
  */
 
 /**
- * A value that may stand by itself behind the text of a statement. What is neither an
- * array nor a plain object may.
+ * A value that may follow the text of a statement by itself: anything that is neither an
+ * array nor a plain object.
  * @typedef {string | number | bigint | boolean | null | Date | ArrayBuffer | ArrayBufferView} Value
  */
 
 /**
- * What stands behind the text of a statement: the parameters in an array or an object, or
- * as values one after another. The first decides which.
+ * What follows the text of a statement: the parameters in an array or an object, or
+ * as separate values. The first one decides.
  * @typedef {[params?: Parameters | undefined] | [first: Value, ...others: any[]]} Given
  */
 
 /**
- * The same with options, which only an array or an object can have behind it.
+ * The same with options, which may follow an array or an object only.
  * @typedef {[params?: Parameters | undefined, options?: SqlOptions | undefined] | [first: Value, ...others: any[]]} GivenAsync
  */
 
@@ -82,17 +82,17 @@
 
 /**
  * @typedef {object} SchemaOptions
- * @property {boolean} [allowDrop] drop structs and members that the schema does not have, with all they hold
+ * @property {boolean} [allowDrop] drop structs and members that the schema lacks, with their data
  */
 
 /**
- * What a function of the program takes and answers. Types are named as in SQL: `text`,
+ * What a function of the program takes and returns. Types are named as in SQL: `text`,
  * `bigint`, `numeric(10, 2)`, `text[]`.
  * @typedef {object} FunctionOptions
  * @property {string[]} [parameters] the types of its arguments; none when left out
  * @property {string} returns the type of what it returns
- * @property {boolean} [volatile] it returns something else for the same arguments
- * @property {boolean} [takesNull] it is called with nulls, too; otherwise the answer is null where an argument is
+ * @property {boolean} [volatile] its result may differ for the same arguments
+ * @property {boolean} [takesNull] it is also called with nulls; otherwise the result is null if an argument is
  */
 
 /**
@@ -101,78 +101,78 @@
  * @property {'lines' | 'files'} [layout] one file of lines, or a file per document
  * @property {boolean | Record<string, any>} [strict] every document must look like the first (`true`), or
  *   follow this JSON Schema (a subset); remembered with the collection
- * @property {Convert} [default] gives documents a value for what has no JSON; the database's option when left out
+ * @property {Convert} [default] converts values without a JSON form; the database's option by default
  */
 
 /**
  * @typedef {object} WriteOptions
- * @property {Convert} [default] gives the document a value for what has no JSON; the collection's option when left out
+ * @property {Convert} [default] converts values without a JSON form; the collection's option by default
  */
 
 /**
  * @typedef {object} ReadOptions
- * @property {boolean} [bigint] integers beyond 2^53 - 1 as bigints; the database's option when left out
+ * @property {boolean} [bigint] integers beyond 2^53 - 1 as bigints; the database's option by default
  */
 
 /**
  * @typedef {object} ScanOptions
- * @property {string[]} [fields] dotted paths; `_id` always stays, first
+ * @property {string[]} [fields] dotted paths; `_id` is always included, first
  * @property {string} [where] a condition of SQL: `age > ?`
  * @property {Parameters} [params] the values of the condition's parameters
- * @property {number} [limit] how many documents at most
- * @property {boolean} [lazy] documents that are parsed only when looked into
- * @property {boolean} [bigint] integers beyond 2^53 - 1 as bigints; the database's option when left out
+ * @property {number} [limit] maximum number of documents
+ * @property {boolean} [lazy] documents that are parsed on first access
+ * @property {boolean} [bigint] integers beyond 2^53 - 1 as bigints; the database's option by default
  */
 
 /**
  * @typedef {object} PutManyOptions
- * @property {string} [id] the field that holds the id, as a dotted path; `_id` when left out
- * @property {Convert} [default] gives documents a value for what has no JSON; the collection's option when left out
+ * @property {string} [id] the field with the id, as a dotted path; by default `_id`
+ * @property {Convert} [default] converts values without a JSON form; the collection's option by default
  */
 
 /**
- * The formats of files, as options name them. The extensions of a name say them too: `.jsonl`,
+ * The formats of files, as options name them. Extensions select them too: `.jsonl`,
  * `.json`, `.csv`, `.tsv`, `.ion`, `.10n` (binary Ion), `.parquet`, `.arrow`, each also with
  * `.gz` or `.zst`.
  * @typedef {'jsonl' | 'json' | 'csv' | 'tsv' | 'ion' | 'ion-binary' | 'arrow' | 'parquet'} FileFormat
  */
 
 /**
- * How a file becomes documents. Its name says the format, or else its first bytes; gzip and zstd
- * are unpacked on the way.
+ * How a file becomes documents. Its extension selects the format, else its first bytes do; gzip
+ * and zstd are decompressed.
  * @typedef {object} ImportOptions
  * @property {FileFormat} [format] overrides the name
- * @property {string} [id] the field that holds the id, as a dotted path; `_id` when left out
+ * @property {string} [id] the field with the id, as a dotted path; by default `_id`
  * @property {boolean} [generateIds] gives ids to records without one (UUID version 7, which sort by time)
- * @property {'replace' | 'skip' | 'error'} [onConflict] what becomes of a record whose id has a document;
+ * @property {'replace' | 'skip' | 'error'} [onConflict] what happens to a record whose id has a document;
  *   `replace` is the default
  * @property {string} [delimiter] CSV: the character between fields
  * @property {string[]} [columns] CSV: the names of the columns, for a file without a header
  * @property {boolean} [inferTypes] CSV: numbers, `true` and `false` become such; true by default
- * @property {string} [rejectedPath] a file that takes the records that cannot become documents
- * @property {boolean} [restart] begins at the start, also where an interrupted import could go on
+ * @property {string} [rejectedPath] a file for the records that cannot become documents
+ * @property {boolean} [restart] starts again instead of resuming an interrupted import
  */
 
 /**
  * @typedef {object} ExportOptions
- * @property {FileFormat | 'zds'} [format] needed where the name has no known extension; one that contradicts
+ * @property {FileFormat | 'zds'} [format] required if the name has no known extension; a format that contradicts
  *   the extension is refused; `zds` makes a directory
- * @property {string[]} [fields] dotted paths; `_id` always stays, first
+ * @property {string[]} [fields] dotted paths; `_id` is always included, first
  * @property {string} [where] a condition of SQL: `age > 30`
- * @property {number} [limit] how many documents at most
+ * @property {number} [limit] maximum number of documents
  */
 
 /**
- * For work on another thread that takes its time.
+ * For long operations on another thread.
  * @typedef {object} WorkOptions
- * @property {(doneSize: number, totalSize: number) => void} [progress] told now and then how many bytes
- *   are done, of how many (0 where that is not known)
+ * @property {(doneSize: number, totalSize: number) => void} [progress] receives from time to time how many bytes
+ *   are done, of how many (0 if unknown)
  * @property {AbortSignal} [signal] stops the work, which then fails with the code `cancelled`
  */
 
 /**
  * @typedef {object} ImportSqliteOptions
- * @property {string[]} [tables] these tables and views alone; all when left out
+ * @property {string[]} [tables] only these tables and views; by default all
  */
 
 /**

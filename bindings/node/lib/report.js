@@ -13,7 +13,7 @@
  * Sizes in bytes, and counts.
  * @typedef {object} Stats
  * @property {number} documentCount live documents
- * @property {number} deadCount lines that are superseded, tombstones, blank or not valid
+ * @property {number} deadCount lines that are superseded, tombstones, blank or invalid
  * @property {number} liveSize the live lines
  * @property {number} dataSize the data file, or all document files
  * @property {number} indexSize the index files
@@ -30,7 +30,7 @@
 
 /**
  * @typedef {object} CheckReport
- * @property {boolean} isClean whether everything is as it should be
+ * @property {boolean} isClean whether there is no damage
  * @property {number} documentCount live documents, counted line by line
  * @property {number} supersededCount lines whose id has a later line
  * @property {number} tombstoneCount delete markers
@@ -44,7 +44,7 @@
  * @property {number} documentCount live documents kept
  * @property {number} sizeBefore bytes of the data before
  * @property {number} sizeAfter bytes of the data after
- * @property {number} rejectedCount lines that were not valid and were set aside
+ * @property {number} rejectedCount invalid lines that were moved to another file
  * @property {string} [rejectedPath] where they stand now
  */
 
@@ -54,11 +54,11 @@
  * @property {number} replaced documents that replaced another
  * @property {number} superseded records that a later one of the same batch replaced or deleted
  * @property {number} deleted documents deleted, by tombstones in the source
- * @property {number} skipped records passed over because their id had a document
+ * @property {number} skipped records skipped because their id had a document
  * @property {number} rejectedCount records that could not become documents
  * @property {string[]} rejected the first of them: file, line and reason
- * @property {number} derivedIdCount documents whose id was made from text that is no valid id
- * @property {number} [resumedAt] where in the source, in bytes, an earlier import had come to
+ * @property {number} derivedIdCount documents whose id was converted from text that is not a valid id
+ * @property {number} [resumedAt] where in the source, in bytes, an earlier import had stopped
  * @property {number} size bytes of the source read
  */
 
@@ -110,11 +110,11 @@
 /**
  * @typedef {object} TableStatistics
  * @property {number} pageSize bytes
- * @property {number} dataSize bytes of the data file, once the log has been brought into it
+ * @property {number} dataSize bytes of the data file, including the log
  * @property {number} logSize bytes of the log that the next checkpoint copies
  * @property {number} hits requests that found their page in memory
- * @property {number} misses requests that loaded it, or made it
- * @property {number} evictions pages that left for another
+ * @property {number} misses requests that loaded or created it
+ * @property {number} evictions pages evicted
  */
 
 /**
@@ -131,11 +131,11 @@
 /**
  * @typedef {object} PageInspection
  * @property {number} page
- * @property {number} offset where it stands in the data file, in bytes
+ * @property {number} offset its offset in the data file, in bytes
  * @property {string} kind `leaf`, `inner node`, `overflow`, `free list` or `unknown`
  * @property {number} level 0 for a leaf
  * @property {number} count cells, bytes of overflow, or free pages
- * @property {number} usedSize bytes in use, the header's not counted
+ * @property {number} usedSize bytes in use, without the header
  * @property {string} [problem] what is wrong with it
  */
 
@@ -150,15 +150,15 @@
  * @property {string} name
  * @property {number} rowCount rows that are in the new database
  * @property {number} [expectedCount] how many there were, if that can be read
- * @property {number} brokenCount rows that were found but are not whole
+ * @property {number} brokenCount rows that were found damaged
  */
 
 /**
  * @typedef {object} SalvageReport
  * @property {SalvagedTable[]} tables
  * @property {number} viewCount
- * @property {number} damagedPageCount pages that could not be read where something led to them
- * @property {string[]} problems what is wrong with the files, and what could not be made anew
+ * @property {number} damagedPageCount referenced pages that could not be read
+ * @property {string[]} problems what is wrong with the files, and what could not be recreated
  */
 
 module.exports = {}

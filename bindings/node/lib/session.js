@@ -13,7 +13,7 @@ const { given, givenAlone, parametersText } = require('./parameter.js')
 /**
  * Runs statements, and has a transaction of its own. Any number may be open.
  *
- * `db.sql` and `db.ziql` need no session. While a promise of a session is at work, its
+ * `db.sql` and `db.ziql` need no session. While a promise of a session is pending, its
  * other calls wait for it.
  */
 class Session {
@@ -30,7 +30,7 @@ class Session {
   }
 
   /**
-   * Runs SQL statements and answers the last one; see `Database.sql`.
+   * Runs SQL statements and returns the result of the last; see `Database.sql`.
    * @template {object} [T=Record<string, any>]
    * @param {string} text
    * @param {Given} params
@@ -56,7 +56,7 @@ class Session {
   }
 
   /**
-   * Runs a script of ZiQL and answers its last statement; see `Database.ziql`.
+   * Runs a script of ZiQL and returns the result of its last statement; see `Database.ziql`.
    * @template {object} [T=Record<string, any>]
    * @param {string} text
    * @param {Record<string, any>} [params]
@@ -83,7 +83,7 @@ class Session {
   }
 
   /**
-   * Makes one statement ready to run, any number of times.
+   * Prepares one statement, to run any number of times.
    * @template {object} [T=Record<string, any>]
    * @param {string} text
    * @returns {Prepared<T>}
@@ -96,8 +96,8 @@ class Session {
 
   /**
    * Runs a function as a transaction, which is committed when it returns and rolled
-   * back when it throws. Inside of a transaction it is a part of that. A function that
-   * awaits something is for `transactionAsync`.
+   * back when it throws. Inside a transaction it is a savepoint. For a function that
+   * awaits use `transactionAsync`.
    * @template R
    * @param {(session: Session) => R} work
    * @returns {R}
@@ -120,7 +120,7 @@ class Session {
   }
 
   /**
-   * The same of a function that may await. Statements that run elsewhere in this
+   * The same for a function that may await. Statements that run elsewhere in this
    * session meanwhile are part of the transaction: give each transaction a session.
    * @template R
    * @param {(session: Session) => Promise<R> | R} work
@@ -145,12 +145,12 @@ class Session {
     return /** @type {boolean} */ (call(() => this.opened().isInTransaction()))
   }
 
-  /** Ends the statement that a promise is at work on; it fails with `cancelled`. */
+  /** Ends the statement of a pending promise; it fails with `cancelled`. */
   interrupt() {
     this.opened().interrupt()
   }
 
-  /** Ends the session, and its transaction without a trace; closing twice is fine. */
+  /** Ends the session and rolls back its transaction; closing twice is allowed. */
   close() {
     this.inner = null
   }
@@ -163,7 +163,7 @@ class Session {
 }
 
 /**
- * A statement of a session, ready to run with other parameters.
+ * A prepared statement of a session.
  * @template {object} [T=Record<string, any>]
  */
 class Prepared {
@@ -202,7 +202,7 @@ class Prepared {
   }
 
   /**
-   * Runs the statement once for each element; how many rows were changed in all.
+   * Runs the statement once for each element; returns the total number of changed rows.
    * @param {Iterable<Parameters>} params
    * @returns {number}
    */
@@ -213,7 +213,7 @@ class Prepared {
   }
 
   /**
-   * Runs the statement; its rows in an array.
+   * Runs the statement; returns its rows in an array.
    * @param {Given} params
    * @returns {T[]}
    */
@@ -230,7 +230,7 @@ class Prepared {
   }
 
   /**
-   * Runs the statement; its first row, or undefined.
+   * Runs the statement; returns its first row, or undefined.
    * @param {Given} params
    * @returns {T | undefined}
    */
@@ -249,7 +249,7 @@ class Prepared {
   }
 
   /**
-   * Runs the statement; its rows, read as the loop asks for them. A loop that is left ends it.
+   * Runs the statement; returns its rows as a stream. Leaving the loop ends the statement.
    * @param {Given} params
    * @returns {IterableIterator<T>}
    */
@@ -272,7 +272,7 @@ class Prepared {
   }
 
   /**
-   * Runs the statement for what it changes; how many rows that were. Its rows are not read.
+   * Runs the statement; returns the number of changed rows. Its rows are not read.
    * @param {Given} params
    * @returns {{ changes: number }}
    */

@@ -9,7 +9,7 @@ const { native } = require('./native.js')
 
 /** @import { PageInspection, SalvageReport, TableCheckReport, TableStatistics, TableSummary, VacuumReport } from './report.js' */
 
-/** The tables of an open database. None need exist. */
+/** The tables of an open database, which may have none. */
 class Tables {
   /**
    * @param {any} inner
@@ -21,7 +21,7 @@ class Tables {
   }
 
   /**
-   * Whether there are tables. Making the first makes their file.
+   * Whether there are tables. The first one creates their file.
    * @returns {boolean}
    */
   exist() {
@@ -37,7 +37,7 @@ class Tables {
   }
 
   /**
-   * Sizes, and what the buffer pool has been doing; null without tables.
+   * Sizes, and statistics of the buffer pool; null without tables.
    * @returns {TableStatistics | null}
    */
   statistics() {
@@ -45,7 +45,7 @@ class Tables {
   }
 
   /**
-   * Looks at every page, tree and index entry, as of one moment; null without tables.
+   * Checks every page, tree and index entry of one snapshot; null without tables.
    * @returns {TableCheckReport | null}
    */
   check() {
@@ -58,7 +58,7 @@ class Tables {
   }
 
   /**
-   * What a page of the data file holds, whole or not.
+   * The content of a page of the data file, damaged or not.
    * @param {number} page
    * @returns {PageInspection}
    */
@@ -70,7 +70,7 @@ class Tables {
   }
 
   /**
-   * Brings the log into the data file; false when somebody who reads stands in the way.
+   * Copies the log into the data file; false if a reader prevents it.
    * @returns {boolean}
    */
   checkpoint() {
@@ -78,7 +78,7 @@ class Tables {
   }
 
   /**
-   * Writes the data file anew without its free pages; null without tables.
+   * Rewrites the data file without its free pages; null without tables.
    * @returns {VacuumReport | null}
    */
   vacuum() {
@@ -94,7 +94,7 @@ class Tables {
 inspectableAs(Tables, (tables) => Object.fromEntries(tables.list().map((/** @type {any} */ { name, rowCount }) => [name, { rowCount }])))
 
 /**
- * Saves the rows that survive in damaged tables into a new database.
+ * Saves the readable rows of damaged tables into a new database.
  * @param {string | URL} source a database, which need not open
  * @param {string | URL} target a directory that does not exist yet
  * @returns {SalvageReport}

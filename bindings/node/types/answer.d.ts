@@ -1,11 +1,11 @@
 // @generated from lib/answer.js by scripts/node types
 /**
- * What a statement answered. Its rows are objects, read as they are asked for, once:
+ * The result of a statement. Its rows are objects and stream once:
  * with `for`, with `for await` on another thread, or all of them with `toArray`.
  *
- * Integers are numbers, and bigints beyond 2^53 - 1; bytea is a Buffer; json is what it
- * holds; arrays and structs are arrays and objects. numeric, dates, times, intervals and
- * UUIDs are strings, which hold them exactly.
+ * Integers are numbers, and bigints beyond 2^53 - 1; bytea is a Buffer; json is its
+ * value; arrays and structs are arrays and objects. numeric, dates, times, intervals and
+ * UUIDs are strings, which are exact.
  * @template {object} [T=Record<string, any>]
  */
 export class Answer<T extends object = Record<string, any>> {
@@ -34,7 +34,7 @@ export class Answer<T extends object = Record<string, any>> {
     /** @private @type {Error | undefined} what whoever takes the next rows is told */
     private fault;
     /**
-     * How many rows were inserted, changed or deleted; null for statements that change none.
+     * The number of rows inserted, changed or deleted; null for other statements.
      * @type {number | null}
      */
     count: number | null;
@@ -49,12 +49,12 @@ export class Answer<T extends object = Record<string, any>> {
      */
     get types(): string[];
     /**
-     * All rows that are left, in an array.
+     * All remaining rows in an array.
      * @returns {T[]}
      */
     toArray(): T[];
     /**
-     * All rows that are left, in an array, read on another thread.
+     * All remaining rows in an array, read on another thread.
      * @returns {Promise<T[]>}
      */
     toArrayAsync(): Promise<T[]>;
@@ -63,7 +63,7 @@ export class Answer<T extends object = Record<string, any>> {
      * @returns {T | undefined}
      */
     next(): T | undefined;
-    /** For JSON.stringify: all rows that are left. */
+    /** For JSON.stringify: all remaining rows. */
     toJSON(): T[];
     /**
      * Reads rows; false when there are no more.
@@ -94,12 +94,12 @@ export class Answer<T extends object = Record<string, any>> {
     /** @private */
     private grown;
     /**
-     * The rows that are left, read on this thread.
+     * The remaining rows, read on this thread.
      * @returns {Generator<T, void, undefined>}
      */
     [Symbol.iterator](): Generator<T, void, undefined>;
     /**
-     * The rows that are left, read on another thread while the loop works.
+     * The remaining rows, read on another thread while the loop works.
      * @returns {AsyncGenerator<T, void, undefined>}
      */
     [Symbol.asyncIterator](): AsyncGenerator<T, void, undefined>;

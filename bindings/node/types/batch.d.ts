@@ -2,8 +2,8 @@
 /** @import { Convert } from './options.js' */
 /** @import { Counts } from './report.js' */
 /**
- * A batch of writes that `commit` stores, all or none. What is collected stays in
- * memory until then; `putMany` is the way for more than that.
+ * A batch of writes that `commit` stores, all or none. They stay in memory until
+ * then; for more than that use `putMany`.
  * @template {object} T
  */
 export class Batch<T extends object> {
@@ -31,7 +31,7 @@ export class Batch<T extends object> {
      */
     put(id: string | number | bigint, document: T): void;
     /**
-     * Adds JSON text: key order and the digits of every number survive.
+     * Adds JSON text, with its key order and the digits of every number.
      * @param {string | number | bigint} id
      * @param {string} json one JSON object
      * @returns {void}
@@ -44,13 +44,13 @@ export class Batch<T extends object> {
      */
     delete(id: string | number | bigint): void;
     /**
-     * Whether there is a document, by this batch or before it.
+     * Whether a document exists, in this batch or before it.
      * @param {string | number | bigint} id
      * @returns {boolean}
      */
     has(id: string | number | bigint): boolean;
     /**
-     * Makes the writes durable and visible, in their order.
+     * Makes the writes durable and visible, in order.
      * @returns {Counts}
      */
     commit(): Counts;

@@ -23,7 +23,7 @@ export class Collection<T extends object = Fields> {
     get name(): string;
     /** Whether the handle takes writes. */
     get isWritable(): boolean;
-    /** Whether the collection is on disk yet: the first write puts it there. */
+    /** Whether the collection exists on disk: the first write creates it. */
     get isCreated(): boolean;
     /**
      * The document under an id; undefined when there is none.
@@ -45,8 +45,8 @@ export class Collection<T extends object = Fields> {
      */
     getAsync(id: string | number | bigint, options?: ReadOptions): Promise<Stored<T> | undefined>;
     /**
-     * The documents under many ids, in their order; undefined where there is none.
-     * Faster than one `get` each.
+     * The documents of many ids, in their order; undefined for a missing one.
+     * Faster than a `get` for each.
      * @param {(string | number | bigint)[]} ids
      * @param {ReadOptions} [options]
      * @returns {(Stored<T> | undefined)[]}
@@ -70,10 +70,10 @@ export class Collection<T extends object = Fields> {
      */
     getRawAsync(id: string | number | bigint): Promise<string | undefined>;
     /**
-     * Stores a document, replacing the one that has the id.
+     * Stores a document, replacing the one with this id.
      *
-     * Dates become their ISO strings. What else has no JSON, such as a Map or NaN, is refused
-     * with its path, unless `options.default` gives a value for it.
+     * Dates become ISO strings. Other values without a JSON form, such as a Map or NaN, are refused
+     * with their path, unless `options.default` converts them.
      * @param {string | number | bigint} id
      * @param {T} document
      * @param {WriteOptions} [options]
@@ -88,7 +88,7 @@ export class Collection<T extends object = Fields> {
      */
     putAsync(id: string | number | bigint, document: T, options?: WriteOptions): Promise<"inserted" | "replaced">;
     /**
-     * Stores JSON text: key order and the digits of every number survive.
+     * Stores JSON text, with its key order and the digits of every number.
      * @param {string | number | bigint} id
      * @param {string} json one JSON object
      * @returns {'inserted' | 'replaced'}
@@ -101,8 +101,8 @@ export class Collection<T extends object = Fields> {
      */
     putRawAsync(id: string | number | bigint, json: string): Promise<"inserted" | "replaced">;
     /**
-     * Stores a document under the `_id` it carries, or under a new one (UUID version 7, which
-     * sorts by time), and answers the id. A document that is there is never replaced.
+     * Stores a document under its `_id`, or under a new one (UUID version 7, which
+     * sorts by time), and returns the id. It never replaces a document.
      * @param {T} document
      * @param {WriteOptions} [options]
      * @returns {string}
@@ -115,17 +115,16 @@ export class Collection<T extends object = Fields> {
      */
     addAsync(document: T, options?: WriteOptions): Promise<string>;
     /**
-     * Stores many documents, all or none of them. Each carries its `_id`, or gets a new one, or has its
-     * id in the field that `id` names, or comes as a pair of id and document, as a Map
-     * has them.
+     * Stores many documents, all or none of them. Each has an `_id`, or gets a new one, or has its
+     * id in the field that `id` names, or is a pair of id and document, as in a Map.
      * @param {Iterable<T | [string | number | bigint, T]>} documents
      * @param {PutManyOptions} [options]
      * @returns {Counts}
      */
     putMany(documents: Iterable<T | [string | number | bigint, T]>, options?: PutManyOptions): Counts;
     /**
-     * The same, written on another thread. The text of the documents is kept until
-     * the last has come, then stored as one batch.
+     * The same, on another thread. The text of the documents stays in memory until
+     * the last has come, then is stored as one batch.
      * @param {Iterable<T | [string | number | bigint, T]> | AsyncIterable<T | [string | number | bigint, T]>} documents
      * @param {PutManyOptions} [options]
      * @returns {Promise<Counts>}
@@ -139,7 +138,7 @@ export class Collection<T extends object = Fields> {
     batch(options?: WriteOptions): Batch<T>;
     /**
      * Applies a JSON merge patch (RFC 7396): null removes a member, objects merge,
-     * anything else replaces. Answers the result; undefined when there is no document.
+     * anything else replaces. Returns the new document; undefined if there is none.
      * @param {string | number | bigint} id
      * @param {Fields} patch
      * @param {WriteOptions} [options]
@@ -154,7 +153,7 @@ export class Collection<T extends object = Fields> {
      */
     patchAsync(id: string | number | bigint, patch: Fields, options?: WriteOptions): Promise<Stored<T> | undefined>;
     /**
-     * Deletes a document and answers it; undefined when there is none. Nobody writes in between.
+     * Deletes a document and returns it, atomically; undefined if there is none.
      * @param {string | number | bigint} id
      * @returns {Stored<T> | undefined}
      */
@@ -165,15 +164,15 @@ export class Collection<T extends object = Fields> {
      */
     popAsync(id: string | number | bigint): Promise<Stored<T> | undefined>;
     /**
-     * Deletes all documents, all or none of them, and answers how many.
+     * Deletes all documents, atomically, and returns their number.
      * @returns {number}
      */
     clear(): number;
     /** @returns {Promise<number>} */
     clearAsync(): Promise<number>;
     /**
-     * Applies a JSON merge patch (RFC 7396) to the documents for which a condition of SQL holds,
-     * all or none of them; answers how many. `params` are as in `Database.sql`; options may
+     * Applies a JSON merge patch (RFC 7396) to the documents that meet a condition of SQL,
+     * all or none of them; returns their number. `params` are as in `Database.sql`; options may
      * follow an array or an object of them.
      * @param {string} where `age > ?`
      * @param {Fields} patch
@@ -189,7 +188,7 @@ export class Collection<T extends object = Fields> {
      */
     updateAsync(where: string, patch: Fields, ...params: GivenUpdate): Promise<number>;
     /**
-     * Deletes a document and answers whether there was one.
+     * Deletes a document and returns whether there was one.
      * @param {string | number | bigint} id
      * @returns {boolean}
      */
@@ -219,7 +218,7 @@ export class Collection<T extends object = Fields> {
     countAsync(): Promise<number>;
     /**
      * The documents in file order, streaming, for `for` and for `for await`.
-     * To keep some of them only, look at each in the loop.
+     * To select by a function, test each document in the loop.
      * @overload
      * @param {ScanOptions & { lazy: true }} options
      * @returns {Scan<Document>}
@@ -247,7 +246,7 @@ export class Collection<T extends object = Fields> {
     flush(): void;
     /** @returns {Promise<void>} */
     flushAsync(): Promise<void>;
-    /** Takes in what other processes and people have written since. */
+    /** Shows what other processes and people have written. */
     refresh(): void;
     /** @returns {Promise<void>} */
     refreshAsync(): Promise<void>;
@@ -262,7 +261,7 @@ export class Collection<T extends object = Fields> {
      */
     compactAsync(options?: WorkOptions): Promise<CompactReport>;
     /**
-     * Reads everything and reports what is not as it should be. Changes nothing.
+     * Reads everything and reports damage. Changes nothing.
      * @returns {CheckReport}
      */
     check(): CheckReport;
@@ -271,7 +270,7 @@ export class Collection<T extends object = Fields> {
      * @returns {Promise<CheckReport>}
      */
     checkAsync(options?: WorkOptions): Promise<CheckReport>;
-    /** Builds the index again from the data. */
+    /** Rebuilds the index from the data. */
     reindex(): void;
     /**
      * @param {WorkOptions} [options]
@@ -279,8 +278,8 @@ export class Collection<T extends object = Fields> {
      */
     reindexAsync(options?: WorkOptions): Promise<void>;
     /**
-     * Imports a file of any format, also compressed with gzip or zstd: its name says which. An
-     * import that was interrupted goes on where it was when it is run again.
+     * Imports a file, optionally compressed with gzip or zstd; its extension selects the format.
+     * Running an interrupted import again resumes it.
      * @param {string | URL} path
      * @param {ImportOptions} [options]
      * @returns {ImportReport}
@@ -293,7 +292,7 @@ export class Collection<T extends object = Fields> {
      */
     importAsync(path: string | URL, options?: ImportOptions & WorkOptions): Promise<ImportReport>;
     /**
-     * Exports the documents to a file, which appears under its name once it is whole,
+     * Exports the documents to a file, which appears under its name when complete,
      * or to a directory for `zds`.
      * @param {string | URL} target
      * @param {ExportOptions} [options]
@@ -315,7 +314,7 @@ export class Collection<T extends object = Fields> {
     statsAsync(): Promise<Stats>;
     /**
      * What was noticed since the last call (hand edits, a lost index, an interrupted
-     * batch), a sentence each; each is told once.
+     * batch), one sentence each, each once.
      * @returns {string[]}
      */
     takeNotices(): string[];

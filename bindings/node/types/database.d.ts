@@ -36,7 +36,7 @@ export class Database {
      */
     collections(): string[];
     /**
-     * Drops a collection with all its documents. What holds it answers `closed` from now on.
+     * Drops a collection with all its documents. Its handles fail with `closed` afterwards.
      * @param {string} name
      */
     dropCollection(name: string): void;
@@ -46,7 +46,7 @@ export class Database {
      */
     dropCollectionAsync(name: string): Promise<void>;
     /**
-     * Gives a collection another name. What holds it answers `closed` from now on.
+     * Renames a collection. Its handles fail with `closed` afterwards.
      * @param {string} name
      * @param {string} newName
      */
@@ -58,9 +58,9 @@ export class Database {
      */
     renameCollectionAsync(name: string, newName: string): Promise<void>;
     /**
-     * Runs SQL statements over tables, collections and files, and answers the last one.
+     * Runs SQL statements over tables, collections and files; returns the result of the last.
      *
-     * `params` are values: for `?` and `$1` one after another or in an array, for `:name` in an
+     * `params` are values: for `?` and `$1` as arguments or in an array, for `:name` in an
      * object. The first one decides: an array is the list of values, a plain object has them by
      * name, and anything else is the first value. Each statement is a transaction of its own,
      * outside of one in the text.
@@ -84,7 +84,7 @@ export class Database {
      */
     sqlAsync<T extends object = Record<string, any>>(text: string, ...params: GivenLimited): Promise<Answer<T>>;
     /**
-     * Runs a script of ZiQL and answers its last statement; `params` are the values of
+     * Runs a script of ZiQL and returns the result of its last statement; `params` are the values of
      * its `$name`s.
      * @template {object} [T=Record<string, any>]
      * @param {string} text
@@ -107,7 +107,7 @@ export class Database {
      */
     session(options?: LimitOptions): Session;
     /**
-     * Makes a statement ready to run, in a session of its own.
+     * Prepares a statement in a session of its own.
      * @template {object} [T=Record<string, any>]
      * @param {string} text
      * @returns {Prepared<T>}
@@ -122,18 +122,18 @@ export class Database {
      */
     transaction<R>(work: (session: Session) => R): R;
     /**
-     * The same of a function that may await.
+     * The same for a function that may await.
      * @template R
      * @param {(session: Session) => Promise<R> | R} work
      * @returns {Promise<R>}
      */
     transactionAsync<R>(work: (session: Session) => Promise<R> | R): Promise<R>;
     /**
-     * Gives rows of the program a name that statements can read; how many there are.
+     * Names rows of the program for statements; returns their number.
      *
      * `rows` are plain objects, whose members are the columns, or the bytes of an Arrow
-     * table (`tableToIPC` of apache-arrow; a stream or a file), or what gives those with
-     * `toArrowIPC` (arquero) or `writeIPC` (polars). They are held in memory, belong to this
+     * table (`tableToIPC` of apache-arrow; a stream or a file), or an object with
+     * `toArrowIPC` (arquero) or `writeIPC` (polars). They are in memory, belong to this
      * handle, and are never written; registering others under the name replaces them.
      * @param {string} name
      * @param {Record<string, any>[] | ArrayBuffer | ArrayBufferView | { toArrowIPC(): Uint8Array } | { writeIPC(): Uint8Array }} rows
@@ -145,14 +145,14 @@ export class Database {
         writeIPC(): Uint8Array;
     }): number;
     /**
-     * Forgets the rows of a name; whether there were any.
+     * Removes the rows of a name; returns whether there were any.
      * @param {string} name
      * @returns {boolean}
      */
     unregister(name: string): boolean;
     /**
-     * Gives statements a function, called with the values of each row. What it throws ends
-     * the statement. It runs on this thread: statements that call it do, too (`sql`, and rows
+     * Makes a function available to statements, called with the values of a row. An exception ends
+     * the statement. It runs on this thread, and so must statements that call it (`sql`, and rows
      * read with `for` or `toArray`).
      *
      *     db.createFunction('slug', { parameters: ['text'], returns: 'text' }, (title) => title.toLowerCase().replaceAll(' ', '-'))
@@ -163,13 +163,13 @@ export class Database {
      */
     createFunction(name: string, options: FunctionOptions, work: (...values: any[]) => any): void;
     /**
-     * Forgets a function; whether there was one of this name.
+     * Removes a function; returns whether there was one of this name.
      * @param {string} name
      * @returns {boolean}
      */
     dropFunction(name: string): boolean;
     /**
-     * The structs there are, as the text that declares them.
+     * The structs, as the text that declares them.
      * @returns {string}
      */
     schema(): string;
@@ -181,7 +181,7 @@ export class Database {
      */
     checkSchema(text: string, options?: SchemaOptions): string[];
     /**
-     * Makes the structs a schema declares, in one transaction; what changed, a line each.
+     * Creates the structs that a schema declares, in one transaction; returns the changes, a line each.
      * @param {string} text
      * @param {SchemaOptions} [options]
      * @returns {string[]}
@@ -200,11 +200,11 @@ export class Database {
      */
     private borrowedAsync;
     /**
-     * The tables, to look after them.
+     * The tables, for maintenance.
      * @returns {Tables}
      */
     tables(): Tables;
-    /** Puts an empty database on disk, which the first write does by itself. */
+    /** Creates an empty database on disk, as the first write does by itself. */
     create(): void;
     /** Makes every write so far durable, in all collections. */
     flush(): void;
@@ -212,7 +212,7 @@ export class Database {
     flushAsync(): Promise<void>;
     /**
      * Copies the whole database to a directory that does not exist yet, while
-     * writers go on.
+     * writers continue.
      * @param {string | URL} target
      * @returns {BackupReport}
      */
@@ -224,8 +224,8 @@ export class Database {
      */
     backupAsync(target: string | URL, options?: WorkOptions): Promise<BackupReport>;
     /**
-     * Brings the tables and views of an SQLite file over as typed tables, in one
-     * transaction. What could not come over, or became another type, stands in the report.
+     * Imports the tables and views of an SQLite file as typed tables, in one
+     * transaction. The report lists what was left out or became another type.
      * @param {string | URL} path
      * @param {ImportSqliteOptions} [options]
      * @returns {SqliteReport}
@@ -256,8 +256,8 @@ export class Database {
      */
     takeNotices(): string[];
     /**
-     * Flushes and closes. What came from this handle fails with `closed` from now on;
-     * other handles go on. Closing twice is fine.
+     * Flushes and closes. What came from this handle fails with `closed` afterwards;
+     * other handles continue. Closing twice is allowed.
      */
     close(): void;
     /** @returns {Promise<void>} */
@@ -265,7 +265,7 @@ export class Database {
 }
 /**
  * Opens a database: a directory, which is created at the first write, or a `.zds`
- * archive, which is read in place.
+ * archive, which is read without unpacking.
  * @param {string | URL} path
  * @param {OpenOptions} [options]
  * @returns {Database}
@@ -274,7 +274,7 @@ export function open(path: string | URL, options?: OpenOptions): Database;
 /**
  * Turns a `.zds` archive into a database directory.
  * @param {string | URL} archive
- * @param {string | URL} target a directory that holds nothing yet
+ * @param {string | URL} target an empty or missing directory
  * @returns {UnpackReport}
  */
 export function unpack(archive: string | URL, target: string | URL): UnpackReport;

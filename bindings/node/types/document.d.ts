@@ -17,7 +17,7 @@ export class Document {
     /** @private */
     private parse;
     /**
-     * The exact line as it stands in the file: key order, and the digits of every number.
+     * The exact line of the file, with its key order and the digits of every number.
      * @returns {string}
      */
     get raw(): string;
@@ -32,8 +32,8 @@ export class Document {
      */
     toValue(): any;
     /**
-     * The value at a dotted path, in which digits index arrays; undefined where it
-     * leads nowhere.
+     * The value at a dotted path, in which digits index arrays; undefined if there
+     * is none.
      * @param {string} path
      * @returns {any}
      */

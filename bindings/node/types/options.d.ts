@@ -4,14 +4,14 @@
  */
 export type Fields = Record<string, any>;
 /**
- * A document as it is read: `_id` stands first.
+ * A document as it is read, with `_id` first.
  */
 export type Stored<T extends object> = T & {
     _id: string;
 };
 export type OpenOptions = {
     /**
-     * `r` reads only and writes nothing, ever; `rw` is the default
+     * `r` never writes; `rw` is the default
      */
     mode?: "r" | "rw" | undefined;
     /**
@@ -41,12 +41,12 @@ export type OpenOptions = {
      */
     bigint?: boolean | undefined;
     /**
-     * gives documents and parameters a value for what has no form there
+     * converts values of documents and parameters that have no JSON or SQL form
      */
     default?: Convert | undefined;
 };
 /**
- * Called with a value that has no JSON form, such as a Map or NaN, and answers one that has:
+ * Called with a value that has no JSON form, such as a Map or NaN; returns one that has:
  * `(value) => value instanceof Map ? Object.fromEntries(value) : undefined`. Undefined
  * leaves the value refused.
  */
@@ -58,17 +58,17 @@ export type Convert = (value: any) => any;
  */
 export type Parameters = any[] | Record<string, any>;
 /**
- * A value that may stand by itself behind the text of a statement. What is neither an
- * array nor a plain object may.
+ * A value that may follow the text of a statement by itself: anything that is neither an
+ * array nor a plain object.
  */
 export type Value = string | number | bigint | boolean | null | Date | ArrayBuffer | ArrayBufferView;
 /**
- * What stands behind the text of a statement: the parameters in an array or an object, or
- * as values one after another. The first decides which.
+ * What follows the text of a statement: the parameters in an array or an object, or
+ * as separate values. The first one decides.
  */
 export type Given = [params?: Parameters | undefined] | [first: Value, ...others: any[]];
 /**
- * The same with options, which only an array or an object can have behind it.
+ * The same with options, which may follow an array or an object only.
  */
 export type GivenAsync = [params?: Parameters | undefined, options?: SqlOptions | undefined] | [first: Value, ...others: any[]];
 /**
@@ -100,12 +100,12 @@ export type SqlOptions = {
 };
 export type SchemaOptions = {
     /**
-     * drop structs and members that the schema does not have, with all they hold
+     * drop structs and members that the schema lacks, with their data
      */
     allowDrop?: boolean | undefined;
 };
 /**
- * What a function of the program takes and answers. Types are named as in SQL: `text`,
+ * What a function of the program takes and returns. Types are named as in SQL: `text`,
  * `bigint`, `numeric(10, 2)`, `text[]`.
  */
 export type FunctionOptions = {
@@ -118,11 +118,11 @@ export type FunctionOptions = {
      */
     returns: string;
     /**
-     * it returns something else for the same arguments
+     * its result may differ for the same arguments
      */
     volatile?: boolean | undefined;
     /**
-     * it is called with nulls, too; otherwise the answer is null where an argument is
+     * it is also called with nulls; otherwise the result is null if an argument is
      */
     takesNull?: boolean | undefined;
 };
@@ -140,25 +140,25 @@ export type CollectionOptions = {
      */
     strict?: boolean | Record<string, any> | undefined;
     /**
-     * gives documents a value for what has no JSON; the database's option when left out
+     * converts values without a JSON form; the database's option by default
      */
     default?: Convert | undefined;
 };
 export type WriteOptions = {
     /**
-     * gives the document a value for what has no JSON; the collection's option when left out
+     * converts values without a JSON form; the collection's option by default
      */
     default?: Convert | undefined;
 };
 export type ReadOptions = {
     /**
-     * integers beyond 2^53 - 1 as bigints; the database's option when left out
+     * integers beyond 2^53 - 1 as bigints; the database's option by default
      */
     bigint?: boolean | undefined;
 };
 export type ScanOptions = {
     /**
-     * dotted paths; `_id` always stays, first
+     * dotted paths; `_id` is always included, first
      */
     fields?: string[] | undefined;
     /**
@@ -170,37 +170,37 @@ export type ScanOptions = {
      */
     params?: Parameters | undefined;
     /**
-     * how many documents at most
+     * maximum number of documents
      */
     limit?: number | undefined;
     /**
-     * documents that are parsed only when looked into
+     * documents that are parsed on first access
      */
     lazy?: boolean | undefined;
     /**
-     * integers beyond 2^53 - 1 as bigints; the database's option when left out
+     * integers beyond 2^53 - 1 as bigints; the database's option by default
      */
     bigint?: boolean | undefined;
 };
 export type PutManyOptions = {
     /**
-     * the field that holds the id, as a dotted path; `_id` when left out
+     * the field with the id, as a dotted path; by default `_id`
      */
     id?: string | undefined;
     /**
-     * gives documents a value for what has no JSON; the collection's option when left out
+     * converts values without a JSON form; the collection's option by default
      */
     default?: Convert | undefined;
 };
 /**
- * The formats of files, as options name them. The extensions of a name say them too: `.jsonl`,
+ * The formats of files, as options name them. Extensions select them too: `.jsonl`,
  * `.json`, `.csv`, `.tsv`, `.ion`, `.10n` (binary Ion), `.parquet`, `.arrow`, each also with
  * `.gz` or `.zst`.
  */
 export type FileFormat = "jsonl" | "json" | "csv" | "tsv" | "ion" | "ion-binary" | "arrow" | "parquet";
 /**
- * How a file becomes documents. Its name says the format, or else its first bytes; gzip and zstd
- * are unpacked on the way.
+ * How a file becomes documents. Its extension selects the format, else its first bytes do; gzip
+ * and zstd are decompressed.
  */
 export type ImportOptions = {
     /**
@@ -208,7 +208,7 @@ export type ImportOptions = {
      */
     format?: FileFormat | undefined;
     /**
-     * the field that holds the id, as a dotted path; `_id` when left out
+     * the field with the id, as a dotted path; by default `_id`
      */
     id?: string | undefined;
     /**
@@ -216,7 +216,7 @@ export type ImportOptions = {
      */
     generateIds?: boolean | undefined;
     /**
-     * what becomes of a record whose id has a document;
+     * what happens to a record whose id has a document;
      * `replace` is the default
      */
     onConflict?: "replace" | "skip" | "error" | undefined;
@@ -233,22 +233,22 @@ export type ImportOptions = {
      */
     inferTypes?: boolean | undefined;
     /**
-     * a file that takes the records that cannot become documents
+     * a file for the records that cannot become documents
      */
     rejectedPath?: string | undefined;
     /**
-     * begins at the start, also where an interrupted import could go on
+     * starts again instead of resuming an interrupted import
      */
     restart?: boolean | undefined;
 };
 export type ExportOptions = {
     /**
-     * needed where the name has no known extension; one that contradicts
+     * required if the name has no known extension; a format that contradicts
      * the extension is refused; `zds` makes a directory
      */
     format?: FileFormat | "zds" | undefined;
     /**
-     * dotted paths; `_id` always stays, first
+     * dotted paths; `_id` is always included, first
      */
     fields?: string[] | undefined;
     /**
@@ -256,17 +256,17 @@ export type ExportOptions = {
      */
     where?: string | undefined;
     /**
-     * how many documents at most
+     * maximum number of documents
      */
     limit?: number | undefined;
 };
 /**
- * For work on another thread that takes its time.
+ * For long operations on another thread.
  */
 export type WorkOptions = {
     /**
-     * told now and then how many bytes
-     * are done, of how many (0 where that is not known)
+     * receives from time to time how many bytes
+     * are done, of how many (0 if unknown)
      */
     progress?: ((doneSize: number, totalSize: number) => void) | undefined;
     /**
@@ -276,7 +276,7 @@ export type WorkOptions = {
 };
 export type ImportSqliteOptions = {
     /**
-     * these tables and views alone; all when left out
+     * only these tables and views; by default all
      */
     tables?: string[] | undefined;
 };

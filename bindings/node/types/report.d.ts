@@ -25,7 +25,7 @@ export type Stats = {
      */
     documentCount: number;
     /**
-     * lines that are superseded, tombstones, blank or not valid
+     * lines that are superseded, tombstones, blank or invalid
      */
     deadCount: number;
     /**
@@ -64,7 +64,7 @@ export type InvalidLine = {
 };
 export type CheckReport = {
     /**
-     * whether everything is as it should be
+     * whether there is no damage
      */
     isClean: boolean;
     /**
@@ -106,7 +106,7 @@ export type CompactReport = {
      */
     sizeAfter: number;
     /**
-     * lines that were not valid and were set aside
+     * invalid lines that were moved to another file
      */
     rejectedCount: number;
     /**
@@ -132,7 +132,7 @@ export type ImportReport = {
      */
     deleted: number;
     /**
-     * records passed over because their id had a document
+     * records skipped because their id had a document
      */
     skipped: number;
     /**
@@ -144,11 +144,11 @@ export type ImportReport = {
      */
     rejected: string[];
     /**
-     * documents whose id was made from text that is no valid id
+     * documents whose id was converted from text that is not a valid id
      */
     derivedIdCount: number;
     /**
-     * where in the source, in bytes, an earlier import had come to
+     * where in the source, in bytes, an earlier import had stopped
      */
     resumedAt?: number | undefined;
     /**
@@ -231,7 +231,7 @@ export type TableStatistics = {
      */
     pageSize: number;
     /**
-     * bytes of the data file, once the log has been brought into it
+     * bytes of the data file, including the log
      */
     dataSize: number;
     /**
@@ -243,11 +243,11 @@ export type TableStatistics = {
      */
     hits: number;
     /**
-     * requests that loaded it, or made it
+     * requests that loaded or created it
      */
     misses: number;
     /**
-     * pages that left for another
+     * pages evicted
      */
     evictions: number;
 };
@@ -266,7 +266,7 @@ export type TableCheckReport = {
 export type PageInspection = {
     page: number;
     /**
-     * where it stands in the data file, in bytes
+     * its offset in the data file, in bytes
      */
     offset: number;
     /**
@@ -282,7 +282,7 @@ export type PageInspection = {
      */
     count: number;
     /**
-     * bytes in use, the header's not counted
+     * bytes in use, without the header
      */
     usedSize: number;
     /**
@@ -308,7 +308,7 @@ export type SalvagedTable = {
      */
     expectedCount?: number | undefined;
     /**
-     * rows that were found but are not whole
+     * rows that were found damaged
      */
     brokenCount: number;
 };
@@ -316,11 +316,11 @@ export type SalvageReport = {
     tables: SalvagedTable[];
     viewCount: number;
     /**
-     * pages that could not be read where something led to them
+     * referenced pages that could not be read
      */
     damagedPageCount: number;
     /**
-     * what is wrong with the files, and what could not be made anew
+     * what is wrong with the files, and what could not be recreated
      */
     problems: string[];
 };

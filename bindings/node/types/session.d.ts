@@ -1,6 +1,6 @@
 // @generated from lib/session.js by scripts/node types
 /**
- * A statement of a session, ready to run with other parameters.
+ * A prepared statement of a session.
  * @template {object} [T=Record<string, any>]
  */
 export class Prepared<T extends object = Record<string, any>> {
@@ -29,13 +29,13 @@ export class Prepared<T extends object = Record<string, any>> {
      */
     executeAsync(...params: Given): Promise<Answer<T>>;
     /**
-     * Runs the statement once for each element; how many rows were changed in all.
+     * Runs the statement once for each element; returns the total number of changed rows.
      * @param {Iterable<Parameters>} params
      * @returns {number}
      */
     executeMany(params: Iterable<Parameters>): number;
     /**
-     * Runs the statement; its rows in an array.
+     * Runs the statement; returns its rows in an array.
      * @param {Given} params
      * @returns {T[]}
      */
@@ -46,7 +46,7 @@ export class Prepared<T extends object = Record<string, any>> {
      */
     allAsync(...params: Given): Promise<T[]>;
     /**
-     * Runs the statement; its first row, or undefined.
+     * Runs the statement; returns its first row, or undefined.
      * @param {Given} params
      * @returns {T | undefined}
      */
@@ -57,7 +57,7 @@ export class Prepared<T extends object = Record<string, any>> {
      */
     getAsync(...params: Given): Promise<T | undefined>;
     /**
-     * Runs the statement; its rows, read as the loop asks for them. A loop that is left ends it.
+     * Runs the statement; returns its rows as a stream. Leaving the loop ends the statement.
      * @param {Given} params
      * @returns {IterableIterator<T>}
      */
@@ -69,7 +69,7 @@ export class Prepared<T extends object = Record<string, any>> {
      */
     iterateAsync(...params: Given): AsyncGenerator<T, void, undefined>;
     /**
-     * Runs the statement for what it changes; how many rows that were. Its rows are not read.
+     * Runs the statement; returns the number of changed rows. Its rows are not read.
      * @param {Given} params
      * @returns {{ changes: number }}
      */
@@ -88,7 +88,7 @@ export class Prepared<T extends object = Record<string, any>> {
 /**
  * Runs statements, and has a transaction of its own. Any number may be open.
  *
- * `db.sql` and `db.ziql` need no session. While a promise of a session is at work, its
+ * `db.sql` and `db.ziql` need no session. While a promise of a session is pending, its
  * other calls wait for it.
  */
 export class Session {
@@ -103,7 +103,7 @@ export class Session {
     /** @private The program's `default`. */
     private convert;
     /**
-     * Runs SQL statements and answers the last one; see `Database.sql`.
+     * Runs SQL statements and returns the result of the last; see `Database.sql`.
      * @template {object} [T=Record<string, any>]
      * @param {string} text
      * @param {Given} params
@@ -118,7 +118,7 @@ export class Session {
      */
     sqlAsync<T extends object = Record<string, any>>(text: string, ...params: GivenAsync): Promise<Answer<T>>;
     /**
-     * Runs a script of ZiQL and answers its last statement; see `Database.ziql`.
+     * Runs a script of ZiQL and returns the result of its last statement; see `Database.ziql`.
      * @template {object} [T=Record<string, any>]
      * @param {string} text
      * @param {Record<string, any>} [params]
@@ -134,7 +134,7 @@ export class Session {
      */
     ziqlAsync<T extends object = Record<string, any>>(text: string, params?: Record<string, any>, options?: SqlOptions): Promise<Answer<T>>;
     /**
-     * Makes one statement ready to run, any number of times.
+     * Prepares one statement, to run any number of times.
      * @template {object} [T=Record<string, any>]
      * @param {string} text
      * @returns {Prepared<T>}
@@ -142,15 +142,15 @@ export class Session {
     prepare<T extends object = Record<string, any>>(text: string): Prepared<T>;
     /**
      * Runs a function as a transaction, which is committed when it returns and rolled
-     * back when it throws. Inside of a transaction it is a part of that. A function that
-     * awaits something is for `transactionAsync`.
+     * back when it throws. Inside a transaction it is a savepoint. For a function that
+     * awaits use `transactionAsync`.
      * @template R
      * @param {(session: Session) => R} work
      * @returns {R}
      */
     transaction<R>(work: (session: Session) => R): R;
     /**
-     * The same of a function that may await. Statements that run elsewhere in this
+     * The same for a function that may await. Statements that run elsewhere in this
      * session meanwhile are part of the transaction: give each transaction a session.
      * @template R
      * @param {(session: Session) => Promise<R> | R} work
@@ -159,9 +159,9 @@ export class Session {
     transactionAsync<R>(work: (session: Session) => Promise<R> | R): Promise<R>;
     /** Whether a transaction is open. */
     get isInTransaction(): boolean;
-    /** Ends the statement that a promise is at work on; it fails with `cancelled`. */
+    /** Ends the statement of a pending promise; it fails with `cancelled`. */
     interrupt(): void;
-    /** Ends the session, and its transaction without a trace; closing twice is fine. */
+    /** Ends the session and rolls back its transaction; closing twice is allowed. */
     close(): void;
     /** @private */
     private opened;

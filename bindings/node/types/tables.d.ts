@@ -1,6 +1,6 @@
 // @generated from lib/tables.js by scripts/node types
 /** @import { PageInspection, SalvageReport, TableCheckReport, TableStatistics, TableSummary, VacuumReport } from './report.js' */
-/** The tables of an open database. None need exist. */
+/** The tables of an open database, which may have none. */
 export class Tables {
     /**
      * @param {any} inner
@@ -10,7 +10,7 @@ export class Tables {
     /** @private */
     private inner;
     /**
-     * Whether there are tables. Making the first makes their file.
+     * Whether there are tables. The first one creates their file.
      * @returns {boolean}
      */
     exist(): boolean;
@@ -20,30 +20,30 @@ export class Tables {
      */
     list(): TableSummary[];
     /**
-     * Sizes, and what the buffer pool has been doing; null without tables.
+     * Sizes, and statistics of the buffer pool; null without tables.
      * @returns {TableStatistics | null}
      */
     statistics(): TableStatistics | null;
     /**
-     * Looks at every page, tree and index entry, as of one moment; null without tables.
+     * Checks every page, tree and index entry of one snapshot; null without tables.
      * @returns {TableCheckReport | null}
      */
     check(): TableCheckReport | null;
     /** @returns {Promise<TableCheckReport | null>} */
     checkAsync(): Promise<TableCheckReport | null>;
     /**
-     * What a page of the data file holds, whole or not.
+     * The content of a page of the data file, damaged or not.
      * @param {number} page
      * @returns {PageInspection}
      */
     inspect(page: number): PageInspection;
     /**
-     * Brings the log into the data file; false when somebody who reads stands in the way.
+     * Copies the log into the data file; false if a reader prevents it.
      * @returns {boolean}
      */
     checkpoint(): boolean;
     /**
-     * Writes the data file anew without its free pages; null without tables.
+     * Rewrites the data file without its free pages; null without tables.
      * @returns {VacuumReport | null}
      */
     vacuum(): VacuumReport | null;
@@ -51,7 +51,7 @@ export class Tables {
     vacuumAsync(): Promise<VacuumReport | null>;
 }
 /**
- * Saves the rows that survive in damaged tables into a new database.
+ * Saves the readable rows of damaged tables into a new database.
  * @param {string | URL} source a database, which need not open
  * @param {string | URL} target a directory that does not exist yet
  * @returns {SalvageReport}
