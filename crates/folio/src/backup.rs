@@ -32,10 +32,10 @@ use folio_document::{Access, Progress};
 use folio_file::{File, FileKind, FileSystem, OpenMode, Stat, WriterLock};
 use folio_table::{Snapshot, TableStore};
 
-use crate::database::Database;
 use crate::error::{Error, Result};
+use crate::handle::Handle;
 use crate::location::{canonical_of_missing, collection_names};
-use crate::store::LOCK_FILE_NAME;
+use crate::store::{LOCK_FILE_NAME, Store};
 use crate::write::AtomicDirectory;
 
 /// Bytes copied at once.
@@ -72,20 +72,19 @@ struct Piece {
 
 /// Copies a database; see the module's documentation.
 pub(crate) fn backup(
-    database: &Database,
+    handle: &Handle,
     target: &Path,
     progress: Progress<'_>,
 ) -> Result<BackupReport> {
-    let files = database.files();
-    let root = database.root();
-    let host = database.host();
+    let store = &handle.store;
+    let Store { files, root, host, .. } = &**store;
     let inside = |root: PathBuf| canonical_of_missing(&**host, target).starts_with(root);
     if host.canonical(root).is_ok_and(inside) {
         let text = format!("{target:?} lies inside of the database; choose a place outside of it");
         return Err(Error::Invalid(text));
     }
-    if database.is_writable() {
-        database.flush()?;
+    if handle.is_writable() {
+        store.flush()?;
     }
     let mut pieces = Vec::new();
     for name in collection_names(&**files, root)? {
@@ -93,7 +92,7 @@ pub(crate) fn backup(
     }
     gather(&**files, root, Path::new(""), &mut pieces)?;
     pieces.sort_by_key(|piece| !piece.path.ends_with(BATCH_LOG_NAME)); // those first
-    let tables = table_snapshot(database)?;
+    let tables = table_snapshot(store)?;
     let table_size = tables.as_ref().map_or(0, Snapshot::data_size);
     let copy = AtomicDirectory::create(Arc::clone(host), target)?;
     let mut copying = Copying {
@@ -107,7 +106,7 @@ pub(crate) fn backup(
     };
     copying.copy(&pieces, progress)?;
     if let Some(snapshot) = tables {
-        copying.copy_tables(database, snapshot, progress)?;
+        copying.copy_tables(store, snapshot, progress)?;
     }
     let report = copying.report;
     let size = report.size;
@@ -116,8 +115,8 @@ pub(crate) fn backup(
     Ok(report)
 }
 
-fn table_snapshot(database: &Database) -> Result<Option<Snapshot>> {
-    Ok(database.handle().store.tables()?.map(|store| store.snapshot()))
+fn table_snapshot(store: &Store) -> Result<Option<Snapshot>> {
+    Ok(store.tables()?.map(|tables| tables.snapshot()))
 }
 
 /// A collection's data file up to its published length; `None` when it has none.
@@ -253,7 +252,7 @@ impl Copying<'_> {
     /// too old is replaced by a newer.
     fn copy_tables(
         &mut self,
-        database: &Database,
+        store: &Store,
         mut snapshot: Snapshot,
         progress: Progress<'_>,
     ) -> Result<()> {
@@ -276,7 +275,7 @@ impl Copying<'_> {
                     return Ok(());
                 }
             }
-            let Some(newer) = table_snapshot(database)? else { return Ok(()) };
+            let Some(newer) = table_snapshot(store)? else { return Ok(()) };
             snapshot = newer;
         }
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::handle::Handle;
-use crate::import::{derived_id, generated_id, identify_document};
+use crate::identity::{derived_id, generated_id, identify_document};
 
 /// An open batch: nothing of it is visible before [`Batch::commit`], and dropping it undoes it.
 #[derive(Debug)]

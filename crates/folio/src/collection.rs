@@ -17,7 +17,7 @@ use crate::batch::Batch;
 use crate::documents::Documents;
 use crate::error::{Error, Result};
 use crate::handle::Handle;
-use crate::import::generated_id;
+use crate::identity::generated_id;
 
 /// A collection of documents under ids. Cheap to clone; clones share one store,
 /// and so do all handles of the process on the same database.

@@ -85,7 +85,7 @@ impl Database {
     /// Whether the handle takes writes.
     #[must_use]
     pub fn is_writable(&self) -> bool {
-        self.handle.access == Access::ReadWrite
+        self.handle.is_writable()
     }
 
     /// A collection by name. Through a handle that writes it need not exist yet:
@@ -208,7 +208,7 @@ impl Database {
     /// answers `false`. Then no target is left behind.
     pub fn backup(&self, target: impl AsRef<Path>, progress: Progress<'_>) -> Result<BackupReport> {
         self.handle.check_open()?;
-        backup(self, target.as_ref(), progress)
+        backup(&self.handle, target.as_ref(), progress)
     }
 
     /// Packs the live documents of all collections into one `.zds` archive, which

@@ -39,7 +39,6 @@ impl Handle {
     }
 
     /// Whether the handle takes writes.
-    #[cfg(feature = "sql")]
     pub(crate) fn is_writable(&self) -> bool {
         self.access == Access::ReadWrite
     }

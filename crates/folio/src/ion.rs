@@ -6,9 +6,8 @@
 
 use std::io::Write;
 
-use folio_ion::shred::Block;
 use folio_ion::write::{BinaryWriter, JsonWriter, Layout, TextWriter, write_element};
-use folio_ion::{Element, Encoding, Limits, Reader, SymbolTable};
+use folio_ion::{Element, Encoding, Reader};
 
 use crate::error::{Error, Result};
 use crate::format::{Source, decompress};
@@ -72,27 +71,6 @@ pub fn convert(source: Source, out: &mut dyn Write, form: Form) -> Result<IonRep
     }
     out.write_all(&rest).and_then(|()| out.flush()).map_err(Error::Output)?;
     read
-}
-
-/// A JSON text, which is Ion as it stands.
-///
-/// # Errors
-/// Where it is neither.
-pub(crate) fn of_json(text: &[u8]) -> folio_ion::Result<Element> {
-    let block = Block {
-        encoding: Encoding::Text,
-        bytes: text.to_vec(),
-        start: 0,
-        offset: 0,
-        first_row: 0,
-        row_count: 1,
-        ends: Vec::new(),
-        in_list: false,
-        symbols: SymbolTable::system(),
-    };
-    let limits = Limits { value_size: usize::MAX, ..Limits::default() };
-    let nothing = || folio_ion::Error::new(folio_ion::ErrorKind::Syntax, 0, "there is no value");
-    Ok(block.element(0, &limits)?.ok_or_else(nothing)?.0)
 }
 
 fn each_value(source: Source, mut take: impl FnMut(&Element) -> Result<()>) -> Result<IonReport> {

@@ -90,14 +90,20 @@ mod error;
 pub mod export;
 pub mod format;
 mod handle;
+mod identity;
 pub mod import;
 pub mod ion;
 pub mod json;
+#[cfg(feature = "sql")]
+mod known;
 mod location;
+mod lock;
 mod near;
 mod options;
 #[cfg(feature = "sql")]
 mod registered;
+#[cfg(feature = "sql")]
+mod registration;
 mod relation;
 #[cfg(feature = "sql")]
 mod session;

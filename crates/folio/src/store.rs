@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -27,13 +27,14 @@ use folio_table::{Options, TableStore};
 
 use crate::descriptor;
 use crate::error::{Error, Result};
-use crate::location::{self, Found};
-use crate::options::{CollectionOptions, OpenOptions};
 #[cfg(feature = "sql")]
-use crate::source::Known;
+use crate::known::Known;
+use crate::location::{self, Found};
+use crate::lock::lock;
+use crate::options::{CollectionOptions, OpenOptions};
 use crate::types::KnownTypes;
 use crate::write::create_directory;
-use crate::write_behind::WriteBehind;
+use crate::write_behind::{Pending, WriteBehind};
 
 /// The file whose lock is the writer's lock.
 pub(crate) const LOCK_FILE_NAME: &str = "folio.lock";
@@ -297,20 +298,6 @@ impl Store {
         open.iter().try_for_each(|collection| Ok(collection.flush()?))
     }
 
-    /// Makes what is pending durable, without waiting for batches, which have nothing pending.
-    pub(crate) fn flush_pending(&self) -> Result<()> {
-        let results: Vec<_> =
-            self.writers().iter().map(folio_document::Collection::flush_pending).collect();
-        results.into_iter().try_for_each(|result| Ok(result?))
-    }
-
-    /// Hands what is pending to the system, without a sync.
-    pub(crate) fn write_pending(&self) -> Result<()> {
-        let results: Vec<_> =
-            self.writers().iter().map(folio_document::Collection::write_pending).collect();
-        results.into_iter().try_for_each(|result| Ok(result?))
-    }
-
     /// Called after each write that a flush would make durable.
     #[inline]
     pub(crate) fn note_write(self: &Arc<Self>) {
@@ -360,7 +347,7 @@ impl Store {
         let is_on_disk = location::is_collection(&*self.files, &self.root, name);
         let done = if is_on_disk { work() } else { Ok(()) };
         #[cfg(feature = "sql")]
-        self.known.forget_collection(name);
+        self.known.collections.forget(name);
         done
     }
 
@@ -425,35 +412,6 @@ impl Store {
         self.lock.give_way(TURN);
     }
 
-    /// Gives the writer's place to a process that waits for it, or has it back where this one
-    /// has not written for a while. Answers whether this process still has a lock.
-    pub(crate) fn give_way(&self, is_idle: bool) -> bool {
-        if self.lock.is_wanted() {
-            // Before the flush, so that no put takes the lock again right behind it.
-            self.lock.give_way(FLUSH_MAX);
-            let _ = self.flush_pending(); // a failure is the next write's to meet
-            self.lock.give_way(TURN);
-        }
-        let mut stores = lock(&self.table_stores);
-        let is_wanted = stores.writing.as_ref().is_some_and(TableStore::is_wanted);
-        if stores.writing.is_none() || !(is_idle || is_wanted) {
-            return stores.writing.is_some() || self.lock.is_held_here();
-        }
-        // No transaction begins meanwhile, and one that is under way may end.
-        let start = Instant::now();
-        while !stores.writing.as_ref().is_some_and(TableStore::is_unused) {
-            if !is_wanted || start.elapsed() > TURN {
-                return true;
-            }
-            thread::sleep(Duration::from_micros(200));
-        }
-        stores.writing.take().into_iter().for_each(let_go);
-        if is_wanted {
-            thread::sleep(TURN); // the others look every few milliseconds
-        }
-        self.lock.is_held_here()
-    }
-
     /// How the tables are opened.
     pub(crate) fn table_options(&self, read_only: bool) -> Options {
         Options {
@@ -485,15 +443,51 @@ impl Store {
     }
 }
 
+impl Pending for Store {
+    fn flush_pending(&self) -> Result<()> {
+        let results: Vec<_> =
+            self.writers().iter().map(folio_document::Collection::flush_pending).collect();
+        results.into_iter().try_for_each(|result| Ok(result?))
+    }
+
+    fn write_pending(&self) -> Result<()> {
+        let results: Vec<_> =
+            self.writers().iter().map(folio_document::Collection::write_pending).collect();
+        results.into_iter().try_for_each(|result| Ok(result?))
+    }
+
+    fn give_way(&self, is_idle: bool) -> bool {
+        if self.lock.is_wanted() {
+            // Before the flush, so that no put takes the lock again right behind it.
+            self.lock.give_way(FLUSH_MAX);
+            let _ = self.flush_pending(); // a failure is the next write's to meet
+            self.lock.give_way(TURN);
+        }
+        let mut stores = lock(&self.table_stores);
+        let is_wanted = stores.writing.as_ref().is_some_and(TableStore::is_wanted);
+        if stores.writing.is_none() || !(is_idle || is_wanted) {
+            return stores.writing.is_some() || self.lock.is_held_here();
+        }
+        // No transaction begins meanwhile, and one that is under way may end.
+        let start = Instant::now();
+        while !stores.writing.as_ref().is_some_and(TableStore::is_unused) {
+            if !is_wanted || start.elapsed() > TURN {
+                return true;
+            }
+            thread::sleep(Duration::from_micros(200));
+        }
+        stores.writing.take().into_iter().for_each(let_go);
+        if is_wanted {
+            thread::sleep(TURN); // the others look every few milliseconds
+        }
+        self.lock.is_held_here()
+    }
+}
+
 /// Closes the tables in a state that is quick to open.
 fn let_go(store: TableStore) {
     if store.log_file_size() > LOG_SIZE_TO_LEAVE {
         // Everything is committed; without this, opening reads a longer log.
         let _ = store.close();
     }
-}
-
-/// A panic elsewhere leaves these maps consistent: each change is one call.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -23,13 +23,26 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::store::Store;
+use crate::error::Result;
 
 /// How often to look whether somebody waits, where nothing is to be written.
 const LOOK_DELAY: Duration = Duration::from_secs(1);
 
 /// After so many looks without a write, the tables are let go of.
 const QUIET_LOOKS: u32 = 30;
+
+/// What has writes that are pending.
+pub(crate) trait Pending: Send + Sync + 'static {
+    /// Hands what is pending to the system, without a sync.
+    fn write_pending(&self) -> Result<()>;
+
+    /// Makes what is pending durable, without waiting for batches, which have nothing pending.
+    fn flush_pending(&self) -> Result<()>;
+
+    /// Gives the writer's place to a process that waits for it, or has it back where this one
+    /// has not written for a while. Answers whether this process still has a lock.
+    fn give_way(&self, is_idle: bool) -> bool;
+}
 
 /// The thread of one store, once there is one.
 #[derive(Debug)]
@@ -62,14 +75,14 @@ impl WriteBehind {
 
     /// Called after each write that a flush would make durable.
     #[inline]
-    pub(crate) fn note_write(&self, store: &Arc<Store>) {
+    pub(crate) fn note_write(&self, store: &Arc<impl Pending>) {
         if !self.shared.is_touched.load(Ordering::Relaxed) && self.is_on_disk {
             self.wake(store);
         }
     }
 
     #[cold]
-    fn wake(&self, store: &Arc<Store>) {
+    fn wake(&self, store: &Arc<impl Pending>) {
         self.shared.is_touched.store(true, Ordering::Release);
         let mut state = self.shared.lock();
         if !state.has_thread && !state.is_closed {
@@ -126,7 +139,7 @@ impl Shared {
     }
 }
 
-fn run(shared: &Shared, store: &Weak<Store>, delay: Option<Duration>) {
+fn run(shared: &Shared, store: &Weak<impl Pending>, delay: Option<Duration>) {
     while shared.park() {
         let mut quiet_count = 0;
         loop {

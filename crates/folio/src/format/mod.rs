@@ -25,6 +25,8 @@
 
 #[cfg(feature = "sql")]
 pub(crate) mod arrow;
+#[cfg(feature = "sql")]
+mod columnar;
 mod compression;
 pub(crate) mod csv;
 mod flow;
@@ -37,13 +39,18 @@ pub(crate) mod json;
 mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod record;
 #[cfg(feature = "sql")]
 mod record_file;
 mod records;
 #[cfg(feature = "sql")]
 mod relation;
 #[cfg(feature = "sql")]
+mod row_file;
+#[cfg(feature = "sql")]
 mod row_records;
+#[cfg(feature = "sql")]
+mod row_writer;
 #[cfg(feature = "sql")]
 mod rows;
 mod source;
@@ -58,11 +65,16 @@ pub(crate) use flow::Flow;
 pub(crate) use guess::SQLITE_MAGIC;
 pub(crate) use input::MAX_RECORD_SIZE;
 pub(crate) use output::OutputFile;
-pub(crate) use records::{Reading, Record, Records};
+pub(crate) use record::{Reading, Record};
+pub(crate) use records::Records;
 #[cfg(feature = "sql")]
-pub(crate) use relation::{relation, row_count, scan};
+pub(crate) use relation::relation;
 #[cfg(feature = "sql")]
-pub(crate) use rows::{RowWriter, column_writer, row_writer};
+pub(crate) use row_file::{row_count, scan};
+#[cfg(feature = "sql")]
+pub(crate) use row_writer::RowWriter;
+#[cfg(feature = "sql")]
+pub(crate) use rows::{column_writer, row_writer};
 pub(crate) use source::FileReader;
 pub use source::Source;
 

@@ -14,10 +14,10 @@ use folio_query::source::{FileReading, Relation, RowStream, ScanRequest};
 use folio_query::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ColumnType, ErrorCode, TableSchema};
 
-use super::relation::{RowFile, relation_with};
+use super::json::{LineColumns, schema_of};
+use super::row_file::{RowFile, relation_with};
 use super::{Format, Reading, Record, Records, Source};
 use crate::json::check;
-use crate::source::{LineColumns, from_facade, schema_of};
 
 /// Bytes of records that are kept.
 const MAX_HELD: usize = 16 << 20;
@@ -64,7 +64,7 @@ impl RecordFile {
     }
 
     fn source(&self) -> QueryResult<Source> {
-        Source::file_in(&*self.files, Path::new(&self.path)).map_err(from_facade)
+        Ok(Source::file_in(&*self.files, Path::new(&self.path))?)
     }
 
     /// The records from the first on.
@@ -78,7 +78,7 @@ impl RecordFile {
     }
 
     fn records(&self, source: Source) -> QueryResult<Records> {
-        Records::open(source, &self.reading).map_err(from_facade)
+        Ok(Records::open(source, &self.reading)?)
     }
 
     /// The relation the file holds.
@@ -110,7 +110,7 @@ impl RecordFile {
     /// Looks at all records, and keeps them as long as they are few.
     fn look(&mut self, records: &mut Records, types: &mut Tree) -> QueryResult<()> {
         let (mut held, mut size, mut count) = (Vec::new(), 0, 0);
-        while let Some(record) = records.next().map_err(from_facade)? {
+        while let Some(record) = records.next()? {
             let text = self.observe(&record, types)?;
             count += 1;
             size += text.len() + size_of::<String>();
@@ -214,7 +214,7 @@ struct ReadRows {
 impl RowStream for ReadRows {
     fn next(&mut self) -> QueryResult<Option<Batch>> {
         while self.columns.row_count() < BATCH_SIZE
-            && let Some(record) = self.records.next().map_err(from_facade)?
+            && let Some(record) = self.records.next()?
         {
             let line = self.file.line(&record)?;
             self.columns.push(line.as_bytes()).map_err(|_| self.file.changed())?;

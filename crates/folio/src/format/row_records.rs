@@ -6,8 +6,8 @@
 use folio_query::source::{RowStream, ScanRequest};
 use folio_query::{Batch, JsonRows};
 
-use super::records::Record;
-use super::relation::relation_of;
+use super::columnar::relation_of;
+use super::record::Record;
 use super::whole::Whole;
 use super::{Format, Source};
 use crate::error::{Error, Result};

@@ -24,18 +24,13 @@
 //!
 //! What it does not do: guess nested values from CSV cells, or repair JSON.
 
-mod identity;
 mod live;
 mod options;
-mod reason;
-mod report;
 mod run;
 
-pub(crate) use identity::identify_document;
-pub use identity::{derived_id, generated_id};
 pub use options::{ImportOptions, OnConflict};
-pub use reason::{OptionNames, Reason};
-pub use report::{ImportReport, Rejected};
 pub use run::import;
 
+pub use crate::error::{ImportReport, OptionNames, Reason, Rejected};
 pub use crate::format::{Format, Source};
+pub use crate::identity::{derived_id, generated_id};

@@ -7,15 +7,13 @@ use folio_document::{BatchCounts, Progress};
 use folio_types::ErrorCode;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::identity::{Identity, identify};
 use super::live;
 use super::options::{ImportOptions, OnConflict};
-use super::reason::Reason;
-use super::report::{ImportReport, Rejected};
 use crate::batch::Batch;
 use crate::collection::Collection;
-use crate::error::{Error, Result};
+use crate::error::{Error, ImportReport, Reason, Rejected, Result};
 use crate::format::{Record, Records, Source};
+use crate::identity::{Identity, identify};
 use crate::write::AppendFile;
 
 /// Bytes of the source between two calls of `progress`.
@@ -268,10 +266,11 @@ impl<'a> Run<'a> {
             }
             Err(reason) => return Ok(Err(reason.clone().into())),
         };
-        let identity = match identify(json, self.options) {
-            Ok(identity) => identity,
-            Err(reason) => return Ok(Err(reason)),
-        };
+        let identity =
+            match identify(json, self.options.id_field.as_deref(), self.options.generate_ids) {
+                Ok(identity) => identity,
+                Err(reason) => return Ok(Err(reason)),
+            };
         // The first batch creates the collection, so it waits for something to put.
         let mut open = match self.batch.take() {
             Some(open) => open,

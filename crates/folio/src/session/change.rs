@@ -7,7 +7,8 @@ use folio_types::{ErrorCode, Value};
 
 use super::{Answer, QueryError, Session};
 use crate::error::Result;
-use crate::source::{SharedDocuments, SharedTransaction, Tables, View, lock};
+use crate::lock::lock;
+use crate::source::{SharedDocuments, SharedTransaction, Tables, View};
 
 impl Session {
     /// Runs a statement that changes what a view shows.

@@ -9,7 +9,8 @@ use folio_types::ErrorCode;
 
 use super::{Answer, Parameters, QueryError, Session};
 use crate::error::{Error, Result};
-use crate::source::{Tables, lock};
+use crate::lock::lock;
+use crate::source::Tables;
 
 /// The transaction between BEGIN and COMMIT.
 pub(super) struct Open {

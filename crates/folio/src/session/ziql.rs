@@ -10,7 +10,8 @@ use folio_types::{ColumnType, ErrorCode, Value};
 use super::parameters::{list_of, type_of};
 use super::{QueryError, Session, deep};
 use crate::error::{Error, Result};
-use crate::source::{SharedTransaction, Tables, View, lock};
+use crate::lock::lock;
+use crate::source::{SharedTransaction, Tables, View};
 
 /// Chains remembered at most, and the longest text worth it.
 const COUNT_MAX: usize = 256;

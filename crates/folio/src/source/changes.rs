@@ -8,8 +8,10 @@ use folio_table::{IndexDefinition, Transaction};
 use folio_types::{ErrorCode, TableSchema, Value, ValueRef};
 
 use super::tables::table_of;
-use super::{PendingDocuments, Tables, View, documents, ended, from_facade, from_table, lock};
+use super::{PendingDocuments, Tables, View, documents, ended};
 use crate::database::Database;
+use crate::error::from_table;
+use crate::lock::lock;
 
 impl View {
     /// Changes the tables through the transaction.
@@ -194,9 +196,7 @@ impl Changes for View {
     fn drop(&self, name: &str) -> QueryResult<()> {
         match self.kind_of(name)? {
             Some(RelationKind::View) => self.write(|transaction| transaction.drop_view(name)),
-            Some(RelationKind::Collection) => {
-                self.database().drop_collection(name).map_err(from_facade)
-            }
+            Some(RelationKind::Collection) => Ok(self.database().drop_collection(name)?),
             _ => self.write(|transaction| transaction.drop_table(name)),
         }
     }
@@ -204,7 +204,7 @@ impl Changes for View {
     fn alter(&self, name: &str, schema: &TableSchema) -> QueryResult<()> {
         if self.kind_of(name)? == Some(RelationKind::Collection) {
             let renamed = self.database().rename_collection(name, &schema.name);
-            return renamed.map_err(from_facade);
+            return Ok(renamed?);
         }
         self.write(|transaction| transaction.alter_table(name, schema).map(|_| ()))
     }

@@ -4,21 +4,19 @@
 //! The columns are those of [`Collection::types`], as far as SQL can name them; what nests is
 //! JSON text.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use folio_document::Version;
 use folio_query::source::{Relation, RelationKind, RowStream, ScanRequest};
-use folio_query::{BATCH_SIZE, Batch, Constraints, Error as QueryError, Result as QueryResult};
+use folio_query::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ErrorCode, Value, ValueRef};
 
-use super::lines::{DOCUMENT, LineColumns, schema_of, values_of};
-use super::{PendingDocuments, SharedDocuments, from_facade, lock};
+use super::{PendingDocuments, SharedDocuments};
 use crate::collection::Collection;
 use crate::documents::Documents;
+use crate::format::json::{DOCUMENT, LineColumns, schema_of, values_of};
 use crate::handle::Handle;
 use crate::json::members;
+use crate::lock::lock;
 use crate::{CollectionOptions, Scan};
 
 /// The member that is the key.
@@ -27,39 +25,10 @@ const ID: &str = "_id";
 /// Bytes of lines after which a batch ends.
 const BATCH_BYTES: usize = 64 << 20;
 
-/// Schemas shown so far.
-#[derive(Debug, Default)]
-pub(crate) struct KnownCollections {
-    /// By name, and whether the handle writes: those that read see another version.
-    known: Mutex<HashMap<(String, bool), Known>>,
-    version: AtomicU64,
-}
-
-#[derive(Debug)]
-struct Known {
-    relation: Arc<Relation>,
-    /// The version of the collection that it is of.
-    version: Version,
-}
-
-impl KnownCollections {
-    /// Changes whenever a schema does.
-    pub(super) fn version(&self) -> u64 {
-        self.version.load(Ordering::Acquire)
-    }
-
-    /// After a collection was dropped or renamed: statements about it are bound anew.
-    pub(super) fn forget(&self, name: &str) {
-        lock(&self.known).retain(|(known, _), _| known != name);
-        self.version.fetch_add(1, Ordering::AcqRel);
-    }
-}
-
 /// The names of all collections.
 pub(super) fn names(handle: &Arc<Handle>) -> QueryResult<Vec<String>> {
     let store = &handle.store;
-    let mut names =
-        crate::location::collection_names(&*store.files, &store.root).map_err(from_facade)?;
+    let mut names = crate::location::collection_names(&*store.files, &store.root)?;
     names.extend(store.open_names());
     names.sort_unstable();
     names.dedup();
@@ -68,12 +37,12 @@ pub(super) fn names(handle: &Arc<Handle>) -> QueryResult<Vec<String>> {
 
 /// How many documents the collection of a name has.
 pub(super) fn count(handle: &Arc<Handle>, name: &str) -> QueryResult<u64> {
-    open(handle, name)?.count().map_err(from_facade)
+    Ok(open(handle, name)?.count()?)
 }
 
 fn open(handle: &Arc<Handle>, name: &str) -> QueryResult<Collection> {
     let options = CollectionOptions::default();
-    let core = handle.store.collection(name, handle.access, &options).map_err(from_facade)?;
+    let core = handle.store.collection(name, handle.access, &options)?;
     Ok(Collection::new(core, Arc::clone(handle)))
 }
 
@@ -86,33 +55,10 @@ pub(super) fn relation(handle: &Arc<Handle>, name: &str) -> QueryResult<Option<A
         return Ok(None);
     };
     let collection = open(handle, name)?;
-    let (types, version) = collection.types_of_version().map_err(from_facade)?;
+    let (types, version) = collection.types_of_version()?;
     let known = &handle.store.known.collections;
-    let key = (name.clone(), handle.is_writable());
-    let mut all = lock(&known.known);
-    if let Some(found) = all.get(&key)
-        && found.version == version
-    {
-        return Ok(Some(Arc::clone(&found.relation)));
-    }
-    let schema = schema_of(&types, name, Some(ID), Some(DOCUMENT));
-    if let Some(found) = all.get_mut(&key)
-        && found.relation.schema == schema
-    {
-        found.version = version;
-        return Ok(Some(Arc::clone(&found.relation)));
-    }
-    known.version.fetch_add(1, Ordering::AcqRel);
-    let relation = Arc::new(Relation {
-        kind: RelationKind::Collection,
-        schema,
-        constraints: Constraints::default(),
-        indexes: Vec::new(),
-        // The name finds it: a handle here would keep the database open for ever.
-        handle: Arc::new(()),
-    });
-    all.insert(key, Known { relation: Arc::clone(&relation), version });
-    Ok(Some(relation))
+    let schema = || schema_of(&types, name, Some(ID), Some(DOCUMENT));
+    Ok(Some(known.relation(name, handle.is_writable(), version, schema)))
 }
 
 /// What a statement answers that meets a value which was not there when it was bound.
@@ -153,12 +99,12 @@ pub(super) fn get(
     let collection = collection_of(handle, relation)?;
     let wanted = wanted(relation, columns);
     if let Some(pending) = pending {
-        let line = lock(pending).get(&collection, id).map_err(from_facade)?;
+        let line = lock(pending).get(&collection, id)?;
         let Some(line) = line else { return Ok(false) };
         row.extend(values_in(relation, &line, &wanted)?);
         return Ok(true);
     }
-    let Some(document) = collection.get(id).map_err(from_facade)? else { return Ok(false) };
+    let Some(document) = collection.get(id)? else { return Ok(false) };
     row.extend(values_in(relation, document.raw(), &wanted)?);
     Ok(true)
 }
@@ -176,7 +122,7 @@ pub(super) fn scan(
     request: &ScanRequest,
 ) -> QueryResult<Box<dyn RowStream>> {
     let collection = collection_of(handle, relation)?;
-    let documents = collection.scan(Scan::new()).map_err(from_facade)?;
+    let documents = collection.scan(Scan::new())?;
     let columns = LineColumns::new(&wanted(relation, &request.columns));
     let left = request.limit.unwrap_or(u64::MAX);
     let name = relation.schema.name.clone();
@@ -194,7 +140,7 @@ impl RowStream for DocumentRows {
     fn next(&mut self) -> QueryResult<Option<Batch>> {
         let mut size = 0;
         while self.columns.row_count() < BATCH_SIZE && size < BATCH_BYTES && self.left > 0 {
-            let Some(line) = self.documents.next_line().map_err(from_facade)? else { break };
+            let Some(line) = self.documents.next_line()? else { break };
             size += line.len();
             self.columns.push(line).map_err(|_| changed(&self.name))?;
             self.left -= 1;
@@ -242,7 +188,7 @@ pub(super) fn insert(
 ) -> QueryResult<()> {
     let collection = collection_of(handle, relation)?;
     let (id, document) = document_of(relation, row)?;
-    if pending.exists(&collection, &id).map_err(from_facade)? {
+    if pending.exists(&collection, &id)? {
         let name = &relation.schema.name;
         return Err(QueryError::new(
             ErrorCode::Conflict,
@@ -250,7 +196,7 @@ pub(super) fn insert(
         )
         .help("choose another id, or UPDATE it"));
     }
-    pending.put(&collection, &id, document).map_err(from_facade)
+    Ok(pending.put(&collection, &id, document)?)
 }
 
 /// Another document under the same id. What did not change keeps its text: digits,
@@ -264,7 +210,7 @@ pub(super) fn update(
 ) -> QueryResult<bool> {
     let [ValueRef::Text(id)] = key else { return Ok(false) };
     let collection = collection_of(handle, relation)?;
-    let Some(old) = pending.get(&collection, id).map_err(from_facade)? else { return Ok(false) };
+    let Some(old) = pending.get(&collection, id)? else { return Ok(false) };
     let before = values_in(relation, &old, &relation.schema.columns)?;
     let changed: Vec<(&Column, &ValueRef<'_>)> = relation
         .schema
@@ -290,7 +236,7 @@ pub(super) fn update(
         Some(whole) => whole,
         None => with_changes(&old, &changed)?,
     };
-    pending.put(&collection, id, document).map_err(from_facade)?;
+    pending.put(&collection, id, document)?;
     Ok(true)
 }
 
@@ -338,5 +284,5 @@ pub(super) fn delete(
     key: &[ValueRef<'_>],
 ) -> QueryResult<bool> {
     let [ValueRef::Text(id)] = key else { return Ok(false) };
-    pending.delete(&collection_of(handle, relation)?, id).map_err(from_facade)
+    Ok(pending.delete(&collection_of(handle, relation)?, id)?)
 }

@@ -6,12 +6,11 @@
 
 mod changes;
 mod documents;
-mod lines;
 mod pending;
 mod spill;
 mod tables;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use folio_query::source::{
     FileReading, Found, Keys, Relation, RelationKind, RowStream, ScanRequest, Source, SpillFile,
@@ -21,30 +20,15 @@ use folio_query::{Error as QueryError, Result as QueryResult, ScalarFunction};
 use folio_table::{Reader, Snapshot, Transaction};
 use folio_types::{Value, ValueRef};
 
+use crate::error::from_table;
 use crate::format;
 use crate::format::arrow::ArrowBatches;
 use crate::handle::Handle;
-use documents::KnownCollections;
-pub(crate) use lines::{LineColumns, schema_of};
+use crate::lock::lock;
 pub(crate) use pending::{PendingDocuments, SharedDocuments};
-use tables::KnownTables;
 
 /// A transaction that several scans may read through at the same time.
 pub(crate) type SharedTransaction = Arc<Mutex<Option<Transaction>>>;
-
-/// The relations a store has shown so far, as the engine sees them.
-#[derive(Debug, Default)]
-pub(crate) struct Known {
-    tables: KnownTables,
-    collections: KnownCollections,
-}
-
-impl Known {
-    /// After a collection was dropped or renamed.
-    pub(crate) fn forget_collection(&self, name: &str) {
-        self.collections.forget(name);
-    }
-}
 
 /// What the tables of a view are read through.
 #[derive(Clone)]
@@ -64,21 +48,6 @@ pub(crate) struct View {
     pub(crate) tables: Tables,
     /// What the statement changes in a collection, where it is one that does.
     pub(crate) documents: Option<SharedDocuments>,
-}
-
-/// An error of the table store as the engine's.
-pub(crate) fn from_table(error: folio_table::Error) -> QueryError {
-    QueryError::from_source(error.code(), error)
-}
-
-/// An error of a collection as the engine's.
-pub(crate) fn from_facade(error: crate::Error) -> QueryError {
-    QueryError::from_source(error.code(), error)
-}
-
-/// A panic elsewhere leaves what is behind these locks consistent.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What a transaction that has ended answers.
@@ -169,9 +138,9 @@ impl Source for View {
                 let table = tables::table_of(relation)?;
                 self.read(|reader| reader.row_count(&table).map_err(from_table))
             }
-            RelationKind::Collection => Ok(Some(
-                documents::collection_of(&self.handle, relation)?.count().map_err(from_facade)?,
-            )),
+            RelationKind::Collection => {
+                Ok(Some(documents::collection_of(&self.handle, relation)?.count()?))
+            }
             RelationKind::File => Ok(format::row_count(relation)),
             RelationKind::Registered => Ok(Some(ArrowBatches::of(relation)?.row_count())),
             RelationKind::View => Ok(None),

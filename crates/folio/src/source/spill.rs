@@ -7,7 +7,6 @@ use std::sync::Arc;
 use folio_query::Result as QueryResult;
 use folio_query::source::SpillFile;
 
-use super::from_facade;
 use crate::error::Error;
 use crate::handle::Handle;
 use crate::temporary::TemporaryFile;
@@ -19,7 +18,7 @@ pub(super) fn create(handle: &Handle) -> QueryResult<Box<dyn SpillFile>> {
         true => TemporaryFile::create_in(Arc::clone(&store.files), &store.root),
         false => TemporaryFile::create(),
     };
-    Ok(Box::new(OnDisk(file.map_err(from_facade)?)))
+    Ok(Box::new(OnDisk(file?)))
 }
 
 struct OnDisk(TemporaryFile);
@@ -41,11 +40,11 @@ impl OnDisk {
 impl SpillFile for OnDisk {
     fn write(&mut self, bytes: &[u8], offset: u64) -> QueryResult<()> {
         let written = self.0.file().write_at(bytes, offset);
-        written.map_err(|error| from_facade(Error::io("write", self.0.path())(error)))
+        written.map_err(|error| Error::io("write", self.0.path())(error).into())
     }
 
     fn read(&mut self, bytes: &mut [u8], offset: u64) -> QueryResult<()> {
         let read = self.read_exactly(bytes, offset);
-        read.map_err(|error| from_facade(Error::io("read", self.0.path())(error)))
+        read.map_err(|error| Error::io("read", self.0.path())(error).into())
     }
 }

@@ -1,125 +1,22 @@
 //! Tables and views of the page file as relations.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use folio_query::source::{
-    Bound, Comparison, Condition, Found, IndexInfo, Keys, Relation, RelationKind, RowStream,
-    ScanRequest,
+    Bound, Comparison, Condition, Found, Keys, Relation, RowStream, ScanRequest,
 };
-use folio_query::{BATCH_SIZE, Batch, Constraints, Error as QueryError, Result as QueryResult};
+use folio_query::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_table::{ROW_NUMBER, Reader, Scan, ScanOptions, Table};
-use folio_types::{Column, ColumnType, ErrorCode, TableSchema, Value, ValueRef, borrowed};
+use folio_types::{ErrorCode, Value, ValueRef, borrowed};
 
-use super::{Tables, View, ended, from_table, lock};
+use super::{Tables, View, ended};
+use crate::error::from_table;
+use crate::lock::lock;
 
 /// Rows of a batch at least, also where fewer are wanted in the end: a filter may
 /// drop most of them.
 const BATCH_SIZE_MIN: usize = 64;
-
-/// Relations by name in lower case; `None` for names that are neither table nor view.
-type Names = HashMap<String, Option<Arc<Relation>>>;
-
-type Relations = Arc<[Arc<Relation>]>;
-
-/// Relations made of the catalog, kept while it stays the same.
-#[derive(Debug, Default)]
-pub(crate) struct KnownTables {
-    known: Mutex<(u64, Names)>,
-    /// The tables that point at any, with the version they were looked for in.
-    pointing: Mutex<Option<(u64, Relations)>>,
-}
-
-impl KnownTables {
-    /// The relation of a name, if it is a table or a view.
-    pub(super) fn relation(
-        &self,
-        reader: Reader<'_>,
-        name: &str,
-    ) -> QueryResult<Option<Arc<Relation>>> {
-        let version = reader.catalog_version();
-        let key = name.to_lowercase();
-        {
-            let mut known = lock(&self.known);
-            if known.0 != version {
-                *known = (version, HashMap::new());
-            }
-            if let Some(found) = known.1.get(&key) {
-                return Ok(found.clone());
-            }
-        }
-        let found = read_relation(reader, name)?;
-        let mut known = lock(&self.known);
-        if known.0 == version {
-            known.1.insert(key, found.clone());
-        }
-        Ok(found)
-    }
-}
-
-impl KnownTables {
-    /// The tables that point at the table of a name.
-    pub(super) fn referrers(&self, reader: Reader<'_>, name: &str) -> QueryResult<Relations> {
-        let all = self.pointing(reader)?;
-        if all.is_empty() {
-            return Ok(all);
-        }
-        let points = |relation: &&Arc<Relation>| {
-            let mut references = relation.constraints.references.iter();
-            references.any(|reference| reference.table.eq_ignore_ascii_case(name))
-        };
-        Ok(all.iter().filter(points).cloned().collect())
-    }
-
-    fn pointing(&self, reader: Reader<'_>) -> QueryResult<Relations> {
-        let version = reader.catalog_version();
-        if let Some((known, all)) = &*lock(&self.pointing)
-            && *known == version
-        {
-            return Ok(Arc::clone(all));
-        }
-        let mut all = Vec::new();
-        for table in reader.tables().map_err(from_table)? {
-            let found = self.relation(reader, &table.schema().name)?;
-            all.extend(found.filter(|found| !found.constraints.references.is_empty()));
-        }
-        let all: Relations = all.into();
-        *lock(&self.pointing) = Some((version, Arc::clone(&all)));
-        Ok(all)
-    }
-}
-
-fn read_relation(reader: Reader<'_>, name: &str) -> QueryResult<Option<Arc<Relation>>> {
-    if let Some(view) = reader.view(name).map_err(from_table)? {
-        return Ok(Some(Arc::new(view_relation(&view.name, &view.text))));
-    }
-    let table = match reader.table(name) {
-        Ok(table) => table,
-        Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
-        Err(error) => return Err(from_table(error)),
-    };
-    let schema = table.schema().clone();
-    let constraints = Constraints::from_properties(&schema.properties).unwrap_or_default();
-    let indexes = table.indexes().iter().map(|index| IndexInfo {
-        name: index.name.clone(),
-        columns: index.columns.clone(),
-        unique: index.unique,
-    });
-    let indexes = indexes.collect();
-    let handle = table as Arc<_>;
-    Ok(Some(Arc::new(Relation { kind: RelationKind::Table, schema, constraints, indexes, handle })))
-}
-
-/// A view keeps its query and the names of its columns.
-fn view_relation(name: &str, text: &str) -> Relation {
-    let constraints = Constraints::from_properties(text).unwrap_or_default();
-    let columns = constraints.view_columns.iter();
-    let columns = columns.map(|name| Column::optional(name.clone(), ColumnType::Text)).collect();
-    let schema = TableSchema::new(name, columns, Vec::new());
-    let handle = Arc::new(());
-    Relation { kind: RelationKind::View, schema, constraints, indexes: Vec::new(), handle }
-}
 
 /// The names of all tables and views.
 pub(super) fn names(reader: Reader<'_>) -> QueryResult<Vec<String>> {

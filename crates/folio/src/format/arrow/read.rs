@@ -20,7 +20,7 @@ use folio_types::{Column, ErrorCode};
 use super::batches::Slices;
 use super::columns;
 use crate::format::guard;
-use crate::format::relation::RowFile;
+use crate::format::row_file::RowFile;
 use crate::format::whole::Whole;
 
 /// What files with a footer begin with, padded to eight bytes.

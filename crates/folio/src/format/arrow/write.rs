@@ -9,7 +9,7 @@ use folio_query::{Batch, Error as QueryError, Result as QueryResult};
 use folio_types::ErrorCode;
 
 use crate::format::RowWriter;
-use crate::format::rows::Shared;
+use crate::format::row_writer::Shared;
 
 pub(crate) struct ArrowRows {
     writer: FileWriter<Shared>,

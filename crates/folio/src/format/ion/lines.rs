@@ -4,10 +4,11 @@
 //! with a point become decimal, digit by digit; those with an exponent become float, as Ion has it.
 
 use folio_document::Error as CollectionError;
+use folio_ion::shred::Block;
 use folio_ion::write::{BinaryWriter, Layout, TextWriter, write_element};
+use folio_ion::{Element, Encoding, Limits, SymbolTable};
 
 use crate::error::Result;
-use crate::ion::of_json;
 
 /// Turns lines into one stream.
 pub(crate) enum IonLines {
@@ -54,4 +55,25 @@ impl IonLines {
             Self::Binary(writer) => writer.take(),
         }
     }
+}
+
+/// A JSON text, which is Ion as it stands.
+///
+/// # Errors
+/// Where it is neither.
+pub(super) fn of_json(text: &[u8]) -> folio_ion::Result<Element> {
+    let block = Block {
+        encoding: Encoding::Text,
+        bytes: text.to_vec(),
+        start: 0,
+        offset: 0,
+        first_row: 0,
+        row_count: 1,
+        ends: Vec::new(),
+        in_list: false,
+        symbols: SymbolTable::system(),
+    };
+    let limits = Limits { value_size: usize::MAX, ..Limits::default() };
+    let nothing = || folio_ion::Error::new(folio_ion::ErrorKind::Syntax, 0, "there is no value");
+    Ok(block.element(0, &limits)?.ok_or_else(nothing)?.0)
 }

@@ -27,7 +27,7 @@ use folio_types::{Column, ErrorCode};
 
 use super::columns::{column_type, storable, to_array};
 use crate::error::Error;
-use crate::format::relation::{RowFile, relation_with};
+use crate::format::row_file::{RowFile, relation_with};
 use crate::format::{FileReader, MAX_RECORD_SIZE, decompress};
 
 /// Bytes of whole values taken from the file at once.

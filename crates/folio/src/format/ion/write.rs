@@ -15,8 +15,8 @@ use folio_ion::{Decimal, IonType, Symbol, Timestamp};
 use folio_query::{Batch, Error as QueryError, Result as QueryResult, format_value, value_at};
 use folio_types::{ColumnType, ErrorCode};
 
+use super::lines::of_json;
 use crate::format::RowWriter;
-use crate::ion::of_json;
 
 /// Spells rows.
 pub(crate) struct IonRows {

@@ -1,9 +1,13 @@
 //! JSON Lines, and JSON arrays.
 
+#[cfg(feature = "sql")]
+mod columns;
 mod lines;
 mod read;
 mod write;
 
+#[cfg(feature = "sql")]
+pub(crate) use columns::{DOCUMENT, LineColumns, schema_of, values_of};
 pub(crate) use lines::Lines;
 pub(crate) use read::Values;
 pub(crate) use write::Marks;

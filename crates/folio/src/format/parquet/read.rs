@@ -20,7 +20,7 @@ use parquet::schema::types::ColumnDescriptor;
 
 use super::{damaged, guarded};
 use crate::format::arrow::{column_type, columns, convert};
-use crate::format::relation::RowFile;
+use crate::format::row_file::RowFile;
 use crate::format::whole::{Whole, WholeReader};
 
 /// An open file with its footer.

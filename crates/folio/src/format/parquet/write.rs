@@ -12,7 +12,7 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 
 use crate::format::RowWriter;
-use crate::format::rows::Shared;
+use crate::format::row_writer::Shared;
 
 /// Bytes of rows that are held, encoded, until they are written as a group.
 const GROUP_SIZE: usize = 64 << 20;

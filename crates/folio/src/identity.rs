@@ -11,8 +11,7 @@ use std::borrow::Cow;
 use folio_types::check_document_id;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::options::ImportOptions;
-use super::reason::Reason;
+use crate::error::Reason;
 use crate::json::{find, members, unquote};
 
 /// How a line begins that has its id where it belongs.
@@ -25,7 +24,7 @@ const READABLE_SIZE: usize = 180;
 
 /// What to do with a record.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Identity<'a> {
+pub(crate) enum Identity<'a> {
     /// The text carries its id; put it as it stands.
     Carried(Cow<'a, str>),
     /// Put the text under this id, which it does not carry yet.
@@ -38,7 +37,7 @@ pub(super) enum Identity<'a> {
 
 impl Identity<'_> {
     /// The id, whatever it comes from.
-    pub(super) fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         match self {
             Self::Carried(id) | Self::Tombstone(id) => id,
             Self::Given(id, _) | Self::Derived { id, .. } => id,
@@ -46,14 +45,18 @@ impl Identity<'_> {
     }
 }
 
-/// Finds the id of a record.
+/// Finds the id of a record: in a field that is named as a dotted path, or under `_id`.
 ///
 /// # Errors
 /// Why it has none, for the list of rejected records.
-pub(super) fn identify<'a>(json: &'a str, options: &ImportOptions) -> Result<Identity<'a>, Reason> {
-    match options.id_field.as_deref().filter(|&field| field != "_id") {
+pub(crate) fn identify<'a>(
+    json: &'a str,
+    id_field: Option<&str>,
+    generate_ids: bool,
+) -> Result<Identity<'a>, Reason> {
+    match id_field.filter(|&field| field != "_id") {
         Some(field) => from_field(json, field),
-        None => from_record(json, options.generate_ids),
+        None => from_record(json, generate_ids),
     }
 }
 
@@ -198,8 +201,7 @@ pub(crate) fn identify_document<'a>(
     json: &'a str,
     id_field: Option<&str>,
 ) -> Result<(String, Cow<'a, str>), Reason> {
-    let options = ImportOptions { id_field: id_field.map(str::to_owned), ..Default::default() };
-    match identify(json, &options)? {
+    match identify(json, id_field, false)? {
         Identity::Carried(id) => Ok((id.into_owned(), Cow::Borrowed(json))),
         Identity::Given(id, text) | Identity::Derived { id, text, .. } => Ok((id, text)),
         Identity::Tombstone(id) => Err(format!("it is a tombstone; delete {id:?} instead").into()),
@@ -241,9 +243,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn by_field(json: &str, field: &str) -> Result<String, Reason> {
-        let options =
-            ImportOptions { id_field: Some(field.to_owned()), ..ImportOptions::default() };
-        identify(json, &options).map(|identity| match identity {
+        identify(json, Some(field), false).map(|identity| match identity {
             Identity::Given(id, text) => format!("{id} {text}"),
             Identity::Derived { id, text, .. } => format!("{id} {text}"),
             other => format!("{other:?}"),
@@ -266,25 +266,21 @@ mod tests {
 
     #[test]
     fn ids_come_from_the_record() {
-        let options = ImportOptions::default();
+        let identify = |json| identify(json, None, false);
         let given = |id: &str, text: &'static str| Identity::Given(id.to_owned(), text.into());
-        assert_eq!(identify(r#"{"_id":"x"}"#, &options), Ok(Identity::Carried("x".into())));
-        assert_eq!(identify(r#"{"a":1,"_id":"x"}"#, &options), Ok(Identity::Carried("x".into())));
-        assert_eq!(identify(r#"{"_id":7,"a":1}"#, &options), Ok(given("7", r#"{"a":1}"#)));
-        assert_eq!(identify(r#"{"_id":7}"#, &options), Ok(given("7", "{}")));
-        assert_eq!(
-            identify(r#"{"_tombstone":"x"}"#, &options),
-            Ok(Identity::Tombstone("x".into()))
-        );
-        assert!(identify(r#"{"_id":null}"#, &options).unwrap_err().to_string().contains("is null"));
-        assert!(identify("{}", &options).unwrap_err().to_string().contains("no \"_id\""));
+        assert_eq!(identify(r#"{"_id":"x"}"#), Ok(Identity::Carried("x".into())));
+        assert_eq!(identify(r#"{"a":1,"_id":"x"}"#), Ok(Identity::Carried("x".into())));
+        assert_eq!(identify(r#"{"_id":7,"a":1}"#), Ok(given("7", r#"{"a":1}"#)));
+        assert_eq!(identify(r#"{"_id":7}"#), Ok(given("7", "{}")));
+        assert_eq!(identify(r#"{"_tombstone":"x"}"#), Ok(Identity::Tombstone("x".into())));
+        assert!(identify(r#"{"_id":null}"#).unwrap_err().to_string().contains("is null"));
+        assert!(identify("{}").unwrap_err().to_string().contains("no \"_id\""));
     }
 
     #[test]
     fn generated_ids_sort() {
-        let options = ImportOptions { generate_ids: true, ..ImportOptions::default() };
         let ids: Vec<String> = (0..1000)
-            .map(|_| match identify("{}", &options) {
+            .map(|_| match identify("{}", None, true) {
                 Ok(Identity::Given(id, _)) => id,
                 other => panic!("{other:?}"),
             })

@@ -46,7 +46,7 @@ pub struct ImportReport {
     pub rejected_count: u64,
     /// The first [`ImportReport::REJECTED_LIMIT`] of them.
     pub rejected: Vec<Rejected>,
-    /// Documents whose id field held text that is no valid id, see [`super::derived_id`].
+    /// Documents whose id field held text that is no valid id, see [`crate::import::derived_id`].
     pub derived_id_count: u64,
     /// One of those: the text, and the id made from it.
     pub derived_id_example: Option<(String, String)>,

@@ -1,5 +1,8 @@
 //! What can go wrong, for whoever uses the facade: one enum, a stable code each.
 
+mod reason;
+mod report;
+
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,7 +10,8 @@ use folio_file::{LockError, advice};
 use folio_types::{ErrorCode, NameError, legible};
 use thiserror::Error;
 
-use crate::import::{ImportReport, OptionNames, Rejected};
+pub use reason::{OptionNames, Reason};
+pub use report::{ImportReport, Rejected};
 
 /// The result of every fallible operation of the facade.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -329,4 +333,18 @@ impl Error {
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
     }
+}
+
+/// As the query engine meets it.
+#[cfg(feature = "sql")]
+impl From<Error> for folio_query::Error {
+    fn from(error: Error) -> Self {
+        Self::from_source(error.code(), error)
+    }
+}
+
+/// An error of the table store as the query engine's.
+#[cfg(feature = "sql")]
+pub(crate) fn from_table(error: folio_table::Error) -> folio_query::Error {
+    folio_query::Error::from_source(error.code(), error)
 }

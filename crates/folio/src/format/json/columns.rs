@@ -10,7 +10,7 @@ use folio_types::{Column, ColumnType, ErrorCode, TableSchema, Value};
 use crate::json::{members, unquote};
 
 /// The column that has the whole document.
-pub(super) use folio_query::source::DOCUMENT;
+pub(crate) use folio_query::source::DOCUMENT;
 
 /// Longer names are no columns.
 const NAME_SIZE_MAX: usize = 256;
@@ -88,7 +88,7 @@ impl LineColumns {
 }
 
 /// The values of some columns of a document; `None` where a column does not hold one.
-pub(super) fn values_of(line: &str, columns: &[Column]) -> QueryResult<Option<Vec<Value>>> {
+pub(crate) fn values_of(line: &str, columns: &[Column]) -> QueryResult<Option<Vec<Value>>> {
     let members = members(line).map_err(|error| {
         QueryError::new(ErrorCode::Syntax, format!("a document is not JSON: {error}"))
     })?;

@@ -9,11 +9,11 @@ use std::fmt;
 /// What a surface calls the options that errors of an import name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OptionNames {
-    /// [`super::ImportOptions::id_field`].
+    /// [`crate::import::ImportOptions::id_field`].
     pub id_field: &'static str,
-    /// [`super::ImportOptions::generate_ids`].
+    /// [`crate::import::ImportOptions::generate_ids`].
     pub generate_ids: &'static str,
-    /// [`super::ImportOptions::on_conflict`].
+    /// [`crate::import::ImportOptions::on_conflict`].
     pub on_conflict: &'static str,
 }
 

@@ -1,0 +1,64 @@
+//! A file whose columns are known, as a relation.
+
+use std::sync::Arc;
+
+use folio_query::source::{Relation, RelationKind, RowStream, ScanRequest};
+use folio_query::{Constraints, Error as QueryError, Result as QueryResult};
+use folio_types::{Column, ErrorCode, TableSchema};
+
+use super::stem;
+
+/// A file whose columns are known.
+pub(crate) trait RowFile: Send + Sync {
+    /// How many rows there are, if that is known without reading them.
+    fn row_count(&self) -> Option<u64>;
+
+    /// The rows, of the columns that are wanted.
+    ///
+    /// # Errors
+    /// What the file says.
+    fn scan(
+        self: Arc<Self>,
+        relation: &Relation,
+        request: &ScanRequest,
+    ) -> QueryResult<Box<dyn RowStream>>;
+}
+
+/// What a relation of a file holds.
+struct Opened(Arc<dyn RowFile>);
+
+/// The relation of a file that was opened.
+pub(crate) fn relation_with(
+    path: &str,
+    columns: Vec<Column>,
+    file: Arc<dyn RowFile>,
+) -> Arc<Relation> {
+    Arc::new(Relation {
+        kind: RelationKind::File,
+        schema: TableSchema::new(stem(path), columns, Vec::new()),
+        constraints: Constraints::default(),
+        indexes: Vec::new(),
+        handle: Arc::new(Opened(file)),
+    })
+}
+
+fn opened(relation: &Relation) -> Option<&Arc<dyn RowFile>> {
+    relation.handle.downcast_ref::<Opened>().map(|opened| &opened.0)
+}
+
+/// How many rows a file has, where it says so itself.
+pub(crate) fn row_count(relation: &Relation) -> Option<u64> {
+    opened(relation)?.row_count()
+}
+
+/// The rows of a file.
+///
+/// # Errors
+/// What the file says.
+pub(crate) fn scan(relation: &Relation, request: &ScanRequest) -> QueryResult<Box<dyn RowStream>> {
+    let file = opened(relation).ok_or_else(|| {
+        let text = format!("{:?} is not a file", relation.schema.name);
+        QueryError::new(ErrorCode::InvalidInput, text)
+    })?;
+    Arc::clone(file).scan(relation, request)
+}

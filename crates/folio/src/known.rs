@@ -1,0 +1,187 @@
+//! What a store has shown the query engine of its relations: those of tables while the catalog
+//! stays the same, those of collections while their types do.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use folio_document::Version;
+use folio_query::source::{IndexInfo, Relation, RelationKind};
+use folio_query::{Constraints, Result as QueryResult};
+use folio_table::Reader;
+use folio_types::{Column, ColumnType, ErrorCode, TableSchema};
+
+use crate::error::from_table;
+use crate::lock::lock;
+
+/// The relations a store has shown so far.
+#[derive(Debug, Default)]
+pub(crate) struct Known {
+    pub(crate) tables: KnownTables,
+    pub(crate) collections: KnownCollections,
+}
+
+/// Relations by name in lower case; `None` for names that are neither table nor view.
+type Names = HashMap<String, Option<Arc<Relation>>>;
+
+type Relations = Arc<[Arc<Relation>]>;
+
+/// Relations made of the catalog, kept while it stays the same.
+#[derive(Debug, Default)]
+pub(crate) struct KnownTables {
+    known: Mutex<(u64, Names)>,
+    /// The tables that point at any, with the version they were looked for in.
+    pointing: Mutex<Option<(u64, Relations)>>,
+}
+
+impl KnownTables {
+    /// The relation of a name, if it is a table or a view.
+    pub(crate) fn relation(
+        &self,
+        reader: Reader<'_>,
+        name: &str,
+    ) -> QueryResult<Option<Arc<Relation>>> {
+        let version = reader.catalog_version();
+        let key = name.to_lowercase();
+        {
+            let mut known = lock(&self.known);
+            if known.0 != version {
+                *known = (version, HashMap::new());
+            }
+            if let Some(found) = known.1.get(&key) {
+                return Ok(found.clone());
+            }
+        }
+        let found = read_relation(reader, name)?;
+        let mut known = lock(&self.known);
+        if known.0 == version {
+            known.1.insert(key, found.clone());
+        }
+        Ok(found)
+    }
+
+    /// The tables that point at the table of a name.
+    pub(crate) fn referrers(&self, reader: Reader<'_>, name: &str) -> QueryResult<Relations> {
+        let all = self.pointing(reader)?;
+        if all.is_empty() {
+            return Ok(all);
+        }
+        let points = |relation: &&Arc<Relation>| {
+            let mut references = relation.constraints.references.iter();
+            references.any(|reference| reference.table.eq_ignore_ascii_case(name))
+        };
+        Ok(all.iter().filter(points).cloned().collect())
+    }
+
+    fn pointing(&self, reader: Reader<'_>) -> QueryResult<Relations> {
+        let version = reader.catalog_version();
+        if let Some((known, all)) = &*lock(&self.pointing)
+            && *known == version
+        {
+            return Ok(Arc::clone(all));
+        }
+        let mut all = Vec::new();
+        for table in reader.tables().map_err(from_table)? {
+            let found = self.relation(reader, &table.schema().name)?;
+            all.extend(found.filter(|found| !found.constraints.references.is_empty()));
+        }
+        let all: Relations = all.into();
+        *lock(&self.pointing) = Some((version, Arc::clone(&all)));
+        Ok(all)
+    }
+}
+
+fn read_relation(reader: Reader<'_>, name: &str) -> QueryResult<Option<Arc<Relation>>> {
+    if let Some(view) = reader.view(name).map_err(from_table)? {
+        return Ok(Some(Arc::new(view_relation(&view.name, &view.text))));
+    }
+    let table = match reader.table(name) {
+        Ok(table) => table,
+        Err(error) if error.code() == ErrorCode::NotFound => return Ok(None),
+        Err(error) => return Err(from_table(error)),
+    };
+    let schema = table.schema().clone();
+    let constraints = Constraints::from_properties(&schema.properties).unwrap_or_default();
+    let indexes = table.indexes().iter().map(|index| IndexInfo {
+        name: index.name.clone(),
+        columns: index.columns.clone(),
+        unique: index.unique,
+    });
+    let indexes = indexes.collect();
+    let handle = table as Arc<_>;
+    Ok(Some(Arc::new(Relation { kind: RelationKind::Table, schema, constraints, indexes, handle })))
+}
+
+/// A view keeps its query and the names of its columns.
+fn view_relation(name: &str, text: &str) -> Relation {
+    let constraints = Constraints::from_properties(text).unwrap_or_default();
+    let columns = constraints.view_columns.iter();
+    let columns = columns.map(|name| Column::optional(name.clone(), ColumnType::Text)).collect();
+    let schema = TableSchema::new(name, columns, Vec::new());
+    let handle = Arc::new(());
+    Relation { kind: RelationKind::View, schema, constraints, indexes: Vec::new(), handle }
+}
+
+/// Relations of collections, kept while their types stay the same.
+#[derive(Debug, Default)]
+pub(crate) struct KnownCollections {
+    /// By name, and whether the handle writes: those that read see another version.
+    known: Mutex<HashMap<(String, bool), KnownCollection>>,
+    version: AtomicU64,
+}
+
+#[derive(Debug)]
+struct KnownCollection {
+    relation: Arc<Relation>,
+    /// The version of the collection that it is of.
+    version: Version,
+}
+
+impl KnownCollections {
+    /// Changes whenever a schema does.
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// After a collection was dropped or renamed: statements about it are bound anew.
+    pub(crate) fn forget(&self, name: &str) {
+        lock(&self.known).retain(|(known, _), _| known != name);
+        self.version.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The relation of a collection of this version, whose columns are asked for where they are
+    /// not known yet.
+    pub(crate) fn relation(
+        &self,
+        name: &str,
+        is_writer: bool,
+        version: Version,
+        schema: impl FnOnce() -> TableSchema,
+    ) -> Arc<Relation> {
+        let key = (name.to_owned(), is_writer);
+        let mut all = lock(&self.known);
+        if let Some(found) = all.get(&key)
+            && found.version == version
+        {
+            return Arc::clone(&found.relation);
+        }
+        let schema = schema();
+        if let Some(found) = all.get_mut(&key)
+            && found.relation.schema == schema
+        {
+            found.version = version;
+            return Arc::clone(&found.relation);
+        }
+        self.version.fetch_add(1, Ordering::AcqRel);
+        let relation = Arc::new(Relation {
+            kind: RelationKind::Collection,
+            schema,
+            constraints: Constraints::default(),
+            indexes: Vec::new(),
+            // The name finds it: a handle here would keep the database open for ever.
+            handle: Arc::new(()),
+        });
+        all.insert(key, KnownCollection { relation: Arc::clone(&relation), version });
+        relation
+    }
+}

@@ -1,0 +1,206 @@
+//! What a program hands over under a name, for statements through the same handle: rows, as
+//! Arrow batches, which are read beside tables, collections and files, and scalar functions.
+//! Rows are held in memory as they came. Nothing of it is ever written; it goes with the
+//! handle.
+
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::Schema;
+use folio_query::source::{RelationKind, Source as _};
+use folio_query::{
+    Error as QueryError, Result as QueryResult, ScalarFunction, is_taken_function_name, to_array,
+};
+use folio_types::{ColumnType, ErrorCode, Value};
+
+use crate::database::Database;
+use crate::error::Result;
+use crate::format::arrow::{batches_of, relation_of, schema};
+use crate::session::Parameters;
+
+impl Database {
+    /// Gives rows a name for statements through this handle and its clones; answers how
+    /// many there are. Whatever was registered under the name before is replaced. Names
+    /// are compared as SQL's are, without case.
+    ///
+    /// # Errors
+    /// `conflict` for the name of a table, view or collection; `unsupported` for columns of
+    /// types that have no counterpart; `invalid_input` for an empty name, two columns of
+    /// one name, and what the reader says.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use arrow_array::{Int64Array, RecordBatch, RecordBatchIterator};
+    /// use folio::Database;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let database = Database::open(folder.path().join("mydata"))?;
+    /// let ids = Arc::new(Int64Array::from(vec![1, 2, 3]));
+    /// let batch = RecordBatch::try_from_iter([("id", ids as _)])?;
+    /// let schema = batch.schema();
+    /// database.register("wanted", RecordBatchIterator::new([Ok(batch)], schema))?;
+    /// let answer = database.session()?.execute("select sum(id) from wanted", &[])?;
+    /// assert_eq!(answer.rows.expect("it is a query").to_json()?, r#"[{"sum":6}]"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn register(&self, name: &str, rows: impl RecordBatchReader) -> Result<u64> {
+        self.check_registrable(name)?;
+        let schema = rows.schema();
+        let batches = rows.map(|batch| batch.map_err(|error| refused(&error.to_string())));
+        self.register_batches(name, &schema, batches.collect::<QueryResult<_>>()?)
+    }
+
+    /// The same of the content of a file or stream of Arrow's IPC format.
+    ///
+    /// # Errors
+    /// As [`Database::register`]; `corrupted` for content of another kind, `unsupported`
+    /// for compressed batches.
+    pub fn register_ipc(&self, name: &str, content: &[u8]) -> Result<u64> {
+        self.check_registrable(name)?;
+        let (schema, batches) = batches_of(content)?;
+        self.register_batches(name, &schema, batches)
+    }
+
+    /// The same of columns given as lists by name, all of one length.
+    ///
+    /// # Errors
+    /// As [`Database::register`]; `invalid_input` for values that are no lists, or lists of
+    /// several lengths.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use folio::{ColumnType, Database, Parameters, Value};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let database = Database::open(folder.path().join("mydata"))?;
+    /// let mut columns = Parameters::default();
+    /// let ids = Value::List(vec![Value::Integer(1), Value::Integer(2)]);
+    /// columns.push_named("id", ids, Some(ColumnType::List(Box::new(ColumnType::Int64))));
+    /// assert_eq!(database.register_columns("wanted", &columns)?, 2);
+    /// let answer = database.session()?.execute("select sum(id) from wanted", &[])?;
+    /// assert_eq!(answer.rows.expect("it is a query").to_json()?, r#"[{"sum":3}]"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn register_columns(&self, name: &str, columns: &Parameters) -> Result<u64> {
+        self.check_registrable(name)?;
+        let (mut names, mut types, mut arrays) = (Vec::new(), Vec::new(), Vec::new());
+        for (column, value, ty) in columns.named() {
+            let ty = match ty {
+                Some(ColumnType::List(element)) => (**element).clone(),
+                _ => ColumnType::Text,
+            };
+            let Value::List(values) = value else {
+                return Err(refused(&format!("column {column:?} of {name:?} is no list")).into());
+            };
+            arrays.push(to_array(values.iter(), &ty)?);
+            names.push(column.to_owned());
+            types.push(ty);
+        }
+        let schema = Arc::new(schema(&names, &types));
+        let batch = RecordBatch::try_new(Arc::clone(&schema), arrays)
+            .map_err(|error| refused(&error.to_string()))?;
+        self.register_batches(name, &schema, vec![batch])
+    }
+
+    /// Refuses names that rows cannot have.
+    fn check_registrable(&self, name: &str) -> Result<()> {
+        self.handle().check_open()?;
+        if name.is_empty() {
+            return Err(refused("rows are registered under a name, which is empty").into());
+        }
+        let stored = self.session()?.view()?.relation(name)?;
+        if stored.is_some_and(|stored| stored.kind != RelationKind::Registered) {
+            let text = format!("there is {name:?} in the database");
+            let error = QueryError::new(ErrorCode::Conflict, text);
+            return Err(error.help("register the rows under another name").into());
+        }
+        Ok(())
+    }
+
+    fn register_batches(
+        &self,
+        name: &str,
+        schema: &Schema,
+        batches: Vec<RecordBatch>,
+    ) -> Result<u64> {
+        let count = batches.iter().map(|batch| batch.num_rows() as u64).sum();
+        let relation = Arc::new(relation_of(name, schema, batches)?);
+        self.handle().registered.insert_relation(name, relation);
+        Ok(count)
+    }
+
+    /// Forgets what was registered under a name; whether there was anything. Statements
+    /// under way go on.
+    ///
+    /// # Errors
+    /// `closed`.
+    pub fn unregister(&self, name: &str) -> Result<bool> {
+        self.handle().check_open()?;
+        Ok(self.handle().registered.remove_relation(name))
+    }
+
+    /// Gives statements through this handle and its clones a scalar function of the
+    /// program. One of the same name is replaced. It is called on whatever thread
+    /// evaluates the statement, on several at a time, unless it says otherwise.
+    ///
+    /// # Errors
+    /// `conflict` for a name that SQL calls something of its own, `invalid_input` for an empty one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use folio::{ColumnType, Database, ScalarFunction, Value};
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// let database = Database::open(folder.path().join("mydata"))?;
+    /// database.create_function(ScalarFunction {
+    ///     name: "double".to_owned(),
+    ///     parameters: vec![ColumnType::Int64],
+    ///     returns: ColumnType::Int64,
+    ///     is_volatile: false,
+    ///     takes_null: false,
+    ///     on_one_thread: false,
+    ///     body: Arc::new(|arguments| match arguments {
+    ///         [Value::Integer(n)] => n.checked_mul(2).map(Value::Integer).ok_or("too large".into()),
+    ///         _ => Err("takes an integer".into()),
+    ///     }),
+    /// })?;
+    /// let answer = database.session()?.execute("select double(21) as n", &[])?;
+    /// assert_eq!(answer.rows.expect("it is a query").to_json()?, r#"[{"n":42}]"#);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn create_function(&self, function: ScalarFunction) -> Result<()> {
+        self.handle().check_open()?;
+        let name = &function.name;
+        if name.is_empty() {
+            return Err(refused("a function is called by a name, which is empty").into());
+        }
+        if is_taken_function_name(name) {
+            let text = format!("{name}(…) means something in SQL");
+            let error = QueryError::new(ErrorCode::Conflict, text);
+            return Err(error.help("choose another name").into());
+        }
+        let name = name.clone();
+        self.handle().registered.insert_function(&name, function);
+        Ok(())
+    }
+
+    /// Forgets a function of the program; whether there was one of this name.
+    ///
+    /// # Errors
+    /// `closed`.
+    pub fn drop_function(&self, name: &str) -> Result<bool> {
+        self.handle().check_open()?;
+        Ok(self.handle().registered.remove_function(name))
+    }
+}
+
+fn refused(text: &str) -> QueryError {
+    QueryError::new(ErrorCode::InvalidInput, text)
+}
