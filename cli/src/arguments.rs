@@ -1,75 +1,15 @@
-//! What can be asked of the command, and the arguments that commands share.
+//! The arguments that commands share.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use folio::{Collection, CollectionOptions, Database, Layout, OpenOptions, Session, Strict};
 
-use crate::command;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::output::Format;
-
-/// A database whose data you can read: JSON documents in JSON Lines files,
-/// with lookups and scans that do not wait.
-#[derive(Debug, Parser)]
-#[command(name = "folio", version, max_term_width = 100, after_help = EXAMPLES)]
-pub(crate) struct Cli {
-    /// Print no notes, no progress and no confirmations
-    #[arg(short, long, global = true)]
-    pub(crate) quiet: bool,
-
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
-
-const EXAMPLES: &str = "\
-Examples:
-  $ folio put ./data -c users user_003 --data '{\"name\": \"Ann\", \"age\": 34}'
-  $ folio get ./data -c users user_003 --pretty
-  $ folio import ./data -c flights flights.jsonl --generate-ids
-  $ folio scan ./data -c users --fields name,age --limit 10
-  $ grep Ann ./data/collections/users/meta/data.jsonl
-
-Exit codes: 0 done, 1 error, 2 wrong usage, 3 damage found, 130 interrupted.
-Commands that write create what is missing, as ziql and schema do; commands that read never do.";
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Init(command::init::Arguments),
-    Put(command::put::Arguments),
-    Get(command::get::Arguments),
-    Delete(command::delete::Arguments),
-    Drop(command::drop::Arguments),
-    Rename(command::rename::Arguments),
-    Patch(command::patch::Arguments),
-    Scan(command::scan::Arguments),
-    Sql(command::sql::Arguments),
-    Ziql(command::ziql::Arguments),
-    Shell(command::shell::Arguments),
-    Schema(command::schema::Arguments),
-    List(command::list::Arguments),
-    Stats(command::stats::Arguments),
-    Import(command::import::Arguments),
-    Export(command::export::Arguments),
-    Ion(command::ion::Arguments),
-    #[command(visible_alias = "check")]
-    Validate(command::validate::Arguments),
-    Reindex(command::reindex::Arguments),
-    Compact(command::compact::Arguments),
-    Vacuum(command::vacuum::Arguments),
-    Salvage(command::salvage::Arguments),
-    Inspect(command::inspect::Arguments),
-    Bench(command::bench::Arguments),
-    Backup(command::backup::Arguments),
-    Dump(command::dump::Arguments),
-    Restore(command::restore::Arguments),
-    Pack(command::pack::Arguments),
-    Unpack(command::unpack::Arguments),
-    Completions(command::completions::Arguments),
-}
 
 /// A database and one of its collections.
 #[derive(Debug, Args)]

@@ -17,7 +17,6 @@ mod mistyped;
 mod output;
 mod parameters;
 mod progress;
-mod shell;
 mod signals;
 mod text;
 mod words;
@@ -29,7 +28,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use arguments::{Cli, Command};
+use command::{Cli, execute};
 use console::Console;
 use failure::Failure;
 
@@ -81,40 +80,5 @@ fn print_words(words: &clap::Error) -> ExitCode {
     match words.print() {
         Err(error) if !words.use_stderr() => Failure::from(error).report(&Console::new(false)),
         _ => ExitCode::from(u8::try_from(words.exit_code()).unwrap_or(1)),
-    }
-}
-
-fn execute(command: Command, console: &Console) -> Result<ExitCode, Failure> {
-    match command {
-        Command::Init(arguments) => command::init::run(&arguments, console),
-        Command::Put(arguments) => command::put::run(&arguments, console),
-        Command::Get(arguments) => command::get::run(&arguments, console),
-        Command::Delete(arguments) => command::delete::run(&arguments, console),
-        Command::Drop(arguments) => command::drop::run(&arguments, console),
-        Command::Rename(arguments) => command::rename::run(&arguments, console),
-        Command::Patch(arguments) => command::patch::run(&arguments, console),
-        Command::Scan(arguments) => command::scan::run(&arguments, console),
-        Command::Sql(arguments) => command::sql::run(&arguments, console),
-        Command::Ziql(arguments) => command::ziql::run(&arguments, console),
-        Command::Shell(arguments) => command::shell::run(&arguments, console),
-        Command::Schema(arguments) => command::schema::run(&arguments, console),
-        Command::List(arguments) => command::list::run(&arguments, console),
-        Command::Stats(arguments) => command::stats::run(&arguments, console),
-        Command::Import(arguments) => command::import::run(&arguments, console),
-        Command::Export(arguments) => command::export::run(&arguments, console),
-        Command::Ion(arguments) => command::ion::run(&arguments, console),
-        Command::Validate(arguments) => command::validate::run(&arguments, console),
-        Command::Reindex(arguments) => command::reindex::run(&arguments, console),
-        Command::Compact(arguments) => command::compact::run(&arguments, console),
-        Command::Vacuum(arguments) => command::vacuum::run(&arguments, console),
-        Command::Salvage(arguments) => command::salvage::run(&arguments, console),
-        Command::Inspect(arguments) => command::inspect::run(&arguments, console),
-        Command::Bench(arguments) => command::bench::run(&arguments, console),
-        Command::Backup(arguments) => command::backup::run(&arguments, console),
-        Command::Dump(arguments) => command::dump::run(&arguments, console),
-        Command::Restore(arguments) => command::restore::run(&arguments, console),
-        Command::Pack(arguments) => command::pack::run(&arguments, console),
-        Command::Unpack(arguments) => command::unpack::run(&arguments, console),
-        Command::Completions(arguments) => command::completions::run(&arguments),
     }
 }

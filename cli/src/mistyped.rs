@@ -10,7 +10,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{Command, CommandFactory};
 use folio::near_match;
 
-use crate::arguments::Cli;
+use crate::command::Cli;
 
 /// Adds a near name to what is wrong with the arguments.
 pub(crate) fn suggest(mut words: clap::Error, arguments: &[OsString]) -> clap::Error {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Args, CommandFactory, ValueEnum};
 use clap_complete::Shell;
 
-use crate::arguments::Cli;
+use super::Cli;
 use crate::failure::Failure;
 
 /// Print the completions for a shell

@@ -1,4 +1,5 @@
-//! The commands, one file each: `Arguments` as the shell gives them, and `run`.
+//! What can be asked of the command, and the commands, one file each: `Arguments` as the shell
+//! gives them, and `run`.
 
 pub(crate) mod backup;
 pub(crate) mod bench;
@@ -30,3 +31,105 @@ pub(crate) mod unpack;
 pub(crate) mod vacuum;
 pub(crate) mod validate;
 pub(crate) mod ziql;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::console::Console;
+use crate::failure::Failure;
+
+/// A database whose data you can read: JSON documents in JSON Lines files,
+/// with lookups and scans that do not wait.
+#[derive(Debug, Parser)]
+#[command(name = "folio", version, max_term_width = 100, after_help = EXAMPLES)]
+pub(crate) struct Cli {
+    /// Print no notes, no progress and no confirmations
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ folio put ./data -c users user_003 --data '{\"name\": \"Ann\", \"age\": 34}'
+  $ folio get ./data -c users user_003 --pretty
+  $ folio import ./data -c flights flights.jsonl --generate-ids
+  $ folio scan ./data -c users --fields name,age --limit 10
+  $ grep Ann ./data/collections/users/meta/data.jsonl
+
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 damage found, 130 interrupted.
+Commands that write create what is missing, as ziql and schema do; commands that read never do.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Init(init::Arguments),
+    Put(put::Arguments),
+    Get(get::Arguments),
+    Delete(delete::Arguments),
+    Drop(drop::Arguments),
+    Rename(rename::Arguments),
+    Patch(patch::Arguments),
+    Scan(scan::Arguments),
+    Sql(sql::Arguments),
+    Ziql(ziql::Arguments),
+    Shell(shell::Arguments),
+    Schema(schema::Arguments),
+    List(list::Arguments),
+    Stats(stats::Arguments),
+    Import(import::Arguments),
+    Export(export::Arguments),
+    Ion(ion::Arguments),
+    #[command(visible_alias = "check")]
+    Validate(validate::Arguments),
+    Reindex(reindex::Arguments),
+    Compact(compact::Arguments),
+    Vacuum(vacuum::Arguments),
+    Salvage(salvage::Arguments),
+    Inspect(inspect::Arguments),
+    Bench(bench::Arguments),
+    Backup(backup::Arguments),
+    Dump(dump::Arguments),
+    Restore(restore::Arguments),
+    Pack(pack::Arguments),
+    Unpack(unpack::Arguments),
+    Completions(completions::Arguments),
+}
+
+/// Runs a command.
+pub(crate) fn execute(command: Command, console: &Console) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Init(arguments) => init::run(&arguments, console),
+        Command::Put(arguments) => put::run(&arguments, console),
+        Command::Get(arguments) => get::run(&arguments, console),
+        Command::Delete(arguments) => delete::run(&arguments, console),
+        Command::Drop(arguments) => drop::run(&arguments, console),
+        Command::Rename(arguments) => rename::run(&arguments, console),
+        Command::Patch(arguments) => patch::run(&arguments, console),
+        Command::Scan(arguments) => scan::run(&arguments, console),
+        Command::Sql(arguments) => sql::run(&arguments, console),
+        Command::Ziql(arguments) => ziql::run(&arguments, console),
+        Command::Shell(arguments) => shell::run(&arguments, console),
+        Command::Schema(arguments) => schema::run(&arguments, console),
+        Command::List(arguments) => list::run(&arguments, console),
+        Command::Stats(arguments) => stats::run(&arguments, console),
+        Command::Import(arguments) => import::run(&arguments, console),
+        Command::Export(arguments) => export::run(&arguments, console),
+        Command::Ion(arguments) => ion::run(&arguments, console),
+        Command::Validate(arguments) => validate::run(&arguments, console),
+        Command::Reindex(arguments) => reindex::run(&arguments, console),
+        Command::Compact(arguments) => compact::run(&arguments, console),
+        Command::Vacuum(arguments) => vacuum::run(&arguments, console),
+        Command::Salvage(arguments) => salvage::run(&arguments, console),
+        Command::Inspect(arguments) => inspect::run(&arguments, console),
+        Command::Bench(arguments) => bench::run(&arguments, console),
+        Command::Backup(arguments) => backup::run(&arguments, console),
+        Command::Dump(arguments) => dump::run(&arguments, console),
+        Command::Restore(arguments) => restore::run(&arguments, console),
+        Command::Pack(arguments) => pack::run(&arguments, console),
+        Command::Unpack(arguments) => unpack::run(&arguments, console),
+        Command::Completions(arguments) => completions::run(&arguments),
+    }
+}

@@ -54,8 +54,8 @@ pub(crate) fn print_collection(
         Format::Json => Some(folio::export::Format::Json),
         Format::Csv => Some(folio::export::Format::Csv),
         Format::Md => return print_markdown(collection, &options),
-        Format::Vertical => return print_vertical(collection, &mut options, console),
-        Format::Table => return print_table(collection, &mut options, console),
+        Format::Vertical => return print_vertical(collection, options, console),
+        Format::Table => return print_table(collection, options, console),
     };
     write(collection, &mut raw_stdout(), &options, &mut |_, _| true)?;
     Ok(())
@@ -73,11 +73,10 @@ fn print_markdown(collection: &Collection, options: &ExportOptions) -> Result<()
 
 fn print_vertical(
     collection: &Collection,
-    options: &mut ExportOptions,
+    options: ExportOptions,
     console: &Console,
 ) -> Result<(), Failure> {
-    let has_limit = limit_for_reading(options, console);
-    let mut columns = Columns::of(collection, options, &mut |_, _| true)?;
+    let (mut columns, has_limit) = columns_to_read(collection, options, console)?;
     let mut out = io::BufWriter::new(io::stdout().lock());
     let names = vertical::Names::new(columns.names());
     let mut shown = 0;
@@ -90,14 +89,18 @@ fn print_vertical(
     tell_of_more(collection, shown, has_limit, console)
 }
 
-/// Bounds what a person reads at a terminal; answers whether there was a bound already. Whoever
-/// reads a pipe gets all.
-fn limit_for_reading(options: &mut ExportOptions, console: &Console) -> bool {
+/// The documents in columns, so many as a person reads at a terminal, and whether there was a
+/// bound already. Whoever reads a pipe gets all.
+fn columns_to_read(
+    collection: &Collection,
+    mut options: ExportOptions,
+    console: &Console,
+) -> Result<(Columns, bool), Failure> {
     let has_limit = options.limit.is_some() || !console.is_terminal;
     if !has_limit {
         options.limit = Some(TABLE_LIMIT);
     }
-    has_limit
+    Ok((Columns::of(collection, &options, &mut |_, _| true)?, has_limit))
 }
 
 fn tell_of_more(
@@ -120,11 +123,10 @@ fn tell_of_more(
 
 fn print_table(
     collection: &Collection,
-    options: &mut ExportOptions,
+    options: ExportOptions,
     console: &Console,
 ) -> Result<(), Failure> {
-    let has_limit = limit_for_reading(options, console);
-    let mut columns = Columns::of(collection, options, &mut |_, _| true)?;
+    let (mut columns, has_limit) = columns_to_read(collection, options, console)?;
     let mut rows = Vec::new();
     while let Some(row) = columns.next_row()? {
         rows.push(row.into_iter().map(cell::display).collect());

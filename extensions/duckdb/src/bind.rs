@@ -71,7 +71,7 @@ pub(crate) enum Output {
 impl Bound {
     /// Binds a call of `read_ion`.
     pub(crate) fn of(call: Call) -> Result<Bound, String> {
-        let options = Options::of(&call)?;
+        let options = Options::of(&call.named)?;
         let path = call.positional.first().ok_or("read_ion needs a path")?;
         let files = paths(path, &call.files)?;
         Bound::new(options, Origin::Files(call.files), files, call.threads)
@@ -84,7 +84,7 @@ impl Bound {
         collection: Collection,
         place: String,
     ) -> Result<Bound, String> {
-        let mut options = Options::of(call)?;
+        let mut options = Options::of(&call.named)?;
         options.format = Format::Values;
         let types = match call.named.iter().any(|(name, _)| RULES.contains(name)) {
             true => None,
@@ -181,11 +181,6 @@ fn infer(
         }),
         None => layout,
     })
-}
-
-/// An error with the file and the row it is in; `rows` come before that row.
-pub(crate) fn locate(path: &str, rows: u64, error: &folio_ion::Error) -> String {
-    format!("\"{path}\", row {}, byte {}: {}", rows + 1, error.offset(), error.message())
 }
 
 fn outputs(

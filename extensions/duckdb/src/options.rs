@@ -1,6 +1,5 @@
 //! The named parameters of `read_ion` and `read_folio`.
 
-use crate::bind::Call;
 use crate::files::Compression;
 use crate::host::HostValue;
 use crate::host_type::Kind;
@@ -89,9 +88,9 @@ pub(crate) const FOLIO_NAMES: [(&str, Kind); 11] = [
 
 impl Options {
     /// The options given in a call.
-    pub(crate) fn of(call: &Call) -> Result<Options, String> {
+    pub(crate) fn of(named: &[(&str, HostValue)]) -> Result<Options, String> {
         let mut options = Options::default();
-        for (name, value) in &call.named {
+        for (name, value) in named {
             if value.is_null() {
                 return Err(format!("option '{name}' is NULL; give it a value or leave it out"));
             }

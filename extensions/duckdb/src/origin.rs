@@ -54,6 +54,11 @@ impl Origin {
     }
 }
 
+/// An error with the file and the row it is in; `rows` come before that row.
+pub(crate) fn locate(path: &str, rows: u64, error: &folio_ion::Error) -> String {
+    format!("\"{path}\", row {}, byte {}: {}", rows + 1, error.offset(), error.message())
+}
+
 /// Documents that are looked up at a time.
 const LOOKUPS: usize = 256;
 

@@ -5,9 +5,8 @@
 //! next, all look at theirs at once, and what they saw is merged as if one had seen all. Files are
 //! opened by the thread that binds, as DuckDB lends its file systems to that one.
 
-use crate::bind::locate;
 use crate::options::Options;
-use crate::origin::Origin;
+use crate::origin::{Origin, locate};
 use folio_ion::Splitter;
 use folio_ion::shred::{Block, Inference};
 use std::io::Read;

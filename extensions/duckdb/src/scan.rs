@@ -7,10 +7,10 @@
 //! for the first column then. Where a few documents of a collection are wanted by their ids, they are
 //! looked up, and are all that is cut.
 
-use crate::bind::{Bound, Output, locate, partitions};
+use crate::bind::{Bound, Output, partitions};
 use crate::emit::emit;
 use crate::host::{Vector, vector_size};
-use crate::origin::{Origin, found};
+use crate::origin::{Origin, found, locate};
 use crate::pieces::{Handle, Next, Pieces};
 use crate::profile::{Phase, Profile};
 use crate::pushed::Pushed;

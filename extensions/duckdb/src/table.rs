@@ -38,7 +38,7 @@ pub(crate) struct Bound {
 impl Bound {
     /// Binds a call that names a table.
     pub(crate) fn of(call: &Call, table: folio::Table, place: String) -> Result<Bound, String> {
-        let options = Options::of(call)?;
+        let options = Options::of(&call.named)?;
         if let Some((name, _)) = call.named.iter().find(|(name, _)| !NAMES.contains(name)) {
             return Err(format!(
                 "option '{name}' is for collections; \"{place}\" is a table, whose columns have types"

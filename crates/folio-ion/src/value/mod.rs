@@ -5,15 +5,15 @@
 
 mod decimal;
 mod int;
+mod symbol;
 mod timestamp;
 
 pub use decimal::Decimal;
 pub use int::{Big, Int};
+pub use symbol::{ImportLocation, Symbol};
 pub use timestamp::{Precision, Timestamp};
 
 pub(crate) use timestamp::days_from_civil;
-
-use crate::symbol::Symbol;
 
 /// The types of the Ion data model, as typed nulls name them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

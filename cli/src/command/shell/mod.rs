@@ -1,4 +1,4 @@
-//! The shell: statements typed one after the other, in SQL and ZiQL.
+//! `folio shell`: statements typed one after the other, in SQL and ZiQL.
 //!
 //! ```text
 //! terminal ─ editor ─┐  colours (highlight), Tab (complete), history,
@@ -27,17 +27,18 @@ mod tokens;
 mod waiting;
 
 use std::io::{self, IsTerminal};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use clap::Args;
 use folio::{Database, Session};
 use reedline::{Reedline, Signal};
 use signal_hook::consts::SIGINT;
 use signal_hook::flag;
 
-use crate::arguments::Limits;
+use crate::arguments::{Limits, Printing};
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::output::{self, Format, Style};
@@ -46,6 +47,39 @@ use input::{Item, next_item};
 use language::Language;
 use names::SharedNames;
 use prompt::Begin;
+
+/// Type SQL and ZiQL, and see what they answer
+///
+/// Statements end with a semicolon and may have many lines; a statement that can only
+/// be ZiQL is run as such, and so the other way round. Tab completes keywords, tables
+/// and columns, the history is kept, Ctrl-C cancels the statement under way, .help
+/// lists what the shell itself does, Ctrl-D leaves. The database is created when a
+/// statement writes to it. `folio PATH` is short for this where PATH is a database.
+///
+/// Input that is no terminal is run to its end, or to its first error.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The database: a directory, or a .zds archive to read from
+    #[arg(value_name = "DATABASE")]
+    database: PathBuf,
+
+    /// Begin in ZiQL
+    #[arg(long)]
+    ziql: bool,
+
+    #[command(flatten)]
+    limits: Limits,
+
+    #[command(flatten)]
+    printing: Printing,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  $ folio shell ./data
+  $ echo 'select name from planets; .tables' | folio shell ./data
+  $ folio shell ./data --ziql -o table < script.zq";
 
 /// Files that read files that read files.
 const DEPTH_MAX: usize = 16;
@@ -79,28 +113,22 @@ struct Shell<'c> {
 }
 
 /// Runs a shell on a database until its input ends.
-pub(crate) fn run(
-    path: &Path,
-    is_ziql: bool,
-    limits: &Limits,
-    format: Option<Format>,
-    console: &Console,
-) -> Result<ExitCode, Failure> {
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
+    let Arguments { database: path, ziql, limits, printing } = arguments;
     let database = Database::open(path)?;
     let mut session = database.session()?;
     session.set_script(true);
     limits.set(&mut session)?;
-    let names = SharedNames::new(if is_ziql { Language::Ziql } else { Language::Sql });
+    let names = SharedNames::new(if *ziql { Language::Ziql } else { Language::Sql });
     let is_ended = Arc::new(AtomicBool::new(false));
     listen(&session, &is_ended);
-    let path = path.to_owned();
     let mut shell = Shell {
         console,
-        path,
+        path: path.clone(),
         session,
         database,
         names,
-        format,
+        format: printing.format(),
         format_before: None,
         style: Style { more: "`.rows all` shows all of them from here on", ..Style::new(console) },
         has_timing: false,

@@ -7,8 +7,7 @@ use folio::near_match;
 
 use super::language::Language;
 use super::{Flow, Shell};
-use crate::arguments::{Cli, Command};
-use crate::command;
+use crate::command::{Cli, Command, import as import_command};
 use crate::failure::Failure;
 use crate::output::{self, Format};
 use crate::text;
@@ -337,7 +336,7 @@ fn import(shell: &mut Shell<'_>, line: &str) -> Result<Flow, Failure> {
             return Err(Failure::Usage(format!("{text}; `folio import --help` tells more")));
         }
     };
-    command::import::run(&arguments, shell.console)?;
+    import_command::run(&arguments, shell.console)?;
     shell.refresh_names();
     Ok(Flow::Continue)
 }
