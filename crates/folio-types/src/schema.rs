@@ -5,6 +5,7 @@
 //! travels as [`TableSchema::properties`], text that no store reads.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, IntervalUnit, Schema, TimeUnit};
@@ -130,6 +131,39 @@ const MAX_IDENTIFIER_SIZE: usize = 255;
 
 /// The deepest nesting of lists and structs.
 const MAX_TYPE_DEPTH: usize = 16;
+
+/// As SQL spells types.
+impl fmt::Display for ColumnType {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Self::Boolean => "boolean",
+            Self::Int16 => "smallint",
+            Self::Int32 => "integer",
+            Self::Int64 => "bigint",
+            Self::Float32 => "real",
+            Self::Float64 => "double precision",
+            Self::Decimal { precision, scale } => {
+                return write!(out, "numeric({precision},{scale})");
+            }
+            Self::Text => "text",
+            Self::Binary => "bytea",
+            Self::Json => "json",
+            Self::Uuid => "uuid",
+            Self::Date => "date",
+            Self::Time => "time",
+            Self::Timestamp { utc: false } => "timestamp",
+            Self::Timestamp { utc: true } => "timestamptz",
+            Self::Interval => "interval",
+            Self::List(element) => return write!(out, "{element}[]"),
+            Self::Struct(fields) => {
+                let fields: Vec<String> =
+                    fields.iter().map(|(name, ty)| format!("{name} {ty}")).collect();
+                return write!(out, "struct({})", fields.join(", "));
+            }
+        };
+        out.write_str(name)
+    }
+}
 
 impl ColumnType {
     /// The type of the arrays that hold such a column.

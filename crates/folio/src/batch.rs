@@ -120,6 +120,7 @@ impl Batch {
     }
 
     /// The line of a document, of this batch or before it, into a buffer that is reused.
+    #[cfg(feature = "sql")]
     pub(crate) fn get_into(&mut self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
         Ok(self.core.get_into(id, line)?)
     }

@@ -114,6 +114,7 @@ pub mod sqlite;
 mod store;
 mod table;
 mod tables;
+#[cfg(feature = "sql")]
 mod temporary;
 mod types;
 mod unpack;

@@ -191,6 +191,7 @@ impl Store {
     }
 
     /// The collection, opened at the first call and shared from then on.
+    #[cfg(feature = "sql")]
     pub(crate) fn collection(
         &self,
         name: &str,

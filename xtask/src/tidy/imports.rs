@@ -10,9 +10,10 @@ use super::allowance::Allowances;
 use super::tree::{SourceFile, Tree};
 
 /// Bottom first.
-const LAYERS: [&str; 8] = [
+const LAYERS: [&str; 9] = [
     "folio-types",
     "folio-file",
+    "folio-sqlite",
     "folio-ion",
     "folio-json",
     "folio-document",
@@ -22,7 +23,7 @@ const LAYERS: [&str; 8] = [
 ];
 
 /// Pairs that the order alone would permit, with the reason they are refused.
-const STRANGERS: [(&str, &str, &str); 7] = [
+const STRANGERS: [(&str, &str, &str); 8] = [
     ("folio-table", "folio-document", "the two stores do not know each other"),
     ("folio-query", "folio-document", "the query engine reads through `Source`"),
     ("folio-query", "folio-table", "the query engine reads through `Source`"),
@@ -30,6 +31,7 @@ const STRANGERS: [(&str, &str, &str); 7] = [
     ("folio-ion", "folio-file", "folio-ion stands alone"),
     ("folio-json", "folio-file", "lines are given to it"),
     ("folio-json", "folio-ion", "the two formats do not know each other"),
+    ("folio-query", "folio-sqlite", "the query engine reads through `Source`"),
 ];
 
 /// Packages that users touch: they convert and delegate to the facade.

@@ -386,29 +386,5 @@ impl Expr {
 /// The name of a type as SQL spells it.
 #[must_use]
 pub fn type_name(ty: &ColumnType) -> String {
-    match ty {
-        ColumnType::Boolean => "boolean".to_owned(),
-        ColumnType::Int16 => "smallint".to_owned(),
-        ColumnType::Int32 => "integer".to_owned(),
-        ColumnType::Int64 => "bigint".to_owned(),
-        ColumnType::Float32 => "real".to_owned(),
-        ColumnType::Float64 => "double precision".to_owned(),
-        ColumnType::Decimal { precision, scale } => format!("numeric({precision},{scale})"),
-        ColumnType::Text => "text".to_owned(),
-        ColumnType::Binary => "bytea".to_owned(),
-        ColumnType::Json => "json".to_owned(),
-        ColumnType::Uuid => "uuid".to_owned(),
-        ColumnType::Date => "date".to_owned(),
-        ColumnType::Time => "time".to_owned(),
-        ColumnType::Timestamp { utc: false } => "timestamp".to_owned(),
-        ColumnType::Timestamp { utc: true } => "timestamptz".to_owned(),
-        ColumnType::Interval => "interval".to_owned(),
-        ColumnType::List(element) => format!("{}[]", type_name(element)),
-        ColumnType::Struct(fields) => {
-            let fields: Vec<String> =
-                fields.iter().map(|(name, ty)| format!("{name} {}", type_name(ty))).collect();
-            format!("struct({})", fields.join(", "))
-        }
-        _ => "unknown".to_owned(),
-    }
+    ty.to_string()
 }

@@ -27,7 +27,7 @@ use folio_query::{Reference, parse_value, read_json};
 use folio_types::{Column, ColumnType, Value};
 
 use crate::error::{Error, Result};
-use crate::export::tell;
+use crate::export::columns::tell;
 use crate::format::json::push_row;
 use crate::format::{self, Records, row_writer};
 use crate::json::{members, unquote};

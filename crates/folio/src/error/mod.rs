@@ -317,21 +317,24 @@ impl Error {
         }
     }
 
-    /// Something about a file of SQLite as a whole.
-    #[cfg(feature = "sql")]
-    pub(crate) fn sqlite(path: &Path, code: ErrorCode, reason: &str) -> Self {
-        Self::Sqlite {
-            path: path.to_owned(),
-            place: String::new(),
-            reason: reason.to_owned(),
-            code,
-        }
-    }
-
     /// Wraps a system error with what was tried on which file:
     /// `.map_err(Error::io("rename", &path))`.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
+    }
+}
+
+#[cfg(feature = "sql")]
+impl From<folio_sqlite::Error> for Error {
+    fn from(error: folio_sqlite::Error) -> Self {
+        use folio_sqlite::Error as Sqlite;
+        match error {
+            Sqlite::File { path, place, reason, code } => {
+                Self::Sqlite { path, place, reason, code }
+            }
+            Sqlite::Io { action, path, source } => Self::Io { action, path, source },
+            other => Self::Invalid(other.to_string()),
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! and lists nest, and what has no single type is JSON text. A file appears under its name only
 //! once it is whole and durable.
 
-mod columns;
+pub(crate) mod columns;
 #[cfg(feature = "sql")]
 mod lines;
 mod tree;
@@ -16,7 +16,6 @@ use std::path::Path;
 
 use folio_document::{Progress, Scan};
 
-pub(crate) use columns::tell;
 pub use columns::{Columns, Row};
 pub use write::write;
 

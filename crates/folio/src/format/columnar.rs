@@ -6,6 +6,7 @@ use std::sync::Arc;
 use folio_query::Error as QueryError;
 use folio_query::Result as QueryResult;
 use folio_query::source::Relation;
+#[cfg(not(feature = "parquet"))]
 use folio_types::Column;
 #[cfg(not(feature = "parquet"))]
 use folio_types::ErrorCode;

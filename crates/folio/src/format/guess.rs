@@ -5,9 +5,6 @@ use super::{Format, KNOWN};
 use crate::error::Result;
 use folio_ion::VERSION_MARKER as ION_MARKER;
 
-/// The first bytes of every file of SQLite, which holds no records but tables.
-pub(crate) const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
-
 /// Tells Parquet and Arrow by their first bytes.
 pub(crate) fn columnar(head: &[u8]) -> Option<Format> {
     match () {
@@ -28,7 +25,7 @@ pub(crate) fn guess_format(input: &Input) -> Result<Format> {
     match (named, first) {
         (Some(format), _) if !matches!(format, Format::JsonLines | Format::Json) => Ok(format),
         _ if columnar(head).is_some() => Ok(columnar(head).unwrap_or_default()),
-        _ if head.starts_with(SQLITE_MAGIC) => Err(input.fault(
+        _ if head.starts_with(b"SQLite format 3\0") => Err(input.fault(
             "it is an SQLite file, whose tables become tables, no documents of a collection; \
              import it by its name, uncompressed, into the database (`folio import DATABASE FILE`)",
         )),

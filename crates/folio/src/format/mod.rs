@@ -61,9 +61,6 @@ use std::path::Path;
 
 pub(crate) use compression::decompress;
 pub(crate) use flow::Flow;
-#[cfg(feature = "sql")]
-pub(crate) use guess::SQLITE_MAGIC;
-pub(crate) use input::MAX_RECORD_SIZE;
 pub(crate) use output::OutputFile;
 pub(crate) use record::{Reading, Record};
 pub(crate) use records::Records;
@@ -75,7 +72,6 @@ pub(crate) use row_file::{row_count, scan};
 pub(crate) use row_writer::RowWriter;
 #[cfg(feature = "sql")]
 pub(crate) use rows::{column_writer, row_writer};
-pub(crate) use source::FileReader;
 pub use source::Source;
 
 use crate::error::{Error, Result};

@@ -32,5 +32,5 @@ pub(crate) struct Record<'a> {
     /// The line it starts on, from 1; its number where there are no lines.
     pub(crate) line: u64,
     /// JSON text on one line, not validated, or why there is none.
-    pub(crate) json: std::result::Result<&'a [u8], String>,
+    pub(crate) json: Result<&'a [u8], String>,
 }

@@ -5,13 +5,12 @@
 //! the promise is left out, with a note.
 
 use folio_query::{OnDelete, OnUpdate, Reference};
+use folio_sqlite::{
+    Note, ReferenceDefinition, SourceIndex, TablePlan, name_list, quoted_name, same_names,
+};
 use folio_types::ErrorCode;
 
-use super::catalog::SourceIndex;
-use super::definition::ReferenceDefinition;
-use super::plan::{TablePlan, same_names};
-use super::report::{Note, SqliteReport};
-use super::tokens::{name_list, quoted_name};
+use super::report::SqliteReport;
 use crate::dump::{breaks_check, breaks_reference};
 use crate::error::{Error, Result};
 use crate::session::Session;
@@ -191,7 +190,7 @@ pub(super) fn constrain(
         }
     }
     let mut kept: Vec<Reference> = Vec::new();
-    for definition in &plan.definition.references {
+    for definition in plan.references() {
         let mut reference = reference_of(definition, table);
         while kept.iter().any(|other| other.name == reference.name) {
             reference.name.push('_');

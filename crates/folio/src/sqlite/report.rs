@@ -1,5 +1,7 @@
 //! What an import is asked for, and what it did.
 
+use folio_sqlite::Note;
+
 /// What is brought over.
 #[derive(Debug, Clone, Default)]
 pub struct SqliteOptions {
@@ -14,33 +16,6 @@ pub struct ImportedTable {
     pub name: String,
     /// Its rows.
     pub row_count: u64,
-}
-
-/// Something that is not as it was.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Note {
-    /// It came over in another form, as the sentence says.
-    Changed(String),
-    /// It did not come over.
-    LeftOut(String),
-}
-
-impl Note {
-    pub(super) fn changed(text: impl Into<String>) -> Self {
-        Self::Changed(text.into())
-    }
-
-    pub(super) fn left_out(text: impl Into<String>) -> Self {
-        Self::LeftOut(text.into())
-    }
-
-    /// The sentence, which names what it is about.
-    #[must_use]
-    pub fn text(&self) -> &str {
-        match self {
-            Self::Changed(text) | Self::LeftOut(text) => text,
-        }
-    }
 }
 
 /// What came over.

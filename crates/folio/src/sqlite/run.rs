@@ -5,18 +5,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use folio_document::Progress;
-use folio_types::{ErrorCode, Value};
+use folio_sqlite::{Catalog, Note, Pages, Seen, SourceTable, SourceView, TablePlan};
+use folio_types::ErrorCode;
 
-use super::catalog::{Catalog, SourceTable};
 use super::constraint::{attempt, constrain, create, index, reason};
-use super::convert::convert;
-use super::declared::Intent;
-use super::observe::Facts;
-use super::pages::Pages;
-use super::plan::TablePlan;
-use super::report::{ImportedTable, Note, SqliteOptions, SqliteReport};
-use super::rows::{Rows, Shape};
-use super::tree::Seen;
+use super::report::{ImportedTable, SqliteOptions, SqliteReport};
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::near::near_match;
@@ -53,7 +46,7 @@ pub fn import(
     session.execute("BEGIN", &[])?;
     let outcome = import
         .write(&mut session, plans, &views, &mut report)
-        .and_then(|()| pages.check_unchanged(&*files));
+        .and_then(|()| Ok(pages.check_unchanged(&*files)?));
     let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
     let ended = session.execute(end, &[]);
     outcome?;
@@ -68,7 +61,7 @@ fn wanted<'c>(
     options: &SqliteOptions,
     pages: &Pages,
     notes: &mut Vec<Note>,
-) -> Result<(Vec<&'c SourceTable>, Vec<&'c super::catalog::SourceView>)> {
+) -> Result<(Vec<&'c SourceTable>, Vec<&'c SourceView>)> {
     if options.tables.is_empty() {
         notes.extend(catalog.left_out.iter().map(|(_, note)| note.clone()));
         let own = catalog.tables.iter().filter(|table| !table.is_shadow).collect();
@@ -85,7 +78,12 @@ fn wanted<'c>(
                 None => format!("it has {}", shown(&names)),
             };
             let reason = format!("there is no table or view {name:?} in it; {hint}");
-            return Err(Error::sqlite(&pages.path, ErrorCode::NotFound, &reason));
+            return Err(Error::Sqlite {
+                path: pages.path().to_owned(),
+                place: String::new(),
+                reason,
+                code: ErrorCode::NotFound,
+            });
         }
     }
     let left_out = catalog.left_out.iter().filter(|(name, _)| is_named(name));
@@ -103,11 +101,7 @@ fn shown(names: &[String]) -> String {
 }
 
 /// Refuses names that the database has: before anything is read twice.
-fn refuse_taken(
-    database: &Database,
-    tables: &[&SourceTable],
-    views: &[&super::catalog::SourceView],
-) -> Result<()> {
+fn refuse_taken(database: &Database, tables: &[&SourceTable], views: &[&SourceView]) -> Result<()> {
     let mut session = database.session()?;
     let relations = session.tables_and_views()?;
     let mut taken: Vec<&str> =
@@ -145,31 +139,10 @@ impl<'i> Import<'i, '_> {
         let mut seen = Seen::new(self.pages);
         let mut plans = Vec::with_capacity(tables.len());
         for source in tables {
-            let Some(definition) = &source.definition else {
-                return Err(Error::Sqlite {
-                    path: self.pages.path.clone(),
-                    place: format!(", table {:?}", source.name),
-                    reason: "its definition cannot be understood; name the other tables to import \
-                             them"
-                        .to_owned(),
-                    code: ErrorCode::Unsupported,
-                });
-            };
-            let shape = Shape::new(definition, self.pages);
-            let intent = |at: usize| Intent::of(&definition.columns[at]);
-            let mut facts: Vec<Facts> =
-                shape.columns.iter().map(|column| Facts::new(intent(column.position))).collect();
-            let mut rows = Rows::open(self.pages, &mut seen, source, &shape)?;
-            while let Some(row) = rows.next()? {
-                for (facts, stored) in facts.iter_mut().zip(row) {
-                    facts.observe(stored, self.pages.encoding);
-                }
-                self.tell()?;
-            }
-            let encoding = self.pages.encoding;
-            let plan =
-                TablePlan::new(source, definition, shape, &facts, self.catalog, encoding, notes);
-            plans.push(plan);
+            let (pages, catalog) = (self.pages, self.catalog);
+            plans.push(TablePlan::of(source, pages, catalog, &mut seen, notes, &mut || {
+                self.tell()
+            })?);
         }
         Ok(plans)
     }
@@ -179,7 +152,7 @@ impl<'i> Import<'i, '_> {
         &mut self,
         session: &mut Session,
         mut plans: Vec<TablePlan<'i>>,
-        views: &[&super::catalog::SourceView],
+        views: &[&SourceView],
         report: &mut SqliteReport,
     ) -> Result<()> {
         let sequences = self.catalog.sequences(self.pages)?;
@@ -207,27 +180,15 @@ impl<'i> Import<'i, '_> {
         sequences: &HashMap<String, i64>,
     ) -> Result<u64> {
         let relation = session.table(&plan.source.name)?;
-        let mut rows = Rows::open(self.pages, seen, plan.source, &plan.shape)?;
-        let mut greatest = 0;
-        let encoding = self.pages.encoding;
-        let row_number = plan.shape.row_number;
+        let mut rows = plan.rows(self.pages, seen)?;
         let count = session.fill(&relation, &mut || {
             self.tell()?;
-            let Some(row) = rows.next()? else { return Ok(None) };
-            let columns = row.iter().zip(&plan.columns);
-            let values: Option<Vec<Value>> =
-                columns.map(|(stored, column)| convert(*stored, &column.ty, encoding)).collect();
-            let Some(values) = values else { return Err(rows.changed_row()) };
-            if let Some(Value::Integer(number)) = row_number.map(|at| &values[at]) {
-                greatest = greatest.max(*number);
-            }
-            Ok(Some(values))
+            Ok(rows.next()?)
         })?;
         let sequence = sequences.get(&plan.source.name.to_lowercase());
-        if let (Some(at), Some(sequence)) = (row_number, sequence)
+        if let (Some((column, greatest)), Some(sequence)) = (rows.greatest(), sequence)
             && *sequence > greatest
         {
-            let column = &plan.columns[at].name;
             session.set_identity(&plan.source.name, column, sequence.saturating_add(1))?;
         }
         Ok(count)
@@ -260,7 +221,7 @@ impl<'i> Import<'i, '_> {
             return error;
         }
         Error::Sqlite {
-            path: self.pages.path.clone(),
+            path: self.pages.path().to_owned(),
             place: format!(", table {:?}", plan.source.name),
             code: error.code(),
             reason: format!(
@@ -274,7 +235,7 @@ impl<'i> Import<'i, '_> {
 /// Makes views, each after those it reads.
 fn make_views(
     session: &mut Session,
-    views: &[&super::catalog::SourceView],
+    views: &[&SourceView],
     report: &mut SqliteReport,
 ) -> Result<()> {
     let mut left: Vec<_> = views.to_vec();

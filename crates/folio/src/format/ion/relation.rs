@@ -27,8 +27,10 @@ use folio_types::{Column, ErrorCode};
 
 use super::columns::{column_type, storable, to_array};
 use crate::error::Error;
+use crate::format::decompress;
+use crate::format::input::MAX_RECORD_SIZE;
 use crate::format::row_file::{RowFile, relation_with};
-use crate::format::{FileReader, MAX_RECORD_SIZE, decompress};
+use crate::format::source::FileReader;
 
 /// Bytes of whole values taken from the file at once.
 const BLOCK_SIZE: usize = 512 << 10;

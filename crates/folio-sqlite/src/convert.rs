@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use folio_types::{ColumnType, Value};
 use uuid::Uuid;
 
-use super::moment::Moment;
-use super::record::{Encoding, Stored};
+use crate::moment::Moment;
+use crate::record::{Encoding, Stored};
 
 /// The value in a column of a type; `None` where it cannot stand there.
-pub(super) fn convert(stored: Stored<'_>, ty: &ColumnType, encoding: Encoding) -> Option<Value> {
+pub(crate) fn convert(stored: Stored<'_>, ty: &ColumnType, encoding: Encoding) -> Option<Value> {
     let moment = || match stored {
         Stored::Text(bytes) => Moment::parse(&encoding.decode(bytes).0),
         _ => None,
@@ -54,7 +54,7 @@ pub(super) fn convert(stored: Stored<'_>, ty: &ColumnType, encoding: Encoding) -
 }
 
 /// A value as text: numbers as they are written. No blob is text.
-pub(super) fn text(stored: Stored<'_>, encoding: Encoding) -> Option<Cow<'_, str>> {
+pub(crate) fn text(stored: Stored<'_>, encoding: Encoding) -> Option<Cow<'_, str>> {
     match stored {
         Stored::Text(bytes) => Some(encoding.decode(bytes).0),
         other => number_text(other, false).map(Cow::Owned),
@@ -62,7 +62,7 @@ pub(super) fn text(stored: Stored<'_>, encoding: Encoding) -> Option<Cow<'_, str
 }
 
 /// A number as the shortest text that is read as the same again.
-pub(super) fn number_text(stored: Stored<'_>, is_plain: bool) -> Option<String> {
+pub(crate) fn number_text(stored: Stored<'_>, is_plain: bool) -> Option<String> {
     match stored {
         Stored::Integer(number) => Some(number.to_string()),
         Stored::Real(number) if is_plain => number.is_finite().then(|| number.to_string()),
@@ -72,20 +72,20 @@ pub(super) fn number_text(stored: Stored<'_>, is_plain: bool) -> Option<String> 
 }
 
 /// An integer as a floating-point number, where that is the same.
-pub(super) fn as_double(number: i64) -> Option<f64> {
+pub(crate) fn as_double(number: i64) -> Option<f64> {
     const LIMIT: u64 = 1 << 53;
     #[allow(clippy::cast_precision_loss)] // what is beyond the limit is refused
     (number.unsigned_abs() <= LIMIT).then_some(number as f64)
 }
 
 /// The 16 bytes of a UUID with its hyphens.
-pub(super) fn hyphenated(text: &str) -> Option<[u8; 16]> {
+pub(crate) fn hyphenated(text: &str) -> Option<[u8; 16]> {
     let uuid = Uuid::try_parse(text).ok().filter(|_| text.len() == 36)?;
     Some(uuid.into_bytes())
 }
 
 /// Digits in front of the point and behind it, of a text without exponent.
-pub(super) fn digit_counts(text: &str) -> (u32, u32) {
+pub(crate) fn digit_counts(text: &str) -> (u32, u32) {
     let digits = text.trim_start_matches('-');
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let count = |digits: &str| u32::try_from(digits.len()).unwrap_or(u32::MAX);

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::definition::{Definition, Reading, read_table, split_at_commas};
-use super::pages::Pages;
-use super::record::{Stored, decode};
-use super::report::Note;
-use super::tokens::{Token, quoted_name, to_text, tokens};
-use super::tree::{Cursor, Seen};
+use crate::definition::{Definition, Reading, read_table, split_at_commas};
 use crate::error::Result;
+use crate::note::Note;
+use crate::pages::Pages;
+use crate::record::{Stored, decode};
+use crate::tokens::{Token, quoted_name, to_text, tokens};
+use crate::tree::{Cursor, Seen};
 
 /// Tables in which the modules that come with SQLite keep what their virtual tables show.
 const SHADOWS: [(&str, &[&str]); 4] = [
@@ -20,41 +20,49 @@ const SHADOWS: [(&str, &[&str]); 4] = [
 
 /// A table of the file.
 #[derive(Debug)]
-pub(super) struct SourceTable {
-    pub(super) name: String,
-    pub(super) root: u32,
+pub struct SourceTable {
+    /// Its name.
+    pub name: String,
+    pub(crate) root: u32,
     /// `None` where its statement cannot be understood.
-    pub(super) definition: Option<Definition>,
+    pub(crate) definition: Option<Definition>,
     /// Whether it keeps the content of a virtual table.
-    pub(super) is_shadow: bool,
+    pub is_shadow: bool,
 }
 
 /// An index that a statement made.
 #[derive(Debug)]
-pub(super) struct SourceIndex {
-    pub(super) name: String,
-    pub(super) table: String,
-    pub(super) is_unique: bool,
+pub struct SourceIndex {
+    /// Its name.
+    pub name: String,
+    /// The table it is of.
+    pub table: String,
+    /// Whether no two rows share what it is of.
+    pub is_unique: bool,
     /// Names, and whether greater values come first; the error is why it cannot be had.
-    pub(super) columns: Result<Vec<(String, bool)>, &'static str>,
+    pub columns: Result<Vec<(String, bool)>, &'static str>,
 }
 
 /// A view.
 #[derive(Debug)]
-pub(super) struct SourceView {
-    pub(super) name: String,
+pub struct SourceView {
+    /// Its name.
+    pub name: String,
     /// From behind the name on, as standard SQL; `None` where it cannot be understood.
-    pub(super) text: Option<String>,
+    pub(crate) text: Option<String>,
 }
 
 /// All that a file holds.
 #[derive(Debug, Default)]
-pub(super) struct Catalog {
-    pub(super) tables: Vec<SourceTable>,
-    pub(super) indexes: Vec<SourceIndex>,
-    pub(super) views: Vec<SourceView>,
+pub struct Catalog {
+    /// The tables, in the order of the file.
+    pub tables: Vec<SourceTable>,
+    /// The indexes that statements made.
+    pub indexes: Vec<SourceIndex>,
+    /// The views.
+    pub views: Vec<SourceView>,
     /// What no import brings over: a sentence each, with the name of what it is about.
-    pub(super) left_out: Vec<(String, Note)>,
+    pub left_out: Vec<(String, Note)>,
     /// The tables where SQLite keeps the greatest number given, by name.
     sequence_root: Option<u32>,
 }
@@ -73,7 +81,7 @@ impl Catalog {
     ///
     /// # Errors
     /// `corrupted`, `io`.
-    pub(super) fn read(pages: &Pages) -> Result<Self> {
+    pub fn read(pages: &Pages) -> Result<Self> {
         let mut catalog = Self::default();
         let mut seen = Seen::new(pages);
         let mut cursor = Cursor::open(pages, &mut seen, "sqlite_schema", 1, true)?;
@@ -139,7 +147,7 @@ impl Catalog {
     ///
     /// # Errors
     /// `corrupted`, `io`.
-    pub(super) fn sequences(&self, pages: &Pages) -> Result<HashMap<String, i64>> {
+    pub fn sequences(&self, pages: &Pages) -> Result<HashMap<String, i64>> {
         let mut found = HashMap::new();
         let Some(root) = self.sequence_root else { return Ok(found) };
         let mut seen = Seen::new(pages);
@@ -212,7 +220,8 @@ fn read_view(tokens: &[Token]) -> Option<String> {
 
 impl SourceView {
     /// The statement that makes it here.
-    pub(super) fn statement(&self) -> Option<String> {
+    #[must_use]
+    pub fn statement(&self) -> Option<String> {
         Some(format!("CREATE VIEW {} {}", quoted_name(&self.name), self.text.as_ref()?))
     }
 }

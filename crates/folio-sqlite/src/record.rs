@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 /// A value as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Stored<'r> {
+pub(crate) enum Stored<'r> {
     Null,
     Integer(i64),
     Real(f64),
@@ -19,7 +19,7 @@ pub(super) enum Stored<'r> {
 
 /// How a file encodes text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Encoding {
+pub(crate) enum Encoding {
     Utf8,
     Utf16Little,
     Utf16Big,
@@ -27,7 +27,7 @@ pub(super) enum Encoding {
 
 impl Encoding {
     /// The text, and whether every byte of it was text.
-    pub(super) fn decode(self, bytes: &[u8]) -> (Cow<'_, str>, bool) {
+    pub(crate) fn decode(self, bytes: &[u8]) -> (Cow<'_, str>, bool) {
         let from_bytes: fn([u8; 2]) -> u16 = match self {
             Self::Utf8 => {
                 return match String::from_utf8_lossy(bytes) {
@@ -52,7 +52,7 @@ impl Encoding {
 }
 
 /// A number of one to nine bytes, and how many there were.
-pub(super) fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
+pub(crate) fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
     let mut value = 0u64;
     for (index, byte) in bytes.iter().take(9).enumerate() {
         if index == 8 {
@@ -73,7 +73,7 @@ const VALUES_MAX: usize = 32_767;
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn decode(payload: &[u8]) -> Result<Vec<Stored<'_>>, &'static str> {
+pub(crate) fn decode(payload: &[u8]) -> Result<Vec<Stored<'_>>, &'static str> {
     const CUT: &str = "a record is shorter than its header says";
     let (header_size, read) = varint(payload).ok_or(CUT)?;
     let header_size = usize::try_from(header_size).map_err(|_| CUT)?;

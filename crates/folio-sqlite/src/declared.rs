@@ -1,10 +1,10 @@
 //! What a column was declared to hold, and what SQLite makes of that.
 
-use super::definition::ColumnDefinition;
+use crate::definition::ColumnDefinition;
 
 /// How SQLite converts what is put into a column: by the words of its type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Affinity {
+pub(crate) enum Affinity {
     Integer,
     Text,
     Blob,
@@ -14,7 +14,7 @@ pub(super) enum Affinity {
 
 /// What whoever wrote the type had in mind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Intent {
+pub(crate) enum Intent {
     Boolean,
     Integer,
     Real,
@@ -34,7 +34,7 @@ pub(super) enum Intent {
 
 impl Affinity {
     /// The rules of SQLite, in their order.
-    pub(super) fn of(type_name: &str) -> Self {
+    pub(crate) fn of(type_name: &str) -> Self {
         let name = type_name.to_ascii_uppercase();
         let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
         if has(&["INT"]) {
@@ -52,7 +52,7 @@ impl Affinity {
 }
 
 impl Intent {
-    pub(super) fn of(column: &ColumnDefinition) -> Self {
+    pub(crate) fn of(column: &ColumnDefinition) -> Self {
         let name = column.type_name.to_ascii_uppercase();
         let argument = |at: usize| column.type_arguments.get(at).and_then(|text| text.parse().ok());
         match name.split(' ').next().unwrap_or_default() {
@@ -76,7 +76,7 @@ impl Intent {
     }
 
     /// Its name, for messages.
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Boolean => "boolean",
             Self::Integer => "bigint",

@@ -12,13 +12,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use folio_file::{File, FileKind, FileSystem, OpenMode, Stat};
 use folio_types::ErrorCode;
 
-use super::record::Encoding;
-use super::wal::Wal;
+use crate::bytes::{be32, read_up_to};
 use crate::error::{Error, Result};
-use crate::format::SQLITE_MAGIC as MAGIC;
+use crate::record::Encoding;
+use crate::wal::Wal;
+
+/// How every file begins.
+pub(crate) const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// The bytes of the header, which the first page begins with.
-pub(super) const HEADER_SIZE: usize = 100;
+pub(crate) const HEADER_SIZE: usize = 100;
 
 /// The bytes that processes lock, none of which is ever stored.
 const PENDING_BYTE: u64 = 0x4000_0000;
@@ -26,15 +29,15 @@ const SHARED_BYTE: u64 = PENDING_BYTE + 2;
 
 /// An open file.
 #[derive(Debug)]
-pub(super) struct Pages {
-    pub(super) path: PathBuf,
+pub struct Pages {
+    pub(crate) path: PathBuf,
     file: Arc<dyn File>,
     wal: Option<Wal>,
-    pub(super) page_size: usize,
+    pub(crate) page_size: usize,
     /// Bytes of a page that hold content.
-    pub(super) usable_size: usize,
-    pub(super) page_count: u32,
-    pub(super) encoding: Encoding,
+    pub(crate) usable_size: usize,
+    pub(crate) page_count: u32,
+    pub(crate) encoding: Encoding,
     stat: Stat,
     read_count: AtomicU64,
 }
@@ -46,7 +49,7 @@ impl Pages {
     /// `not_found`, `io`; `corrupted` for what is no whole file of SQLite; `unsupported`
     /// for what a newer SQLite wrote; `locked` while somebody writes, or has crashed
     /// writing.
-    pub(super) fn open(files: &dyn FileSystem, path: &Path) -> Result<Self> {
+    pub fn open(files: &dyn FileSystem, path: &Path) -> Result<Self> {
         let file = files.open(path, OpenMode::Read).map_err(Error::io("read", path))?;
         lock_shared(&*file, path)?;
         refuse_journal(files, path)?;
@@ -99,7 +102,7 @@ impl Pages {
             wal.read(1, &mut head)?;
         }
         if head[18] > 2 && head[19] > 2 {
-            return Err(Error::sqlite(
+            return Err(Error::file(
                 path,
                 ErrorCode::Unsupported,
                 "a newer version of SQLite wrote it in another format; dump it with that version \
@@ -143,7 +146,7 @@ impl Pages {
     ///
     /// # Errors
     /// `io`, `corrupted` where the file ends before.
-    pub(super) fn read(&self, number: u32, page: &mut Vec<u8>) -> Result<bool> {
+    pub(crate) fn read(&self, number: u32, page: &mut Vec<u8>) -> Result<bool> {
         if number == 0 || number > self.page_count {
             return Ok(false);
         }
@@ -166,13 +169,21 @@ impl Pages {
         Ok(true)
     }
 
+    /// The path of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Bytes of the pages read so far.
-    pub(super) fn read_size(&self) -> u64 {
+    #[must_use]
+    pub fn read_size(&self) -> u64 {
         self.read_count.load(Ordering::Relaxed) * self.page_size as u64
     }
 
     /// Bytes of all pages.
-    pub(super) fn size(&self) -> u64 {
+    #[must_use]
+    pub fn size(&self) -> u64 {
         u64::from(self.page_count) * self.page_size as u64
     }
 
@@ -180,7 +191,7 @@ impl Pages {
     ///
     /// # Errors
     /// `conflict` when somebody has written meanwhile.
-    pub(super) fn check_unchanged(&self, files: &dyn FileSystem) -> Result<()> {
+    pub fn check_unchanged(&self, files: &dyn FileSystem) -> Result<()> {
         let now = self.file.stat().map_err(Error::io("read", &self.path))?;
         let is_same = now.size == self.stat.size && now.modified_ns == self.stat.modified_ns;
         let is_log_same = match &self.wal {
@@ -190,7 +201,7 @@ impl Pages {
         if is_same && is_log_same {
             return Ok(());
         }
-        Err(Error::sqlite(
+        Err(Error::file(
             &self.path,
             ErrorCode::Conflict,
             "somebody wrote to it while it was read, so nothing was imported; import it when \
@@ -203,13 +214,12 @@ impl Pages {
 fn lock_shared(file: &dyn File, path: &Path) -> Result<()> {
     let stat = file.stat().map_err(Error::io("read", path))?;
     if stat.kind == FileKind::Directory {
-        let text = format!("{path:?} is a directory; name the file to import");
-        return Err(Error::Invalid(text));
+        return Err(Error::Directory(path.to_owned()));
     }
     // A writer who waits for readers to go holds the first byte, and lets nobody in.
     for byte in [PENDING_BYTE, SHARED_BYTE] {
         if !file.try_lock_byte(byte, false).map_err(Error::io("lock", path))? {
-            return Err(Error::sqlite(
+            return Err(Error::file(
                 path,
                 ErrorCode::Locked,
                 "another process is writing to it; try again when it has finished",
@@ -228,7 +238,7 @@ fn refuse_journal(files: &dyn FileSystem, path: &Path) -> Result<()> {
     if read_up_to(&*journal, &journal_path, &mut first, 0)? == 0 || first == [0] {
         return Ok(());
     }
-    Err(Error::sqlite(
+    Err(Error::file(
         path,
         ErrorCode::Locked,
         "a transaction is under way, or its writer has crashed: there is a journal beside it; \
@@ -244,22 +254,6 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-/// Reads until the buffer is full or the file ends.
-pub(super) fn read_up_to(
-    file: &dyn File,
-    path: &Path,
-    buffer: &mut [u8],
-    offset: u64,
-) -> Result<usize> {
-    file.read_at(buffer, offset).map_err(Error::io("read", path))
-}
-
-/// Four bytes as a number; 0 where there are none.
-pub(super) fn be32(bytes: &[u8], offset: usize) -> u32 {
-    let four = bytes.get(offset..).and_then(|bytes| bytes.first_chunk::<4>());
-    four.map_or(0, |four| u32::from_be_bytes(*four))
-}
-
 fn damaged(path: &Path, reason: &str) -> Error {
-    Error::sqlite(path, ErrorCode::Corrupted, reason)
+    Error::file(path, ErrorCode::Corrupted, reason)
 }

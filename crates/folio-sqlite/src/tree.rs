@@ -6,9 +6,10 @@
 
 use folio_types::ErrorCode;
 
-use super::page::{Cell, Page};
-use super::pages::{Pages, be32};
+use crate::bytes::be32;
 use crate::error::{Error, Result};
+use crate::page::{Cell, Page};
+use crate::pages::Pages;
 
 /// The deepest tree: what a file of SQLite can have at most.
 const MAX_DEPTH: usize = 20;
@@ -18,12 +19,14 @@ const MAX_ROW_SIZE: usize = 0x7fff_ffff;
 
 /// The pages that a pass has seen.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub struct Seen {
     bits: Vec<u64>,
 }
 
 impl Seen {
-    pub(super) fn new(pages: &Pages) -> Self {
+    /// Of a pass that begins.
+    #[must_use]
+    pub fn new(pages: &Pages) -> Self {
         Self { bits: vec![0; pages.page_count as usize / 64 + 1] }
     }
 
@@ -38,7 +41,7 @@ impl Seen {
 }
 
 /// The rows of a tree, one after the other.
-pub(super) struct Cursor<'p> {
+pub(crate) struct Cursor<'p> {
     pages: &'p Pages,
     seen: &'p mut Seen,
     /// What the tree is, for messages.
@@ -63,7 +66,7 @@ impl<'p> Cursor<'p> {
     ///
     /// # Errors
     /// `corrupted`, `io`.
-    pub(super) fn open(
+    pub(crate) fn open(
         pages: &'p Pages,
         seen: &'p mut Seen,
         name: &'p str,
@@ -88,7 +91,7 @@ impl<'p> Cursor<'p> {
     ///
     /// # Errors
     /// `corrupted`, `io`.
-    pub(super) fn advance(&mut self) -> Result<bool> {
+    pub(crate) fn advance(&mut self) -> Result<bool> {
         while let Some(level) = self.levels.last_mut() {
             let (step, page) = (level.step, &mut level.page);
             level.step += 1;
@@ -116,17 +119,17 @@ impl<'p> Cursor<'p> {
     }
 
     /// The number of the row.
-    pub(super) fn row_number(&self) -> i64 {
+    pub(crate) fn row_number(&self) -> i64 {
         self.row_number
     }
 
     /// The record of the row.
-    pub(super) fn payload(&self) -> &[u8] {
+    pub(crate) fn payload(&self) -> &[u8] {
         &self.payload
     }
 
     /// Something is wrong with the row.
-    pub(super) fn damaged_row(&self, reason: &str) -> Error {
+    pub(crate) fn damaged_row(&self, reason: &str) -> Error {
         let page = self.levels.last().map_or(0, |level| level.page.number);
         self.damage(page, reason)
     }
@@ -180,7 +183,7 @@ impl<'p> Cursor<'p> {
     }
 
     fn damage(&self, page: u32, reason: &str) -> Error {
-        Error::Sqlite {
+        Error::File {
             path: self.pages.path.clone(),
             place: format!(", table {:?}, page {page}", self.name),
             reason: reason.to_owned(),

@@ -4,46 +4,46 @@
 //! commas and words stand in any quotes: this is its grammar, of which the statements in
 //! a file are known to be sentences. Expressions stay tokens.
 
-use super::tokens::Token;
+use crate::tokens::Token;
 
 /// The columns of a table at most. SQLite says the same, unless it was built otherwise.
 const COLUMNS_MAX: usize = 2_000;
 
 /// A table.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Definition {
-    pub(super) columns: Vec<ColumnDefinition>,
+pub(crate) struct Definition {
+    pub(crate) columns: Vec<ColumnDefinition>,
     /// The names of the columns of the primary key.
-    pub(super) primary_key: Vec<String>,
+    pub(crate) primary_key: Vec<String>,
     /// Whether the key follows the columns: there, a single descending column may still
     /// be the row number.
-    pub(super) is_key_behind: bool,
-    pub(super) is_key_descending: bool,
-    pub(super) unique: Vec<Vec<String>>,
+    pub(crate) is_key_behind: bool,
+    pub(crate) is_key_descending: bool,
+    pub(crate) unique: Vec<Vec<String>>,
     /// Names, where they have one, and conditions.
-    pub(super) checks: Vec<(Option<String>, Vec<Token>)>,
-    pub(super) references: Vec<ReferenceDefinition>,
-    pub(super) is_without_rowid: bool,
+    pub(crate) checks: Vec<(Option<String>, Vec<Token>)>,
+    pub(crate) references: Vec<ReferenceDefinition>,
+    pub(crate) is_without_rowid: bool,
     /// Clauses that have no counterpart: of the name of a column, and what they say.
-    pub(super) without_counterpart: Vec<(String, &'static str)>,
+    pub(crate) without_counterpart: Vec<(String, &'static str)>,
 }
 
 /// A column.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ColumnDefinition {
-    pub(super) name: String,
+pub(crate) struct ColumnDefinition {
+    pub(crate) name: String,
     /// The words of the type; may be empty.
-    pub(super) type_name: String,
+    pub(crate) type_name: String,
     /// The numbers in parentheses behind them.
-    pub(super) type_arguments: Vec<String>,
-    pub(super) is_not_null: bool,
-    pub(super) default: Option<Vec<Token>>,
-    pub(super) generated: Option<Generated>,
+    pub(crate) type_arguments: Vec<String>,
+    pub(crate) is_not_null: bool,
+    pub(crate) default: Option<Vec<Token>>,
+    pub(crate) generated: Option<Generated>,
 }
 
 /// How a column that is computed is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Generated {
+pub(crate) enum Generated {
     Stored,
     /// Not at all.
     Virtual,
@@ -51,36 +51,41 @@ pub(super) enum Generated {
 
 /// A foreign key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct ReferenceDefinition {
-    pub(super) name: Option<String>,
-    pub(super) columns: Vec<String>,
-    pub(super) table: String,
-    /// Empty where the primary key is meant.
-    pub(super) target: Vec<String>,
-    /// In upper case.
-    pub(super) on_delete: String,
-    pub(super) on_update: String,
-    pub(super) is_deferred: bool,
+pub struct ReferenceDefinition {
+    /// Its name, where it has one.
+    pub name: Option<String>,
+    /// The columns that point.
+    pub columns: Vec<String>,
+    /// The table they point at.
+    pub table: String,
+    /// The columns there; empty where the primary key is meant.
+    pub target: Vec<String>,
+    /// What happens where the other row goes, in upper case: `CASCADE`.
+    pub on_delete: String,
+    /// What happens where the other row's key changes, in upper case.
+    pub on_update: String,
+    /// Whether it is checked at the end of the transaction.
+    pub is_deferred: bool,
 }
 
 /// Tokens that are read one after the other.
-pub(super) struct Reading<'t> {
-    pub(super) tokens: &'t [Token],
+pub(crate) struct Reading<'t> {
+    pub(crate) tokens: &'t [Token],
 }
 
 impl<'t> Reading<'t> {
-    pub(super) fn peek(&self) -> Option<&'t Token> {
+    pub(crate) fn peek(&self) -> Option<&'t Token> {
         self.tokens.first()
     }
 
-    pub(super) fn next(&mut self) -> Option<&'t Token> {
+    pub(crate) fn next(&mut self) -> Option<&'t Token> {
         let (first, rest) = self.tokens.split_first()?;
         self.tokens = rest;
         Some(first)
     }
 
     /// Passes over keywords, if these come next.
-    pub(super) fn take(&mut self, keywords: &[&str]) -> bool {
+    pub(crate) fn take(&mut self, keywords: &[&str]) -> bool {
         let is_next = self.tokens.len() >= keywords.len()
             && keywords.iter().zip(self.tokens).all(|(keyword, token)| token.is(keyword));
         if is_next {
@@ -89,7 +94,7 @@ impl<'t> Reading<'t> {
         is_next
     }
 
-    pub(super) fn take_symbol(&mut self, symbol: &str) -> bool {
+    pub(crate) fn take_symbol(&mut self, symbol: &str) -> bool {
         let is_next = self.peek().is_some_and(|token| token.is_symbol(symbol));
         if is_next {
             self.tokens = &self.tokens[1..];
@@ -97,12 +102,12 @@ impl<'t> Reading<'t> {
         is_next
     }
 
-    pub(super) fn name(&mut self) -> Option<String> {
+    pub(crate) fn name(&mut self) -> Option<String> {
         self.next()?.name().map(str::to_owned)
     }
 
     /// What stands between the parentheses that come next.
-    pub(super) fn group(&mut self) -> Option<&'t [Token]> {
+    pub(crate) fn group(&mut self) -> Option<&'t [Token]> {
         if !self.take_symbol("(") {
             return None;
         }
@@ -120,7 +125,7 @@ impl<'t> Reading<'t> {
     }
 
     /// `CREATE … TABLE IF NOT EXISTS schema.name`, up to what follows the name.
-    pub(super) fn pass_name(&mut self, kinds: &[&str]) -> Option<()> {
+    pub(crate) fn pass_name(&mut self, kinds: &[&str]) -> Option<()> {
         while !self
             .next()?
             .name()
@@ -136,7 +141,7 @@ impl<'t> Reading<'t> {
 }
 
 /// Splits at the commas that stand in no parentheses.
-pub(super) fn split_at_commas(tokens: &[Token]) -> Vec<&[Token]> {
+pub(crate) fn split_at_commas(tokens: &[Token]) -> Vec<&[Token]> {
     let mut depth = 0usize;
     tokens
         .split(|token| {
@@ -148,7 +153,7 @@ pub(super) fn split_at_commas(tokens: &[Token]) -> Vec<&[Token]> {
 }
 
 /// Reads a CREATE TABLE; `None` for what is none.
-pub(super) fn read_table(tokens: &[Token]) -> Option<Definition> {
+pub(crate) fn read_table(tokens: &[Token]) -> Option<Definition> {
     let mut reading = Reading { tokens };
     reading.pass_name(&["TABLE"])?;
     let inside = reading.group()?;
@@ -177,7 +182,7 @@ fn begins_constraint(token: &Token) -> bool {
 
 impl Definition {
     /// The position of a column.
-    pub(super) fn position(&self, name: &str) -> Option<usize> {
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
     }
 
@@ -362,7 +367,7 @@ impl ColumnDefinition {
             }
             if token.is_symbol("(") {
                 for part in split_at_commas(reading.group()?) {
-                    self.type_arguments.push(super::tokens::to_text(part).replace(' ', ""));
+                    self.type_arguments.push(crate::tokens::to_text(part).replace(' ', ""));
                 }
                 break;
             }
@@ -414,8 +419,8 @@ fn pass_deferrable(reading: &mut Reading<'_>) -> Option<bool> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tokens::{to_text, tokens};
     use super::*;
+    use crate::tokens::{to_text, tokens};
 
     fn table(text: &str) -> Definition {
         read_table(&tokens(text).unwrap()).unwrap()

@@ -3,41 +3,41 @@
 
 use serde_core::de::IgnoredAny;
 
-use super::convert::{as_double, digit_counts, hyphenated, number_text};
-use super::declared::Intent;
-use super::moment::Moment;
-use super::record::{Encoding, Stored};
+use crate::convert::{as_double, digit_counts, hyphenated, number_text};
+use crate::declared::Intent;
+use crate::moment::Moment;
+use crate::record::{Encoding, Stored};
 
 /// The values of one column.
 #[derive(Debug, Clone)]
-pub(super) struct Facts {
+pub(crate) struct Facts {
     intent: Intent,
-    pub(super) null_count: u64,
-    pub(super) integer_count: u64,
-    pub(super) real_count: u64,
-    pub(super) text_count: u64,
-    pub(super) blob_count: u64,
+    pub(crate) null_count: u64,
+    pub(crate) integer_count: u64,
+    pub(crate) real_count: u64,
+    pub(crate) text_count: u64,
+    pub(crate) blob_count: u64,
     /// Texts with bytes that are none.
-    pub(super) broken_count: u64,
+    pub(crate) broken_count: u64,
     /// Whether all integers are 0 or 1.
-    pub(super) is_boolean: bool,
+    pub(crate) is_boolean: bool,
     /// Whether all integers are floating-point numbers, too.
-    pub(super) fits_double: bool,
-    pub(super) whole_digits: u32,
-    pub(super) fraction_digits: u32,
-    pub(super) is_finite: bool,
+    pub(crate) fits_double: bool,
+    pub(crate) whole_digits: u32,
+    pub(crate) fraction_digits: u32,
+    pub(crate) is_finite: bool,
     /// Characters of the longest text.
-    pub(super) length: usize,
+    pub(crate) length: usize,
     /// Bytes of the longest text or blob.
-    pub(super) size: usize,
-    pub(super) is_json: bool,
-    pub(super) uuids: Form<()>,
-    pub(super) moments: Form<MomentKind>,
+    pub(crate) size: usize,
+    pub(crate) is_json: bool,
+    pub(crate) uuids: Form<()>,
+    pub(crate) moments: Form<MomentKind>,
 }
 
 /// Which type of moments a text has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum MomentKind {
+pub(crate) enum MomentKind {
     Date,
     Time,
     Timestamp,
@@ -46,7 +46,7 @@ pub(super) enum MomentKind {
 
 /// Whether all values have one form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form<K> {
+pub(crate) enum Form<K> {
     /// There was no value yet.
     Unknown,
     /// All are of the kind; those spelled alike share a number, so that different
@@ -71,7 +71,7 @@ impl<K: Copy + PartialEq> Form<K> {
     }
 
     /// The kind of all, where different texts are different values if that is asked.
-    pub(super) fn kind(self, is_key: bool) -> Option<K> {
+    pub(crate) fn kind(self, is_key: bool) -> Option<K> {
         match self {
             Self::Alike(kind, _) => Some(kind),
             Self::Mixed(kind) if !is_key => Some(kind),
@@ -81,7 +81,7 @@ impl<K: Copy + PartialEq> Form<K> {
 }
 
 impl Facts {
-    pub(super) fn new(intent: Intent) -> Self {
+    pub(crate) fn new(intent: Intent) -> Self {
         Self {
             intent,
             null_count: 0,
@@ -104,7 +104,7 @@ impl Facts {
     }
 
     /// Looks at a value.
-    pub(super) fn observe(&mut self, stored: Stored<'_>, encoding: Encoding) {
+    pub(crate) fn observe(&mut self, stored: Stored<'_>, encoding: Encoding) {
         match stored {
             Stored::Null => self.null_count += 1,
             Stored::Integer(number) => {
@@ -133,7 +133,7 @@ impl Facts {
     }
 
     /// Whether there are numbers, texts, blobs.
-    pub(super) fn classes(&self) -> [bool; 3] {
+    pub(crate) fn classes(&self) -> [bool; 3] {
         let has_number = self.integer_count + self.real_count > 0;
         [has_number, self.text_count > 0, self.blob_count > 0]
     }

@@ -2,7 +2,7 @@
 
 /// What a text says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(crate) enum Moment {
     /// Days since 1970-01-01.
     Date(i32),
     /// Microseconds since midnight.
@@ -19,7 +19,7 @@ impl Moment {
     /// Reads `2024-05-06`, `07:08`, `07:08:09.123456`, or both with a blank or a `T`
     /// between them and perhaps an offset behind. Nothing else, and nothing that would
     /// lose a digit.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let bytes = text.as_bytes();
         if bytes.get(2) == Some(&b':') {
             return time(bytes).map(Self::Time);

@@ -1,13 +1,13 @@
 //! The literals of DEFAULT: what rows have that were stored before their column was added,
 //! and what rows get that are inserted later.
 
-use super::declared::Affinity;
-use super::record::{Encoding, Stored};
-use super::tokens::Token;
+use crate::declared::Affinity;
+use crate::record::{Encoding, Stored};
+use crate::tokens::Token;
 
 /// A value of its own memory.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Literal {
+pub(crate) enum Literal {
     Null,
     Integer(i64),
     Real(f64),
@@ -18,7 +18,7 @@ pub(super) enum Literal {
 
 impl Literal {
     /// The value of a literal, as it comes to be in a column; `None` for what is none.
-    pub(super) fn read(tokens: &[Token], affinity: Affinity, encoding: Encoding) -> Option<Self> {
+    pub(crate) fn read(tokens: &[Token], affinity: Affinity, encoding: Encoding) -> Option<Self> {
         let mut tokens = tokens;
         while let [open, inside @ .., close] = tokens
             && open.is_symbol("(")
@@ -40,7 +40,7 @@ impl Literal {
         Some(literal.converted(affinity, encoding))
     }
 
-    pub(super) fn as_stored(&self) -> Stored<'_> {
+    pub(crate) fn as_stored(&self) -> Stored<'_> {
         match self {
             Self::Null => Stored::Null,
             Self::Integer(number) => Stored::Integer(*number),
@@ -54,7 +54,7 @@ impl Literal {
     fn converted(self, affinity: Affinity, encoding: Encoding) -> Self {
         match (affinity, self) {
             (Affinity::Text, number @ (Self::Integer(_) | Self::Real(_))) => {
-                let text = super::convert::number_text(number.as_stored(), false);
+                let text = crate::convert::number_text(number.as_stored(), false);
                 Self::Text(encode(&text.unwrap_or_default(), encoding))
             }
             (Affinity::Integer | Affinity::Numeric | Affinity::Real, Self::Text(bytes)) => {
@@ -105,8 +105,8 @@ fn encode(text: &str, encoding: Encoding) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tokens::tokens;
     use super::*;
+    use crate::tokens::tokens;
 
     #[test]
     fn literals_become_what_their_column_makes_of_them() {

@@ -1,51 +1,111 @@
 //! A table as it will be: columns with types, keys, and the statement that makes it.
 
-use folio_query::type_name;
-use folio_types::ColumnType;
+use folio_types::{ColumnType, ErrorCode, Value};
 
-use super::catalog::{Catalog, SourceTable};
-use super::choose::{Choice, choose};
-use super::declared::Intent;
-use super::default::default_text;
-use super::definition::{Definition, Generated};
-use super::observe::Facts;
-use super::record::Encoding;
-use super::report::Note;
-use super::rows::Shape;
-use super::tokens::{Token, quoted_name, to_text};
+use crate::catalog::{Catalog, SourceTable};
+use crate::choose::{Choice, choose};
+use crate::convert::convert;
+use crate::declared::Intent;
+use crate::default::default_text;
+use crate::definition::{Definition, Generated, ReferenceDefinition};
+use crate::error::{Error, Result};
+use crate::note::Note;
+use crate::observe::Facts;
+use crate::pages::Pages;
+use crate::record::Encoding;
+use crate::rows::{Rows, Shape};
+use crate::tokens::{Token, name_list, quoted_name, to_text};
+use crate::tree::Seen;
 
 /// Bytes of a key at most: a quarter of a page has to take it, with what stands around.
 const KEY_SIZE_MAX: usize = 1_800;
 
 /// A table to be made.
 #[derive(Debug)]
-pub(super) struct TablePlan<'c> {
-    pub(super) source: &'c SourceTable,
-    pub(super) definition: &'c Definition,
-    pub(super) shape: Shape,
-    pub(super) columns: Vec<ColumnPlan>,
+pub struct TablePlan<'c> {
+    /// The table of the file.
+    pub source: &'c SourceTable,
+    pub(crate) definition: &'c Definition,
+    pub(crate) shape: Shape,
+    /// Its columns, those that have values.
+    pub columns: Vec<ColumnPlan>,
     /// The names of the columns of the primary key.
-    pub(super) key: Vec<String>,
+    pub(crate) key: Vec<String>,
     /// Columns that no two rows share, the key aside.
-    pub(super) unique: Vec<Vec<String>>,
+    pub unique: Vec<Vec<String>>,
     /// Names and conditions.
-    pub(super) checks: Vec<(String, String)>,
+    pub checks: Vec<(String, String)>,
 }
 
 /// A column to be made.
 #[derive(Debug)]
-pub(super) struct ColumnPlan {
-    pub(super) name: String,
-    pub(super) ty: ColumnType,
+pub struct ColumnPlan {
+    /// Its name.
+    pub name: String,
+    /// Its type, which holds all of its values.
+    pub ty: ColumnType,
     length: Option<u32>,
     is_not_null: bool,
     is_identity: bool,
-    pub(super) default: Option<String>,
+    /// What follows DEFAULT.
+    pub default: Option<String>,
 }
 
 impl<'c> TablePlan<'c> {
+    /// Looks at all rows of a table, and decides what it becomes. `step` is called with each row,
+    /// and ends the look by an error.
+    ///
+    /// # Errors
+    /// `unsupported` for a table whose definition cannot be understood; `corrupted`, `io`; what
+    /// `step` answers.
+    pub fn of<E: From<Error>>(
+        source: &'c SourceTable,
+        pages: &Pages,
+        catalog: &Catalog,
+        seen: &mut Seen,
+        notes: &mut Vec<Note>,
+        step: &mut dyn FnMut() -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let Some(definition) = &source.definition else {
+            return Err(E::from(Error::File {
+                path: pages.path.clone(),
+                place: format!(", table {:?}", source.name),
+                reason: "its definition cannot be understood; name the other tables to import them"
+                    .to_owned(),
+                code: ErrorCode::Unsupported,
+            }));
+        };
+        let (shape, encoding) = (Shape::new(definition, pages), pages.encoding);
+        let intent = |at: usize| Intent::of(&definition.columns[at]);
+        let mut facts: Vec<Facts> =
+            shape.columns.iter().map(|column| Facts::new(intent(column.position))).collect();
+        let mut rows = Rows::open(pages, seen, source, &shape)?;
+        while let Some(row) = rows.next()? {
+            for (facts, stored) in facts.iter_mut().zip(row) {
+                facts.observe(stored, encoding);
+            }
+            step()?;
+        }
+        Ok(Self::new(source, definition, shape, &facts, catalog, encoding, notes))
+    }
+
+    /// The rows of the table, as values of the columns.
+    ///
+    /// # Errors
+    /// `corrupted`, `io`.
+    pub fn rows<'p>(&'p self, pages: &'p Pages, seen: &'p mut Seen) -> Result<PlannedRows<'p>> {
+        let rows = Rows::open(pages, seen, self.source, &self.shape)?;
+        Ok(PlannedRows { rows, plan: self, encoding: pages.encoding, greatest: 0 })
+    }
+
+    /// What its columns point at.
+    #[must_use]
+    pub fn references(&self) -> &'c [ReferenceDefinition] {
+        &self.definition.references
+    }
+
     /// Decides what a table becomes, by what its rows were seen to hold.
-    pub(super) fn new(
+    pub(crate) fn new(
         source: &'c SourceTable,
         definition: &'c Definition,
         shape: Shape,
@@ -89,12 +149,14 @@ impl<'c> TablePlan<'c> {
     }
 
     /// The position of a column.
-    pub(super) fn position(&self, name: &str) -> Option<usize> {
+    #[must_use]
+    pub fn position(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
     }
 
     /// The statement that makes the table, with some of its defaults and checks.
-    pub(super) fn statement(
+    #[must_use]
+    pub fn statement(
         &self,
         has_default: impl Fn(usize) -> bool,
         has_check: impl Fn(usize) -> bool,
@@ -103,7 +165,7 @@ impl<'c> TablePlan<'c> {
         for (at, column) in self.columns.iter().enumerate() {
             let ty = match column.length {
                 Some(length) => format!("varchar({length})"),
-                None => type_name(&column.ty),
+                None => column.ty.to_string(),
             };
             let mut part = format!("{} {ty}", quoted_name(&column.name));
             if column.is_identity {
@@ -117,7 +179,7 @@ impl<'c> TablePlan<'c> {
             parts.push(part);
         }
         if !self.key.is_empty() {
-            parts.push(format!("PRIMARY KEY ({})", super::tokens::name_list(&self.key)));
+            parts.push(format!("PRIMARY KEY ({})", name_list(&self.key)));
         }
         let checks = self.checks.iter().enumerate().filter(|(at, _)| has_check(*at));
         parts.extend(checks.map(|(_, (name, condition))| {
@@ -199,7 +261,7 @@ impl<'c> TablePlan<'c> {
         let (column, table) = (&self.definition.columns[at], &self.source.name);
         let name = &column.name;
         if let Some(reason) = &choice.reason {
-            let ty = type_name(&choice.ty);
+            let ty = &choice.ty;
             notes.push(Note::changed(format!(
                 "column {name:?} of table {table:?} became {ty}: {reason}"
             )));
@@ -236,8 +298,43 @@ impl<'c> TablePlan<'c> {
 }
 
 /// Whether two lists name the same columns, in any order.
-pub(super) fn same_names(one: &[String], other: &[String]) -> bool {
+#[must_use]
+pub fn same_names(one: &[String], other: &[String]) -> bool {
     let holds =
         |list: &[String], name: &String| list.iter().any(|other| other.eq_ignore_ascii_case(name));
     one.len() == other.len() && one.iter().all(|name| holds(other, name))
+}
+
+/// Rows of a table that is planned.
+pub struct PlannedRows<'p> {
+    rows: Rows<'p>,
+    plan: &'p TablePlan<'p>,
+    encoding: Encoding,
+    greatest: i64,
+}
+
+impl PlannedRows<'_> {
+    /// The next row; `None` behind the last.
+    ///
+    /// # Errors
+    /// `corrupted`, `io`, also where the file was changed since the plan was made.
+    #[allow(clippy::should_implement_trait)] // an iterator would put the error inside
+    pub fn next(&mut self) -> Result<Option<Vec<Value>>> {
+        let Some(row) = self.rows.next()? else { return Ok(None) };
+        let columns = row.iter().zip(&self.plan.columns);
+        let values: Option<Vec<Value>> =
+            columns.map(|(stored, column)| convert(*stored, &column.ty, self.encoding)).collect();
+        let Some(values) = values else { return Err(self.rows.changed_row()) };
+        if let Some(Value::Integer(number)) = self.plan.shape.row_number.map(|at| &values[at]) {
+            self.greatest = self.greatest.max(*number);
+        }
+        Ok(Some(values))
+    }
+
+    /// The column that numbers rows, and the greatest number so far.
+    #[must_use]
+    pub fn greatest(&self) -> Option<(&str, i64)> {
+        let at = self.plan.shape.row_number?;
+        Some((&self.plan.columns[at].name, self.greatest))
+    }
 }

@@ -3,26 +3,26 @@
 
 use folio_types::ColumnType;
 
-use super::declared::Intent;
-use super::observe::{Facts, MomentKind};
+use crate::declared::Intent;
+use crate::observe::{Facts, MomentKind};
 
 /// A type, and what there is to say about it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Choice {
-    pub(super) ty: ColumnType,
+pub(crate) struct Choice {
+    pub(crate) ty: ColumnType,
     /// Characters at most, where that is kept.
-    pub(super) length: Option<u32>,
+    pub(crate) length: Option<u32>,
     /// Why it is not what was declared.
-    pub(super) reason: Option<String>,
+    pub(crate) reason: Option<String>,
     /// Whether different values are different still, so that a key stays one.
-    pub(super) keeps_apart: bool,
+    pub(crate) keeps_apart: bool,
 }
 
 /// The scale of `numeric` without arguments.
 const PLAIN_DECIMAL: (u8, i8) = (38, 9);
 
 /// Chooses a type.
-pub(super) fn choose(intent: Intent, facts: &Facts, is_key: bool) -> Choice {
+pub(crate) fn choose(intent: Intent, facts: &Facts, is_key: bool) -> Choice {
     let [has_number, has_text, has_blob] = facts.classes();
     match (has_number, has_text, has_blob) {
         (false, false, false) => plain(natural(intent, is_key), length_of(intent)),
@@ -189,8 +189,8 @@ fn decimal_for(arguments: Option<(u8, i8)>, facts: &Facts) -> Option<ColumnType>
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::{Encoding, Stored};
     use super::*;
+    use crate::record::{Encoding, Stored};
 
     const ONE: Stored<'_> = Stored::Integer(1);
     const BIG: Stored<'_> = Stored::Integer(i64::MAX);

@@ -4,9 +4,9 @@
 
 #![allow(clippy::unwrap_used)] // a test that panics has failed
 
-#[path = "../../../../conformance/random.rs"]
+#[path = "../../../conformance/random.rs"]
 mod random;
-#[path = "../../../../conformance/seeds.rs"]
+#[path = "../../../conformance/seeds.rs"]
 mod seeds;
 
 use std::fmt::Write as _;
@@ -19,15 +19,15 @@ use folio_file::{DiskFileSystem, FileSystem, MemoryFileSystem, OpenMode};
 use folio_types::ErrorCode;
 use tempfile::TempDir;
 
-use super::catalog::Catalog;
-use super::declared::Intent;
-use super::observe::Facts;
-use super::pages::Pages;
-use super::plan::TablePlan;
-use super::record::{Encoding, Stored};
-use super::rows::{Rows, Shape};
-use super::tree::Seen;
+use crate::catalog::Catalog;
+use crate::declared::Intent;
 use crate::error::Result;
+use crate::observe::Facts;
+use crate::pages::Pages;
+use crate::plan::TablePlan;
+use crate::record::{Encoding, Stored};
+use crate::rows::{Rows, Shape};
+use crate::tree::Seen;
 use random::Random;
 use seeds::{run_seeds, seeds};
 

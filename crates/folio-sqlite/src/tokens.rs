@@ -2,7 +2,7 @@
 
 /// A token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Token {
+pub(crate) enum Token {
     /// A word without quotes: a keyword or a name.
     Word(String),
     /// A name in quotes of any kind.
@@ -25,16 +25,16 @@ const SYMBOLS: [&str; 32] = [
 
 impl Token {
     /// Whether it is this keyword.
-    pub(super) fn is(&self, keyword: &str) -> bool {
+    pub(crate) fn is(&self, keyword: &str) -> bool {
         matches!(self, Self::Word(word) if word.eq_ignore_ascii_case(keyword))
     }
 
-    pub(super) fn is_symbol(&self, symbol: &str) -> bool {
+    pub(crate) fn is_symbol(&self, symbol: &str) -> bool {
         matches!(self, Self::Symbol(own) if *own == symbol)
     }
 
     /// The name it is; text in single quotes is one where a name must stand.
-    pub(super) fn name(&self) -> Option<&str> {
+    pub(crate) fn name(&self) -> Option<&str> {
         match self {
             Self::Word(name) | Self::Quoted(name) | Self::Text(name) => Some(name),
             _ => None,
@@ -43,7 +43,7 @@ impl Token {
 }
 
 /// The tokens of a text; `None` where it cannot be taken apart.
-pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
+pub(crate) fn tokens(text: &str) -> Option<Vec<Token>> {
     let mut rest = text;
     let mut found = Vec::new();
     loop {
@@ -78,7 +78,7 @@ pub(super) fn tokens(text: &str) -> Option<Vec<Token>> {
 }
 
 /// Tokens as a text of standard SQL: names in double quotes, no comments.
-pub(super) fn to_text(tokens: &[Token]) -> String {
+pub(crate) fn to_text(tokens: &[Token]) -> String {
     let mut out = String::new();
     for token in tokens {
         let is_tight = token.is_symbol(".")
@@ -101,17 +101,19 @@ pub(super) fn to_text(tokens: &[Token]) -> String {
 }
 
 /// A name as a statement takes it, whatever it holds.
-pub(super) fn quoted_name(name: &str) -> String {
+#[must_use]
+pub fn quoted_name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// Text as a statement takes it.
-pub(super) fn quoted_text(text: &str) -> String {
+pub(crate) fn quoted_text(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
 /// Names as a list.
-pub(super) fn name_list(names: &[String]) -> String {
+#[must_use]
+pub fn name_list(names: &[String]) -> String {
     names.iter().map(|name| quoted_name(name)).collect::<Vec<_>>().join(", ")
 }
 

@@ -1,11 +1,12 @@
 //! One page of a b-tree: its header, its cells, and where they end.
 
-use super::pages::{HEADER_SIZE, be32};
-use super::record::varint;
+use crate::bytes::be32;
+use crate::pages::HEADER_SIZE;
+use crate::record::varint;
 
 /// What a page holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PageKind {
+pub(crate) enum PageKind {
     /// Pages of a table below it.
     TableInterior,
     /// Rows under their row numbers.
@@ -17,20 +18,20 @@ pub(super) enum PageKind {
 }
 
 impl PageKind {
-    pub(super) fn is_leaf(self) -> bool {
+    pub(crate) fn is_leaf(self) -> bool {
         matches!(self, Self::TableLeaf | Self::IndexLeaf)
     }
 
-    pub(super) fn is_of_table(self) -> bool {
+    pub(crate) fn is_of_table(self) -> bool {
         matches!(self, Self::TableLeaf | Self::TableInterior)
     }
 }
 
 /// A page whose header holds.
 #[derive(Debug)]
-pub(super) struct Page {
-    pub(super) number: u32,
-    pub(super) kind: PageKind,
+pub(crate) struct Page {
+    pub(crate) number: u32,
+    pub(crate) kind: PageKind,
     bytes: Vec<u8>,
     usable_size: usize,
     cell_count: usize,
@@ -44,17 +45,17 @@ pub(super) struct Page {
 
 /// One cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cell {
+pub(crate) struct Cell {
     /// The page below it; 0 in a leaf.
-    pub(super) child: u32,
+    pub(crate) child: u32,
     /// The row number, in tables.
-    pub(super) row_number: i64,
+    pub(crate) row_number: i64,
     /// Bytes of the payload in all.
-    pub(super) size: usize,
+    pub(crate) size: usize,
     /// Where in the page the first of them are.
-    pub(super) local: std::ops::Range<usize>,
+    pub(crate) local: std::ops::Range<usize>,
     /// The page that holds the next of them; 0 where these are all.
-    pub(super) overflow: u32,
+    pub(crate) overflow: u32,
 }
 
 const OUTSIDE: &str = "a cell lies outside of the page";
@@ -64,7 +65,7 @@ impl Page {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn new(
+    pub(crate) fn new(
         number: u32,
         bytes: Vec<u8>,
         usable_size: usize,
@@ -86,7 +87,7 @@ impl Page {
         Ok(Self { number, kind, bytes, usable_size, cell_count, pointers, rightmost, used: 0 })
     }
 
-    pub(super) fn cell_count(&self) -> usize {
+    pub(crate) fn cell_count(&self) -> usize {
         self.cell_count
     }
 
@@ -94,7 +95,7 @@ impl Page {
     ///
     /// # Errors
     /// What is wrong with the cell.
-    pub(super) fn child(&self, index: usize) -> Result<u32, &'static str> {
+    pub(crate) fn child(&self, index: usize) -> Result<u32, &'static str> {
         if index == self.cell_count {
             return Ok(self.rightmost);
         }
@@ -109,7 +110,7 @@ impl Page {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn cell(&mut self, index: usize) -> Result<Cell, &'static str> {
+    pub(crate) fn cell(&mut self, index: usize) -> Result<Cell, &'static str> {
         let start = self.offset(index)?;
         let mut at = start;
         let mut child = 0;
@@ -141,12 +142,12 @@ impl Page {
     }
 
     /// The bytes of a cell's payload that are in the page.
-    pub(super) fn local(&self, cell: &Cell) -> &[u8] {
+    pub(crate) fn local(&self, cell: &Cell) -> &[u8] {
         &self.bytes[cell.local.clone()]
     }
 
     /// The memory, to be used again.
-    pub(super) fn into_bytes(self) -> Vec<u8> {
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
 

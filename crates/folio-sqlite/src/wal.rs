@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use folio_file::File;
 
-use super::pages::{be32, read_up_to};
+use crate::bytes::{be32, read_up_to};
 use crate::error::{Error, Result};
 
 const HEADER_SIZE: usize = 32;
@@ -23,13 +23,13 @@ const MAGIC: u32 = 0x377f_0682;
 
 /// The committed pages of a log.
 #[derive(Debug)]
-pub(super) struct Wal {
-    pub(super) path: PathBuf,
+pub(crate) struct Wal {
+    pub(crate) path: PathBuf,
     file: Arc<dyn File>,
     header: [u8; HEADER_SIZE],
-    pub(super) page_size: usize,
+    pub(crate) page_size: usize,
     /// The size of the database after the last commit, in pages.
-    pub(super) page_count: u32,
+    pub(crate) page_count: u32,
     /// Where the newest content of each page stands.
     offsets: HashMap<u32, u64>,
 }
@@ -39,7 +39,7 @@ impl Wal {
     ///
     /// # Errors
     /// `io`.
-    pub(super) fn open(path: &Path, file: Arc<dyn File>) -> Result<Option<Self>> {
+    pub(crate) fn open(path: &Path, file: Arc<dyn File>) -> Result<Option<Self>> {
         let mut header = [0; HEADER_SIZE];
         let Some(start) = read_header(path, &*file, &mut header)? else { return Ok(None) };
         let page_size = start.page_size;
@@ -83,13 +83,13 @@ impl Wal {
     ///
     /// # Errors
     /// `io`.
-    pub(super) fn read(&self, number: u32, page: &mut [u8]) -> Result<Option<usize>> {
+    pub(crate) fn read(&self, number: u32, page: &mut [u8]) -> Result<Option<usize>> {
         let Some(offset) = self.offsets.get(&number) else { return Ok(None) };
         read_up_to(&*self.file, &self.path, page, *offset).map(Some)
     }
 
     /// How many pages it has.
-    pub(super) fn frame_count(&self) -> u64 {
+    pub(crate) fn frame_count(&self) -> u64 {
         self.offsets.len() as u64
     }
 
@@ -98,7 +98,7 @@ impl Wal {
     ///
     /// # Errors
     /// `io`.
-    pub(super) fn is_unchanged(&self) -> Result<bool> {
+    pub(crate) fn is_unchanged(&self) -> Result<bool> {
         let mut header = [0; HEADER_SIZE];
         read_up_to(&*self.file, &self.path, &mut header, 0)?;
         Ok(header == self.header)
@@ -125,7 +125,7 @@ fn read_header(
     sum.add(&header[..24]);
     let is_log = be32(header, 0) & !1 == MAGIC && is_size && sum.is(&header[24..32]);
     if is_log && be32(header, 4) != 3_007_000 {
-        return Err(Error::sqlite(
+        return Err(Error::file(
             path,
             folio_types::ErrorCode::Unsupported,
             "the log has a newer format; let SQLite bring it into the file: \

@@ -2,15 +2,15 @@
 
 use folio_types::{ColumnType, Value};
 
-use super::convert::{convert, number_text, text};
-use super::definition::ColumnDefinition;
-use super::record::Encoding;
-use super::rows::StoredColumn;
-use super::tokens::{Token, quoted_text, to_text};
+use crate::convert::{convert, number_text, text};
+use crate::definition::ColumnDefinition;
+use crate::record::Encoding;
+use crate::rows::StoredColumn;
+use crate::tokens::{Token, quoted_text, to_text};
 
 /// What a column gets where an insert says nothing. Empty for null. A literal that the
 /// column cannot hold stays as it was written, for the statement to refuse.
-pub(super) fn default_text(
+pub(crate) fn default_text(
     column: &StoredColumn,
     declared: &ColumnDefinition,
     ty: &ColumnType,

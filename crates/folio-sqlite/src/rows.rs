@@ -1,13 +1,13 @@
 //! The rows of a table, in the order of its columns.
 
-use super::catalog::SourceTable;
-use super::declared::Affinity;
-use super::definition::{Definition, Generated};
-use super::literal::Literal;
-use super::pages::Pages;
-use super::record::{Stored, decode};
-use super::tree::{Cursor, Seen};
-use crate::error::Result;
+use crate::catalog::SourceTable;
+use crate::declared::Affinity;
+use crate::definition::{Definition, Generated};
+use crate::error::{Error, Result};
+use crate::literal::Literal;
+use crate::pages::Pages;
+use crate::record::{Stored, decode};
+use crate::tree::{Cursor, Seen};
 
 /// Where a column's values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,26 +20,26 @@ enum Place {
 
 /// A column that has values.
 #[derive(Debug)]
-pub(super) struct StoredColumn {
+pub(crate) struct StoredColumn {
     /// Its position in the definition.
-    pub(super) position: usize,
+    pub(crate) position: usize,
     place: Place,
     affinity: Affinity,
     /// What rows have that end before it; `None` where that cannot be told.
-    pub(super) default: Option<Literal>,
+    pub(crate) default: Option<Literal>,
 }
 
 /// How the records of a table are read.
 #[derive(Debug)]
-pub(super) struct Shape {
-    pub(super) columns: Vec<StoredColumn>,
+pub(crate) struct Shape {
+    pub(crate) columns: Vec<StoredColumn>,
     /// The column that is the number of the row, among those with values.
-    pub(super) row_number: Option<usize>,
+    pub(crate) row_number: Option<usize>,
     is_table: bool,
 }
 
 impl Shape {
-    pub(super) fn new(definition: &Definition, pages: &Pages) -> Self {
+    pub(crate) fn new(definition: &Definition, pages: &Pages) -> Self {
         let is_stored = |at: &usize| definition.columns[*at].generated != Some(Generated::Virtual);
         let in_order = 0..definition.columns.len();
         let mut order: Vec<usize> = Vec::new();
@@ -83,7 +83,7 @@ fn row_number_column(definition: &Definition) -> Option<usize> {
 }
 
 /// Rows under way.
-pub(super) struct Rows<'p> {
+pub(crate) struct Rows<'p> {
     cursor: Cursor<'p>,
     shape: &'p Shape,
 }
@@ -93,7 +93,7 @@ impl<'p> Rows<'p> {
     ///
     /// # Errors
     /// `corrupted`, `io`.
-    pub(super) fn open(
+    pub(crate) fn open(
         pages: &'p Pages,
         seen: &'p mut Seen,
         table: &'p SourceTable,
@@ -107,7 +107,7 @@ impl<'p> Rows<'p> {
     ///
     /// # Errors
     /// `corrupted`, `io`.
-    pub(super) fn next(&mut self) -> Result<Option<Vec<Stored<'_>>>> {
+    pub(crate) fn next(&mut self) -> Result<Option<Vec<Stored<'_>>>> {
         if !self.cursor.advance()? {
             return Ok(None);
         }
@@ -139,7 +139,7 @@ impl<'p> Rows<'p> {
     }
 
     /// Something in the row does not fit what was seen before.
-    pub(super) fn changed_row(&self) -> crate::error::Error {
+    pub(crate) fn changed_row(&self) -> Error {
         self.cursor.damaged_row("it was changed while it was read; import it again")
     }
 }
