@@ -16,20 +16,21 @@ mod json;
 mod view_definition;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::{DataType, Field, SchemaRef};
 use folio_types::TableSchema;
 use folio_types::key::{self, KeyColumn};
 
 use crate::btree::{Cursor, Tree};
+use crate::edit::Editor;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
+use crate::layout::{PLAIN, RowLayout, key_column, row_key_columns};
+use crate::overflow;
 use crate::page::node::Node;
-use crate::row::{PLAIN, RowLayout, chained, key_column, row_key_columns};
-use crate::shared::{Pages, Shared};
+use crate::pager::Pages;
 use crate::state::State;
-use crate::transaction::edit::Editor;
 use json::Definition;
 pub use view_definition::ViewDefinition;
 pub(crate) use view_definition::write_view;
@@ -245,7 +246,7 @@ impl Catalog {
         while let Some(leaf) = cursor.next_leaf(pages)? {
             let node = Node::new(&leaf);
             node.see_all(|key, value| {
-                let loaded = chained::load(pages, tree, value)?;
+                let loaded = overflow::load(pages, tree.id, value)?;
                 let text = loaded.as_deref().unwrap_or(value).get(1..).unwrap_or_default();
                 if !catalog.enter(key, text, state.page_count) {
                     return Err(Error::page(
@@ -273,41 +274,6 @@ impl Catalog {
             None => return false,
         }
         true
-    }
-
-    /// The catalog of a snapshot, from memory when it is the one read last.
-    ///
-    /// # Errors
-    /// As [`Catalog::read`].
-    pub(crate) fn cached<'s>(
-        shared: &Shared,
-        pages: &impl Pages<'s>,
-        state: &State,
-    ) -> Result<Arc<Self>> {
-        let mut cache = shared.catalog.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(catalog) = &*cache
-            && catalog.version == state.catalog_version
-        {
-            return Ok(Arc::clone(catalog));
-        }
-        let catalog = Arc::new(Self::read(pages, state)?);
-        catalog.keep(&mut cache);
-        Ok(catalog)
-    }
-
-    /// Remembers the catalog of a transaction that has been committed: whoever comes next
-    /// asks for it.
-    pub(crate) fn remember(self: &Arc<Self>, shared: &Shared, committed: &State) {
-        if self.version == committed.catalog_version {
-            self.keep(&mut shared.catalog.lock().unwrap_or_else(PoisonError::into_inner));
-        }
-    }
-
-    /// Keeps the newest.
-    fn keep(self: &Arc<Self>, cache: &mut Option<Arc<Self>>) {
-        if cache.as_ref().is_none_or(|cached| cached.version < self.version) {
-            *cache = Some(Arc::clone(self));
-        }
     }
 
     /// A table by name; letters match in either case.
@@ -376,6 +342,41 @@ impl Catalog {
     }
 }
 
+/// The catalog read last: whoever comes next mostly asks for it.
+#[derive(Debug, Default)]
+pub(crate) struct CatalogCache(Mutex<Option<Arc<Catalog>>>);
+
+impl CatalogCache {
+    /// The catalog as of a state, read only where it is another than the last.
+    ///
+    /// # Errors
+    /// As [`Catalog::read`].
+    pub(crate) fn get<'s>(&self, pages: &impl Pages<'s>, state: &State) -> Result<Arc<Catalog>> {
+        let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(catalog) = &*cache
+            && catalog.version == state.catalog_version
+        {
+            return Ok(Arc::clone(catalog));
+        }
+        let catalog = Arc::new(Catalog::read(pages, state)?);
+        keep_newest(&mut cache, &catalog);
+        Ok(catalog)
+    }
+
+    /// Remembers the catalog of a transaction that has been committed.
+    pub(crate) fn remember(&self, catalog: &Arc<Catalog>, committed: &State) {
+        if catalog.version == committed.catalog_version {
+            keep_newest(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), catalog);
+        }
+    }
+}
+
+fn keep_newest(cache: &mut Option<Arc<Catalog>>, catalog: &Arc<Catalog>) {
+    if cache.as_ref().is_none_or(|cached| cached.version < catalog.version) {
+        *cache = Some(Arc::clone(catalog));
+    }
+}
+
 /// Writes a table's definition, replacing the one it had.
 ///
 /// # Errors
@@ -390,7 +391,7 @@ fn write(editor: &mut Editor<'_, '_>, id: TreeId, text: &str) -> Result<()> {
     remove(editor, tree, &key)?;
     let mut value = vec![PLAIN];
     value.extend_from_slice(text.as_bytes());
-    let stored = chained::store(editor, tree.id, key.len(), &value)?;
+    let stored = overflow::store(editor, tree.id, key.len(), &value)?;
     tree.insert(editor, &key, &stored)?;
     editor.edit.bump_catalog();
     Ok(())
@@ -410,7 +411,7 @@ pub(crate) fn remove_definition(editor: &mut Editor<'_, '_>, id: TreeId) -> Resu
 fn remove(editor: &mut Editor<'_, '_>, tree: Tree, key: &[u8]) -> Result<()> {
     let old = tree.get(editor, key)?.map(|(page, range)| page[range].to_vec());
     if let Some(old) = old {
-        chained::release(editor, tree, &old)?;
+        overflow::release(editor, tree.id, &old)?;
         tree.delete(editor, key)?;
     }
     Ok(())

@@ -8,12 +8,14 @@ use crate::btree::Tree;
 use crate::catalog::{Catalog, Table};
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
+use crate::overflow;
 use crate::page::node::Node;
 use crate::page::{self, PageKind, free_list};
-use crate::row::{chained, decode_column};
-use crate::shared::Pages;
+use crate::pager::Pages;
+use crate::row::decode_column;
 use crate::snapshot::{Snapshot, SnapshotPages};
-use crate::transaction::{index_entries, row_count};
+use crate::statistics::row_count;
+use crate::transaction::index_entries;
 
 /// What a check found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -60,7 +62,7 @@ impl Snapshot {
             Err(error) => check.problem(self.commit.state.catalog_root, &error),
         }
         check.orphans();
-        if self.shared.snapshots.is_expired(self.commit.end) {
+        if self.shared.pager.snapshots.is_expired(self.commit.end) {
             return Err(Error::SnapshotTooOld);
         }
         Ok(check.report)
@@ -173,7 +175,7 @@ impl<'s> Check<'s> {
     }
 
     fn row(&mut self, table: &Table, key: &[u8], stored: &[u8]) {
-        let whole = match chained::load(&self.pages, table.tree(), stored) {
+        let whole = match overflow::load(&self.pages, table.id, stored) {
             Ok(whole) => whole,
             Err(error) => return self.problem(table.root, &error),
         };
@@ -244,7 +246,7 @@ impl<'s> Check<'s> {
     }
 
     fn chain(&mut self, tree: Tree, value: &[u8]) {
-        match chained::pages_of(&self.pages, tree, value) {
+        match overflow::pages_of(&self.pages, tree.id, value) {
             Ok(pages) => {
                 for page in pages {
                     self.claim(page, "a chain of overflow pages");

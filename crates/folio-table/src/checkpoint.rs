@@ -1,4 +1,4 @@
-//! Checkpoints: bringing the log's pages home, so that the log can begin again.
+//! Checkpoints: writing the log's pages to the data file, so that the log can begin again.
 //!
 //! In this order, each step durable before the next:
 //!
@@ -22,15 +22,13 @@
 use std::time::Duration;
 
 use crate::data_header::{DATA_HEADER_SIZE, DataHeader, data_size, page_offset};
+use crate::edit::Writer;
 use crate::error::{Error, Result};
-use crate::ids::{BlockId, PageId};
+use crate::ids::{BlockId, PageId, draw};
 use crate::options::Synchronous;
 use crate::page;
-use crate::recovery::draw;
+use crate::pager::{CommitPoint, NO_SLOT};
 use crate::shared::Shared;
-use crate::snapshots::CommitPoint;
-use crate::versions::NO_SLOT;
-use crate::writer::Writer;
 
 /// How long readers in the way are waited for.
 const PATIENCE: Duration = Duration::from_millis(20);
@@ -45,7 +43,7 @@ const WRITE_SIZE: usize = 1 << 20;
 impl Shared {
     /// Makes a checkpoint, waiting for the writer before.
     pub(crate) fn checkpoint(&self) -> Result<bool> {
-        let mut writer = self.take_writer(self.options.timeout)?;
+        let mut writer = self.take_writer(self.pager.options.timeout)?;
         let result = self.checkpoint_as_writer(&mut writer);
         self.give_writer_back(writer);
         result
@@ -57,7 +55,7 @@ impl Shared {
         let mut writer = self.take_writer(Duration::ZERO)?;
         let result = self.checkpoint_as_writer(&mut writer).and_then(|is_done| {
             if is_done {
-                self.blocks.wal.cut(0)?;
+                self.pager.blocks.wal.cut(0)?;
             }
             Ok(is_done)
         });
@@ -67,8 +65,8 @@ impl Shared {
 
     /// Makes a checkpoint if the log has grown enough, and nobody is writing.
     pub(crate) fn checkpoint_if_due(&self) -> Result<()> {
-        let wal = &self.blocks.wal;
-        if wal.size(wal.written()) < self.options.checkpoint_size {
+        let wal = &self.pager.blocks.wal;
+        if wal.size(wal.written()) < self.pager.options.checkpoint_size {
             return Ok(());
         }
         let Ok(mut writer) = self.take_writer(Duration::ZERO) else { return Ok(()) };
@@ -80,35 +78,35 @@ impl Shared {
         self.give_writer_back(writer);
         // The commit that came before is durable; a full disk is no reason to call it failed.
         match result {
-            Err(error) if self.blocks.wal.refuse_if_poisoned().is_err() => Err(error),
+            Err(error) if self.pager.blocks.wal.refuse_if_poisoned().is_err() => Err(error),
             _ => Ok(()),
         }
     }
 
     pub(crate) fn checkpoint_as_writer(&self, writer: &mut Writer) -> Result<bool> {
         let end = writer.position.end;
-        if writer.logged.is_empty() && self.blocks.wal.size(end) == 0 {
+        if writer.logged.is_empty() && self.pager.blocks.wal.size(end) == 0 {
             return Ok(true);
         }
-        let has_outgrown = self.blocks.wal.size(end) > self.options.log_size_max;
+        let has_outgrown = self.pager.blocks.wal.size(end) > self.pager.options.log_size_max;
         let here = self.readers_are_past(writer, has_outgrown)?;
         // Until the log has begun again, nobody comes in from another process.
         let gate = if here { self.role.close_gate(end, PATIENCE)? } else { None };
         let are_past = here && (gate.is_some() || has_outgrown);
-        if !are_past && !self.blocks.switches.checkpoint_past_readers() {
-            let size = self.blocks.wal.size(end);
+        if !are_past && !self.pager.blocks.switches.checkpoint_past_readers() {
+            let size = self.pager.blocks.wal.size(end);
             writer.checkpoint_at = size + size / 4;
             return Ok(false);
         }
-        if self.blocks.switches.restart_log_first() {
+        if self.pager.blocks.switches.restart_log_first() {
             self.restart_log(writer)?;
         }
         self.copy_pages(writer)?;
         self.write_header(writer)?;
         // Before the log begins again: nobody must look there for what was in it.
-        writer.retire_all(self);
+        writer.retire_all(&self.pager);
         self.restart_log(writer)?;
-        writer.checkpoint_at = self.options.checkpoint_size;
+        writer.checkpoint_at = self.pager.options.checkpoint_size;
         Ok(true)
     }
 
@@ -116,17 +114,17 @@ impl Shared {
     /// data file has, or ends who does when the log has outgrown its limit.
     fn readers_are_past(&self, writer: &Writer, has_outgrown: bool) -> Result<bool> {
         let end = writer.position.end;
-        if self.options.synchronous != Synchronous::Off {
-            self.blocks.wal.sync_to(end)?;
+        if self.pager.options.synchronous != Synchronous::Off {
+            self.pager.blocks.wal.sync_to(end)?;
         }
-        self.snapshots.show(CommitPoint { end, state: writer.state });
-        if self.blocks.switches.checkpoint_past_readers()
-            || self.snapshots.wait_for_older(end, PATIENCE)
+        self.pager.snapshots.show(CommitPoint { end, state: writer.state });
+        if self.pager.blocks.switches.checkpoint_past_readers()
+            || self.pager.snapshots.wait_for_older(end, PATIENCE)
         {
             return Ok(true);
         }
         if has_outgrown {
-            self.snapshots.expire_below(end);
+            self.pager.snapshots.expire_below(end);
         }
         Ok(has_outgrown)
     }
@@ -137,80 +135,69 @@ impl Shared {
         pages.sort_unstable();
         let mut run = Run { first: PageId::NONE, bytes: Vec::new() };
         for page in pages {
-            let slot = self.blocks.versions.head(page);
+            let slot = self.pager.blocks.versions.head(page);
             if slot == NO_SLOT {
                 continue;
             }
-            if !run.takes(page, self.page_size) {
+            if !run.takes(page, self.pager.page_size) {
                 self.write_run(&mut run)?;
                 run.first = page;
             }
             let start = run.bytes.len();
-            run.bytes.extend_from_slice(&self.pool.pin_for_scan(BlockId::version(slot))?);
-            page::seal(&mut run.bytes[start..], self.blocks.database);
+            run.bytes.extend_from_slice(&self.pager.pool.pin_for_scan(BlockId::version(slot))?);
+            page::seal(&mut run.bytes[start..], self.pager.blocks.database);
         }
         self.write_run(&mut run)?;
         self.cover(writer.state.page_count)?;
-        self.sync_data()
+        self.pager.sync_data()
     }
 
     /// Makes the file long enough for all its pages: the last ones may never have
     /// been written, if they were made and freed within a transaction.
     fn cover(&self, page_count: u32) -> Result<()> {
-        let needed = data_size(page_count, self.page_size);
-        let data = &self.blocks.data;
-        let size = data.stat().map_err(Error::io("read", &self.blocks.data_name))?.size;
+        let needed = data_size(page_count, self.pager.page_size);
+        let data = &self.pager.blocks.data;
+        let size = data.stat().map_err(Error::io("read", &self.pager.blocks.data_name))?.size;
         if size >= needed {
             return Ok(());
         }
-        data.truncate(needed).map_err(Error::io("extend", &self.blocks.data_name))
+        data.truncate(needed).map_err(Error::io("extend", &self.pager.blocks.data_name))
     }
 
     fn write_run(&self, run: &mut Run) -> Result<()> {
         if run.bytes.is_empty() {
             return Ok(());
         }
-        let offset = page_offset(run.first, self.page_size);
-        let written = self.blocks.data.write_at(&run.bytes, offset);
+        let offset = page_offset(run.first, self.pager.page_size);
+        let written = self.pager.blocks.data.write_at(&run.bytes, offset);
         run.bytes.clear();
-        written.map_err(Error::io("write", &self.blocks.data_name))
-    }
-
-    /// Makes the data file durable. If that fails what it has is not known, and
-    /// the log must keep everything: no more writes.
-    pub(crate) fn sync_data(&self) -> Result<()> {
-        if self.options.synchronous == Synchronous::Off || self.blocks.switches.skip_data_sync() {
-            return Ok(());
-        }
-        self.blocks.data.sync_data().map_err(|error| {
-            self.blocks.wal.poison();
-            Error::io("sync", &self.blocks.data_name)(error)
-        })
+        written.map_err(Error::io("write", &self.pager.blocks.data_name))
     }
 
     fn write_header(&self, writer: &Writer) -> Result<()> {
         let mut sequence = self.header_sequence();
         let header = DataHeader {
-            page_size: self.page_size as u32,
-            database: self.blocks.database,
+            page_size: self.pager.page_size as u32,
+            database: self.pager.blocks.database,
             sequence: *sequence + 1,
             checkpoint: writer.position.end,
             state: writer.state,
         };
         let bytes: [u8; DATA_HEADER_SIZE] = header.to_bytes();
-        self.blocks
+        self.pager
+            .blocks
             .data
             .write_at(&bytes, header.offset())
-            .map_err(Error::io("write", &self.blocks.data_name))?;
-        self.sync_data()?;
+            .map_err(Error::io("write", &self.pager.blocks.data_name))?;
+        self.pager.sync_data()?;
         *sequence += 1;
         Ok(())
     }
 
     fn restart_log(&self, writer: &mut Writer) -> Result<()> {
-        let kept_size = KEPT_CHECKPOINTS * self.options.checkpoint_size;
-        writer.position = self.blocks.wal.restart(writer.position.end, draw(), kept_size)?;
-        *self.blocks.position() = writer.position;
+        let kept_size = KEPT_CHECKPOINTS * self.pager.options.checkpoint_size;
+        writer.position = self.pager.blocks.wal.restart(writer.position.end, draw(), kept_size)?;
+        *self.pager.blocks.position() = writer.position;
         Ok(())
     }
 }

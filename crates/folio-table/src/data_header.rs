@@ -20,6 +20,8 @@ use crate::ids::{COUNT_MAX, Lsn, PageId};
 use crate::page::{PAGE_SIZES, get_u32, get_u64, put_u32, put_u64};
 use crate::state::{STATE_SIZE, State};
 
+/// The data file's name.
+pub(crate) const DATA_NAME: &str = "tables.folio";
 pub(crate) const DATA_START: u64 = 8192;
 pub(crate) const DATA_SLOT_SPACING: u64 = 4096;
 pub(crate) const DATA_HEADER_SIZE: usize = 88;

@@ -1,6 +1,7 @@
 //! Numbers that must not be mixed up.
 
 use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// A page of the data file: its number, from 1. 0 is no page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -42,6 +43,11 @@ impl fmt::Display for Lsn {
 /// The most that files count of bytes written, checkpoints and generations: 4 EiB. What is
 /// beyond was never written, and would make sums of positions overflow.
 pub(crate) const COUNT_MAX: u64 = 1 << 62;
+
+/// A number that no other generation or database is likely to have.
+pub(crate) fn draw() -> u64 {
+    RandomState::new().build_hasher().finish()
+}
 
 /// A B+tree: the number all its pages carry. 0 is none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -130,6 +136,11 @@ pub(crate) enum BlockPlace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn drawn_numbers_differ() {
+        assert_ne!(draw(), draw());
+    }
 
     #[test]
     fn blocks_know_their_place() {

@@ -88,7 +88,7 @@
 //!
 //! ```text
 //! insert   encode the row (row) → seek its leaf (btree) → copy the page into this
-//!          transaction's version (transaction::edit, buffer) → insert the cell
+//!          transaction's version (edit, buffer) → insert the cell
 //! commit   changed pages and a commit record into the log in one write (wal) →
 //!          they are the pages' newest versions now (versions) → the next writer
 //!          may begin → the log is synced, for all who wait (wal) → snapshots see it
@@ -101,49 +101,48 @@
 //! `docs/formats/table-store.md` gives both files to the byte, with the argument
 //! why a crash at any moment loses nothing that was acknowledged.
 
-mod blocks;
 mod btree;
 pub mod buffer;
 mod catalog;
 mod check;
 mod checkpoint;
+mod chunked_array;
 mod data_header;
+mod edit;
 mod error;
 #[cfg(test)]
 mod golden;
-mod growing;
 mod ids;
+mod layout;
 mod options;
+mod overflow;
 mod page;
+mod pager;
 mod planted;
 mod processes;
-mod read;
-mod reader;
 mod recovery;
 mod row;
 mod scan;
 mod shared;
 mod snapshot;
-mod snapshots;
 mod state;
+mod statistics;
 mod store;
 pub mod tools;
 mod transaction;
-mod versions;
 mod wal;
-mod writer;
 
 pub use catalog::{Index, Table, ViewDefinition};
 pub use check::{CheckReport, Problem};
 pub use error::{Error, Result};
 pub use ids::{BlockId, Lsn, PageId, TreeId};
+pub use layout::ROW_NUMBER;
 pub use options::{Options, Synchronous};
 pub use page::PAGE_SIZES;
 #[cfg(feature = "planted-bugs")]
 pub use planted::PlantedBug;
-pub use reader::{Batches, Reader};
 pub use row::Row;
-pub use scan::{Bound, Comparison, Condition, Lookup, ROW_NUMBER, Scan, ScanOptions};
-pub use snapshot::Snapshot;
+pub use scan::{Batches, Bound, Comparison, Condition, Lookup, Scan, ScanOptions};
+pub use snapshot::{Reader, Snapshot};
 pub use store::TableStore;
 pub use transaction::{ColumnSource, IndexDefinition, Load, Savepoint, Transaction};

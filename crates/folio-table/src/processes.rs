@@ -22,7 +22,9 @@ use folio_file::{File, FileSystem, OpenMode, WriterGuard, WriterLock};
 use crate::error::{Error, Result};
 use crate::ids::Lsn;
 use crate::options::Options;
-use crate::store::LOCK_NAME;
+
+/// The name of the file by which processes agree on who writes.
+pub(crate) const LOCK_NAME: &str = "tables.folio-lock";
 
 const GATE: u64 = 0;
 

@@ -9,7 +9,6 @@
 //! failed shows bytes that it will not write. The argument in full stands in
 //! `docs/formats/table-store.md`.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,26 +17,20 @@ use std::time::Duration;
 
 use folio_file::{File, FileSystem, OpenMode};
 
-use crate::blocks::Blocks;
-use crate::data_header::{DATA_HEADER_SIZE, DATA_SLOT_SPACING, DataHeader, DataSlot, data_size};
+use crate::data_header::{
+    DATA_HEADER_SIZE, DATA_NAME, DATA_SLOT_SPACING, DataHeader, DataSlot, data_size,
+};
+use crate::edit::Writer;
 use crate::error::{Error, Result};
-use crate::ids::{Lsn, PageId};
+use crate::ids::{Lsn, PageId, draw};
 use crate::options::{Options, Synchronous};
 use crate::page::PAGE_SIZES;
+use crate::pager::{Blocks, CommitPoint, NO_SLOT, Pager, Snapshots, Versions};
 use crate::processes::Entering;
 use crate::shared::Shared;
-use crate::snapshots::{CommitPoint, Snapshots};
 use crate::state::State;
-use crate::store::{DATA_NAME, LOG_NAME};
-use crate::versions::Versions;
 use crate::wal::record::LogPosition;
-use crate::wal::{self, LOG_HEADER_SIZE, LOG_START, LogHeader, SLOT_SPACING, Slot, Wal};
-use crate::writer::Writer;
-
-/// A number that no other generation or database is likely to have.
-pub(crate) fn draw() -> u64 {
-    RandomState::new().build_hasher().finish()
-}
+use crate::wal::{self, LOG_HEADER_SIZE, LOG_NAME, LOG_START, LogHeader, SLOT_SPACING, Slot, Wal};
 
 /// The two files, their headers read and compared.
 struct Opened {
@@ -127,15 +120,8 @@ fn open_once(files: &Arc<dyn FileSystem>, directory: &Path, options: &Options) -
     );
     let blocks = if options.read_only { blocks.reading_as_of(commit.end) } else { blocks };
     let role = entering.into_role(&**files, directory, commit.end)?;
-    Ok(Shared::new(
-        options.clone(),
-        page_size,
-        Arc::new(blocks),
-        Snapshots::new(commit),
-        sequence,
-        writer,
-        role,
-    ))
+    let pager = Pager::new(options.clone(), page_size, blocks, Snapshots::new(commit));
+    Ok(Shared::new(pager, sequence, writer, role))
 }
 
 /// What the log adds: the newest version of each page it has.
@@ -149,7 +135,7 @@ impl Replay {
     fn apply(&mut self, pages: &[(PageId, Lsn)], state: &State, _end: Lsn) -> Result<()> {
         for &(page, lsn) in pages {
             let mut slot = self.versions.head(page);
-            if slot == 0 {
+            if slot == NO_SLOT {
                 slot = self.next_slot;
                 self.next_slot += 1;
                 self.versions.begin(slot, page);
@@ -378,14 +364,4 @@ fn read_log_header(log: &dyn File, data: DataHeader) -> Result<LogHeader> {
 
 fn unsupported(file: &str, version: u32) -> Error {
     Error::Unsupported { file: file.to_owned(), what: format!("format version {version}") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn drawn_numbers_differ() {
-        assert_ne!(draw(), draw());
-    }
 }

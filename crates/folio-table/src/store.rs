@@ -6,19 +6,14 @@ use std::sync::Arc;
 use folio_file::FileSystem;
 
 use crate::buffer::PoolStatistics;
+use crate::data_header::DATA_NAME;
 use crate::error::Result;
 use crate::options::Options;
 use crate::recovery;
 use crate::shared::Shared;
 use crate::snapshot::Snapshot;
 use crate::transaction::Transaction;
-
-/// The data file's name.
-pub(crate) const DATA_NAME: &str = "tables.folio";
-/// The log's name.
-pub(crate) const LOG_NAME: &str = "tables.folio-wal";
-/// The name of the file by which processes agree on who writes.
-pub(crate) const LOCK_NAME: &str = "tables.folio-lock";
+use crate::wal::LOG_NAME;
 
 /// The tables of one database. Clones are the same store.
 #[derive(Debug, Clone)]
@@ -105,11 +100,11 @@ impl TableStore {
     /// The device's failure.
     pub fn is_stale(&self) -> Result<bool> {
         let shared = &self.shared;
-        if !shared.options.read_only {
+        if !shared.pager.options.read_only {
             return Ok(false);
         }
-        let wal = &shared.blocks.wal;
-        Ok(wal.has_begun_again() || wal.has_grown(*shared.blocks.position())?)
+        let wal = &shared.pager.blocks.wal;
+        Ok(wal.has_begun_again() || wal.has_grown(*shared.pager.blocks.position())?)
     }
 
     /// Whether another process waits to write, which the store that is open here for writing
@@ -129,25 +124,25 @@ impl TableStore {
     /// What the buffer pool has been doing.
     #[must_use]
     pub fn pool_statistics(&self) -> PoolStatistics {
-        self.shared.pool.statistics()
+        self.shared.pager.pool.statistics()
     }
 
     /// Bytes of a page.
     #[must_use]
     pub fn page_size(&self) -> usize {
-        self.shared.page_size
+        self.shared.pager.page_size
     }
 
     /// Bytes that the log takes on the disk.
     #[must_use]
     pub fn log_file_size(&self) -> u64 {
-        self.shared.blocks.wal.file_size()
+        self.shared.pager.blocks.wal.file_size()
     }
 
     /// Bytes of the log that the next checkpoint would copy.
     #[must_use]
     pub fn log_size(&self) -> u64 {
-        let wal = &self.shared.blocks.wal;
+        let wal = &self.shared.pager.blocks.wal;
         wal.size(wal.written())
     }
 }

@@ -115,17 +115,20 @@ fn full_pages_go_home_and_savepoints_return() {
     for part in 0..20 {
         insert(&mut transaction, &table, part * 1000..(part + 1) * 1000).expect("they fit");
         let savepoint = transaction.savepoint();
-        // Fills the page that stands half full, sends it home, and takes that back.
+        // Fills the page that stands half full, writes it early, and takes that back.
         insert(&mut transaction, &table, 30_000..30_800).expect("they fit");
         if part % 2 == 0 {
             let key = [ValueRef::Integer(part * 1000 + 500)];
-            assert!(transaction.delete(&table, &key).expect("it reads"), "a page at home changes");
+            assert!(
+                transaction.delete(&table, &key).expect("it reads"),
+                "a page that was written changes"
+            );
         }
         transaction.rollback_to(savepoint).expect("it goes back");
         transaction.release(savepoint).expect("it is there");
     }
     let size = |name| fs::metadata(directory.path().join(name)).expect("the file is there").len();
-    assert!(size("tables.folio") > 500_000, "{} bytes at home", size("tables.folio"));
+    assert!(size("tables.folio") > 500_000, "{} bytes in the data file", size("tables.folio"));
     // What is there before the commit is no part of the database.
     let copy = tempfile::tempdir().expect("a directory");
     for name in ["tables.folio", "tables.folio-wal"] {

@@ -2,10 +2,10 @@
 
 use super::Tree;
 use crate::buffer::PageGuardMut;
+use crate::edit::Editor;
 use crate::error::Result;
 use crate::ids::PageId;
 use crate::page::node::{Node, NodeMut, Tail};
-use crate::transaction::edit::Editor;
 
 /// Inserts keys one after the other. As long as they ascend behind the end of a leaf, it
 /// is found once and stays pinned; no other change of the tree may come in between
@@ -87,7 +87,7 @@ impl<'s> Appender<'s> {
         let leaf = editor.pin_mut(page)?;
         let node = Node::new(&leaf);
         if node.len().checked_sub(1).is_some_and(|last| node.key(last).compare(key).is_eq()) {
-            self.end = editor.edit.finger.end().map(<[u8]>::to_vec);
+            self.end = editor.edit.hint.end().map(<[u8]>::to_vec);
             self.page = page;
             self.tail = Tail::of(node);
             self.leaf = Some(leaf);

@@ -4,10 +4,10 @@
 
 use super::Tree;
 use super::spread::NewKey;
+use crate::edit::Editor;
 use crate::error::Result;
 use crate::page::key::Key;
 use crate::page::node::{Node, NodeMut};
-use crate::transaction::edit::Editor;
 
 impl Tree {
     /// Inserts keys without values, which ascend, into the leaf that the first belongs to,
@@ -29,7 +29,7 @@ impl Tree {
         let page = self.locate(editor, first)?;
         let mut leaf = editor.pin_mut(page)?;
         self.check(&leaf, page, Some(0))?;
-        let end = editor.edit.finger.end();
+        let end = editor.edit.hint.end();
         let mut node = NodeMut::new(&mut leaf);
         let (mut count, mut behind) = (0, 0);
         while let Some((key, unique)) = keys.next() {

@@ -5,13 +5,12 @@
 //! log. The data file is synced before the commit that makes them part of it.
 
 use super::{Tree, separator};
-use crate::data_header::page_offset;
+use crate::edit::Editor;
 use crate::error::{Error, Result};
-use crate::ids::{BlockId, PageId};
+use crate::ids::PageId;
 use crate::page::node::{Node, NodeMut, cell_cost, cell_cost_max};
 use crate::page::{self, PageKind};
 use crate::state::PAGE_COUNT_MAX;
-use crate::transaction::edit::Editor;
 
 /// Pages written at once.
 const RUN_SIZE: usize = 1 << 20;
@@ -133,7 +132,8 @@ impl Builder {
         let follows = self.run_first.0 + (self.run.len() / self.levels[0].len()) as u32
             == state.page_count + 1;
         if !follows || self.run.len() >= RUN_SIZE {
-            self.write_run(editor)?;
+            editor.write_early(self.run_first, &self.run)?;
+            self.run.clear();
             self.run_first = PageId(editor.edit.state.page_count + 1);
         }
         if editor.edit.state.page_count == PAGE_COUNT_MAX {
@@ -142,31 +142,15 @@ impl Builder {
         }
         editor.edit.state.page_count += 1;
         let id = PageId(editor.edit.state.page_count);
-        editor.edit.home.insert(id);
         let bytes = &mut self.levels[level];
         page::put_u32(bytes, 16, id.0);
         page::set_lsn(bytes, editor.edit.start.end);
-        page::seal(bytes, editor.shared.blocks.database);
+        page::seal(bytes, editor.pager.blocks.database);
         self.run.extend_from_slice(bytes);
         Ok(id)
     }
 
-    fn write_run(&mut self, editor: &Editor<'_, '_>) -> Result<()> {
-        if self.run.is_empty() {
-            return Ok(());
-        }
-        let blocks = &editor.shared.blocks;
-        let page_size = editor.shared.page_size;
-        for index in 0..self.run.len() / page_size {
-            // A load that was rolled back may have left its page here.
-            editor.shared.pool.discard(BlockId::page(PageId(self.run_first.0 + index as u32)));
-        }
-        let written = blocks.data.write_at(&self.run, page_offset(self.run_first, page_size));
-        self.run.clear();
-        written.map_err(Error::io("write", &blocks.data_name))
-    }
-
-    /// Writes what is left, makes it durable, and puts the top page into the root.
+    /// Writes what is left, and puts the top page into the root.
     ///
     /// # Errors
     /// The device's failure.
@@ -175,11 +159,8 @@ impl Builder {
             let done = self.write_page(editor, level)?;
             self.set_last_child(level + 1, done);
         }
-        self.write_run(editor)?;
-        if self.levels.len() > 1 {
-            editor.shared.sync_data()?;
-        }
-        editor.edit.finger.lift();
+        editor.write_early(self.run_first, &self.run)?;
+        editor.edit.hint.forget();
         let top = self.levels.pop().expect("there is a leaf at least");
         let mut root = editor.pin_mut(self.tree.root)?;
         root.copy_from_slice(&top);

@@ -1,12 +1,13 @@
 //! Walking through a tree, leaf by leaf.
 
-use super::{Path, Step, Tree};
+use super::{Path, Tree};
 use crate::buffer::PageGuard;
+use crate::edit::Step;
 use crate::error::Result;
 use crate::ids::PageId;
 use crate::page;
 use crate::page::node::Node;
-use crate::shared::Pages;
+use crate::pager::Pages;
 
 /// Which way a walk goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

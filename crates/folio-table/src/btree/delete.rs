@@ -1,12 +1,12 @@
 //! Deleting, with the merges that keep pages from standing half empty.
 
-use super::{Path, Step, Tree};
+use super::{Path, Tree};
+use crate::edit::{Editor, Step};
 use crate::error::Result;
 use crate::ids::PageId;
 use crate::page::node::{Node, NodeMut, merged_size};
 use crate::page::{self, PageKind};
-use crate::shared::Pages;
-use crate::transaction::edit::Editor;
+use crate::pager::Pages;
 
 impl Tree {
     /// Deletes a key; `false` when there is no such key.

@@ -1,11 +1,11 @@
 //! Inserting and replacing, with the splits they may need.
 
-use super::{Path, Step, Tree, separator};
+use super::{Path, Tree, separator};
+use crate::edit::{Editor, Step};
 use crate::error::{Error, Result};
 use crate::ids::PageId;
 use crate::page::node::{Node, NodeMut, cell_cost, cell_cost_max, filled_size};
 use crate::page::{self, HEADER_SIZE, PageKind};
-use crate::transaction::edit::Editor;
 
 impl Tree {
     /// Makes an empty tree.
@@ -70,7 +70,7 @@ impl Tree {
     }
 
     fn check_size(self, editor: &Editor<'_, '_>, key: &[u8], value: &[u8]) -> Result<()> {
-        let limit = cell_cost_max(editor.shared.page_size);
+        let limit = cell_cost_max(editor.pager.page_size);
         // An inner node may have to hold the key beside a child's number.
         let cost = cell_cost(key.len(), value.len().max(4));
         if cost > limit {

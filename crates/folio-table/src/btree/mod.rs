@@ -19,36 +19,29 @@ mod ascending;
 mod bulk;
 mod cursor;
 mod delete;
-mod finger;
 mod insert;
+mod locate;
 mod spread;
 
 pub(crate) use append::Appender;
 pub(crate) use bulk::Builder;
 pub(crate) use cursor::{Cursor, Direction};
-pub(crate) use finger::Finger;
 
 use std::ops::Range;
 
 use crate::buffer::PageGuard;
+use crate::edit::Step;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
-use crate::page::node::Node;
+use crate::page::node::{Node, cell_cost, cell_cost_max};
 use crate::page::{self, PageKind};
-use crate::shared::Pages;
+use crate::pager::Pages;
 
 /// A tree: its number and its root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tree {
     pub(crate) id: TreeId,
     pub(crate) root: PageId,
-}
-
-/// A step from an inner node to a child.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Step {
-    pub(crate) page: PageId,
-    pub(crate) child_index: usize,
 }
 
 /// The way from the root to a leaf: inner nodes, then the leaf.
@@ -153,6 +146,23 @@ impl Tree {
 pub(crate) fn separator<'k>(left: &[u8], right: &'k [u8]) -> &'k [u8] {
     let same = left.iter().zip(right).take_while(|(left, right)| left == right).count();
     &right[..(same + 1).min(right.len())]
+}
+
+/// Refuses a key that fits no page. A reference to a chain must fit beside it.
+///
+/// # Errors
+/// [`Error::KeyTooLong`].
+pub(crate) fn check_key_size(page_size: usize, key: &[u8]) -> Result<()> {
+    let (size, limit) = (key.len(), key_size_max(page_size));
+    if size > limit {
+        return Err(Error::KeyTooLong { size, limit });
+    }
+    Ok(())
+}
+
+/// The longest key that a page takes, with room for a small value.
+pub(crate) fn key_size_max(page_size: usize) -> usize {
+    cell_cost_max(page_size) - cell_cost(0, 16)
 }
 
 #[cfg(test)]

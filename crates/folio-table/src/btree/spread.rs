@@ -9,12 +9,12 @@
 use super::ascending::may_repeat;
 use super::insert::fill;
 use super::{Path, Tree, separator};
+use crate::edit::Editor;
 use crate::error::Result;
 use crate::ids::PageId;
 use crate::page::key::{Key, compare};
 use crate::page::node::{Node, cell_cost, fitting};
 use crate::page::{self, PageKind};
-use crate::transaction::edit::Editor;
 
 /// A key without a value, and its beginning that no other key may have; nothing where any may.
 pub(super) type NewKey<'k> = (&'k [u8], &'k [u8]);
@@ -37,7 +37,7 @@ impl Tree {
     ) -> Result<usize> {
         let Path { leaf: page, steps } = self.located(editor);
         let leaf = self.node(editor, page, Some(0))?.to_vec();
-        let end = editor.edit.finger.end();
+        let end = editor.edit.hint.end();
         let keys = within(Node::new(&leaf), end, keys);
         if keys.is_empty() {
             return Ok(0);

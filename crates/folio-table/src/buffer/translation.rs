@@ -3,19 +3,19 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::frame::FrameId;
-use crate::growing::GrowingArray;
+use crate::chunked_array::ChunkedArray;
 use crate::ids::{BlockId, BlockPlace};
 
 /// An entry is 0, or the frame's number plus one.
 #[derive(Debug)]
 pub(super) struct Translation {
-    pages: GrowingArray<AtomicU32>,
-    versions: GrowingArray<AtomicU32>,
+    pages: ChunkedArray<AtomicU32>,
+    versions: ChunkedArray<AtomicU32>,
 }
 
 impl Translation {
     pub(super) fn new() -> Self {
-        Self { pages: GrowingArray::new(), versions: GrowingArray::new() }
+        Self { pages: ChunkedArray::new(), versions: ChunkedArray::new() }
     }
 
     #[inline]

@@ -1,9 +1,9 @@
 //! Views: texts with a name, kept for the layer that understands them.
 
 use super::json;
+use crate::edit::Editor;
 use crate::error::Result;
 use crate::ids::TreeId;
-use crate::transaction::edit::Editor;
 
 /// A view: a name among those of the tables, and a text.
 #[derive(Debug, Clone, PartialEq, Eq)]

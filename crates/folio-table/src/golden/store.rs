@@ -14,12 +14,13 @@ use crate::ids::{Lsn, PageId};
 use crate::options::{Options, Synchronous};
 use crate::page;
 use crate::page::node::Node;
+use crate::pager::Pages;
 use crate::scan::ScanOptions;
-use crate::shared::Pages;
 use crate::snapshot::Snapshot;
 use crate::state::State;
-use crate::store::{LOG_NAME, TableStore};
+use crate::store::TableStore;
 use crate::transaction::{Savepoint, Transaction};
+use crate::wal::LOG_NAME;
 use crate::wal::record::{Content, RECORD_HEADER_SIZE, Record};
 use crate::wal::{LOG_START, LogHeader, SLOT_SPACING, Slot};
 
@@ -301,7 +302,7 @@ impl StoreWorld {
     fn hurt(&mut self, words: &[&str]) -> Result<()> {
         let number = |word: &str| word.parse::<u64>().expect("a number");
         let path = |name: &str| match name {
-            "data" => Path::new(DIRECTORY).join(crate::store::DATA_NAME),
+            "data" => Path::new(DIRECTORY).join(crate::data_header::DATA_NAME),
             _ => Path::new(DIRECTORY).join(LOG_NAME),
         };
         self.close();

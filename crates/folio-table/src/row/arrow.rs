@@ -7,13 +7,12 @@ use arrow_schema::SchemaRef;
 use folio_types::ColumnType;
 use folio_types::key::KeyColumn;
 
-use super::Place;
 use super::column_buffer::ColumnBuffer;
 use super::view::decode_segment;
 use crate::catalog::{Index, Table};
 use crate::error::{Error, Result};
+use crate::layout::{Place, ROW_NUMBER};
 use crate::page::key::Key;
-use crate::scan::ROW_NUMBER;
 
 /// Collects rows into one record batch.
 #[derive(Debug)]
@@ -150,7 +149,7 @@ impl BatchBuilder {
         let mut byte_count = prefix.len() * rows.len();
         for (key, value) in rows {
             byte_count += key.len() + value.len();
-            if !self.is_of_entries && layout.form(value).is_none() {
+            if !self.is_of_entries && layout.header(value).is_none() {
                 return Err(self.table.misfit(0));
             }
         }

@@ -9,11 +9,11 @@ use arrow_schema::DataType;
 use folio_types::key::compact;
 use folio_types::{ColumnType, Value, ValueRef};
 
-use super::form::short_integer;
 use super::list::List;
 use super::view::{is_null, variable_range};
-use super::{
-    RowLayout, WIDTH_COUNT, Width, encode, fixed_size, integer, is_integer, key_field, nested,
+use super::{encode, key_field, nested};
+use crate::layout::{
+    RowLayout, WIDTH_COUNT, Width, fixed_size, integer, is_integer, short_integer,
 };
 use crate::page::key::Key;
 

@@ -3,10 +3,12 @@
 use folio_types::key;
 use folio_types::{Column, ColumnType, TableSchema, ValueRef};
 
+use super::ROW_SIZE_MAX;
 use super::nested::Nested;
-use super::{Form, Place, ROW_SIZE_MAX, RowLayout, Width, integer, variable};
+use super::view::variable;
 use crate::catalog::Table;
 use crate::error::{Error, Result};
+use crate::layout::{Place, RowHeader, RowLayout, Width, integer};
 
 /// Encodes rows of one table, with memory it keeps between rows.
 #[derive(Debug, Default)]
@@ -75,7 +77,7 @@ impl RowEncoder {
     ) {
         let (fixed, rest) = self.value.split_at_mut(layout.fixed_ends[sizes.integers.index()]);
         fixed.fill(0);
-        fixed[0] = sizes.form().to_byte();
+        fixed[0] = sizes.header().to_byte();
         for (bit, &column) in layout.nullable.iter().enumerate() {
             set_null(fixed, Some(bit), values[column]);
         }
@@ -113,12 +115,12 @@ impl RowEncoder {
     ) -> Result<()> {
         let (schema, layout) = (&table.schema, &table.layout);
         check_columns(schema, columns, values)?;
-        let form = layout.form(old).ok_or_else(|| table.misfit(0))?;
+        let header = layout.header(old).ok_or_else(|| table.misfit(0))?;
         let changed = columns.iter().zip(values);
         let is_integer = |column: &&usize| matches!(layout.places[**column], Place::Integer { .. });
         let widths = changed.clone().filter(|(column, _)| is_integer(column));
-        let integers = widths.map(|(_, value)| Width::of(*value)).fold(form.integers, Width::max);
-        self.begin_from(layout, old, form.integers, integers);
+        let integers = widths.map(|(_, value)| Width::of(*value)).fold(header.integers, Width::max);
+        self.begin_from(layout, old, header.integers, integers);
         for (&column, value) in changed {
             self.set_column(layout, &schema.columns[column], column, *value, integers);
         }
@@ -127,8 +129,8 @@ impl RowEncoder {
             return self.change_variable(table, old, columns, values, integers);
         }
         // Ends count from behind them, and so stay what they are.
-        self.value[0] = Form { integers, ..form }.to_byte();
-        self.value.extend_from_slice(&old[layout.fixed_ends[form.integers.index()]..]);
+        self.value[0] = RowHeader { integers, ..header }.to_byte();
+        self.value.extend_from_slice(&old[layout.fixed_ends[header.integers.index()]..]);
         Ok(())
     }
 
@@ -202,7 +204,7 @@ impl RowEncoder {
         let fixed_size = self.value.len();
         self.value.resize(sizes.of_row(layout)?, 0);
         let (fixed, rest) = self.value.split_at_mut(fixed_size);
-        fixed[0] = sizes.form().to_byte();
+        fixed[0] = sizes.header().to_byte();
         let mut rest = Rest::new(rest, layout, sizes);
         for (index, &column) in layout.variable.iter().enumerate() {
             rest.push(match changed(column) {
@@ -233,14 +235,14 @@ impl Sizes {
 
     /// The end of the last of them is not stored.
     #[inline]
-    fn form(self) -> Form {
-        Form { integers: self.integers, ends: Width::of_end(self.rest - self.last) }
+    fn header(self) -> RowHeader {
+        RowHeader { integers: self.integers, ends: Width::of_end(self.rest - self.last) }
     }
 
     /// Bytes of the ends.
     #[inline]
     fn of_ends(self, layout: &RowLayout) -> usize {
-        layout.variable.len().saturating_sub(1) * self.form().ends.within(4)
+        layout.variable.len().saturating_sub(1) * self.header().ends.within(4)
     }
 
     /// Bytes of the row.
@@ -267,7 +269,7 @@ impl<'r> Rest<'r> {
     #[inline]
     fn new(rest: &'r mut [u8], layout: &RowLayout, sizes: Sizes) -> Self {
         let (ends, bytes) = rest.split_at_mut(sizes.of_ends(layout));
-        Self { ends: ends.chunks_exact_mut(sizes.form().ends.within(4)), bytes, end: 0 }
+        Self { ends: ends.chunks_exact_mut(sizes.header().ends.within(4)), bytes, end: 0 }
     }
 
     /// Writes the next column.

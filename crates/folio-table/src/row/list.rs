@@ -11,7 +11,8 @@
 
 use folio_types::{ColumnType, Value};
 
-use super::{Form, Width, is_integer, nested};
+use super::nested;
+use crate::layout::{RowHeader, Width, is_integer};
 
 const HAS_NULLS: u8 = 16;
 
@@ -28,8 +29,8 @@ pub(super) struct List<'v> {
 impl<'v> List<'v> {
     /// `None` when the bytes are no list.
     pub(super) fn of(bytes: &'v [u8]) -> Option<Self> {
-        let (&form, rest) = bytes.split_first()?;
-        let (count, rest) = match form >> 2 {
+        let (&header, rest) = bytes.split_first()?;
+        let (count, rest) = match header >> 2 {
             0 | 4 => rest.split_first().map(|(&count, rest)| (usize::from(count), rest))?,
             1 | 5 => rest
                 .split_first_chunk()
@@ -39,14 +40,14 @@ impl<'v> List<'v> {
                 .map(|(count, rest)| (u32::from_le_bytes(*count) as usize, rest))?,
             _ => return None,
         };
-        let bits = if form & HAS_NULLS == 0 { 0 } else { count.div_ceil(8) };
+        let bits = if header & HAS_NULLS == 0 { 0 } else { count.div_ceil(8) };
         let (nulls, elements) = rest.split_at_checked(bits)?;
         // Every element has a byte at least, so this bounds what is made of them.
         (count <= elements.len()).then_some(Self {
             count,
             nulls,
             elements,
-            integers: Width::of_row(form),
+            integers: Width::of_row(header),
         })
     }
 }
@@ -60,7 +61,9 @@ pub(super) fn write(element: &ColumnType, values: &[Value], out: &mut Vec<u8>) {
     let integers = integers.unwrap_or(Width::LEAST);
     let with_nulls = values.contains(&Value::Null);
     let count = Width::of_end(values.len());
-    out.push(Form { integers, ends: count }.to_byte() | if with_nulls { HAS_NULLS } else { 0 });
+    out.push(
+        RowHeader { integers, ends: count }.to_byte() | if with_nulls { HAS_NULLS } else { 0 },
+    );
     out.extend_from_slice(&values.len().to_le_bytes()[..count.within(4)]);
     let elements = values.iter().map(|value| (element, value));
     nested::write_elements(elements, values.len(), integers, with_nulls, out);

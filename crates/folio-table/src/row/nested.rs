@@ -5,9 +5,8 @@
 use folio_types::{ColumnType, Interval, Value, ValueRef};
 
 use super::encode::{write_fixed, write_integer};
-use super::form::short_integer;
 use super::list::{self, List};
-use super::{Width, fixed_size, is_integer};
+use crate::layout::{Width, fixed_size, is_integer, short_integer};
 
 /// What columns without constant size have as bytes, in two passes over a row: one asks how
 /// many, the other takes them. Those of lists and structs are made by the first and kept.

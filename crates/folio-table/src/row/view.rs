@@ -6,14 +6,17 @@ use std::sync::Arc;
 use folio_types::key::KeyColumn;
 use folio_types::{ColumnType, Value, key};
 
-use super::{Form, Place, RowLayout, integer, nested};
+use super::nested;
 use crate::buffer::PageGuard;
 use crate::catalog::Table;
 use crate::error::{Error, Result};
+use crate::layout::{Place, RowHeader, RowLayout, integer};
+use crate::overflow;
+use crate::pager::Pages;
 
 /// The bytes of a row that no longer stands in a page, or still does.
 #[derive(Debug)]
-pub(crate) enum RowBytes<'s> {
+enum RowBytes<'s> {
     InPage(PageGuard<'s>, Range<usize>),
     Own(Vec<u8>),
 }
@@ -27,8 +30,21 @@ pub struct Row<'s> {
 }
 
 impl<'s> Row<'s> {
-    pub(crate) fn new(table: Arc<Table>, key: Vec<u8>, bytes: RowBytes<'s>) -> Self {
-        Self { table, key, bytes }
+    /// The row whose value a leaf has there, or leads to.
+    ///
+    /// # Errors
+    /// As [`overflow::load`].
+    pub(crate) fn load(
+        pages: &impl Pages<'s>,
+        table: Arc<Table>,
+        key: Vec<u8>,
+        (page, range): (PageGuard<'s>, Range<usize>),
+    ) -> Result<Self> {
+        let bytes = match overflow::load(pages, table.id, &page[range.clone()])? {
+            Some(whole) => RowBytes::Own(whole),
+            None => RowBytes::InPage(page, range),
+        };
+        Ok(Self { table, key, bytes })
     }
 
     fn value(&self) -> &[u8] {
@@ -103,6 +119,14 @@ pub(crate) fn decode_column(
     decode(table, *place, column, key, value).ok_or_else(|| table.misfit(column))
 }
 
+/// All values of a row as stored.
+///
+/// # Errors
+/// [`Error::CorruptedPage`] when it is not what the table says.
+pub(crate) fn decode_row(table: &Table, key: &[u8], value: &[u8]) -> Result<Vec<Value>> {
+    (0..table.schema.columns.len()).map(|column| decode_column(table, column, key, value)).collect()
+}
+
 fn decode(table: &Table, place: Place, column: usize, key: &[u8], value: &[u8]) -> Option<Value> {
     let column_type = &table.schema.columns[column].column_type;
     let layout = &table.layout;
@@ -113,7 +137,7 @@ fn decode(table: &Table, place: Place, column: usize, key: &[u8], value: &[u8]) 
         let Place::Key(position) = place else { return None };
         return decode_segment(&layout.key, position, key);
     };
-    let form = layout.form(value)?;
+    let header = layout.header(value)?;
     if is_null(value, null_bit) {
         return Some(Value::Null);
     }
@@ -123,8 +147,8 @@ fn decode(table: &Table, place: Place, column: usize, key: &[u8], value: &[u8]) 
             nested::read_fixed(column_type, &value[offset..offset + size])
         }
         Place::Integer { offsets, size, .. } => {
-            let offset = offsets[form.integers.index()];
-            let number = integer(value, offset, form.integers.within(size));
+            let offset = offsets[header.integers.index()];
+            let number = integer(value, offset, header.integers.within(size));
             match column_type {
                 ColumnType::Date => i32::try_from(number).ok().map(Value::Date),
                 _ => Some(Value::Integer(number)),
@@ -160,15 +184,15 @@ pub(crate) fn variable<'v>(layout: &RowLayout, value: &'v [u8], index: usize) ->
     value.get(variable_range(layout, value, index)?)
 }
 
-/// The row of a form from where they begin on, and how many they are.
+/// The row of a header from where they begin on, and how many they are.
 #[inline]
 pub(crate) fn variable_from<'v>(
     layout: &RowLayout,
     value: &'v [u8],
-    form: Form,
+    header: RowHeader,
     index: usize,
 ) -> Option<(&'v [u8], usize)> {
-    let range = range_in(layout, value, form, index)?;
+    let range = range_in(layout, value, header, index)?;
     let from = value.get(range.start..).filter(|from| range.len() <= from.len())?;
     Some((from, range.len()))
 }
@@ -180,20 +204,20 @@ pub(super) fn variable_range(
     value: &[u8],
     index: usize,
 ) -> Option<Range<usize>> {
-    range_in(layout, value, Form::of(value)?, index)
+    range_in(layout, value, RowHeader::of(value)?, index)
 }
 
-/// The same for a row of a form.
+/// The same for a row of a header.
 #[inline]
 pub(super) fn range_in(
     layout: &RowLayout,
     value: &[u8],
-    form: Form,
+    header: RowHeader,
     index: usize,
 ) -> Option<Range<usize>> {
-    let start = layout.fixed_ends[form.integers.index()];
+    let start = layout.fixed_ends[header.integers.index()];
     let count = layout.variable.len();
-    match form.ends.index() {
+    match header.ends.index() {
         0 => range_of_ends::<1>(value, start, count, index, |&[end]| end.into()),
         1 => range_of_ends::<2>(value, start, count, index, |end| u16::from_le_bytes(*end).into()),
         _ => {

@@ -4,7 +4,7 @@
 use folio_file::prefetch_line;
 
 use crate::ids::PageId;
-use crate::shared::Pages;
+use crate::pager::Pages;
 
 /// A leaf that is asked for a part at a time.
 #[derive(Default)]

@@ -11,8 +11,9 @@ use folio_types::{ColumnType, Value, ValueRef};
 
 use crate::catalog::Table;
 use crate::error::{Error, Result};
+use crate::layout::{Place, integer};
 use crate::page::key::Key;
-use crate::row::{Place, decode_segment, fixed_value, integer, is_null, mismatch, variable_from};
+use crate::row::{decode_segment, fixed_value, is_null, mismatch, variable_from};
 
 /// How a column compares with a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,11 +142,11 @@ impl RowTest {
         let layout = &table.layout;
         match self.place {
             Place::Variable { index, null_bit } if self.is_text => {
-                let form = layout.form(value)?;
+                let header = layout.header(value)?;
                 if is_null(value, null_bit) {
                     return Some(false);
                 }
-                let (from, size) = variable_from(layout, value, form, index)?;
+                let (from, size) = variable_from(layout, value, header, index)?;
                 Some(match self.comparison {
                     Comparison::Equal => self.equals(from, size),
                     comparison => comparison.holds(from[..size].cmp(&self.bytes)),
@@ -159,7 +160,7 @@ impl RowTest {
                 self.compare_fixed(found)
             }
             Place::Integer { offsets, size, null_bit } => {
-                let width = layout.form(value)?.integers;
+                let width = layout.header(value)?.integers;
                 if is_null(value, null_bit) {
                     return Some(false);
                 }

@@ -7,8 +7,8 @@ use super::{ROW_NUMBER, append_rows};
 use crate::catalog::{Index, Table};
 use crate::error::{Error, Result};
 use crate::page::key::Key;
+use crate::pager::Pages;
 use crate::row::BatchBuilder;
-use crate::shared::Pages;
 
 /// Reads the rows of entries, or what is asked of them from the entries alone.
 #[derive(Debug)]

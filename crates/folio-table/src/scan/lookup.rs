@@ -11,9 +11,8 @@ use super::range::encode_entry_prefix;
 use super::{append, project};
 use crate::catalog::{Index, Table};
 use crate::error::Result;
-use crate::read;
-use crate::reader::Reader;
-use crate::row::BatchBuilder;
+use crate::row::{self, BatchBuilder};
+use crate::snapshot::Reader;
 
 /// Rows found for a list of keys.
 #[derive(Debug, Clone)]
@@ -53,7 +52,7 @@ pub(crate) fn lookup<'v>(
     for (position, key) in keys.iter().enumerate() {
         bytes.clear();
         match &entries {
-            None => read::encode_key_prefix_to(table, key, &mut bytes)?,
+            None => row::encode_key_prefix_to(table, key, &mut bytes)?,
             Some(own) => encode_entry_prefix(table, &own.index, key, &mut bytes)?,
         }
         let is_whole = entries.is_none() && key.len() == table.layout.key.len();

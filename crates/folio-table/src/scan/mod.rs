@@ -16,6 +16,7 @@ mod near;
 mod parts;
 mod pass;
 mod range;
+mod reading;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -27,24 +28,24 @@ use crate::btree::{Cursor, Direction};
 use crate::catalog::{Index, Table};
 use crate::error::{Error, Result};
 use crate::ids::PageId;
+use crate::layout::ROW_NUMBER;
+use crate::overflow;
 use crate::page::key::Key;
 use crate::page::node::Node;
-use crate::reader::Reader;
-use crate::row::{BatchBuilder, chained};
-use crate::shared::Pages;
+use crate::pager::Pages;
+use crate::row::BatchBuilder;
+use crate::snapshot::Reader;
 use ahead::Ahead;
 pub use condition::{Comparison, Condition};
 use condition::{RowTest, all_hold};
 use entries::EntryReader;
 pub use lookup::Lookup;
-pub(crate) use lookup::lookup;
-pub(crate) use parts::{distinct, estimate};
+use lookup::lookup;
+use parts::{distinct, estimate};
 pub use range::Bound;
 pub(crate) use range::KeyRange;
-
-/// In a projection, the hidden row number of a table without a primary key: a
-/// bigint column `_row`, whose value is the row's key.
-pub const ROW_NUMBER: usize = usize::MAX;
+pub use reading::Batches;
+pub(crate) use reading::read_through_reader;
 
 /// What of a table is wanted.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -379,7 +380,7 @@ impl Scan {
         whole: &mut Vec<u8>,
     ) -> Result<bool> {
         match &self.entries {
-            None if !chained::is_reference(value) => {
+            None if !overflow::is_reference(value) => {
                 all_hold(&self.tests, &self.table, key, value, whole)
             }
             None => self.row_fulfils(reader, key.bytes(whole)),
@@ -394,7 +395,7 @@ impl Scan {
     fn row_fulfils(&self, reader: &Reader<'_>, key: &[u8]) -> Result<bool> {
         let tree = self.table.tree();
         let Some((page, range)) = tree.get(reader, key)? else { return Ok(false) };
-        let whole = chained::load(reader, tree, &page[range.clone()])?;
+        let whole = overflow::load(reader, tree.id, &page[range.clone()])?;
         let value = whole.as_deref().unwrap_or(&page[range]);
         all_hold(&self.tests, &self.table, Key::whole(key), value, &mut Vec::new())
     }
@@ -443,11 +444,11 @@ fn append_rows<'s>(
     prefix: &[u8],
     rows: &[(&[u8], &[u8])],
 ) -> Result<()> {
-    if !rows.iter().any(|(_, value)| chained::is_reference(value)) {
+    if !rows.iter().any(|(_, value)| overflow::is_reference(value)) {
         return builder.append(prefix, rows);
     }
     for (key, value) in rows {
-        let whole = chained::load(pages, table.tree(), value)?;
+        let whole = overflow::load(pages, table.id, value)?;
         builder.append(prefix, &[(key, whole.as_deref().unwrap_or(value))])?;
     }
     Ok(())

@@ -10,7 +10,7 @@ use crate::btree::{Cursor, Tree};
 use crate::buffer::PageGuard;
 use crate::error::Result;
 use crate::page::node::Node;
-use crate::shared::Pages;
+use crate::pager::Pages;
 
 use super::ahead::Ahead;
 

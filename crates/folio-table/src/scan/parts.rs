@@ -11,7 +11,7 @@ use crate::catalog::{Index, Table};
 use crate::error::Result;
 use crate::page;
 use crate::page::node::Node;
-use crate::reader::Reader;
+use crate::snapshot::Reader;
 
 /// Pieces looked for per part: more even out the differences.
 const PIECES_PER_PART: usize = 8;

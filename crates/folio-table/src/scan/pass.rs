@@ -8,7 +8,7 @@ use crate::btree::Direction;
 use crate::error::Result;
 use crate::page::key::Key;
 use crate::page::node::Node;
-use crate::reader::Reader;
+use crate::snapshot::Reader;
 
 impl Scan {
     /// How many rows the next leaf has; `None` at the end. A scan is counted from its

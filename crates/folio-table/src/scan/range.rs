@@ -5,8 +5,7 @@ use folio_types::key::{self, KeyColumn};
 
 use crate::catalog::{Index, Table};
 use crate::error::Result;
-use crate::read;
-use crate::row::mismatch;
+use crate::row::{self, mismatch};
 
 /// One end of a range of keys: the values of the first key columns, as many as
 /// are known.
@@ -68,7 +67,7 @@ impl KeyRange {
     /// [`Error::ValueCount`](crate::Error::ValueCount) for more values than the key
     /// has columns, [`Error::TypeMismatch`](crate::Error::TypeMismatch).
     pub(crate) fn of_rows(table: &Table, from: Bound<'_>, to: Bound<'_>) -> Result<Self> {
-        Self::new(from, to, |values| read::encode_key_prefix(table, values))
+        Self::new(from, to, |values| row::encode_key_prefix(table, values))
     }
 
     /// Keys of entries of an index.

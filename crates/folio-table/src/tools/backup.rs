@@ -8,15 +8,14 @@ use std::path::Path;
 
 use folio_file::{File, FileSystem, OpenMode};
 
-use crate::data_header::{DataHeader, data_size, page_offset};
+use crate::data_header::{DATA_NAME, DataHeader, data_size, page_offset};
 use crate::error::{Error, Result};
-use crate::ids::PageId;
+use crate::ids::{PageId, draw};
 use crate::page::{self, PageKind, free_list};
-use crate::recovery::{draw, zeros_around};
-use crate::shared::Pages;
+use crate::pager::Pages;
+use crate::recovery::zeros_around;
 use crate::snapshot::{Snapshot, SnapshotPages};
-use crate::store::{DATA_NAME, LOG_NAME};
-use crate::wal::LogHeader;
+use crate::wal::{LOG_NAME, LogHeader};
 
 /// Pages are gathered up to this size before they are written.
 const RUN_SIZE: usize = 1 << 20;
@@ -39,9 +38,9 @@ impl Snapshot {
             let name = target.join(DATA_NAME).display().to_string();
             return Err(Error::Exists { kind: "file", name });
         }
-        let page_size = self.shared.page_size as u32;
+        let page_size = self.shared.pager.page_size as u32;
         let (end, state) = (self.commit.end, self.commit.state);
-        let database = self.shared.blocks.database;
+        let database = self.shared.pager.blocks.database;
         let log = LogHeader { page_size, database, generation: 1, salt: draw(), base: end };
         let header = DataHeader { page_size, database, sequence: 1, checkpoint: end, state };
         write_log(files, target, log)?;
@@ -88,7 +87,7 @@ fn copy_pages(
     progress: &mut dyn FnMut(u64, u64) -> bool,
 ) -> Result<()> {
     let count = pages.page_count();
-    let page_size = pages.shared.page_size;
+    let page_size = pages.pager.page_size;
     let free = free_pages(pages)?;
     data.truncate(data_size(count, page_size)).map_err(Error::io("extend", DATA_NAME))?;
     let mut run: Vec<u8> = Vec::new();

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use folio_file::FileSystem;
 
-use super::wreck;
+use super::damaged_files;
 use crate::data_header::page_offset;
 use crate::error::Result;
 use crate::ids::{Lsn, PageId, TreeId};
@@ -61,8 +61,9 @@ pub enum CellContent {
 /// [`Error::Corrupted`](crate::Error::Corrupted) when neither file has a header left;
 /// the system's refusals.
 pub fn inspect(files: &dyn FileSystem, directory: &Path, page: PageId) -> Result<PageInspection> {
-    let wreck::Identity { page_size, database } = wreck::identify(files, directory)?;
-    let bytes = wreck::raw_page(files, directory, page, page_size)?;
+    let damaged_files::Identity { page_size, database } =
+        damaged_files::identify(files, directory)?;
+    let bytes = damaged_files::raw_page(files, directory, page, page_size)?;
     let problem = page::verify(&bytes, page, database).err();
     let kind = match (PageKind::of(&bytes), page::level(&bytes)) {
         (Some(PageKind::Node), 0) => "leaf",

@@ -2,10 +2,10 @@
 //! single pages, and what can be saved from files that are damaged.
 
 mod backup;
+mod damaged_files;
 mod inspect;
 mod salvage;
 mod vacuum;
-mod wreck;
 
 pub use inspect::{CellContent, PageInspection, inspect};
 pub use salvage::{SalvageReport, SalvagedTable, salvage};

@@ -16,17 +16,17 @@ use std::sync::Arc;
 use folio_file::FileSystem;
 use folio_types::borrowed;
 
-use super::wreck::Wreck;
+use super::damaged_files::DamagedFiles;
 use crate::btree::Tree;
 use crate::catalog::{Catalog, Table};
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
 use crate::options::{Options, Synchronous};
+use crate::overflow;
 use crate::page::node::Node;
 use crate::page::{self, PageKind, free_list};
-use crate::read;
-use crate::row::chained;
-use crate::shared::Pages;
+use crate::pager::Pages;
+use crate::row;
 use crate::store::TableStore;
 use crate::transaction::{IndexDefinition, Transaction, identity_of_key};
 
@@ -75,10 +75,10 @@ pub fn salvage(
         let name = target.display().to_string();
         return Err(Error::Exists { kind: "database", name });
     }
-    let wreck = Wreck::open(&**files, source)?;
+    let damaged = DamagedFiles::open(&**files, source)?;
     let options = Options { synchronous: Synchronous::Normal, read_only: false, ..options.clone() };
     let store = TableStore::open(files, target, options)?;
-    let mut salvage = Salvage::new(&wreck);
+    let mut salvage = Salvage::new(&damaged);
     let catalog = salvage.catalog();
     let statistics = salvage.statistics();
     for table in catalog.tables() {
@@ -91,7 +91,7 @@ pub fn salvage(
     }
     transaction.commit()?;
     store.checkpoint()?;
-    salvage.report.problems.splice(..0, wreck.problems.iter().cloned());
+    salvage.report.problems.splice(..0, damaged.problems.iter().cloned());
     Ok(salvage.report)
 }
 
@@ -99,23 +99,23 @@ pub fn salvage(
 type See<'s> = &'s mut dyn FnMut(&[u8], &[u8]) -> Result<()>;
 
 struct Salvage<'w> {
-    wreck: &'w Wreck,
+    files: &'w DamagedFiles,
     /// A bit per page that a tree or the free list has.
     claimed: Vec<u64>,
     report: SalvageReport,
 }
 
 impl<'w> Salvage<'w> {
-    fn new(wreck: &'w Wreck) -> Self {
-        let claimed = vec![0; wreck.page_count as usize / 64 + 1];
-        let mut salvage = Self { wreck, claimed, report: SalvageReport::default() };
+    fn new(files: &'w DamagedFiles) -> Self {
+        let claimed = vec![0; files.page_count as usize / 64 + 1];
+        let mut salvage = Self { files, claimed, report: SalvageReport::default() };
         salvage.claim_free_pages();
         salvage
     }
 
     /// `false` when the page has an owner already, or does not exist.
     fn claim(&mut self, page: PageId) -> bool {
-        if !page.is_some() || page.0 > self.wreck.page_count {
+        if !page.is_some() || page.0 > self.files.page_count {
             return false;
         }
         let (word, bit) = (page.0 as usize / 64, 1u64 << (page.0 % 64));
@@ -125,9 +125,9 @@ impl<'w> Salvage<'w> {
     }
 
     fn claim_free_pages(&mut self) {
-        let mut list = self.wreck.state.map_or(PageId::NONE, |state| state.free_list);
+        let mut list = self.files.state.map_or(PageId::NONE, |state| state.free_list);
         while list.is_some() && self.claim(list) {
-            let page = match self.wreck.pin(list) {
+            let page = match self.files.pin(list) {
                 Ok(page) if PageKind::of(&page) == Some(PageKind::FreeList) => page,
                 _ => {
                     self.report.problems.push(format!("page {list} of the free list is damaged"));
@@ -151,7 +151,7 @@ impl<'w> Salvage<'w> {
             if !self.claim(page) {
                 continue;
             }
-            let bytes = match tree.node(&self.wreck, page, level) {
+            let bytes = match tree.node(&self.files, page, level) {
                 Ok(page) => page.to_vec(),
                 Err(error) => {
                     self.report.damaged_pages += 1;
@@ -176,11 +176,11 @@ impl<'w> Salvage<'w> {
 
     /// Leaves of a tree that nothing leads to.
     fn lost_leaves(&mut self, tree: TreeId, see: See<'_>) -> Result<()> {
-        for page in (1..=self.wreck.page_count).map(PageId) {
+        for page in (1..=self.files.page_count).map(PageId) {
             if self.claimed[page.0 as usize / 64] >> (page.0 % 64) & 1 == 1 {
                 continue;
             }
-            let Ok(bytes) = self.wreck.pin(page) else { continue };
+            let Ok(bytes) = self.files.pin(page) else { continue };
             let is_leaf = PageKind::of(&bytes) == Some(PageKind::Node)
                 && page::tree(&bytes) == tree
                 && page::level(&bytes) == 0;
@@ -194,13 +194,13 @@ impl<'w> Salvage<'w> {
     }
 
     fn catalog(&mut self) -> Catalog {
-        let root = self.wreck.state.map_or(PageId::NONE, |state| state.catalog_root);
+        let root = self.files.state.map_or(PageId::NONE, |state| state.catalog_root);
         let tree = Tree { id: TreeId::CATALOG, root };
-        let (wreck, page_count) = (self.wreck, self.wreck.page_count);
+        let (files, page_count) = (self.files, self.files.page_count);
         let mut catalog = Catalog::default();
         let mut lost = 0;
         let walked = self.cells(tree, &mut |key, value| {
-            let whole = chained::load(&wreck, tree, value);
+            let whole = overflow::load(&files, tree.id, value);
             let text = whole.as_ref().map(|whole| whole.as_deref().unwrap_or(value));
             let is_entry = text.is_ok_and(|text| {
                 catalog.enter(key, text.get(1..).unwrap_or_default(), page_count)
@@ -217,7 +217,7 @@ impl<'w> Salvage<'w> {
 
     /// Row counts and counters, as far as they can be read.
     fn statistics(&mut self) -> BTreeMap<Vec<u8>, i64> {
-        let root = self.wreck.state.map_or(PageId::NONE, |state| state.statistics_root);
+        let root = self.files.state.map_or(PageId::NONE, |state| state.statistics_root);
         let mut found = BTreeMap::new();
         if root.is_some() {
             let tree = Tree { id: TreeId::STATISTICS, root };
@@ -246,12 +246,12 @@ impl<'w> Salvage<'w> {
             expected: expected.and_then(|&count| u64::try_from(count).ok()),
             broken: 0,
         };
-        let wreck = self.wreck;
+        let files = self.files;
         let mut open = Some(transaction);
         self.cells(old.tree(), &mut |key, value| {
-            let whole = chained::load(&wreck, old.tree(), value);
+            let whole = overflow::load(&files, old.id, value);
             let row = whole
-                .and_then(|whole| read::decode_row(old, key, whole.as_deref().unwrap_or(value)));
+                .and_then(|whole| row::decode_row(old, key, whole.as_deref().unwrap_or(value)));
             let Some(transaction) = &mut open else { return Ok(()) };
             match row.and_then(|row| transaction.insert(&table, &borrowed(&row))) {
                 Ok(_) => saved.rows += 1,

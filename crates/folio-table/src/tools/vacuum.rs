@@ -20,18 +20,20 @@ use folio_types::borrowed;
 use super::backup::publish;
 use crate::btree::Cursor;
 use crate::catalog::Table;
-use crate::data_header::{DataHeader, data_size, page_offset};
+use crate::data_header::{DATA_NAME, DataHeader, data_size, page_offset};
 use crate::error::{Error, Result};
 use crate::ids::{Lsn, PageId};
 use crate::options::{Options, Synchronous};
+use crate::overflow;
 use crate::page::node::Node;
 use crate::page::{self};
-use crate::read;
+use crate::processes::LOCK_NAME;
 use crate::recovery::zeros_around;
-use crate::row::chained;
+use crate::row;
 use crate::snapshot::Snapshot;
-use crate::store::{DATA_NAME, LOCK_NAME, LOG_NAME, TableStore};
+use crate::store::TableStore;
 use crate::transaction::{IndexDefinition, Transaction, identities};
+use crate::wal::LOG_NAME;
 
 /// Where the tables are loaded anew.
 const WORK_NAME: &str = "tables.folio-vacuum";
@@ -119,8 +121,8 @@ fn load_table(snapshot: &Snapshot, old: &Arc<Table>, transaction: &mut Transacti
         drop(leaf);
         let node = Node::new(&bytes);
         node.see_all(|key, stored| {
-            let whole = chained::load(&pages, old.tree(), stored)?;
-            let row = read::decode_row(old, key, whole.as_deref().unwrap_or(stored))?;
+            let whole = overflow::load(&pages, old.id, stored)?;
+            let row = row::decode_row(old, key, whole.as_deref().unwrap_or(stored))?;
             load.push(&borrowed(&row))
         })?;
     }
@@ -151,7 +153,7 @@ fn replace(
     state.transaction = old.state.transaction + 1;
     let header = DataHeader {
         page_size: page_size as u32,
-        database: shared.blocks.database,
+        database: shared.pager.blocks.database,
         sequence: *shared.header_sequence() + 1,
         checkpoint: old.end,
         state,
@@ -171,7 +173,7 @@ fn replace(
         // Log positions of the loaded store mean nothing here. These are older than
         // any reader of the new file, as every page of a commit is.
         page::set_lsn(&mut run[start..], Lsn(old.end.0.saturating_sub(1)));
-        page::seal(&mut run[start..], shared.blocks.database);
+        page::seal(&mut run[start..], shared.pager.blocks.database);
         if run.len() >= RUN_SIZE || page.0 == state.page_count {
             data.write_at(&run, page_offset(first, page_size))
                 .map_err(Error::io("write", DATA_NAME))?;
@@ -186,7 +188,7 @@ fn replace(
 
 /// A page of the loaded store, or zeros for a free one that was never written.
 fn read_sealed(loaded: &Snapshot, page: PageId, bytes: &mut [u8]) -> Result<()> {
-    match loaded.shared.blocks.read_page(page, bytes) {
+    match loaded.shared.pager.blocks.read_page(page, bytes) {
         Err(Error::Corrupted { .. }) if bytes.iter().all(|byte| *byte == 0) => Ok(()),
         other => other,
     }

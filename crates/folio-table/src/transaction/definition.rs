@@ -6,15 +6,15 @@ use std::sync::Arc;
 use folio_types::{TableSchema, borrowed};
 
 use super::index_filler::IndexFiller;
-use super::{Transaction, identity, statistics};
+use super::{Transaction, identity};
 use crate::btree::{Cursor, Tree};
 use crate::catalog::{self, Catalog, Index, Table};
+use crate::edit::Editor;
 use crate::error::{Error, Result};
 use crate::ids::TreeId;
+use crate::overflow;
 use crate::page::node::Node;
-use crate::read;
-use crate::row::chained;
-use crate::transaction::edit::Editor;
+use crate::{row, statistics};
 
 /// What an index is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -157,8 +157,7 @@ pub(super) fn next_tree(editor: &mut Editor<'_, '_>) -> TreeId {
 pub(super) fn drop_rows(editor: &mut Editor<'_, '_>, table: &Table) -> Result<()> {
     table.tree().drop_all(editor, |editor, leaf| {
         let node = Node::new(leaf);
-        (0..node.len())
-            .try_for_each(|index| chained::release(editor, table.tree(), node.value(index)))
+        (0..node.len()).try_for_each(|index| overflow::release(editor, table.id, node.value(index)))
     })
 }
 
@@ -171,9 +170,9 @@ fn enter_rows(editor: &mut Editor<'_, '_>, table: &Table, index: &Index) -> Resu
         drop(leaf);
         let node = Node::new(&bytes);
         node.see_all(|key, stored| {
-            let whole = chained::load(editor, table.tree(), stored)?;
+            let whole = overflow::load(editor, table.id, stored)?;
             let value = whole.as_deref().unwrap_or(stored);
-            let row = read::decode_row(table, key, value)?;
+            let row = row::decode_row(table, key, value)?;
             filler.push(editor, &borrowed(&row), key)
         })?;
     }

@@ -6,14 +6,15 @@
 
 use std::sync::Arc;
 
-use super::{Transaction, statistics};
+use super::Transaction;
 use crate::btree::Tree;
 use crate::catalog::Table;
+use crate::edit::Editor;
 use crate::error::{Error, Result};
 use crate::ids::TreeId;
-use crate::shared::Pages;
+use crate::pager::Pages;
 use crate::state::State;
-use crate::transaction::edit::Editor;
+use crate::statistics;
 
 impl Transaction {
     /// Takes `count` numbers for a column and returns the first. They begin at 1.

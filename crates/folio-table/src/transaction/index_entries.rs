@@ -8,11 +8,11 @@ use folio_types::{Value, ValueRef, key};
 
 use crate::btree::Cursor;
 use crate::catalog::{Index, Table};
+use crate::edit::Editor;
 use crate::error::{Error, Result};
 use crate::page::node::Node;
+use crate::pager::Pages;
 use crate::row::decode_column;
-use crate::shared::Pages;
-use crate::transaction::edit::Editor;
 
 /// The indexed columns of a row, encoded; whether one of them is null.
 pub(crate) fn prefix(index: &Index, values: &[ValueRef<'_>]) -> (Vec<u8>, bool) {

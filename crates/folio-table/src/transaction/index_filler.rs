@@ -7,13 +7,12 @@
 use folio_types::ValueRef;
 
 use super::index_entries;
-use crate::btree::Builder;
+use crate::btree::{self, Builder};
 use crate::catalog::Index;
+use crate::edit::Editor;
 use crate::error::{Error, Result};
 use crate::page;
 use crate::page::key::{compare, first_bytes};
-use crate::read;
-use crate::transaction::edit::Editor;
 
 /// Bytes of entries held before a part is inserted.
 const GATHERED_SIZE: usize = 64 << 20;
@@ -96,7 +95,7 @@ impl IndexFiller {
         let unique_size = if self.index.unique && !has_null { prefix_size } else { 0 };
         self.index.complete(&mut self.bytes, row_key);
         let entry = &self.bytes[start..];
-        read::check_key_size(editor.shared.page_size, entry)?;
+        btree::check_key_size(editor.pager.page_size, entry)?;
         let row = u32::try_from(row).unwrap_or(u32::MAX);
         self.entries.push(Entry { start, size: entry.len() as u32, unique_size, row });
         Ok(())
@@ -164,7 +163,7 @@ impl IndexFiller {
             return self.insert_part(editor);
         }
         self.sort()?;
-        let mut builder = Builder::new(self.index.tree(), editor.shared.page_size);
+        let mut builder = Builder::new(self.index.tree(), editor.pager.page_size);
         for &entry in &self.entries {
             builder.push(editor, self.entry(entry), &[])?;
         }

@@ -11,12 +11,12 @@ use folio_types::ValueRef;
 
 use super::Transaction;
 use super::index_filler::IndexFiller;
-use crate::btree::Appender;
+use crate::btree::{self, Appender};
 use crate::catalog::{Index, Table};
+use crate::edit::Editor;
 use crate::error::{Error, Result};
-use crate::read;
-use crate::row::{RowEncoder, chained};
-use crate::transaction::edit::Editor;
+use crate::overflow;
+use crate::row::RowEncoder;
 
 impl Transaction {
     /// Inserts rows, given one behind the other, each in the order of the columns.
@@ -41,7 +41,7 @@ impl Transaction {
                 encoder: &mut encoder,
                 appender: Appender::new(table.tree()),
                 indexes: indexes.collect(),
-                plain_size: read::key_size_max(editor.shared.page_size),
+                plain_size: btree::key_size_max(editor.pager.page_size),
                 at: 0,
                 table: &table,
             };
@@ -123,12 +123,12 @@ impl<'s> Many<'_, 's> {
     /// Inserts a row whose value may need pages of its own, or whose key may be too long.
     #[cold]
     fn push_great(&mut self, editor: &mut Editor<'s, '_>) -> Result<bool> {
-        let (row, page_size) = (&*self.encoder, editor.shared.page_size);
-        read::check_key_size(page_size, &row.key)?;
-        if !chained::fits_leaf(page_size, row.key.len(), &row.value) {
+        let (row, page_size) = (&*self.encoder, editor.pager.page_size);
+        btree::check_key_size(page_size, &row.key)?;
+        if !overflow::fits_leaf(page_size, row.key.len(), &row.value) {
             self.appender.let_go();
         }
-        let value = chained::store(editor, self.table.id, row.key.len(), &row.value)?;
+        let value = overflow::store(editor, self.table.id, row.key.len(), &row.value)?;
         self.appender.push(editor, &row.key, &value)
     }
 }

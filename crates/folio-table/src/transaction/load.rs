@@ -10,14 +10,14 @@ use folio_types::ValueRef;
 
 use super::Transaction;
 use super::index_filler::IndexFiller;
-use crate::btree::Builder;
+use crate::btree::{self, Builder};
 use crate::catalog::Table;
+use crate::edit::Editor;
 use crate::error::{Error, Result};
+use crate::overflow;
 use crate::page::node::Node;
-use crate::read;
-use crate::row::{RowEncoder, chained};
-use crate::shared::Pages;
-use crate::transaction::edit::Editor;
+use crate::pager::Pages;
+use crate::row::RowEncoder;
 
 /// A load under way. Dropped without [`Load::finish`], the transaction can only be
 /// rolled back, or return to a savepoint.
@@ -54,7 +54,7 @@ impl Transaction {
         let root = self.seen().pin(table.root)?;
         let is_empty = Node::new(&root).is_leaf() && Node::new(&root).len() == 0;
         drop(root);
-        let page_size = self.shared.page_size;
+        let page_size = self.shared.pager.page_size;
         let direct = is_empty.then(|| Direct {
             builder: Builder::new(table.tree(), page_size),
             indexes: table.indexes.iter().map(|index| IndexFiller::new(index.clone())).collect(),
@@ -91,10 +91,10 @@ impl Load<'_> {
         };
         let (table, row) = (&self.table, &mut self.encoder);
         row.encode(&table.schema, &table.layout, values, self.next_row_number)?;
-        read::check_key_size(self.transaction.shared.page_size, &row.key)?;
+        btree::check_key_size(self.transaction.shared.pager.page_size, &row.key)?;
         self.next_row_number += 1;
         self.transaction.change(|editor| {
-            let value = chained::store(editor, table.id, row.key.len(), &row.value)?;
+            let value = overflow::store(editor, table.id, row.key.len(), &row.value)?;
             direct.builder.push(editor, &row.key, &value)?;
             direct.indexes.iter_mut().try_for_each(|index| index.push(editor, values, &row.key))
         })

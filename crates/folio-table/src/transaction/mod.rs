@@ -11,8 +11,6 @@
 //! return to a savepoint.
 
 mod definition;
-pub(crate) mod edit;
-mod home;
 mod identity;
 pub(crate) mod index_entries;
 mod index_filler;
@@ -20,7 +18,6 @@ mod insert_many;
 mod load;
 mod rebuild;
 mod rows;
-mod statistics;
 mod views;
 
 use std::collections::HashMap;
@@ -30,22 +27,23 @@ use std::time::Duration;
 
 use crate::buffer::DirtyPage;
 use crate::catalog::{Catalog, Table};
+use crate::edit::{Edit, Editor, Mark, Seen};
 use crate::error::{Error, Result};
 use crate::ids::{BlockId, Lsn, PageId, TreeId};
 use crate::options::Synchronous;
 use crate::page;
-use crate::reader::Reader;
+use crate::pager::{CommitPoint, Pager};
 use crate::row::RowEncoder;
+use crate::scan::read_through_reader;
 use crate::shared::Shared;
-use crate::snapshots::CommitPoint;
+use crate::snapshot::Reader;
+use crate::statistics;
 use crate::wal::record::{Commit, LogPosition};
-use edit::{Edit, Editor, Mark, Seen};
 
 pub use definition::IndexDefinition;
 pub(crate) use identity::{identities, identity_of_key};
 pub use load::Load;
 pub use rebuild::ColumnSource;
-pub(crate) use statistics::row_count;
 
 /// Images gathered before they are written.
 const BATCH_SIZE: usize = 1 << 20;
@@ -74,10 +72,10 @@ pub struct Savepoint(usize);
 
 impl Transaction {
     pub(crate) fn begin(shared: &Arc<Shared>) -> Result<Self> {
-        let writer = shared.take_writer(shared.options.timeout)?;
+        let writer = shared.take_writer(shared.pager.options.timeout)?;
         Ok(Self {
             shared: Arc::clone(shared),
-            edit: Some(Edit::begin(shared, writer)),
+            edit: Some(Edit::begin(&shared.pager, writer)),
             has_failed: false,
             savepoints: Vec::new(),
             own_catalog: None,
@@ -89,7 +87,7 @@ impl Transaction {
     /// What reads as this transaction sees the database, its own changes included.
     #[must_use]
     pub fn reader(&self) -> Reader<'_> {
-        Reader::of_transaction(self.seen(), self.own_catalog.as_ref())
+        Reader::of_transaction(self.seen(), &self.shared.catalog, self.own_catalog.as_ref())
     }
 
     fn catalog(&self) -> Result<Arc<Catalog>> {
@@ -105,7 +103,7 @@ impl Transaction {
     }
 
     pub(crate) fn seen(&self) -> Seen<'_, '_> {
-        Seen { shared: &self.shared, edit: self.edit_ref() }
+        Seen { pager: &self.shared.pager, edit: self.edit_ref() }
     }
 
     /// Runs one operation. If it fails otherwise than by a refusal of its input,
@@ -116,7 +114,7 @@ impl Transaction {
         }
         let edit = self.edit.as_mut().expect("only ending the transaction takes it");
         edit.changes += 1;
-        let result = operation(&mut Editor { shared: &self.shared, edit });
+        let result = operation(&mut Editor { pager: &self.shared.pager, edit });
         self.has_failed = result.is_err();
         result
     }
@@ -136,8 +134,8 @@ impl Transaction {
         self.check_savepoint(savepoint)?;
         let edit = self.edit.as_mut().expect("only ending the transaction takes it");
         while let Some(mark) = self.savepoints.pop() {
-            edit.return_to(&self.shared, &mark);
-            edit.release(&self.shared, &mark);
+            edit.return_to(&self.shared.pager, &mark);
+            edit.release(&self.shared.pager, &mark);
             if self.savepoints.len() == savepoint.0 {
                 break;
             }
@@ -162,7 +160,7 @@ impl Transaction {
         while self.savepoints.len() > savepoint.0
             && let Some(mark) = self.savepoints.pop()
         {
-            edit.release(&self.shared, &mark);
+            edit.release(&self.shared.pager, &mark);
         }
         Ok(())
     }
@@ -189,17 +187,17 @@ impl Transaction {
             return Err(Error::TransactionFailed);
         }
         self.write_statistics()?;
-        self.change(|editor| editor.send_rest_home())?;
+        self.change(|editor| editor.write_rest_early())?;
         let Some(edit) = self.edit.take() else { return Ok(()) };
         if edit.changed.is_empty() && edit.state == edit.writer.state {
             // What it has seen may be another's commit that is not durable yet.
             let seen = CommitPoint { end: edit.start.end, state: edit.state };
-            self.shared.give_writer_back(edit.discard(&self.shared));
+            self.shared.give_writer_back(edit.discard(&self.shared.pager));
             return self.make_durable(seen);
         }
         let commit = self.log_and_publish(edit)?;
         if let Some(catalog) = &self.own_catalog {
-            catalog.remember(&self.shared, &commit.state);
+            self.shared.catalog.remember(catalog, &commit.state);
         }
         self.make_durable(commit)?;
         self.shared.checkpoint_if_due()
@@ -210,35 +208,47 @@ impl Transaction {
     fn log_and_publish(&self, mut edit: Edit) -> Result<CommitPoint> {
         let shared = &*self.shared;
         edit.state.transaction += 1;
-        let is_home = if edit.is_home_to_sync() { shared.sync_data() } else { Ok(()) };
-        let (slots, position) = match is_home.and_then(|()| log(shared, &edit)) {
+        let is_home = if edit.is_data_to_sync { shared.pager.sync_data() } else { Ok(()) };
+        let (slots, position) = match is_home.and_then(|()| log(&shared.pager, &edit)) {
             Ok(logged) => logged,
             Err(error) => {
-                shared.give_writer_back(edit.discard(shared));
+                shared.give_writer_back(edit.discard(&shared.pager));
                 return Err(error);
             }
         };
         let commit = CommitPoint { end: position.end, state: edit.state };
-        let mut writer = edit.end(shared);
+        let mut writer = edit.end(&shared.pager);
         for (page, slot, lsn) in slots {
-            shared.blocks.versions.set_logged(slot, lsn);
-            writer.publish(shared, page, slot, commit.end);
+            shared.pager.blocks.versions.set_logged(slot, lsn);
+            writer.publish(&shared.pager, page, slot, commit.end);
         }
         writer.state = commit.state;
         writer.position = position;
-        *shared.blocks.position() = position;
-        shared.blocks.wal.set_written(commit.end);
+        *shared.pager.blocks.position() = position;
+        shared.pager.blocks.wal.set_written(commit.end);
         shared.give_writer_back(writer);
         Ok(commit)
     }
 
+    /// Brings the counts up to date, before the commit.
+    fn write_statistics(&mut self) -> Result<()> {
+        let counts =
+            std::mem::take(&mut self.edit.as_mut().expect("the transaction runs").row_counts);
+        self.change(|editor| {
+            counts
+                .into_iter()
+                .filter(|(_, change)| *change != 0)
+                .try_for_each(|(table, change)| statistics::add(editor, table, change))
+        })
+    }
+
     fn make_durable(&self, commit: CommitPoint) -> Result<()> {
-        let switches = self.shared.blocks.switches;
-        let waits = self.shared.options.synchronous == Synchronous::Full;
+        let switches = self.shared.pager.blocks.switches;
+        let waits = self.shared.pager.options.synchronous == Synchronous::Full;
         if waits && !switches.acknowledge_before_sync() {
-            self.shared.blocks.wal.sync_to(commit.end)?;
+            self.shared.pager.blocks.wal.sync_to(commit.end)?;
         }
-        self.shared.snapshots.show(commit);
+        self.shared.pager.snapshots.show(commit);
         Ok(())
     }
 }
@@ -247,20 +257,20 @@ impl Transaction {
 type Logged = (PageId, u32, Lsn);
 
 /// Writes the images that are not in the log yet, and the commit record.
-fn log(shared: &Shared, edit: &Edit) -> Result<(Vec<Logged>, LogPosition)> {
+fn log(pager: &Pager, edit: &Edit) -> Result<(Vec<Logged>, LogPosition)> {
     let mut changed: Vec<(PageId, u32)> =
         edit.changed.iter().map(|(&page, version)| (page, version.slot)).collect();
     changed.sort_unstable();
     // While the position is held, pages that leave the pool wait with their images.
-    let mut position = shared.blocks.position();
-    let mut batch = shared.blocks.wal.batch(*position);
-    batch.expect((changed.len() * shared.page_size).min(BATCH_SIZE + shared.page_size));
+    let mut position = pager.blocks.position();
+    let mut batch = pager.blocks.wal.batch(*position);
+    batch.expect((changed.len() * pager.page_size).min(BATCH_SIZE + pager.page_size));
     let mut commit = Commit { state: edit.state, images_from: batch.start(), listed: Vec::new() };
     let mut logged: Vec<Logged> = Vec::with_capacity(changed.len());
     let mut left = changed.into_iter();
     let mut next = left.next();
     while let Some((page, slot)) = next {
-        let lsn = match shared.pool.pin_dirty(BlockId::version(slot)) {
+        let lsn = match pager.pool.pin_dirty(BlockId::version(slot)) {
             DirtyPage::Here(mut guard) => {
                 page::set_lsn(&mut guard, batch.position().end);
                 let lsn = batch.add_image(&guard, page);
@@ -268,32 +278,32 @@ fn log(shared: &Shared, edit: &Edit) -> Result<(Vec<Logged>, LogPosition)> {
                 lsn
             }
             DirtyPage::Stored => {
-                let lsn = shared.blocks.versions.logged_at(slot);
+                let lsn = pager.blocks.versions.logged_at(slot);
                 commit.listed.push((page, lsn));
                 lsn
             }
             DirtyPage::Leaving => {
-                shared.blocks.wal.write(&batch)?;
+                pager.blocks.wal.write(&batch)?;
                 *position = batch.position();
-                shared.blocks.wal.recycle(batch);
+                pager.blocks.wal.recycle(batch);
                 drop(position);
                 thread::sleep(LEAVING_TIME);
-                position = shared.blocks.position();
-                batch = shared.blocks.wal.batch(*position);
+                position = pager.blocks.position();
+                batch = pager.blocks.wal.batch(*position);
                 list_images(&mut commit, &logged, batch.start());
                 continue;
             }
         };
         logged.push((page, slot, lsn));
         if batch.bytes().len() >= BATCH_SIZE {
-            batch = shared.blocks.wal.write_and_go_on(batch)?;
+            batch = pager.blocks.wal.write_and_go_on(batch)?;
         }
         next = left.next();
     }
     batch.add_commit(&commit);
-    shared.blocks.wal.write(&batch)?;
+    pager.blocks.wal.write(&batch)?;
     *position = batch.position();
-    shared.blocks.wal.recycle(batch);
+    pager.blocks.wal.recycle(batch);
     Ok((logged, *position))
 }
 
@@ -305,10 +315,12 @@ fn list_images(commit: &mut Commit, logged: &[Logged], images_from: Lsn) {
     commit.images_from = images_from;
 }
 
+read_through_reader!(Transaction);
+
 impl Drop for Transaction {
     fn drop(&mut self) {
         if let Some(edit) = self.edit.take() {
-            self.shared.give_writer_back(edit.discard(&self.shared));
+            self.shared.give_writer_back(edit.discard(&self.shared.pager));
         }
     }
 }

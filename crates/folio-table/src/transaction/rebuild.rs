@@ -10,13 +10,13 @@ use folio_types::{TableSchema, Value, borrowed};
 
 use super::index_filler::IndexFiller;
 use super::{Transaction, definition, identity};
-use crate::btree::{Builder, Cursor, Tree};
+use crate::btree::{self, Builder, Cursor, Tree};
 use crate::catalog::{self, Index, Table};
+use crate::edit::Editor;
 use crate::error::{Error, Result};
+use crate::overflow;
 use crate::page::node::Node;
-use crate::read;
-use crate::row::{RowEncoder, chained, row_number};
-use crate::transaction::edit::Editor;
+use crate::row::{self, RowEncoder, row_number};
 
 /// Where a column of a rebuilt table has its values from.
 #[derive(Debug, Clone, PartialEq)]
@@ -151,7 +151,7 @@ fn copy_rows(
             .iter()
             .zip(&table.schema.primary_key)
             .all(|(new, old)| sources[*new] == ColumnSource::Column(*old));
-    let mut builder = has_same_key.then(|| Builder::new(rebuilt.tree(), editor.shared.page_size));
+    let mut builder = has_same_key.then(|| Builder::new(rebuilt.tree(), editor.pager.page_size));
     let mut indexes: Vec<_> =
         rebuilt.indexes.iter().map(|index| IndexFiller::new(index.clone())).collect();
     let mut encoder = RowEncoder::default();
@@ -167,8 +167,8 @@ fn copy_rows(
             let number = row_number(&table.layout, key).unwrap_or(next_number);
             next_number = number.saturating_add(1);
             encoder.encode(&rebuilt.schema, &rebuilt.layout, &row, number)?;
-            read::check_key_size(editor.shared.page_size, &encoder.key)?;
-            let value = chained::store(editor, rebuilt.id, encoder.key.len(), &encoder.value)?;
+            btree::check_key_size(editor.pager.page_size, &encoder.key)?;
+            let value = overflow::store(editor, rebuilt.id, encoder.key.len(), &encoder.value)?;
             match &mut builder {
                 Some(builder) => builder.push(editor, &encoder.key, &value)?,
                 None if rebuilt.tree().insert(editor, &encoder.key, &value)? => {}
@@ -187,8 +187,8 @@ fn new_row(
     (key, stored): (&[u8], &[u8]),
     sources: &[ColumnSource],
 ) -> Result<Vec<Value>> {
-    let whole = chained::load(editor, table.tree(), stored)?;
-    let old = read::decode_row(table, key, whole.as_deref().unwrap_or(stored))?;
+    let whole = overflow::load(editor, table.id, stored)?;
+    let old = row::decode_row(table, key, whole.as_deref().unwrap_or(stored))?;
     let value = |source: &ColumnSource| match source {
         ColumnSource::Column(column) => old[*column].clone(),
         ColumnSource::Value(value) => value.clone(),

@@ -9,15 +9,15 @@ use folio_types::{Value, ValueRef, borrowed, key};
 
 use super::Transaction;
 use super::index_entries;
-use crate::btree::Cursor;
+use crate::btree::{self, Cursor};
 use crate::buffer::PageGuard;
 use crate::catalog::Table;
+use crate::edit::Editor;
 use crate::error::{Error, Result};
+use crate::overflow;
 use crate::page::node::Node;
-use crate::read;
-use crate::row::{Row, RowBytes, RowEncoder, chained};
-use crate::shared::Pages;
-use crate::transaction::edit::Editor;
+use crate::pager::Pages;
+use crate::row::{self, Row, RowEncoder};
 
 impl Transaction {
     /// Inserts a row, given in the order of the columns. Returns the hidden row
@@ -45,12 +45,12 @@ impl Transaction {
         row: &mut RowEncoder,
     ) -> Result<()> {
         row.encode(&table.schema, &table.layout, values, row_number)?;
-        read::check_key_size(self.shared.page_size, &row.key)?;
+        btree::check_key_size(self.shared.pager.page_size, &row.key)?;
         self.refuse_conflict(table, values, &row.key, None)?;
         self.change(|editor| {
-            let value = chained::store(editor, table.id, row.key.len(), &row.value)?;
+            let value = overflow::store(editor, table.id, row.key.len(), &row.value)?;
             if !table.tree().insert(editor, &row.key, &value)? {
-                chained::release(editor, table.tree(), &value)?;
+                overflow::release(editor, table.id, &value)?;
                 return Ok(false);
             }
             for index in &table.indexes {
@@ -77,7 +77,7 @@ impl Transaction {
         values: &[ValueRef<'_>],
     ) -> Result<bool> {
         let table = self.current(table)?;
-        let old_key = read::encode_key(&table, key)?;
+        let old_key = row::encode_key(&table, key)?;
         let mut encoder = std::mem::take(&mut self.encoder);
         let result = self.update_encoded(&table, &old_key, values, &mut encoder);
         self.encoder = encoder;
@@ -91,9 +91,9 @@ impl Transaction {
         values: &[ValueRef<'_>],
         row: &mut RowEncoder,
     ) -> Result<bool> {
-        let row_number = crate::row::row_number(&table.layout, old_key).unwrap_or_default();
+        let row_number = row::row_number(&table.layout, old_key).unwrap_or_default();
         row.encode(&table.schema, &table.layout, values, row_number)?;
-        read::check_key_size(self.shared.page_size, &row.key)?;
+        btree::check_key_size(self.shared.pager.page_size, &row.key)?;
         let tree = table.tree();
         let Some(stored) = self.stored(table, old_key)? else { return Ok(false) };
         if row.key != old_key && tree.get(&self.seen(), &row.key)?.is_some() {
@@ -102,8 +102,8 @@ impl Transaction {
         self.refuse_conflict(table, values, &row.key, Some(old_key))?;
         self.change(|editor| {
             move_entries(editor, table, (old_key, &stored), (&row.key, values))?;
-            chained::release(editor, tree, &stored)?;
-            let value = chained::store(editor, table.id, row.key.len(), &row.value)?;
+            overflow::release(editor, tree.id, &stored)?;
+            let value = overflow::store(editor, table.id, row.key.len(), &row.value)?;
             if row.key == old_key {
                 tree.replace(editor, old_key, &value)?;
             } else {
@@ -125,14 +125,10 @@ impl Transaction {
         key: &[ValueRef<'_>],
     ) -> Result<Option<Row<'_>>> {
         let table = self.current(table)?;
-        let key = read::encode_key(&table, key)?;
+        let key = row::encode_key(&table, key)?;
         let mut editor = self.editor()?;
         let Some((page, range)) = find(&mut editor, &table, &key)? else { return Ok(None) };
-        let bytes = match chained::load(&editor, table.tree(), &page[range.clone()])? {
-            Some(whole) => RowBytes::Own(whole),
-            None => RowBytes::InPage(page, range),
-        };
-        Ok(Some(Row::new(table, key, bytes)))
+        Ok(Some(Row::load(&editor, table, key, (page, range))?))
     }
 
     /// Gives some columns of the row with this key other values; they must not be
@@ -149,7 +145,7 @@ impl Transaction {
         values: &[ValueRef<'_>],
     ) -> Result<bool> {
         let table = self.current(table)?;
-        let key = read::encode_key(&table, key)?;
+        let key = row::encode_key(&table, key)?;
         let mut encoder = std::mem::take(&mut self.encoder);
         let result = self.update_columns_encoded(&table, &key, (columns, values), &mut encoder);
         self.encoder = encoder;
@@ -166,16 +162,16 @@ impl Transaction {
         let mut editor = self.editor()?;
         let Some((page, range)) = find(&mut editor, table, key)? else { return Ok(false) };
         let stored = &page[range];
-        let whole = chained::load(&editor, table.tree(), stored)?;
+        let whole = overflow::load(&editor, table.id, stored)?;
         row.encode_changed(table, whole.as_deref().unwrap_or(stored), columns, values)?;
         drop(page);
         let is_alone = whole.is_none()
-            && chained::fits_leaf(self.shared.page_size, key.len(), &row.value)
+            && overflow::fits_leaf(self.shared.pager.page_size, key.len(), &row.value)
             && !table.indexes.iter().any(|index| index.has_any(columns));
         if is_alone {
             return self.change(|editor| table.tree().replace(editor, key, &row.value));
         }
-        let values = read::decode_row(table, key, &row.value)?;
+        let values = row::decode_row(table, key, &row.value)?;
         self.update_encoded(table, key, &borrowed(&values), row)
     }
 
@@ -185,7 +181,7 @@ impl Transaction {
             return Err(Error::TransactionFailed);
         }
         let edit = self.edit.as_mut().expect("only ending the transaction takes it");
-        Ok(Editor { shared: &self.shared, edit })
+        Ok(Editor { pager: &self.shared.pager, edit })
     }
 
     /// Deletes the row with this key; `false` when there is none.
@@ -194,15 +190,15 @@ impl Transaction {
     /// As [`Transaction::insert`].
     pub fn delete(&mut self, table: &Arc<Table>, key: &[ValueRef<'_>]) -> Result<bool> {
         let table = self.current(table)?;
-        let key = read::encode_key(&table, key)?;
+        let key = row::encode_key(&table, key)?;
         let Some(stored) = self.stored(&table, &key)? else { return Ok(false) };
         self.change(|editor| {
-            let whole = chained::load(editor, table.tree(), &stored)?;
+            let whole = overflow::load(editor, table.id, &stored)?;
             let value = whole.as_deref().unwrap_or(&stored);
             for index in &table.indexes {
                 index_entries::remove(editor, &table, index, &key, value)?;
             }
-            chained::release(editor, table.tree(), &stored)?;
+            overflow::release(editor, table.id, &stored)?;
             table.tree().delete(editor, &key)?;
             *editor.edit.row_counts.entry(table.id).or_default() -= 1;
             Ok(true)
@@ -214,7 +210,7 @@ impl Transaction {
     fn stored(&mut self, table: &Table, key: &[u8]) -> Result<Option<Vec<u8>>> {
         let Some((page, range)) = find(&mut self.editor()?, table, key)? else { return Ok(None) };
         let value = &page[range];
-        let is_needed = !table.indexes.is_empty() || chained::is_reference(value);
+        let is_needed = !table.indexes.is_empty() || overflow::is_reference(value);
         Ok(Some(if is_needed { value.to_vec() } else { Vec::new() }))
     }
 
@@ -231,7 +227,7 @@ impl Transaction {
         }
         for index in &table.indexes {
             let entry = index_entries::entry(index, values, key);
-            read::check_key_size(editor.shared.page_size, &entry)?;
+            btree::check_key_size(editor.pager.page_size, &entry)?;
             index_entries::check_unique(&editor, index, values, own_key)?;
         }
         // A taken key must be seen before the first index changes.
@@ -291,7 +287,7 @@ fn move_entries(
     if table.indexes.is_empty() {
         return Ok(());
     }
-    let whole = chained::load(editor, table.tree(), stored)?;
+    let whole = overflow::load(editor, table.id, stored)?;
     let old_value = whole.as_deref().unwrap_or(stored);
     for index in &table.indexes {
         let old = index_entries::stored_prefix(table, index, old_key, old_value)?;

@@ -19,6 +19,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::ids::{COUNT_MAX, Lsn};
 use crate::page::{get_u32, get_u64, put_u32, put_u64};
 
+/// The log's name.
+pub(crate) const LOG_NAME: &str = "tables.folio-wal";
 pub(crate) const LOG_START: u64 = 8192;
 pub(crate) const SLOT_SPACING: u64 = 4096;
 pub(crate) const LOG_HEADER_SIZE: usize = 56;

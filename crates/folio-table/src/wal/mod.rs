@@ -19,13 +19,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use folio_file::File;
 
-pub(crate) use header::{LOG_HEADER_SIZE, LOG_START, LogHeader, SLOT_SPACING, Slot};
+pub(crate) use header::{LOG_HEADER_SIZE, LOG_NAME, LOG_START, LogHeader, SLOT_SPACING, Slot};
 use record::{Batch, LogPosition, RECORD_HEADER_SIZE, Record};
 
 use crate::error::{Error, Result};
-use crate::ids::{Lsn, PageId};
+use crate::ids::{Lsn, PageId, draw};
 use crate::planted::Switches;
-use crate::recovery::draw;
 
 /// The least and most the file grows by at once, ahead of small commits: space
 /// that is there already spares their sync a change of metadata. What is larger

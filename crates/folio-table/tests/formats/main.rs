@@ -40,7 +40,7 @@ fn note(id: i64) -> Option<String> {
     }
 }
 
-/// Two tables, an index, a view and a counter; half of it brought home by a
+/// Two tables, an index, a view and a counter; half of it in the data file after a
 /// checkpoint, half in the log.
 fn make(directory: &Path) {
     let store = open(directory);

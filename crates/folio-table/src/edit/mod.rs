@@ -10,20 +10,24 @@
 //! the pool. Pages that a long transaction has filled go to the data file at once, see
 //! [`Editor::filled`].
 
+mod early_write;
+mod leaf_hint;
+mod writer;
+
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
 
-use crate::btree::Finger;
+pub(crate) use leaf_hint::{LeafHint, Step};
+pub(crate) use writer::Writer;
+
 use crate::buffer::{PageGuard, PageGuardMut};
 use crate::error::{Error, Result};
 use crate::ids::{BlockId, PageId, TreeId};
 use crate::page::{self, PageKind, free_list};
-use crate::shared::{Pages, Shared};
+use crate::pager::{NO_SLOT, Pager, Pages};
 use crate::state::{PAGE_COUNT_MAX, State};
-use crate::versions::NO_SLOT;
 use crate::wal::record::LogPosition;
-use crate::writer::Writer;
 
 /// What a transaction has changed so far.
 #[derive(Debug)]
@@ -45,13 +49,13 @@ pub(crate) struct Edit {
     /// Grows with every operation: scans look whether their place still is one.
     pub(crate) changes: u64,
     /// Where the last change was.
-    pub(crate) finger: Finger,
+    pub(crate) hint: LeafHint,
     /// Pages that went to the data file already, also those of a bulk load.
-    pub(crate) home: HashSet<PageId, RandomState>,
+    pub(crate) early: HashSet<PageId, RandomState>,
     /// Pages that are full, and go there soon.
-    pub(super) full: Vec<PageId>,
+    full: Vec<PageId>,
     /// Whether the data file must be durable before the commit is.
-    pub(super) is_home_to_sync: bool,
+    pub(crate) is_data_to_sync: bool,
 }
 
 /// A page's version in this transaction.
@@ -79,10 +83,10 @@ pub(crate) struct Mark {
 }
 
 impl Edit {
-    pub(crate) fn begin(shared: &Shared, mut writer: Box<Writer>) -> Self {
-        writer.collect(shared);
+    pub(crate) fn begin(pager: &Pager, mut writer: Box<Writer>) -> Self {
+        writer.collect(pager);
         let (state, start) = (writer.state, writer.position);
-        *shared.blocks.position() = start;
+        *pager.blocks.position() = start;
         Self {
             writer,
             state,
@@ -93,16 +97,11 @@ impl Edit {
             level_max: 0,
             row_counts: HashMap::default(),
             changes: 0,
-            finger: Finger::default(),
-            home: HashSet::default(),
+            hint: LeafHint::default(),
+            early: HashSet::default(),
             full: Vec::new(),
-            is_home_to_sync: false,
+            is_data_to_sync: false,
         }
-    }
-
-    /// Whether the data file must be durable before the commit is.
-    pub(crate) fn is_home_to_sync(&self) -> bool {
-        self.is_home_to_sync
     }
 
     /// Changes from here on can be taken back together.
@@ -119,26 +118,26 @@ impl Edit {
     }
 
     /// Takes back what has changed since the mark.
-    pub(crate) fn return_to(&mut self, shared: &Shared, mark: &Mark) {
+    pub(crate) fn return_to(&mut self, pager: &Pager, mark: &Mark) {
         for undo in self.undo.drain(mark.undo_count..).rev() {
             let dropped = match undo.before {
                 Some(before) => self.changed.insert(undo.page, before),
                 None => self.changed.remove(&undo.page),
             };
             if let Some(dropped) = dropped {
-                self.writer.drop_private(shared, dropped.slot);
+                self.writer.drop_private(pager, dropped.slot);
             }
         }
         self.changes += 1;
-        self.finger.lift();
+        self.hint.forget();
         self.state = mark.state;
-        // Pages made since are gone. The others wait on: going home twice costs a write.
+        // Pages made since are gone. The others wait on: to write one twice costs a write.
         self.full.retain(|page| page.0 <= mark.state.page_count);
         self.row_counts.clone_from(&mark.row_counts);
     }
 
     /// Drops the innermost mark; its changes belong to the one around it.
-    pub(crate) fn release(&mut self, shared: &Shared, mark: &Mark) {
+    pub(crate) fn release(&mut self, pager: &Pager, mark: &Mark) {
         self.level = mark.level_outside;
         if self.level > 0 {
             return;
@@ -146,7 +145,7 @@ impl Edit {
         // Nothing can be returned to: older versions are of no use.
         for undo in self.undo.drain(mark.undo_count..) {
             if let Some(before) = undo.before {
-                self.writer.drop_private(shared, before.slot);
+                self.writer.drop_private(pager, before.slot);
             }
         }
     }
@@ -159,21 +158,21 @@ impl Edit {
     }
 
     /// The transaction is in the log: versions that only savepoints needed go.
-    pub(crate) fn end(mut self, shared: &Shared) -> Box<Writer> {
+    pub(crate) fn end(mut self, pager: &Pager) -> Box<Writer> {
         for undo in std::mem::take(&mut self.undo) {
             if let Some(before) = undo.before {
-                self.writer.drop_private(shared, before.slot);
+                self.writer.drop_private(pager, before.slot);
             }
         }
         self.writer
     }
 
     /// Drops every change.
-    pub(crate) fn discard(mut self, shared: &Shared) -> Box<Writer> {
+    pub(crate) fn discard(mut self, pager: &Pager) -> Box<Writer> {
         let slots =
             self.changed.values().chain(self.undo.iter().filter_map(|undo| undo.before.as_ref()));
         for slot in slots.map(|version| version.slot).collect::<Vec<_>>() {
-            self.writer.drop_private(shared, slot);
+            self.writer.drop_private(pager, slot);
         }
         self.writer
     }
@@ -182,7 +181,7 @@ impl Edit {
 /// A transaction's way to pages, for the length of one operation.
 #[derive(Debug)]
 pub(crate) struct Editor<'s, 'e> {
-    pub(crate) shared: &'s Shared,
+    pub(crate) pager: &'s Pager,
     pub(crate) edit: &'e mut Edit,
 }
 
@@ -192,7 +191,7 @@ impl<'s> Editor<'s, '_> {
         let before = self.edit.changed.get(&page).copied();
         match before {
             Some(version) if version.level >= self.edit.level => {
-                self.shared.pool.pin_mut(BlockId::version(version.slot))
+                self.pager.pool.pin_mut(BlockId::version(version.slot))
             }
             _ => self.copy(page, before),
         }
@@ -202,7 +201,7 @@ impl<'s> Editor<'s, '_> {
     pub(crate) fn pin_changed(&self, page: PageId) -> Result<Option<PageGuardMut<'s>>> {
         match self.edit.changed.get(&page) {
             Some(version) if version.level >= self.edit.level => {
-                self.shared.pool.pin_mut(BlockId::version(version.slot)).map(Some)
+                self.pager.pool.pin_mut(BlockId::version(version.slot)).map(Some)
             }
             _ => Ok(None),
         }
@@ -221,18 +220,18 @@ impl<'s> Editor<'s, '_> {
         let before = self.edit.changed.get(&page).copied();
         match before {
             Some(version) if version.level >= self.edit.level => {
-                self.shared.pool.pin_mut(BlockId::version(version.slot))
+                self.pager.pool.pin_mut(BlockId::version(version.slot))
             }
             _ => self.begin_version(page, before),
         }
     }
 
     fn begin_version(&mut self, page: PageId, before: Option<Version>) -> Result<PageGuardMut<'s>> {
-        let slot = self.edit.writer.take_slot(self.shared, page);
-        let created = match self.shared.pool.create(BlockId::version(slot)) {
+        let slot = self.edit.writer.take_slot(self.pager, page);
+        let created = match self.pager.pool.create(BlockId::version(slot)) {
             Ok(created) => created,
             Err(error) => {
-                self.edit.writer.drop_private(self.shared, slot);
+                self.edit.writer.drop_private(self.pager, slot);
                 return Err(error);
             }
         };
@@ -250,7 +249,7 @@ impl<'s> Editor<'s, '_> {
         level: u8,
         tree: TreeId,
     ) -> Result<(PageId, PageGuardMut<'s>)> {
-        self.edit.finger.lift();
+        self.edit.hint.forget();
         let page = match self.take_free()? {
             Some(page) => page,
             None => self.extend()?,
@@ -300,7 +299,7 @@ impl<'s> Editor<'s, '_> {
 
     /// Gives a page to the free list.
     pub(crate) fn free(&mut self, page: PageId) -> Result<()> {
-        self.edit.finger.lift();
+        self.edit.hint.forget();
         self.edit.state.free_count += 1;
         self.forget(page);
         let list = self.edit.state.free_list;
@@ -318,12 +317,12 @@ impl<'s> Editor<'s, '_> {
         if self.edit.level == 0
             && let Some(version) = self.edit.changed.remove(&page)
         {
-            self.edit.writer.drop_private(self.shared, version.slot);
+            self.edit.writer.drop_private(self.pager, version.slot);
         }
     }
 
     fn seen(&self) -> Seen<'s, '_> {
-        Seen { shared: self.shared, edit: self.edit }
+        Seen { pager: self.pager, edit: self.edit }
     }
 }
 
@@ -349,7 +348,7 @@ impl<'s> Pages<'s> for Editor<'s, '_> {
 /// committed ones.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen<'s, 'e> {
-    pub(crate) shared: &'s Shared,
+    pub(crate) pager: &'s Pager,
     pub(crate) edit: &'e Edit,
 }
 
@@ -357,7 +356,7 @@ impl Seen<'_, '_> {
     fn block(&self, page: PageId) -> BlockId {
         match self.edit.changed.get(&page) {
             Some(version) => BlockId::version(version.slot),
-            None => match self.shared.blocks.versions.head(page) {
+            None => match self.pager.blocks.versions.head(page) {
                 NO_SLOT => BlockId::page(page),
                 slot => BlockId::version(slot),
             },
@@ -367,15 +366,15 @@ impl Seen<'_, '_> {
 
 impl<'s> Pages<'s> for Seen<'s, '_> {
     fn pin(&self, page: PageId) -> Result<PageGuard<'s>> {
-        self.shared.pool.pin(self.block(page))
+        self.pager.pool.pin(self.block(page))
     }
 
     fn pin_for_scan(&self, page: PageId) -> Result<PageGuard<'s>> {
-        self.shared.pool.pin_for_scan(self.block(page))
+        self.pager.pool.pin_for_scan(self.block(page))
     }
 
     fn address(&self, page: PageId) -> Option<usize> {
-        self.shared.pool.address(self.block(page))
+        self.pager.pool.address(self.block(page))
     }
 
     fn page_count(&self) -> u32 {

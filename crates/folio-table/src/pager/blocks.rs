@@ -15,13 +15,13 @@ use std::time::Duration;
 
 use folio_file::File;
 
+use super::versions::{VersionPlace, Versions};
 use crate::buffer::BlockStorage;
 use crate::data_header::page_offset;
 use crate::error::{Error, Result};
 use crate::ids::{BlockId, BlockPlace, Lsn, PageId};
 use crate::page;
 use crate::planted::Switches;
-use crate::versions::{VersionPlace, Versions};
 use crate::wal::Wal;
 use crate::wal::record::LogPosition;
 

@@ -5,9 +5,8 @@ use std::collections::{HashSet, VecDeque};
 use foldhash::fast::RandomState;
 
 use crate::ids::{BlockId, Lsn, PageId};
-use crate::shared::Shared;
+use crate::pager::{NO_SLOT, Pager};
 use crate::state::State;
-use crate::versions::NO_SLOT;
 use crate::wal::record::LogPosition;
 
 /// The writer's knowledge. Whoever has it, a transaction or a checkpoint, is the writer.
@@ -65,18 +64,18 @@ impl Writer {
     }
 
     /// A slot for a version of a page.
-    pub(crate) fn take_slot(&mut self, shared: &Shared, page: PageId) -> u32 {
+    pub(crate) fn take_slot(&mut self, pager: &Pager, page: PageId) -> u32 {
         let slot = self.free_slots.pop().unwrap_or_else(|| {
             self.next_slot += 1;
             self.next_slot - 1
         });
-        shared.blocks.versions.begin(slot, page);
+        pager.blocks.versions.begin(slot, page);
         slot
     }
 
     /// Gives back the slot of a version that was never committed.
-    pub(crate) fn drop_private(&mut self, shared: &Shared, slot: u32) {
-        if shared.pool.discard(BlockId::version(slot)) {
+    pub(crate) fn drop_private(&mut self, pager: &Pager, slot: u32) {
+        if pager.pool.discard(BlockId::version(slot)) {
             self.free_slots.push(slot);
         } else {
             self.retired.push_back((0, slot));
@@ -84,8 +83,8 @@ impl Writer {
     }
 
     /// Makes a version its page's newest; its image is in the log before `end`.
-    pub(crate) fn publish(&mut self, shared: &Shared, page: PageId, slot: u32, end: Lsn) {
-        let older = shared.blocks.versions.publish(page, slot);
+    pub(crate) fn publish(&mut self, pager: &Pager, page: PageId, slot: u32, end: Lsn) {
+        let older = pager.blocks.versions.publish(page, slot);
         self.logged.insert(page);
         self.superseded.push_back(Superseded { end, page, slot: older, by: slot });
     }
@@ -95,20 +94,20 @@ impl Writer {
     /// A version is needed by snapshots from before the commit that replaced it.
     /// The queue is in the order of commits, so a page's oldest version always
     /// comes first, and cutting it off its successor leaves a whole chain.
-    pub(crate) fn collect(&mut self, shared: &Shared) {
+    pub(crate) fn collect(&mut self, pager: &Pager) {
         if !self.superseded.is_empty() {
-            let horizon = shared.snapshots.horizon();
+            let horizon = pager.snapshots.horizon();
             while let Some(old) = self.superseded.front().copied() {
                 if old.end > horizon {
                     break;
                 }
                 self.superseded.pop_front();
-                self.drop_superseded(shared, old);
+                self.drop_superseded(pager, old);
             }
         }
         while let Some(&(number, slot)) = self.retired.front() {
-            if !shared.snapshots.have_ended_before(number)
-                || !shared.pool.discard(BlockId::version(slot))
+            if !pager.snapshots.have_ended_before(number)
+                || !pager.pool.discard(BlockId::version(slot))
             {
                 break;
             }
@@ -117,13 +116,13 @@ impl Writer {
         }
     }
 
-    fn drop_superseded(&mut self, shared: &Shared, old: Superseded) {
+    fn drop_superseded(&mut self, pager: &Pager, old: Superseded) {
         if old.slot == NO_SLOT {
             // Its frame serves others better; the data file goes on having it.
-            shared.pool.let_go(BlockId::page(old.page));
+            pager.pool.let_go(BlockId::page(old.page));
         } else {
-            shared.blocks.versions.cut_older(old.by);
-            self.drop_private(shared, old.slot);
+            pager.blocks.versions.cut_older(old.by);
+            self.drop_private(pager, old.slot);
         }
     }
 
@@ -133,22 +132,22 @@ impl Writer {
     /// not yet its bytes. Such a slot leads to the data file, whose page is the
     /// same, and is used again only after that snapshot has ended; and it may have
     /// begun while this was going on, so the snapshots are counted at the end.
-    pub(crate) fn retire_all(&mut self, shared: &Shared) {
+    pub(crate) fn retire_all(&mut self, pager: &Pager) {
         for old in std::mem::take(&mut self.superseded) {
             if old.slot != NO_SLOT {
-                self.drop_private(shared, old.slot);
+                self.drop_private(pager, old.slot);
             }
         }
         let mut retired = Vec::with_capacity(self.logged.len());
         for page in std::mem::take(&mut self.logged) {
-            shared.pool.detach(BlockId::page(page));
-            let slot = shared.blocks.versions.move_to_data_file(page);
+            pager.pool.detach(BlockId::page(page));
+            let slot = pager.blocks.versions.move_to_data_file(page);
             if slot != NO_SLOT {
-                shared.pool.rename(BlockId::version(slot), BlockId::page(page));
+                pager.pool.rename(BlockId::version(slot), BlockId::page(page));
                 retired.push(slot);
             }
         }
-        let number = shared.snapshots.next_number();
+        let number = pager.snapshots.next_number();
         self.retired.extend(retired.into_iter().map(|slot| (number, slot)));
     }
 }

@@ -13,7 +13,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::growing::GrowingArray;
+use crate::chunked_array::ChunkedArray;
 use crate::ids::{BlockId, Lsn, PageId};
 
 /// No slot: the end of a page's versions.
@@ -40,13 +40,13 @@ pub(crate) enum VersionPlace {
 /// All versions in the log.
 #[derive(Debug)]
 pub(crate) struct Versions {
-    heads: GrowingArray<AtomicU32>,
-    slots: GrowingArray<Slot>,
+    heads: ChunkedArray<AtomicU32>,
+    slots: ChunkedArray<Slot>,
 }
 
 impl Versions {
     pub(crate) fn new() -> Self {
-        Self { heads: GrowingArray::new(), slots: GrowingArray::new() }
+        Self { heads: ChunkedArray::new(), slots: ChunkedArray::new() }
     }
 
     /// The block that holds a page as of a position.

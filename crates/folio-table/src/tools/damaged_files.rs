@@ -12,19 +12,18 @@ use folio_file::{File, FileSystem, OpenMode};
 
 use crate::buffer::{BlockStorage, BufferPool, PageGuard, Policy};
 use crate::data_header::{
-    DATA_HEADER_SIZE, DATA_SLOT_SPACING, DATA_START, DataHeader, DataSlot, page_offset,
+    DATA_HEADER_SIZE, DATA_NAME, DATA_SLOT_SPACING, DATA_START, DataHeader, DataSlot, page_offset,
 };
 use crate::error::{Error, Result};
 use crate::ids::{BlockId, Lsn, PageId};
 use crate::page;
+use crate::pager::Pages;
 use crate::planted::Switches;
-use crate::shared::Pages;
 use crate::state::{PAGE_COUNT_MAX, State};
-use crate::store::{DATA_NAME, LOG_NAME};
 use crate::wal::record::Record;
-use crate::wal::{self, LOG_HEADER_SIZE, LOG_START, LogHeader, SLOT_SPACING, Slot};
+use crate::wal::{self, LOG_HEADER_SIZE, LOG_NAME, LOG_START, LogHeader, SLOT_SPACING, Slot};
 
-/// Frames for reading the wreck: it is read once, mostly in order.
+/// Frames for reading them: it is read once, mostly in order.
 const FRAMES: usize = 256;
 
 /// What either file's header tells.
@@ -36,7 +35,7 @@ pub(super) struct Identity {
 
 /// Everything that is known before the first page is read.
 #[derive(Debug)]
-pub(super) struct Wreck {
+pub(super) struct DamagedFiles {
     pool: BufferPool,
     /// Of the last whole transaction; `None` when no header is left and the log has none.
     pub(super) state: Option<State>,
@@ -118,7 +117,7 @@ pub(super) fn raw_page(
     Ok(bytes)
 }
 
-impl Wreck {
+impl DamagedFiles {
     /// Looks at both files.
     ///
     /// # Errors
@@ -162,7 +161,7 @@ impl Wreck {
     }
 }
 
-/// Where the wreck's pages come from.
+/// Where the pages come from.
 #[derive(Debug)]
 struct Storage {
     data: Option<Arc<dyn File>>,
@@ -193,7 +192,7 @@ impl BlockStorage for Storage {
     }
 
     fn write(&self, _: BlockId, _: &mut [u8]) -> Result<()> {
-        unreachable!("nothing of a wreck is changed")
+        unreachable!("nothing of damaged files is changed")
     }
 }
 
@@ -213,7 +212,7 @@ fn read_image(
     record.unpack(id, page).map_err(damaged)
 }
 
-impl<'w> Pages<'w> for &'w Wreck {
+impl<'w> Pages<'w> for &'w DamagedFiles {
     fn pin(&self, page: PageId) -> Result<PageGuard<'w>> {
         self.pool.pin(BlockId::page(page))
     }

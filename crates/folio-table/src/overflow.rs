@@ -5,14 +5,15 @@
 
 use std::borrow::Cow;
 
-use super::CHAINED;
-use crate::btree::Tree;
+use crate::edit::Editor;
 use crate::error::{Error, Result};
 use crate::ids::{PageId, TreeId};
 use crate::page::node::{cell_cost, cell_cost_max};
 use crate::page::{self, PageKind, chain};
-use crate::shared::Pages;
-use crate::transaction::edit::Editor;
+use crate::pager::Pages;
+
+/// Begins the reference to a chain of overflow pages.
+const CHAINED: u8 = 255;
 
 const REFERENCE_SIZE: usize = 9;
 
@@ -32,11 +33,11 @@ pub(crate) fn store<'v>(
     key_size: usize,
     value: &'v [u8],
 ) -> Result<Cow<'v, [u8]>> {
-    if fits_leaf(editor.shared.page_size, key_size, value) {
+    if fits_leaf(editor.pager.page_size, key_size, value) {
         return Ok(Cow::Borrowed(value));
     }
     // From the end, so that each page can name the next.
-    let piece_size = chain::piece_size_max(editor.shared.page_size);
+    let piece_size = chain::piece_size_max(editor.pager.page_size);
     let mut next = PageId::NONE;
     for piece in value.chunks(piece_size).rev() {
         let (id, mut guard) = editor.allocate(PageKind::Overflow, 0, tree)?;
@@ -66,7 +67,7 @@ pub(crate) fn is_reference(value: &[u8]) -> bool {
 /// [`Error::CorruptedPage`] when the chain is not what the leaf says.
 pub(crate) fn load<'s>(
     pages: &impl Pages<'s>,
-    tree: Tree,
+    tree: TreeId,
     value: &[u8],
 ) -> Result<Option<Vec<u8>>> {
     let Some((size, first)) = reference(value) else { return Ok(None) };
@@ -81,7 +82,7 @@ pub(crate) fn load<'s>(
 /// As [`load`].
 pub(crate) fn pages_of<'s>(
     pages: &impl Pages<'s>,
-    tree: Tree,
+    tree: TreeId,
     value: &[u8],
 ) -> Result<Vec<PageId>> {
     let Some((size, first)) = reference(value) else { return Ok(Vec::new()) };
@@ -94,13 +95,13 @@ pub(crate) fn pages_of<'s>(
 ///
 /// # Errors
 /// As [`load`].
-pub(crate) fn release(editor: &mut Editor<'_, '_>, tree: Tree, value: &[u8]) -> Result<()> {
+pub(crate) fn release(editor: &mut Editor<'_, '_>, tree: TreeId, value: &[u8]) -> Result<()> {
     pages_of(editor, tree, value)?.into_iter().try_for_each(|page| editor.free(page))
 }
 
 fn visit<'s>(
     pages: &impl Pages<'s>,
-    tree: Tree,
+    tree: TreeId,
     size: usize,
     first: PageId,
     mut see: impl FnMut(PageId, &[u8]),
@@ -112,12 +113,11 @@ fn visit<'s>(
             return Err(Error::page(next, format!("a chain of {size} bytes leads to it")));
         }
         let guard = pages.pin_for_scan(next)?;
-        let fits =
-            PageKind::of(&guard) == Some(PageKind::Overflow) && page::tree(&guard) == tree.id;
+        let fits = PageKind::of(&guard) == Some(PageKind::Overflow) && page::tree(&guard) == tree;
         let piece: &[u8] = if fits { chain::piece(&guard) } else { &[] };
         // Pieces have bytes, so the loop ends after as many pages as there are bytes.
         if piece.is_empty() || piece.len() > left {
-            return Err(Error::page(next, format!("it is no part of a chain of tree {}", tree.id)));
+            return Err(Error::page(next, format!("it is no part of a chain of tree {}", tree)));
         }
         see(next, piece);
         left -= piece.len();

@@ -1,14 +1,18 @@
-//! A snapshot: the database as of its newest durable commit when it began.
+//! A snapshot: the database as of its newest durable commit when it began, and the
+//! [`Reader`] through which it is read, as a transaction is.
+
+mod reader;
 
 use std::sync::Arc;
+
+pub use reader::Reader;
 
 use crate::buffer::PageGuard;
 use crate::data_header::data_size;
 use crate::error::{Error, Result};
 use crate::ids::PageId;
-use crate::reader::Reader;
-use crate::shared::{Pages, Shared};
-use crate::snapshots::CommitPoint;
+use crate::pager::{CommitPoint, Pager, Pages};
+use crate::shared::Shared;
 
 /// A view that no writer changes. It blocks nobody and nobody blocks it; it ends
 /// with a typed error only when the log has outgrown its limit because of it.
@@ -22,30 +26,30 @@ pub struct Snapshot {
 impl Snapshot {
     pub(crate) fn begin(shared: &Arc<Shared>) -> Self {
         shared.role.enter();
-        let (number, commit) = shared.snapshots.begin();
+        let (number, commit) = shared.pager.snapshots.begin();
         Self { shared: Arc::clone(shared), number, commit }
     }
 
     /// What reads as of this snapshot.
     #[must_use]
     pub fn reader(&self) -> Reader<'_> {
-        Reader::of_snapshot(self.pages())
+        Reader::of_snapshot(self.pages(), &self.shared.catalog)
     }
 
     /// Bytes of a data file with what this snapshot sees.
     #[must_use]
     pub fn data_size(&self) -> u64 {
-        data_size(self.commit.state.page_count, self.shared.page_size)
+        data_size(self.commit.state.page_count, self.shared.pager.page_size)
     }
 
     pub(crate) fn pages(&self) -> SnapshotPages<'_> {
-        SnapshotPages { shared: &self.shared, commit: self.commit }
+        SnapshotPages { pager: &self.shared.pager, commit: self.commit }
     }
 }
 
 impl Drop for Snapshot {
     fn drop(&mut self) {
-        self.shared.snapshots.end(self.number);
+        self.shared.pager.snapshots.end(self.number);
         self.shared.role.leave();
     }
 }
@@ -53,7 +57,7 @@ impl Drop for Snapshot {
 /// The pages of a snapshot.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SnapshotPages<'s> {
-    pub(crate) shared: &'s Shared,
+    pub(crate) pager: &'s Pager,
     pub(crate) commit: CommitPoint,
 }
 
@@ -61,7 +65,7 @@ impl<'s> SnapshotPages<'s> {
     /// A page that was pinned after a checkpoint passed this snapshot may be too new.
     #[inline]
     fn still_valid(&self, pinned: Result<PageGuard<'s>>) -> Result<PageGuard<'s>> {
-        if self.shared.snapshots.is_expired(self.commit.end) {
+        if self.pager.snapshots.is_expired(self.commit.end) {
             return Err(Error::SnapshotTooOld);
         }
         pinned
@@ -71,17 +75,17 @@ impl<'s> SnapshotPages<'s> {
 impl<'s> Pages<'s> for SnapshotPages<'s> {
     #[inline]
     fn pin(&self, page: PageId) -> Result<PageGuard<'s>> {
-        let block = self.shared.block(page, self.commit.end);
-        self.still_valid(self.shared.pool.pin(block))
+        let block = self.pager.block(page, self.commit.end);
+        self.still_valid(self.pager.pool.pin(block))
     }
 
     fn pin_for_scan(&self, page: PageId) -> Result<PageGuard<'s>> {
-        let block = self.shared.block(page, self.commit.end);
-        self.still_valid(self.shared.pool.pin_for_scan(block))
+        let block = self.pager.block(page, self.commit.end);
+        self.still_valid(self.pager.pool.pin_for_scan(block))
     }
 
     fn address(&self, page: PageId) -> Option<usize> {
-        self.shared.pool.address(self.shared.block(page, self.commit.end))
+        self.pager.pool.address(self.pager.block(page, self.commit.end))
     }
 
     fn page_count(&self) -> u32 {

@@ -4,13 +4,12 @@
 //! a 0 and the count (u64). It changes with the rows, in the same transaction, so
 //! every snapshot has its own true count.
 
-use super::Transaction;
 use crate::btree::Tree;
+use crate::edit::Editor;
 use crate::error::Result;
 use crate::ids::TreeId;
-use crate::shared::Pages;
+use crate::pager::Pages;
 use crate::state::State;
-use crate::transaction::edit::Editor;
 
 /// Rows of a table.
 ///
@@ -29,21 +28,11 @@ fn decode(value: &[u8]) -> u64 {
     value.get(1..9).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
-impl Transaction {
-    /// Brings the counts up to date, before the commit.
-    pub(super) fn write_statistics(&mut self) -> Result<()> {
-        let counts =
-            std::mem::take(&mut self.edit.as_mut().expect("the transaction runs").row_counts);
-        self.change(|editor| {
-            counts
-                .into_iter()
-                .filter(|(_, change)| *change != 0)
-                .try_for_each(|(table, change)| add(editor, table, change))
-        })
-    }
-}
-
-fn add(editor: &mut Editor<'_, '_>, table: TreeId, change: i64) -> Result<()> {
+/// Adds to the count of a table.
+///
+/// # Errors
+/// What the pages say.
+pub(crate) fn add(editor: &mut Editor<'_, '_>, table: TreeId, change: i64) -> Result<()> {
     let count = row_count(editor, &editor.edit.state, table)?.saturating_add_signed(change);
     let tree = root(editor)?;
     let mut value = vec![0];
@@ -59,14 +48,14 @@ fn add(editor: &mut Editor<'_, '_>, table: TreeId, change: i64) -> Result<()> {
 ///
 /// # Errors
 /// What the pages say.
-pub(super) fn remove(editor: &mut Editor<'_, '_>, table: TreeId) -> Result<()> {
+pub(crate) fn remove(editor: &mut Editor<'_, '_>, table: TreeId) -> Result<()> {
     editor.edit.row_counts.remove(&table);
     let tree = root(editor)?;
     tree.delete(editor, &table.0.to_be_bytes())?;
     Ok(())
 }
 
-pub(super) fn root(editor: &mut Editor<'_, '_>) -> Result<Tree> {
+pub(crate) fn root(editor: &mut Editor<'_, '_>) -> Result<Tree> {
     let root = editor.edit.state.statistics_root;
     if root.is_some() {
         return Ok(Tree { id: TreeId::STATISTICS, root });

@@ -2,15 +2,13 @@
 //!
 //! Most integers are small and most rows short. All integers of a row have the least
 //! width that holds every one of them, and all ends the least that holds the greatest:
-//! so for each of the few forms a column stands at a constant offset, and a scan reads
+//! so for each of the few headers a column stands at a constant offset, and a scan reads
 //! it without looking at the columns before it.
 
 use folio_types::ValueRef;
 
 /// Begins what is no row: definitions, and counts of rows.
 pub(crate) const PLAIN: u8 = 0;
-/// Begins the reference to a chain of overflow pages.
-pub(crate) const CHAINED: u8 = 255;
 
 /// Widths that integers may have: 1, 2, 4 and 8 bytes.
 pub(crate) const WIDTH_COUNT: usize = 4;
@@ -21,7 +19,7 @@ pub(crate) struct Width(u8);
 
 impl Width {
     pub(crate) const LEAST: Self = Self(0);
-    pub(super) const MOST: Self = Self(3);
+    pub(crate) const MOST: Self = Self(3);
 
     /// The least that holds an integer; what is none needs none.
     #[inline]
@@ -37,7 +35,7 @@ impl Width {
     }
 
     /// The least for ends up to this one.
-    pub(super) fn of_end(end: usize) -> Self {
+    pub(crate) fn of_end(end: usize) -> Self {
         match end {
             0..=0xFF => Self(0),
             0x100..=0xFFFF => Self(1),
@@ -47,8 +45,8 @@ impl Width {
 
     /// That of a row's integers, by its first byte.
     #[inline]
-    pub(super) fn of_row(form: u8) -> Self {
-        Self(form & 3)
+    pub(crate) fn of_row(header: u8) -> Self {
+        Self(header & 3)
     }
 
     #[inline]
@@ -63,22 +61,22 @@ impl Width {
     }
 }
 
-/// The form of a row.
+/// The header of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Form {
+pub(crate) struct RowHeader {
     pub(crate) integers: Width,
     pub(crate) ends: Width,
 }
 
-impl Form {
-    /// What the first byte says; `None` when it is no form of a row.
+impl RowHeader {
+    /// What the first byte says; `None` when it begins no row.
     #[inline]
     pub(crate) fn of(value: &[u8]) -> Option<Self> {
         let byte = *value.first()?;
         (byte < 12).then_some(Self { integers: Width(byte & 3), ends: Width(byte >> 2) })
     }
 
-    pub(super) fn to_byte(self) -> u8 {
+    pub(crate) fn to_byte(self) -> u8 {
         self.integers.0 | self.ends.0 << 2
     }
 }
@@ -94,7 +92,7 @@ pub(crate) fn integer(value: &[u8], offset: usize, width: usize) -> i64 {
 }
 
 /// The same at the end of a row, where eight bytes cannot be read.
-pub(super) fn short_integer(bytes: &[u8]) -> i64 {
+pub(crate) fn short_integer(bytes: &[u8]) -> i64 {
     match *bytes {
         [a] => i8::from_le_bytes([a]).into(),
         [a, b] => i16::from_le_bytes([a, b]).into(),

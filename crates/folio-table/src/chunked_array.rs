@@ -26,12 +26,12 @@ type Elements<T> = OnceLock<Box<[T]>>;
 
 /// Elements addressed by `u32`, each `T::default()` at first.
 #[derive(Debug)]
-pub(crate) struct GrowingArray<T> {
+pub(crate) struct ChunkedArray<T> {
     chunks: [Elements<T>; WHOLE_CHUNKS],
     large: [Elements<Elements<T>>; LARGE_CHUNKS],
 }
 
-impl<T: Default> GrowingArray<T> {
+impl<T: Default> ChunkedArray<T> {
     pub(crate) fn new() -> Self {
         Self {
             chunks: std::array::from_fn(|_| OnceLock::new()),
@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn elements_stay() {
-        let array: GrowingArray<AtomicU32> = GrowingArray::new();
+        let array: ChunkedArray<AtomicU32> = ChunkedArray::new();
         assert!(array.get(5000).is_none());
         array.at(5000).store(7, Ordering::Relaxed);
         array.at(70_000).store(8, Ordering::Relaxed);
@@ -107,7 +107,7 @@ mod tests {
     /// A log whose sums are right may name any page.
     #[test]
     fn a_far_element_costs_a_block() {
-        let array: GrowingArray<[u64; 8]> = GrowingArray::new();
+        let array: ChunkedArray<[u64; 8]> = ChunkedArray::new();
         for index in [u32::MAX, u32::MAX - 1, 1 << 31, 65_279, 65_280, 65_281, 200_000] {
             assert!(array.get(index).is_none_or(|element| element == &[0; 8]), "{index}");
             assert_eq!(array.at(index), &[0; 8]);

@@ -1,0 +1,90 @@
+//! Finding the leaf of a key, from where the transaction was last if that helps.
+
+use super::{Path, Tree};
+use crate::edit::{Editor, LeafHint, Step};
+use crate::error::Result;
+use crate::ids::PageId;
+use crate::page;
+use crate::page::node::Node;
+use crate::pager::Pages;
+
+impl Tree {
+    /// The leaf that has the key, or would have it.
+    pub(crate) fn locate(self, editor: &mut Editor<'_, '_>, key: &[u8]) -> Result<PageId> {
+        if !editor.edit.hint.covers((self.id, self.root), key) {
+            let mut hint = std::mem::take(&mut editor.edit.hint);
+            let result = self.descend(&mut hint, editor, key);
+            editor.edit.hint = hint;
+            result?;
+        }
+        Ok(editor.edit.hint.leaf)
+    }
+
+    fn descend<'s>(self, hint: &mut LeafHint, pages: &impl Pages<'s>, key: &[u8]) -> Result<()> {
+        hint.begin();
+        let mut page = self.root;
+        let mut guard = self.node(pages, page, None)?;
+        loop {
+            let node = Node::new(&guard);
+            if node.is_leaf() {
+                hint.arrive((self.id, self.root), page);
+                return Ok(());
+            }
+            let child_index = node.child_index(key);
+            if child_index > 0 {
+                node.key(child_index - 1).copy_to(&mut hint.from);
+            }
+            if child_index < node.len() {
+                hint.end_before(|to| node.key(child_index).copy_to(to));
+            }
+            hint.steps.push(Step { page, child_index });
+            page = node.child(child_index);
+            let level = page::level(&guard) - 1;
+            guard = self.node(pages, page, Some(level))?;
+        }
+    }
+
+    /// Whether a key begins so, as far as one leaf can tell: `None` where the next leaf
+    /// may have it.
+    ///
+    /// # Errors
+    /// What the pages say.
+    pub(crate) fn has_prefix(
+        self,
+        editor: &mut Editor<'_, '_>,
+        prefix: &[u8],
+    ) -> Result<Option<bool>> {
+        let page = self.locate(editor, prefix)?;
+        let leaf = self.node(editor, page, Some(0))?;
+        let node = Node::new(&leaf);
+        let at = node.search(prefix).unwrap_or_else(|at| at);
+        if at < node.len() {
+            return Ok(Some(node.key(at).starts_with(prefix)));
+        }
+        // What follows begins so only if what separates the leaves does.
+        let end = editor.edit.hint.end();
+        Ok(if end.is_some_and(|end| end.starts_with(prefix)) { None } else { Some(false) })
+    }
+
+    /// Where the key is in the leaf located last, or would stand.
+    pub(crate) fn locate_cell(
+        self,
+        editor: &mut Editor<'_, '_>,
+        leaf: &[u8],
+        key: &[u8],
+    ) -> Result<usize, usize> {
+        let found = Node::new(leaf).search_near(editor.edit.hint.cell, key);
+        editor.edit.hint.cell = match found {
+            Ok(cell) => cell,
+            // Where it stands once it is inserted, the next in order comes behind it.
+            Err(cell) => cell + 1,
+        };
+        found
+    }
+
+    /// The way to the leaf that was located last.
+    pub(super) fn located(self, editor: &Editor<'_, '_>) -> Path {
+        let hint = &editor.edit.hint;
+        Path { steps: hint.steps.clone(), leaf: hint.leaf }
+    }
+}
