@@ -1,7 +1,8 @@
 //! Inserting and replacing, with the splits they may need.
 
 use super::{Path, Tree, separator};
-use crate::edit::{Editor, Step};
+use crate::buffer::PageGuardMut;
+use crate::edit::{Editor, LeafHint, Step};
 use crate::error::{Error, Result};
 use crate::ids::PageId;
 use crate::page::node::{Node, NodeMut, cell_cost, cell_cost_max, filled_size};
@@ -25,23 +26,77 @@ impl Tree {
         key: &[u8],
         value: &[u8],
     ) -> Result<bool> {
+        self.insert_held(editor, &mut HeldLeaf::default(), key, value, &[])
+    }
+
+    /// The same with the leaf held for the next key, and for a key of which a beginning may
+    /// be no other key's: `false` when it is one's. An empty beginning may be anyone's.
+    ///
+    /// # Errors
+    /// As [`Tree::insert`].
+    pub(crate) fn insert_held<'s>(
+        self,
+        editor: &mut Editor<'s, '_>,
+        held: &mut HeldLeaf<'s>,
+        key: &[u8],
+        value: &[u8],
+        unique: &[u8],
+    ) -> Result<bool> {
         self.check_size(editor, key, value)?;
-        let page = self.locate(editor, key)?;
-        if let Some(mut leaf) = editor.pin_changed(page)? {
-            self.check(&leaf, page, Some(0))?;
-            let Err(index) = self.locate_cell(editor, &leaf, key) else { return Ok(false) };
-            if NodeMut::new(&mut leaf).insert(index, key, value) {
-                return Ok(true);
-            }
-            drop(leaf);
-            self.split_located(editor, index, key, value)?;
+        let mut leaf = match held.take(self, editor, key) {
+            Some(leaf) => leaf,
+            None => match self.leaf_to_change(editor, key)? {
+                Some(leaf) => leaf,
+                None => return Ok(false),
+            },
+        };
+        let mut node = NodeMut::new(&mut leaf);
+        let len = node.as_node().len();
+        // Rows that come in key order stand behind all others.
+        if unique.is_empty() && editor.edit.hint.cell == len && node.append(key, value) {
+            editor.edit.hint.cell = len + 1;
+            held.leaf = Some(leaf);
             return Ok(true);
         }
-        let leaf = self.node(editor, page, Some(0))?;
         let Err(index) = self.locate_cell(editor, &leaf, key) else { return Ok(false) };
+        match repeats(Node::new(&leaf), index, unique, &editor.edit.hint) {
+            Some(false) => {}
+            Some(true) => return Ok(false),
+            None => {
+                drop(leaf);
+                if self.first_with_prefix(editor, unique)?.is_some() {
+                    return Ok(false);
+                }
+                leaf = editor.pin_mut(editor.edit.hint.leaf)?;
+            }
+        }
+        if NodeMut::new(&mut leaf).insert(index, key, value) {
+            held.leaf = Some(leaf);
+            return Ok(true);
+        }
         drop(leaf);
-        self.place(editor, page, index, key, value)?;
+        self.split_located(editor, index, key, value)?;
         Ok(true)
+    }
+
+    /// The leaf that a key belongs to; `None` where the key is there already, if finding that
+    /// out spares the copy of a page.
+    fn leaf_to_change<'s>(
+        self,
+        editor: &mut Editor<'s, '_>,
+        key: &[u8],
+    ) -> Result<Option<PageGuardMut<'s>>> {
+        let page = self.locate(editor, key)?;
+        if let Some(leaf) = editor.pin_changed(page)? {
+            self.check(&leaf, page, Some(0))?;
+            return Ok(Some(leaf));
+        }
+        let leaf = self.node(editor, page, Some(0))?;
+        if self.locate_cell(editor, &leaf, key).is_ok() {
+            return Ok(None);
+        }
+        drop(leaf);
+        editor.pin_mut(page).map(Some)
     }
 
     /// Gives a key another value; `false` when there is no such key.
@@ -121,6 +176,10 @@ impl Tree {
         if let Some(separator) = self.end_of_leaf(editor, page, index, key)?
             && let Some(step) = steps.pop()
         {
+            // Behind the end of the tree the next page is begun: this one is done with.
+            if editor.edit.hint.end().is_none() {
+                editor.filled(page)?;
+            }
             let (right, mut right_page) = editor.allocate(PageKind::Node, 0, self.id)?;
             fill(&mut right_page, PageId::NONE, &[(key, value)]);
             drop(right_page);
@@ -201,6 +260,44 @@ impl Tree {
         let is_in = NodeMut::new(&mut root).insert(0, halves.separator, &right.0.to_le_bytes());
         assert!(is_in, "an empty page has room for one cell");
         Ok(())
+    }
+}
+
+/// The leaf that a key was inserted into, held for the next: most come in order.
+#[derive(Default)]
+pub(crate) struct HeldLeaf<'s> {
+    leaf: Option<PageGuardMut<'s>>,
+}
+
+impl<'s> HeldLeaf<'s> {
+    /// The leaf, if a key belongs there and nothing else was located since.
+    fn take(
+        &mut self,
+        tree: Tree,
+        editor: &Editor<'s, '_>,
+        key: &[u8],
+    ) -> Option<PageGuardMut<'s>> {
+        let hint = &editor.edit.hint;
+        let leaf = self.leaf.take()?;
+        let is_there = hint.covers((tree.id, tree.root), key) && page::page_id(&leaf) == hint.leaf;
+        is_there.then_some(leaf)
+    }
+}
+
+/// Whether the neighbours of a key that is inserted into the leaf of the hint begin as it must
+/// not; `None` where the leaf before or behind has the neighbour, and may.
+fn repeats(leaf: Node<'_>, index: usize, unique: &[u8], hint: &LeafHint) -> Option<bool> {
+    if unique.is_empty() {
+        return Some(false);
+    }
+    let before = index.checked_sub(1).map(|before| leaf.key(before).starts_with(unique));
+    let next = (index < leaf.len()).then(|| leaf.key(index).starts_with(unique));
+    // Between two keys that begin so, what separates the leaves does as well.
+    match (before, next) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (None, _) if hint.from.starts_with(unique) => None,
+        (_, None) if hint.end().is_some_and(|end| end.starts_with(unique)) => None,
+        _ => Some(false),
     }
 }
 

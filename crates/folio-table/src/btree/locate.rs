@@ -44,28 +44,6 @@ impl Tree {
         }
     }
 
-    /// Whether a key begins so, as far as one leaf can tell: `None` where the next leaf
-    /// may have it.
-    ///
-    /// # Errors
-    /// What the pages say.
-    pub(crate) fn has_prefix(
-        self,
-        editor: &mut Editor<'_, '_>,
-        prefix: &[u8],
-    ) -> Result<Option<bool>> {
-        let page = self.locate(editor, prefix)?;
-        let leaf = self.node(editor, page, Some(0))?;
-        let node = Node::new(&leaf);
-        let at = node.search(prefix).unwrap_or_else(|at| at);
-        if at < node.len() {
-            return Ok(Some(node.key(at).starts_with(prefix)));
-        }
-        // What follows begins so only if what separates the leaves does.
-        let end = editor.edit.hint.end();
-        Ok(if end.is_some_and(|end| end.starts_with(prefix)) { None } else { Some(false) })
-    }
-
     /// Where the key is in the leaf located last, or would stand.
     pub(crate) fn locate_cell(
         self,

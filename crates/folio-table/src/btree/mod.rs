@@ -7,25 +7,24 @@
 //!
 //! - insert: seek the leaf; if it is full, split it, and so up the path. Past the
 //!   end of the tree the old page stays full and the new one starts empty, so that
-//!   rows in key order fill pages.
+//!   rows in key order fill pages. The transaction's leaf hint spares the descent for a key
+//!   near the last one, and a [`HeldLeaf`] the way to the page for many in order.
+//! - build: a [`Builder`] fills the pages of an empty tree one after the other.
 //! - delete: a page less than a third full is merged with a neighbour where both
 //!   fit one page; a root with one child takes its place.
 //!
 //! Each page is checked against what the way to it demands: its tree, and a level
 //! one below its parent's. So no damage can lead in circles.
 
-mod append;
-mod ascending;
 mod bulk;
 mod cursor;
 mod delete;
 mod insert;
 mod locate;
-mod spread;
 
-pub(crate) use append::Appender;
 pub(crate) use bulk::Builder;
 pub(crate) use cursor::{Cursor, Direction};
+pub(crate) use insert::HeldLeaf;
 
 use std::ops::Range;
 
@@ -106,6 +105,24 @@ impl Tree {
         let node = Node::new(&leaf);
         let found = node.search(key).ok().map(|index| node.value_range(index));
         Ok(found.map(|range| (leaf, range)))
+    }
+
+    /// The first key that begins so.
+    pub(crate) fn first_with_prefix<'s>(
+        self,
+        pages: &impl Pages<'s>,
+        prefix: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
+        let mut cursor = Cursor::forward(self, pages, Some(prefix))?;
+        while let Some(leaf) = cursor.next_leaf(pages)? {
+            let node = Node::new(&leaf);
+            let at = node.search(prefix).unwrap_or_else(|at| at);
+            if at < node.len() {
+                let key = node.key(at);
+                return Ok(key.starts_with(prefix).then(|| key.to_vec()));
+            }
+        }
+        Ok(None)
     }
 
     /// The leaf that has the key, or would have it.

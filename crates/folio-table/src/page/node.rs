@@ -16,15 +16,13 @@
 
 mod cell;
 mod search;
-mod tail;
 
 use std::ops::Range;
 
 use cell::Cell;
-pub(crate) use tail::Tail;
 
 use super::key::Key;
-use super::shape::{Growing, Shape};
+use super::shape::Shape;
 use super::slot::{self, SLOT_SIZE_MAX};
 use super::{HEADER_SIZE, count, get_u16, get_u32, link, put_u16, put_u32};
 use crate::ids::PageId;
@@ -373,20 +371,6 @@ pub(crate) fn filled_size(cells: &[(&[u8], &[u8])], page_size: usize) -> usize {
     let (shape, slot_size) = (Shape::of_cells(cells), slot::size(page_size));
     let size = |(key, value): &(&[u8], &[u8])| slot_size + Cell::new(shape, key, value).size;
     shape.prefix_size() + cells.iter().map(size).sum::<usize>()
-}
-
-/// How many of the first cells one node has room for, their keys whole and in order.
-pub(crate) fn fitting(cells: &[(&[u8], &[u8])], page_size: usize) -> usize {
-    let Some((first, _)) = cells.first() else { return 0 };
-    let (mut keys, mut bytes, slot_size) = (Growing::from(first), 0, slot::size(page_size));
-    let fits = |(before, (key, value)): &(usize, &(&[u8], &[u8]))| {
-        keys.add(key);
-        bytes += slot_size + key.len() + value.len();
-        let (shape, count) = (keys.shape(), before + 1);
-        let size = shape.prefix_size() + bytes + count * shape.mark_size();
-        size - count * shape.prefix_size() <= page_size - HEADER_SIZE
-    };
-    cells.iter().enumerate().take_while(fits).count()
 }
 
 /// Bytes, at most, that the cells of two neighbours take as one node, with what

@@ -141,11 +141,6 @@ impl Shape {
     fn of_sizes(prefix_size: usize, sizes: impl Iterator<Item = usize>) -> Self {
         let (least, greatest) = sizes
             .fold((usize::MAX, 0), |(least, greatest), size| (size.min(least), size.max(greatest)));
-        Self::of_extremes(prefix_size, least, greatest)
-    }
-
-    #[inline]
-    fn of_extremes(prefix_size: usize, least: usize, greatest: usize) -> Self {
         let rest = greatest.saturating_sub(prefix_size);
         let key_size = match rest {
             0..0xFE if least >= greatest => rest as u8,
@@ -153,34 +148,6 @@ impl Shape {
             _ => IN_TWO,
         };
         Self { prefix_size: prefix_size as u8, key_size }
-    }
-}
-
-/// The shape of a node that gets one key after the other, in their order.
-pub(super) struct Growing<'k> {
-    first: &'k [u8],
-    prefix_size: usize,
-    least: usize,
-    greatest: usize,
-}
-
-impl<'k> Growing<'k> {
-    /// With no key yet; the first is to be added too.
-    pub(super) fn from(first: &'k [u8]) -> Self {
-        Self { first, prefix_size: PREFIX_SIZE_MAX, least: usize::MAX, greatest: 0 }
-    }
-
-    #[inline]
-    pub(super) fn add(&mut self, key: &[u8]) {
-        // Keys between the first and this one begin as those two do.
-        self.prefix_size = self.prefix_size.min(common_size(self.first, key));
-        self.least = self.least.min(key.len());
-        self.greatest = self.greatest.max(key.len());
-    }
-
-    #[inline]
-    pub(super) fn shape(&self) -> Shape {
-        Shape::of_extremes(self.prefix_size, self.least, self.greatest)
     }
 }
 

@@ -6,12 +6,9 @@
 
 use folio_types::{Value, ValueRef, key};
 
-use crate::btree::Cursor;
 use crate::catalog::{Index, Table};
 use crate::edit::Editor;
 use crate::error::{Error, Result};
-use crate::page::node::Node;
-use crate::pager::Pages;
 use crate::row::decode_column;
 
 /// The indexed columns of a row, encoded; whether one of them is null.
@@ -82,40 +79,12 @@ pub(super) fn check_unique(
     if has_null {
         return Ok(());
     }
-    match first_with_prefix(editor, index, &prefix)? {
+    match index.tree().first_with_prefix(editor, &prefix)? {
         Some(entry) if own_key.is_none() || index.row_key(&entry, &mut Vec::new()) != own_key => {
             Err(Error::Conflict { constraint: index.name.clone() })
         }
         _ => Ok(()),
     }
-}
-
-/// Refuses an entry whose indexed columns are there already.
-///
-/// # Errors
-/// [`Error::Conflict`]; what the pages say.
-pub(super) fn refuse_prefix(editor: &Editor<'_, '_>, index: &Index, prefix: &[u8]) -> Result<()> {
-    match first_with_prefix(editor, index, prefix)? {
-        Some(_) => Err(Error::Conflict { constraint: index.name.clone() }),
-        None => Ok(()),
-    }
-}
-
-fn first_with_prefix<'s>(
-    pages: &impl Pages<'s>,
-    index: &Index,
-    prefix: &[u8],
-) -> Result<Option<Vec<u8>>> {
-    let mut cursor = Cursor::forward(index.tree(), pages, Some(prefix))?;
-    while let Some(leaf) = cursor.next_leaf(pages)? {
-        let node = Node::new(&leaf);
-        let at = node.search(prefix).unwrap_or_else(|at| at);
-        if at < node.len() {
-            let key = node.key(at);
-            return Ok(key.starts_with(prefix).then(|| key.to_vec()));
-        }
-    }
-    Ok(None)
 }
 
 /// Enters a row.

@@ -7,7 +7,7 @@
 use folio_types::ValueRef;
 
 use super::index_entries;
-use crate::btree::{self, Builder};
+use crate::btree::{self, Builder, HeldLeaf};
 use crate::catalog::Index;
 use crate::edit::Editor;
 use crate::error::{Error, Result};
@@ -130,24 +130,13 @@ impl IndexFiller {
     pub(super) fn insert_part(&mut self, editor: &mut Editor<'_, '_>) -> Result<()> {
         self.sort()?;
         self.is_started = true;
-        let (tree, mut done) = (self.index.tree(), 0);
-        while let Some(&entry) = self.entries.get(done) {
-            let keys = self.entries[done..].iter();
-            let keys = keys.map(|entry| (self.entry(*entry), self.unique(*entry)));
-            let count = tree.insert_ascending(editor, keys)?;
-            done += count.max(1);
-            if count > 0 {
-                continue;
+        let (tree, mut leaf) = (self.index.tree(), HeldLeaf::default());
+        for &entry in &self.entries {
+            let (key, unique) = (self.entry(entry), self.unique(entry));
+            if !tree.insert_held(editor, &mut leaf, key, &[], unique)? {
+                self.refused = Some(entry.row);
+                return Err(Error::Conflict { constraint: self.index.name.clone() });
             }
-            let unique = self.unique(entry);
-            if !unique.is_empty() && tree.has_prefix(editor, unique)? != Some(false) {
-                let refused = index_entries::refuse_prefix(editor, &self.index, unique);
-                if refused.is_err() {
-                    self.refused = Some(entry.row);
-                }
-                refused?;
-            }
-            tree.insert(editor, self.entry(entry), &[])?;
         }
         self.bytes.clear();
         self.entries.clear();

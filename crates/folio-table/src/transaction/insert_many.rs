@@ -1,9 +1,8 @@
 //! Inserting many rows at once.
 //!
-//! Rows that come in key order go to the leaf that has the last of them, which is held
-//! until it is full: such a row costs its encoding and a copy. Entries of indexes are
-//! gathered, sorted, and entered in their own order. What one row costs on its own
-//! (finding the leaf, asking the pool, a look at each index) is paid per leaf.
+//! The leaf of the last row is held for the next: in key order a row costs its encoding and a
+//! copy. Entries of indexes are gathered, sorted, and inserted in their own order, so that
+//! they come leaf by leaf as well.
 
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use folio_types::ValueRef;
 
 use super::Transaction;
 use super::index_filler::IndexFiller;
-use crate::btree::{self, Appender};
+use crate::btree::{self, HeldLeaf};
 use crate::catalog::{Index, Table};
 use crate::edit::Editor;
 use crate::error::{Error, Result};
@@ -39,7 +38,7 @@ impl Transaction {
             let indexes = table.indexes.iter().map(filler);
             let mut many = Many {
                 encoder: &mut encoder,
-                appender: Appender::new(table.tree()),
+                leaf: HeldLeaf::default(),
                 indexes: indexes.collect(),
                 plain_size: btree::key_size_max(editor.pager.page_size),
                 at: 0,
@@ -62,7 +61,7 @@ impl Transaction {
 struct Many<'t, 's> {
     table: &'t Table,
     encoder: &'t mut RowEncoder,
-    appender: Appender<'s>,
+    leaf: HeldLeaf<'s>,
     indexes: Vec<IndexFiller>,
     /// Rows whose key and value together have up to so many bytes stand in a leaf as they are.
     plain_size: usize,
@@ -83,7 +82,7 @@ impl<'s> Many<'_, 's> {
             self.insert_row(editor, values, next_number)?;
             next_number = next_number.saturating_add(1);
         }
-        self.appender.let_go();
+        self.leaf = HeldLeaf::default();
         for index in &mut self.indexes {
             let result = index.insert_part(editor);
             if let (Err(_), Some(refused)) = (&result, index.refused()) {
@@ -107,7 +106,7 @@ impl<'s> Many<'_, 's> {
         row.encode(&table.schema, &table.layout, values, row_number)?;
         // Most cells are far from the greatest.
         let is_pushed = match row.key.len() + row.value.len() <= self.plain_size {
-            true => self.appender.push(editor, &row.key, &row.value)?,
+            true => table.tree().insert_held(editor, &mut self.leaf, &row.key, &row.value, &[])?,
             false => self.push_great(editor)?,
         };
         if !is_pushed {
@@ -125,10 +124,7 @@ impl<'s> Many<'_, 's> {
     fn push_great(&mut self, editor: &mut Editor<'s, '_>) -> Result<bool> {
         let (row, page_size) = (&*self.encoder, editor.pager.page_size);
         btree::check_key_size(page_size, &row.key)?;
-        if !overflow::fits_leaf(page_size, row.key.len(), &row.value) {
-            self.appender.let_go();
-        }
         let value = overflow::store(editor, self.table.id, row.key.len(), &row.value)?;
-        self.appender.push(editor, &row.key, &value)
+        self.table.tree().insert_held(editor, &mut self.leaf, &row.key, &value, &[])
     }
 }

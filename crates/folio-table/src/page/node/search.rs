@@ -13,15 +13,9 @@ impl Node<'_> {
     /// Position of the key, or where it would stand.
     #[inline]
     pub(crate) fn search(self, key: &[u8]) -> Result<usize, usize> {
-        self.search_from(0, key)
-    }
-
-    /// The same where the key comes behind all cells before `first`.
-    #[inline]
-    pub(crate) fn search_from(self, first: usize, key: &[u8]) -> Result<usize, usize> {
         match self.behind_prefix(key) {
-            Ok(rest) => self.search_rest(first, first.midpoint(self.len()), rest),
-            Err(Ordering::Less) => Err(first),
+            Ok(rest) => self.search_rest(0, self.len() / 2, rest),
+            Err(Ordering::Less) => Err(0),
             Err(_) => Err(self.len()),
         }
     }

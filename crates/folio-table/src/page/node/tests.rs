@@ -69,8 +69,6 @@ fn check_search(node: Node<'_>, key: &[u8], next: &mut impl FnMut(u64) -> u64) {
     let keys: Vec<Vec<u8>> = (0..node.len()).map(|cell| node.key(cell).to_vec()).collect();
     let expected = keys.binary_search_by(|other| other.as_slice().cmp(key));
     assert_eq!(node.search(key), expected);
-    let before = expected.unwrap_or_else(|at| at);
-    assert_eq!(node.search_from(next(before as u64 + 1) as usize, key), expected);
     assert_eq!(node.search_near(next(keys.len() as u64 + 1) as usize, key), expected);
     if !keys.is_empty() {
         let (from, step) = (next(keys.len() as u64) as usize, 1 + next(20) as usize);
@@ -83,52 +81,4 @@ fn check_search(node: Node<'_>, key: &[u8], next: &mut impl FnMut(u64) -> u64) {
     let first = next(keys.len() as u64 + 1) as usize;
     let end = keys[first..].iter().position(|key| !key.starts_with(start));
     assert_eq!(node.end_of_prefixed(first, start), end.map(|cells| first + cells));
-}
-
-/// What a tail appends, a node would have appended, and the pages are the same.
-#[test]
-fn a_tail_appends_as_the_node_does() {
-    for page_size in [4096, 16384] {
-        for (prefix_size, rest_size) in
-            [(1, 15), (8, 8), (9, 7), (12, 4), (15, 2), (16, 1), (17, 3)]
-        {
-            let key = |number: u64| {
-                let mut key = vec![7; prefix_size];
-                key.extend_from_slice(&number.to_be_bytes()[8usize.saturating_sub(rest_size)..]);
-                key
-            };
-            let mut pages = [vec![0xee; page_size], vec![0xee; page_size]];
-            for page in &mut pages {
-                initialise(page, PageId(1), PageKind::Node, 0, TreeId(9));
-                let mut node = NodeMut::new(page);
-                // Two keys that differ from the first byte behind the prefix on.
-                let greatest = u64::MAX >> (64 - 8 * rest_size.min(8));
-                assert!(node.insert(0, &key(0), b"a") && node.insert(1, &key(greatest / 2), b"b"));
-            }
-            let [own, other] = &mut pages;
-            let Some(mut tail) = Tail::of(Node::new(own)) else {
-                assert!(rest_size > 8 || prefix_size > 16, "{prefix_size} {rest_size}");
-                continue;
-            };
-            let first = Node::new(own).key(1).to_vec();
-            for step in 0..2000u64 {
-                let mut next = first.clone();
-                let (size, greatest) = (rest_size.min(8), u64::MAX >> (64 - 8 * rest_size.min(8)));
-                let number = greatest / 2 + (step * step % 251 + step / 2) % (greatest / 2);
-                let end = next.len() - size;
-                next[end..].copy_from_slice(&number.to_be_bytes()[8 - size..]);
-                if step % 97 == 0 {
-                    next[0] ^= 1;
-                }
-                if step % 89 == 0 {
-                    next.push(0);
-                }
-                let value = vec![step as u8; step as usize % 40];
-                let is_in = tail.append(own, &next, &value);
-                assert_eq!(is_in, NodeMut::new(other).append(&next, &value), "{step}");
-                assert!(own == other, "{page_size} {prefix_size} {rest_size} {step}");
-            }
-            assert!(Node::new(own).len() > 9, "{prefix_size} {rest_size}");
-        }
-    }
 }
