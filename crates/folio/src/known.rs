@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use folio_document::Version;
-use folio_query::source::{IndexInfo, Relation, RelationKind};
-use folio_query::{Constraints, Result as QueryResult};
+use folio_engine::source::{IndexInfo, Relation, RelationKind};
+use folio_engine::{Constraints, Result as QueryResult};
 use folio_table::Reader;
 use folio_types::{Column, ColumnType, ErrorCode, TableSchema};
 

@@ -134,13 +134,14 @@ pub use folio_document::{
     Error as CollectionError, Fetched, Filter, InvalidLine, Layout, Notice, Progress, Put, Scan,
     Stats, Strict,
 };
-pub use folio_json::{Counts as TypeCounts, Field, Node as TypeNode, Tree as Types, Type};
 #[cfg(feature = "sql")]
-pub use folio_query::{
+pub use folio_engine::{
     Batch as ColumnBatch, Interrupt, JsonRows, Level, Rows, ScalarBody, ScalarFunction, Watch,
-    format_value, function_names, parse_type, parse_value, returned_value, type_name, value_at,
-    write_json, write_json_string,
+    format_value, function_names, parse_value, returned_value, type_name, value_at, write_json,
+    write_json_string,
 };
+pub use folio_json::{Counts as TypeCounts, Field, Node as TypeNode, Tree as Types, Type};
+pub use folio_sql::parse_type;
 pub use folio_table::buffer::{Policy as EvictionPolicy, PoolStatistics};
 pub use folio_table::tools::{
     CellContent, PageInspection, SalvageReport, SalvagedTable, VacuumReport,

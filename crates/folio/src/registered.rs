@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use folio_query::ScalarFunction;
-use folio_query::source::Relation;
+use folio_engine::ScalarFunction;
+use folio_engine::source::Relation;
 
 use crate::lock::lock;
 

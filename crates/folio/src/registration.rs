@@ -7,10 +7,9 @@ use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::Schema;
-use folio_query::source::{RelationKind, Source as _};
-use folio_query::{
-    Error as QueryError, Result as QueryResult, ScalarFunction, is_taken_function_name, to_array,
-};
+use folio_engine::source::{RelationKind, Source as _};
+use folio_engine::{Error as QueryError, Result as QueryResult, ScalarFunction, to_array};
+use folio_sql::is_taken_function_name;
 use folio_types::{ColumnType, ErrorCode, Value};
 
 use crate::database::Database;

@@ -21,10 +21,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use folio_query::{
-    Context, Error as QueryError, Interrupt, Kind, Level, Limits, Rows, Script, Signature,
-    Statement, Template, WORK_MEMORY, Watch,
+use folio_engine::{
+    Context, Error as QueryError, Interrupt, Kind, Level, Limits, Rows, Signature, Statement,
+    WORK_MEMORY, Watch,
 };
+use folio_sql::{Script, Template};
 use folio_types::{ErrorCode, Value};
 
 use crate::error::{Error, Result};

@@ -3,8 +3,8 @@
 //! `xtask/tidy-allow.txt` holds one entry a line:
 //!
 //! ```text
-//! length crates/folio-query/src/sql/bind.rs 540 one arm per statement, none longer than a line
-//! length crates/folio-query/src/sql/bind.rs::bind_select 82 splits badly: the clauses share a scope
+//! length crates/folio-sql/src/bind.rs 540 one arm per statement, none longer than a line
+//! length crates/folio-sql/src/bind.rs::bind_select 82 splits badly: the clauses share a scope
 //! words .github/workflows/release.yml 2 a release names the registry it publishes to
 //! ```
 //!
@@ -21,7 +21,7 @@ pub(super) const LIST: &str = "xtask/tidy-allow.txt";
 
 /// The length of the list. Lower it when an entry goes; raising it needs an
 /// argument that the reader of the commit accepts.
-const ENTRIES_MAX: usize = 5;
+const ENTRIES_MAX: usize = 3;
 
 const REASON_WORDS_MIN: usize = 4;
 

@@ -10,7 +10,7 @@ use super::allowance::Allowances;
 use super::tree::{SourceFile, Tree};
 
 /// Bottom first.
-const LAYERS: [&str; 9] = [
+const LAYERS: [&str; 11] = [
     "folio-types",
     "folio-file",
     "folio-sqlite",
@@ -18,20 +18,27 @@ const LAYERS: [&str; 9] = [
     "folio-json",
     "folio-document",
     "folio-table",
-    "folio-query",
+    "folio-engine",
+    "folio-sql",
+    "folio-ziql",
     "folio",
 ];
 
 /// Pairs that the order alone would permit, with the reason they are refused.
-const STRANGERS: [(&str, &str, &str); 8] = [
+const STRANGERS: [(&str, &str, &str); 13] = [
     ("folio-table", "folio-document", "the two stores do not know each other"),
-    ("folio-query", "folio-document", "the query engine reads through `Source`"),
-    ("folio-query", "folio-table", "the query engine reads through `Source`"),
+    ("folio-engine", "folio-document", "the query engine reads through `Source`"),
+    ("folio-engine", "folio-table", "the query engine reads through `Source`"),
+    ("folio-sql", "folio-document", "the query engine reads through `Source`"),
+    ("folio-sql", "folio-table", "the query engine reads through `Source`"),
+    ("folio-ziql", "folio-document", "the query engine reads through `Source`"),
+    ("folio-ziql", "folio-table", "the query engine reads through `Source`"),
+    ("folio-ziql", "folio-sql", "the two languages do not know each other"),
     ("folio-ion", "folio-types", "folio-ion stands alone"),
     ("folio-ion", "folio-file", "folio-ion stands alone"),
     ("folio-json", "folio-file", "lines are given to it"),
     ("folio-json", "folio-ion", "the two formats do not know each other"),
-    ("folio-query", "folio-sqlite", "the query engine reads through `Source`"),
+    ("folio-engine", "folio-sqlite", "the query engine reads through `Source`"),
 ];
 
 /// Packages that users touch: they convert and delegate to the facade.

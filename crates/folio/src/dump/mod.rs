@@ -22,8 +22,8 @@ pub use directory::DumpReport;
 use std::io::Write;
 
 use folio_document::Progress;
-use folio_query::source::{CsvOptions, Relation, RelationKind};
-use folio_query::{Reference, parse_value, read_json};
+use folio_engine::source::{CsvOptions, Relation, RelationKind};
+use folio_engine::{Reference, parse_value, read_json};
 use folio_types::{Column, ColumnType, Value};
 
 use crate::error::{Error, Result};
@@ -87,7 +87,7 @@ pub fn definitions(session: &mut Session) -> Result<Definitions> {
         !relation.constraints.is_struct && !links.contains(&&*relation.schema.name)
     });
     let statements: Vec<String> =
-        in_order(plain.collect()).into_iter().map(folio_query::show_relation).collect();
+        in_order(plain.collect()).into_iter().map(folio_sql::show_relation).collect();
     Ok(Definitions { structs: session.schema()?, statements: statements.concat(), tables: names })
 }
 
@@ -141,7 +141,7 @@ fn write_rows(
                 let mut text = String::new();
                 for row in 0..batch.row_count {
                     let columns = batch.columns.iter().zip(&types);
-                    let values = columns.map(|(array, ty)| folio_query::value_at(array, row, ty));
+                    let values = columns.map(|(array, ty)| folio_engine::value_at(array, row, ty));
                     push_row(&names, &types, &values.collect::<Vec<Value>>(), &mut text);
                 }
                 bytes = text.into_bytes();
@@ -276,7 +276,7 @@ fn has_rows(session: &mut Session, text: &str) -> Result<bool> {
 }
 
 fn broken_by_row(table: &str, constraint: &str) -> Error {
-    folio_query::Error::new(
+    folio_engine::Error::new(
         folio_types::ErrorCode::Conflict,
         format!("a row of table {table:?} breaks constraint {constraint:?}"),
     )

@@ -31,7 +31,7 @@ pub enum Error {
     /// From a statement.
     #[cfg(feature = "sql")]
     #[error(transparent)]
-    Query(#[from] folio_query::Error),
+    Query(#[from] folio_engine::Error),
 
     /// An id or a collection name breaks a rule.
     #[error(transparent)]
@@ -340,7 +340,7 @@ impl From<folio_sqlite::Error> for Error {
 
 /// As the query engine meets it.
 #[cfg(feature = "sql")]
-impl From<Error> for folio_query::Error {
+impl From<Error> for folio_engine::Error {
     fn from(error: Error) -> Self {
         Self::from_source(error.code(), error)
     }
@@ -348,6 +348,6 @@ impl From<Error> for folio_query::Error {
 
 /// An error of the table store as the query engine's.
 #[cfg(feature = "sql")]
-pub(crate) fn from_table(error: folio_table::Error) -> folio_query::Error {
-    folio_query::Error::from_source(error.code(), error)
+pub(crate) fn from_table(error: folio_table::Error) -> folio_engine::Error {
+    folio_engine::Error::from_source(error.code(), error)
 }

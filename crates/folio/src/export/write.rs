@@ -143,8 +143,8 @@ impl Export<'_> {
         use super::lines::FlatLines;
         use crate::format::column_writer;
         use arrow_schema::Schema;
+        use folio_engine::{BATCH_SIZE, Batch};
         use folio_json::{Columns, Field, Others};
-        use folio_query::{BATCH_SIZE, Batch};
 
         let fields = super::lines::fields_of(self.collection, self.options, self.progress)?;
         let schema = Schema::new(fields.iter().map(Field::to_arrow).collect::<Vec<_>>());

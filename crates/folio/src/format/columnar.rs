@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 #[cfg(not(feature = "parquet"))]
-use folio_query::Error as QueryError;
-use folio_query::Result as QueryResult;
-use folio_query::source::Relation;
+use folio_engine::Error as QueryError;
+use folio_engine::Result as QueryResult;
+use folio_engine::source::Relation;
 #[cfg(not(feature = "parquet"))]
 use folio_types::Column;
 #[cfg(not(feature = "parquet"))]

@@ -8,10 +8,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use folio_engine::source::{FileReading, Relation, RowStream, ScanRequest};
+use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_file::FileSystem;
 use folio_json::Tree;
-use folio_query::source::{FileReading, Relation, RowStream, ScanRequest};
-use folio_query::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ColumnType, ErrorCode, TableSchema};
 
 use super::json::{LineColumns, schema_of};

@@ -5,9 +5,9 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+use folio_engine::Result as QueryResult;
+use folio_engine::source::{FileReading, Relation};
 use folio_file::FileSystem;
-use folio_query::Result as QueryResult;
-use folio_query::source::{FileReading, Relation};
 
 use super::columnar::relation_of;
 use super::record_file::RecordFile;

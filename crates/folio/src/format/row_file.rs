@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use folio_query::source::{Relation, RelationKind, RowStream, ScanRequest};
-use folio_query::{Constraints, Error as QueryError, Result as QueryResult};
+use folio_engine::source::{Relation, RelationKind, RowStream, ScanRequest};
+use folio_engine::{Constraints, Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ErrorCode, TableSchema};
 
 use super::stem;

@@ -3,8 +3,8 @@
 //! Values become JSON as in an answer of SQL: integers and decimals keep every digit, dates and
 //! times are ISO text, bytes are `\x` and hexadecimal digits, lists and structs are nested.
 
-use folio_query::source::{RowStream, ScanRequest};
-use folio_query::{Batch, JsonRows};
+use folio_engine::source::{RowStream, ScanRequest};
+use folio_engine::{Batch, JsonRows};
 
 use super::columnar::relation_of;
 use super::record::Record;

@@ -1,6 +1,6 @@
 //! Batches of rows as the bytes of a file.
 
-use folio_query::{Batch, Result as QueryResult};
+use folio_engine::{Batch, Result as QueryResult};
 
 /// Turns batches into bytes.
 pub(crate) trait RowWriter {

@@ -1,7 +1,7 @@
 //! The writer of rows of each format.
 
 use arrow_schema::Schema;
-use folio_query::source::CsvOptions;
+use folio_engine::source::CsvOptions;
 use folio_types::ColumnType;
 
 use super::Format;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use folio_query::{Kind, Signature, Statement};
+use folio_engine::{Kind, Signature, Statement};
 use folio_types::{ErrorCode, Value};
 
 use super::{Answer, QueryError, Session};

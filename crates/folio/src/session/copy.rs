@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use folio_query::{CopyTarget, Error as QueryError, Rows};
+use folio_engine::{CopyTarget, Error as QueryError, Rows};
 use folio_types::ErrorCode;
 
 use crate::error::{Error, Result};

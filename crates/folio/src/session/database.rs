@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use folio_query::Rows;
+use folio_engine::Rows;
 use folio_types::Value;
 
 use super::{Answer, Parameters, Session};

@@ -4,7 +4,8 @@
 
 use std::thread;
 
-use folio_query::{Limits, Script, Signature};
+use folio_engine::{Limits, Signature};
+use folio_sql::Script;
 use folio_types::Value;
 
 use super::{Answer, Session};

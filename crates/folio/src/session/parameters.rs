@@ -2,7 +2,7 @@
 //! type, which a value alone does not always say (digits have no point, an instant
 //! no zone, null no type at all).
 
-use folio_query::{Signature, format_value};
+use folio_engine::{Signature, format_value};
 use folio_types::{ColumnType, Value};
 
 /// Values for the parameters of a statement.

@@ -8,7 +8,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use folio_query::{Signature, Statement, Template};
+use folio_engine::{Signature, Statement};
+use folio_sql::Template;
 use folio_types::Value;
 
 use super::parameters::type_of;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use folio_query::{Kind, Setting};
+use folio_engine::{Kind, Setting};
 use folio_table::Savepoint;
 use folio_types::ErrorCode;
 

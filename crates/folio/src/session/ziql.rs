@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use folio_query::{Level, Limits, Migration, Rows, Ziql, ZiqlChain, show_schema};
+use folio_engine::{Level, Limits, Rows, Statement};
+use folio_sql::Stored;
 use folio_types::{ColumnType, ErrorCode, Value};
+use folio_ziql::{Migration, Ziql, show_schema};
 
 use super::parameters::{list_of, type_of};
 use super::{QueryError, Session, deep};
@@ -40,8 +42,12 @@ fn typed(text: &str, parameters: &[(&str, Value)]) -> Result<(Types, Vec<Value>)
     Ok((types, values))
 }
 
+fn no_statement() -> Error {
+    QueryError::new(ErrorCode::Syntax, "expected a statement, found the end of the text").into()
+}
+
 /// Chains ready to run, by their text.
-pub(super) type Chains = HashMap<Box<str>, (Types, Arc<ZiqlChain>)>;
+pub(super) type Chains = HashMap<Box<str>, (Types, Arc<Statement>)>;
 
 impl Session {
     /// Runs a script of ZiQL and answers its last statement. Nothing is run when the
@@ -58,7 +64,7 @@ impl Session {
         let view = self.view()?;
         if let Some(chain) = self.remembered_chain(text, &types, &view)? {
             return self.run_chain(&chain, view, &values, &limits, |view, level| {
-                Ziql::parse(text, &limits)?.compile(0, view, &types, (level, &limits))
+                Ziql::parse(text, &limits)?.compile(0, view, &Stored, &types, (level, &limits))
             });
         }
         drop(view);
@@ -102,10 +108,7 @@ impl Session {
             });
             limits = limits.begin_again();
         }
-        last.ok_or_else(|| {
-            let error = "expected a statement, found the end of the text";
-            QueryError::new(ErrorCode::Syntax, error).into()
-        })
+        last.ok_or_else(no_statement)
     }
 
     /// Compiles one chain of a script, and runs it.
@@ -118,9 +121,9 @@ impl Session {
         limits: &Limits,
     ) -> Result<Rows> {
         let view = self.view()?;
-        let chain = Arc::new(script.compile(index, &view, types, (self.level, limits))?);
+        let chain = Arc::new(script.compile(index, &view, &Stored, types, (self.level, limits))?);
         let rows = self.run_chain(&chain, view, values, limits, |view, level| {
-            script.compile(index, view, types, (level, limits))
+            script.compile(index, view, &Stored, types, (level, limits))
         })?;
         // What literals change seldom comes again.
         if script.len() == 1 && (chain.is_query() || !types.is_empty()) {
@@ -133,23 +136,24 @@ impl Session {
     /// transaction begins.
     fn run_chain(
         &mut self,
-        chain: &ZiqlChain,
+        chain: &Statement,
         view: View,
         values: &[Value],
         limits: &Limits,
-        compile: impl FnOnce(&View, Level) -> folio_query::Result<ZiqlChain>,
+        compile: impl FnOnce(&View, Level) -> folio_engine::Result<Statement>,
     ) -> Result<Rows> {
         if chain.is_query() {
-            return Ok(chain.query(&self.context(view, values, limits.clone()))?);
+            return Ok(chain.query(self.context(view, values, limits.clone()))?);
         }
         // A snapshot held meanwhile would keep the commit from a checkpoint.
         drop(view);
         self.in_transaction(|session, view| {
-            let context = session.context(view.clone(), values, limits.clone());
-            if chain.is_current(view)? {
-                return Ok(chain.execute(view, &context)?);
-            }
-            Ok(compile(view, session.level)?.execute(view, &context)?)
+            let context = || session.context(view.clone(), values, limits.clone());
+            let done = match chain.is_current(view)? {
+                true => chain.execute(view, values, &context)?,
+                false => compile(view, session.level)?.execute(view, values, &context)?,
+            };
+            done.rows.ok_or_else(no_statement)
         })
     }
 
@@ -159,7 +163,7 @@ impl Session {
         text: &str,
         types: &Types,
         view: &View,
-    ) -> Result<Option<Arc<ZiqlChain>>> {
+    ) -> Result<Option<Arc<Statement>>> {
         // A long text is not among them, and hashing it was a twentieth of storing what it adds.
         if text.len() > TEXT_SIZE_MAX {
             return Ok(None);
@@ -169,7 +173,7 @@ impl Session {
         Ok(is_fit.then(|| Arc::clone(chain)))
     }
 
-    fn remember_chain(&mut self, text: &str, types: &Types, chain: Arc<ZiqlChain>) {
+    fn remember_chain(&mut self, text: &str, types: &Types, chain: Arc<Statement>) {
         if text.len() > TEXT_SIZE_MAX {
             return;
         }
@@ -184,7 +188,7 @@ impl Session {
     /// # Errors
     /// What the store says.
     pub fn schema(&mut self) -> Result<String> {
-        Ok(show_schema(&self.view()?)?)
+        Ok(show_schema(&self.view()?, &Stored)?)
     }
 
     /// What a schema would change, a line each.
@@ -192,7 +196,7 @@ impl Session {
     /// # Errors
     /// As [`Session::apply_schema`].
     pub fn check_schema(&mut self, text: &str, allow_drop: bool) -> Result<Vec<String>> {
-        Ok(Migration::plan(text, &self.view()?, allow_drop)?.lines)
+        Ok(Migration::plan(text, &self.view()?, &Stored, allow_drop)?.lines)
     }
 
     /// Makes the structs a schema declares, in one transaction; answers what changed,
@@ -204,11 +208,11 @@ impl Session {
     pub fn apply_schema(&mut self, text: &str, allow_drop: bool) -> Result<Vec<String>> {
         self.interrupt.store(false, Ordering::Relaxed);
         // A schema that is there already writes nothing.
-        if Migration::plan(text, &self.view()?, allow_drop)?.is_empty() {
+        if Migration::plan(text, &self.view()?, &Stored, allow_drop)?.is_empty() {
             return Ok(Vec::new());
         }
         self.in_transaction(|session, view| {
-            let migration = Migration::plan(text, view, allow_drop)?;
+            let migration = Migration::plan(text, view, &Stored, allow_drop)?;
             let done = migration.apply(view, &session.context(view.clone(), &[], session.limits()));
             done.map_err(|error| error.in_schema(text))?;
             Ok(migration.lines)

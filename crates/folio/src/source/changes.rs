@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use folio_query::source::{Changes, IndexInfo, Relation, RelationKind, Source, insert_each};
-use folio_query::{Constraints, Error as QueryError, Result as QueryResult};
+use folio_engine::source::{Changes, IndexInfo, Relation, RelationKind, Source, insert_each};
+use folio_engine::{Constraints, Error as QueryError, Result as QueryResult};
 use folio_table::{IndexDefinition, Transaction};
 use folio_types::{ErrorCode, TableSchema, Value, ValueRef};
 

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use folio_query::source::{Relation, RelationKind, RowStream, ScanRequest};
-use folio_query::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
+use folio_engine::source::{Relation, RelationKind, RowStream, ScanRequest};
+use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ErrorCode, Value, ValueRef};
 
 use super::{PendingDocuments, SharedDocuments};
@@ -164,9 +164,9 @@ fn document_of(relation: &Relation, row: &[ValueRef<'_>]) -> QueryResult<(String
                 if out.len() > 1 {
                     out.push(',');
                 }
-                folio_query::write_json_string(name, &mut out);
+                folio_engine::write_json_string(name, &mut out);
                 out.push(':');
-                folio_query::write_json(&value.to_value(), &column.column_type, &mut out);
+                folio_engine::write_json(&value.to_value(), &column.column_type, &mut out);
             }
         }
     }
@@ -250,13 +250,13 @@ fn with_changes(line: &str, changed: &[(&Column, &ValueRef<'_>)]) -> QueryResult
         if out.len() > 1 {
             out.push(',');
         }
-        folio_query::write_json_string(name, &mut out);
+        folio_engine::write_json_string(name, &mut out);
         out.push(':');
         out.push_str(json);
     };
     let json = |column: &Column, value: &ValueRef<'_>| {
         let mut text = String::new();
-        folio_query::write_json(&value.to_value(), &column.column_type, &mut text);
+        folio_engine::write_json(&value.to_value(), &column.column_type, &mut text);
         text
     };
     for (name, value) in &old {

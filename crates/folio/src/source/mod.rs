@@ -12,11 +12,11 @@ mod tables;
 
 use std::sync::{Arc, Mutex};
 
-use folio_query::source::{
+use folio_engine::source::{
     FileReading, Found, Keys, Relation, RelationKind, RowStream, ScanRequest, Source, SpillFile,
     look_up_each,
 };
-use folio_query::{Error as QueryError, Result as QueryResult, ScalarFunction};
+use folio_engine::{Error as QueryError, Result as QueryResult, ScalarFunction};
 use folio_table::{Reader, Snapshot, Transaction};
 use folio_types::{Value, ValueRef};
 

@@ -4,8 +4,8 @@
 use std::io;
 use std::sync::Arc;
 
-use folio_query::Result as QueryResult;
-use folio_query::source::SpillFile;
+use folio_engine::Result as QueryResult;
+use folio_engine::source::SpillFile;
 
 use crate::error::Error;
 use crate::handle::Handle;

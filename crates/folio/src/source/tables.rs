@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use folio_query::source::{
+use folio_engine::source::{
     Bound, Comparison, Condition, Found, Keys, Relation, RowStream, ScanRequest,
 };
-use folio_query::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
+use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_table::{ROW_NUMBER, Reader, Scan, ScanOptions, Table};
 use folio_types::{ErrorCode, Value, ValueRef, borrowed};
 

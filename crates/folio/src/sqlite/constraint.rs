@@ -4,7 +4,7 @@
 //! added later not at all. A file may hold rows that break them: the rows come over, and
 //! the promise is left out, with a note.
 
-use folio_query::{OnDelete, OnUpdate, Reference};
+use folio_engine::{OnDelete, OnUpdate, Reference};
 use folio_sqlite::{
     Note, ReferenceDefinition, SourceIndex, TablePlan, name_list, quoted_name, same_names,
 };
@@ -268,7 +268,7 @@ fn problem_of(
     let (Some(own), Some(columns)) = (own, columns) else {
         return Ok(Some("there is no such column here".to_owned()));
     };
-    let is_index = |index: &folio_query::source::IndexInfo| {
+    let is_index = |index: &folio_engine::source::IndexInfo| {
         index.unique && index.columns.iter().map(|(at, _)| *at).eq(columns.iter().copied())
     };
     if columns.is_empty() || (*key != columns && !target.indexes.iter().any(is_index)) {

@@ -115,7 +115,7 @@ fn refuse_taken(database: &Database, tables: &[&SourceTable], views: &[&SourceVi
                 "{name:?} exists in the database already, so nothing was imported; name the tables \
                  to import, or drop it first, or import into another database"
             );
-            return Err(folio_query::Error::new(ErrorCode::Conflict, text).into());
+            return Err(folio_engine::Error::new(ErrorCode::Conflict, text).into());
         }
     }
     Ok(())

@@ -19,7 +19,7 @@ pub(crate) use write::ArrowRows;
 use std::sync::Arc;
 
 use arrow_schema::{Fields, Schema};
-use folio_query::{Error as QueryError, Result as QueryResult};
+use folio_engine::{Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ColumnType, ErrorCode};
 
 /// The columns of a schema; `whose` names it in errors.

@@ -1,9 +1,9 @@
 //! Rows as lines of cells, written so that a reader gets the same values back.
 
 #[cfg(feature = "sql")]
-use folio_query::source::CsvOptions;
+use folio_engine::source::CsvOptions;
 #[cfg(feature = "sql")]
-use folio_query::{Batch, Result as QueryResult, format_value, value_at};
+use folio_engine::{Batch, Result as QueryResult, format_value, value_at};
 #[cfg(feature = "sql")]
 use folio_types::{ColumnType, Value};
 

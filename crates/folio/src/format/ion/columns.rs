@@ -9,8 +9,8 @@ use arrow_array::{
 };
 use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
 use arrow_schema::DataType;
+use folio_engine::{Error as QueryError, Result as QueryResult};
 use folio_ion::shred::{Column, Data, Field, ListEntry, Text, Type, Validity};
-use folio_query::{Error as QueryError, Result as QueryResult};
 use folio_types::ColumnType;
 
 /// The type that holds the values of a type found in a file and has a counterpart here.

@@ -18,11 +18,11 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
+use folio_engine::source::{Relation, RowStream, ScanRequest};
+use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_file::{File, FileSystem, OpenMode};
 use folio_ion::shred::{Batch as Shredded, Block, Field, Inference, Layout, Rules, Type};
 use folio_ion::{Format, Limits, Splitter};
-use folio_query::source::{Relation, RowStream, ScanRequest};
-use folio_query::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ErrorCode};
 
 use super::columns::{column_type, storable, to_array};

@@ -10,9 +10,9 @@ use arrow_array::types::{
     TimestampMicrosecondType,
 };
 use arrow_array::{Array, ArrayRef};
+use folio_engine::{Batch, Error as QueryError, Result as QueryResult, format_value, value_at};
 use folio_ion::write::{BinaryWriter, Container, Layout, TextWriter, ValueWriter, write_element};
 use folio_ion::{Decimal, IonType, Symbol, Timestamp};
-use folio_query::{Batch, Error as QueryError, Result as QueryResult, format_value, value_at};
 use folio_types::{ColumnType, ErrorCode};
 
 use super::lines::of_json;

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use arrow_array::builder::StringBuilder;
+use folio_engine::{Batch, Error as QueryError, Result as QueryResult};
 use folio_json::{Columns, Field, Others, Tree, Type, double, integer};
-use folio_query::{Batch, Error as QueryError, Result as QueryResult};
 use folio_types::{Column, ColumnType, ErrorCode, TableSchema, Value};
 
 use crate::json::{members, unquote};
 
 /// The column that has the whole document.
-pub(crate) use folio_query::source::DOCUMENT;
+pub(crate) use folio_engine::source::DOCUMENT;
 
 /// Longer names are no columns.
 const NAME_SIZE_MAX: usize = 256;

@@ -1,7 +1,7 @@
 //! Objects one under the other, as lines or as the elements of an array.
 
 #[cfg(feature = "sql")]
-use folio_query::{Batch, JsonRows, Result as QueryResult, write_json, write_json_string};
+use folio_engine::{Batch, JsonRows, Result as QueryResult, write_json, write_json_string};
 #[cfg(feature = "sql")]
 use folio_types::{ColumnType, Value};
 

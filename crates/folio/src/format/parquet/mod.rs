@@ -16,7 +16,7 @@ mod write;
 pub(crate) use read::open;
 pub(crate) use write::ParquetRows;
 
-use folio_query::{Error as QueryError, Result as QueryResult};
+use folio_engine::{Error as QueryError, Result as QueryResult};
 use folio_types::ErrorCode;
 use parquet::errors::ParquetError;
 

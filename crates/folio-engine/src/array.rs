@@ -1,0 +1,220 @@
+//! Between single values and Arrow's arrays.
+
+use std::sync::Arc;
+
+use arrow_array::builder::{
+    BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, PrimitiveBuilder, StringBuilder,
+};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    ArrowPrimitiveType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type,
+    Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, Time64MicrosecondType,
+    TimestampMicrosecondType,
+};
+use arrow_array::{Array, ArrayRef, ListArray, StructArray};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use arrow_schema::Field;
+use folio_types::{ColumnType, Interval, Value};
+
+use crate::error::{Error, Result};
+
+/// One array out of values of a type.
+///
+/// # Errors
+/// `type_mismatch` for a value of another type.
+pub fn to_array<'v>(
+    values: impl ExactSizeIterator<Item = &'v Value>,
+    ty: &ColumnType,
+) -> Result<ArrayRef> {
+    let misfit = |value: &Value| misfit(value, ty);
+    macro_rules! primitive {
+        ($type:ty, $pattern:pat => $value:expr) => {{
+            let mut builder = PrimitiveBuilder::<$type>::with_capacity(values.len())
+                .with_data_type(ty.to_arrow());
+            for value in values {
+                match value {
+                    Value::Null => builder.append_null(),
+                    $pattern => builder.append_value($value.ok_or_else(|| misfit(value))?),
+                    other => return Err(misfit(other)),
+                }
+            }
+            Arc::new(builder.finish()) as ArrayRef
+        }};
+    }
+    macro_rules! variable {
+        ($builder:expr, $pattern:pat => $value:expr) => {{
+            let mut builder = $builder;
+            for value in values {
+                match value {
+                    Value::Null => builder.append_null(),
+                    $pattern => builder.append_value($value),
+                    other => return Err(misfit(other)),
+                }
+            }
+            Arc::new(builder.finish()) as ArrayRef
+        }};
+    }
+    Ok(match ty {
+        ColumnType::Boolean => {
+            variable!(BooleanBuilder::new(), Value::Boolean(value) => *value)
+        }
+        ColumnType::Int16 => {
+            primitive!(Int16Type, Value::Integer(value) => i16::try_from(*value).ok())
+        }
+        ColumnType::Int32 => {
+            primitive!(Int32Type, Value::Integer(value) => i32::try_from(*value).ok())
+        }
+        ColumnType::Int64 => primitive!(Int64Type, Value::Integer(value) => Some(*value)),
+        #[allow(clippy::cast_possible_truncation, reason = "real is what was asked for")]
+        ColumnType::Float32 => primitive!(Float32Type, Value::Float(value) => Some(*value as f32)),
+        ColumnType::Float64 => primitive!(Float64Type, Value::Float(value) => Some(*value)),
+        ColumnType::Decimal { .. } => {
+            primitive!(Decimal128Type, Value::Decimal(value) => Some(*value))
+        }
+        ColumnType::Date => primitive!(Date32Type, Value::Date(value) => Some(*value)),
+        ColumnType::Time => primitive!(Time64MicrosecondType, Value::Time(value) => Some(*value)),
+        ColumnType::Timestamp { .. } => {
+            primitive!(TimestampMicrosecondType, Value::Timestamp(value) => Some(*value))
+        }
+        ColumnType::Interval => {
+            primitive!(IntervalMonthDayNanoType, Value::Interval(value) => Some(to_arrow(*value)))
+        }
+        ColumnType::Text | ColumnType::Json => {
+            variable!(StringBuilder::new(), Value::Text(value) => value)
+        }
+        ColumnType::Binary => variable!(BinaryBuilder::new(), Value::Bytes(value) => value),
+        ColumnType::Uuid => uuid_array(values)?,
+        ColumnType::List(element) => list_array(values, element, ty)?,
+        ColumnType::Struct(fields) => struct_array(values, fields, ty)?,
+        _ => return Err(Error::unsupported("this type is not known to this release")),
+    })
+}
+
+fn uuid_array<'v>(values: impl ExactSizeIterator<Item = &'v Value>) -> Result<ArrayRef> {
+    let mut builder = FixedSizeBinaryBuilder::with_capacity(values.len(), 16);
+    for value in values {
+        match value {
+            Value::Null => builder.append_null(),
+            Value::Uuid(value) => builder.append_value(value)?,
+            other => return Err(misfit(other, &ColumnType::Uuid)),
+        }
+    }
+    Ok(Arc::new(builder.finish()))
+}
+
+fn misfit(value: &Value, ty: &ColumnType) -> Error {
+    let (name, kind) = (crate::type_name::type_name(ty), value.as_ref().kind());
+    Error::mismatch(format!("{kind} does not fit type {name}"))
+}
+
+fn list_array<'v>(
+    values: impl Iterator<Item = &'v Value>,
+    element: &ColumnType,
+    ty: &ColumnType,
+) -> Result<ArrayRef> {
+    let (mut lengths, mut valid, mut elements) = (Vec::new(), Vec::new(), Vec::new());
+    for value in values {
+        match value {
+            Value::Null => lengths.push(0),
+            Value::List(list) => {
+                lengths.push(list.len());
+                elements.extend(list);
+            }
+            other => return Err(misfit(other, ty)),
+        }
+        valid.push(!matches!(value, Value::Null));
+    }
+    let field = Arc::new(Field::new("item", element.to_arrow(), true));
+    let items = to_array(elements.into_iter(), element)?;
+    let offsets = OffsetBuffer::from_lengths(lengths);
+    Ok(Arc::new(ListArray::try_new(field, offsets, items, Some(NullBuffer::from(valid)))?))
+}
+
+fn struct_array<'v>(
+    values: impl Iterator<Item = &'v Value>,
+    fields: &[(String, ColumnType)],
+    ty: &ColumnType,
+) -> Result<ArrayRef> {
+    let rows: Vec<&Value> = values.collect();
+    let valid: Vec<bool> = rows.iter().map(|row| !matches!(row, Value::Null)).collect();
+    let mut columns = Vec::with_capacity(fields.len());
+    for (index, (_, field)) in fields.iter().enumerate() {
+        let mut column = Vec::with_capacity(rows.len());
+        for row in &rows {
+            column.push(match row {
+                Value::Null => &Value::Null,
+                Value::Struct(values) if values.len() == fields.len() => &values[index],
+                other => return Err(misfit(other, ty)),
+            });
+        }
+        columns.push(to_array(column.into_iter(), field)?);
+    }
+    let fields = fields.iter().map(|(name, ty)| Field::new(name, ty.to_arrow(), true)).collect();
+    Ok(Arc::new(StructArray::try_new(fields, columns, Some(NullBuffer::from(valid)))?))
+}
+
+fn to_arrow(interval: Interval) -> IntervalMonthDayNano {
+    IntervalMonthDayNano::new(interval.months, interval.days, interval.nanoseconds)
+}
+
+/// The value in one row of an array.
+#[must_use]
+pub fn value_at(array: &dyn Array, row: usize, ty: &ColumnType) -> Value {
+    fn number<T: ArrowPrimitiveType>(array: &dyn Array, row: usize) -> T::Native {
+        array.as_primitive::<T>().value(row)
+    }
+    if array.is_null(row) {
+        return Value::Null;
+    }
+    match ty {
+        ColumnType::Boolean => Value::Boolean(array.as_boolean().value(row)),
+        ColumnType::Int16 => Value::Integer(number::<Int16Type>(array, row).into()),
+        ColumnType::Int32 => Value::Integer(number::<Int32Type>(array, row).into()),
+        ColumnType::Int64 => Value::Integer(number::<Int64Type>(array, row)),
+        ColumnType::Float32 => Value::Float(number::<Float32Type>(array, row).into()),
+        ColumnType::Float64 => Value::Float(number::<Float64Type>(array, row)),
+        ColumnType::Decimal { .. } => Value::Decimal(number::<Decimal128Type>(array, row)),
+        ColumnType::Date => Value::Date(number::<Date32Type>(array, row)),
+        ColumnType::Time => Value::Time(number::<Time64MicrosecondType>(array, row)),
+        ColumnType::Timestamp { .. } => {
+            Value::Timestamp(number::<TimestampMicrosecondType>(array, row))
+        }
+        ColumnType::Interval => {
+            let value = number::<IntervalMonthDayNanoType>(array, row);
+            let (months, days, nanoseconds) = (value.months, value.days, value.nanoseconds);
+            Value::Interval(Interval { months, days, nanoseconds })
+        }
+        ColumnType::Text | ColumnType::Json => {
+            Value::Text(array.as_string::<i32>().value(row).to_owned())
+        }
+        ColumnType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).to_owned()),
+        ColumnType::Uuid => {
+            let bytes = array.as_fixed_size_binary().value(row);
+            Value::Uuid(bytes.try_into().unwrap_or_default())
+        }
+        ColumnType::List(element) => {
+            let items = array.as_list::<i32>().value(row);
+            Value::List((0..items.len()).map(|row| value_at(&items, row, element)).collect())
+        }
+        ColumnType::Struct(fields) => {
+            let columns = array.as_struct().columns();
+            let values =
+                fields.iter().zip(columns).map(|((_, ty), column)| value_at(column, row, ty));
+            Value::Struct(values.collect())
+        }
+        _ => Value::Null,
+    }
+}
+
+/// An array of one value, `count` times.
+///
+/// # Errors
+/// As [`to_array`].
+pub(crate) fn repeat(value: &Value, ty: &ColumnType, count: usize) -> Result<ArrayRef> {
+    to_array(std::iter::repeat_n(value, count), ty)
+}
+
+/// An array of nulls.
+pub(crate) fn nulls(ty: &ColumnType, count: usize) -> ArrayRef {
+    arrow_array::new_null_array(&ty.to_arrow(), count)
+}

@@ -1,0 +1,248 @@
+//! Making, changing and dropping tables, views and indexes.
+
+use std::sync::Arc;
+
+use folio_types::{TableSchema, Value, borrowed};
+
+use super::row::values_of;
+use super::{Done, Run, Writing, references};
+use crate::array::value_at;
+use crate::batch::Batch;
+use crate::bound::{Create, Rules, Statement};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::execute::build;
+use crate::expression::Expr;
+use crate::expression::evaluate::evaluate;
+use crate::optimize::{self, Level};
+use crate::plan::lower::lower;
+use crate::source::{Relation, RelationKind, ScanRequest};
+
+/// Runs a definition.
+///
+/// # Errors
+/// `conflict` for names that are taken or objects that are needed; `not_found`.
+pub(crate) fn define(statement: &Statement, run: &Run<'_>) -> Result<Done> {
+    match statement {
+        Statement::Create(create) => create_relation(create, run),
+        Statement::CreateIndex { table, index, if_not_exists } => {
+            let found = run.changes.relation(table)?;
+            let is_there = found.is_some_and(|table| {
+                table.indexes.iter().any(|other| other.name.eq_ignore_ascii_case(&index.name))
+            });
+            if !(is_there && *if_not_exists) {
+                run.changes.create_index(table, index)?;
+            }
+            Ok(Done::default())
+        }
+        Statement::Drop { names, is_view, if_exists, cascade } => {
+            for name in names {
+                drop_relation(name, *is_view, *if_exists, *cascade, run)?;
+            }
+            Ok(Done::default())
+        }
+        Statement::DropCollection(collection) => {
+            run.changes.drop(&collection.schema.name)?;
+            Ok(Done::default())
+        }
+        Statement::DropIndex { names, if_exists } => {
+            for name in names {
+                match run.changes.drop_index(name) {
+                    Err(error)
+                        if *if_exists && error.code() == folio_types::ErrorCode::NotFound => {}
+                    other => other?,
+                }
+            }
+            Ok(Done::default())
+        }
+        Statement::Alter { table, schema, columns, rules } => {
+            alter(table, schema, columns.as_deref(), rules, run)
+        }
+        _ => Err(Error::unsupported("this statement does not define anything")),
+    }
+}
+
+fn create_relation(create: &Create, run: &Run<'_>) -> Result<Done> {
+    let name = &create.schema.name;
+    if let Some(other) = run.changes.relation(name)? {
+        if create.if_not_exists {
+            return Ok(Done::default());
+        }
+        let is_view = other.kind == RelationKind::View;
+        if !(create.or_replace && is_view) {
+            let kind = if is_view { "view" } else { "table" };
+            return Err(Error::conflict(format!("{kind} {name:?} exists already"))
+                .help("choose another name, or drop it first"));
+        }
+        run.changes.drop(name)?;
+    }
+    run.changes.create(&create.schema)?;
+    for index in &create.indexes {
+        run.changes.create_index(name, index)?;
+    }
+    let Some(rows) = &create.rows else { return Ok(Done::default()) };
+    let mut plan = rows.clone();
+    optimize::optimize(&mut plan, run.changes, Level::Full, run.context().limits())?;
+    let mut running = build(&lower(&plan), run.context())?;
+    let table = made(name, run)?;
+    let mut count = 0;
+    while let Some(batch) = running.next(run.context())? {
+        for row in 0..batch.row_count {
+            let values = values_of(&batch, row, &table);
+            super::check_row(&table, &values)?;
+            run.changes.insert(&table, &borrowed(&values))?;
+            count += 1;
+        }
+    }
+    Ok(Done { count, returned: None })
+}
+
+/// A table that was just made.
+fn made(name: &str, run: &Run<'_>) -> Result<Arc<Relation>> {
+    run.changes
+        .relation(name)?
+        .ok_or_else(|| Error::not_found(format!("table {name:?} does not exist")))
+}
+
+fn drop_relation(
+    name: &str,
+    is_view: bool,
+    if_exists: bool,
+    cascade: bool,
+    run: &Run<'_>,
+) -> Result<()> {
+    let Some(relation) = run.changes.relation(name)? else {
+        if if_exists {
+            return Ok(());
+        }
+        let names = run.changes.names()?;
+        let kind = if is_view { "view" } else { "table" };
+        let error = Error::not_found(format!("{kind} {name:?} does not exist"));
+        return Err(error.near(name, names.iter().map(String::as_str)).help("or write IF EXISTS"));
+    };
+    match (relation.kind, is_view) {
+        (RelationKind::View, false) => {
+            return Err(Error::invalid(format!("{name:?} is a view")).help("write DROP VIEW"));
+        }
+        (RelationKind::Table, true) => {
+            return Err(Error::invalid(format!("{name:?} is a table")).help("write DROP TABLE"));
+        }
+        _ => {}
+    }
+    match relation.kind {
+        RelationKind::Table => {
+            let pointing = references::pointing_tables(&relation, run)?;
+            if let (Some(other), false) = (pointing.first(), cascade) {
+                return Err(Error::conflict(format!("table {other:?} points at table {name:?}"))
+                    .help("drop that first, or write CASCADE"));
+            }
+            for other in pointing {
+                drop_references(&other, name, run)?;
+            }
+        }
+        RelationKind::View => {}
+        RelationKind::Collection | RelationKind::File => {
+            return Err(Error::invalid(format!("{name:?} is a collection"))
+                .help("write DROP TABLE, in a statement of its own"));
+        }
+        RelationKind::Registered => {
+            return Err(Error::unsupported(format!(
+                "{name:?} are rows of the program, which unregisters them"
+            )));
+        }
+    }
+    run.changes.drop(&relation.schema.name)
+}
+
+/// Takes the references to a table out of another.
+fn drop_references(other: &str, name: &str, run: &Run<'_>) -> Result<()> {
+    let other = made(other, run)?;
+    let mut constraints = other.constraints.clone();
+    constraints.references.retain(|reference| !reference.table.eq_ignore_ascii_case(name));
+    let schema = TableSchema { properties: constraints.to_properties(), ..other.schema.clone() };
+    run.changes.alter(&other.schema.name, &schema)
+}
+
+/// Renames, or makes the table anew where its columns change.
+fn alter(
+    table: &Relation,
+    schema: &TableSchema,
+    columns: Option<&[Expr]>,
+    rules: &Rules,
+    run: &Run<'_>,
+) -> Result<Done> {
+    let Some(columns) = columns else {
+        run.changes.alter(&table.schema.name, schema)?;
+        return Ok(Done::default());
+    };
+    let request = ScanRequest {
+        columns: (0..table.schema.columns.len()).collect(),
+        with_row_number: table.schema.primary_key.is_empty(),
+        ..ScanRequest::default()
+    };
+    let mut rows = run.changes.scan(table, &request)?;
+    let mut batches: Vec<Batch> = Vec::new();
+    while let Some(batch) = rows.next()? {
+        run.context().check()?;
+        let values = columns
+            .iter()
+            .map(|column| evaluate(column, &batch, run.context())?.to_array(batch.row_count));
+        let mut anew = Batch::new(values.collect::<Result<_>>()?, batch.row_count);
+        for (index, value) in &rules.generated {
+            let value = evaluate(value, &anew, run.context())?.to_array(anew.row_count)?;
+            anew.columns[*index] = value;
+        }
+        batches.push(anew);
+    }
+    drop(rows);
+    run.changes.drop(&table.schema.name)?;
+    run.changes.create(schema)?;
+    let anew = made(&schema.name, run)?;
+    for batch in &batches {
+        super::check_rules(&anew, rules, batch, run)?;
+        for row in 0..batch.row_count {
+            let values: Vec<Value> = batch
+                .columns
+                .iter()
+                .zip(&schema.columns)
+                .map(|(array, column)| value_at(array, row, &column.column_type))
+                .collect();
+            super::check_row(&anew, &values)?;
+            run.changes.insert(&anew, &borrowed(&values))?;
+        }
+    }
+    remake_indexes(table, schema, run)?;
+    let anew = made(&schema.name, run)?;
+    batches.iter().try_for_each(|batch| references::check_targets(&anew, batch, run))?;
+    Ok(Done::default())
+}
+
+/// Makes a table anew, its columns out of the old ones.
+///
+/// # Errors
+/// Rows that do not fit; what the store says.
+pub fn rebuild(
+    table: &Relation,
+    schema: &TableSchema,
+    columns: &[Expr],
+    writing: Writing<'_>,
+    context: &Context,
+) -> Result<()> {
+    let run = Run::within(writing, context);
+    alter(table, schema, Some(columns), &Rules::default(), &run).map(|_| ())
+}
+
+/// The indexes of the old table on the new: their columns are found by name.
+fn remake_indexes(table: &Relation, schema: &TableSchema, run: &Run<'_>) -> Result<()> {
+    for index in &table.indexes {
+        let columns = index.columns.iter().map(|(column, descending)| {
+            let name = &table.schema.columns[*column].name;
+            schema.column_index(name).map(|column| (column, *descending))
+        });
+        if let Some(columns) = columns.collect() {
+            let anew = crate::source::IndexInfo { columns, ..index.clone() };
+            run.changes.create_index(&schema.name, &anew)?;
+        }
+    }
+    Ok(())
+}

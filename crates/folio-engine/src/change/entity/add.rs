@@ -1,0 +1,173 @@
+//! ADD: new rows, and what is in their way.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use folio_types::{ColumnType, ErrorCode, Value, borrowed};
+
+use super::keys::NewKeys;
+use super::literals::Literals;
+use super::written::{Stands, Written};
+use crate::batch::Batch;
+use crate::bound::entity::{EntityAdd, EntityRow, IfTaken, MemberValue, NewEntity};
+use crate::change::row::{batch_of, find};
+use crate::change::{Run, check_row, check_rules};
+use crate::error::{Error, Result};
+use crate::expression::evaluate::constant;
+use crate::plan::physical::Physical;
+use crate::source::Relation;
+
+/// Adds entities.
+///
+/// # Errors
+/// Links that lead to none or too many; constraints that would be broken.
+pub(crate) fn add(plan: &EntityAdd<Physical>, run: &Run<'_>) -> Result<Batch> {
+    let mut ready = Vec::with_capacity(plan.rows.len());
+    for row in &plan.rows {
+        ready.push(match row {
+            NewEntity::Literals(tuples) => Ready::Literals(tuples.clone()),
+            NewEntity::Given(row) => computed(row, run)?,
+        });
+    }
+    let literals = Literals::of(plan, run)?;
+    let (mut keys, mut written) = (NewKeys::after_last(plan, run)?, Written::new(plan));
+    for row in ready {
+        match row {
+            Ready::Literals(tuples) => {
+                if let Some(literals) = &literals {
+                    literals.write(tuples, &mut keys, &mut written, run)?;
+                }
+            }
+            Ready::Computed(values, links, row) => {
+                let at = |error: Error| error.at(row.span);
+                add_computed(plan, (values, links, row), &mut keys, &mut written, run)
+                    .map_err(at)?;
+            }
+        }
+    }
+    written.check_references(run)?;
+    written.write_links(plan.if_taken == IfTaken::Update, run)?;
+    let count = written.keys.len();
+    Ok(Batch::new(vec![written.keys.into_array()?], count))
+}
+
+/// A row of values, and what its to-many links lead to.
+type Computed<'p> = (Vec<Value>, Vec<(Arc<Relation>, Vec<Value>)>, &'p EntityRow<Physical>);
+
+fn add_computed(
+    plan: &EntityAdd<Physical>,
+    (mut values, links, row): Computed<'_>,
+    keys: &mut NewKeys,
+    written: &mut Written<'_>,
+    run: &Run<'_>,
+) -> Result<()> {
+    fill(plan, &mut values, keys, run)?;
+    check(plan, &values, run)?;
+    let Some(values) = write(plan, row, values, run)? else { return Ok(()) };
+    written.stands(Stands::At(row.span));
+    written.push(&borrowed(&values));
+    written.link(&values[plan.key], links);
+    Ok(())
+}
+
+/// A new entity once all that it gives was looked up.
+enum Ready<'p> {
+    Literals(Range<usize>),
+    Computed(Vec<Value>, Vec<(Arc<Relation>, Vec<Value>)>, &'p EntityRow<Physical>),
+}
+
+fn computed<'p>(row: &'p EntityRow<Physical>, run: &Run<'_>) -> Result<Ready<'p>> {
+    let values = row.values.iter().map(|value| match value {
+        MemberValue::Value(value) => constant(value, run.context()),
+        MemberValue::Entity(given) => given.only(run.context()),
+    });
+    let values: Vec<Value> = values.collect::<Result<_>>()?;
+    let links = row
+        .links
+        .iter()
+        .map(|(table, linked)| Ok((Arc::clone(table), linked.keys(run.context())?)));
+    Ok(Ready::Computed(values, links.collect::<Result<_>>()?, row))
+}
+
+/// What can be done about a conflict.
+pub(super) fn taken(error: Error) -> Error {
+    if error.code() == ErrorCode::Conflict {
+        return error.help("choose another value, or add OR SKIP or OR UPDATE");
+    }
+    error
+}
+
+/// What a row must pass by itself.
+fn check(plan: &EntityAdd<Physical>, values: &[Value], run: &Run<'_>) -> Result<()> {
+    check_row(&plan.table, values)?;
+    if plan.rules.checks.is_empty() {
+        return Ok(());
+    }
+    let batch = batch_of(&[values.to_vec()], &plan.table)?;
+    check_rules(&plan.table, &plan.rules, &batch, run)
+}
+
+/// The values a table gives by itself.
+fn fill(
+    plan: &EntityAdd<Physical>,
+    values: &mut [Value],
+    keys: &mut NewKeys,
+    run: &Run<'_>,
+) -> Result<()> {
+    for (index, value) in values.iter_mut().enumerate() {
+        let column = &plan.table.schema.columns[index];
+        if !matches!(value, Value::Null) {
+            continue;
+        }
+        if plan.table.constraints.identity.contains_key(&column.name) {
+            *value = Value::Integer(run.changes.next_identity(&plan.table, index)?);
+        } else if index == plan.key && column.column_type == ColumnType::Uuid {
+            *value = Value::Uuid(keys.next(run.context()).to_be_bytes());
+        }
+    }
+    Ok(())
+}
+
+/// Writes a row, or does with the one in its way what the statement says. The row
+/// as it is now; `None` where it was skipped.
+fn write(
+    plan: &EntityAdd<Physical>,
+    row: &EntityRow<Physical>,
+    values: Vec<Value>,
+    run: &Run<'_>,
+) -> Result<Option<Vec<Value>>> {
+    if plan.if_taken == IfTaken::Fail {
+        run.changes.insert(&plan.table, &borrowed(&values)).map_err(taken)?;
+        return Ok(Some(values));
+    }
+    let Some((key, mut old)) = duplicate(plan, &values, run)? else {
+        run.changes.insert(&plan.table, &borrowed(&values))?;
+        return Ok(Some(values));
+    };
+    if plan.if_taken == IfTaken::Skip {
+        return Ok(None);
+    }
+    for column in row.given.iter().filter(|column| **column != plan.key) {
+        old[*column] = values[*column].clone();
+    }
+    check(plan, &old, run)?;
+    run.changes.update(&plan.table, &borrowed(&key), &borrowed(&old))?;
+    Ok(Some(old))
+}
+
+/// The row that has the key of another, or a value of it that is unique.
+fn duplicate(
+    plan: &EntityAdd<Physical>,
+    values: &[Value],
+    run: &Run<'_>,
+) -> Result<Option<(Vec<Value>, Vec<Value>)>> {
+    let unique = plan.table.indexes.iter().filter(|index| index.unique);
+    let unique = unique.map(|index| index.columns.iter().map(|(column, _)| *column).collect());
+    for key in std::iter::once(vec![plan.key]).chain(unique) {
+        let wanted: Vec<Value> = key.iter().map(|column| values[*column].clone()).collect();
+        if let Some(found) = find(run, &plan.table, &key, &wanted)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,167 @@
+//! What an ADD has written so far, and what is left to do about it: the links of the new
+//! entities, and whether all they point at is there.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use folio_types::{Value, ValueRef};
+
+use super::link::write_links;
+use super::link_rows::{LinkRows, OfSource};
+use crate::array::to_array;
+use crate::bound::entity::EntityAdd;
+use crate::change::key_column::KeyColumn;
+use crate::change::{Run, references};
+use crate::constraint::Reference;
+use crate::error::Result;
+use crate::plan::physical::Physical;
+use crate::source::Relation;
+use crate::span::Span;
+
+/// New entities, in the order they were written.
+pub(super) struct Written<'p> {
+    plan: &'p EntityAdd<Physical>,
+    /// The keys of all.
+    pub(super) keys: KeyColumn,
+    /// The values of the columns that point at other tables, row by row.
+    pointers: Vec<Value>,
+    /// The to-many links of those that were computed: table, source, targets.
+    computed_links: Vec<(Arc<Relation>, Value, Vec<Value>)>,
+    /// The links of literals, whose ends are UUIDs.
+    literal_links: LinkRows<'static>,
+    /// From which of the keys on they stand where.
+    stands: Vec<(usize, Stands)>,
+}
+
+/// Where rows stand in the text.
+pub(super) enum Stands {
+    At(Span),
+    /// They are literals, one behind the other, from this one on.
+    From(usize),
+}
+
+impl<'p> Written<'p> {
+    pub(super) fn new(plan: &'p EntityAdd<Physical>) -> Self {
+        Self {
+            plan,
+            keys: KeyColumn::new(plan.table.column_type(plan.key)),
+            pointers: Vec::new(),
+            computed_links: Vec::new(),
+            literal_links: LinkRows::default(),
+            stands: Vec::new(),
+        }
+    }
+
+    /// The rows that come next stand there.
+    pub(super) fn stands(&mut self, stands: Stands) {
+        self.stands.push((self.keys.len(), stands));
+    }
+
+    /// So many rows come next, of literals, with about so many links.
+    pub(super) fn expect(&mut self, count: usize, links: usize) {
+        self.keys.reserve(count);
+        self.pointers.reserve(count * self.plan.pointing.len());
+        self.literal_links.expect(links);
+    }
+
+    /// Another row.
+    pub(super) fn push(&mut self, values: &[ValueRef<'_>]) {
+        self.keys.push(values[self.plan.key]);
+        let pointers = self.plan.pointing.iter().map(|column| values[*column].to_value());
+        self.pointers.extend(pointers);
+    }
+
+    /// Links of the row with a key.
+    pub(super) fn link(&mut self, source: &Value, links: Vec<(Arc<Relation>, Vec<Value>)>) {
+        let links = links.into_iter().map(|(table, targets)| (table, source.clone(), targets));
+        self.computed_links.extend(links);
+    }
+
+    /// A link of an entity, as literals give it: each target once.
+    pub(super) fn link_literals(
+        &mut self,
+        table: &Arc<Relation>,
+        source: ValueRef<'static>,
+        targets: &[Value],
+    ) {
+        let targets = targets.iter().filter_map(|target| match target {
+            Value::Uuid(uuid) => Some(ValueRef::Uuid(*uuid)),
+            _ => None,
+        });
+        self.literal_links.add(table, source, targets);
+    }
+
+    /// Whether all is there that the rows point at.
+    ///
+    /// # Errors
+    /// `conflict` with the first row that points at nothing.
+    pub(super) fn check_references(&self, run: &Run<'_>) -> Result<()> {
+        let (table, mut first) = (&self.plan.table, 0);
+        for reference in &table.constraints.references {
+            let columns = first..first + reference.columns.len();
+            first = columns.end;
+            if self.keys.len() <= references::FEW {
+                self.check_each(reference, columns, run)?;
+                continue;
+            }
+            let columns: Vec<ArrayRef> = columns
+                .map(|at| {
+                    let of_rows = self.pointers.iter().skip(at).step_by(self.plan.pointing.len());
+                    to_array(of_rows, table.column_type(self.plan.pointing[at]))
+                })
+                .collect::<Result<_>>()?;
+            let dangling = references::first_dangling_of(table, reference, &columns, run)?;
+            if let Some((row, error)) = dangling {
+                return Err(error.at(self.span(row)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The same for rows that are too few to be put into columns.
+    fn check_each(
+        &self,
+        reference: &Reference,
+        columns: Range<usize>,
+        run: &Run<'_>,
+    ) -> Result<()> {
+        for (row, pointers) in self.pointers.chunks(self.plan.pointing.len().max(1)).enumerate() {
+            let key = &pointers[columns.clone()];
+            // Null points at nothing, and may.
+            if key.iter().any(|value| matches!(value, Value::Null)) {
+                continue;
+            }
+            if let Some((_, error)) = references::first_dangling_key(reference, key, run)? {
+                return Err(error.at(self.span(row)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the to-many links.
+    ///
+    /// # Errors
+    /// A target that is not there.
+    pub(super) fn write_links(&self, replaces: bool, run: &Run<'_>) -> Result<()> {
+        let placed = |(source, error): OfSource| {
+            let row = source.and_then(|source| self.keys.position(&source));
+            error.at(row.map_or(Span::NONE, |row| self.span(row)))
+        };
+        // What has names comes first and was computed: its links come before those of literals.
+        write_links(&self.computed_links, replaces, run).map_err(placed)?;
+        self.literal_links.enter(run).map_err(placed)
+    }
+
+    /// Where a row stands.
+    fn span(&self, row: usize) -> Span {
+        match self.stands.iter().rev().find(|(first, _)| *first <= row) {
+            Some((_, Stands::At(span))) => *span,
+            Some((first, Stands::From(literal))) => {
+                let literals = self.plan.literals.as_deref();
+                literals.map_or(Span::NONE, |rows| rows.span(literal + row - first))
+            }
+            None => Span::NONE,
+        }
+    }
+}

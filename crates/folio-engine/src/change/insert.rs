@@ -1,0 +1,241 @@
+//! New rows.
+
+use std::borrow::Cow;
+
+use folio_types::{ErrorCode, Value, borrowed};
+
+use super::row::{batch_of, find, values_of};
+use super::update::moves_keys;
+use super::{Done, InsertPlan, Run, check_row, check_rules, check_value, references, returned};
+use crate::array::value_at;
+use crate::batch::Batch;
+use crate::bound::OnConflict;
+use crate::error::Result;
+use crate::execute::build;
+use crate::expression::Expr;
+use crate::expression::evaluate::{constant, constant_ref, evaluate};
+use crate::plan::physical::Physical;
+use crate::source::RelationKind;
+
+/// Inserts the rows of a plan.
+///
+/// # Errors
+/// A constraint that would be broken, by name; what the input says.
+pub(crate) fn insert(plan: &InsertPlan, run: &Run<'_>) -> Result<Done> {
+    let mut writer = Writer { plan, run, written: Vec::new(), moved: Vec::new(), count: 0 };
+    match &plan.input {
+        // Rows of VALUES go one by one from their expressions to the store.
+        Physical::Values(values) if writer.is_plain() => {
+            for row in &values.rows {
+                writer.write_plain(row)?;
+            }
+        }
+        Physical::Values(values) => {
+            for row in &values.rows {
+                let row = row.iter().map(|value| constant(value, run));
+                writer.write(row.collect::<Result<_>>()?)?;
+            }
+        }
+        input if reads_nothing_changing(input) => {
+            let mut running = build(input, run.context())?;
+            while let Some(batch) = running.next(run.context())? {
+                run.context().check()?;
+                for row in 0..batch.row_count {
+                    writer.write(values_of(&batch, row, &plan.table))?;
+                }
+            }
+        }
+        input => {
+            let batch = super::gather(input, run)?;
+            for row in 0..batch.row_count {
+                writer.write(values_of(&batch, row, &plan.table))?;
+            }
+        }
+    }
+    writer.finish()
+}
+
+/// Inserts rows that are there.
+///
+/// # Errors
+/// As [`insert`].
+pub(super) fn insert_rows(plan: &InsertPlan, rows: &Batch, run: &Run<'_>) -> Result<Done> {
+    let mut writer = Writer { plan, run, written: Vec::new(), moved: Vec::new(), count: 0 };
+    for row in 0..rows.row_count {
+        writer.write(values_of(rows, row, &plan.table))?;
+    }
+    writer.finish()
+}
+
+/// Whether a row that is there may get another key.
+fn may_move(plan: &InsertPlan) -> bool {
+    let OnConflict::Update { values, .. } = &plan.on_conflict else { return false };
+    let stays = |at: usize, value: &Expr| matches!(value, Expr::Column(column) if column.id.0 as usize == at);
+    let set = values.iter().enumerate().filter(|(at, value)| !stays(*at, value));
+    let computed = plan.rules.generated.iter().map(|(at, _)| *at);
+    let changed: Vec<usize> = set.map(|(at, _)| at).chain(computed).collect();
+    plan.table.kind == RelationKind::Table && moves_keys(&plan.table, &changed)
+}
+
+/// Whether the rows come from outside of the tables.
+fn reads_nothing_changing(input: &Physical) -> bool {
+    match input {
+        Physical::OneRow | Physical::Values(_) | Physical::TableFunction(_) => true,
+        Physical::Scan(scan) => scan.relation.kind != RelationKind::Table,
+        Physical::Project(project) => reads_nothing_changing(&project.input),
+        Physical::Filter(filter) => reads_nothing_changing(&filter.input),
+        _ => false,
+    }
+}
+
+struct Writer<'w, 'r> {
+    plan: &'w InsertPlan,
+    run: &'w Run<'r>,
+    /// The rows written, where somebody asks for them.
+    written: Vec<Vec<Value>>,
+    /// Rows that were there, before and after they changed.
+    moved: Vec<(Vec<Value>, Vec<Value>)>,
+    count: u64,
+}
+
+impl Writer<'_, '_> {
+    /// Whether nothing is asked of a row but that its values fit their columns.
+    fn is_plain(&self) -> bool {
+        let plan = self.plan;
+        plan.rules.is_empty()
+            && plan.returning.is_none()
+            && plan.table.constraints.references.is_empty()
+            && matches!(plan.on_conflict, OnConflict::Fail)
+    }
+
+    /// Writes a row whose text and bytes the statement and its parameters lend.
+    fn write_plain(&mut self, expressions: &[Expr]) -> Result<()> {
+        let (table, run) = (&self.plan.table, self.run);
+        let mut row = Vec::with_capacity(expressions.len());
+        for expression in expressions {
+            row.push(constant_ref(expression, run)?);
+        }
+        for index in &self.plan.numbered {
+            if matches!(*row[*index], Value::Null) {
+                let number = run.changes.next_identity(table, *index)?;
+                row[*index] = Cow::Owned(Value::Integer(number));
+            }
+        }
+        let mut values = Vec::with_capacity(row.len());
+        for (index, value) in row.iter().enumerate() {
+            check_value(table, index, (**value).as_ref())?;
+            values.push((**value).as_ref());
+        }
+        run.changes.insert(table, &values)?;
+        self.count += 1;
+        Ok(())
+    }
+
+    fn write(&mut self, mut row: Vec<Value>) -> Result<()> {
+        let (plan, run) = (self.plan, self.run);
+        for index in &plan.numbered {
+            if matches!(row[*index], Value::Null) {
+                row[*index] = Value::Integer(run.changes.next_identity(&plan.table, *index)?);
+            }
+        }
+        super::compute(&plan.table, &plan.rules, std::slice::from_mut(&mut row), run)?;
+        check_row(&plan.table, &row)?;
+        if !plan.rules.checks.is_empty() {
+            check_rules(
+                &plan.table,
+                &plan.rules,
+                &batch_of(std::slice::from_ref(&row), &plan.table)?,
+                run,
+            )?;
+        }
+        if !matches!(plan.on_conflict, OnConflict::Fail) {
+            return self.write_or_resolve(row);
+        }
+        run.changes.insert(&plan.table, &borrowed(&row))?;
+        self.keep(row);
+        Ok(())
+    }
+
+    fn keep(&mut self, row: Vec<Value>) {
+        self.count += 1;
+        if self.plan.returning.is_some() || !self.plan.table.constraints.references.is_empty() {
+            self.written.push(row);
+        }
+    }
+
+    /// Writes a row unless its key is taken; then does what the statement says.
+    fn write_or_resolve(&mut self, row: Vec<Value>) -> Result<()> {
+        let (plan, run) = (self.plan, self.run);
+        let (key, values, condition) = match &plan.on_conflict {
+            OnConflict::Nothing(keys) => {
+                for key in keys {
+                    if self.taken(key, &row)?.is_some() {
+                        return Ok(());
+                    }
+                }
+                return match run.changes.insert(&plan.table, &borrowed(&row)) {
+                    Ok(()) => {
+                        self.keep(row);
+                        Ok(())
+                    }
+                    Err(error) if keys.is_empty() && error.code() == ErrorCode::Conflict => Ok(()),
+                    Err(error) => Err(error),
+                };
+            }
+            OnConflict::Update { key, values, condition } => (key, values, condition),
+            OnConflict::Fail => return Ok(()),
+        };
+        let Some((store_key, old)) = self.taken(key, &row)? else {
+            run.changes.insert(&plan.table, &borrowed(&row))?;
+            self.keep(row);
+            return Ok(());
+        };
+        let both = batch_of(std::slice::from_ref(&old), &plan.table)?
+            .beside(batch_of(&[row], &plan.table)?);
+        if let Some(condition) = condition {
+            let verdict = evaluate(condition, &both, run.context())?;
+            let verdict = value_at(verdict.inner(), 0, &folio_types::ColumnType::Boolean);
+            if verdict != Value::Boolean(true) {
+                return Ok(());
+            }
+        }
+        let updated = values.iter().map(|value| {
+            let array = evaluate(value, &both, run.context())?.to_array(1)?;
+            Ok(value_at(&array, 0, &value.ty()))
+        });
+        let mut updated: Vec<Value> = updated.collect::<Result<_>>()?;
+        super::compute(&plan.table, &plan.rules, std::slice::from_mut(&mut updated), run)?;
+        check_row(&plan.table, &updated)?;
+        let batch = batch_of(std::slice::from_ref(&updated), &plan.table)?;
+        check_rules(&plan.table, &plan.rules, &batch, run)?;
+        run.changes.update(&plan.table, &borrowed(&store_key), &borrowed(&updated))?;
+        if old != updated && may_move(plan) {
+            self.moved.push((old, updated.clone()));
+        }
+        self.keep(updated);
+        Ok(())
+    }
+
+    fn taken(&self, key: &[usize], row: &[Value]) -> Result<Option<(Vec<Value>, Vec<Value>)>> {
+        let values: Vec<Value> = key.iter().map(|index| row[*index].clone()).collect();
+        find(self.run, &self.plan.table, key, &values)
+    }
+
+    fn finish(self) -> Result<Done> {
+        let (plan, run) = (self.plan, self.run);
+        let mut done = Done { count: self.count, returned: None };
+        if !self.moved.is_empty() {
+            let (old, new): (Vec<_>, Vec<_>) = self.moved.into_iter().unzip();
+            let (old, new) = (batch_of(&old, &plan.table)?, batch_of(&new, &plan.table)?);
+            let all: Vec<usize> = (0..plan.table.schema.columns.len()).collect();
+            references::follow_moved(&plan.table, &all, &old, &new, run)?;
+        }
+        if plan.returning.is_none() && plan.table.constraints.references.is_empty() {
+            return Ok(done);
+        }
+        let written = batch_of(&self.written, &plan.table)?;
+        references::check_targets(&plan.table, &written, run)?;
+        done.returned = returned(plan.returning.as_ref(), &written, &written, run)?;
+        Ok(done)
+    }
+}

@@ -1,0 +1,243 @@
+//! Running the statements that change tables.
+//!
+//! The rows to be changed are gathered first, through the same operators as any
+//! query, and changed then: a statement never meets its own changes. What rows must
+//! keep is checked batch by batch; what they point at, when all of them are there.
+//! The caller marks the transaction before and returns to the mark on failure.
+
+mod by_key;
+mod definition;
+pub(crate) mod entity;
+mod insert;
+mod key_column;
+mod merge;
+mod references;
+mod row;
+mod update;
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use folio_types::{ColumnType, Value, ValueRef};
+
+use crate::array::{nulls, value_at};
+use crate::batch::Batch;
+use crate::bind::{Binding, StoredExpressions};
+use crate::bound::{OnConflict, Returning, Rules};
+use crate::context::{Context, Parameters, find_parameter};
+use crate::error::{Error, Result};
+use crate::execute::collect;
+use crate::expression::evaluate::evaluate;
+use crate::limits::Limits;
+use crate::plan::physical::Physical;
+use crate::source::{Changes, Relation};
+pub(crate) use by_key::ByKey;
+pub(crate) use definition::define;
+pub use definition::rebuild;
+pub(crate) use insert::insert;
+pub(crate) use merge::{MergeClause, MergePlan, merge};
+pub(crate) use update::{delete, truncate, update};
+
+/// A transaction and what its statement knows.
+pub(crate) struct Run<'r> {
+    pub(crate) changes: &'r dyn Changes,
+    /// What reads the expressions that tables keep as text.
+    stored: &'static dyn StoredExpressions,
+    parameters: &'r [Value],
+    context: Known<'r>,
+}
+
+/// A transaction, and what reads the expressions that its tables keep as text.
+pub type Writing<'r> = (&'r dyn Changes, &'static dyn StoredExpressions);
+
+/// A context there is, or one that is made when it is asked for.
+enum Known<'r> {
+    Ready(&'r Context),
+    Later(&'r dyn Fn() -> Context, OnceCell<Context>),
+}
+
+impl<'r> Run<'r> {
+    /// Of a statement that may do with its parameters.
+    pub(crate) fn new(
+        (changes, stored): Writing<'r>,
+        parameters: &'r [Value],
+        make: &'r dyn Fn() -> Context,
+    ) -> Self {
+        Self { changes, stored, parameters, context: Known::Later(make, OnceCell::new()) }
+    }
+
+    /// As part of something greater.
+    pub(crate) fn within((changes, stored): Writing<'r>, context: &'r Context) -> Self {
+        Self { changes, stored, parameters: context.parameters(), context: Known::Ready(context) }
+    }
+
+    /// The same statement in another context.
+    fn again<'c>(&self, context: &'c Context) -> Run<'c>
+    where
+        'r: 'c,
+    {
+        Run::within((self.changes, self.stored), context)
+    }
+
+    /// Binds what a table keeps as text.
+    fn binding(&self) -> Binding<'_> {
+        Binding::new(self.changes, self.stored, Limits::default())
+    }
+
+    /// What operators and expressions run in.
+    pub(crate) fn context(&self) -> &Context {
+        match &self.context {
+            Known::Ready(context) => context,
+            Known::Later(make, made) => made.get_or_init(make),
+        }
+    }
+}
+
+impl Parameters for Run<'_> {
+    fn parameter(&self, index: usize) -> Result<&Value> {
+        find_parameter(self.parameters, index)
+    }
+
+    fn context(&self) -> &Context {
+        self.context()
+    }
+}
+
+/// An INSERT ready to run.
+pub(crate) struct InsertPlan {
+    pub(crate) table: Arc<Relation>,
+    pub(crate) input: Physical,
+    pub(crate) numbered: Vec<usize>,
+    pub(crate) on_conflict: OnConflict,
+    pub(crate) rules: Rules,
+    pub(crate) returning: Option<Returning>,
+}
+
+/// An UPDATE or DELETE ready to run.
+pub(crate) struct ChangePlan {
+    pub(crate) table: Arc<Relation>,
+    pub(crate) input: Physical,
+    pub(crate) changed: Vec<usize>,
+    pub(crate) rules: Rules,
+    pub(crate) returning: Option<Returning>,
+    /// Which columns the input has, where it has not all.
+    pub(crate) read: Option<Vec<usize>>,
+    /// How to do it without a batch, where that is possible.
+    pub(crate) by_key: Option<ByKey>,
+}
+
+/// What a statement did.
+#[derive(Debug, Default)]
+pub(crate) struct Done {
+    /// Rows inserted, changed or deleted.
+    pub(crate) count: u64,
+    /// The columns of RETURNING.
+    pub(crate) returned: Option<Batch>,
+}
+
+/// The types of a table's columns.
+pub(crate) fn types_of(table: &Relation) -> Vec<ColumnType> {
+    table.schema.columns.iter().map(|column| column.column_type.clone()).collect()
+}
+
+/// The columns of RETURNING over the rows a statement touched, and over what its input
+/// had of other tables beside each.
+fn returned(
+    returning: Option<&Returning>,
+    rows: &Batch,
+    input: &Batch,
+    run: &Run<'_>,
+) -> Result<Option<Batch>> {
+    let Some(returning) = returning else { return Ok(None) };
+    let mut beside = rows.clone();
+    let first = input.columns.len().saturating_sub(returning.others.len());
+    match input.row_count {
+        0 => beside.columns.extend(returning.others.iter().map(|column| nulls(&column.ty, 0))),
+        _ => beside.columns.extend_from_slice(&input.columns[first..]),
+    }
+    let rows = &beside;
+    let columns = returning
+        .outputs
+        .iter()
+        .map(|(_, output)| evaluate(output, rows, run.context())?.to_array(rows.row_count));
+    Ok(Some(Batch::new(columns.collect::<Result<_>>()?, rows.row_count)))
+}
+
+/// All rows a statement is to change.
+fn gather(input: &Physical, run: &Run<'_>) -> Result<Batch> {
+    collect(input, run.context(), usize::MAX)
+}
+
+/// Refuses a row that breaks a NOT NULL or a length of its table.
+///
+/// # Errors
+/// `conflict`, `invalid_input`.
+pub fn check_row(table: &Relation, row: &[Value]) -> Result<()> {
+    row.iter().enumerate().try_for_each(|(index, value)| check_value(table, index, value.as_ref()))
+}
+
+/// What helps where nothing is given.
+const GIVE: &str = "give it a value";
+
+/// Refuses a value that its column must not have.
+fn check_value(table: &Relation, index: usize, value: ValueRef<'_>) -> Result<()> {
+    let column = &table.schema.columns[index];
+    match value {
+        ValueRef::Null if !column.nullable => {
+            let (name, table) = (&column.name, &table.schema.name);
+            let problem = format!("column {name:?} of table {table:?} must not be null");
+            Err(Error::conflict(problem)
+                .help(GIVE)
+                .of_entities(format!("member `{name}` of `{table}` must not be none"), GIVE))
+        }
+        ValueRef::Text(text) if !table.constraints.lengths.is_empty() => {
+            let Some(length) = table.constraints.lengths.get(&column.name) else { return Ok(()) };
+            let is_short = text.len() <= *length as usize;
+            let given = if is_short { 0 } else { text.chars().count() };
+            if given <= *length as usize {
+                return Ok(());
+            }
+            let name = &column.name;
+            let takes = format!("takes at most {length} characters, not {given}");
+            Err(Error::invalid(format!("column {name:?} {takes}"))
+                .help("shorten the text, or make the column a longer varchar")
+                .of_entities(format!("member `{name}` {takes}"), "shorten the text"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Computes the columns of rows that are made of others.
+fn compute(table: &Relation, rules: &Rules, rows: &mut [Vec<Value>], run: &Run<'_>) -> Result<()> {
+    if rules.generated.is_empty() || rows.is_empty() {
+        return Ok(());
+    }
+    // None is made of another, so that all are made of the same rows.
+    let batch = row::batch_of(rows, table)?;
+    for (index, value) in &rules.generated {
+        let array = evaluate(value, &batch, run.context())?.to_array(batch.row_count)?;
+        for (at, row) in rows.iter_mut().enumerate() {
+            row[*index] = value_at(&array, at, table.column_type(*index));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses rows for which a CHECK is false; null passes, as SQL has it.
+fn check_rules(table: &Relation, rules: &Rules, rows: &Batch, run: &Run<'_>) -> Result<()> {
+    for (name, condition) in &rules.checks {
+        let verdicts = evaluate(condition, rows, run.context())?.to_array(rows.row_count)?;
+        let verdicts = arrow_array::cast::as_boolean_array(&verdicts);
+        if verdicts.iter().any(|verdict| verdict == Some(false)) {
+            let table = &table.schema.name;
+            let (fails, help) =
+                (condition.to_string(), "give values for which the condition holds");
+            return Err(Error::conflict(format!(
+                "a row of table {table:?} fails constraint {name:?}: {fails}"
+            ))
+            .help(help)
+            .of_entities(format!("a `{table}` fails constraint `{name}`: {fails}"), help));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,515 @@
+//! Rows that point at rows of other tables: the rows pointed at must be there, and
+//! what happens when they go.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, UInt32Array};
+use folio_types::{Value, borrowed};
+
+use super::row::{batch_of, find, key_of, values_of};
+use super::{Run, types_of};
+use crate::array::value_at;
+use crate::batch::Batch;
+use crate::constraint::{OnDelete, OnUpdate, Reference};
+use crate::error::{Error, Result};
+use crate::expression::evaluate::constant;
+use crate::expression::keys::{KeyTable, has_null};
+use crate::source::{Bound, IndexInfo, Keys, Relation, RowStream, ScanRequest};
+
+/// Keys that are as quick to find one by one.
+pub(super) const FEW: usize = 4;
+
+/// Refuses rows that point at nothing.
+///
+/// # Errors
+/// `conflict`, with the name of the reference.
+pub(super) fn check_targets(table: &Relation, rows: &Batch, run: &Run<'_>) -> Result<()> {
+    match first_dangling(table, rows, run)? {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// The same for the references that have one of some columns. The others of a row may point at
+/// what the statement has deleted and whose deletion it has yet to follow.
+fn check_changed(table: &Relation, columns: &[usize], rows: &Batch, run: &Run<'_>) -> Result<()> {
+    for reference in &table.constraints.references {
+        let own = positions(table, &reference.columns);
+        if own.iter().any(|index| columns.contains(index)) {
+            let arrays: Vec<_> =
+                own.iter().map(|index| ArrayRef::clone(&rows.columns[*index])).collect();
+            if let Some((_, error)) = first_dangling_of(table, reference, &arrays, run)? {
+                return Err(error);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The first row that points at nothing, and what is to be said of it.
+///
+/// # Errors
+/// What the store says.
+pub(super) fn first_dangling(
+    table: &Relation,
+    rows: &Batch,
+    run: &Run<'_>,
+) -> Result<Option<(usize, Error)>> {
+    for reference in &table.constraints.references {
+        let own = positions(table, &reference.columns);
+        let own: Vec<_> = own.iter().map(|index| ArrayRef::clone(&rows.columns[*index])).collect();
+        if let Some(dangling) = first_dangling_of(table, reference, &own, run)? {
+            return Ok(Some(dangling));
+        }
+    }
+    Ok(None)
+}
+
+/// As [`first_dangling`], for the columns of one reference.
+///
+/// # Errors
+/// What the store says.
+pub(super) fn first_dangling_of(
+    table: &Relation,
+    reference: &Reference,
+    columns: &[ArrayRef],
+    run: &Run<'_>,
+) -> Result<Option<(usize, Error)>> {
+    let own = positions(table, &reference.columns);
+    let (mut rows, mut keys) = (Vec::new(), Vec::new());
+    for row in first_of_each(table, columns, &own)? {
+        let row = row as usize;
+        let cells = columns.iter().zip(&own);
+        let start = keys.len();
+        keys.extend(cells.map(|(column, index)| value_at(column, row, table.column_type(*index))));
+        // Null points at nothing, and may.
+        match keys[start..].iter().any(|value| matches!(value, Value::Null)) {
+            true => keys.truncate(start),
+            false => rows.push(row),
+        }
+    }
+    let dangling = first_dangling_key(reference, &keys, run)?;
+    Ok(dangling.map(|(position, error)| (rows[position], error)))
+}
+
+/// The first of the keys that point at nothing, which stand one behind the other and of which
+/// none is null, and what is to be said of it.
+///
+/// # Errors
+/// What the store says.
+pub(super) fn first_dangling_key(
+    reference: &Reference,
+    keys: &[Value],
+    run: &Run<'_>,
+) -> Result<Option<(usize, Error)>> {
+    let Some(target) = run.changes.relation(&reference.table)? else { return Ok(None) };
+    let missing = first_missing(run, &target, &target_key(&target, reference), keys)?;
+    Ok(missing.map(|position| {
+        let (name, target) = (&reference.name, &reference.table);
+        let error = Error::conflict(format!(
+            "a row points at no row of table {target:?}, against constraint {name:?}"
+        ));
+        let error = error.help(format!("insert the row of {target:?} first")).of_entities(
+            format!("a link leads to no `{target}`"),
+            "a link takes the id of an entity there is, or none",
+        );
+        (position, error)
+    }))
+}
+
+/// The first of some keys, which stand one behind the other, that no row of a table has.
+fn first_missing(
+    run: &Run<'_>,
+    target: &Relation,
+    columns: &[usize],
+    keys: &[Value],
+) -> Result<Option<usize>> {
+    /// Keys that are looked up at once.
+    const MANY: usize = 1024;
+    let width = columns.len().max(1);
+    let is_primary = columns == target.schema.primary_key;
+    if !is_primary || keys.len() <= FEW * width {
+        for (position, key) in keys.chunks(width).enumerate() {
+            let is_there = match is_primary {
+                true => run.changes.get(target, &borrowed(key), &[], &mut Vec::new())?,
+                false => find(run, target, columns, key)?.is_some(),
+            };
+            if !is_there {
+                return Ok(Some(position));
+            }
+        }
+        return Ok(None);
+    }
+    for (part, values) in keys.chunks(MANY * width).enumerate() {
+        run.context().check()?;
+        let wanted = Keys { index: None, width, values };
+        let found = run.changes.look_up(target, wanted, &[])?.positions;
+        let is_missing = |position: &usize| found.get(*position) != Some(&(*position as u32));
+        if let Some(position) = (0..values.len() / width).find(is_missing) {
+            return Ok(Some(part * MANY + position));
+        }
+    }
+    Ok(None)
+}
+
+/// The first of the rows that have the same values in some columns, whose arrays are given.
+fn first_of_each(table: &Relation, arrays: &[ArrayRef], columns: &[usize]) -> Result<Vec<u32>> {
+    let row_count = arrays.first().map_or(0, |array| array.len());
+    if row_count <= 1 || arrays.iter().any(ascend) {
+        return Ok((0..row_count as u32).collect());
+    }
+    let types: Vec<_> = columns.iter().map(|index| table.column_type(*index).clone()).collect();
+    let mut first = Vec::new();
+    KeyTable::new(&types)?.intern(arrays, row_count, &mut first)?;
+    Ok(first)
+}
+
+/// Whether a column is known to have no value twice: UUIDs that ascend, as the ids of rows do
+/// that come in their order.
+fn ascend(column: &ArrayRef) -> bool {
+    let uuids = column.as_fixed_size_binary_opt().filter(|uuids| uuids.null_count() == 0);
+    uuids.is_some_and(|uuids| (1..uuids.len()).all(|row| uuids.value(row - 1) < uuids.value(row)))
+}
+
+fn positions(table: &Relation, names: &[String]) -> Vec<usize> {
+    names.iter().filter_map(|name| table.column_index(name)).collect()
+}
+
+fn target_key(target: &Relation, reference: &Reference) -> Vec<usize> {
+    match &reference.target[..] {
+        [] => target.schema.primary_key.clone(),
+        names => positions(target, names),
+    }
+}
+
+/// The tables that point at one, with how they do.
+fn referrers(table: &Relation, run: &Run<'_>) -> Result<Vec<(Arc<Relation>, Reference)>> {
+    let mut found = Vec::new();
+    for other in &*run.changes.referrers(table)? {
+        let pointing = other.constraints.references.iter();
+        let pointing =
+            pointing.filter(|reference| reference.table.eq_ignore_ascii_case(&table.schema.name));
+        found.extend(pointing.map(|reference| (Arc::clone(other), reference.clone())));
+    }
+    Ok(found)
+}
+
+/// The names of the tables that point at one, itself aside.
+///
+/// # Errors
+/// What the store says.
+pub(super) fn pointing_tables(table: &Relation, run: &Run<'_>) -> Result<Vec<String>> {
+    let all = referrers(table, run)?;
+    let others = all.iter().map(|(other, _)| other.schema.name.clone());
+    Ok(others.filter(|name| !name.eq_ignore_ascii_case(&table.schema.name)).collect())
+}
+
+/// Does what references say about rows that are gone, and about those that go with them.
+///
+/// # Errors
+/// `conflict` where a reference restricts.
+pub(super) fn follow_deletion(table: &Relation, gone: &Batch, run: &Run<'_>) -> Result<()> {
+    // A list, not a recursion: rows may point at each other in chains of any length.
+    let mut waiting = Vec::new();
+    follow(table, gone, run, &mut waiting)?;
+    while let Some((table, gone)) = waiting.pop() {
+        follow(&table, &gone, run, &mut waiting)?;
+    }
+    Ok(())
+}
+
+/// Rows of a table that are gone.
+type Gone = (Arc<Relation>, Batch);
+
+fn follow(table: &Relation, gone: &Batch, run: &Run<'_>, waiting: &mut Vec<Gone>) -> Result<()> {
+    if gone.row_count == 0 {
+        return Ok(());
+    }
+    for (other, reference) in referrers(table, run)? {
+        // Before the keys of what is gone are gathered, which may be many.
+        if run.changes.row_count(&other)? == Some(0) {
+            continue;
+        }
+        let pointing = pointing_rows(&other, &reference, table, gone, run)?;
+        if pointing.row_count == 0 {
+            continue;
+        }
+        match reference.on_delete {
+            OnDelete::Restrict => return Err(restricted(&other, &reference, table)),
+            OnDelete::Cascade | OnDelete::CascadeOwner => {
+                for row in 0..pointing.row_count {
+                    run.changes.delete(&other, &borrowed(&key_of(&pointing, row, &other)))?;
+                }
+                if reference.on_delete == OnDelete::CascadeOwner {
+                    waiting.extend(delete_owners(&other, &pointing, run)?);
+                }
+                waiting.push((other, pointing));
+            }
+            OnDelete::SetNull | OnDelete::SetDefault => {
+                let own = positions(&other, &reference.columns);
+                let instead = match reference.on_delete {
+                    OnDelete::SetDefault => defaults_of(&other, &own, run)?,
+                    _ => vec![Value::Null; own.len()],
+                };
+                let new = point_at(&other, &own, &pointing, &|_| instead.clone(), run)?;
+                check_changed(&other, &own, &new, run)?;
+                follow_moved(&other, &own, &pointing, &new, run)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Deletes the rows that the first reference of some rows points at: the entities
+/// whose to-many links they were.
+fn delete_owners(table: &Relation, rows: &Batch, run: &Run<'_>) -> Result<Option<Gone>> {
+    let Some(reference) = table.constraints.references.first() else { return Ok(None) };
+    let Some(owner) = run.changes.relation(&reference.table)? else { return Ok(None) };
+    let (own, key) = (positions(table, &reference.columns), target_key(&owner, reference));
+    let mut gone = Vec::new();
+    for row in 0..rows.row_count {
+        let value = |index: &usize| value_at(&rows.columns[*index], row, table.column_type(*index));
+        let values: Vec<Value> = own.iter().map(value).collect();
+        // One of several that went may have been there first.
+        let Some((key, values)) = find(run, &owner, &key, &values)? else { continue };
+        run.changes.delete(&owner, &borrowed(&key))?;
+        gone.push(values);
+    }
+    let gone = batch_of(&gone, &owner)?;
+    Ok(Some((owner, gone)))
+}
+
+/// What columns of a table are where nothing is given.
+fn defaults_of(table: &Relation, columns: &[usize], run: &Run<'_>) -> Result<Vec<Value>> {
+    let mut binding = run.binding();
+    let values = columns.iter().map(|column| constant(&binding.default_of(table, *column)?, run));
+    values.collect()
+}
+
+/// Gives rows other values in the columns that point; answers them as they are then.
+fn point_at(
+    table: &Relation,
+    columns: &[usize],
+    pointing: &Batch,
+    values: &dyn Fn(usize) -> Vec<Value>,
+    run: &Run<'_>,
+) -> Result<Batch> {
+    let rules = run.binding().rules(table)?;
+    let mut rows: Vec<Vec<Value>> = Vec::with_capacity(pointing.row_count);
+    for row in 0..pointing.row_count {
+        let mut anew = values_of(pointing, row, table);
+        for (column, value) in columns.iter().zip(values(row)) {
+            anew[*column] = value;
+        }
+        rows.push(anew);
+    }
+    super::compute(table, &rules, &mut rows, run)?;
+    let batch = batch_of(&rows, table)?;
+    super::check_rules(table, &rules, &batch, run)?;
+    for (row, anew) in rows.iter().enumerate() {
+        super::check_row(table, anew)?;
+        let key = key_of(pointing, row, table);
+        run.changes.update(table, &borrowed(&key), &borrowed(anew))?;
+    }
+    Ok(batch)
+}
+
+/// Rows of a table whose columns changed: before and after.
+struct Moved {
+    table: Arc<Relation>,
+    changed: Vec<usize>,
+    old: Batch,
+    new: Batch,
+}
+
+/// Does what references say about rows whose keys have changed, and about those that change
+/// with them. Answers whether rows of the table itself were among these.
+///
+/// # Errors
+/// `conflict` where a reference restricts.
+pub(super) fn follow_moved(
+    table: &Relation,
+    changed: &[usize],
+    old: &Batch,
+    new: &Batch,
+    run: &Run<'_>,
+) -> Result<bool> {
+    // A list, as for what is deleted.
+    let mut waiting = Vec::new();
+    follow_keys(table, changed, (old, new), run, &mut waiting)?;
+    let mut is_own = false;
+    while let Some(moved) = waiting.pop() {
+        is_own |= moved.table.schema.name.eq_ignore_ascii_case(&table.schema.name);
+        let Moved { table, changed, old, new } = moved;
+        follow_keys(&table, &changed, (&old, &new), run, &mut waiting)?;
+    }
+    Ok(is_own)
+}
+
+fn follow_keys(
+    table: &Relation,
+    changed: &[usize],
+    (old, new): (&Batch, &Batch),
+    run: &Run<'_>,
+    waiting: &mut Vec<Moved>,
+) -> Result<()> {
+    for (other, reference) in referrers(table, run)? {
+        let key = target_key(table, &reference);
+        if !key.iter().any(|index| changed.contains(index))
+            || run.changes.row_count(&other)? == Some(0)
+        {
+            continue;
+        }
+        let key_in = |rows: &Batch, row: usize| -> Vec<Value> {
+            let value = |at: &usize| value_at(&rows.columns[*at], row, table.column_type(*at));
+            key.iter().map(value).collect()
+        };
+        let mut moved = Vec::new();
+        for row in 0..old.row_count {
+            let before = key_in(old, row);
+            if before == key_in(new, row) {
+                continue;
+            }
+            // Rows may go on pointing at a key that another row has now.
+            let restricts = reference.on_update == OnUpdate::Restrict;
+            if !restricts || find(run, table, &key, &before)?.is_none() {
+                moved.push(u32::try_from(row).unwrap_or(u32::MAX));
+            }
+        }
+        let moved = UInt32Array::from(moved);
+        let (before, after) = (old.take(&moved)?, new.take(&moved)?);
+        let pointing = pointing_rows(&other, &reference, table, &before, run)?;
+        if pointing.row_count == 0 {
+            continue;
+        }
+        let own = positions(&other, &reference.columns);
+        let anew = match reference.on_update {
+            OnUpdate::Restrict => return Err(restricted(&other, &reference, table)),
+            OnUpdate::SetNull | OnUpdate::SetDefault => {
+                let instead = match reference.on_update {
+                    OnUpdate::SetDefault => defaults_of(&other, &own, run)?,
+                    _ => vec![Value::Null; own.len()],
+                };
+                let anew = point_at(&other, &own, &pointing, &|_| instead.clone(), run)?;
+                check_changed(&other, &own, &anew, run)?;
+                anew
+            }
+            OnUpdate::Cascade => {
+                let columns = |rows: &Batch, at: &[usize]| -> Vec<ArrayRef> {
+                    at.iter().map(|index| ArrayRef::clone(&rows.columns[*index])).collect()
+                };
+                let types: Vec<_> = key.iter().map(|at| table.column_type(*at).clone()).collect();
+                let (mut keys, mut first) = (KeyTable::new(&types)?, Vec::new());
+                keys.intern(&columns(&before, &key), before.row_count, &mut first)?;
+                let numbers = keys.find(&columns(&pointing, &own), pointing.row_count)?;
+                let follow = |row: usize| {
+                    let at = numbers[row].map_or(0, |number| first[number as usize]);
+                    key_in(&after, at as usize)
+                };
+                point_at(&other, &own, &pointing, &follow, run)?
+            }
+        };
+        waiting.push(Moved { table: other, changed: own, old: pointing, new: anew });
+    }
+    Ok(())
+}
+
+fn restricted(other: &Relation, reference: &Reference, target: &Relation) -> Error {
+    let (table, name, target) = (&other.schema.name, &reference.name, &target.schema.name);
+    // A to-many link is a table of its own: `User.friends`.
+    let columns = reference.columns.join(", ");
+    let (owner, link) = table.split_once('.').unwrap_or((table, &columns));
+    Error::conflict(format!("rows of table {table:?} point at the row, by constraint {name:?}"))
+        .help("delete them first, or declare ON DELETE CASCADE")
+        .of_entities(
+            format!("`{owner}.{link}` links to a `{target}` that would be gone"),
+            format!("delete those of `{owner}` first, or declare the link `on delete cascade`"),
+        )
+}
+
+/// Rows looked up by index cost about as much as reading so many.
+const ROWS_PER_LOOKUP: u64 = 8;
+
+/// What is read to find the rows that point at some targets: those of each target by
+/// the index or key that begins with the pointing column, or all where that is less.
+fn requests(
+    other: &Relation,
+    own: &[usize],
+    (targets, key, table): (&Batch, &[usize], &Relation),
+    run: &Run<'_>,
+) -> Result<Vec<ScanRequest>> {
+    let request = ScanRequest {
+        columns: (0..other.schema.columns.len()).collect(),
+        with_row_number: other.schema.primary_key.is_empty(),
+        ..ScanRequest::default()
+    };
+    let ([column], [target]) = (own, key) else { return Ok(vec![request]) };
+    let begins = |index: &IndexInfo| index.columns.first() == Some(&(*column, false));
+    let index = other.indexes.iter().position(begins);
+    let is_key = other.schema.primary_key.first() == Some(column);
+    let rows = run.changes.row_count(other)?.unwrap_or(u64::MAX);
+    let is_dear = targets.row_count as u64 * ROWS_PER_LOOKUP > rows;
+    if is_dear || (index.is_none() && !is_key) {
+        return Ok(vec![request]);
+    }
+    let values = (0..targets.row_count)
+        .map(|row| value_at(&targets.columns[*target], row, table.column_type(*target)))
+        .filter(|value| !matches!(value, Value::Null));
+    let bounded = values.map(|value| ScanRequest {
+        index: if is_key { None } else { index },
+        from: Bound::Included(vec![value.clone()]),
+        to: Bound::Included(vec![value]),
+        ..request.clone()
+    });
+    Ok(bounded.collect())
+}
+
+/// The rows of a table that point at any of these.
+fn pointing_rows(
+    other: &Relation,
+    reference: &Reference,
+    table: &Relation,
+    targets: &Batch,
+    run: &Run<'_>,
+) -> Result<Batch> {
+    let own = positions(other, &reference.columns);
+    let key = target_key(table, reference);
+    let key_types: Vec<_> = key.iter().map(|index| table.column_type(*index).clone()).collect();
+    let mut keys = KeyTable::new(&key_types)?;
+    let columns: Vec<ArrayRef> =
+        key.iter().map(|index| ArrayRef::clone(&targets.columns[*index])).collect();
+    keys.intern(&columns, targets.row_count, &mut Vec::new())?;
+    let mut found = Vec::new();
+    let mut requests = requests(other, &own, (targets, &key, table), run)?.into_iter();
+    let mut rows: Option<Box<dyn RowStream>> = None;
+    loop {
+        let next = match &mut rows {
+            Some(rows) => rows.next()?,
+            None => None,
+        };
+        let Some(batch) = next else {
+            let Some(request) = requests.next() else { break };
+            rows = Some(run.changes.scan(other, &request)?);
+            continue;
+        };
+        run.context().check()?;
+        let columns: Vec<ArrayRef> =
+            own.iter().map(|index| ArrayRef::clone(&batch.columns[*index])).collect();
+        let numbers = keys.find(&columns, batch.row_count)?;
+        let hits = numbers
+            .into_iter()
+            .zip(0u32..)
+            .filter(|(number, row)| number.is_some() && !has_null(&columns, *row as usize));
+        let hits: Vec<u32> = hits.map(|(_, row)| row).collect();
+        if !hits.is_empty() {
+            found.push(batch.take(&UInt32Array::from(hits))?);
+        }
+    }
+    if found.is_empty() {
+        let mut types = types_of(other);
+        types.push(folio_types::ColumnType::Int64);
+        return Ok(crate::execute::pairs::empty(&types));
+    }
+    Batch::concat(&found)
+}

@@ -1,0 +1,87 @@
+//! Single rows between batches and stores.
+
+use folio_types::{Value, ValueRef, borrowed};
+
+use super::{Run, types_of};
+use crate::array::{to_array, value_at};
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::source::{Bound, Relation, ScanRequest};
+
+/// The values of a row of a batch, from a column on.
+pub(super) fn values_of(batch: &Batch, row: usize, table: &Relation) -> Vec<Value> {
+    let types = table.schema.columns.iter().map(|column| &column.column_type);
+    batch.columns.iter().zip(types).map(|(column, ty)| value_at(column, row, ty)).collect()
+}
+
+/// The key of a row: its primary key, or its row number, which stands behind its
+/// columns.
+pub(super) fn key_of(batch: &Batch, row: usize, table: &Relation) -> Vec<Value> {
+    match &table.schema.primary_key[..] {
+        [] => {
+            let number = &batch.columns[table.schema.columns.len()];
+            vec![value_at(number, row, &folio_types::ColumnType::Int64)]
+        }
+        key => key
+            .iter()
+            .map(|index| value_at(&batch.columns[*index], row, table.column_type(*index)))
+            .collect(),
+    }
+}
+
+/// Rows as a batch of a table's columns.
+pub(super) fn batch_of(rows: &[Vec<Value>], table: &Relation) -> Result<Batch> {
+    let types = types_of(table);
+    let columns = types.iter().enumerate().map(|(index, ty)| {
+        let column: Vec<&Value> = rows.iter().map(|row| &row[index]).collect();
+        to_array(column.into_iter(), ty)
+    });
+    Ok(Batch::new(columns.collect::<Result<_>>()?, rows.len()))
+}
+
+/// The row of a table whose columns have these values, with its key in the store.
+pub(super) fn find(
+    run: &Run<'_>,
+    table: &Relation,
+    columns: &[usize],
+    values: &[Value],
+) -> Result<Option<(Vec<Value>, Vec<Value>)>> {
+    if values.iter().any(|value| matches!(value, Value::Null)) {
+        return Ok(None);
+    }
+    let all: Vec<usize> = (0..table.schema.columns.len()).collect();
+    if columns == table.schema.primary_key {
+        let mut row = Vec::with_capacity(all.len());
+        let key: Vec<ValueRef<'_>> = borrowed(values);
+        let found = run.changes.get(table, &key, &all, &mut row)?;
+        return Ok(found.then(|| (values.to_vec(), row)));
+    }
+    let index = table.indexes.iter().position(|index| {
+        index.columns.iter().map(|(column, _)| *column).eq(columns.iter().copied())
+    });
+    let bound = match index {
+        Some(_) => Bound::Included(values.to_vec()),
+        None => Bound::Unbounded,
+    };
+    let request = ScanRequest {
+        columns: all,
+        index,
+        from: bound.clone(),
+        to: bound,
+        with_row_number: table.schema.primary_key.is_empty(),
+        ..ScanRequest::default()
+    };
+    let mut rows = run.changes.scan(table, &request)?;
+    while let Some(batch) = rows.next()? {
+        run.context().check()?;
+        for row in 0..batch.row_count {
+            let is_it = columns.iter().zip(values).all(|(column, value)| {
+                value_at(&batch.columns[*column], row, table.column_type(*column)) == *value
+            });
+            if is_it {
+                return Ok(Some((key_of(&batch, row, table), values_of(&batch, row, table))));
+            }
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,213 @@
+//! Other values for rows, and fewer rows.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, NullArray};
+use folio_types::{Value, borrowed};
+
+use super::row::{batch_of, key_of, values_of};
+use super::{ChangePlan, Done, Run, check_row, check_rules, gather, references, returned};
+use crate::array::value_at;
+use crate::batch::Batch;
+use crate::error::Result;
+use crate::source::{Relation, RelationKind, ScanRequest};
+
+/// Changes the rows of a plan.
+///
+/// # Errors
+/// A constraint that would be broken, by name; what the input says.
+pub(crate) fn update(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
+    if let Some(by_key) = &plan.by_key {
+        return by_key.update(run);
+    }
+    update_rows(plan, &gather(&plan.input, run)?, run)
+}
+
+/// Changes rows that are there: their old columns, then their new values.
+///
+/// # Errors
+/// As [`update`].
+pub(super) fn update_rows(plan: &ChangePlan, old: &Batch, run: &Run<'_>) -> Result<Done> {
+    let table = &plan.table;
+    if old.row_count == 0 {
+        return nothing(plan, old, run);
+    }
+    let first_value = table.schema.columns.len() + usize::from(table.schema.primary_key.is_empty());
+    let mut rows = Vec::with_capacity(old.row_count);
+    for row in 0..old.row_count {
+        let mut values = values_of(old, row, table);
+        for (position, index) in plan.changed.iter().enumerate() {
+            values[*index] =
+                value_at(&old.columns[first_value + position], row, table.column_type(*index));
+        }
+        rows.push(values);
+    }
+    super::compute(table, &plan.rules, &mut rows, run)?;
+    rows.iter().try_for_each(|row| check_row(table, row))?;
+    let mut changed = plan.changed.clone();
+    let generated = plan.rules.generated.iter().map(|(index, _)| *index);
+    changed.extend(generated.filter(|index| !plan.changed.contains(index)));
+    let moves_keys = moves_keys(table, &changed);
+    let needs_batch = !plan.rules.checks.is_empty()
+        || plan.returning.is_some()
+        || moves_keys
+        || !table.constraints.references.is_empty();
+    let batch = if needs_batch { Some(batch_of(&rows, table)?) } else { None };
+    if let Some(batch) = &batch {
+        check_rules(table, &plan.rules, batch, run)?;
+    }
+    let keeps_key = table.kind == RelationKind::Table
+        && !changed.iter().any(|index| table.schema.primary_key.contains(index));
+    for (row, values) in rows.iter().enumerate() {
+        if row % 1024 == 0 {
+            run.context().check()?;
+        }
+        let key = key_of(old, row, table);
+        if keeps_key {
+            let given: Vec<_> = changed.iter().map(|index| values[*index].as_ref()).collect();
+            run.changes.update_columns(table, &borrowed(&key), &changed, &given)?;
+        } else {
+            run.changes.update(table, &borrowed(&key), &borrowed(values))?;
+        }
+    }
+    if let Some(batch) = &batch {
+        // Rows that point at rows of their own table may point elsewhere afterwards.
+        let follows = moves_keys
+            && references::follow_moved(table, &changed, old, batch, run)?
+            && !table.schema.primary_key.is_empty();
+        match follows {
+            true => references::check_targets(table, &as_they_are(table, &rows, run)?, run)?,
+            false => references::check_targets(table, batch, run)?,
+        }
+    }
+    let returned = match &batch {
+        Some(batch) => returned(plan.returning.as_ref(), batch, old, run)?,
+        None => None,
+    };
+    Ok(Done { count: rows.len() as u64, returned })
+}
+
+/// Rows of a table by their keys, as they are now.
+fn as_they_are(table: &Relation, rows: &[Vec<Value>], run: &Run<'_>) -> Result<Batch> {
+    let key = &table.schema.primary_key;
+    let mut found = Vec::with_capacity(rows.len());
+    for row in rows {
+        let key_values: Vec<Value> = key.iter().map(|index| row[*index].clone()).collect();
+        found.extend(super::row::find(run, table, key, &key_values)?.map(|(_, row)| row));
+    }
+    batch_of(&found, table)
+}
+
+/// Whether columns change that others may point at.
+pub(super) fn moves_keys(table: &Relation, changed: &[usize]) -> bool {
+    let is_key = |index: &usize| {
+        table.schema.primary_key.contains(index)
+            || table.indexes.iter().any(|other| {
+                other.unique && other.columns.iter().any(|(column, _)| column == index)
+            })
+    };
+    changed.iter().any(is_key)
+}
+
+fn nothing(plan: &ChangePlan, input: &Batch, run: &Run<'_>) -> Result<Done> {
+    let none: [Vec<Value>; 0] = [];
+    let rows = batch_of(&none, &plan.table)?;
+    Ok(Done { count: 0, returned: returned(plan.returning.as_ref(), &rows, input, run)? })
+}
+
+/// Deletes the rows of a plan.
+///
+/// # Errors
+/// `conflict` where rows are pointed at; what the input says.
+pub(crate) fn delete(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
+    if let Some(by_key) = &plan.by_key {
+        return by_key.delete(run);
+    }
+    delete_rows_of(plan, gather(&plan.input, run)?, run)
+}
+
+/// Deletes rows that are there.
+///
+/// # Errors
+/// As [`delete`].
+pub(super) fn delete_rows_of(plan: &ChangePlan, mut gone: Batch, run: &Run<'_>) -> Result<Done> {
+    let table = &plan.table;
+    if gone.row_count == 0 {
+        return nothing(plan, &gone, run);
+    }
+    if let Some(read) = &plan.read {
+        gone = in_places(gone, read, table.schema.columns.len());
+    }
+    let count = delete_rows(table, &gone, run)?;
+    references::follow_deletion(table, &gone, run)?;
+    let rows = Batch::new(gone.columns[..table.schema.columns.len()].to_vec(), gone.row_count);
+    Ok(Done { count, returned: returned(plan.returning.as_ref(), &rows, &gone, run)? })
+}
+
+/// Columns in their places among those of a table, nothing in the others.
+fn in_places(rows: Batch, places: &[usize], width: usize) -> Batch {
+    let nothing: ArrayRef = Arc::new(NullArray::new(rows.row_count));
+    let mut columns = vec![nothing; width];
+    for (place, column) in places.iter().zip(rows.columns) {
+        columns[*place] = column;
+    }
+    Batch::new(columns, rows.row_count)
+}
+
+/// So many rows are deleted one by one, also where there are no others.
+const CLEARED_MIN: usize = 256;
+
+/// Deletes rows, all at once where they are all there are; answers how many.
+fn delete_rows(table: &Relation, gone: &Batch, run: &Run<'_>) -> Result<u64> {
+    let is_table = table.kind == RelationKind::Table;
+    if is_table
+        && gone.row_count > CLEARED_MIN
+        && run.changes.row_count(table)? == Some(gone.row_count as u64)
+    {
+        run.changes.clear(table)?;
+        return Ok(gone.row_count as u64);
+    }
+    let mut count = 0;
+    for row in 0..gone.row_count {
+        if row % 1024 == 0 {
+            run.context().check()?;
+        }
+        count += u64::from(run.changes.delete(table, &borrowed(&key_of(gone, row, table)))?);
+    }
+    Ok(count)
+}
+
+/// Deletes all rows of tables.
+///
+/// # Errors
+/// `conflict` where rows are pointed at.
+pub(crate) fn truncate(table: &Relation, restart: bool, run: &Run<'_>) -> Result<Done> {
+    let request = ScanRequest {
+        columns: (0..table.schema.columns.len()).collect(),
+        with_row_number: table.schema.primary_key.is_empty(),
+        ..ScanRequest::default()
+    };
+    let mut rows = run.changes.scan(table, &request)?;
+    let mut batches = Vec::new();
+    while let Some(batch) = rows.next()? {
+        batches.push(batch);
+    }
+    drop(rows);
+    if table.kind == RelationKind::Table {
+        run.changes.clear(table)?;
+    }
+    let numbered = table.constraints.identity.keys().filter(|_| restart);
+    for column in numbered.filter_map(|name| table.column_index(name)) {
+        run.changes.set_identity(table, column, 1)?;
+    }
+    let mut count = 0;
+    for batch in &batches {
+        run.context().check()?;
+        count += match table.kind {
+            RelationKind::Table => batch.row_count as u64,
+            _ => delete_rows(table, batch, run)?,
+        };
+        references::follow_deletion(table, batch, run)?;
+    }
+    Ok(Done { count, returned: None })
+}

@@ -1,0 +1,257 @@
+//! What every operator of one run shares: the source, the parameters, the time.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use arrow_array::builder::FixedSizeBinaryBuilder;
+use arrow_array::{ArrayRef, Float64Array};
+use folio_types::Value;
+
+use crate::batch::Batch;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::source::Source;
+
+/// Bytes a sort or a grouping holds before it spills, unless the session says otherwise.
+pub const WORK_MEMORY: usize = 256 << 20;
+
+/// What a run needs to know. Cheap to clone: all but the outer values is shared.
+#[derive(Clone)]
+pub struct Context {
+    pub(crate) shared: Arc<Shared>,
+    /// Values of the query around, by slot.
+    pub(crate) outer: Vec<ArrayRef>,
+}
+
+/// What constants are made of: the values a statement is run with, and the whole
+/// context for whatever needs more. A statement about one row that asks for its
+/// parameters alone is spared the making of a context.
+pub trait Parameters {
+    /// The value of a parameter, from 0.
+    fn parameter(&self, index: usize) -> Result<&Value>;
+    /// All there is.
+    fn context(&self) -> &Context;
+}
+
+impl Parameters for Context {
+    fn parameter(&self, index: usize) -> Result<&Value> {
+        find_parameter(&self.shared.parameters, index)
+    }
+
+    fn context(&self) -> &Context {
+        self
+    }
+}
+
+/// The value of a parameter among those that were given.
+pub(crate) fn find_parameter(parameters: &[Value], index: usize) -> Result<&Value> {
+    parameters.get(index).ok_or_else(|| {
+        let (wanted, given) = (index + 1, parameters.len());
+        Error::invalid(format!("parameter {wanted} has no value: {given} were given"))
+            .help("give a value for each parameter")
+    })
+}
+
+/// What is the same for all parts of a run.
+pub(crate) struct Shared {
+    source: Option<Arc<dyn Source>>,
+    parameters: Vec<Value>,
+    /// Rows of recursive queries, of keys that are followed and of named sets, by number.
+    pub(crate) work_tables: Mutex<HashMap<usize, Vec<Batch>>>,
+    /// What parts of the run keep, by its type and the part's number.
+    kept: Mutex<HashMap<(TypeId, usize), Arc<dyn Any + Send + Sync>>>,
+    limits: Limits,
+    /// Bytes an operator holds before it spills.
+    work_memory: usize,
+    threads: usize,
+    /// Microseconds since 1970, the same for the whole statement.
+    pub(crate) now: i64,
+    random: AtomicU64,
+    /// 30 bits, which the ordered UUIDs of the statement share.
+    drawn: u64,
+    /// UUIDs made so far whose order is that of their making.
+    ordered: AtomicU64,
+}
+
+impl Context {
+    /// A run over a source.
+    #[must_use]
+    pub fn new(source: Arc<dyn Source>, parameters: &[Value], limits: Limits) -> Self {
+        Self::of(Some(source), parameters.to_vec(), limits)
+    }
+
+    /// The same run with another limit of what an operator holds in memory, in bytes,
+    /// before it spills.
+    #[must_use]
+    pub fn with_work_memory(mut self, size: usize) -> Self {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            let part = shared.limits.memory().map_or(usize::MAX, |limit| limit / 4);
+            shared.work_memory = size.min(part);
+        }
+        self
+    }
+
+    /// The same run with another number of threads that large tables are read with.
+    #[must_use]
+    pub fn with_threads(mut self, count: usize) -> Self {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.threads = count;
+        }
+        self
+    }
+
+    /// Threads that large tables are read with.
+    pub(crate) fn threads(&self) -> usize {
+        self.shared.threads
+    }
+
+    /// Bytes an operator holds before it spills.
+    pub(crate) fn work_memory(&self) -> usize {
+        self.shared.work_memory
+    }
+
+    /// What the statement may use.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.shared.limits
+    }
+
+    /// No source, no parameters: for what is constant.
+    pub fn detached() -> Self {
+        Self::of(None, Vec::new(), Limits::default())
+    }
+
+    fn of(source: Option<Arc<dyn Source>>, parameters: Vec<Value>, limits: Limits) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
+        // Statements may begin within the same microsecond, in other processes too.
+        let seed = RandomState::new().hash_one(now);
+        let shared = Shared {
+            source,
+            parameters,
+            work_tables: Mutex::default(),
+            kept: Mutex::default(),
+            limits,
+            work_memory: WORK_MEMORY,
+            threads: default_threads(),
+            now,
+            random: AtomicU64::new(seed),
+            drawn: seed >> 34,
+            ordered: AtomicU64::new(0),
+        };
+        Self { shared: Arc::new(shared), outer: Vec::new() }
+    }
+
+    /// The rows a working table has from now on.
+    pub(crate) fn set_work_table(&self, number: usize, rows: Vec<Batch>) {
+        let mut tables = self.shared.work_tables.lock().unwrap_or_else(PoisonError::into_inner);
+        tables.insert(number, rows);
+    }
+
+    /// What a part of the run keeps for its other parts until the end: one value of each type
+    /// and number.
+    pub(crate) fn kept<T: Any + Send + Sync + Default>(&self, number: usize) -> Arc<T> {
+        let mut kept = self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept.entry((TypeId::of::<T>(), number)).or_insert_with(|| Arc::<T>::default());
+        Arc::clone(known).downcast().expect("it is kept by its type")
+    }
+
+    /// The same run inside a subquery.
+    pub(crate) fn with_outer(&self, outer: Vec<ArrayRef>) -> Self {
+        Self { shared: Arc::clone(&self.shared), outer }
+    }
+
+    pub(crate) fn source(&self) -> Result<&Arc<dyn Source>> {
+        self.shared.source.as_ref().ok_or_else(|| Error::invalid("there is no source to read from"))
+    }
+
+    /// Ends the statement if it is to end.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.shared.limits.check()
+    }
+
+    /// Numbers from 0 to 1.
+    #[allow(clippy::cast_precision_loss, reason = "53 bits are what a float holds")]
+    pub(crate) fn random(&self, count: usize) -> Result<ArrayRef> {
+        let numbers = (0..count).map(|_| (self.next_random() >> 11) as f64 / (1u64 << 53) as f64);
+        Ok(Arc::new(Float64Array::from_iter_values(numbers)))
+    }
+
+    /// UUIDs of version 4.
+    pub(crate) fn random_uuids(&self, count: usize) -> Result<ArrayRef> {
+        let mut builder = FixedSizeBinaryBuilder::with_capacity(count, 16);
+        for _ in 0..count {
+            let high = self.next_random() & !0xF000 | 0x4000;
+            let low = self.next_random() & !(0b11 << 62) | 1 << 63;
+            let bytes = (u128::from(high) << 64 | u128::from(low)).to_be_bytes();
+            builder.append_value(bytes)?;
+        }
+        Ok(Arc::new(builder.finish()))
+    }
+
+    /// Milliseconds since 1970, the same for the whole statement.
+    pub(crate) fn millisecond(&self) -> u64 {
+        self.shared.now.max(0).unsigned_abs() / 1000
+    }
+
+    /// UUIDs of version 7, each greater than the one before.
+    pub(crate) fn ordered_uuids(&self, count: usize) -> Result<ArrayRef> {
+        let mut builder = FixedSizeBinaryBuilder::with_capacity(count, 16);
+        for _ in 0..count {
+            builder.append_value(self.ordered_uuid().to_be_bytes())?;
+        }
+        Ok(Arc::new(builder.finish()))
+    }
+
+    /// A UUID of version 7 (RFC 9562): milliseconds since 1970, the fraction of the
+    /// millisecond in 12 bits, 30 bits drawn for the statement, a counter within it. Those
+    /// of a statement differ at the end only, so that pages store once what they share.
+    pub(crate) fn ordered_uuid(&self) -> u128 {
+        let now = self.shared.now.max(0).unsigned_abs();
+        let (millisecond, fraction) = (self.millisecond(), (now % 1000) * 4096 / 1000);
+        let counter = self.shared.ordered.fetch_add(1, Ordering::Relaxed) & 0xFFFF_FFFF;
+        let low = 1 << 63 | self.shared.drawn << 32 | counter;
+        let high = millisecond << 16 | 7 << 12 | fraction;
+        u128::from(high) << 64 | u128::from(low)
+    }
+
+    /// The parameters of this run.
+    pub(crate) fn parameters(&self) -> &[Value] {
+        &self.shared.parameters
+    }
+
+    /// Another run over the same source, with more parameters and nothing kept but
+    /// the working tables.
+    pub(crate) fn anew(&self, more: &[Value]) -> Self {
+        let parameters = [self.parameters(), more].concat();
+        let (source, limits) = (self.shared.source.clone(), self.shared.limits.clone());
+        let mut anew = Self::of(source, parameters, limits);
+        let lock = |tables: &Mutex<HashMap<usize, Vec<Batch>>>| {
+            tables.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        };
+        if let Some(shared) = Arc::get_mut(&mut anew.shared) {
+            shared.work_tables = Mutex::new(lock(&self.shared.work_tables));
+            (shared.work_memory, shared.threads) = (self.work_memory(), self.threads());
+        }
+        anew
+    }
+
+    /// SplitMix64 (Steele, Lea, Flood 2014).
+    fn next_random(&self) -> u64 {
+        const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+        let mut state = self.shared.random.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP);
+        state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        state ^ (state >> 31)
+    }
+}
+
+/// Threads a statement reads with, unless the session says otherwise: one per processor.
+fn default_threads() -> usize {
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    *COUNT.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
+}

@@ -1,0 +1,427 @@
+//! What can be wrong with a statement, said so that it can be put right.
+//!
+//! An error has a stable code, one sentence, the place it is about and, where
+//! there is one, a hint. Once the text of the statement is known
+//! ([`Error::in_text`]) it prints with the line and a caret:
+//!
+//! ```text
+//! column "nam" does not exist
+//!   select nam from users
+//!          ^^^  help: did you mean "name"?
+//! ```
+
+use std::fmt;
+
+use arrow_schema::ArrowError;
+use folio_types::{ErrorCode, legible};
+
+use crate::span::Span;
+
+const DIVISION: &str = "division by zero";
+
+const OUT_OF_RANGE: &str = "the result is out of range for its type";
+
+/// What the numbers of ZiQL hold, and the way from the narrow to the wide.
+const RANGES: &str = "an int ends at 9223372036854775807; `1.0 * member` is a float, up to 1.8e308";
+
+/// The result of every fallible operation in this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of a statement.
+#[derive(Debug)]
+pub struct Error {
+    inner: Box<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    code: ErrorCode,
+    message: String,
+    span: Span,
+    help: Option<String>,
+    /// The sentence and the hint, where a statement of ZiQL ran.
+    of_entities: Option<(String, String)>,
+    /// The line, columns before the mark, columns marked.
+    excerpt: Option<(String, usize, usize)>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    /// Whether a thread with a larger stack may do better.
+    wants_stack: bool,
+}
+
+impl Error {
+    /// An error with its code and sentence.
+    #[must_use]
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            inner: Box::new(Inner {
+                code,
+                message: legible(message.into()),
+                span: Span::NONE,
+                help: None,
+                of_entities: None,
+                excerpt: None,
+                source: None,
+                wants_stack: false,
+            }),
+        }
+    }
+
+    /// Text that does not follow the grammar.
+    pub fn syntax(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Syntax, message)
+    }
+
+    /// A type that does not fit.
+    pub fn mismatch(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::TypeMismatch, message)
+    }
+
+    /// A value that breaks a rule.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::InvalidInput, message)
+    }
+
+    /// Something this release does not do.
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Unsupported, message)
+    }
+
+    /// A name that means nothing.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::NotFound, message)
+    }
+
+    /// A constraint that would be broken, or a name that is taken.
+    pub fn conflict(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::Conflict, message)
+    }
+
+    /// The caller asked for the work to stop.
+    pub(crate) fn cancelled() -> Self {
+        Self::new(ErrorCode::Cancelled, "the statement was cancelled")
+    }
+
+    /// An error of a library below, whose words say nothing to who wrote the statement: it is
+    /// the source of ours.
+    fn foreign(source: ArrowError) -> Self {
+        let mut error = Self::unsupported("this cannot be computed for these values");
+        error.inner.source = Some(Box::new(source));
+        error.help("report the statement; casting its operands may help")
+    }
+
+    /// An error of the layer below, which keeps its code and words.
+    pub fn from_source(
+        code: ErrorCode,
+        source: impl std::error::Error + Send + Sync + 'static,
+    ) -> Self {
+        let mut error = Self::new(code, source.to_string());
+        error.inner.source = Some(Box::new(source));
+        error
+    }
+
+    /// The same error about a place, unless it is about one already.
+    #[must_use]
+    pub fn at(mut self, span: Span) -> Self {
+        if !self.inner.span.is_known() {
+            self.inner.span = span;
+        }
+        self
+    }
+
+    /// The same error about no place in particular.
+    pub fn nowhere(mut self) -> Self {
+        self.inner.span = Span::NONE;
+        self
+    }
+
+    /// The same error with a hint.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        let help = legible(help.into());
+        if let Some((_, other)) = &mut self.inner.of_entities {
+            other.clone_from(&help);
+        }
+        self.inner.help = Some(help);
+        self
+    }
+
+    /// The same error with what a statement of ZiQL says instead: of members and entities,
+    /// where the sentence speaks of columns and rows.
+    #[must_use]
+    pub fn of_entities(mut self, message: impl Into<String>, help: impl Into<String>) -> Self {
+        self.inner.of_entities = Some((legible(message.into()), legible(help.into())));
+        self
+    }
+
+    /// The same error with a hint where a similar name exists.
+    pub fn near<'n>(self, name: &str, names: impl IntoIterator<Item = &'n str>) -> Self {
+        match nearest(name, names) {
+            Some(near) => self.help(format!("did you mean {near:?}?")),
+            None => self,
+        }
+    }
+
+    /// The same error with a hint: a similar name, or all there are if they are few.
+    pub fn near_or_all<'n>(self, name: &str, names: impl IntoIterator<Item = &'n str>) -> Self {
+        const SHOWN_MAX: usize = 8;
+        let names: Vec<&str> = names.into_iter().collect();
+        let error = self.near(name, names.iter().copied());
+        if error.hint().is_none() && (1..=SHOWN_MAX).contains(&names.len()) {
+            return error.help(format!("there is {}", names.join(", ")));
+        }
+        error
+    }
+
+    /// The same error with the line of the statement it is about.
+    #[must_use]
+    pub fn in_text(mut self, text: &str) -> Self {
+        if self.inner.excerpt.is_none() {
+            self.inner.excerpt = self.inner.span.excerpt(text);
+        }
+        self
+    }
+
+    /// The same, of a statement of ZiQL that stands at a place: what nobody knows a closer
+    /// place of is about that, and what SQL would write is said as ZiQL does.
+    #[must_use]
+    pub fn in_ziql(mut self, place: Span, text: &str) -> Self {
+        use ErrorCode as Code;
+        let is_about_text = matches!(
+            self.inner.code,
+            Code::TypeMismatch | Code::InvalidInput | Code::Unsupported | Code::Conflict
+        );
+        self.say_of_entities();
+        if is_about_text && self.inner.excerpt.is_none() {
+            self = self.at(place);
+        }
+        self.in_text(text)
+    }
+
+    fn say_of_entities(&mut self) {
+        if let Some((message, help)) = self.inner.of_entities.take() {
+            (self.inner.message, self.inner.help) = (message, Some(help));
+        }
+    }
+
+    /// The same, of a schema: where nobody knows the place, it is where the first of the names
+    /// stands that the error speaks of.
+    #[must_use]
+    pub fn in_schema(mut self, text: &str) -> Self {
+        self.say_of_entities();
+        if !self.inner.span.is_known() {
+            let names = self.inner.message.split(['"', '`']).skip(1).step_by(2);
+            let place = names.filter_map(|name| Span::of_word(name, text)).next();
+            self = self.at(place.unwrap_or_default());
+        }
+        self.in_text(text)
+    }
+
+    /// The same, of a statement that stands alone in its text. Where nobody knows the
+    /// place, it is where the first name stands that the error speaks of, or else the
+    /// statement's first word; what a lower layer advises behind a semicolon is help.
+    #[must_use]
+    pub fn in_statement(mut self, text: &str) -> Self {
+        use ErrorCode as Code;
+        let is_about_text = matches!(
+            self.inner.code,
+            Code::Syntax
+                | Code::TypeMismatch
+                | Code::InvalidInput
+                | Code::Unsupported
+                | Code::NotFound
+                | Code::Conflict
+        );
+        const MESSAGE_MAX: usize = 300;
+        if let Some((end, _)) = self.inner.message.char_indices().nth(MESSAGE_MAX) {
+            self.inner.message.truncate(end);
+            self.inner.message.push('…');
+        }
+        let is_alone = !text.trim_end().trim_end_matches(';').contains(';');
+        if is_about_text && is_alone && self.inner.excerpt.is_none() {
+            let found = self.inner.message.rsplit_once("; ");
+            if let (None, Some((message, help))) = (&self.inner.help, found) {
+                (self.inner.help, self.inner.message) = (Some(help.into()), message.into());
+            }
+            let names = self.inner.message.split('"').skip(1).step_by(2);
+            let place = names.filter_map(|name| Span::of_word(name, text)).next();
+            self = self.at(place.or_else(|| Span::of_first_word(text)).unwrap_or_default());
+        }
+        self.in_text(text)
+    }
+
+    /// The same error, which a thread with a larger stack may not meet.
+    pub(crate) fn for_larger_stack(mut self) -> Self {
+        self.inner.wants_stack = true;
+        self
+    }
+
+    /// Whether the statement is to be tried again on a thread with a larger stack, before
+    /// anybody hears of this.
+    #[must_use]
+    pub fn wants_stack(&self) -> bool {
+        self.inner.wants_stack
+    }
+
+    /// The stable kind of this error.
+    #[must_use]
+    pub fn code(&self) -> ErrorCode {
+        self.inner.code
+    }
+
+    /// The sentence alone.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.inner.message
+    }
+
+    /// The hint.
+    #[must_use]
+    pub fn hint(&self) -> Option<&str> {
+        self.inner.help.as_deref()
+    }
+
+    /// The place it is about.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.inner.span
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { message, help, excerpt, .. } = &*self.inner;
+        out.write_str(message)?;
+        match (excerpt, help) {
+            (None, None) => Ok(()),
+            (None, Some(help)) => write!(out, "; {help}"),
+            (Some((line, before, marked)), help) => {
+                let (line, before) = window(line, *before);
+                let marked = (*marked).min(line.chars().count().saturating_sub(before).max(1));
+                write!(out, "\n  {line}\n  {:before$}{}", "", "^".repeat(marked))?;
+                match help {
+                    Some(help) => write!(out, "  help: {help}"),
+                    None => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+/// The part of a long line around the mark, and the columns before the mark in it.
+fn window(line: &str, before: usize) -> (String, usize) {
+    const WIDTH: usize = 100;
+    let length = line.chars().count();
+    if length <= WIDTH {
+        return (line.chars().map(shown).collect(), before);
+    }
+    let start = before.saturating_sub(WIDTH / 2).min(length - WIDTH.min(length));
+    (line.chars().skip(start).take(WIDTH).map(shown).collect(), before - start)
+}
+
+/// A character of an excerpt, as wide as it is: control characters have pictures.
+fn shown(character: char) -> char {
+    match character {
+        '\t' => ' ',
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(character)).unwrap_or(' '),
+        '\u{7f}' => '\u{2421}',
+        other if other.is_control() => char::REPLACEMENT_CHARACTER,
+        other => other,
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.inner.source.as_ref().map(|source| &**source as _)
+    }
+}
+
+impl From<ArrowError> for Error {
+    fn from(error: ArrowError) -> Self {
+        match error {
+            ArrowError::DivideByZero => Self::invalid(DIVISION)
+                .help("guard it: nullif(divisor, 0)")
+                .of_entities(DIVISION, "leave out where the divisor is 0, in the braces"),
+            ArrowError::ArithmeticOverflow(_) => Self::invalid(OUT_OF_RANGE)
+                .help("cast an operand to a wider type first")
+                .of_entities(OUT_OF_RANGE, RANGES),
+            ArrowError::ExternalError(source) => match source.downcast::<Self>() {
+                Ok(error) => *error,
+                Err(source) => Self::foreign(ArrowError::ExternalError(source)),
+            },
+            other => Self::foreign(other),
+        }
+    }
+}
+
+impl From<Error> for ArrowError {
+    fn from(error: Error) -> Self {
+        Self::ExternalError(Box::new(error))
+    }
+}
+
+/// A sentence as ours begin; a word in capitals stays.
+pub fn lower_first(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next();
+    if characters.clone().next().is_some_and(char::is_uppercase) {
+        return text.to_owned();
+    }
+    first.map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
+}
+
+/// The name most like the one given, if any is like it.
+pub fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let limit = ((name.chars().count() + 1) / 3).max(1);
+    names
+        .into_iter()
+        .map(|other| (distance(&name.to_lowercase(), &other.to_lowercase()), other))
+        .filter(|(distance, _)| *distance <= limit)
+        .min()
+        .map(|(_, other)| other)
+}
+
+/// Levenshtein's distance; two neighbours that changed places are one mistake
+/// (Damerau 1964, as optimal string alignment).
+fn distance(left: &str, right: &str) -> usize {
+    let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (at, character) in left.iter().enumerate() {
+        let mut next = vec![at + 1];
+        for (column, other) in right.iter().enumerate() {
+            let replaced = row[column] + usize::from(character != other);
+            let mut least = replaced.min(row[column + 1] + 1).min(next[column] + 1);
+            if at > 0 && column > 0 && left[at - 1] == *other && *character == right[column - 1] {
+                least = least.min(before[column - 1] + 1);
+            }
+            next.push(least);
+        }
+        before = std::mem::replace(&mut row, next);
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_points_at_its_place() {
+        let span = Span { line: 1, column: 8, end_line: 1, end_column: 11 };
+        let error = Error::not_found("column \"nam\" does not exist")
+            .near("nam", ["id", "name"])
+            .at(span)
+            .in_text("select nam from users");
+        let expected = "column \"nam\" does not exist\n  select nam from users\n         \
+                        ^^^  help: did you mean \"name\"?";
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn near_names_are_near() {
+        assert_eq!(nearest("usr", ["users", "user", "orders"]), Some("user"));
+        assert_eq!(nearest("nmae", ["name", "id"]), Some("name"));
+        assert_eq!(nearest("citys", ["cities", "visits"]), Some("cities"));
+        assert_eq!(nearest("xyz", ["users"]), None);
+    }
+}

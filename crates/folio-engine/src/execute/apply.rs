@@ -1,0 +1,61 @@
+//! The right side run for every row of the left: what LATERAL means, before or
+//! without a rewrite into a join.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+
+use super::pairs::{Pairs, empty};
+use super::{Operator, Running, collect};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::Result;
+use crate::expression::evaluate::evaluate;
+use crate::plan::physical;
+
+pub(super) struct Apply {
+    node: Arc<physical::Apply>,
+    left: Running,
+}
+
+impl Apply {
+    pub(super) fn new(node: &Arc<physical::Apply>, left: Running) -> Self {
+        Self { node: Arc::clone(node), left }
+    }
+}
+
+impl Operator for Apply {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        let node = Arc::clone(&self.node);
+        while let Some(left) = self.left.next(context)? {
+            let outer = node
+                .outer
+                .iter()
+                .map(|outer| evaluate(outer, &left, context)?.to_array(left.row_count));
+            let outer: Vec<ArrayRef> = outer.collect::<Result<_>>()?;
+            let (mut parts, mut pairs, mut count) = (Vec::new(), Pairs::default(), 0);
+            for row in 0..left.row_count {
+                context.check()?;
+                let inner =
+                    context.with_outer(outer.iter().map(|outer| outer.slice(row, 1)).collect());
+                let rows = collect(&node.right, &inner, usize::MAX)?;
+                if rows.row_count > 0 {
+                    pairs.left.extend(std::iter::repeat_n(row as u32, rows.row_count));
+                    pairs.right.extend(count..count + rows.row_count as u32);
+                    count += rows.row_count as u32;
+                    parts.push(rows);
+                }
+            }
+            let right = match parts.is_empty() {
+                true => empty(&node.right_types),
+                false => Batch::concat(&parts)?,
+            };
+            let pairs = pairs.filtered(&left, &right, &node.terms, context)?;
+            let answer = pairs.finish(node.kind, &left, &right, &node.right_types)?;
+            if answer.row_count > 0 {
+                return Ok(Some(answer));
+            }
+        }
+        Ok(None)
+    }
+}

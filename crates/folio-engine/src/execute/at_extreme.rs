@@ -1,0 +1,83 @@
+//! The value of the row where another is least or greatest: `arg_min` and `arg_max`, and the least
+//! and greatest JSON, whose order is not that of its text.
+//!
+//! What is compared is kept as bytes that compare as the values do (Arrow's row format), what is
+//! answered as a value. Rows where either is null do not count; of equal ones the first does.
+
+use std::ops::Range;
+
+use arrow_array::{Array, ArrayRef};
+use arrow_row::{RowConverter, SortField};
+use folio_types::{ColumnType, Value};
+
+use super::accumulator::Accumulator;
+use crate::array::{to_array, value_at};
+use crate::error::Result;
+
+/// What a group has: what is compared, and the value of its row.
+type Best = Option<(Box<[u8]>, Value)>;
+
+/// The states of `arg_max` or `arg_min`.
+pub(super) struct AtExtreme {
+    /// Made of the first values that come.
+    converter: Option<RowConverter>,
+    best: Vec<Best>,
+    is_max: bool,
+    ty: ColumnType,
+    /// Memory of bytes and values.
+    size: usize,
+}
+
+impl AtExtreme {
+    pub(super) fn new(ty: &ColumnType, is_max: bool) -> Self {
+        Self { converter: None, best: Vec::new(), is_max, ty: ty.clone(), size: 0 }
+    }
+}
+
+impl Accumulator for AtExtreme {
+    fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
+        self.best.resize(group_count, None);
+        let (values, by) = (&arguments[0], &arguments[1]);
+        if self.converter.is_none() {
+            let field = SortField::new(by.data_type().clone());
+            self.converter = Some(RowConverter::new(vec![field])?);
+        }
+        let Some(converter) = &self.converter else { return Ok(()) };
+        let rows = converter.convert_columns(&arguments[1..2])?;
+        let (no_values, no_by) = (values.logical_nulls(), by.logical_nulls());
+        let is_null = |nulls: &Option<arrow_buffer::NullBuffer>, row: usize| {
+            nulls.as_ref().is_some_and(|nulls| nulls.is_null(row))
+        };
+        for (row, group) in groups.iter().enumerate() {
+            if is_null(&no_values, row) || is_null(&no_by, row) {
+                continue;
+            }
+            let (best, found) = (&mut self.best[*group as usize], rows.row(row).data());
+            let is_better = match best {
+                None => true,
+                Some((least, _)) if !self.is_max => found < &**least,
+                Some((most, _)) => found > &**most,
+            };
+            if is_better {
+                let weight = |value: &Value, by: &[u8]| super::gather::weight(value) + by.len();
+                let before = best.as_ref().map_or(0, |(by, value)| weight(value, by));
+                let value = value_at(values, row, &self.ty);
+                self.size = self.size + weight(&value, found) - before;
+                *best = Some((found.into(), value));
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {
+        self.best.resize(self.best.len().max(groups.end), None);
+        let best = self.best[groups].iter_mut();
+        let values: Vec<Value> =
+            best.map(|best| best.take().map_or(Value::Null, |(_, value)| value)).collect();
+        to_array(values.iter(), &self.ty)
+    }
+
+    fn size(&self) -> usize {
+        self.size + self.best.capacity() * size_of::<Best>()
+    }
+}

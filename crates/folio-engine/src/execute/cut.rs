@@ -1,0 +1,59 @@
+//! The first rows of each parent: a limit that begins anew with every one.
+
+use std::sync::Arc;
+
+use arrow_array::BooleanArray;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
+
+use super::limit::bounds;
+use super::{Operator, Running};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::Result;
+use crate::plan::follow::PhysicalCut;
+
+pub(super) struct Cut {
+    node: Arc<PhysicalCut>,
+    input: Running,
+    /// Rows to skip and to take, once known.
+    bounds: Option<(usize, usize)>,
+    /// The parent under way, and its rows so far.
+    parent: Option<i64>,
+    seen: usize,
+}
+
+impl Cut {
+    pub(super) fn new(node: &Arc<PhysicalCut>, input: Running) -> Self {
+        Self { node: Arc::clone(node), input, bounds: None, parent: None, seen: 0 }
+    }
+}
+
+impl Operator for Cut {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        let (skip, take) = match self.bounds {
+            Some(bounds) => bounds,
+            None => bounds(Some(&self.node.limit), self.node.offset.as_ref(), context)?,
+        };
+        self.bounds = Some((skip, take));
+        while let Some(batch) = self.input.next(context)? {
+            let parents = batch.columns[self.node.parent].as_primitive::<Int64Type>();
+            let mask: Vec<bool> = parents
+                .values()
+                .iter()
+                .map(|parent| {
+                    if self.parent != Some(*parent) {
+                        (self.parent, self.seen) = (Some(*parent), 0);
+                    }
+                    self.seen += 1;
+                    self.seen > skip && self.seen - skip <= take
+                })
+                .collect();
+            let kept = batch.filter(&BooleanArray::from(mask))?;
+            if kept.row_count > 0 {
+                return Ok(Some(kept));
+            }
+        }
+        Ok(None)
+    }
+}

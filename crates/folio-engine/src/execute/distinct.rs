@@ -1,0 +1,97 @@
+//! The first row of each key, in the order they come.
+//!
+//! Where the keys need more memory than an operator may hold, rows whose key has not come
+//! are divided over a file instead ([`super::divide`]). Each part is gone through the same
+//! way afterwards, so that rows of different keys change places but the first of each
+//! stays the first.
+
+use std::sync::Arc;
+
+use arrow_array::UInt32Array;
+
+use super::divide::{Divisions, keys_of, write_unknown};
+use super::spill::Spill;
+use super::{Operator, Running};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::Result;
+use crate::expression::evaluate::types;
+use crate::expression::keys::KeyTable;
+use crate::plan::physical;
+
+pub(super) struct Distinct {
+    node: Arc<physical::Distinct>,
+    input: Running,
+    /// The keys that came, of the input or of the part under way.
+    seen: Option<KeyTable>,
+    /// Where rows go for which there is no room.
+    spill: Option<Spill>,
+    /// Rows that were divided.
+    divisions: Divisions<Spill>,
+}
+
+impl Distinct {
+    pub(super) fn new(node: &Arc<physical::Distinct>, input: Running) -> Self {
+        let divisions = Divisions::new();
+        Self { node: Arc::clone(node), input, seen: None, spill: None, divisions }
+    }
+
+    fn next_input(&mut self, context: &Context) -> Result<Option<Batch>> {
+        match self.divisions.current() {
+            Some((rows, part)) => rows.next(part),
+            None => self.input.next(context),
+        }
+    }
+
+    /// The rows of a batch whose keys are new; those there is no room for are written.
+    fn first_rows(&mut self, batch: &Batch, context: &Context) -> Result<Vec<u32>> {
+        let node = Arc::clone(&self.node);
+        let keys = keys_of(&node.keys, batch, context)?;
+        let seen = match &mut self.seen {
+            Some(seen) => seen,
+            none => none.insert(KeyTable::new(&types(&node.keys))?),
+        };
+        let mut fresh = Vec::new();
+        if let Some(spill) = &mut self.spill {
+            write_unknown(seen, &keys, batch, self.divisions.depth(), spill)?;
+            return Ok(fresh);
+        }
+        seen.intern(&keys, batch.row_count, &mut fresh)?;
+        if seen.size() > context.work_memory() && !node.keys.is_empty() {
+            self.spill = Spill::new(&node.types, context)?;
+        }
+        Ok(fresh)
+    }
+
+    /// Goes on with the next part of what was written; `false` when there is none.
+    fn next_part(&mut self) -> Result<bool> {
+        self.seen = None;
+        if let Some(mut rows) = self.spill.take() {
+            rows.finish()?;
+            self.divisions.push(rows);
+            return Ok(true);
+        }
+        Ok(self.divisions.next_part())
+    }
+}
+
+impl Operator for Distinct {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        loop {
+            context.check()?;
+            let Some(batch) = self.next_input(context)? else {
+                match self.next_part()? {
+                    true => continue,
+                    false => return Ok(None),
+                }
+            };
+            let fresh = self.first_rows(&batch, context)?;
+            if fresh.len() == batch.row_count && !fresh.is_empty() {
+                return Ok(Some(batch));
+            }
+            if !fresh.is_empty() {
+                return batch.take(&UInt32Array::from(fresh)).map(Some);
+            }
+        }
+    }
+}

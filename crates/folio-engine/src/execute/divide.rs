@@ -1,0 +1,130 @@
+//! Rows divided by the hash of a key, so that each part has all the rows of its keys:
+//! what groupings, joins and DISTINCT do with more rows than memory holds.
+//!
+//! A part that is still too large is divided again, by other bits of the hash.
+
+use arrow_array::{ArrayRef, UInt32Array};
+
+use super::spill::Spill;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::Result;
+use crate::expression::Expr;
+use crate::expression::evaluate::{evaluate, types};
+use crate::expression::keys::KeyTable;
+
+/// Parts that rows are divided into.
+const PARTS: usize = 16;
+
+/// The part that a key goes to. Each level looks at other bits of the hash, so that the
+/// keys of one part are divided again.
+fn part_of(hash: u64, level: u32) -> usize {
+    const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mixed = hash.rotate_left(level.wrapping_mul(11)).wrapping_add(level.into());
+    (mixed.wrapping_mul(ODD) >> 32) as usize % PARTS
+}
+
+/// The values of a key for every row.
+pub(super) fn keys_of(keys: &[Expr], batch: &Batch, context: &Context) -> Result<Vec<ArrayRef>> {
+    let arrays = keys.iter().map(|key| evaluate(key, batch, context)?.to_array(batch.row_count));
+    arrays.collect()
+}
+
+/// What tells rows apart by a key before anything is known of any.
+pub(super) struct Divider<'k> {
+    keys: &'k [Expr],
+    table: KeyTable,
+    level: u32,
+}
+
+impl<'k> Divider<'k> {
+    pub(super) fn new(keys: &'k [Expr], level: u32) -> Result<Self> {
+        Ok(Self { keys, table: KeyTable::new(&types(keys))?, level })
+    }
+
+    /// Writes the rows of a batch, each to its part.
+    ///
+    /// # Errors
+    /// What the file says, and the expressions of the key.
+    pub(super) fn write(&self, spill: &mut Spill, batch: &Batch, context: &Context) -> Result<()> {
+        let keys = keys_of(self.keys, batch, context)?;
+        let found = self.table.find_or_hash(&keys, batch.row_count)?;
+        let hashes: Vec<u64> = found.into_iter().map(|found| found.err().unwrap_or(0)).collect();
+        spill.write(batch, |row| part_of(hashes[row], self.level))
+    }
+}
+
+/// Writes the rows of a batch whose key a table does not know, each to its part; the rows
+/// it knows are returned with the numbers of their keys.
+///
+/// # Errors
+/// What the file says.
+pub(super) fn write_unknown(
+    known: &KeyTable,
+    keys: &[ArrayRef],
+    batch: &Batch,
+    level: u32,
+    spill: &mut Spill,
+) -> Result<(Vec<u32>, Vec<u32>)> {
+    let (mut rows, mut numbers) = (Vec::new(), Vec::new());
+    let (mut unknown, mut parts) = (Vec::new(), Vec::new());
+    for (row, found) in (0u32..).zip(known.find_or_hash(keys, batch.row_count)?) {
+        match found {
+            Ok(number) => {
+                rows.push(row);
+                numbers.push(number);
+            }
+            Err(hash) => {
+                unknown.push(row);
+                parts.push(part_of(hash, level));
+            }
+        }
+    }
+    if !unknown.is_empty() {
+        spill.write(&batch.take(&UInt32Array::from(unknown))?, |row| parts[row])?;
+    }
+    Ok((rows, numbers))
+}
+
+/// Divisions of divisions, gone through part by part, the deepest first.
+pub(super) struct Divisions<R> {
+    all: Vec<Division<R>>,
+}
+
+struct Division<R> {
+    rows: R,
+    part: usize,
+}
+
+impl<R> Divisions<R> {
+    pub(super) fn new() -> Self {
+        Self { all: Vec::new() }
+    }
+
+    /// The rows of the deepest division, and the part of them under way.
+    pub(super) fn current(&mut self) -> Option<(&mut R, usize)> {
+        self.all.last_mut().map(|division| (&mut division.rows, division.part))
+    }
+
+    /// How often the rows under way have been divided.
+    pub(super) fn depth(&self) -> u32 {
+        u32::try_from(self.all.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Goes on with the first part of rows that were divided just now.
+    pub(super) fn push(&mut self, rows: R) {
+        self.all.push(Division { rows, part: 0 });
+    }
+
+    /// Goes on with the next part; `false` when there is none.
+    pub(super) fn next_part(&mut self) -> bool {
+        while let Some(division) = self.all.last_mut() {
+            division.part += 1;
+            if division.part < PARTS {
+                return true;
+            }
+            self.all.pop();
+        }
+        false
+    }
+}

@@ -1,0 +1,262 @@
+//! Rows beside those that a key of theirs finds in a relation.
+//!
+//! The keys of a batch are looked up together, each once, in the primary key or an
+//! index: what that costs depends on what is followed, not on the size of the
+//! relation. When more keys have been looked up than reading the whole relation
+//! would cost, it is read once, by key, and kept for the rest of the statement.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{Array, ArrayRef, UInt32Array};
+use folio_types::{ColumnType, Value};
+
+use super::pairs::empty;
+use super::{Operator, Running};
+use crate::array::value_at;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::Result;
+use crate::expression::evaluate::evaluate;
+use crate::expression::keys::{KeyTable, Numbered, has_null, number_keys};
+use crate::plan::follow::PhysicalFetch;
+use crate::source::{Bound, Found, Keys, RelationKind, ScanRequest};
+
+/// A look-up costs about as much as reading so many rows.
+const ROWS_PER_LOOKUP: u64 = 8;
+
+/// What a fetch has read.
+#[derive(Default)]
+struct Fetched {
+    looked_up: u64,
+    whole: Option<Arc<Whole>>,
+}
+
+/// A relation by key.
+struct Whole {
+    keys: KeyTable,
+    rows: Batch,
+    /// The first row of each key, and for each row the next of its key.
+    first: Vec<u32>,
+    next: Vec<u32>,
+}
+
+const END: u32 = u32::MAX;
+
+pub(super) struct Fetch {
+    node: Arc<PhysicalFetch>,
+    input: Running,
+    /// What all operators of the node have read.
+    fetched: Option<Arc<Mutex<Fetched>>>,
+}
+
+impl Fetch {
+    pub(super) fn new(node: &Arc<PhysicalFetch>, input: Running) -> Self {
+        Self { node: Arc::clone(node), input, fetched: None }
+    }
+
+    /// The relation by key, where it has been read.
+    fn known(&self, fetched: &Mutex<Fetched>) -> Option<Arc<Whole>> {
+        fetched.lock().unwrap_or_else(PoisonError::into_inner).whole.clone()
+    }
+
+    /// The relation by key, once that is cheaper than looking keys up.
+    fn whole(
+        &self,
+        keys: u64,
+        fetched: &Mutex<Fetched>,
+        context: &Context,
+    ) -> Result<Option<Arc<Whole>>> {
+        let node = &self.node;
+        let lock = || fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        {
+            let mut fetched = lock();
+            fetched.looked_up += keys;
+            // A few keys are looked up whatever there is.
+            let cost = fetched.looked_up.saturating_sub(64) * ROWS_PER_LOOKUP;
+            let rows = context.source()?.row_count(&node.relation)?.unwrap_or(u64::MAX);
+            if node.has_path() && cost <= rows {
+                return Ok(None);
+            }
+        }
+        let whole = Arc::new(read_whole(node, context)?);
+        lock().whole = Some(Arc::clone(&whole));
+        Ok(Some(whole))
+    }
+
+    /// The rows that keys lead to, from the relation as it was read, or looked up.
+    fn find(
+        &self,
+        key: &ArrayRef,
+        row_count: usize,
+        fetched: &Mutex<Fetched>,
+        context: &Context,
+    ) -> Result<Matches> {
+        if let Some(whole) = self.known(fetched) {
+            return whole.find(key, row_count);
+        }
+        let (node, ty) = (&self.node, self.node.key.ty());
+        let Numbered { numbers, first_rows, ascends } = number_keys(&ty, key, row_count)?;
+        // One row after the other is found on the way from leaf to leaf.
+        let is_walk = ascends && node.index.is_none() && node.relation.kind == RelationKind::Table;
+        let cost = if is_walk { 0 } else { first_rows.len() as u64 };
+        if let Some(whole) = self.whole(cost, fetched, context)? {
+            return whole.find(key, row_count);
+        }
+        let mut keyed_rows = first_rows;
+        if key.null_count() > 0 {
+            keyed_rows.retain(|row| !key.is_null(*row as usize));
+        }
+        let keys: Vec<Value> =
+            keyed_rows.iter().map(|row| value_at(key, *row as usize, &ty)).collect();
+        let found = self.look_up(&keys, context)?;
+        if keys.len() == row_count {
+            // Every row has its own key, and the rows come in their order.
+            return Ok(Matches { left: found.positions, rows: found.rows });
+        }
+        spread(&numbers, &keyed_rows, &found)
+    }
+
+    fn types(&self) -> Vec<ColumnType> {
+        let node = &self.node;
+        node.columns.iter().map(|column| node.relation.column_type(*column).clone()).collect()
+    }
+
+    /// The rows of single keys.
+    fn look_up(&self, keys: &[Value], context: &Context) -> Result<Found> {
+        let node = &self.node;
+        let is_whole_key = node.index.is_none() && node.relation.schema.primary_key.len() == 1;
+        if node.relation.kind == RelationKind::Table || is_whole_key {
+            let wanted = Keys { index: node.index, width: 1, values: keys };
+            return context.source()?.look_up(&node.relation, wanted, &node.columns);
+        }
+        self.scan_each(keys, context)
+    }
+
+    /// The same, one after the other.
+    fn scan_each(&self, keys: &[Value], context: &Context) -> Result<Found> {
+        let node = &self.node;
+        let (mut batches, mut positions) = (Vec::new(), Vec::new());
+        for (position, key) in (0u32..).zip(keys) {
+            let bound = Bound::Included(vec![key.clone()]);
+            let request = ScanRequest {
+                columns: node.columns.clone(),
+                index: node.index,
+                from: bound.clone(),
+                to: bound,
+                ..ScanRequest::default()
+            };
+            let mut rows = context.source()?.scan(&node.relation, &request)?;
+            while let Some(batch) = rows.next()? {
+                positions.extend(std::iter::repeat_n(position, batch.row_count));
+                batches.push(batch);
+            }
+        }
+        let rows = match batches.is_empty() {
+            true => empty(&self.types()),
+            false => Batch::concat(&batches)?,
+        };
+        Ok(Found { rows, positions })
+    }
+}
+
+/// What was found for keys, beside every row that has one of them: `keyed_rows` are the first
+/// rows of the keys, `numbers` tell for every row which key it has.
+fn spread(numbers: &[u32], keyed_rows: &[u32], found: &Found) -> Result<Matches> {
+    let key_count = numbers.iter().max().map_or(0, |number| *number as usize + 1);
+    let (mut slots, mut ends) = (vec![END; key_count], vec![0; keyed_rows.len() + 1]);
+    for (slot, row) in keyed_rows.iter().enumerate() {
+        slots[numbers[*row as usize] as usize] = slot as u32;
+    }
+    found.positions.iter().for_each(|position| ends[*position as usize + 1] += 1);
+    for slot in 1..ends.len() {
+        ends[slot] += ends[slot - 1];
+    }
+    let (mut left, mut right) =
+        (Vec::with_capacity(numbers.len()), Vec::with_capacity(numbers.len()));
+    for (row, number) in numbers.iter().enumerate() {
+        let slot = slots[*number as usize] as usize;
+        if slot == END as usize {
+            continue;
+        }
+        for position in ends[slot]..ends[slot + 1] {
+            left.push(row as u32);
+            right.push(position);
+        }
+    }
+    Ok(Matches { left, rows: found.rows.take(&UInt32Array::from(right))? })
+}
+
+/// All rows of the relation, chained by key.
+fn read_whole(node: &PhysicalFetch, context: &Context) -> Result<Whole> {
+    let mut columns = node.columns.clone();
+    columns.push(node.column);
+    let request = ScanRequest { columns, ..ScanRequest::default() };
+    let mut stream = context.source()?.scan(&node.relation, &request)?;
+    let mut batches = Vec::new();
+    while let Some(batch) = stream.next()? {
+        context.check()?;
+        batches.push(batch);
+    }
+    let key_type = node.relation.column_type(node.column).clone();
+    let mut rows = match batches.is_empty() {
+        true => {
+            let types =
+                node.columns.iter().map(|column| node.relation.column_type(*column).clone());
+            empty(&types.chain([key_type.clone()]).collect::<Vec<_>>())
+        }
+        false => Batch::concat(&batches)?,
+    };
+    let key: Vec<ArrayRef> = rows.columns.pop().into_iter().collect();
+    let mut keys = KeyTable::new(&[key_type])?;
+    let numbers = keys.intern(&key, rows.row_count, &mut Vec::new())?;
+    let (mut first, mut next) = (vec![END; keys.len()], vec![END; rows.row_count]);
+    // Backwards, so that each chain ascends.
+    for row in (0..rows.row_count).rev().filter(|row| !has_null(&key, *row)) {
+        next[row] = std::mem::replace(&mut first[numbers[row] as usize], row as u32);
+    }
+    Ok(Whole { keys, rows, first, next })
+}
+
+impl Whole {
+    /// The rows that keys lead to.
+    fn find(&self, key: &ArrayRef, row_count: usize) -> Result<Matches> {
+        let key_columns = [ArrayRef::clone(key)];
+        let chains = self.keys.find(&key_columns, row_count)?;
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        for (row, chain) in chains.into_iter().enumerate() {
+            let mut next = match chain {
+                Some(number) if !has_null(&key_columns, row) => self.first[number as usize],
+                _ => END,
+            };
+            while next != END {
+                left.push(row as u32);
+                right.push(next);
+                next = self.next[next as usize];
+            }
+        }
+        Ok(Matches { left, rows: self.rows.take(&UInt32Array::from(right))? })
+    }
+}
+
+/// Rows of the relation, and beside which of the input each belongs.
+struct Matches {
+    left: Vec<u32>,
+    rows: Batch,
+}
+
+impl Operator for Fetch {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        let number = self.node.number;
+        let fetched = self.fetched.get_or_insert_with(|| context.kept(number));
+        let fetched = Arc::clone(fetched);
+        while let Some(left) = self.input.next(context)? {
+            context.check()?;
+            let key = evaluate(&self.node.key, &left, context)?.to_array(left.row_count)?;
+            let found = self.find(&key, left.row_count, &fetched, context)?;
+            if found.rows.row_count > 0 {
+                return Ok(Some(left.take(&UInt32Array::from(found.left))?.beside(found.rows)));
+            }
+        }
+        Ok(None)
+    }
+}

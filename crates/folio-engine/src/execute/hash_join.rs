@@ -1,0 +1,255 @@
+//! Pairs by equal keys: the right side is read into a table by key, the left is
+//! looked up in it batch by batch.
+//!
+//! Null equals nothing, unless the join says it does. Rows of the right that found
+//! no partner come last, where the kind of join wants them.
+//!
+//! Where the right side needs more memory than an operator may hold, both sides are
+//! divided by the hash of their keys over two files ([`super::divide`]), and the parts
+//! joined one after the other, each divided again if it has to be (DeWitt and others'
+//! Grace join, 1984). A part of one key, or of few, is held in memory after all, and so
+//! is the right side of NOT IN, whose rows depend on all others.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::UInt32Array;
+
+use super::divide::{Divider, Divisions};
+use super::pairs::lonely;
+use super::probe::{Probe, Probed, Table};
+use super::spill::Spill;
+use super::{Operator, Running};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::Result;
+use crate::limits::Held;
+use crate::plan::physical;
+use crate::plan::terms::JoinKind;
+
+pub(super) struct HashJoin {
+    node: Arc<physical::HashJoin>,
+    left: Running,
+    right: Running,
+    probe: Option<Probe>,
+    /// Rows of the right that found a partner, where that matters.
+    matched: Vec<bool>,
+    /// Sides that were divided.
+    divisions: Divisions<Sides>,
+    /// The left batch under way.
+    current: Option<Probed>,
+    is_done: bool,
+    /// Rows of the right in memory.
+    held: Held,
+}
+
+/// Both sides on files.
+struct Sides {
+    left: Spill,
+    right: Spill,
+}
+
+/// Divisions of divisions, at most: what is together still has one key, or few.
+const DIVISIONS_MAX: u32 = 6;
+
+/// Right sides that are the same in every run of a subquery, by their join.
+#[derive(Default)]
+struct KeptTables {
+    known: Mutex<HashMap<usize, Kept>>,
+}
+
+/// The join is kept, too: its address is nobody else's as long as it stands here.
+type Kept = (Arc<physical::HashJoin>, Arc<Table>);
+
+impl KeptTables {
+    fn get(&self, node: &Arc<physical::HashJoin>) -> Option<Arc<Table>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&Arc::as_ptr(node).addr()).map(|(_, table)| Arc::clone(table))
+    }
+
+    fn put(&self, node: &Arc<physical::HashJoin>, table: &Arc<Table>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.insert(Arc::as_ptr(node).addr(), (Arc::clone(node), Arc::clone(table)));
+    }
+}
+
+impl HashJoin {
+    pub(super) fn new(node: &Arc<physical::HashJoin>, left: Running, right: Running) -> Self {
+        let node = Arc::clone(node);
+        let (divisions, is_done) = (Divisions::new(), false);
+        let (probe, matched, current) = (None, Vec::new(), None);
+        let held = Held::default();
+        Self { node, left, right, probe, matched, divisions, current, is_done, held }
+    }
+
+    /// Reads the right side, and gives the left back with what finds its partners. Where both
+    /// sides had to be divided, the join itself goes on.
+    ///
+    /// # Errors
+    /// What the sides say.
+    pub(super) fn into_probe(
+        mut self,
+        context: &Context,
+    ) -> Result<std::result::Result<Probe, Self>> {
+        let table = self.table(context)?;
+        if self.divisions.depth() == 0
+            && let Some(table) = table
+        {
+            return Ok(Ok(Probe::new(&self.node, table)));
+        }
+        self.probe = table.map(|table| Probe::new(&self.node, table));
+        Ok(Err(self))
+    }
+
+    /// The right side: what an earlier run of the same subquery has read, if that is the
+    /// same, or else read now. `None` where both sides had to be divided.
+    fn table(&mut self, context: &Context) -> Result<Option<Arc<Table>>> {
+        if !self.node.right_is_constant {
+            return Ok(self.read_right(context)?.map(Arc::new));
+        }
+        if let Some(kept) = context.kept::<KeptTables>(0).get(&self.node) {
+            return Ok(Some(kept));
+        }
+        let read = self.read_right(context)?.map(Arc::new);
+        if let Some(table) = &read
+            && self.divisions.depth() == 0
+        {
+            context.kept::<KeptTables>(0).put(&self.node, table);
+        }
+        Ok(read)
+    }
+
+    /// Reads the right side, or divides both; then there is no table yet.
+    fn read_right(&mut self, context: &Context) -> Result<Option<Table>> {
+        let (mut batches, mut size) = (Vec::new(), 0);
+        while let Some(batch) = self.next_right(context)? {
+            context.check()?;
+            if batch.row_count == 0 {
+                continue;
+            }
+            size += batch.size();
+            self.held.grow_in(context.limits(), batch.size())?;
+            batches.push(batch);
+            // The rows are copied once more when they are put together.
+            if 2 * size > context.work_memory()
+                && self.may_divide()
+                && let Some(right) = Spill::new(&self.node.right_types, context)?
+                && let Some(left) = Spill::new(&self.node.left_types, context)?
+            {
+                self.divide(batches, left, right, context)?;
+                return Ok(None);
+            }
+        }
+        Table::new(&self.node, &batches, context).map(Some)
+    }
+
+    fn may_divide(&self) -> bool {
+        let node = &self.node;
+        let has_room = self.divisions.depth() < DIVISIONS_MAX;
+        has_room
+            && !node.is_in_order
+            && node.kind != JoinKind::NullAnti
+            && !node.right_keys.is_empty()
+    }
+
+    /// Writes what there is of both sides, part by part.
+    fn divide(
+        &mut self,
+        batches: Vec<Batch>,
+        mut left: Spill,
+        mut right: Spill,
+        context: &Context,
+    ) -> Result<()> {
+        let node = Arc::clone(&self.node);
+        let level = self.divisions.depth();
+        let divider = Divider::new(&node.right_keys, level)?;
+        for batch in batches {
+            divider.write(&mut right, &batch, context)?;
+        }
+        while let Some(batch) = self.next_right(context)? {
+            context.check()?;
+            divider.write(&mut right, &batch, context)?;
+        }
+        let divider = Divider::new(&node.left_keys, level)?;
+        while let Some(batch) = self.next_of_left(context)? {
+            context.check()?;
+            divider.write(&mut left, &batch, context)?;
+        }
+        left.finish()?;
+        right.finish()?;
+        self.divisions.push(Sides { left, right });
+        Ok(())
+    }
+
+    fn next_right(&mut self, context: &Context) -> Result<Option<Batch>> {
+        match self.divisions.current() {
+            Some((sides, part)) => sides.right.next(part),
+            None => self.right.next(context),
+        }
+    }
+
+    fn next_of_left(&mut self, context: &Context) -> Result<Option<Batch>> {
+        match self.divisions.current() {
+            Some((sides, part)) => sides.left.next(part),
+            None => self.left.next(context),
+        }
+    }
+
+    /// The next batch of the left with the numbers of its keys.
+    fn next_left(&mut self, context: &Context) -> Result<bool> {
+        let Some(batch) = self.next_of_left(context)? else { return Ok(false) };
+        let Some(probe) = &self.probe else { return Ok(false) };
+        self.current = Some(probe.begin(batch, context)?);
+        Ok(true)
+    }
+
+    /// The rows of the right that found no partner.
+    fn lonely_right(&self) -> Result<Option<Batch>> {
+        let Some(Probe { table, .. }) = &self.probe else { return Ok(None) };
+        let rows: Vec<u32> =
+            (0..self.matched.len() as u32).filter(|row| !self.matched[*row as usize]).collect();
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let left = lonely(&self.node.left_types, rows.len());
+        Ok(Some(left.beside(table.rows.take(&UInt32Array::from(rows))?)))
+    }
+}
+
+/// Whether rows of the right that found no partner come last.
+pub(super) fn keeps_right(kind: JoinKind) -> bool {
+    matches!(kind, JoinKind::Right | JoinKind::Full)
+}
+
+impl Operator for HashJoin {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        let node = Arc::clone(&self.node);
+        while !self.is_done {
+            context.check()?;
+            if self.probe.is_none() {
+                self.probe = self.table(context)?.map(|table| Probe::new(&node, table));
+                let count = self.probe.as_ref().map_or(0, |probe| probe.table.rows.row_count);
+                self.matched = vec![false; if keeps_right(node.kind) { count } else { 0 }];
+                continue;
+            }
+            if self.current.is_none() && !self.next_left(context)? {
+                let lonely = self.lonely_right()?;
+                self.probe = None;
+                self.is_done = !self.divisions.next_part();
+                match lonely {
+                    None => continue,
+                    lonely => return Ok(lonely),
+                }
+            }
+            let (Some(probe), Some(current)) = (&self.probe, &mut self.current) else { break };
+            let answer = probe.next(current, &mut self.matched, context)?;
+            if current.is_done() {
+                self.current = None;
+            }
+            if answer.row_count > 0 {
+                return Ok(Some(answer));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,120 @@
+//! Some rows skipped, so many taken, and with ties those behind them that are equal
+//! to the last in the order; nothing more is asked of the input.
+
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_array::cast::AsArray;
+use folio_types::Value;
+
+use super::{Operator, Running};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::expression::Expr;
+use crate::expression::compare::compare;
+use crate::expression::evaluate::{constant, evaluate};
+use crate::expression::evaluated::Evaluated;
+use crate::plan::physical;
+use crate::source::Comparison;
+
+pub(super) struct Limit {
+    node: Arc<physical::Limit>,
+    input: Running,
+    /// Rows still to skip and to take, once known.
+    left: Option<(usize, usize)>,
+    /// The keys of the last row taken, while rows that tie with it may follow.
+    last: Option<Vec<ArrayRef>>,
+}
+
+impl Limit {
+    pub(super) fn new(node: &Arc<physical::Limit>, input: Running) -> Self {
+        Self { node: Arc::clone(node), input, left: None, last: None }
+    }
+
+    /// The rows to skip and to take at first.
+    fn start(&self, context: &Context) -> Result<(usize, usize)> {
+        let node = &self.node;
+        if let (false, Some(limit)) = (node.ties.is_empty(), &node.limit)
+            && constant(limit, context)? == Value::Null
+        {
+            return Err(Error::invalid("the number of rows must not be null WITH TIES")
+                .at(limit.span())
+                .help("leave FETCH out for all rows"));
+        }
+        bounds(node.limit.as_ref(), node.offset.as_ref(), context)
+    }
+
+    /// How many rows of a batch behind a row tie with it; where all do, more may follow.
+    fn tied(&mut self, batch: &Batch, from: usize, context: &Context) -> Result<usize> {
+        if self.node.ties.is_empty() {
+            return Ok(0);
+        }
+        let keys = self.node.ties.iter();
+        let keys = keys.map(|key| evaluate(key, batch, context)?.to_array(batch.row_count));
+        let keys: Vec<ArrayRef> = keys.collect::<Result<_>>()?;
+        let last = match self.last.take() {
+            Some(last) => last,
+            None => keys.iter().map(|key| key.slice(from - 1, 1)).collect(),
+        };
+        let behind = batch.row_count - from;
+        let mut tied = behind;
+        for (key, last) in keys.iter().zip(&last) {
+            let rows = Evaluated::Array(key.slice(from, behind));
+            let last = Evaluated::Scalar(ArrayRef::clone(last));
+            let equal = compare(Comparison::NotDistinct, &rows, &last)?;
+            let equal = equal.inner().as_boolean();
+            tied = equal.iter().take(tied).take_while(|equal| *equal == Some(true)).count();
+        }
+        self.last = (tied == behind).then_some(last);
+        Ok(tied)
+    }
+}
+
+/// The rows to skip and to take.
+///
+/// # Errors
+/// `invalid_input` for a negative number.
+pub(super) fn bounds(
+    limit: Option<&Expr>,
+    offset: Option<&Expr>,
+    context: &Context,
+) -> Result<(usize, usize)> {
+    let bound = |bound: Option<&Expr>, name: &str, otherwise: usize| -> Result<usize> {
+        let Some(bound) = bound else { return Ok(otherwise) };
+        match constant(bound, context)? {
+            Value::Null => Ok(otherwise),
+            Value::Integer(count) => usize::try_from(count).map_err(|_| {
+                Error::invalid(format!("{name} must not be negative, {count} is"))
+                    .at(bound.span())
+                    .help("leave it out for all rows")
+            }),
+            _ => Err(Error::mismatch(format!("{name} takes an integer"))),
+        }
+    };
+    Ok((bound(offset, "offset", 0)?, bound(limit, "limit", usize::MAX)?))
+}
+
+impl Operator for Limit {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        let (mut skip, mut take) = match self.left {
+            Some(left) => left,
+            None => self.start(context)?,
+        };
+        let mut found = None;
+        while found.is_none() && (take > 0 || self.last.is_some()) {
+            let Some(batch) = self.input.next(context)? else { break };
+            let skipped = skip.min(batch.row_count);
+            let mut taken = take.min(batch.row_count - skipped);
+            let was_last = take == taken;
+            skip -= skipped;
+            take -= taken;
+            if was_last {
+                taken += self.tied(&batch, skipped + taken, context)?;
+            }
+            found = (taken > 0).then(|| batch.slice(skipped, taken));
+        }
+        self.left = Some((skip, take));
+        Ok(found)
+    }
+}

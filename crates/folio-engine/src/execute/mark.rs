@@ -1,0 +1,57 @@
+//! Rows with whether a key of theirs is among those of another plan, which is run
+//! once. No key is among none.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, BooleanArray};
+
+use super::{Operator, Running, build};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::Result;
+use crate::expression::evaluate::evaluate;
+use crate::expression::keys::{KeyTable, has_null};
+use crate::plan::follow::PhysicalMark;
+
+pub(super) struct Mark {
+    node: Arc<PhysicalMark>,
+    input: Running,
+    keys: Option<KeyTable>,
+}
+
+impl Mark {
+    pub(super) fn new(node: &Arc<PhysicalMark>, input: Running) -> Self {
+        Self { node: Arc::clone(node), input, keys: None }
+    }
+
+    fn read_keys(&self, context: &Context) -> Result<KeyTable> {
+        let mut keys = KeyTable::new(&[self.node.key.ty()])?;
+        let mut running = build(&self.node.keys, context)?;
+        while let Some(batch) = running.next(context)? {
+            context.check()?;
+            keys.intern(&batch.columns[..1], batch.row_count, &mut Vec::new())?;
+        }
+        Ok(keys)
+    }
+}
+
+impl Operator for Mark {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        let keys = match self.keys.take() {
+            Some(keys) => keys,
+            None => self.read_keys(context)?,
+        };
+        let keys = self.keys.insert(keys);
+        let Some(mut batch) = self.input.next(context)? else { return Ok(None) };
+        let key = evaluate(&self.node.key, &batch, context)?.to_array(batch.row_count)?;
+        let key = [key];
+        let found = keys.find(&key, batch.row_count)?;
+        let marks: BooleanArray = found
+            .iter()
+            .enumerate()
+            .map(|(row, number)| Some(number.is_some() && !has_null(&key, row)))
+            .collect();
+        batch.columns.push(Arc::new(marks) as ArrayRef);
+        Ok(Some(batch))
+    }
+}

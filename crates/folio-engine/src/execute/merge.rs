@@ -1,0 +1,290 @@
+//! Sorting more rows than are sorted at once: runs, and their merge (Knuth, The Art of
+//! Computer Programming 3, 5.4).
+//!
+//! Rows gather to a run, a run is sorted and kept; where all runs together need more
+//! memory than an operator may hold, they are written to a file. In the end the least of
+//! the first rows of all runs goes out, again and again. Keys are compared as bytes that
+//! have the order of the values (Arrow's row format), in runs and between them, and are
+//! made anew from rows that come back from the file. Rows with equal keys stay in the
+//! order they came: earlier runs come first, and positions decide within one.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, UInt32Array};
+use arrow_row::{RowConverter, Rows, SortField};
+use arrow_schema::SortOptions;
+use arrow_select::interleave::interleave;
+
+use super::Pieces;
+use super::spill::Spill;
+use crate::batch::{BATCH_SIZE, Batch};
+use crate::context::Context;
+use crate::error::Result;
+use crate::expression::compare::canonical;
+use crate::expression::evaluate::evaluate;
+use crate::plan::physical;
+
+/// Rows of a run at most: what is sorted without looking up.
+const RUN_ROWS: usize = 1 << 20;
+
+/// Rows on their way into runs.
+pub(super) struct Runs {
+    node: Arc<physical::Sort>,
+    converter: RowConverter,
+    /// Rows of the run that is gathering.
+    gathered: Vec<Batch>,
+    gathered_rows: usize,
+    gathered_size: usize,
+    /// Sorted runs in memory, behind those on the file.
+    held: Vec<Batch>,
+    held_size: usize,
+    spill: Option<Spill>,
+    spilled_count: usize,
+}
+
+impl Runs {
+    pub(super) fn new(node: &Arc<physical::Sort>) -> Result<Self> {
+        assert!(!node.keys.is_empty(), "an order has keys");
+        let fields = node.keys.iter().map(|key| {
+            let options = SortOptions { descending: key.descending, nulls_first: key.nulls_first };
+            SortField::new_with_options(key.expression.ty().to_arrow(), options)
+        });
+        Ok(Self {
+            node: Arc::clone(node),
+            converter: RowConverter::new(fields.collect())?,
+            gathered: Vec::new(),
+            gathered_rows: 0,
+            gathered_size: 0,
+            held: Vec::new(),
+            held_size: 0,
+            spill: None,
+            spilled_count: 0,
+        })
+    }
+
+    /// Takes rows.
+    ///
+    /// # Errors
+    /// What the keys and the file say.
+    pub(super) fn push(&mut self, batch: Batch, context: &Context) -> Result<()> {
+        self.gathered_rows += batch.row_count;
+        self.gathered_size += batch.size();
+        self.gathered.push(batch);
+        // Sorting copies the run, so half of the memory is what may gather.
+        let is_full = self.gathered_size > context.work_memory() / 2;
+        if self.gathered_rows >= RUN_ROWS || is_full {
+            self.end_run(context)?;
+        }
+        Ok(())
+    }
+
+    /// Sorts what has gathered; writes all runs where they need too much memory.
+    fn end_run(&mut self, context: &Context) -> Result<()> {
+        if self.gathered.is_empty() {
+            return Ok(());
+        }
+        let rows = Batch::concat(&std::mem::take(&mut self.gathered))?;
+        (self.gathered_rows, self.gathered_size) = (0, 0);
+        let keys = keys_of(&self.node, &self.converter, &rows, context)?;
+        let run = rows.take(&order_of(&keys))?;
+        self.held_size += run.size();
+        self.held.push(run);
+        if self.held_size > context.work_memory() / 2 {
+            self.write_runs(context)?;
+        }
+        Ok(())
+    }
+
+    fn write_runs(&mut self, context: &Context) -> Result<()> {
+        if self.spill.is_none() {
+            self.spill = Spill::new(&self.node.types, context)?;
+        }
+        let Some(spill) = &mut self.spill else { return Ok(()) };
+        for run in self.held.drain(..) {
+            let mut pieces = Pieces::of(run);
+            while let Some(piece) = pieces.next() {
+                context.check()?;
+                spill.write(&piece, |_| self.spilled_count)?;
+            }
+            self.spilled_count += 1;
+        }
+        self.held_size = 0;
+        Ok(())
+    }
+
+    /// All rows in order.
+    ///
+    /// # Errors
+    /// What the keys and the file say.
+    pub(super) fn merge(mut self, context: &Context) -> Result<Merge> {
+        self.end_run(context)?;
+        if let Some(spill) = &mut self.spill {
+            spill.finish()?;
+        }
+        let spilled = (0..self.spilled_count).map(From::Spill);
+        let held = self.held.into_iter().map(|run| From::Memory(Pieces::of(run)));
+        let mut merge = Merge {
+            node: self.node,
+            converter: self.converter,
+            spill: self.spill,
+            runs: Vec::new(),
+            heap: Vec::new(),
+        };
+        for from in spilled.chain(held) {
+            if let Some(run) = merge.begin(from, context)? {
+                merge.runs.push(run);
+            }
+        }
+        merge.heap = (0..merge.runs.len()).collect();
+        for place in (0..merge.heap.len() / 2).rev() {
+            merge.sift(place);
+        }
+        Ok(merge)
+    }
+}
+
+/// Runs that are being merged.
+pub(super) struct Merge {
+    node: Arc<physical::Sort>,
+    converter: RowConverter,
+    spill: Option<Spill>,
+    runs: Vec<Run>,
+    /// Runs that have rows, the one with the least at the top.
+    heap: Vec<usize>,
+}
+
+/// Where a run's rows come from.
+enum From {
+    Memory(Pieces),
+    Spill(usize),
+}
+
+/// A run and the rows of it that are there.
+struct Run {
+    from: From,
+    rows: Batch,
+    keys: Rows,
+    /// The row that comes next.
+    at: usize,
+    /// Which part of the batch under way the rows are.
+    part: Option<usize>,
+}
+
+impl Merge {
+    fn begin(&mut self, mut from: From, context: &Context) -> Result<Option<Run>> {
+        let Some(rows) = load(&mut from, &mut self.spill)? else { return Ok(None) };
+        let keys = keys_of(&self.node, &self.converter, &rows, context)?;
+        Ok(Some(Run { from, rows, keys, at: 0, part: None }))
+    }
+
+    /// The next rows in order, `wanted` of them at most; `None` after the last.
+    ///
+    /// # Errors
+    /// What the keys and the file say.
+    pub(super) fn next(&mut self, wanted: usize, context: &Context) -> Result<Option<Batch>> {
+        let wanted = wanted.min(BATCH_SIZE);
+        let (mut parts, mut places) = (Vec::new(), Vec::with_capacity(wanted));
+        self.runs.iter_mut().for_each(|run| run.part = None);
+        while places.len() < wanted
+            && let Some(top) = self.heap.first().copied()
+        {
+            let run = &mut self.runs[top];
+            let part = *run.part.get_or_insert_with(|| {
+                parts.push(run.rows.clone());
+                parts.len() - 1
+            });
+            places.push((part, run.at));
+            run.at += 1;
+            if run.at == run.rows.row_count && !self.refill(top, context)? {
+                self.heap.swap_remove(0);
+            }
+            self.sift(0);
+        }
+        if places.is_empty() {
+            return Ok(None);
+        }
+        let columns = (0..parts[0].columns.len()).map(|column| {
+            let parts: Vec<&dyn Array> = parts.iter().map(|part| &*part.columns[column]).collect();
+            Ok(interleave(&parts, &places)?)
+        });
+        Ok(Some(Batch::new(columns.collect::<Result<_>>()?, places.len())))
+    }
+
+    /// The next rows of a run; `false` when it has ended.
+    fn refill(&mut self, index: usize, context: &Context) -> Result<bool> {
+        let run = &mut self.runs[index];
+        let Some(rows) = load(&mut run.from, &mut self.spill)? else { return Ok(false) };
+        run.keys = keys_of(&self.node, &self.converter, &rows, context)?;
+        (run.rows, run.at, run.part) = (rows, 0, None);
+        Ok(true)
+    }
+
+    /// Moves a run down to where no run below it has a lesser row.
+    fn sift(&mut self, mut place: usize) {
+        loop {
+            let below = [2 * place + 1, 2 * place + 2];
+            let least = below
+                .into_iter()
+                .filter(|child| *child < self.heap.len())
+                .min_by(|a, b| self.order(self.heap[*a], self.heap[*b]));
+            match least {
+                Some(child) if self.order(self.heap[child], self.heap[place]).is_lt() => {
+                    self.heap.swap(child, place);
+                    place = child;
+                }
+                _ => return,
+            }
+        }
+    }
+
+    fn order(&self, left: usize, right: usize) -> Ordering {
+        let key = |index: usize| {
+            let run = &self.runs[index];
+            run.keys.row(run.at)
+        };
+        key(left).cmp(&key(right)).then(left.cmp(&right))
+    }
+}
+
+fn load(from: &mut From, spill: &mut Option<Spill>) -> Result<Option<Batch>> {
+    match (from, spill) {
+        (From::Memory(pieces), _) => Ok(pieces.next()),
+        (From::Spill(run), Some(spill)) => spill.next(*run),
+        (From::Spill(_), None) => Ok(None),
+    }
+}
+
+/// The keys of an order as bytes.
+fn keys_of(
+    node: &physical::Sort,
+    converter: &RowConverter,
+    rows: &Batch,
+    context: &Context,
+) -> Result<Rows> {
+    let keys = node.keys.iter().map(|key| {
+        let values = evaluate(&key.expression, rows, context)?.to_array(rows.row_count)?;
+        Ok(canonical(&values))
+    });
+    Ok(converter.convert_columns(&keys.collect::<Result<Vec<ArrayRef>>>()?)?)
+}
+
+/// The order of rows by their keys. The first eight bytes decide most comparisons, and
+/// lie beside each other.
+fn order_of(keys: &Rows) -> UInt32Array {
+    let head = |bytes: &[u8]| {
+        let mut head = [0; 8];
+        let length = bytes.len().min(8);
+        head[..length].copy_from_slice(&bytes[..length]);
+        u64::from_be_bytes(head)
+    };
+    let mut order: Vec<(u64, u32)> =
+        keys.iter().zip(0u32..).map(|(key, row)| (head(key.data()), row)).collect();
+    order.sort_unstable_by(|left, right| {
+        left.0
+            .cmp(&right.0)
+            .then_with(|| keys.row(left.1 as usize).cmp(&keys.row(right.1 as usize)))
+            .then_with(|| left.1.cmp(&right.1))
+    });
+    order.into_iter().map(|(_, row)| row).collect()
+}

@@ -1,0 +1,243 @@
+//! Operators: each a file, each handing on batches when asked for the next.
+//!
+//! [`build`] makes the operators of a physical plan; pulling at the topmost runs
+//! the query. An operator looks at the interrupt whenever it begins a batch, so a
+//! statement can be ended from another thread at any time.
+
+pub(crate) mod accumulator;
+pub(crate) mod aggregate;
+mod append;
+mod apply;
+mod at_extreme;
+pub(crate) mod correlation;
+mod cut;
+mod distinct;
+mod divide;
+mod extreme;
+mod fetch;
+mod filter;
+mod fold;
+mod follow;
+mod gather;
+mod group_set;
+mod grouping;
+mod hash_join;
+mod limit;
+mod lookup_join;
+mod loop_join;
+mod mark;
+mod matched_rows;
+mod merge;
+mod merge_join;
+mod order;
+pub(crate) mod pairs;
+mod parallel;
+mod pipeline;
+mod probe;
+mod recursive;
+mod runs;
+pub(crate) mod scan;
+pub(crate) mod shared;
+mod sort;
+mod spill;
+mod stage;
+mod stream_distinct;
+mod stream_grouping;
+mod table_function;
+mod values;
+pub(crate) mod window;
+
+use crate::batch::{BATCH_SIZE, Batch};
+use crate::context::Context;
+use crate::error::Result;
+use crate::expression::{ColumnId, Expr, Query};
+use crate::limits::Held;
+use crate::plan::physical::Physical;
+
+/// Part of a running query.
+pub(crate) trait Operator: Send {
+    /// The next rows; `None` after the last. Batches may be empty.
+    ///
+    /// # Errors
+    /// What the source and the expressions say.
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>>;
+}
+
+/// A running query, or part of one.
+pub(crate) type Running = Box<dyn Operator>;
+
+/// The operators of a plan.
+///
+/// # Errors
+/// What the source says when a scan begins.
+pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
+    if let Physical::Project(_) | Physical::Filter(_) | Physical::HashJoin(_) = plan
+        && let Some(pipeline) = pipeline::of(plan, context)?
+    {
+        return Ok(Box::new(pipeline));
+    }
+    Ok(match plan {
+        Physical::OneRow => Box::new(values::OneRow::default()),
+        Physical::Scan(scan) => match parallel::parts_worth(scan, context)? {
+            1 => Box::new(scan::Scan::begin(scan, context)?),
+            parts => Box::new(parallel::ParallelScan::new(scan, parts, Vec::new())),
+        },
+        Physical::Lookup(lookup) => Box::new(scan::Lookup::new(lookup)),
+        Physical::RowCount(scan) => Box::new(scan::RowCount::new(scan)),
+        Physical::Values(values) => Box::new(values::Values::new(values)),
+        Physical::Project(project) => {
+            Box::new(values::Project::new(project, build(&project.input, context)?))
+        }
+        Physical::Filter(filter) => {
+            Box::new(filter::Filter::new(filter, build(&filter.input, context)?))
+        }
+        Physical::HashJoin(_)
+        | Physical::MergeJoin(_)
+        | Physical::LoopJoin(_)
+        | Physical::LookupJoin(_)
+        | Physical::Apply(_) => build_join(plan, context)?,
+        Physical::Aggregate(grouping) if !grouping.run.is_empty() => Box::new(
+            stream_grouping::StreamGrouping::new(grouping, build(&grouping.input, context)?),
+        ),
+        Physical::Aggregate(grouping) => {
+            let input = match pipeline::of(&grouping.input, context)? {
+                Some(pipeline) => grouping::Input::Parts(pipeline.grouped(grouping)),
+                None => grouping::Input::Rows(build(&grouping.input, context)?),
+            };
+            Box::new(grouping::Grouping::new(grouping, input))
+        }
+        Physical::Window(window) => {
+            Box::new(window::Window::new(window, build(&window.input, context)?))
+        }
+        Physical::Sort(sort) => Box::new(sort::Sort::new(sort, build(&sort.input, context)?)),
+        Physical::Limit(limit) => Box::new(limit::Limit::new(limit, build(&limit.input, context)?)),
+        Physical::Distinct(distinct) if distinct.is_in_order => Box::new(
+            stream_distinct::StreamDistinct::new(distinct, build(&distinct.input, context)?),
+        ),
+        Physical::Distinct(distinct) => {
+            Box::new(distinct::Distinct::new(distinct, build(&distinct.input, context)?))
+        }
+        Physical::Append(inputs) => {
+            Box::new(append::Append::new(build(&inputs.0, context)?, build(&inputs.1, context)?))
+        }
+        Physical::MatchedRows(matched) => Box::new(matched_rows::MatchedRows::new(
+            matched,
+            build(&matched.left, context)?,
+            build(&matched.right, context)?,
+        )),
+        Physical::TableFunction(call) => Box::new(table_function::TableFunction::new(call)),
+        Physical::Recursive(recursive) => {
+            Box::new(recursive::Recursive::new(recursive, build(&recursive.base, context)?))
+        }
+        Physical::WorkTable(number) => Box::new(recursive::WorkTable::new(*number)),
+        Physical::Shared(query) => Box::new(shared::SharedRows::new(query)),
+        Physical::Fetch(fetch) => Box::new(fetch::Fetch::new(fetch, build(&fetch.input, context)?)),
+        Physical::Follow(follow) => {
+            Box::new(follow::Follow::new(follow, build(&follow.input, context)?))
+        }
+        Physical::Cut(cut) => Box::new(cut::Cut::new(cut, build(&cut.input, context)?)),
+        Physical::Mark(mark) => Box::new(mark::Mark::new(mark, build(&mark.input, context)?)),
+    })
+}
+
+fn build_join(plan: &Physical, context: &Context) -> Result<Running> {
+    Ok(match plan {
+        Physical::HashJoin(join) => Box::new(hash_join::HashJoin::new(
+            join,
+            build(&join.left, context)?,
+            build(&join.right, context)?,
+        )),
+        Physical::MergeJoin(join) => Box::new(merge_join::MergeJoin::new(
+            join,
+            build(&join.left, context)?,
+            build(&join.right, context)?,
+        )?),
+        Physical::LoopJoin(join) => Box::new(loop_join::LoopJoin::new(
+            join,
+            build(&join.left, context)?,
+            build(&join.right, context)?,
+        )),
+        Physical::LookupJoin(join) => {
+            Box::new(lookup_join::LookupJoin::new(join, build(&join.left, context)?))
+        }
+        Physical::Apply(apply) => Box::new(apply::Apply::new(apply, build(&apply.left, context)?)),
+        _ => unreachable!("the caller has looked"),
+    })
+}
+
+/// All rows of a plan as one batch, or as many as are wanted.
+///
+/// # Errors
+/// As [`build`] and [`Operator::next`].
+pub(crate) fn collect(plan: &Physical, context: &Context, limit: usize) -> Result<Batch> {
+    let mut running = build(plan, context)?;
+    let mut batches = Vec::new();
+    let (mut count, mut held) = (0, Held::default());
+    while count < limit
+        && let Some(batch) = running.next(context)?
+    {
+        held.grow_in(context.limits(), batch.size())?;
+        count += batch.row_count;
+        if batch.row_count > 0 || batches.is_empty() {
+            batches.push(batch);
+        }
+    }
+    if batches.is_empty() {
+        return Ok(Batch::new(Vec::new(), 0));
+    }
+    Batch::concat(&batches)
+}
+
+impl Query for Physical {
+    fn copied(&self) -> Box<dyn Query> {
+        Box::new(self.clone())
+    }
+
+    fn replace_columns(&mut self, _: &dyn Fn(ColumnId) -> Option<Expr>) {}
+
+    fn rows(&self, context: &Context, limit: usize) -> Result<Batch> {
+        collect(self, context, limit)
+    }
+}
+
+/// All batches of an operator, which the statement holds as long as `held` does.
+pub(crate) fn drain(
+    running: &mut Running,
+    held: &mut Held,
+    context: &Context,
+) -> Result<Vec<Batch>> {
+    let mut batches = Vec::new();
+    while let Some(batch) = running.next(context)? {
+        context.check()?;
+        if batch.row_count > 0 {
+            held.grow_in(context.limits(), batch.size())?;
+            batches.push(batch);
+        }
+    }
+    Ok(batches)
+}
+
+/// A batch handed on in pieces that fit.
+#[derive(Default)]
+pub(crate) struct Pieces {
+    whole: Option<Batch>,
+    done: usize,
+}
+
+impl Pieces {
+    pub(crate) fn of(whole: Batch) -> Self {
+        Self { whole: Some(whole), done: 0 }
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Batch> {
+        let whole = self.whole.as_ref()?;
+        let count = BATCH_SIZE.min(whole.row_count - self.done);
+        if count == 0 {
+            self.whole = None;
+            return None;
+        }
+        let piece = whole.slice(self.done, count);
+        self.done += count;
+        Some(piece)
+    }
+}

@@ -1,0 +1,276 @@
+//! Large scans on several threads: in parts, whose rows come in the order of one scan.
+//!
+//! The range of keys is cut into parts of some ten thousand rows. Each thread takes the
+//! next part, reads it, holds its rows to the filters and puts those that pass into the
+//! part's channel; whoever wants the rows empties the channels part after part. So the
+//! answer does not depend on the number of threads, nor on which of them was faster: sums
+//! of floats come out the same to the last bit, and an order that the scan has is kept.
+//!
+//! A channel holds a whole part, and a part is begun when a thread is free for it: what
+//! waits in memory is a part per thread. What stands right above the scan is done by the
+//! threads, too ([`super::stage`]); all else runs on the thread that asks for rows.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use folio_types::ErrorCode;
+
+use super::Operator;
+use super::scan::{Scan, late_columns, request};
+use super::stage::{self, PartGroups, Produced, Stage};
+use crate::batch::{BATCH_SIZE, Batch};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::plan::physical;
+use crate::plan::terms::Path;
+use crate::source::{RelationKind, RowStream};
+
+/// Batches of a part, about: also what its channel holds.
+const PART_BATCHES: usize = 16;
+
+const PART_ROWS: u64 = (PART_BATCHES * BATCH_SIZE) as u64;
+
+/// How long to wait for rows before looking whether the statement is to end.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Into how many parts a scan is worth cutting; 1 where it is not.
+pub(super) fn parts_worth(node: &physical::Scan, context: &Context) -> Result<usize> {
+    let is_fit = context.threads() > 1
+        && context.outer.is_empty()
+        && node.relation.kind == RelationKind::Table
+        && node.limit.is_none()
+        && matches!(node.path, Path::Full)
+        && !node.filters.iter().any(|filter| filter.has_subquery() || filter.is_of_one_thread());
+    if !is_fit {
+        return Ok(1);
+    }
+    let rows = context.source()?.row_count(&node.relation)?.unwrap_or(0);
+    Ok(usize::try_from(rows / PART_ROWS).unwrap_or(usize::MAX).max(1))
+}
+
+/// What a thread says of a part.
+enum Message {
+    Some(Produced),
+    Failed(Error),
+    /// The part is read. A channel that closes without it has lost its thread.
+    End,
+}
+
+/// A part that nobody has begun.
+struct Part {
+    rows: Box<dyn RowStream>,
+    to: SyncSender<Message>,
+}
+
+/// The parts that nobody has begun.
+#[derive(Default)]
+struct Queue {
+    parts: VecDeque<Part>,
+    /// Whether groups are made of the parts to come, where the scan is grouped.
+    makes_groups: bool,
+}
+
+/// Rows of a relation that pass the filters, read by several threads.
+pub(super) struct ParallelScan {
+    node: Arc<physical::Scan>,
+    stages: Vec<Stage>,
+    grouping: Option<Arc<physical::Grouping>>,
+    count: usize,
+    /// Threads begin when rows are first asked for.
+    has_begun: bool,
+    /// Parts that are not read to their end, the first one first.
+    parts: VecDeque<Receiver<Message>>,
+    queue: Arc<Mutex<Queue>>,
+    /// Parts at the end of `parts` of which no groups come.
+    ungrouped: usize,
+    workers: Vec<JoinHandle<()>>,
+    stop: Arc<AtomicBool>,
+}
+
+impl ParallelScan {
+    /// A scan in about `count` parts, whose rows go through these stages.
+    pub(super) fn new(node: &Arc<physical::Scan>, count: usize, stages: Vec<Stage>) -> Self {
+        Self {
+            node: Arc::clone(node),
+            stages,
+            grouping: None,
+            count,
+            has_begun: false,
+            parts: VecDeque::new(),
+            queue: Arc::default(),
+            ungrouped: 0,
+            workers: Vec::new(),
+            stop: Arc::default(),
+        }
+    }
+
+    /// Has rows grouped within parts where that is worth it.
+    pub(super) fn group(&mut self, grouping: &Arc<physical::Grouping>) {
+        self.grouping = Some(Arc::clone(grouping));
+    }
+
+    /// Makes no groups of parts that nobody has begun.
+    pub(super) fn end_groups(&mut self) {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if std::mem::take(&mut queue.makes_groups) {
+            self.ungrouped = queue.parts.len();
+        }
+    }
+
+    /// Whether groups may come, and not rows alone.
+    pub(super) fn may_bring_groups(&self) -> bool {
+        self.grouping.is_some() && self.parts.len() > self.ungrouped
+    }
+
+    fn begin(&mut self, context: &Context) -> Result<()> {
+        let late = late_columns(&self.node);
+        let Some(request) = request(&self.node, &late, context)? else { return Ok(()) };
+        let source = context.source()?;
+        let mut queue = Queue { parts: VecDeque::new(), makes_groups: self.grouping.is_some() };
+        for rows in source.scan_parts(&self.node.relation, &request, self.count)? {
+            let (to, from) = sync_channel(PART_BATCHES);
+            queue.parts.push_back(Part { rows, to });
+            self.parts.push_back(from);
+        }
+        let threads = context.threads().min(queue.parts.len());
+        self.queue = Arc::new(Mutex::new(queue));
+        for number in 0..threads {
+            let worker = Worker {
+                queue: Arc::clone(&self.queue),
+                node: Arc::clone(&self.node),
+                stages: self.stages.clone(),
+                grouping: self.grouping.clone(),
+                late: late.clone(),
+                stop: Arc::clone(&self.stop),
+                context: context.clone(),
+            };
+            let name = format!("folio-scan-{number}");
+            match thread::Builder::new().name(name).spawn(move || worker.run()) {
+                Ok(handle) => self.workers.push(handle),
+                // Fewer do it too.
+                Err(_) if number > 0 => break,
+                Err(error) => {
+                    let text = format!("no thread can be started to read rows: {error}");
+                    return Err(Error::new(ErrorCode::Io, text));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ParallelScan {
+    /// The next rows, or groups of them; `None` after the last.
+    ///
+    /// # Errors
+    /// What the source and the expressions say.
+    pub(super) fn next_produced(&mut self, context: &Context) -> Result<Option<Produced>> {
+        if !self.has_begun {
+            self.has_begun = true;
+            self.begin(context)?;
+        }
+        while let Some(part) = self.parts.front() {
+            context.check()?;
+            match part.recv_timeout(PATIENCE) {
+                Ok(Message::Some(produced)) => return Ok(Some(produced)),
+                Ok(Message::Failed(error)) => return Err(error),
+                Ok(Message::End) => drop(self.parts.pop_front()),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::invalid("a thread that read rows has ended early"));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Operator for ParallelScan {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        match self.next_produced(context)? {
+            Some(Produced::Rows(batch)) => Ok(Some(batch)),
+            Some(Produced::Groups(_)) => unreachable!("a scan that is grouped hands groups on"),
+            None => Ok(None),
+        }
+    }
+}
+
+impl Drop for ParallelScan {
+    /// Nothing of the statement goes on behind its back.
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        // Whoever waits for room in a channel sees that nobody reads any more.
+        self.parts.clear();
+        for worker in self.workers.drain(..) {
+            // A panic has been reported where its rows were missed.
+            let _ = worker.join();
+        }
+    }
+}
+
+/// What a thread reads parts with.
+struct Worker {
+    queue: Arc<Mutex<Queue>>,
+    node: Arc<physical::Scan>,
+    stages: Vec<Stage>,
+    grouping: Option<Arc<physical::Grouping>>,
+    late: Vec<usize>,
+    stop: Arc<AtomicBool>,
+    context: Context,
+}
+
+impl Worker {
+    fn run(self) {
+        loop {
+            let (part, makes_groups) = {
+                let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+                (queue.parts.pop_front(), queue.makes_groups)
+            };
+            let Some(Part { rows, to }) = part else { return };
+            let message = match self.read(rows, makes_groups, &to) {
+                Ok(()) => Message::End,
+                Err(error) => Message::Failed(error),
+            };
+            if to.send(message).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Reads a part to its end.
+    fn read(
+        &self,
+        rows: Box<dyn RowStream>,
+        makes_groups: bool,
+        to: &SyncSender<Message>,
+    ) -> Result<()> {
+        let send = |produced: Option<Produced>| match produced {
+            // Nobody wants it any more.
+            Some(produced) => to.send(Message::Some(produced)).map_err(|_| Error::cancelled()),
+            None => Ok(()),
+        };
+        let mut scan = Scan::of_part(Arc::clone(&self.node), self.late.clone(), rows);
+        let grouping = self.grouping.as_ref();
+        let mut groups = grouping.map(|grouping| PartGroups::new(grouping, makes_groups));
+        while let Some(batch) = scan.passed(|| self.go_on(), &self.context)? {
+            stage::run(&self.stages, batch, &self.context, &mut |batch| {
+                self.go_on()?;
+                match &mut groups {
+                    _ if batch.row_count == 0 => Ok(()),
+                    Some(groups) => send(groups.take(batch, &self.context)?),
+                    None => send(Some(Produced::Rows(batch))),
+                }
+            })?;
+        }
+        send(groups.as_mut().and_then(PartGroups::finish))
+    }
+
+    /// The statement is asked whether to end where rows are wanted; here it has ended.
+    fn go_on(&self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) { Err(Error::cancelled()) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,191 @@
+//! What stands above a large scan and is done by the threads that read it, as far as it can be:
+//! columns out of columns, conditions, and hash joins whose left side comes from the scan.
+//!
+//! The right sides are read first, the lowest one first. One that memory has no room for ends
+//! the pipeline: that join and what stands above it go on as operators of their own.
+
+use std::sync::Arc;
+
+use super::filter::Filter;
+use super::hash_join::{HashJoin, keeps_right};
+use super::parallel::{ParallelScan, parts_worth};
+use super::stage::{Produced, Stage};
+use super::values::Project;
+use super::{Operator, Running, build};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::Result;
+use crate::expression::Expr;
+use crate::plan::physical::{self, Physical};
+
+/// A large scan and what is done to its rows.
+pub(super) struct Pipeline {
+    scan: Arc<physical::Scan>,
+    parts: usize,
+    /// The lowest first. None are left once the pipeline has begun.
+    links: Vec<Link>,
+    grouping: Option<Arc<physical::Grouping>>,
+    running: Option<Source>,
+}
+
+enum Link {
+    Project(Arc<physical::Project>),
+    Filter(Arc<physical::Filter>),
+    /// A join, and its right side.
+    Join(Arc<physical::HashJoin>, Running),
+}
+
+/// Where rows come from once the pipeline has begun.
+enum Source {
+    Scan(ParallelScan),
+    Operator(Running),
+}
+
+/// The pipeline of a plan, if it is one over a scan that is worth several threads.
+///
+/// # Errors
+/// What the source says when the right sides of joins are begun.
+pub(super) fn of(plan: &Physical, context: &Context) -> Result<Option<Pipeline>> {
+    let Some((scan, parts)) = large_scan(plan, context)? else { return Ok(None) };
+    let mut links = Vec::new();
+    let mut plan = plan;
+    loop {
+        plan = match plan {
+            Physical::Project(project) => {
+                links.push(Link::Project(Arc::clone(project)));
+                &project.input
+            }
+            Physical::Filter(filter) => {
+                links.push(Link::Filter(Arc::clone(filter)));
+                &filter.input
+            }
+            Physical::HashJoin(join) => {
+                links.push(Link::Join(Arc::clone(join), build(&join.right, context)?));
+                &join.left
+            }
+            _ => break,
+        };
+    }
+    links.reverse();
+    Ok(Some(Pipeline { scan, parts, links, grouping: None, running: None }))
+}
+
+/// The scan below what any thread can do, and in how many parts it is worth reading.
+fn large_scan(
+    mut plan: &Physical,
+    context: &Context,
+) -> Result<Option<(Arc<physical::Scan>, usize)>> {
+    loop {
+        plan = match plan {
+            Physical::Project(project) if project.expressions.iter().all(is_free) => &project.input,
+            Physical::Filter(filter) if filter.terms.iter().all(is_free) => &filter.input,
+            Physical::HashJoin(join) if is_free_join(join) => &join.left,
+            Physical::Scan(scan) => {
+                let parts = parts_worth(scan, context)?;
+                return Ok((parts > 1).then(|| (Arc::clone(scan), parts)));
+            }
+            _ => return Ok(None),
+        };
+    }
+}
+
+/// Whether any thread may evaluate an expression.
+fn is_free(expression: &Expr) -> bool {
+    !expression.has_subquery() && !expression.is_of_one_thread()
+}
+
+fn is_free_join(join: &physical::HashJoin) -> bool {
+    !keeps_right(join.kind) && join.left_keys.iter().chain(&join.residual).all(is_free)
+}
+
+/// Whether parts of what is grouped can be grouped apart.
+fn is_mergeable(grouping: &physical::Grouping) -> bool {
+    let aggregates = || grouping.aggregates.iter();
+    grouping.run.is_empty()
+        && aggregates().all(|aggregate| aggregate.is_mergeable())
+        && grouping.groups.iter().all(is_free)
+        && aggregates().flat_map(|aggregate| aggregate.expressions()).all(is_free)
+}
+
+impl Pipeline {
+    /// The same, grouped within the parts of the scan where that gives the same answer.
+    pub(super) fn grouped(mut self, grouping: &Arc<physical::Grouping>) -> Self {
+        self.grouping = is_mergeable(grouping).then(|| Arc::clone(grouping));
+        self
+    }
+
+    /// Reads the right sides of the joins.
+    fn begin(&mut self, context: &Context) -> Result<Source> {
+        let mut stages = Vec::new();
+        let mut links = std::mem::take(&mut self.links).into_iter();
+        for link in links.by_ref() {
+            stages.push(match link {
+                Link::Project(project) => Stage::Project(project),
+                Link::Filter(filter) => Stage::Filter(filter),
+                Link::Join(join, right) => {
+                    let left = ParallelScan::new(&self.scan, self.parts, stages.clone());
+                    match HashJoin::new(&join, Box::new(left), right).into_probe(context)? {
+                        Ok(probe) => Stage::Join(probe),
+                        Err(join) => {
+                            let above = links.fold(Box::new(join) as Running, Link::above);
+                            return Ok(Source::Operator(above));
+                        }
+                    }
+                }
+            });
+        }
+        let mut scan = ParallelScan::new(&self.scan, self.parts, stages);
+        if let Some(grouping) = &self.grouping {
+            scan.group(grouping);
+        }
+        Ok(Source::Scan(scan))
+    }
+
+    /// The next rows, or groups of them; `None` after the last.
+    ///
+    /// # Errors
+    /// What the source and the expressions say.
+    pub(super) fn next_produced(&mut self, context: &Context) -> Result<Option<Produced>> {
+        if self.running.is_none() {
+            self.running = Some(self.begin(context)?);
+        }
+        match &mut self.running {
+            Some(Source::Scan(scan)) => scan.next_produced(context),
+            Some(Source::Operator(running)) => Ok(running.next(context)?.map(Produced::Rows)),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether groups may come, and not rows alone.
+    pub(super) fn may_bring_groups(&self) -> bool {
+        matches!(&self.running, Some(Source::Scan(scan)) if scan.may_bring_groups())
+    }
+
+    /// Makes no more groups than are under way.
+    pub(super) fn end_groups(&mut self) {
+        if let Some(Source::Scan(scan)) = &mut self.running {
+            scan.end_groups();
+        }
+    }
+}
+
+impl Link {
+    /// The operator over an input.
+    fn above(input: Running, link: Self) -> Running {
+        match link {
+            Self::Project(project) => Box::new(Project::new(&project, input)),
+            Self::Filter(filter) => Box::new(Filter::new(&filter, input)),
+            Self::Join(join, right) => Box::new(HashJoin::new(&join, input, right)),
+        }
+    }
+}
+
+impl Operator for Pipeline {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        match self.next_produced(context)? {
+            Some(Produced::Rows(batch)) => Ok(Some(batch)),
+            Some(Produced::Groups(_)) => unreachable!("a pipeline that is grouped hands groups on"),
+            None => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The rows of a query that several places of a statement read: computed once in a run,
+//! as far as anybody reads them.
+//!
+//! The first reader to come to a batch pulls it; it stays for the others. What is more than
+//! operators may hold in memory goes to a file.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::spill::Spill;
+use super::{Operator, Running, build};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::Result;
+use crate::limits::Held;
+use crate::plan::physical;
+
+/// What was computed so far.
+#[derive(Default)]
+struct Gathered {
+    /// `None` before the first batch and after the last.
+    running: Option<Running>,
+    is_done: bool,
+    batches: Vec<Batch>,
+    size: usize,
+    held: Held,
+    /// The batches behind those in memory, once there are too many.
+    rest: Option<Spill>,
+}
+
+impl Gathered {
+    /// A batch by its number; `None` behind the last.
+    fn batch(
+        &mut self,
+        number: usize,
+        node: &physical::SharedQuery,
+        context: &Context,
+    ) -> Result<Option<Batch>> {
+        while number >= self.batches.len() && !self.is_done {
+            self.pull(node, context)?;
+        }
+        match (self.batches.get(number), &mut self.rest) {
+            (Some(batch), _) => Ok(Some(batch.clone())),
+            (None, Some(rest)) => rest.read(0, number - self.batches.len()),
+            (None, None) => Ok(None),
+        }
+    }
+
+    fn pull(&mut self, node: &physical::SharedQuery, context: &Context) -> Result<()> {
+        context.check()?;
+        // What it computes depends on no row of a query around its readers.
+        let context = &context.with_outer(Vec::new());
+        let running = match &mut self.running {
+            Some(running) => running,
+            none => none.insert(build(&node.plan, context)?),
+        };
+        match running.next(context)? {
+            None => self.end(),
+            Some(batch) if batch.row_count == 0 => {}
+            Some(batch) => {
+                self.size += batch.size();
+                self.held.grow_in(context.limits(), batch.size())?;
+                self.batches.push(batch);
+                if self.size > context.work_memory()
+                    && let Some(mut rest) = Spill::new(&node.types, context)?
+                {
+                    while let Some(batch) = running.next(context)? {
+                        context.check()?;
+                        rest.write(&batch, |_| 0)?;
+                    }
+                    rest.finish()?;
+                    self.rest = Some(rest);
+                    self.end();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.running = None;
+        self.is_done = true;
+    }
+}
+
+/// One that reads them.
+pub(super) struct SharedRows {
+    node: Arc<physical::SharedQuery>,
+    gathered: Option<Arc<Mutex<Gathered>>>,
+    number: usize,
+}
+
+impl SharedRows {
+    pub(super) fn new(node: &Arc<physical::SharedQuery>) -> Self {
+        Self { node: Arc::clone(node), gathered: None, number: 0 }
+    }
+}
+
+impl Operator for SharedRows {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        let gathered = self.gathered.get_or_insert_with(|| context.kept(self.node.number));
+        // Queries read those named before them, never themselves: nobody waits in a circle.
+        let mut gathered = gathered.lock().unwrap_or_else(PoisonError::into_inner);
+        let batch = gathered.batch(self.number, &self.node, context)?;
+        self.number += usize::from(batch.is_some());
+        Ok(batch)
+    }
+}

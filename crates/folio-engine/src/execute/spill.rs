@@ -1,0 +1,181 @@
+//! Rows that memory has no room for, on a file the source lends.
+//!
+//! Rows are written to *runs*, as many as the operator likes, and each run is read
+//! back in the order it was written: partitions of a grouping, sorted parts of a
+//! sort. A row is kept in Arrow's row format, from which its columns come back as
+//! they were. What is pending of a run is written when it has gathered to a chunk:
+//!
+//! ```text
+//! chunk: length of each row, u32 little endian · the rows, one behind the other
+//! ```
+//!
+//! Where chunks lie, how many rows they have and what they hash to stays in memory;
+//! the file has no header, no name that outlives its making, and goes with its last
+//! reader. A chunk that reads back otherwise than it was written is an error.
+
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+
+use arrow_array::ArrayRef;
+use arrow_row::{RowConverter, Rows, SortField};
+use foldhash::fast::FixedState;
+use folio_types::{ColumnType, ErrorCode};
+
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::source::SpillFile;
+
+/// Bytes of a run that are written together.
+const CHUNK_SIZE: usize = 64 << 10;
+
+/// Rows on a file, in runs.
+pub(super) struct Spill {
+    converter: RowConverter,
+    file: Box<dyn SpillFile>,
+    /// Where the file ends.
+    end: u64,
+    runs: Vec<Run>,
+}
+
+/// Rows that are read in the order they were written.
+#[derive(Default)]
+struct Run {
+    lengths: Vec<u32>,
+    bytes: Vec<u8>,
+    chunks: VecDeque<Chunk>,
+}
+
+/// A part of a run that lies on the file.
+#[derive(Clone, Copy)]
+struct Chunk {
+    offset: u64,
+    size: usize,
+    row_count: usize,
+    hash: u64,
+}
+
+impl Spill {
+    /// Room for rows of these types; `None` where the source lends no files, and for
+    /// rows without columns, which nothing tells apart.
+    ///
+    /// # Errors
+    /// What the source says.
+    pub(super) fn new(types: &[ColumnType], context: &Context) -> Result<Option<Self>> {
+        if types.is_empty() {
+            return Ok(None);
+        }
+        let fields: Vec<SortField> = types.iter().map(|ty| SortField::new(ty.to_arrow())).collect();
+        let Some(file) = context.source()?.spill_file()? else { return Ok(None) };
+        Ok(Some(Self { converter: RowConverter::new(fields)?, file, end: 0, runs: Vec::new() }))
+    }
+
+    /// Writes each row of a batch to the run that is said for it.
+    ///
+    /// # Errors
+    /// What the file says.
+    pub(super) fn write(&mut self, batch: &Batch, run_of: impl Fn(usize) -> usize) -> Result<()> {
+        let rows: Rows = self.converter.convert_columns(&batch.columns)?;
+        for (row, bytes) in rows.iter().enumerate() {
+            let index = run_of(row);
+            if index >= self.runs.len() {
+                self.runs.resize_with(index + 1, Run::default);
+            }
+            let run = &mut self.runs[index];
+            let bytes = bytes.data();
+            run.lengths.push(u32::try_from(bytes.len()).map_err(|_| too_long())?);
+            run.bytes.extend_from_slice(bytes);
+            if run.bytes.len() >= CHUNK_SIZE {
+                run.flush(&mut *self.file, &mut self.end)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is pending of all runs: from now on they are read.
+    ///
+    /// # Errors
+    /// What the file says.
+    pub(super) fn finish(&mut self) -> Result<()> {
+        let (file, end) = (&mut *self.file, &mut self.end);
+        self.runs.iter_mut().try_for_each(|run| run.flush(file, end))
+    }
+
+    /// How many runs there are.
+    pub(super) fn run_count(&self) -> usize {
+        self.runs.len()
+    }
+
+    /// The next rows of a run; `None` after its last, and for a run nothing was written to.
+    ///
+    /// # Errors
+    /// What the file says; `corrupted` where it lost what was written.
+    pub(super) fn next(&mut self, run: usize) -> Result<Option<Batch>> {
+        let chunks = self.runs.get_mut(run).map(|run| &mut run.chunks);
+        let Some(chunk) = chunks.and_then(VecDeque::pop_front) else { return Ok(None) };
+        self.rows_of(&chunk).map(Some)
+    }
+
+    /// The rows of a run's chunk, which others may read again; `None` behind the last.
+    ///
+    /// # Errors
+    /// As [`Spill::next`].
+    pub(super) fn read(&mut self, run: usize, chunk: usize) -> Result<Option<Batch>> {
+        let found = self.runs.get(run).and_then(|run| run.chunks.get(chunk).copied());
+        found.map(|chunk| self.rows_of(&chunk)).transpose()
+    }
+
+    fn rows_of(&mut self, chunk: &Chunk) -> Result<Batch> {
+        let mut bytes = vec![0; chunk.size];
+        self.file.read(&mut bytes, chunk.offset)?;
+        if hash(&bytes) != chunk.hash {
+            return Err(lost());
+        }
+        let (lengths, mut rest) = bytes.split_at(chunk.row_count * size_of::<u32>());
+        let parser = self.converter.parser();
+        let mut rows = Vec::with_capacity(chunk.row_count);
+        for length in lengths.as_chunks::<4>().0 {
+            let (row, behind) = rest.split_at(u32::from_le_bytes(*length) as usize);
+            rows.push(parser.parse(row));
+            rest = behind;
+        }
+        let columns: Vec<ArrayRef> = self.converter.convert_rows(rows)?;
+        Ok(Batch::new(columns, chunk.row_count))
+    }
+}
+
+impl Run {
+    /// Writes what is pending as a chunk.
+    fn flush(&mut self, file: &mut dyn SpillFile, end: &mut u64) -> Result<()> {
+        if self.lengths.is_empty() {
+            return Ok(());
+        }
+        let lengths = self.lengths.iter().flat_map(|length| length.to_le_bytes());
+        let mut bytes: Vec<u8> = lengths.collect();
+        bytes.extend_from_slice(&self.bytes);
+        file.write(&bytes, *end)?;
+        self.chunks.push_back(Chunk {
+            offset: *end,
+            size: bytes.len(),
+            row_count: self.lengths.len(),
+            hash: hash(&bytes),
+        });
+        *end += bytes.len() as u64;
+        self.lengths.clear();
+        self.bytes.clear();
+        Ok(())
+    }
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    FixedState::default().hash_one(bytes)
+}
+
+fn too_long() -> Error {
+    Error::unsupported("a row of more than 4 GiB does not fit the file for what memory cannot hold")
+}
+
+fn lost() -> Error {
+    let text = "the file for what memory cannot hold does not read back as it was written";
+    Error::new(ErrorCode::Corrupted, text).help("check the disk, and run the statement again")
+}

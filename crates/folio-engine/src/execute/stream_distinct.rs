@@ -1,0 +1,38 @@
+//! The first row of each key where equal keys come one behind the other: nothing is kept but
+//! the key of the row before.
+
+use std::sync::Arc;
+
+use super::divide::keys_of;
+use super::runs::Runs;
+use super::{Operator, Running};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::Result;
+use crate::plan::physical;
+
+pub(super) struct StreamDistinct {
+    node: Arc<physical::Distinct>,
+    input: Running,
+    runs: Runs,
+}
+
+impl StreamDistinct {
+    pub(super) fn new(node: &Arc<physical::Distinct>, input: Running) -> Self {
+        Self { node: Arc::clone(node), input, runs: Runs::default() }
+    }
+}
+
+impl Operator for StreamDistinct {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        while let Some(batch) = self.input.next(context)? {
+            context.check()?;
+            let keys = keys_of(&self.node.keys, &batch, context)?;
+            let first = batch.filter(&self.runs.starts(&keys, batch.row_count)?)?;
+            if first.row_count > 0 {
+                return Ok(Some(first));
+            }
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,300 @@
+//! Window functions: each row sees the rows around it in its partition.
+//!
+//! The whole input is kept. For each function its rows are put in order of
+//! partition and key; a frame is then a range of positions.
+
+mod frame;
+
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, UInt32Array};
+use folio_types::{ColumnType, Value};
+
+use super::aggregate::State;
+use super::order::{self, OrderColumn};
+use super::{Operator, Pieces, Running, drain};
+use crate::array::{to_array, value_at};
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::expression::evaluate::{evaluate, types};
+use crate::expression::keys::KeyTable;
+use crate::limits::Held;
+use crate::plan::aggregate::Aggregate;
+use crate::plan::physical;
+use crate::plan::window::{WindowCall, WindowFunction};
+use frame::Seen;
+
+pub(super) struct Window {
+    node: Arc<physical::Window>,
+    input: Running,
+    rows: Option<Pieces>,
+    held: Held,
+}
+
+impl Window {
+    pub(super) fn new(node: &Arc<physical::Window>, input: Running) -> Self {
+        Self { node: Arc::clone(node), input, rows: None, held: Held::default() }
+    }
+
+    fn run(&mut self, context: &Context) -> Result<Batch> {
+        let batches = drain(&mut self.input, &mut self.held, context)?;
+        let mut rows = match batches.is_empty() {
+            true => super::pairs::empty(&self.node.types),
+            false => Batch::concat(&batches)?,
+        };
+        let columns = self.node.calls.iter().map(|call| run_call(call, &rows, context));
+        let columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
+        rows.columns.extend(columns);
+        Ok(rows)
+    }
+}
+
+impl Operator for Window {
+    fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
+        if self.rows.is_none() {
+            self.rows = Some(Pieces::of(self.run(context)?));
+        }
+        Ok(self.rows.as_mut().and_then(Pieces::next))
+    }
+}
+
+/// The rows of a call in order, partition behind partition.
+pub(super) struct Ordered {
+    /// The batch in that order.
+    pub(super) rows: Batch,
+    /// For each place in the order, where the row was.
+    from: Vec<u32>,
+    /// Where partitions begin; the end of the last comes last.
+    partitions: Vec<usize>,
+    /// For each place, where the rows equal in all keys begin and end.
+    pub(super) peers: Vec<(usize, usize)>,
+}
+
+impl Ordered {
+    fn new(call: &WindowCall, batch: &Batch, context: &Context) -> Result<Self> {
+        let keys = call
+            .partition
+            .iter()
+            .map(|key| evaluate(key, batch, context)?.to_array(batch.row_count));
+        let keys: Vec<ArrayRef> = keys.collect::<Result<_>>()?;
+        let mut table = KeyTable::new(&types(&call.partition))?;
+        let numbers = table.intern(&keys, batch.row_count, &mut Vec::new())?;
+        let mut columns = super::sort::sort_columns(batch, &call.order, context)?;
+        let partition = OrderColumn {
+            values: Arc::new(UInt32Array::from(numbers.clone())),
+            options: arrow_schema::SortOptions::default(),
+        };
+        columns.insert(0, partition);
+        let from = order::in_order(&columns, batch.row_count, None)?;
+        let order_keys = columns[1..]
+            .iter()
+            .map(|column| Ok(arrow_select::take::take(&column.values, &from, None)?));
+        let order_keys: Vec<ArrayRef> = order_keys.collect::<Result<_>>()?;
+        let rows = batch.take(&from)?;
+        let from = from.values().to_vec();
+        let number = |place: usize| numbers[from[place] as usize];
+        let count = from.len();
+        let starts = (0..count).filter(|place| *place == 0 || number(*place) != number(place - 1));
+        let mut partitions: Vec<usize> = starts.collect();
+        partitions.push(count);
+        let peers = peers(&order_keys, &partitions, count)?;
+        Ok(Self { rows, from, partitions, peers })
+    }
+
+    /// An answer in the order of the input.
+    fn restore(&self, answer: &ArrayRef) -> Result<ArrayRef> {
+        let mut places = vec![0u32; self.from.len()];
+        for (place, row) in self.from.iter().enumerate() {
+            places[*row as usize] = place as u32;
+        }
+        Ok(arrow_select::take::take(answer, &UInt32Array::from(places), None)?)
+    }
+}
+
+/// Where the rows equal to each begin and end.
+fn peers(keys: &[ArrayRef], partitions: &[usize], count: usize) -> Result<Vec<(usize, usize)>> {
+    let orders = keys.iter().map(|key| {
+        Ok(arrow_ord::ord::make_comparator(key, key, arrow_schema::SortOptions::default())?)
+    });
+    let orders: Vec<_> = orders.collect::<Result<_>>()?;
+    let mut peers = vec![(0, 0); count];
+    for bounds in partitions.windows(2) {
+        let mut start = bounds[0];
+        for place in bounds[0]..bounds[1] {
+            let is_last = place + 1 == bounds[1]
+                || orders.iter().any(|order| order(place, place + 1).is_ne());
+            if is_last {
+                (start..=place).for_each(|peer| peers[peer] = (start, place + 1));
+                start = place + 1;
+            }
+        }
+    }
+    Ok(peers)
+}
+
+fn run_call(call: &WindowCall, batch: &Batch, context: &Context) -> Result<ArrayRef> {
+    let ordered = Ordered::new(call, batch, context)?;
+    let answer = match &call.function {
+        WindowFunction::Aggregate(aggregate) => over_frames(call, aggregate, &ordered, context)?,
+        WindowFunction::FirstValue | WindowFunction::LastValue | WindowFunction::NthValue => {
+            frame_value(call, &ordered, context)?
+        }
+        WindowFunction::Lag | WindowFunction::Lead => shifted(call, &ordered, context)?,
+        WindowFunction::PercentRank | WindowFunction::CumeDist => shares(call, &ordered),
+        _ => numbers(call, &ordered, context)?,
+    };
+    ordered.restore(&answer)
+}
+
+/// Row numbers and ranks.
+fn numbers(call: &WindowCall, ordered: &Ordered, context: &Context) -> Result<ArrayRef> {
+    let mut answer = Vec::with_capacity(ordered.from.len());
+    let tiles = match call.arguments.first() {
+        Some(tiles) => match crate::expression::evaluate::constant(tiles, context)? {
+            Value::Integer(tiles) if tiles > 0 => usize::try_from(tiles).unwrap_or(usize::MAX),
+            _ => return Err(Error::invalid("ntile takes a positive number")),
+        },
+        None => 1,
+    };
+    for bounds in ordered.partitions.windows(2) {
+        let (start, count) = (bounds[0], bounds[1] - bounds[0]);
+        let mut dense = 0;
+        for place in start..bounds[1] {
+            let peers = ordered.peers[place];
+            dense += usize::from(peers.0 == place);
+            let position = place - start;
+            let number = match call.function {
+                WindowFunction::RowNumber => position + 1,
+                WindowFunction::Rank => peers.0 - start + 1,
+                WindowFunction::DenseRank => dense,
+                _ => tile(position, count, tiles),
+            };
+            answer.push(i64::try_from(number).unwrap_or(i64::MAX));
+        }
+    }
+    Ok(Arc::new(Int64Array::from(answer)))
+}
+
+/// Which of so many parts a row is in: the first parts have one more where it does
+/// not divide.
+fn tile(position: usize, count: usize, tiles: usize) -> usize {
+    let (size, larger) = (count / tiles, count % tiles);
+    let border = larger * (size + 1);
+    if position < border {
+        position / (size + 1) + 1
+    } else {
+        (position - border) / size.max(1) + larger + 1
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "shares of counts")]
+fn shares(call: &WindowCall, ordered: &Ordered) -> ArrayRef {
+    let mut answer = Vec::with_capacity(ordered.from.len());
+    for bounds in ordered.partitions.windows(2) {
+        let (start, count) = (bounds[0], bounds[1] - bounds[0]);
+        for place in start..bounds[1] {
+            let peers = ordered.peers[place];
+            answer.push(match call.function {
+                WindowFunction::CumeDist => (peers.1 - start) as f64 / count as f64,
+                _ if count == 1 => 0.0,
+                _ => (peers.0 - start) as f64 / (count - 1) as f64,
+            });
+        }
+    }
+    Arc::new(Float64Array::from(answer))
+}
+
+/// Lag and lead.
+fn shifted(call: &WindowCall, ordered: &Ordered, context: &Context) -> Result<ArrayRef> {
+    let count = ordered.from.len();
+    let argument = |index: usize| {
+        call.arguments
+            .get(index)
+            .map(|argument| evaluate(argument, &ordered.rows, context)?.to_array(count))
+    };
+    let Some(values) = argument(0).transpose()? else { return Err(no_argument(call)) };
+    let (steps, defaults) = (argument(1).transpose()?, argument(2).transpose()?);
+    let direction = if call.function == WindowFunction::Lag { -1 } else { 1 };
+    let mut answer = Vec::with_capacity(count);
+    for bounds in ordered.partitions.windows(2) {
+        for place in bounds[0]..bounds[1] {
+            let step = match &steps {
+                Some(steps) => match value_at(steps, place, &ColumnType::Int64) {
+                    Value::Integer(step) => step,
+                    _ => 0,
+                },
+                None => 1,
+            };
+            let target = (place as i64).saturating_add(direction * step);
+            let is_in = (bounds[0] as i64..bounds[1] as i64).contains(&target);
+            answer.push(match (is_in, &defaults) {
+                (true, _) => value_at(&values, usize::try_from(target).unwrap_or(0), &call.ty),
+                (false, Some(defaults)) => value_at(defaults, place, &call.ty),
+                (false, None) => Value::Null,
+            });
+        }
+    }
+    to_array(answer.iter(), &call.ty)
+}
+
+fn no_argument(call: &WindowCall) -> Error {
+    Error::invalid(format!("window function {} takes a value", call.name))
+}
+
+/// First, last and n-th value of the frame.
+fn frame_value(call: &WindowCall, ordered: &Ordered, context: &Context) -> Result<ArrayRef> {
+    let count = ordered.from.len();
+    let Some(argument) = call.arguments.first() else { return Err(no_argument(call)) };
+    let values = evaluate(argument, &ordered.rows, context)?.to_array(count)?;
+    let nth = match call.arguments.get(1) {
+        Some(nth) => match crate::expression::evaluate::constant(nth, context)? {
+            Value::Integer(nth) if nth > 0 => usize::try_from(nth).unwrap_or(usize::MAX),
+            _ => return Err(Error::invalid("nth_value counts from 1")),
+        },
+        None => 1,
+    };
+    let frames = frame::frames(call, ordered, &ordered.partitions, context)?;
+    let rows = frames.into_iter().map(|seen| match call.function {
+        WindowFunction::LastValue => seen.last(),
+        _ => seen.nth(nth - 1),
+    });
+    let rows: UInt32Array = rows.map(|row| row.map(|row| row as u32)).collect();
+    Ok(arrow_select::take::take(&values, &rows, None)?)
+}
+
+/// An aggregate over the frame of each row; rows with the same frame share it.
+fn over_frames(
+    call: &WindowCall,
+    aggregate: &Aggregate,
+    ordered: &Ordered,
+    context: &Context,
+) -> Result<ArrayRef> {
+    let frames = frame::frames(call, ordered, &ordered.partitions, context)?;
+    let mut distinct: Vec<Seen> = frames.clone();
+    distinct.dedup();
+    let mut answers: Vec<ArrayRef> = Vec::with_capacity(distinct.len());
+    for seen in &distinct {
+        context.check()?;
+        let mut state = State::new(aggregate, &|_| true)?;
+        // Of no rows at all an aggregate answers something, too.
+        let nothing = seen.ranges().next().is_none().then_some((0, 0));
+        for (start, end) in seen.ranges().chain(nothing) {
+            let part = ordered.rows.slice(start, end - start);
+            state.take(&part, &vec![0; part.row_count], 1, context)?;
+        }
+        answers.push(state.finish(0..1)?);
+    }
+    if answers.is_empty() {
+        return Ok(crate::array::nulls(&call.ty, 0));
+    }
+    let parts: Vec<&dyn Array> = answers.iter().map(|answer| &**answer).collect();
+    let answers = arrow_select::concat::concat(&parts)?;
+    let mut at = 0;
+    let rows = frames.iter().map(|frame| {
+        at += usize::from(*frame != distinct[at]);
+        at as u32
+    });
+    let rows = UInt32Array::from_iter_values(rows);
+    Ok(arrow_select::take::take(&answers, &rows, None)?)
+}

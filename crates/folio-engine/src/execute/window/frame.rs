@@ -1,0 +1,234 @@
+//! The rows that a row of a window sees.
+
+use arrow_array::ArrayRef;
+use folio_types::Value;
+
+use super::Ordered;
+use crate::array::value_at;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::expression::evaluate::{constant, evaluate};
+use crate::plan::window::{Exclusion, FrameBound, FrameUnits, WindowCall};
+
+/// The places a row sees: up to three ranges, one behind the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Seen([(usize, usize); 3]);
+
+impl Seen {
+    /// What is left of a frame around a place whose equals are `peers`.
+    fn new(
+        (start, end): (usize, usize),
+        exclusion: Exclusion,
+        place: usize,
+        peers: (usize, usize),
+    ) -> Self {
+        // In front of what is left out, the row within it, behind it.
+        let (out, kept) = match exclusion {
+            Exclusion::Nothing => ((end, end), (end, end)),
+            Exclusion::CurrentRow => ((place, place + 1), (end, end)),
+            Exclusion::Group => (peers, (end, end)),
+            Exclusion::Ties => (peers, (place, place + 1)),
+        };
+        let within = |from: usize, to: usize| {
+            let (from, to) = (from.max(start), to.min(end));
+            (from, to.max(from))
+        };
+        Self([within(start, out.0), within(kept.0, kept.1), within(out.1, end)])
+    }
+
+    /// The ranges that are not empty.
+    pub(super) fn ranges(&self) -> impl DoubleEndedIterator<Item = (usize, usize)> {
+        self.0.into_iter().filter(|(from, to)| from < to)
+    }
+
+    /// The n-th place, from 0.
+    pub(super) fn nth(&self, n: usize) -> Option<usize> {
+        let mut left = n;
+        self.ranges().find_map(|(from, to)| {
+            let found = (left < to - from).then(|| from + left);
+            left = left.saturating_sub(to - from);
+            found
+        })
+    }
+
+    /// The last place.
+    pub(super) fn last(&self) -> Option<usize> {
+        self.ranges().next_back().map(|(_, to)| to - 1)
+    }
+}
+
+/// What each place sees.
+pub(super) fn frames(
+    call: &WindowCall,
+    ordered: &Ordered,
+    partitions: &[usize],
+    context: &Context,
+) -> Result<Vec<Seen>> {
+    let key = match (&call.frame.units, call.order.first()) {
+        (FrameUnits::Range, Some(key)) => Some(RangeKey::new(key, ordered, context)?),
+        _ => None,
+    };
+    let start = Steps::of(&call.frame.start, context)?;
+    let end = Steps::of(&call.frame.end, context)?;
+    let mut frames = Vec::with_capacity(ordered.peers.len());
+    for bounds in partitions.windows(2) {
+        let partition = (bounds[0], bounds[1]);
+        for place in bounds[0]..bounds[1] {
+            let from = start.place(call.frame.units, place, ordered, partition, true, key.as_ref());
+            let to = end.place(call.frame.units, place, ordered, partition, false, key.as_ref());
+            let frame = (from.min(to.max(bounds[0])), to.max(from.min(to.max(bounds[0]))));
+            let peers = ordered.peers[place];
+            frames.push(Seen::new(frame, call.frame.exclusion, place, peers));
+        }
+    }
+    Ok(frames)
+}
+
+/// A bound with its distance computed.
+enum Steps {
+    Unbounded,
+    Current,
+    /// Rows, groups or distance, negative for before.
+    By(f64),
+}
+
+impl Steps {
+    #[allow(clippy::cast_precision_loss, reason = "frames are not that long")]
+    fn of(bound: &FrameBound, context: &Context) -> Result<Self> {
+        let (distance, sign) = match bound {
+            FrameBound::Unbounded => return Ok(Self::Unbounded),
+            FrameBound::Current => return Ok(Self::Current),
+            FrameBound::Preceding(distance) => (distance, -1.0),
+            FrameBound::Following(distance) => (distance, 1.0),
+        };
+        let number = match constant(distance, context)? {
+            Value::Integer(number) => number as f64,
+            Value::Float(number) => number,
+            value @ Value::Decimal(_) => {
+                let text = crate::expression::cast::format(&value, &distance.ty());
+                text.parse().unwrap_or(-1.0)
+            }
+            Value::Interval(interval) => {
+                let days = f64::from(interval.months) * 30.0 + f64::from(interval.days);
+                days * 86_400e6 + interval.nanoseconds as f64 / 1000.0
+            }
+            _ => -1.0,
+        };
+        if number < 0.0 {
+            return Err(Error::invalid("a frame's distance must not be null or negative"));
+        }
+        Ok(Self::By(sign * number))
+    }
+
+    /// Where the frame of a place begins or ends.
+    #[allow(clippy::cast_possible_truncation, reason = "clamped to the partition")]
+    fn place(
+        &self,
+        units: FrameUnits,
+        place: usize,
+        ordered: &Ordered,
+        (first, last): (usize, usize),
+        is_start: bool,
+        key: Option<&RangeKey>,
+    ) -> usize {
+        let peers = ordered.peers[place];
+        match (self, units) {
+            (Self::Unbounded, _) => {
+                if is_start {
+                    first
+                } else {
+                    last
+                }
+            }
+            (Self::Current, FrameUnits::Rows) => place + usize::from(!is_start),
+            (Self::Current, _) => {
+                if is_start {
+                    peers.0
+                } else {
+                    peers.1
+                }
+            }
+            (Self::By(steps), FrameUnits::Rows) => {
+                let target = place as i64 + *steps as i64 + i64::from(!is_start);
+                target.clamp(first as i64, last as i64) as usize
+            }
+            (Self::By(steps), FrameUnits::Groups) => {
+                let mut peers = peers;
+                for _ in 0..steps.abs() as usize {
+                    if *steps < 0.0 {
+                        if peers.0 == first {
+                            return first;
+                        }
+                        peers = ordered.peers[peers.0 - 1];
+                    } else {
+                        if peers.1 == last {
+                            return last;
+                        }
+                        peers = ordered.peers[peers.1];
+                    }
+                }
+                if is_start { peers.0 } else { peers.1 }
+            }
+            (Self::By(steps), FrameUnits::Range) => match key {
+                Some(key) => key.place(place, *steps, (first, last), is_start, peers),
+                None => {
+                    if is_start {
+                        first
+                    } else {
+                        last
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// The first key of the order as numbers.
+struct RangeKey {
+    values: Vec<Option<f64>>,
+    descending: bool,
+}
+
+impl RangeKey {
+    #[allow(clippy::cast_precision_loss, reason = "distances of keys")]
+    fn new(
+        key: &crate::plan::terms::SortKey,
+        ordered: &Ordered,
+        context: &Context,
+    ) -> Result<Self> {
+        let ty = key.expression.ty();
+        let array: ArrayRef =
+            evaluate(&key.expression, &ordered.rows, context)?.to_array(ordered.rows.row_count)?;
+        let values = (0..ordered.rows.row_count).map(|row| match value_at(&array, row, &ty) {
+            Value::Integer(value) | Value::Timestamp(value) | Value::Time(value) => {
+                Some(value as f64)
+            }
+            Value::Float(value) => Some(value),
+            value @ Value::Decimal(_) => crate::expression::cast::format(&value, &ty).parse().ok(),
+            Value::Date(day) => Some(f64::from(day) * 86_400e6),
+            _ => None,
+        });
+        Ok(Self { values: values.collect(), descending: key.descending })
+    }
+
+    fn place(
+        &self,
+        place: usize,
+        steps: f64,
+        (first, last): (usize, usize),
+        is_start: bool,
+        peers: (usize, usize),
+    ) -> usize {
+        let Some(own) = self.values[place] else {
+            return if is_start { peers.0 } else { peers.1 };
+        };
+        let signed = |value: f64| if self.descending { -value } else { value };
+        let limit = signed(own) + steps;
+        let rows = (first..last).filter(|row| {
+            self.values[*row].is_some_and(|value| {
+                if is_start { signed(value) >= limit } else { signed(value) <= limit }
+            })
+        });
+        if is_start { rows.min().unwrap_or(last) } else { rows.max().map_or(first, |row| row + 1) }
+    }
+}

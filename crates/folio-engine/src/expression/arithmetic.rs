@@ -1,0 +1,373 @@
+//! Sums, differences and the rest, checked: what does not fit its type is an
+//! error, and so is division by zero, for floats too.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Decimal128Type, IntervalMonthDayNanoType};
+use arrow_array::{ArrayRef, Datum};
+use arrow_schema::ArrowError;
+use folio_types::{ColumnType, Interval, Value};
+
+use super::evaluated::Evaluated;
+use super::numbers::{self, checked};
+use super::type_rules::{COMPUTED_PRECISION, decimal, is_integer, is_numeric, scale_of, unify};
+use super::{Arithmetic, cast, temporal};
+use crate::array;
+use crate::error::{Error, Result};
+use crate::type_name::type_name;
+
+/// Digits after the point that a product or quotient of decimals has at most, if
+/// its operands do not have more.
+const PRODUCT_SCALE: i8 = 12;
+const QUOTIENT_SCALE: i8 = 9;
+
+impl Arithmetic {
+    /// As SQL writes it.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::Add => "+",
+            Self::Subtract => "-",
+            Self::Multiply => "*",
+            Self::Divide => "/",
+            Self::Remainder => "%",
+            Self::BitAnd => "&",
+            Self::BitOr => "|",
+            Self::BitXor => "#",
+            Self::ShiftLeft => "<<",
+            Self::ShiftRight => ">>",
+        }
+    }
+}
+
+/// The types of operands and result: left, right, result.
+///
+/// # Errors
+/// `type_mismatch` where there is no such operation.
+pub fn signature(
+    op: Arithmetic,
+    left: &ColumnType,
+    right: &ColumnType,
+) -> Result<(ColumnType, ColumnType, ColumnType)> {
+    use Arithmetic::{Add, Divide, Multiply, Remainder, Subtract};
+    use ColumnType as Type;
+    let none = || {
+        let (left, right) = (type_name(left), type_name(right));
+        Error::mismatch(format!("there is no {left} {} {right}", op.symbol()))
+    };
+    if let Some(found) = temporal_signature(op, left, right) {
+        return Ok(found);
+    }
+    if !is_numeric(left) || !is_numeric(right) {
+        return Err(none());
+    }
+    let common = unify(left, right).ok_or_else(none)?;
+    if !matches!(op, Add | Subtract | Multiply | Divide | Remainder) && !is_integer(&common) {
+        return Err(none());
+    }
+    if !matches!(common, Type::Decimal { .. }) {
+        return Ok((common.clone(), common.clone(), common));
+    }
+    // Decimals keep their own scales; integers become decimals without one.
+    let own = |ty: &Type| match ty {
+        Type::Decimal { scale, .. } => decimal(*scale),
+        _ => decimal(0),
+    };
+    let (left_scale, right_scale) = (scale_of(left), scale_of(right));
+    let widest = left_scale.max(right_scale);
+    let scale = match op {
+        Multiply => (left_scale + right_scale).min(widest.max(PRODUCT_SCALE)),
+        Divide => widest.max(QUOTIENT_SCALE),
+        _ => widest,
+    };
+    Ok((own(left), own(right), decimal(scale)))
+}
+
+fn temporal_signature(
+    op: Arithmetic,
+    left: &ColumnType,
+    right: &ColumnType,
+) -> Option<(ColumnType, ColumnType, ColumnType)> {
+    use Arithmetic::{Add, Divide, Multiply, Subtract};
+    use ColumnType as Type;
+    let plain = Type::Timestamp { utc: false };
+    Some(match (op, left, right) {
+        (Add | Subtract, Type::Date, ty) if is_integer(ty) => (Type::Date, Type::Int32, Type::Date),
+        (Add, ty, Type::Date) if is_integer(ty) => (Type::Int32, Type::Date, Type::Date),
+        (Subtract, Type::Date, Type::Date) => (Type::Date, Type::Date, Type::Int32),
+        (Add | Subtract, Type::Date, Type::Interval) => (plain.clone(), Type::Interval, plain),
+        (Add, Type::Interval, Type::Date) => (Type::Interval, plain.clone(), plain),
+        (Add | Subtract, Type::Timestamp { .. }, Type::Interval) => {
+            (left.clone(), Type::Interval, left.clone())
+        }
+        (Add, Type::Interval, Type::Timestamp { .. }) => {
+            (Type::Interval, right.clone(), right.clone())
+        }
+        (Subtract, Type::Timestamp { .. } | Type::Date, Type::Timestamp { .. } | Type::Date) => {
+            let common = unify(left, right)?;
+            (common.clone(), common, Type::Interval)
+        }
+        (Add | Subtract, Type::Interval, Type::Interval) => {
+            (Type::Interval, Type::Interval, Type::Interval)
+        }
+        (Multiply | Divide, Type::Interval, ty) if is_numeric(ty) => {
+            (Type::Interval, Type::Float64, Type::Interval)
+        }
+        (Multiply, ty, Type::Interval) if is_numeric(ty) => {
+            (Type::Float64, Type::Interval, Type::Interval)
+        }
+        (Add | Subtract, Type::Time, Type::Interval) => (Type::Time, Type::Interval, Type::Time),
+        (Add, Type::Interval, Type::Time) => (Type::Interval, Type::Time, Type::Time),
+        (Subtract, Type::Time, Type::Time) => (Type::Time, Type::Time, Type::Interval),
+        (Add, Type::Date, Type::Time) => (Type::Date, Type::Time, plain),
+        (Add, Type::Time, Type::Date) => (Type::Time, Type::Date, plain),
+        _ => return None,
+    })
+}
+
+/// Does it for two values, where that is quickly done; `None` leaves it to the kernels,
+/// which know all else and what is wrong.
+pub(crate) fn of_values(
+    op: Arithmetic,
+    left: &Value,
+    right: &Value,
+    ty: &ColumnType,
+) -> Option<Value> {
+    match (left, right, ty) {
+        (Value::Float(left), Value::Float(right), ColumnType::Float64) => {
+            let answer = match op {
+                Arithmetic::Add => left + right,
+                Arithmetic::Subtract => left - right,
+                Arithmetic::Multiply => left * right,
+                _ => return None,
+            };
+            answer.is_finite().then_some(Value::Float(answer))
+        }
+        (Value::Integer(left), Value::Integer(right), ty) => {
+            let answer = Value::Integer(match op {
+                Arithmetic::Add => left.checked_add(*right)?,
+                Arithmetic::Subtract => left.checked_sub(*right)?,
+                Arithmetic::Multiply => left.checked_mul(*right)?,
+                _ => return None,
+            });
+            (is_integer(ty) && ty.accepts(answer.as_ref())).then_some(answer)
+        }
+        _ => None,
+    }
+}
+
+/// Does it, for operands of the types that [`signature`] says.
+///
+/// # Errors
+/// `invalid_input` for overflow and division by zero.
+pub(crate) fn evaluate(
+    op: Arithmetic,
+    (left, left_type): (&Evaluated, &ColumnType),
+    (right, right_type): (&Evaluated, &ColumnType),
+    result: &ColumnType,
+) -> Result<Evaluated> {
+    use ColumnType as Type;
+    let both_scalar = left.is_scalar() && right.is_scalar();
+    let array = match (left_type, right_type) {
+        (Type::Decimal { .. }, _) => {
+            let scales = (scale_of(left_type), scale_of(right_type), scale_of(result));
+            decimals(op, left, right, scales)?
+        }
+        (left_type, right_type) if is_numeric(left_type) && is_numeric(right_type) => {
+            numbers::evaluate(op, left, right, left_type)?
+        }
+        _ => by_value(op, (left, left_type), (right, right_type), result)?,
+    };
+    Ok(if both_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
+}
+
+/// Decimal arithmetic on the digits, rounding half away from zero. Each operation is a loop
+/// of its own, and looks at scales before it begins.
+fn decimals(
+    op: Arithmetic,
+    left: &Evaluated,
+    right: &Evaluated,
+    (left_scale, right_scale, scale): (i8, i8, i8),
+) -> Result<ArrayRef> {
+    let limit = 10i128.pow(u32::from(COMPUTED_PRECISION));
+    let within = |digits: Option<i128>| {
+        let digits = digits.filter(|digits| -limit < *digits && *digits < limit);
+        digits.ok_or_else(|| ArrowError::ArithmeticOverflow(String::new()))
+    };
+    let common = left_scale.max(right_scale);
+    let left_factor = 10i128.pow(u32::from(common.abs_diff(left_scale)));
+    let right_factor = 10i128.pow(u32::from(common.abs_diff(right_scale)));
+    let aligned = |left, right| Some((product(left, left_factor)?, product(right, right_factor)?));
+    let is_zero = |right: i128| match right {
+        0 => Err(ArrowError::DivideByZero),
+        _ => Ok(()),
+    };
+    let array = match op {
+        Arithmetic::Add => checked::<Decimal128Type>(left, right, |left, right| {
+            within(aligned(left, right).and_then(|(left, right)| left.checked_add(right)))
+        }),
+        Arithmetic::Subtract => checked(left, right, |left, right| {
+            within(aligned(left, right).and_then(|(left, right)| left.checked_sub(right)))
+        }),
+        Arithmetic::Multiply if left_scale + right_scale == scale => {
+            checked(left, right, |left, right| within(product(left, right)))
+        }
+        Arithmetic::Multiply => checked(left, right, |left, right| {
+            let digits = product(left, right);
+            within(digits.and_then(|digits| cast::rescale(digits, left_scale + right_scale, scale)))
+        }),
+        Arithmetic::Remainder => checked(left, right, |left, right| {
+            is_zero(right)?;
+            within(aligned(left, right).map(|(left, right)| left % right))
+        }),
+        _ => checked(left, right, |left, right| {
+            is_zero(right)?;
+            within(divide(left, right, scale + right_scale - left_scale))
+        }),
+    };
+    Ok(Arc::new(array?.with_precision_and_scale(COMPUTED_PRECISION, scale)?))
+}
+
+/// A product. That of two words needs two words, and no check.
+fn product(left: i128, right: i128) -> Option<i128> {
+    match (i64::try_from(left), i64::try_from(right)) {
+        (Ok(left), Ok(right)) => Some(i128::from(left) * i128::from(right)),
+        _ => left.checked_mul(right),
+    }
+}
+
+/// A quotient with so many more digits, rounded half away from zero.
+fn divide(left: i128, right: i128, steps: i8) -> Option<i128> {
+    let factor = 10i128.checked_pow(u32::from(steps.unsigned_abs()))?;
+    let (left, right) = if steps >= 0 {
+        (left.checked_mul(factor)?, right)
+    } else {
+        (left, right.checked_mul(factor)?)
+    };
+    let (whole, rest) = (left.checked_div(right)?, left % right);
+    let up = rest.unsigned_abs() >= right.unsigned_abs() - rest.unsigned_abs();
+    let sign = if (left < 0) == (right < 0) { 1 } else { -1 };
+    Some(whole + if up && rest != 0 { sign } else { 0 })
+}
+
+/// Dates, times and intervals, which nobody adds by the million.
+fn by_value(
+    op: Arithmetic,
+    (left, left_type): (&Evaluated, &ColumnType),
+    (right, right_type): (&Evaluated, &ColumnType),
+    result: &ColumnType,
+) -> Result<ArrayRef> {
+    let count = match (left.is_scalar(), right.is_scalar()) {
+        (true, true) => 1,
+        (false, _) => left.len(),
+        _ => right.len(),
+    };
+    let at = |operand: &Evaluated, row: usize, ty: &ColumnType| {
+        array::value_at(operand.get().0, if operand.is_scalar() { 0 } else { row }, ty)
+    };
+    let overflow = || Error::from(ArrowError::ArithmeticOverflow(String::new()));
+    let mut values = Vec::with_capacity(count);
+    for row in 0..count {
+        let (left, right) = (at(left, row, left_type), at(right, row, right_type));
+        values.push(match (left, right) {
+            (Value::Null, _) | (_, Value::Null) => Value::Null,
+            (_, Value::Float(0.0)) if op == Arithmetic::Divide => {
+                return Err(ArrowError::DivideByZero.into());
+            }
+            (left, right) => temporal_value(op, &left, &right).ok_or_else(overflow)?,
+        });
+    }
+    array::to_array(values.iter(), result)
+}
+
+fn temporal_value(op: Arithmetic, left: &Value, right: &Value) -> Option<Value> {
+    let is_minus = op == Arithmetic::Subtract;
+    let signed = |interval: Interval| {
+        if is_minus { temporal::negate(interval) } else { Some(interval) }
+    };
+    Some(match (left, right) {
+        (Value::Date(day), Value::Integer(count)) | (Value::Integer(count), Value::Date(day)) => {
+            let count = if is_minus { count.checked_neg()? } else { *count };
+            Value::Date(i32::try_from(i64::from(*day).checked_add(count)?).ok()?)
+        }
+        (Value::Date(left), Value::Date(right)) => {
+            Value::Integer(i64::from(*left) - i64::from(*right))
+        }
+        (Value::Timestamp(time), Value::Interval(interval))
+        | (Value::Interval(interval), Value::Timestamp(time)) => {
+            Value::Timestamp(temporal::add(*time, signed(*interval)?)?)
+        }
+        (Value::Time(left), Value::Time(right)) => {
+            let nanoseconds = left.checked_sub(*right)?.checked_mul(1000)?;
+            Value::Interval(Interval { nanoseconds, ..Interval::default() })
+        }
+        (Value::Date(day), Value::Time(time)) | (Value::Time(time), Value::Date(day)) => {
+            Value::Timestamp(i64::from(*day).checked_mul(temporal::DAY)?.checked_add(*time)?)
+        }
+        (Value::Time(time), Value::Interval(interval))
+        | (Value::Interval(interval), Value::Time(time)) => {
+            let sum = time + signed(*interval)?.nanoseconds / 1000;
+            Value::Time(sum.rem_euclid(temporal::DAY))
+        }
+        (Value::Timestamp(left), Value::Timestamp(right)) => {
+            let micros = left.checked_sub(*right)?;
+            Value::Interval(Interval {
+                months: 0,
+                days: i32::try_from(micros / temporal::DAY).ok()?,
+                nanoseconds: micros % temporal::DAY * 1000,
+            })
+        }
+        (Value::Interval(left), Value::Interval(right)) => {
+            let right = signed(*right)?;
+            Value::Interval(Interval {
+                months: left.months.checked_add(right.months)?,
+                days: left.days.checked_add(right.days)?,
+                nanoseconds: left.nanoseconds.checked_add(right.nanoseconds)?,
+            })
+        }
+        (Value::Interval(interval), Value::Float(factor))
+        | (Value::Float(factor), Value::Interval(interval)) => {
+            let factor = if op == Arithmetic::Divide { 1.0 / factor } else { *factor };
+            scale_interval(*interval, factor)?
+        }
+        _ => return None,
+    })
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "ranges are checked")]
+#[allow(clippy::cast_precision_loss, reason = "a fraction of an interval is a float's work")]
+fn scale_interval(interval: Interval, factor: f64) -> Option<Value> {
+    let months = f64::from(interval.months) * factor;
+    let days = f64::from(interval.days) * factor + months.fract() * 30.0;
+    let nanoseconds = interval.nanoseconds as f64 * factor + days.fract() * 86_400e9;
+    if !(months.abs() < 2e9 && days.abs() < 2e9 && nanoseconds.abs() < 9e18) {
+        return None;
+    }
+    Some(Value::Interval(Interval {
+        months: months.trunc() as i32,
+        days: days.trunc() as i32,
+        nanoseconds: nanoseconds.round() as i64,
+    }))
+}
+
+/// The number with the other sign.
+///
+/// # Errors
+/// `invalid_input` for overflow.
+pub(crate) fn negate(operand: &ArrayRef, ty: &ColumnType) -> Result<ArrayRef> {
+    match ty {
+        ColumnType::Interval => {
+            let array = operand.as_primitive::<IntervalMonthDayNanoType>();
+            let values: Vec<Value> = (0..array.len())
+                .map(|row| match array::value_at(array, row, ty) {
+                    Value::Interval(interval) => temporal::negate(interval)
+                        .map(Value::Interval)
+                        .ok_or_else(|| ArrowError::ArithmeticOverflow(String::new()).into()),
+                    other => Ok(other),
+                })
+                .collect::<Result<_>>()?;
+            array::to_array(values.iter(), ty)
+        }
+        _ => numbers::negate(operand, ty),
+    }
+}

@@ -1,0 +1,189 @@
+//! CASE and COALESCE: each branch is evaluated for the rows that reach it and for
+//! no others, so that `case when x <> 0 then 1 / x end` never divides by zero. AND and OR
+//! come here for the same where a term fails: `x = 0 or 1 / x > 2`.
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
+use folio_types::ColumnType;
+
+use super::Expr;
+use super::evaluate::evaluate;
+use super::evaluated::Evaluated;
+use crate::array;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::Result;
+
+/// The result of the first branch whose condition is true.
+///
+/// # Errors
+/// What the branches say for the rows that reach them.
+pub(crate) fn case(
+    branches: &[(Expr, Expr)],
+    otherwise: Option<&Expr>,
+    ty: &ColumnType,
+    batch: &Batch,
+    context: &Context,
+) -> Result<Evaluated> {
+    let mut gathered = Gathered::new(batch.row_count);
+    let mut rest = Rest::all(batch);
+    for (condition, result) in branches {
+        if rest.batch.row_count == 0 {
+            break;
+        }
+        let mask = evaluate(condition, &rest.batch, context)?.to_array(rest.batch.row_count)?;
+        let (hit, missed) = rest.split(mask.as_boolean())?;
+        gathered.add(result, &hit, context)?;
+        rest = missed;
+    }
+    if let Some(otherwise) = otherwise {
+        gathered.add(otherwise, &rest, context)?;
+    }
+    gathered.finish(ty)
+}
+
+/// The first that is not null.
+///
+/// # Errors
+/// What the expressions say for the rows that reach them.
+pub(crate) fn coalesce(
+    terms: &[Expr],
+    ty: &ColumnType,
+    batch: &Batch,
+    context: &Context,
+) -> Result<Evaluated> {
+    let mut gathered = Gathered::new(batch.row_count);
+    let mut rest = Rest::all(batch);
+    for term in terms {
+        if rest.batch.row_count == 0 {
+            break;
+        }
+        let values = evaluate(term, &rest.batch, context)?.to_array(rest.batch.row_count)?;
+        let present = arrow_arith::boolean::is_not_null(&values)?;
+        if rest.rows.is_none() && present.true_count() == batch.row_count {
+            return Ok(Evaluated::Array(values));
+        }
+        let (hit, missed) = rest.split(&present)?;
+        gathered.put(arrow_select::filter::filter(&values, &present)?, &hit);
+        rest = missed;
+    }
+    gathered.finish(ty)
+}
+
+/// What `expression` is for the rows of which `is_known` is not true, and null for the others.
+/// Nothing if there are no others.
+///
+/// # Errors
+/// What the expression says for those rows.
+pub(crate) fn unless(
+    is_known: &BooleanArray,
+    expression: &Expr,
+    batch: &Batch,
+    context: &Context,
+) -> Result<Option<Evaluated>> {
+    let (known, rest) = Rest::all(batch).split(is_known)?;
+    if known.batch.row_count == 0 {
+        return Ok(None);
+    }
+    let mut gathered = Gathered::new(batch.row_count);
+    gathered.add(expression, &rest, context)?;
+    gathered.finish(&expression.ty()).map(Some)
+}
+
+/// Rows that no branch has taken yet.
+struct Rest {
+    batch: Batch,
+    /// Their positions in the whole batch; `None` for all of it.
+    rows: Option<Vec<u32>>,
+}
+
+impl Rest {
+    fn all(batch: &Batch) -> Self {
+        Self { batch: batch.clone(), rows: None }
+    }
+
+    fn split(self, mask: &BooleanArray) -> Result<(Self, Self)> {
+        let taken = match mask.nulls() {
+            Some(nulls) => BooleanArray::new(mask.values() & nulls.inner(), None),
+            None => mask.clone(),
+        };
+        let left = arrow_arith::boolean::not(&taken)?;
+        let rows = self.rows.unwrap_or_else(|| (0..self.batch.row_count as u32).collect());
+        let part = |mask: &BooleanArray| -> Result<Self> {
+            let rows = rows.iter().zip(mask.values().iter()).filter(|(_, is_in)| *is_in);
+            Ok(Self {
+                batch: self.batch.filter(mask)?,
+                rows: Some(rows.map(|(row, _)| *row).collect()),
+            })
+        };
+        Ok((part(&taken)?, part(&left)?))
+    }
+}
+
+/// Results of branches, and which result each row takes.
+struct Gathered {
+    parts: Vec<ArrayRef>,
+    /// Part and position in it, for every row that has one.
+    places: Vec<Option<(usize, usize)>>,
+}
+
+impl Gathered {
+    fn new(row_count: usize) -> Self {
+        Self { parts: Vec::new(), places: vec![None; row_count] }
+    }
+
+    fn add(&mut self, result: &Expr, rest: &Rest, context: &Context) -> Result<()> {
+        if rest.batch.row_count > 0 {
+            let values = evaluate(result, &rest.batch, context)?.to_array(rest.batch.row_count)?;
+            self.put(values, rest);
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, values: ArrayRef, rest: &Rest) {
+        let part = self.parts.len();
+        match &rest.rows {
+            Some(rows) => {
+                for (position, row) in rows.iter().enumerate() {
+                    self.places[*row as usize] = Some((part, position));
+                }
+            }
+            None => {
+                self.places
+                    .iter_mut()
+                    .enumerate()
+                    .for_each(|(row, place)| *place = Some((part, row)));
+            }
+        }
+        self.parts.push(values);
+    }
+
+    fn finish(self, ty: &ColumnType) -> Result<Evaluated> {
+        if let ([only], true) = (&self.parts[..], self.places.iter().all(Option::is_some)) {
+            return Ok(Evaluated::Array(ArrayRef::clone(only)));
+        }
+        let all = match self.parts.len() {
+            0 => return Ok(Evaluated::Array(array::nulls(ty, self.places.len()))),
+            1 => ArrayRef::clone(&self.parts[0]),
+            _ => {
+                let parts: Vec<&dyn Array> = self.parts.iter().map(|part| &**part).collect();
+                arrow_select::concat::concat(&parts)?
+            }
+        };
+        let starts: Vec<usize> = self
+            .parts
+            .iter()
+            .scan(0, |next, part| {
+                let start = *next;
+                *next += part.len();
+                Some(start)
+            })
+            .collect();
+        let rows: UInt32Array = self
+            .places
+            .iter()
+            .map(|place| place.map(|(part, position)| (starts[part] + position) as u32))
+            .collect();
+        Ok(Evaluated::Array(arrow_select::take::take(&all, &rows, None)?))
+    }
+}

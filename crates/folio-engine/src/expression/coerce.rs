@@ -1,0 +1,154 @@
+//! Which types go together, and the casts the language implies.
+//!
+//! Numbers widen without loss of meaning: integers to wider ones, to numeric, to
+//! double precision. Text does not turn into anything by itself, but a quoted
+//! literal has no type yet and takes the one its place wants, as in PostgreSQL:
+//! `day > '2024-01-31'` compares dates.
+
+use folio_types::{ColumnType, Value};
+
+pub use super::type_rules::{decimal, is_numeric, is_temporal, scale_of, unify};
+use super::{Expr, cast};
+use crate::error::{Error, Result};
+use crate::span::Span;
+use crate::type_name::type_name;
+
+/// The type that several expressions of one place take: arms of a CASE, rows of VALUES.
+///
+/// # Errors
+/// `type_mismatch` when there is none.
+pub fn unify_all<'e>(
+    expressions: impl Iterator<Item = &'e Expr> + Clone,
+    place: &str,
+) -> Result<ColumnType> {
+    let mut found: Option<ColumnType> = None;
+    for expression in expressions.clone().filter(|expression| !expression.is_untyped()) {
+        let ty = expression.ty();
+        found = Some(match found {
+            None => ty,
+            Some(other) => unify(&other, &ty).ok_or_else(|| {
+                let (left, right) = (type_name(&other), type_name(&ty));
+                Error::mismatch(format!("{place} cannot be both {left} and {right}"))
+                    .at(expression.span())
+                    .help("cast one of them")
+            })?,
+        });
+    }
+    let guess = || {
+        let mut guesses = expressions.map(Expr::ty);
+        let first = guesses.next().unwrap_or(ColumnType::Text);
+        guesses.fold(first, |first, other| unify(&first, &other).unwrap_or(ColumnType::Text))
+    };
+    Ok(found.unwrap_or_else(guess))
+}
+
+/// The expression as the type its place wants.
+///
+/// # Errors
+/// `type_mismatch` when the language implies no such cast; what is wrong with a
+/// literal that takes the type.
+pub fn coerce(expression: Expr, to: &ColumnType, place: &str) -> Result<Expr> {
+    let from = expression.ty();
+    if from == *to && !matches!(expression, Expr::Parameter { .. }) {
+        return Ok(settle(expression));
+    }
+    if expression.is_untyped() {
+        return take_type(expression, to);
+    }
+    let fits = unify(&from, to).is_some_and(|wider| wider == *to)
+        || matches!((&from, to), (ColumnType::Decimal { .. }, ColumnType::Decimal { .. }));
+    if fits || from == *to {
+        return Ok(cast_to(expression, to));
+    }
+    let (from, wanted) = (type_name(&from), type_name(to));
+    let error = Error::mismatch(format!("{place} takes {wanted}, not {from}"));
+    Err(error.at(expression.span()).help(format!("cast it: cast(… as {wanted})")))
+}
+
+/// The expression as the type of a column it is stored in: what an assignment
+/// allows is more, numbers narrow if they fit.
+///
+/// # Errors
+/// As [`coerce`].
+pub fn assign(expression: Expr, to: &ColumnType, column: &str) -> Result<Expr> {
+    let from = expression.ty();
+    let is_assignable = (is_numeric(&from) && is_numeric(to))
+        || (is_temporal(&from) && is_temporal(to))
+        || matches!((&from, to), (ColumnType::Json, ColumnType::Text))
+        || matches!((&from, to), (ColumnType::Text, ColumnType::Json))
+        || matches!((&from, to), (ColumnType::List(_), ColumnType::List(_)))
+        || matches!((&from, to), (ColumnType::Struct(a), ColumnType::Struct(b)) if a.len() == b.len());
+    if from != *to && is_assignable && !expression.is_untyped() {
+        return Ok(cast_to(expression, to));
+    }
+    coerce(expression, to, &format!("column {column:?}"))
+}
+
+/// A cast without asking, folded where the operand is a literal that allows it.
+pub fn cast_to(expression: Expr, to: &ColumnType) -> Expr {
+    let span = expression.span();
+    if let Expr::Literal { value, ty, .. } = &expression
+        && let Ok(value) = cast::cast_value(value, ty, to)
+    {
+        return Expr::Literal { value, ty: to.clone(), untyped: false, span };
+    }
+    Expr::Cast { input: Box::new(expression), to: to.clone(), is_try: false, span }
+}
+
+/// An untyped expression takes a type.
+fn take_type(expression: Expr, to: &ColumnType) -> Result<Expr> {
+    match expression {
+        Expr::Literal { value: Value::Null, span, .. } => {
+            Ok(Expr::Literal { value: Value::Null, ty: to.clone(), untyped: false, span })
+        }
+        Expr::Literal { value, ty, span, .. } => {
+            let value = cast::cast_value(&value, &ty, to).map_err(|error| error.at(span))?;
+            Ok(Expr::Literal { value, ty: to.clone(), untyped: false, span })
+        }
+        Expr::Parameter { index, ty, .. } if ty == *to => {
+            Ok(Expr::Parameter { index, ty, untyped: false })
+        }
+        other => Ok(Expr::Cast {
+            input: Box::new(settle(other)),
+            to: to.clone(),
+            is_try: false,
+            span: Span::NONE,
+        }),
+    }
+}
+
+/// The same expression with its guessed type for certain.
+pub fn settle(mut expression: Expr) -> Expr {
+    if let Expr::Literal { untyped, .. } | Expr::Parameter { untyped, .. } = &mut expression {
+        *untyped = false;
+    }
+    expression
+}
+
+/// Both sides as one type they share.
+///
+/// # Errors
+/// `type_mismatch` when they share none.
+pub fn coerce_pair(left: Expr, right: Expr, what: &str, span: Span) -> Result<(Expr, Expr)> {
+    let (left_type, right_type) = (left.ty(), right.ty());
+    let wanted = match (left.is_untyped(), right.is_untyped()) {
+        (true, false) => Some(right_type.clone()),
+        (false, true) => Some(left_type.clone()),
+        _ => unify(&left_type, &right_type),
+    };
+    let Some(wanted) = wanted else {
+        let (left, right) = (type_name(&left_type), type_name(&right_type));
+        return Err(Error::mismatch(format!("{what} cannot take {left} and {right}"))
+            .at(span)
+            .help("cast one side to the type of the other"));
+    };
+    let at = |error: Error| error.at(span);
+    let left = coerce(left, &wanted, what).map_err(at)?;
+    let right = coerce(right, &wanted, what).map_err(at)?;
+    Ok((left, right))
+}
+
+/// The expression as a type, if it is not of it already.
+pub fn cast_to_if(expression: Expr, to: &ColumnType) -> Expr {
+    if expression.ty() == *to { expression } else { cast_to(expression, to) }
+}

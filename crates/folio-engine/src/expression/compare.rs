@@ -1,0 +1,123 @@
+//! Comparisons, null where either side is null, unless null counts as a value.
+//!
+//! Arrow orders floats by their bits. SQL knows one zero and one NaN, so both are made
+//! one before anything is compared, sorted or grouped. Intervals are as long as each other
+//! where a month is taken for 30 days and a day for 24 hours.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float32Type, Float64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
+};
+use arrow_array::{ArrayRef, BooleanArray, Datum};
+use arrow_ord::ord::make_comparator;
+use arrow_schema::{DataType, SortOptions};
+
+use super::evaluated::Evaluated;
+use crate::error::Result;
+use crate::source::Comparison;
+
+/// Compares two sides of one type.
+///
+/// # Errors
+/// None for types that have an order.
+pub(crate) fn compare(op: Comparison, left: &Evaluated, right: &Evaluated) -> Result<Evaluated> {
+    use arrow_ord::cmp;
+    let both_scalar = left.is_scalar() && right.is_scalar();
+    let sides = (left.with(canonical(left.inner())), right.with(canonical(right.inner())));
+    let (left, right) = (&sides.0, &sides.1);
+    let array = if is_nested(left.get().0.data_type()) {
+        compare_nested(op, left, right)?
+    } else {
+        match op {
+            Comparison::Equal => cmp::eq(left, right)?,
+            Comparison::NotEqual => cmp::neq(left, right)?,
+            Comparison::Less => cmp::lt(left, right)?,
+            Comparison::LessOrEqual => cmp::lt_eq(left, right)?,
+            Comparison::Greater => cmp::gt(left, right)?,
+            Comparison::GreaterOrEqual => cmp::gt_eq(left, right)?,
+            Comparison::Distinct => cmp::distinct(left, right)?,
+            Comparison::NotDistinct => cmp::not_distinct(left, right)?,
+        }
+    };
+    let array: ArrayRef = Arc::new(array);
+    Ok(if both_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
+}
+
+/// Floats with one zero and one NaN, intervals in one form; other arrays as they are.
+pub(crate) fn canonical(column: &ArrayRef) -> ArrayRef {
+    match column.data_type() {
+        DataType::Float64 => {
+            let array = column.as_primitive::<Float64Type>();
+            let is_odd = |value: &f64| value.is_nan() || value.to_bits() == 1 << 63;
+            if !array.values().iter().any(is_odd) {
+                return ArrayRef::clone(column);
+            }
+            let one = |value: f64| if value.is_nan() { f64::NAN } else { value + 0.0 };
+            Arc::new(array.unary::<_, Float64Type>(one))
+        }
+        DataType::Float32 => {
+            let array = column.as_primitive::<Float32Type>();
+            let one = |value: f32| if value.is_nan() { f32::NAN } else { value + 0.0 };
+            Arc::new(array.unary::<_, Float32Type>(one))
+        }
+        DataType::Interval(_) => {
+            let array = column.as_primitive::<IntervalMonthDayNanoType>();
+            Arc::new(array.unary::<_, IntervalMonthDayNanoType>(carried))
+        }
+        _ => ArrayRef::clone(column),
+    }
+}
+
+/// An interval with 24 hours carried into days and 30 days into months: so many are as
+/// long as each other, whatever they are made of.
+fn carried(interval: IntervalMonthDayNano) -> IntervalMonthDayNano {
+    const DAY: i64 = 86_400_000_000_000;
+    let days = i64::from(interval.days) + interval.nanoseconds.div_euclid(DAY);
+    let months = i64::from(interval.months) + days.div_euclid(30);
+    IntervalMonthDayNano {
+        months: i32::try_from(months).unwrap_or(if months < 0 { i32::MIN } else { i32::MAX }),
+        days: i32::try_from(days.rem_euclid(30)).unwrap_or_default(),
+        nanoseconds: interval.nanoseconds.rem_euclid(DAY),
+    }
+}
+
+/// Whether two values in this order compare so.
+fn holds(op: Comparison, order: Ordering) -> bool {
+    match op {
+        Comparison::Equal | Comparison::NotDistinct => order.is_eq(),
+        Comparison::NotEqual | Comparison::Distinct => order.is_ne(),
+        Comparison::Less => order.is_lt(),
+        Comparison::LessOrEqual => order.is_le(),
+        Comparison::Greater => order.is_gt(),
+        Comparison::GreaterOrEqual => order.is_ge(),
+    }
+}
+
+fn is_nested(ty: &DataType) -> bool {
+    matches!(ty, DataType::List(_) | DataType::Struct(_) | DataType::Interval(_))
+}
+
+/// Lists and structs compare element by element.
+fn compare_nested(op: Comparison, left: &Evaluated, right: &Evaluated) -> Result<BooleanArray> {
+    let (left_array, right_array) = (left.get().0, right.get().0);
+    let count = match (left.is_scalar(), right.is_scalar()) {
+        (true, true) => 1,
+        (true, false) => right_array.len(),
+        _ => left_array.len(),
+    };
+    // Null is the greatest where it is part of a value.
+    let options = SortOptions { descending: false, nulls_first: false };
+    let order = make_comparator(left_array, right_array, options)?;
+    let position = |operand: &Evaluated, row| if operand.is_scalar() { 0 } else { row };
+    let null_is_a_value = matches!(op, Comparison::Distinct | Comparison::NotDistinct);
+    Ok((0..count)
+        .map(|row| {
+            let (at, other) = (position(left, row), position(right, row));
+            let is_null = left_array.is_null(at) || right_array.is_null(other);
+            (!is_null || null_is_a_value).then(|| holds(op, order(at, other)))
+        })
+        .collect())
+}

@@ -1,0 +1,85 @@
+//! Expressions as text, for EXPLAIN and for the names of columns.
+
+use std::fmt;
+
+use folio_types::{ColumnType, Value};
+
+use super::{Expr, SubqueryKind, cast};
+use crate::type_name::type_name;
+
+/// Values of a long list that are shown, at most.
+const SHOWN_MAX: usize = 20;
+
+impl fmt::Display for Expr {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Column(column) => out.write_str(&column.name),
+            Self::Outer(slot, _) => write!(out, "outer.{slot}"),
+            Self::Literal { value, ty, .. } => out.write_str(&literal(value, ty)),
+            Self::Parameter { index, .. } => write!(out, "${}", index + 1),
+            Self::Cast { input, to, .. } => write!(out, "cast({input} as {})", type_name(to)),
+            Self::Arithmetic { op, left, right, .. } => {
+                write!(out, "({left} {} {right})", op.symbol())
+            }
+            Self::Compare { op, left, right } => write!(out, "({left} {} {right})", op.symbol()),
+            Self::And(terms) => joined(out, terms, " and "),
+            Self::Or(terms) => joined(out, terms, " or "),
+            Self::Not(input) => match &**input {
+                Self::IsNull(input) => write!(out, "({input} is not null)"),
+                input => write!(out, "(not {input})"),
+            },
+            Self::IsNull(input) => write!(out, "({input} is null)"),
+            Self::IsTrue(input) => write!(out, "({input} is true)"),
+            Self::Case { branches, otherwise, .. } => {
+                out.write_str("case")?;
+                for (condition, result) in branches {
+                    write!(out, " when {condition} then {result}")?;
+                }
+                if let Some(otherwise) = otherwise {
+                    write!(out, " else {otherwise}")?;
+                }
+                out.write_str(" end")
+            }
+            Self::Coalesce(terms, _) => write!(out, "coalesce({})", list(terms)),
+            Self::InList { input, list: terms } => write!(out, "({input} in ({}))", list(terms)),
+            Self::InSet { input, set } => {
+                let shown = set.values.iter().take(SHOWN_MAX).map(|value| literal(value, &set.ty));
+                let shown = shown.collect::<Vec<_>>().join(", ");
+                match set.values.len() - set.values.len().min(SHOWN_MAX) {
+                    0 => write!(out, "({input} in ({shown}))"),
+                    more => write!(out, "({input} in ({shown} and {more} more))"),
+                }
+            }
+            Self::Match { kind, input, pattern, .. } => {
+                write!(out, "({input} {} {pattern})", kind.symbol())
+            }
+            Self::Function { function, arguments, .. } => {
+                write!(out, "{}({})", function.name, list(arguments))
+            }
+            Self::Subquery(subquery) => match subquery.kind {
+                SubqueryKind::Exists => write!(out, "exists(query {})", subquery.number),
+                _ => write!(out, "(query {})", subquery.number),
+            },
+        }
+    }
+}
+
+fn literal(value: &Value, ty: &ColumnType) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Boolean(_) | Value::Integer(_) | Value::Float(_) | Value::Decimal(_) => {
+            cast::format(value, ty)
+        }
+        value => format!("'{}'", cast::format(value, ty).replace('\'', "''")),
+    }
+}
+
+fn list(terms: &[Expr]) -> String {
+    let terms: Vec<String> = terms.iter().map(Expr::to_string).collect();
+    terms.join(", ")
+}
+
+fn joined(out: &mut fmt::Formatter<'_>, terms: &[Expr], with: &str) -> fmt::Result {
+    let terms: Vec<String> = terms.iter().map(Expr::to_string).collect();
+    write!(out, "({})", terms.join(with))
+}

@@ -1,0 +1,66 @@
+//! Functions that choose, and those that fit nowhere else.
+
+use folio_types::{ColumnType, Value};
+
+use super::Body::{Lenient, Whole};
+use super::Takes::Same;
+use super::{Overload, Returns, function, variadic};
+use crate::array;
+use crate::error::Result;
+use crate::expression::compare::compare;
+use crate::expression::evaluated::Evaluated;
+use crate::source::Comparison;
+
+pub(super) const OVERLOADS: &[Overload] = &[
+    function("nullif", &[Same, Same], Returns::As(0), Lenient(nullif)),
+    variadic(
+        "greatest",
+        &[Same],
+        Returns::As(0),
+        Lenient(|a, t| extreme(a, t, Comparison::Greater)),
+    ),
+    variadic("least", &[Same], Returns::As(0), Lenient(|a, t| extreme(a, t, Comparison::Less))),
+    function(
+        "gen_random_uuid",
+        &[],
+        Returns::Uuid,
+        Whole(|call| call.context.random_uuids(call.count)),
+    ),
+    function("uuid_v7", &[], Returns::Uuid, Whole(|call| call.context.ordered_uuids(call.count))),
+    function(
+        "current_schema",
+        &[],
+        Returns::Text,
+        Lenient(|_, _| Ok(Value::Text("public".to_owned()))),
+    ),
+    function(
+        "version",
+        &[],
+        Returns::Text,
+        Lenient(|_, _| Ok(Value::Text(concat!("FolioDB ", env!("CARGO_PKG_VERSION")).to_owned()))),
+    ),
+];
+
+/// Whether a comparison of two values is true.
+fn holds(op: Comparison, left: &Value, right: &Value, ty: &ColumnType) -> Result<bool> {
+    let scalar = |operand: &Value| array::repeat(operand, ty, 1).map(Evaluated::Scalar);
+    let verdict = compare(op, &scalar(left)?, &scalar(right)?)?;
+    Ok(array::value_at(verdict.inner(), 0, &ColumnType::Boolean) == Value::Boolean(true))
+}
+
+fn nullif(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    let is_equal = holds(Comparison::Equal, &arguments[0], &arguments[1], &types[0])?;
+    Ok(if is_equal { Value::Null } else { arguments[0].clone() })
+}
+
+fn extreme(arguments: &[Value], types: &[ColumnType], better: Comparison) -> Result<Value> {
+    let mut best = Value::Null;
+    for (value, ty) in arguments.iter().zip(types) {
+        if matches!(best, Value::Null)
+            || (!matches!(value, Value::Null) && holds(better, value, &best, ty)?)
+        {
+            best = value.clone();
+        }
+    }
+    Ok(best)
+}

@@ -1,0 +1,285 @@
+//! The functions of the library by name, and the one that a call means.
+
+use std::sync::Arc;
+
+use folio_types::ColumnType;
+
+use super::{
+    Body, Function, Overload, Returns, Takes, by_value, conditional, edit, json, list, number,
+    text, time,
+};
+use crate::error::{Error, Result};
+use crate::expression::type_rules::{is_integer, is_numeric, unify};
+use crate::expression::{Expr, coerce};
+use crate::span::Span;
+use crate::type_name::type_name;
+
+fn overloads() -> impl Iterator<Item = &'static Overload> {
+    [
+        text::OVERLOADS,
+        number::OVERLOADS,
+        time::OVERLOADS,
+        json::OVERLOADS,
+        list::OVERLOADS,
+        edit::OVERLOADS,
+        conditional::OVERLOADS,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The names of the aggregates, for near matches.
+const AGGREGATES: [&str; 35] = [
+    "any_value",
+    "approx_distinct",
+    "arg_max",
+    "arg_min",
+    "array_agg",
+    "avg",
+    "bit_and",
+    "bit_or",
+    "bool_and",
+    "bool_or",
+    "corr",
+    "count",
+    "covar_pop",
+    "covar_samp",
+    "json_agg",
+    "json_object_agg",
+    "max",
+    "median",
+    "min",
+    "product",
+    "regr_avgx",
+    "regr_avgy",
+    "regr_count",
+    "regr_intercept",
+    "regr_r2",
+    "regr_slope",
+    "regr_sxx",
+    "regr_sxy",
+    "regr_syy",
+    "stddev",
+    "stddev_pop",
+    "string_agg",
+    "sum",
+    "var_pop",
+    "variance",
+];
+
+/// The names of the functions that take a window alone.
+const WINDOW_FUNCTIONS: [&str; 11] = [
+    "cume_dist",
+    "dense_rank",
+    "first_value",
+    "lag",
+    "last_value",
+    "lead",
+    "nth_value",
+    "ntile",
+    "percent_rank",
+    "rank",
+    "row_number",
+];
+
+/// Whether the library has a function of this name, of whatever kind.
+pub fn is_library(name: &str) -> bool {
+    let mut all = names().chain(AGGREGATES).chain(WINDOW_FUNCTIONS);
+    all.any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// The names of all functions, aggregates and window functions, sorted.
+#[must_use]
+pub fn function_names() -> Vec<&'static str> {
+    let mut all: Vec<_> = names().chain(AGGREGATES).chain(WINDOW_FUNCTIONS).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// The functions with what they take, by name, for whoever tries them all.
+pub fn shapes() -> impl Iterator<Item = (&'static str, Vec<String>)> {
+    overloads().map(|overload| {
+        let takes = overload.takes.iter().map(|takes| format!("{takes:?}"));
+        (overload.name, takes.collect())
+    })
+}
+
+/// The names of all functions.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    overloads().map(|overload| overload.name)
+}
+
+/// The call of a function by name, its arguments cast to what it takes.
+///
+/// # Errors
+/// `not_found` for a name that is none; `type_mismatch` when no overload fits.
+pub fn resolve(name: &str, arguments: Vec<Expr>, span: Span) -> Result<Expr> {
+    let candidates: Vec<&Overload> =
+        overloads().filter(|overload| overload.name.eq_ignore_ascii_case(name)).collect();
+    if candidates.is_empty() {
+        let error = Error::not_found(format!("function {name:?} does not exist")).at(span);
+        let is_window = WINDOW_FUNCTIONS.iter().any(|known| known.eq_ignore_ascii_case(name));
+        return Err(match is_window {
+            true => error.help(format!("write {name}(…) OVER (…)")),
+            false => error.near(name, names().chain(AGGREGATES).chain(WINDOW_FUNCTIONS)),
+        });
+    }
+    let exact = candidates.iter().find_map(|overload| fit(overload, &arguments, true));
+    let fitted = exact.map(|parameters| (parameters, true)).or_else(|| {
+        candidates
+            .iter()
+            .find_map(|overload| fit(overload, &arguments, false))
+            .map(|found| (found, false))
+    });
+    let Some((parameters, is_exact)) = fitted else {
+        return Err(no_fit(name, &candidates, &arguments, span));
+    };
+    let overload = candidates
+        .iter()
+        .find(|overload| fit(overload, &arguments, is_exact).as_ref() == Some(&parameters))
+        .expect("it has just been found");
+    let place = format!("function {}", overload.name);
+    let arguments = arguments
+        .into_iter()
+        .zip(&parameters)
+        .map(|(argument, ty)| coerce::coerce(argument, ty, &place).map_err(|error| error.at(span)))
+        .collect::<Result<Vec<_>>>()?;
+    let returns = returned(overload.returns, &parameters);
+    let function = settled(overload, parameters, returns);
+    Ok(Expr::Function { function: Arc::new(function), arguments, span })
+}
+
+fn settled(
+    overload: &'static Overload,
+    parameters: Vec<ColumnType>,
+    returns: ColumnType,
+) -> Function {
+    let is_volatile = matches!(overload.name, "random" | "gen_random_uuid" | "uuid_v7");
+    let is_stable = matches!(
+        overload.name,
+        "now" | "current_timestamp" | "current_date" | "current_time" | "localtimestamp" | "age"
+    );
+    let kernel = match overload.body {
+        Body::Whole(kernel) => kernel,
+        _ => by_value,
+    };
+    Function {
+        name: overload.name.into(),
+        parameters,
+        returns,
+        kernel,
+        body: overload.body.clone(),
+        field_index: 0,
+        is_volatile,
+        is_stable,
+    }
+}
+
+/// The types an overload would give its parameters; `None` if the arguments do not fit.
+fn fit(overload: &Overload, arguments: &[Expr], exactly: bool) -> Option<Vec<ColumnType>> {
+    let count = overload.takes.len();
+    let fits_count =
+        arguments.len() == count || (overload.variadic && arguments.len() + 1 >= count);
+    if !fits_count {
+        return None;
+    }
+    let takes = |index: usize| overload.takes[index.min(count.saturating_sub(1))];
+    let typed = |wanted: Takes| {
+        let all = arguments.iter().enumerate().filter(move |(index, _)| takes(*index) == wanted);
+        all.map(|(_, argument)| argument).filter(|argument| !argument.is_untyped()).map(Expr::ty)
+    };
+    let mut same = typed(Takes::Same);
+    let same = same.next().map(|first| same.try_fold(first, |left, right| unify(&left, &right)));
+    let element = typed(Takes::List).find_map(|list| match list {
+        ColumnType::List(element) => Some(*element),
+        _ => None,
+    });
+    let mut parameters = Vec::with_capacity(arguments.len());
+    for (index, argument) in arguments.iter().enumerate() {
+        let ty = argument.ty();
+        parameters.push(match takes(index) {
+            Takes::Any => ty,
+            Takes::Same => same.clone().unwrap_or(Some(ColumnType::Text))?,
+            Takes::Element => element.clone()?,
+            Takes::Number if is_numeric(&ty) => ty,
+            Takes::Number if argument.is_untyped() && !exactly => ColumnType::Float64,
+            Takes::List if matches!(ty, ColumnType::List(_)) => ty,
+            Takes::Number | Takes::List => return None,
+            fixed => fit_fixed(fixed, argument, &ty, exactly)?,
+        });
+    }
+    Some(parameters)
+}
+
+fn fit_fixed(takes: Takes, argument: &Expr, ty: &ColumnType, exactly: bool) -> Option<ColumnType> {
+    let wanted = match takes {
+        Takes::Text => ColumnType::Text,
+        Takes::Integer => ColumnType::Int64,
+        Takes::Float => ColumnType::Float64,
+        Takes::Date => ColumnType::Date,
+        Takes::Time => ColumnType::Time,
+        Takes::Timestamp => match ty {
+            ColumnType::Timestamp { .. } => ty.clone(),
+            _ => ColumnType::Timestamp { utc: false },
+        },
+        Takes::Interval => ColumnType::Interval,
+        Takes::Bytes => ColumnType::Binary,
+        _ => ColumnType::Json,
+    };
+    let is_exact = *ty == wanted
+        || (takes == Takes::Integer && is_integer(ty))
+        || (takes == Takes::Text && argument.is_untyped());
+    let is_near = argument.is_untyped() || unify(ty, &wanted).is_some_and(|wider| wider == wanted);
+    (is_exact || (!exactly && is_near)).then_some(wanted)
+}
+
+fn returned(returns: Returns, parameters: &[ColumnType]) -> ColumnType {
+    match returns {
+        Returns::Text => ColumnType::Text,
+        Returns::Integer => ColumnType::Int64,
+        Returns::Float => ColumnType::Float64,
+        Returns::Boolean => ColumnType::Boolean,
+        Returns::Date => ColumnType::Date,
+        Returns::Time => ColumnType::Time,
+        Returns::Timestamp => ColumnType::Timestamp { utc: false },
+        Returns::Instant => ColumnType::Timestamp { utc: true },
+        Returns::Interval => ColumnType::Interval,
+        Returns::Bytes => ColumnType::Binary,
+        Returns::Json => ColumnType::Json,
+        Returns::Uuid => ColumnType::Uuid,
+        Returns::TextList => ColumnType::List(Box::new(ColumnType::Text)),
+        Returns::As(index) => parameters.get(index).cloned().unwrap_or(ColumnType::Text),
+        Returns::ListOf(index) => {
+            ColumnType::List(Box::new(parameters.get(index).cloned().unwrap_or(ColumnType::Text)))
+        }
+        Returns::ElementOf(index) => match &parameters[index] {
+            ColumnType::List(element) => (**element).clone(),
+            other => other.clone(),
+        },
+        Returns::OtherZone => {
+            let is_instant = matches!(parameters[0], ColumnType::Timestamp { utc: true });
+            ColumnType::Timestamp { utc: !is_instant }
+        }
+        Returns::Rounded => match &parameters[0] {
+            ty @ (ColumnType::Float32 | ColumnType::Float64) => ty.clone(),
+            ty => coerce::decimal(coerce::scale_of(ty)),
+        },
+    }
+}
+
+fn no_fit(name: &str, candidates: &[&Overload], arguments: &[Expr], span: Span) -> Error {
+    let given: Vec<String> = arguments.iter().map(|argument| type_name(&argument.ty())).collect();
+    let forms: Vec<String> = candidates
+        .iter()
+        .map(|overload| {
+            let takes: Vec<String> =
+                overload.takes.iter().map(|takes| format!("{takes:?}").to_lowercase()).collect();
+            let more = if overload.variadic { ", …" } else { "" };
+            format!("{}({}{more})", overload.name, takes.join(", "))
+        })
+        .collect();
+    Error::mismatch(format!("function {name} does not take ({})", given.join(", ")))
+        .at(span)
+        .help(format!("there is {}", forms.join(", ")))
+}

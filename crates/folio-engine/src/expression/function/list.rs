@@ -1,0 +1,167 @@
+//! Functions on arrays. Positions count from 1.
+
+use folio_types::{ColumnType, Value};
+
+use super::Body::{Lenient, Strict, Typed};
+use super::Takes::{Any, Element, Integer, List, Same, Text};
+use super::{Overload, Returns, function, integer_of, text_of, variadic};
+use crate::error::Result;
+use crate::expression::cast;
+
+pub(super) const OVERLOADS: &[Overload] = &[
+    variadic("array", &[Same], Returns::ListOf(0), Lenient(|a, _| Ok(Value::List(a.to_vec())))),
+    function("array_length", &[List], Returns::Integer, Strict(length)),
+    function("array_length", &[List, Integer], Returns::Integer, Strict(length_along)),
+    function("cardinality", &[List], Returns::Integer, Strict(length)),
+    function("len", &[List], Returns::Integer, Strict(length)),
+    function("array_get", &[List, Integer], Returns::ElementOf(0), Strict(get)),
+    function("array_slice", &[List, Integer, Integer], Returns::As(0), Strict(slice)),
+    function(
+        "array_append",
+        &[List, Element],
+        Returns::As(0),
+        Lenient(|a, _| joined(&a[0], Some(&a[1]), true)),
+    ),
+    function(
+        "array_prepend",
+        &[Element, List],
+        Returns::As(1),
+        Lenient(|a, _| joined(&a[1], Some(&a[0]), false)),
+    ),
+    function("array_cat", &[Same, Same], Returns::As(0), Lenient(cat)),
+    function(
+        "array_contains",
+        &[List, Element],
+        Returns::Boolean,
+        Strict(|a| Ok(Value::Boolean(items(&a[0]).contains(&a[1])))),
+    ),
+    function(
+        "array_has",
+        &[List, Element],
+        Returns::Boolean,
+        Strict(|a| Ok(Value::Boolean(items(&a[0]).contains(&a[1])))),
+    ),
+    function("array_position", &[List, Element], Returns::Integer, Lenient(|a, _| position(a))),
+    function(
+        "array_remove",
+        &[List, Element],
+        Returns::As(0),
+        Lenient(|a, _| {
+            let Value::List(items) = &a[0] else { return Ok(Value::Null) };
+            Ok(Value::List(items.iter().filter(|item| **item != a[1]).cloned().collect()))
+        }),
+    ),
+    function(
+        "array_reverse",
+        &[List],
+        Returns::As(0),
+        Strict(|a| Ok(Value::List(items(&a[0]).iter().rev().cloned().collect()))),
+    ),
+    function("array_to_string", &[List, Text], Returns::Text, Typed(to_string)),
+    function("array_to_string", &[List, Text, Text], Returns::Text, Lenient(to_string)),
+    function(
+        "array_overlap",
+        &[Same, Same],
+        Returns::Boolean,
+        Strict(|a| Ok(Value::Boolean(items(&a[0]).iter().any(|item| items(&a[1]).contains(item))))),
+    ),
+    function(
+        "array_contains_all",
+        &[Same, Same],
+        Returns::Boolean,
+        Strict(|a| Ok(Value::Boolean(items(&a[1]).iter().all(|item| items(&a[0]).contains(item))))),
+    ),
+    function("array_distinct", &[List], Returns::As(0), Strict(distinct)),
+    function(
+        "typeof",
+        &[Any],
+        Returns::Text,
+        Lenient(|_, types| Ok(Value::Text(crate::type_name::type_name(&types[0])))),
+    ),
+    function(
+        "pg_typeof",
+        &[Any],
+        Returns::Text,
+        Lenient(|_, types| Ok(Value::Text(crate::type_name::type_name(&types[0])))),
+    ),
+];
+
+fn items(value: &Value) -> &[Value] {
+    match value {
+        Value::List(items) => items,
+        _ => &[],
+    }
+}
+
+fn length(arguments: &[Value]) -> Result<Value> {
+    Ok(Value::Integer(i64::try_from(items(&arguments[0]).len()).unwrap_or(i64::MAX)))
+}
+
+/// The length along a dimension; an array without elements has none.
+fn length_along(arguments: &[Value]) -> Result<Value> {
+    match (items(&arguments[0]), integer_of(&arguments[1])) {
+        ([], _) => Ok(Value::Null),
+        (_, 1) => length(arguments),
+        ([first @ Value::List(_), ..], dimension) if dimension > 1 => {
+            length_along(&[first.clone(), Value::Integer(dimension - 1)])
+        }
+        _ => Ok(Value::Null),
+    }
+}
+
+fn get(arguments: &[Value]) -> Result<Value> {
+    let index = usize::try_from(integer_of(&arguments[1]) - 1).ok();
+    Ok(index.and_then(|index| items(&arguments[0]).get(index)).cloned().unwrap_or_default())
+}
+
+fn slice(arguments: &[Value]) -> Result<Value> {
+    let items = items(&arguments[0]);
+    let from = usize::try_from(integer_of(&arguments[1]) - 1).unwrap_or(0);
+    let to = usize::try_from(integer_of(&arguments[2])).unwrap_or(0).min(items.len());
+    Ok(Value::List(items.get(from..to).unwrap_or_default().to_vec()))
+}
+
+fn joined(list: &Value, item: Option<&Value>, at_end: bool) -> Result<Value> {
+    let mut all = items(list).to_vec();
+    if let Some(item) = item {
+        all.insert(if at_end { all.len() } else { 0 }, item.clone());
+    }
+    Ok(Value::List(all))
+}
+
+fn cat(arguments: &[Value], _: &[ColumnType]) -> Result<Value> {
+    match (&arguments[0], &arguments[1]) {
+        (Value::Null, other) | (other, Value::Null) => Ok(other.clone()),
+        (left, right) => Ok(Value::List([items(left), items(right)].concat())),
+    }
+}
+
+fn position(arguments: &[Value]) -> Result<Value> {
+    let found = items(&arguments[0]).iter().position(|item| *item == arguments[1]);
+    Ok(found.map_or(Value::Null, |at| Value::Integer(i64::try_from(at + 1).unwrap_or(i64::MAX))))
+}
+
+/// Elements with something between them; nulls are left out, or shown as a text.
+fn to_string(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
+    let (ColumnType::List(element), Value::List(items), Value::Text(between)) =
+        (&types[0], &arguments[0], &arguments[1])
+    else {
+        return Ok(Value::Null);
+    };
+    let null = arguments.get(2).filter(|shown| !matches!(shown, Value::Null));
+    let shown = items.iter().filter_map(|item| match item {
+        Value::Null => null.map(|shown| text_of(shown).to_owned()),
+        item => Some(cast::format(item, element)),
+    });
+    Ok(Value::Text(shown.collect::<Vec<_>>().join(between)))
+}
+
+fn distinct(arguments: &[Value]) -> Result<Value> {
+    let mut seen: Vec<Value> = Vec::new();
+    for item in items(&arguments[0]) {
+        if !seen.contains(item) {
+            seen.push(item.clone());
+        }
+    }
+    Ok(Value::List(seen))
+}

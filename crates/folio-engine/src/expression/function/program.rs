@@ -1,0 +1,44 @@
+//! Calls of the program's own functions ([`ScalarFunction`]).
+
+use std::sync::Arc;
+
+use super::{Body, Function, by_value};
+use crate::error::{Error, Result};
+use crate::expression::{Expr, coerce};
+use crate::source::ScalarFunction;
+use crate::span::Span;
+use crate::type_name::type_name;
+
+impl ScalarFunction {
+    /// The call of this function.
+    ///
+    /// # Errors
+    /// `type_mismatch` for arguments of other types or another number.
+    pub fn call(self: &Arc<Self>, arguments: Vec<Expr>, span: Span) -> Result<Expr> {
+        if arguments.len() != self.parameters.len() {
+            let given: Vec<_> =
+                arguments.iter().map(|argument| type_name(&argument.ty())).collect();
+            let takes: Vec<_> = self.parameters.iter().map(type_name).collect();
+            let text = format!("function {} does not take ({})", self.name, given.join(", "));
+            let help = format!("there is {}({})", self.name, takes.join(", "));
+            return Err(Error::mismatch(text).at(span).help(help));
+        }
+        let place = format!("function {}", self.name);
+        let cast = |(argument, ty)| {
+            coerce::coerce(argument, ty, &place).map_err(|error: Error| error.at(span))
+        };
+        let arguments = arguments.into_iter().zip(&self.parameters).map(cast);
+        let function = Function {
+            name: self.name.clone().into(),
+            parameters: self.parameters.clone(),
+            returns: self.returns.clone(),
+            kernel: by_value,
+            body: Body::Program(Arc::clone(self)),
+            field_index: 0,
+            is_volatile: self.is_volatile,
+            is_stable: false,
+        };
+        let arguments = arguments.collect::<Result<_>>()?;
+        Ok(Expr::Function { function: Arc::new(function), arguments, span })
+    }
+}

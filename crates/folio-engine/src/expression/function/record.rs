@@ -1,0 +1,62 @@
+//! Structs: made of values, and taken apart.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, BooleanArray, StructArray};
+use arrow_schema::DataType;
+use folio_types::ColumnType;
+
+use super::{Body, Call, Function, Kernel};
+use crate::error::{Error, Result};
+
+impl Function {
+    /// The n-th field of a struct.
+    pub fn field(ty: ColumnType, index: usize, returns: ColumnType) -> Self {
+        Self { field_index: index, ..Self::whole("field", vec![ty], returns, field) }
+    }
+
+    /// A struct of its arguments.
+    pub fn row(fields: Vec<(String, ColumnType)>) -> Self {
+        let parameters = fields.iter().map(|(_, ty)| ty.clone()).collect();
+        Self::whole("row", parameters, ColumnType::Struct(fields), row)
+    }
+
+    fn whole(
+        name: &'static str,
+        parameters: Vec<ColumnType>,
+        returns: ColumnType,
+        kernel: Kernel,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            parameters,
+            returns,
+            kernel,
+            body: Body::Whole(kernel),
+            field_index: 0,
+            is_volatile: false,
+            is_stable: false,
+        }
+    }
+}
+
+fn field(call: &Call<'_>) -> Result<ArrayRef> {
+    let row = call.arrays[0].as_struct();
+    let column = row.column(call.function.field_index);
+    // A field of no struct is no value, whatever its slot holds.
+    match row.nulls() {
+        None => Ok(ArrayRef::clone(column)),
+        Some(nulls) => {
+            let missing = BooleanArray::new(!nulls.inner(), None);
+            Ok(arrow_select::nullif::nullif(column, &missing)?)
+        }
+    }
+}
+
+fn row(call: &Call<'_>) -> Result<ArrayRef> {
+    let DataType::Struct(fields) = call.function.returns.to_arrow() else {
+        return Err(Error::unsupported("a row is a struct"));
+    };
+    Ok(Arc::new(StructArray::try_new(fields, call.arrays.to_vec(), None)?))
+}

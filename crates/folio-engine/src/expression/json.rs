@@ -1,0 +1,172 @@
+//! Values as JSON text and back, and paths into JSON text.
+//!
+//! JSON stays text: numbers keep every digit, members their order. A path walks
+//! the text through `serde_json`'s raw values and parses only what it passes.
+
+use std::fmt::Write;
+
+use folio_types::{ColumnType, Value};
+use serde_json::Value as Json;
+use serde_json::value::RawValue;
+
+use super::cast;
+
+/// The JSON text of a value.
+#[must_use]
+pub fn to_json(value: &Value, ty: &ColumnType) -> String {
+    let mut out = String::new();
+    write_json(value, ty, &mut out);
+    out
+}
+
+/// Appends the JSON text of a value.
+pub fn write_json(value: &Value, ty: &ColumnType, out: &mut String) {
+    match (value, ty) {
+        (Value::Null, _) => out.push_str("null"),
+        (Value::Boolean(value), _) => out.push_str(if *value { "true" } else { "false" }),
+        (Value::Integer(value), _) => {
+            // Writing to a string does not fail.
+            let _ = write!(out, "{value}");
+        }
+        (Value::Float(value), _) if value.is_finite() => {
+            let text = cast::format_float(*value, ty);
+            out.push_str(&text);
+            if !text.contains(['.', 'e']) {
+                out.push_str(".0");
+            }
+        }
+        (Value::Decimal(digits), ty) => {
+            out.push_str(&cast::format_decimal(*digits, super::type_rules::scale_of(ty)));
+        }
+        (Value::Text(text), ColumnType::Json) => out.push_str(text),
+        (Value::Text(text), _) => write_string(text, out),
+        (Value::List(values), ColumnType::List(element)) => {
+            out.push('[');
+            for (index, value) in values.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_json(value, element, out);
+            }
+            out.push(']');
+        }
+        (Value::Struct(values), ColumnType::Struct(fields)) => {
+            out.push('{');
+            for (index, (value, (name, ty))) in values.iter().zip(fields).enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_string(name, out);
+                out.push(':');
+                write_json(value, ty, out);
+            }
+            out.push('}');
+        }
+        (Value::Timestamp(_), ColumnType::Timestamp { utc }) => {
+            let text = cast::format(value, ty).replacen(' ', "T", 1);
+            let text = if *utc { text.replace("+00", "Z") } else { text };
+            write_string(&text, out);
+        }
+        (value, ty) => write_string(&cast::format(value, ty), out),
+    }
+}
+
+/// Appends a JSON string.
+pub fn write_string(text: &str, out: &mut String) {
+    out.push('"');
+    let mut plain = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let escape = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0..=0x1f => "",
+            _ => continue,
+        };
+        out.push_str(&text[plain..at]);
+        plain = at + 1;
+        if escape.is_empty() {
+            let _ = write!(out, "\\u{byte:04x}");
+        } else {
+            out.push_str(escape);
+        }
+    }
+    out.push_str(&text[plain..]);
+    out.push('"');
+}
+
+/// Reads a value of a type from JSON text; `None` where it is not one.
+#[must_use]
+pub fn from_json(text: &str, ty: &ColumnType) -> Option<Value> {
+    convert(&serde_json::from_str(text).ok()?, ty)
+}
+
+fn convert(json: &Json, ty: &ColumnType) -> Option<Value> {
+    match (json, ty) {
+        (Json::Null, _) => Some(Value::Null),
+        (json, ColumnType::Json) => Some(Value::Text(json.to_string())),
+        (Json::Bool(value), ColumnType::Boolean) => Some(Value::Boolean(*value)),
+        (Json::Array(items), ColumnType::List(element)) => {
+            items.iter().map(|item| convert(item, element)).collect::<Option<_>>().map(Value::List)
+        }
+        (Json::Object(members), ColumnType::Struct(fields)) => fields
+            .iter()
+            .map(|(name, ty)| members.get(name).map_or(Some(Value::Null), |json| convert(json, ty)))
+            .collect::<Option<_>>()
+            .map(Value::Struct),
+        // A text or a number is no array, whatever it spells.
+        (_, ColumnType::List(_) | ColumnType::Struct(_)) => None,
+        (Json::String(text), ty) => cast::parse(text, ty).ok(),
+        (json @ Json::Number(_), ty) => cast::parse(&json.to_string(), ty).ok(),
+        _ => None,
+    }
+}
+
+/// A step into JSON: a member by name, an element by position (from the end where
+/// negative).
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    /// A member.
+    Member(String),
+    /// An element.
+    Element(i64),
+}
+
+/// The text at a path; `None` where it leads nowhere.
+pub(crate) fn at_path(text: &str, steps: &[Step]) -> Option<String> {
+    let mut current: Box<RawValue> = serde_json::from_str(text).ok()?;
+    for step in steps {
+        current = step_into(current.get(), step)?;
+    }
+    Some(current.get().to_owned())
+}
+
+fn step_into(text: &str, step: &Step) -> Option<Box<RawValue>> {
+    match step {
+        Step::Member(name) => {
+            // With a map the last of several members of one name wins, as in `jsonb`.
+            let mut members: std::collections::HashMap<String, Box<RawValue>> =
+                serde_json::from_str(text).ok()?;
+            members.remove(name)
+        }
+        Step::Element(index) => {
+            let mut items: Vec<Box<RawValue>> = serde_json::from_str(text).ok()?;
+            let index = match usize::try_from(*index) {
+                Ok(index) => index,
+                Err(_) => items.len().checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?,
+            };
+            (index < items.len()).then(|| items.swap_remove(index))
+        }
+    }
+}
+
+/// JSON text as plain text: strings without quotes, null as nothing.
+pub(crate) fn unquote(json: &str) -> Option<String> {
+    match json.as_bytes().first()? {
+        b'"' => serde_json::from_str(json).ok(),
+        b'n' => None,
+        _ => Some(json.to_owned()),
+    }
+}

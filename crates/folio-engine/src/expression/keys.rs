@@ -1,0 +1,387 @@
+//! Rows told apart by the values of some columns: what grouping, joining and
+//! removing duplicates have in common.
+//!
+//! A [`KeyTable`] gives every distinct key a number, from 0 in order of first
+//! appearance. A key of one integer or one UUID is hashed as it is; all others are turned
+//! into bytes that are equal when the values are (Arrow's row format).
+
+use std::hash::{BuildHasher, Hash};
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType};
+use arrow_array::{Array, ArrayRef};
+use arrow_row::{RowConverter, Rows, SortField};
+use foldhash::fast::FixedState;
+use folio_types::ColumnType;
+use hashbrown::HashTable;
+
+use super::compare::canonical;
+use super::json_order::order_keys;
+use crate::error::Result;
+
+/// Keys an empty table makes room for at most, before it has seen any.
+const RESERVED: usize = 4096;
+
+/// Keys and their numbers.
+pub(crate) struct KeyTable {
+    form: Form,
+    table: HashTable<u32>,
+    hasher: FixedState,
+}
+
+enum Form {
+    /// One integer.
+    Integer(NumberKeys<i64>),
+    /// One UUID.
+    Uuid(NumberKeys<u128>),
+    /// Anything else, as bytes.
+    Bytes { converter: RowConverter, bytes: ByteKeys, types: Vec<ColumnType> },
+    /// No columns: one key.
+    Unit { seen: bool },
+}
+
+/// The keys of a batch.
+enum Keys {
+    Integer(Vec<Option<i64>>),
+    Uuid(Vec<Option<u128>>),
+    Bytes(Rows),
+    Unit(usize),
+}
+
+/// Keys of one number.
+#[derive(Default)]
+struct NumberKeys<K> {
+    keys: Vec<K>,
+    /// The number of each.
+    numbers: Vec<u32>,
+    /// The number of null, if it came.
+    null: Option<u32>,
+    count: u32,
+}
+
+impl<K: Copy + Eq + Hash> NumberKeys<K> {
+    fn intern(
+        &mut self,
+        keys: &[Option<K>],
+        table: &mut HashTable<u32>,
+        hasher: &FixedState,
+        first_rows: &mut Vec<u32>,
+    ) -> Vec<u32> {
+        let mut numbers = Vec::with_capacity(keys.len());
+        if self.keys.is_empty() {
+            // Keys are often all different; a table that grows moves all it has.
+            table.reserve(keys.len().min(RESERVED), |_| 0);
+        }
+        for (row, key) in keys.iter().enumerate() {
+            // Rows often come in the order of their key.
+            if row > 0 && *key == keys[row - 1] {
+                numbers.push(numbers[row - 1]);
+                continue;
+            }
+            numbers.push(self.find(*key, table, hasher).unwrap_or_else(|_| {
+                first_rows.push(row as u32);
+                self.enter(*key, table, hasher)
+            }));
+        }
+        numbers
+    }
+
+    /// The number of a key; its hash where it is not known.
+    #[inline]
+    fn find(
+        &self,
+        key: Option<K>,
+        table: &HashTable<u32>,
+        hasher: &FixedState,
+    ) -> std::result::Result<u32, u64> {
+        let Some(key) = key else { return self.null.ok_or(0) };
+        let hash = hasher.hash_one(key);
+        let found = table.find(hash, |slot| self.keys[*slot as usize] == key);
+        found.map(|slot| self.numbers[*slot as usize]).ok_or(hash)
+    }
+
+    fn size(&self) -> usize {
+        self.keys.capacity() * size_of::<K>() + self.numbers.capacity() * size_of::<u32>()
+    }
+
+    /// Gives a new key its number.
+    fn enter(&mut self, key: Option<K>, table: &mut HashTable<u32>, hasher: &FixedState) -> u32 {
+        let number = self.count;
+        self.count += 1;
+        match key {
+            None => self.null = Some(number),
+            Some(key) => {
+                self.keys.push(key);
+                self.numbers.push(number);
+                let keys = &self.keys;
+                table.insert_unique(hasher.hash_one(key), (keys.len() - 1) as u32, |slot| {
+                    hasher.hash_one(keys[*slot as usize])
+                });
+            }
+        }
+        number
+    }
+}
+
+/// Keys as bytes, one behind the other.
+struct ByteKeys {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl ByteKeys {
+    fn key(&self, number: u32) -> &[u8] {
+        let number = number as usize;
+        &self.bytes[self.ends[number]..self.ends[number + 1]]
+    }
+
+    fn intern(
+        &mut self,
+        rows: &Rows,
+        table: &mut HashTable<u32>,
+        hasher: &FixedState,
+        first_rows: &mut Vec<u32>,
+    ) -> Vec<u32> {
+        let mut numbers = Vec::with_capacity(rows.num_rows());
+        for (row, key) in rows.iter().enumerate() {
+            let key: &[u8] = key.as_ref();
+            let hash = hasher.hash_one(key);
+            let known = table.find(hash, |number| self.key(*number) == key).copied();
+            numbers.push(known.unwrap_or_else(|| {
+                let number = (self.ends.len() - 1) as u32;
+                self.bytes.extend_from_slice(key);
+                self.ends.push(self.bytes.len());
+                first_rows.push(row as u32);
+                table.insert_unique(hash, number, |number| hasher.hash_one(self.key(*number)));
+                number
+            }));
+        }
+        numbers
+    }
+}
+
+impl KeyTable {
+    /// An empty table for keys of these types.
+    pub(crate) fn new(types: &[ColumnType]) -> Result<Self> {
+        let form = match types {
+            [] => Form::Unit { seen: false },
+            [ty] if is_integer_key(ty) => Form::Integer(NumberKeys::default()),
+            [ColumnType::Uuid] => Form::Uuid(NumberKeys::default()),
+            types => {
+                let field = |ty: &ColumnType| match ty {
+                    ColumnType::Json => SortField::new(ColumnType::Binary.to_arrow()),
+                    ty => SortField::new(ty.to_arrow()),
+                };
+                let converter = RowConverter::new(types.iter().map(field).collect())?;
+                let bytes = ByteKeys { bytes: Vec::new(), ends: vec![0] };
+                Form::Bytes { converter, bytes, types: types.to_vec() }
+            }
+        };
+        Ok(Self { form, table: HashTable::new(), hasher: FixedState::default() })
+    }
+
+    /// How many distinct keys there are.
+    pub(crate) fn len(&self) -> usize {
+        match &self.form {
+            Form::Integer(integers) => integers.count as usize,
+            Form::Uuid(uuids) => uuids.count as usize,
+            Form::Bytes { bytes, .. } => bytes.ends.len() - 1,
+            Form::Unit { seen } => usize::from(*seen),
+        }
+    }
+
+    /// The number of the key of every row; new keys get new numbers, and their rows
+    /// are appended to `first_rows`.
+    pub(crate) fn intern(
+        &mut self,
+        columns: &[ArrayRef],
+        row_count: usize,
+        first_rows: &mut Vec<u32>,
+    ) -> Result<Vec<u32>> {
+        let keys = self.encode(columns, row_count)?;
+        let Self { form, table, hasher } = self;
+        match (form, keys) {
+            (Form::Unit { seen }, _) => {
+                if !*seen && row_count > 0 {
+                    *seen = true;
+                    first_rows.push(0);
+                }
+                Ok(vec![0; row_count])
+            }
+            (Form::Integer(integers), Keys::Integer(keys)) => {
+                Ok(integers.intern(&keys, table, hasher, first_rows))
+            }
+            (Form::Uuid(uuids), Keys::Uuid(keys)) => {
+                Ok(uuids.intern(&keys, table, hasher, first_rows))
+            }
+            (Form::Bytes { bytes, .. }, Keys::Bytes(rows)) => {
+                Ok(bytes.intern(&rows, table, hasher, first_rows))
+            }
+            _ => unreachable!("keys are encoded in the table's form"),
+        }
+    }
+
+    /// The number of the key of every row, where it is known.
+    pub(crate) fn find(&self, columns: &[ArrayRef], row_count: usize) -> Result<Vec<Option<u32>>> {
+        let found = self.find_or_hash(columns, row_count)?;
+        Ok(found.into_iter().map(std::result::Result::ok).collect())
+    }
+
+    /// The number of the key of every row; its hash where it is not known.
+    pub(crate) fn find_or_hash(
+        &self,
+        columns: &[ArrayRef],
+        row_count: usize,
+    ) -> Result<Vec<std::result::Result<u32, u64>>> {
+        let keys = self.encode(columns, row_count)?;
+        Ok(match (&self.form, keys) {
+            (Form::Integer(known), Keys::Integer(keys)) => {
+                keys.into_iter().map(|key| known.find(key, &self.table, &self.hasher)).collect()
+            }
+            (Form::Uuid(known), Keys::Uuid(keys)) => {
+                keys.into_iter().map(|key| known.find(key, &self.table, &self.hasher)).collect()
+            }
+            (Form::Bytes { bytes, .. }, Keys::Bytes(rows)) => {
+                let find = |key: &[u8]| {
+                    let hash = self.hasher.hash_one(key);
+                    self.table.find(hash, |number| bytes.key(*number) == key).copied().ok_or(hash)
+                };
+                rows.iter().map(|key| find(key.data())).collect()
+            }
+            (Form::Unit { seen }, Keys::Unit(count)) => vec![seen.then_some(0).ok_or(0); count],
+            _ => unreachable!("keys are encoded in the table's form"),
+        })
+    }
+
+    /// Memory of the keys, in bytes, about.
+    pub(crate) fn size(&self) -> usize {
+        let of_form = match &self.form {
+            Form::Integer(integers) => integers.size(),
+            Form::Uuid(uuids) => uuids.size(),
+            Form::Bytes { bytes, .. } => {
+                bytes.bytes.capacity() + bytes.ends.capacity() * size_of::<usize>()
+            }
+            Form::Unit { .. } => 0,
+        };
+        of_form + self.table.allocation_size()
+    }
+
+    fn encode(&self, columns: &[ArrayRef], row_count: usize) -> Result<Keys> {
+        Ok(match &self.form {
+            Form::Unit { .. } => Keys::Unit(row_count),
+            Form::Integer(_) => Keys::Integer(integers(&columns[0])),
+            Form::Uuid(_) => Keys::Uuid(uuids(&columns[0])),
+            Form::Bytes { converter, types, .. } => {
+                let key = |(column, ty): (&ArrayRef, &ColumnType)| match ty {
+                    ColumnType::Json => order_keys(column),
+                    _ => canonical(column),
+                };
+                let columns: Vec<ArrayRef> = columns.iter().zip(types).map(key).collect();
+                Keys::Bytes(converter.convert_columns(&columns)?)
+            }
+        })
+    }
+}
+
+/// Rows by the keys of one column.
+pub(crate) struct Numbered {
+    /// The number of every row's key among the distinct ones.
+    pub(crate) numbers: Vec<u32>,
+    /// The first row of each key.
+    pub(crate) first_rows: Vec<u32>,
+    /// Whether the rows are known to come in the order of their keys.
+    pub(crate) ascends: bool,
+}
+
+/// Numbers the distinct keys of one column.
+///
+/// Rows often come in the order of their key: then the keys are numbered by a look at the
+/// neighbour.
+pub(crate) fn number_keys(
+    ty: &ColumnType,
+    column: &ArrayRef,
+    row_count: usize,
+) -> Result<Numbered> {
+    if let Some(numbered) = number_runs(ty, column) {
+        return Ok(numbered);
+    }
+    let mut keys = KeyTable::new(std::slice::from_ref(ty))?;
+    let mut first_rows = Vec::new();
+    let numbers = keys.intern(&[ArrayRef::clone(column)], row_count, &mut first_rows)?;
+    Ok(Numbered { numbers, first_rows, ascends: false })
+}
+
+/// The same where keys ascend, or stay as they are, from row to row.
+fn number_runs(ty: &ColumnType, column: &ArrayRef) -> Option<Numbered> {
+    if column.null_count() > 0 {
+        return None;
+    }
+    match ty {
+        ColumnType::Uuid => {
+            let (keys, _) = column.as_fixed_size_binary().value_data().as_chunks::<16>();
+            runs(keys.len(), |row| u128::from_be_bytes(keys[row]))
+        }
+        ColumnType::Int64 => {
+            let keys = column.as_primitive::<Int64Type>().values();
+            runs(keys.len(), |row| keys[row])
+        }
+        _ => None,
+    }
+}
+
+fn runs<K: Copy + Ord>(count: usize, key: impl Fn(usize) -> K) -> Option<Numbered> {
+    let (mut numbers, mut first_rows) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    let mut last = None;
+    for row in 0..count {
+        let key = key(row);
+        if last.is_some_and(|last| key < last) {
+            return None;
+        }
+        if last != Some(key) {
+            first_rows.push(row as u32);
+        }
+        numbers.push(first_rows.len() as u32 - 1);
+        last = Some(key);
+    }
+    Some(Numbered { numbers, first_rows, ascends: true })
+}
+
+/// Whether a key of this type is an integer, whatever it stands for.
+pub(crate) fn is_integer_key(ty: &ColumnType) -> bool {
+    matches!(
+        ty,
+        ColumnType::Int16
+            | ColumnType::Int32
+            | ColumnType::Int64
+            | ColumnType::Date
+            | ColumnType::Timestamp { .. }
+    )
+}
+
+/// The integers that a key is.
+pub(crate) fn integers(column: &ArrayRef) -> Vec<Option<i64>> {
+    use arrow_schema::DataType;
+    match column.data_type() {
+        DataType::Int16 => widen(column.as_primitive::<Int16Type>().iter()),
+        DataType::Int32 => widen(column.as_primitive::<Int32Type>().iter()),
+        DataType::Date32 => widen(column.as_primitive::<Date32Type>().iter()),
+        DataType::Timestamp(..) => {
+            column.as_primitive::<TimestampMicrosecondType>().iter().collect()
+        }
+        _ => column.as_primitive::<Int64Type>().iter().collect(),
+    }
+}
+
+fn uuids(column: &ArrayRef) -> Vec<Option<u128>> {
+    let number = |bytes: &[u8]| bytes.first_chunk().map(|bytes| u128::from_be_bytes(*bytes));
+    column.as_fixed_size_binary().iter().map(|bytes| bytes.and_then(number)).collect()
+}
+
+fn widen<T: Into<i64>>(values: impl Iterator<Item = Option<T>>) -> Vec<Option<i64>> {
+    values.map(|value| value.map(Into::into)).collect()
+}
+
+/// Whether any of a row's keys is null, for every row.
+pub(crate) fn has_null(columns: &[ArrayRef], row: usize) -> bool {
+    columns.iter().any(|column| column.is_null(row))
+}

@@ -1,0 +1,77 @@
+//! `x in (a, b, …)`: null where no value equals and one of them is null.
+//!
+//! Many constants are made a set when the statement is made ready ([`ConstantSet`]), and many
+//! parameters for each batch, so that a row costs the same however long the list is. A few are
+//! compared one by one, which is faster.
+
+use std::sync::Arc;
+
+use folio_types::Value;
+
+use super::evaluate::{connected, evaluate};
+use super::evaluated::Evaluated;
+use super::{Expr, compare};
+use crate::array;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::Result;
+use crate::expression::constant_set::ConstantSet;
+use crate::source::Comparison;
+
+/// Values that are worth a set, at least.
+const SET_COUNT_MIN: usize = 16;
+
+/// Makes a long list of constants a set.
+pub(super) fn make_set(expression: &mut Expr) {
+    let Expr::InList { input, list } = expression else { return };
+    if list.len() < SET_COUNT_MIN {
+        return;
+    }
+    let constants = list.iter().map(|term| term.as_literal().cloned());
+    let Some(constants) = constants.collect::<Option<Vec<Value>>>() else { return };
+    // What does not fit is said when the list is evaluated.
+    if let Ok(set) = ConstantSet::new(constants, input.ty()) {
+        let input = std::mem::replace(&mut **input, Expr::boolean(true));
+        *expression = Expr::InSet { input: Box::new(input), set: Arc::new(set) };
+    }
+}
+
+/// Evaluates `input in set`.
+pub(super) fn in_set(
+    input: &Expr,
+    set: &ConstantSet,
+    batch: &Batch,
+    context: &Context,
+) -> Result<Evaluated> {
+    set.look_up(&evaluate(input, batch, context)?)
+}
+
+/// Evaluates `input in (list)`.
+pub(super) fn in_list(
+    input: &Expr,
+    list: &[Expr],
+    batch: &Batch,
+    context: &Context,
+) -> Result<Evaluated> {
+    let operand = evaluate(input, batch, context)?;
+    let mut known = None;
+    let given = list.iter().filter(|term| term.is_given());
+    let is_long = given.clone().count() >= SET_COUNT_MIN;
+    if is_long {
+        let values = given.map(|term| {
+            let array = evaluate(term, batch, context)?;
+            Ok(array::value_at(array.inner(), 0, &term.ty()))
+        });
+        let set = ConstantSet::new(values.collect::<Result<_>>()?, input.ty())?;
+        known = Some(set.look_up(&operand)?);
+    }
+    for term in list.iter().filter(|term| !(is_long && term.is_given())) {
+        let other = evaluate(term, batch, context)?;
+        let equal = compare::compare(Comparison::Equal, &operand, &other)?;
+        known = Some(match known {
+            None => equal,
+            Some(known) => connected(&known, &equal, false, batch.row_count)?,
+        });
+    }
+    Ok(known.unwrap_or_else(|| Evaluated::boolean(Some(false))))
+}

@@ -1,0 +1,153 @@
+//! Queries inside expressions, run as the expression asks for them.
+//!
+//! A subquery that reads nothing of the query around it runs once per statement.
+//! One that does runs once for every combination of outer values that occurs: the
+//! answers are kept while the statement runs. What the optimizer can turn into a
+//! join never gets here.
+
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{Array, ArrayRef, Datum};
+use folio_types::Value;
+
+use super::compare::compare;
+use super::evaluate::evaluate as evaluate_expression;
+use super::evaluated::Evaluated;
+use super::{ColumnId, Expr, Subquery, SubqueryKind};
+use crate::array;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::source::Comparison;
+
+/// The query inside: a plan, of which an expression knows only that it has rows.
+pub trait Query: Any + fmt::Debug + Send + Sync {
+    /// A copy.
+    fn copied(&self) -> Box<dyn Query>;
+    /// Puts an expression in the place of each column for which there is one.
+    fn replace_columns(&mut self, replace: &dyn Fn(ColumnId) -> Option<Expr>);
+    /// All rows as one batch, or as many as are wanted.
+    ///
+    /// # Errors
+    /// What the query says.
+    fn rows(&self, context: &Context, limit: usize) -> Result<Batch>;
+}
+
+impl Clone for Box<dyn Query> {
+    fn clone(&self) -> Self {
+        (**self).copied()
+    }
+}
+
+/// Answers of subqueries, by their number and the outer values they were asked for.
+#[derive(Default)]
+struct Answers {
+    known: Mutex<HashMap<(usize, String), Arc<Batch>>>,
+}
+
+/// Answers kept at most.
+const ANSWERS_MAX: usize = 100_000;
+
+impl Answers {
+    fn get(&self, key: &(usize, String)) -> Option<Arc<Batch>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    fn put(&self, key: (usize, String), rows: Arc<Batch>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() < ANSWERS_MAX {
+            known.insert(key, rows);
+        }
+    }
+}
+
+/// The value of a subquery for every row.
+///
+/// # Errors
+/// What the query says; `invalid_input` where a scalar has more than one row.
+pub(crate) fn evaluate(subquery: &Subquery, batch: &Batch, context: &Context) -> Result<Evaluated> {
+    let outer: Vec<Evaluated> = subquery
+        .outer
+        .iter()
+        .map(|outer| evaluate_expression(outer, batch, context))
+        .collect::<Result<_>>()?;
+    let operand =
+        subquery.operand.as_ref().map(|operand| evaluate_expression(operand, batch, context));
+    let operand = operand.transpose()?;
+    let is_once = outer.iter().chain(&operand).all(Evaluated::is_scalar);
+    let count = if is_once { 1 } else { batch.row_count };
+    let answers = context.kept::<Answers>(0);
+    let mut values = Vec::with_capacity(count);
+    for row in 0..count {
+        let at = |evaluated: &Evaluated| {
+            evaluated.get().0.slice(if evaluated.is_scalar() { 0 } else { row }, 1)
+        };
+        let rows = answer(subquery, outer.iter().map(at).collect(), &answers, context)?;
+        values.push(match (subquery.kind, &operand) {
+            (SubqueryKind::Any(op), Some(operand)) => quantified(op, &at(operand), &rows, true)?,
+            (SubqueryKind::All(op), Some(operand)) => quantified(op, &at(operand), &rows, false)?,
+            (kind, _) => plain(kind, subquery, &rows)?,
+        });
+    }
+    let array = array::to_array(values.iter(), &subquery.ty)?;
+    Ok(if is_once { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
+}
+
+/// The rows of the subquery for these outer values.
+fn answer(
+    subquery: &Subquery,
+    outer: Vec<ArrayRef>,
+    answers: &Answers,
+    context: &Context,
+) -> Result<Arc<Batch>> {
+    let key: Vec<Value> = outer
+        .iter()
+        .zip(&subquery.outer)
+        .map(|(array, expression)| array::value_at(array, 0, &expression.ty()))
+        .collect();
+    let key = (subquery.number, format!("{key:?}"));
+    if let Some(known) = answers.get(&key) {
+        return Ok(known);
+    }
+    let inner = context.with_outer(outer);
+    let limit = match subquery.kind {
+        SubqueryKind::Exists => 1,
+        SubqueryKind::Scalar => 2,
+        _ => usize::MAX,
+    };
+    let rows = Arc::new(subquery.body.rows(&inner, limit)?);
+    answers.put(key, Arc::clone(&rows));
+    Ok(rows)
+}
+
+fn plain(kind: SubqueryKind, subquery: &Subquery, rows: &Batch) -> Result<Value> {
+    let output = |row: usize| array::value_at(&rows.columns[0], row, &subquery.output.ty);
+    match (kind, rows.row_count) {
+        (SubqueryKind::Exists, count) => Ok(Value::Boolean(count > 0)),
+        (SubqueryKind::Array, count) => Ok(Value::List((0..count).map(output).collect())),
+        (_, 0) => Ok(Value::Null),
+        (_, 1) => Ok(output(0)),
+        _ => Err(Error::invalid("a subquery used as a value has more than one row")
+            .help("add limit 1, or an aggregate")),
+    }
+}
+
+/// ANY or ALL: true and false are certain, null is not.
+fn quantified(op: Comparison, operand: &ArrayRef, rows: &Batch, is_any: bool) -> Result<Value> {
+    if rows.row_count == 0 {
+        return Ok(Value::Boolean(!is_any));
+    }
+    let left = Evaluated::Scalar(ArrayRef::clone(operand));
+    let right = Evaluated::Array(ArrayRef::clone(&rows.columns[0]));
+    let verdicts = compare(op, &left, &right)?;
+    let verdicts = arrow_array::cast::as_boolean_array(verdicts.get().0).clone();
+    let decided = verdicts.iter().any(|verdict| verdict == Some(is_any));
+    Ok(match (decided, verdicts.null_count() > 0) {
+        (true, _) => Value::Boolean(is_any),
+        (false, true) => Value::Null,
+        (false, false) => Value::Boolean(!is_any),
+    })
+}

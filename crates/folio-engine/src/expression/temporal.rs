@@ -1,0 +1,356 @@
+//! Dates, times, timestamps and intervals: their text, their parts, their sums.
+//!
+//! Days count from 1970-01-01 in the proleptic Gregorian calendar; the
+//! conversion is Howard Hinnant's `days_from_civil`. Timestamps are microseconds.
+
+use folio_types::Interval;
+
+/// Microseconds of a second, minute, hour and day.
+pub const SECOND: i64 = 1_000_000;
+/// Microseconds of a minute.
+pub const MINUTE: i64 = 60 * SECOND;
+/// Of an hour.
+pub const HOUR: i64 = 60 * MINUTE;
+/// Of a day.
+pub const DAY: i64 = 24 * HOUR;
+
+/// Year, month and day of a day's number.
+#[allow(clippy::cast_possible_truncation, reason = "a day within 32 bits is a year within them")]
+pub(crate) fn civil(days: i64) -> (i32, u32, u32) {
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let day_of_era = shifted.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_index = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_index + 2) / 5 + 1;
+    let month = if month_index < 10 { month_index + 3 } else { month_index - 9 };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year as i32, month as u32, day as u32)
+}
+
+/// The number of a day; `None` where there is no such day.
+pub fn days(year: i32, month: u32, day: u32) -> Option<i64> {
+    if !(1..=12).contains(&month) || day == 0 || day > month_length(year, month) {
+        return None;
+    }
+    let (month, day) = (i64::from(month), i64::from(day));
+    let year = i64::from(year) - i64::from(month <= 2);
+    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let day_of_year = (153 * (if month > 2 { month - 3 } else { month + 9 }) + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    Some(era * 146_097 + day_of_era - 719_468)
+}
+
+pub(crate) fn month_length(year: i32, month: u32) -> u32 {
+    match month {
+        4 | 6 | 9 | 11 => 30,
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        _ => 31,
+    }
+}
+
+/// A timestamp some months, days and nanoseconds later. Days of months that are
+/// too short become their last.
+pub(crate) fn add(timestamp: i64, interval: Interval) -> Option<i64> {
+    let (day, time) = (timestamp.div_euclid(DAY), timestamp.rem_euclid(DAY));
+    let (year, month, day_of_month) = civil(day);
+    let months = i64::from(year) * 12 + i64::from(month) - 1 + i64::from(interval.months);
+    let year = i32::try_from(months.div_euclid(12)).ok()?;
+    let month = u32::try_from(months.rem_euclid(12)).ok()? + 1;
+    let day = days(year, month, day_of_month.min(month_length(year, month)))?;
+    (day + i64::from(interval.days))
+        .checked_mul(DAY)?
+        .checked_add(time)?
+        .checked_add(interval.nanoseconds / 1000)
+}
+
+pub(crate) fn negate(interval: Interval) -> Option<Interval> {
+    Some(Interval {
+        months: interval.months.checked_neg()?,
+        days: interval.days.checked_neg()?,
+        nanoseconds: interval.nanoseconds.checked_neg()?,
+    })
+}
+
+/// `2024-01-31`, also with slashes.
+pub(crate) fn parse_date(text: &str) -> Option<i32> {
+    let (text, sign) = match text.strip_prefix('-') {
+        Some(rest) => (rest, -1),
+        None => (text, 1),
+    };
+    let mut parts = text.splitn(3, ['-', '/']);
+    let mut part = || {
+        let part = parts.next()?;
+        let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number { part.parse::<u32>().ok() } else { None }
+    };
+    let (year, month, day) = (part()?, part()?, part()?);
+    i32::try_from(days(sign * i32::try_from(year).ok()?, month, day)?).ok()
+}
+
+/// `12:04`, `12:04:05` or `12:04:05.123456`, as microseconds since midnight.
+pub(crate) fn parse_time(text: &str) -> Option<i64> {
+    let (clock, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let mut parts = clock.split(':');
+    let mut part = |limit: i64| {
+        let part = parts.next()?;
+        let is_number = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let number = if is_number { part.parse::<i64>().ok()? } else { return None };
+        (number <= limit).then_some(number)
+    };
+    let (hour, minute) = (part(24)?, part(59)?);
+    let second = if clock.matches(':').count() == 2 { part(59)? } else { 0 };
+    let time = hour * HOUR + minute * MINUTE + second * SECOND + parse_fraction(fraction)?;
+    (parts.next().is_none() && time <= DAY).then_some(time)
+}
+
+/// Digits after the point as microseconds, rounded.
+fn parse_fraction(digits: &str) -> Option<i64> {
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) || digits.len() > 18 {
+        return None;
+    }
+    let padded = format!("{digits:0<7}");
+    let number: i64 = padded[..7].parse().ok()?;
+    Some((number + 5) / 10)
+}
+
+/// A date, and a time behind a space, `T` or `-`, with or without a zone. The
+/// answer is in UTC where there is a zone.
+pub(crate) fn parse_timestamp(text: &str) -> Option<i64> {
+    let (clock, zone) = clock_and_zone(text)?;
+    clock.checked_sub(zone)
+}
+
+/// The same without its zone: what the clock there shows.
+pub(crate) fn parse_clock(text: &str) -> Option<i64> {
+    Some(clock_and_zone(text)?.0)
+}
+
+/// What the clock shows, and how far east of Greenwich it hangs.
+fn clock_and_zone(text: &str) -> Option<(i64, i64)> {
+    let at = text
+        .char_indices()
+        .position(|(at, _)| at >= 8 && matches!(text.as_bytes()[at], b' ' | b'T' | b't'));
+    let Some(at) = at else { return Some((i64::from(parse_date(text)?) * DAY, 0)) };
+    let day = parse_date(text.get(..at)?)?;
+    let rest = text.get(at + 1..)?.trim();
+    let (clock, zone) = match rest.find(['+', '-', 'Z', 'z']) {
+        Some(at) => (rest[..at].trim_end(), parse_zone(&rest[at..])?),
+        None => (rest, 0),
+    };
+    Some(((i64::from(day) * DAY).checked_add(parse_time(clock)?)?, zone))
+}
+
+/// `Z`, `+02`, `+02:00` or `+0200`, as microseconds east of Greenwich.
+fn parse_zone(text: &str) -> Option<i64> {
+    if text.eq_ignore_ascii_case("z") {
+        return Some(0);
+    }
+    let sign = if text.starts_with('-') { -1 } else { 1 };
+    let digits: String = text[1..].chars().filter(|character| *character != ':').collect();
+    let number: i64 = digits.parse().ok()?;
+    match digits.len() {
+        1 | 2 => Some(sign * number * HOUR),
+        4 => Some(sign * (number / 100 * HOUR + number % 100 * MINUTE)),
+        _ => None,
+    }
+}
+
+/// `1 year 2 days 03:04:05`, with units in any order.
+pub fn parse_interval(text: &str) -> Option<Interval> {
+    let mut interval = Interval::default();
+    let mut words = text.split_whitespace().peekable();
+    words.peek()?;
+    while let Some(word) = words.next() {
+        if word.contains(':') {
+            let (sign, clock) = match word.strip_prefix('-') {
+                Some(clock) => (-1, clock),
+                None => (1, word.trim_start_matches('+')),
+            };
+            let micros = sign * parse_time(clock)?;
+            interval.nanoseconds = interval.nanoseconds.checked_add(micros.checked_mul(1000)?)?;
+            continue;
+        }
+        let split = word.find(|character: char| character.is_alphabetic()).unwrap_or(word.len());
+        let (number, unit) = word.split_at(split);
+        let unit = if unit.is_empty() { words.next().unwrap_or("second") } else { unit };
+        add_unit(&mut interval, number.parse().ok()?, unit)?;
+    }
+    Some(interval)
+}
+
+/// Adds so many of a unit.
+#[allow(clippy::cast_possible_truncation, reason = "checked by the range of the result")]
+pub fn add_unit(interval: &mut Interval, number: f64, unit: &str) -> Option<()> {
+    let lower = unit.to_lowercase();
+    let unit = lower.strip_suffix('s').filter(|unit| unit.len() > 1).unwrap_or(&lower);
+    let months = |count: f64| i32::try_from((number * count).round() as i64).ok();
+    let nanoseconds = |micros: i64| {
+        let nanoseconds = number * micros as f64 * 1000.0;
+        (nanoseconds.abs() < 9.2e18).then_some(nanoseconds.round() as i64)
+    };
+    let mut more = Interval::default();
+    match unit {
+        "millennium" | "millennia" => more.months = months(12_000.0)?,
+        "century" | "centurie" => more.months = months(1200.0)?,
+        "decade" => more.months = months(120.0)?,
+        "year" | "y" | "yr" => more.months = months(12.0)?,
+        "quarter" => more.months = months(3.0)?,
+        "month" | "mon" => more.months = months(1.0)?,
+        "week" | "w" => more.days = i32::try_from((number * 7.0).round() as i64).ok()?,
+        "day" | "d" => {
+            more.days = i32::try_from(number.trunc() as i64).ok()?;
+            more.nanoseconds = (number.fract() * DAY as f64 * 1000.0).round() as i64;
+        }
+        "hour" | "h" | "hr" => more.nanoseconds = nanoseconds(HOUR)?,
+        "minute" | "m" | "min" => more.nanoseconds = nanoseconds(MINUTE)?,
+        "second" | "s" | "sec" => more.nanoseconds = nanoseconds(SECOND)?,
+        "millisecond" | "ms" => more.nanoseconds = nanoseconds(1000)?,
+        "microsecond" | "us" => more.nanoseconds = nanoseconds(1)?,
+        _ => return None,
+    }
+    interval.months = interval.months.checked_add(more.months)?;
+    interval.days = interval.days.checked_add(more.days)?;
+    interval.nanoseconds = interval.nanoseconds.checked_add(more.nanoseconds)?;
+    Some(())
+}
+
+pub(crate) fn format_date(day: i32) -> String {
+    let (year, month, day) = civil(i64::from(day));
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+pub(crate) fn format_time(time: i64) -> String {
+    let (second, micros) = (time / SECOND, time % SECOND);
+    let clock = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
+    match micros {
+        0 => clock,
+        _ => format!("{clock}.{micros:06}").trim_end_matches('0').to_owned(),
+    }
+}
+
+pub(crate) fn format_timestamp(timestamp: i64, utc: bool) -> String {
+    let (day, time) = (timestamp.div_euclid(DAY), timestamp.rem_euclid(DAY));
+    let (year, month, day) = civil(day);
+    let zone = if utc { "+00" } else { "" };
+    format!("{year:04}-{month:02}-{day:02} {}{zone}", format_time(time))
+}
+
+pub(crate) fn format_interval(interval: Interval) -> String {
+    let mut parts = Vec::new();
+    let mut push = |count: i32, unit: &str| {
+        if count != 0 {
+            parts.push(format!("{count} {unit}{}", if count == 1 { "" } else { "s" }));
+        }
+    };
+    push(interval.months / 12, "year");
+    push(interval.months % 12, "mon");
+    push(interval.days, "day");
+    let micros = interval.nanoseconds / 1000;
+    if micros != 0 || parts.is_empty() {
+        let sign = if micros < 0 { "-" } else { "" };
+        parts.push(format!("{sign}{}", format_time(micros.abs())));
+    }
+    parts.join(" ")
+}
+
+/// A part of a timestamp by its name, as in `extract(year from …)`.
+pub(crate) fn part(name: &str, timestamp: i64) -> Option<f64> {
+    let (day, time) = (timestamp.div_euclid(DAY), timestamp.rem_euclid(DAY));
+    let (year, month, day_of_month) = civil(day);
+    let weekday = (day + 4).rem_euclid(7);
+    let day_of_year = day - days(year, 1, 1)? + 1;
+    let seconds = (time % MINUTE) as f64 / SECOND as f64;
+    Some(match name {
+        "year" => f64::from(year),
+        "month" => f64::from(month),
+        "day" => f64::from(day_of_month),
+        "hour" => (time / HOUR) as f64,
+        "minute" => (time / MINUTE % 60) as f64,
+        "second" => seconds,
+        "millisecond" => seconds * 1000.0,
+        "microsecond" => (time % MINUTE) as f64,
+        "epoch" => timestamp as f64 / SECOND as f64,
+        "dow" => weekday as f64,
+        "isodow" => (if weekday == 0 { 7 } else { weekday }) as f64,
+        "doy" => day_of_year as f64,
+        "quarter" => f64::from((month - 1) / 3 + 1),
+        "decade" => f64::from(year.div_euclid(10)),
+        "century" => f64::from((year - 1).div_euclid(100) + 1),
+        "millennium" => f64::from((year - 1).div_euclid(1000) + 1),
+        "week" => iso_week(day).1 as f64,
+        "isoyear" => iso_week(day).0 as f64,
+        _ => return None,
+    })
+}
+
+/// Year and week of a day after ISO 8601: weeks begin on Monday and belong to the
+/// year their Thursday is in.
+fn iso_week(day: i64) -> (i64, i64) {
+    let thursday = day - (day + 3).rem_euclid(7) + 3;
+    let (year, _, _) = civil(thursday);
+    let first = days(year, 1, 1).unwrap_or(thursday);
+    (i64::from(year), (thursday - first) / 7 + 1)
+}
+
+/// The start of the unit a timestamp is in.
+pub(crate) fn truncate(unit: &str, timestamp: i64) -> Option<i64> {
+    let day = timestamp.div_euclid(DAY);
+    let (year, month, _) = civil(day);
+    let start = |year: i32, month: u32| Some(days(year, month, 1)? * DAY);
+    match unit {
+        "microsecond" => Some(timestamp),
+        "millisecond" => Some(timestamp - timestamp.rem_euclid(1000)),
+        "second" => Some(timestamp - timestamp.rem_euclid(SECOND)),
+        "minute" => Some(timestamp - timestamp.rem_euclid(MINUTE)),
+        "hour" => Some(timestamp - timestamp.rem_euclid(HOUR)),
+        "day" => Some(day * DAY),
+        "week" => Some((day - (day + 3).rem_euclid(7)) * DAY),
+        "month" => start(year, month),
+        "quarter" => start(year, (month - 1) / 3 * 3 + 1),
+        "year" => start(year, 1),
+        "decade" => start(year.div_euclid(10) * 10, 1),
+        "century" => start((year - 1).div_euclid(100) * 100 + 1, 1),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_dates_agree() {
+        for day in (-1_000_000..1_000_000).step_by(97) {
+            let (year, month, of_month) = civil(day);
+            assert_eq!(days(year, month, of_month), Some(day));
+        }
+        assert_eq!(days(2024, 2, 30), None);
+        assert_eq!(parse_date("2024-02-29").map(format_date).as_deref(), Some("2024-02-29"));
+        assert_eq!(parse_date("2023-02-29"), None);
+    }
+
+    #[test]
+    fn text_comes_back() {
+        for text in ["2024-01-31 12:04:05", "1969-12-31 23:59:59.5", "0001-01-01 00:00:00"] {
+            let parsed = parse_timestamp(text).map(|parsed| format_timestamp(parsed, false));
+            assert_eq!(parsed.as_deref(), Some(text));
+        }
+        let utc = parse_timestamp("2024-01-31T12:00:00+02:00");
+        assert_eq!(utc, parse_timestamp("2024-01-31 10:00:00"));
+        for text in ["1 year 2 mons 3 days 04:05:06", "-1 days", "00:00:00"] {
+            let parsed = parse_interval(text).map(format_interval);
+            assert_eq!(parsed.as_deref(), Some(text));
+        }
+    }
+
+    #[test]
+    fn months_keep_to_their_length() {
+        let jan = parse_timestamp("2024-01-31 10:00:00").expect("a timestamp");
+        let later = add(jan, Interval { months: 1, days: 0, nanoseconds: 0 });
+        assert_eq!(later, parse_timestamp("2024-02-29 10:00:00"));
+    }
+}

@@ -1,0 +1,59 @@
+//! Which types are of a kind, and the type that values of two can take.
+
+use folio_types::ColumnType;
+
+/// Digits of numbers that were computed.
+pub const COMPUTED_PRECISION: u8 = 38;
+
+/// Whether it is a type of integers.
+pub fn is_integer(ty: &ColumnType) -> bool {
+    matches!(ty, ColumnType::Int16 | ColumnType::Int32 | ColumnType::Int64)
+}
+
+/// Whether it is a type of numbers.
+pub fn is_numeric(ty: &ColumnType) -> bool {
+    is_integer(ty)
+        || matches!(ty, ColumnType::Decimal { .. } | ColumnType::Float32 | ColumnType::Float64)
+}
+
+/// Whether it is a type of days or times.
+pub fn is_temporal(ty: &ColumnType) -> bool {
+    matches!(ty, ColumnType::Date | ColumnType::Time | ColumnType::Timestamp { .. })
+}
+
+/// Digits after the point.
+pub fn scale_of(ty: &ColumnType) -> i8 {
+    match ty {
+        ColumnType::Decimal { scale, .. } => *scale,
+        _ => 0,
+    }
+}
+
+/// The type of decimals that were computed, with so many digits after the point.
+pub fn decimal(scale: i8) -> ColumnType {
+    ColumnType::Decimal { precision: COMPUTED_PRECISION, scale }
+}
+
+/// The type that values of both can take without changing their meaning.
+pub fn unify(left: &ColumnType, right: &ColumnType) -> Option<ColumnType> {
+    use ColumnType::{
+        Date, Decimal, Float32, Float64, Int16, Int32, Int64, Json, List, Text, Timestamp,
+    };
+    if left == right {
+        return Some(left.clone());
+    }
+    Some(match (left, right) {
+        (Float64, other) | (other, Float64) if is_numeric(other) => Float64,
+        (Float32, other) | (other, Float32) if is_numeric(other) => Float64,
+        (Decimal { .. }, other) | (other, Decimal { .. }) if is_numeric(other) => {
+            decimal(scale_of(left).max(scale_of(right)))
+        }
+        (Int64, other) | (other, Int64) if is_integer(other) => Int64,
+        (Int32, Int16) | (Int16, Int32) => Int32,
+        (Date, Timestamp { utc }) | (Timestamp { utc }, Date) => Timestamp { utc: *utc },
+        (Timestamp { .. }, Timestamp { .. }) => Timestamp { utc: true },
+        (Json, Text) | (Text, Json) => Text,
+        (List(left), List(right)) => List(Box::new(unify(left, right)?)),
+        _ => return None,
+    })
+}

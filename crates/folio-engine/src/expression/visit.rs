@@ -1,0 +1,201 @@
+//! Walking an expression: its parts, and the columns it reads.
+
+use super::{ColumnId, Expr};
+
+impl Expr {
+    /// Calls `visit` with every direct part.
+    pub(crate) fn for_each_part<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
+        match self {
+            Self::Column(_) | Self::Outer(..) | Self::Literal { .. } | Self::Parameter { .. } => {}
+            Self::Cast { input, .. }
+            | Self::Not(input)
+            | Self::IsNull(input)
+            | Self::IsTrue(input)
+            | Self::InSet { input, .. } => visit(input),
+            Self::Arithmetic { left, right, .. } | Self::Compare { left, right, .. } => {
+                visit(left);
+                visit(right);
+            }
+            Self::And(terms) | Self::Or(terms) | Self::Coalesce(terms, _) => {
+                terms.iter().for_each(visit);
+            }
+            Self::Case { branches, otherwise, .. } => {
+                for (condition, result) in branches {
+                    visit(condition);
+                    visit(result);
+                }
+                otherwise.iter().for_each(|otherwise| visit(otherwise));
+            }
+            Self::InList { input, list } => {
+                visit(input);
+                list.iter().for_each(visit);
+            }
+            Self::Match { input, pattern, .. } => {
+                visit(input);
+                visit(pattern);
+            }
+            Self::Function { arguments, .. } => arguments.iter().for_each(visit),
+            Self::Subquery(subquery) => {
+                subquery.operand.iter().for_each(&mut *visit);
+                subquery.outer.iter().for_each(visit);
+            }
+        }
+    }
+
+    /// Calls `change` with every direct part.
+    pub fn for_each_part_mut(&mut self, change: &mut dyn FnMut(&mut Expr)) {
+        match self {
+            Self::Column(_) | Self::Outer(..) | Self::Literal { .. } | Self::Parameter { .. } => {}
+            Self::Cast { input, .. }
+            | Self::Not(input)
+            | Self::IsNull(input)
+            | Self::IsTrue(input)
+            | Self::InSet { input, .. } => change(input),
+            Self::Arithmetic { left, right, .. } | Self::Compare { left, right, .. } => {
+                change(left);
+                change(right);
+            }
+            Self::And(terms) | Self::Or(terms) | Self::Coalesce(terms, _) => {
+                terms.iter_mut().for_each(change);
+            }
+            Self::Case { branches, otherwise, .. } => {
+                for (condition, result) in branches {
+                    change(condition);
+                    change(result);
+                }
+                otherwise.iter_mut().for_each(|otherwise| change(otherwise));
+            }
+            Self::InList { input, list } => {
+                change(input);
+                list.iter_mut().for_each(change);
+            }
+            Self::Match { input, pattern, .. } => {
+                change(input);
+                change(pattern);
+            }
+            Self::Function { arguments, .. } => arguments.iter_mut().for_each(change),
+            Self::Subquery(subquery) => {
+                subquery.operand.iter_mut().for_each(&mut *change);
+                subquery.outer.iter_mut().for_each(change);
+            }
+        }
+    }
+
+    /// Changes every node, the parts before the whole.
+    pub fn transform(&mut self, change: &mut dyn FnMut(&mut Expr)) {
+        self.for_each_part_mut(&mut |part| part.transform(change));
+        change(self);
+    }
+
+    /// Whether any node is such.
+    pub fn any(&self, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
+        if test(self) {
+            return true;
+        }
+        let mut found = false;
+        self.for_each_part(&mut |part| found = found || part.any(test));
+        found
+    }
+
+    /// Appends the columns it reads, those its subqueries read from here included.
+    pub fn collect_columns(&self, out: &mut Vec<ColumnId>) {
+        if let Self::Column(column) = self
+            && !out.contains(&column.id)
+        {
+            out.push(column.id);
+        }
+        self.for_each_part(&mut |part| part.collect_columns(out));
+    }
+
+    /// The columns it reads.
+    pub fn columns(&self) -> Vec<ColumnId> {
+        let mut columns = Vec::new();
+        self.collect_columns(&mut columns);
+        columns
+    }
+
+    /// Whether it reads columns of these alone.
+    pub(crate) fn reads_only(&self, columns: &[ColumnId]) -> bool {
+        !self.any(&mut |part| matches!(part, Self::Column(column) if !columns.contains(&column.id)))
+    }
+
+    /// Whether there is a query inside.
+    pub fn has_subquery(&self) -> bool {
+        self.any(&mut |part| matches!(part, Self::Subquery(_)))
+    }
+
+    /// Whether it calls a function that stays on the thread that asks for rows.
+    pub(crate) fn is_of_one_thread(&self) -> bool {
+        self.any(&mut |part| {
+            matches!(part, Self::Function { function, .. } if function.is_of_one_thread())
+        })
+    }
+
+    /// Puts an expression in the place of each column for which there is one.
+    pub fn replace_columns(&mut self, replace: &dyn Fn(ColumnId) -> Option<Expr>) {
+        if let Self::Column(column) = self {
+            if let Some(expression) = replace(column.id) {
+                *self = expression;
+            }
+            return;
+        }
+        self.for_each_part_mut(&mut |part| part.replace_columns(replace));
+        if let Self::Subquery(subquery) = self {
+            subquery.body.replace_columns(replace);
+        }
+    }
+}
+
+impl PartialEq for Expr {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Column(left), Self::Column(right)) => left.id == right.id,
+            (Self::Outer(left, _), Self::Outer(right, _)) => left == right,
+            (
+                Self::Literal { value: left, ty: left_type, .. },
+                Self::Literal { value: right, ty: right_type, .. },
+            ) => left == right && left_type == right_type,
+            (Self::Parameter { index: left, .. }, Self::Parameter { index: right, .. }) => {
+                left == right
+            }
+            (Self::Subquery(left), Self::Subquery(right)) => left.number == right.number,
+            _ => {
+                self.same_node(other) && {
+                    let (mut left, mut right) = (Vec::new(), Vec::new());
+                    self.for_each_part(&mut |part| left.push(part));
+                    other.for_each_part(&mut |part| right.push(part));
+                    left == right
+                }
+            }
+        }
+    }
+}
+
+impl Expr {
+    /// Whether two nodes are alike, their parts aside.
+    fn same_node(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Cast { to: left, is_try: left_try, .. },
+                Self::Cast { to: right, is_try: right_try, .. },
+            ) => left == right && left_try == right_try,
+            (Self::Arithmetic { op: left, .. }, Self::Arithmetic { op: right, .. }) => {
+                left == right
+            }
+            (Self::Compare { op: left, .. }, Self::Compare { op: right, .. }) => left == right,
+            (Self::InSet { set: left, .. }, Self::InSet { set: right, .. }) => left == right,
+            (
+                Self::Case { branches: left, otherwise: left_else, .. },
+                Self::Case { branches: right, otherwise: right_else, .. },
+            ) => left.len() == right.len() && left_else.is_some() == right_else.is_some(),
+            (
+                Self::Match { kind: left, escape: left_escape, .. },
+                Self::Match { kind: right, escape: right_escape, .. },
+            ) => left == right && left_escape == right_escape,
+            (Self::Function { function: left, .. }, Self::Function { function: right, .. }) => {
+                left == right && !left.is_volatile
+            }
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+}

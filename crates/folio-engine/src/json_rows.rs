@@ -1,0 +1,225 @@
+//! Rows as JSON, straight from their arrays.
+//!
+//! A writer is made per column once for each batch; a row then asks each to append
+//! its value. Nothing stands between array and text.
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Date32Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type, TimestampMicrosecondType,
+};
+use arrow_array::{
+    Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, ListArray, PrimitiveArray, StringArray,
+};
+use arrow_buffer::NullBuffer;
+use folio_types::{ColumnType, Value};
+
+use crate::array::value_at;
+use crate::batch::Batch;
+use crate::expression::json::{write_json, write_string};
+use crate::expression::temporal::format_date;
+use crate::json_text::{JsonText, Piece};
+
+/// Rows after which it is known how many bytes one takes, more or less.
+const SAMPLE: usize = 16;
+
+/// Writes rows as JSON objects whose members are the columns, in order.
+pub struct JsonRows {
+    /// Per column: `,"name":`, with `{` in place of the comma for the first.
+    prefixes: Vec<Piece>,
+    types: Vec<ColumnType>,
+}
+
+impl JsonRows {
+    /// For columns of these names and types.
+    #[must_use]
+    pub fn new(names: &[String], types: &[ColumnType]) -> Self {
+        Self { prefixes: prefixes(names.iter().map(String::as_str)), types: types.to_vec() }
+    }
+
+    /// Appends every row of a batch, as UTF-8, with `between` before each but the first;
+    /// `is_first` says whether any came yet.
+    pub fn write(&self, batch: &Batch, between: &str, is_first: &mut bool, out: &mut Vec<u8>) {
+        let mut out = JsonText::behind(out);
+        let between = Piece::new(between);
+        let cells: Vec<Cells<'_>> =
+            batch.columns.iter().zip(&self.types).map(|(array, ty)| Cells::of(array, ty)).collect();
+        let before = out.len();
+        for row in 0..batch.row_count {
+            if row == SAMPLE {
+                let mean = (out.len() - before).div_ceil(SAMPLE);
+                // Numbers grow longer on the way.
+                out.expect((batch.row_count - row) * (mean + mean / 8));
+            }
+            if !std::mem::take(is_first) {
+                out.piece(&between);
+            }
+            write_object(&self.prefixes, &cells, row, &mut out);
+        }
+        out.finish();
+    }
+
+    /// Appends one row that is no arrays.
+    pub(crate) fn write_row(&self, row: &[Value], out: &mut Vec<u8>) {
+        let mut text = JsonText::behind(out);
+        if row.is_empty() {
+            text.byte(b'{');
+        }
+        for ((prefix, ty), value) in self.prefixes.iter().zip(&self.types).zip(row) {
+            text.piece(prefix);
+            match (value, ty) {
+                (Value::Uuid(bytes), _) => text.uuid(bytes),
+                (Value::Integer(value), _) => text.integer(*value),
+                (Value::Timestamp(value), ColumnType::Timestamp { utc }) => {
+                    text.timestamp(*value, *utc);
+                }
+                (Value::Text(value), ColumnType::Text) => text.string(value, value.as_bytes(), 0),
+                (value, ty) => {
+                    let mut written = String::new();
+                    write_json(value, ty, &mut written);
+                    text.push(written.as_bytes());
+                }
+            }
+        }
+        text.byte(b'}');
+        text.finish();
+    }
+}
+
+fn prefixes<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Piece> {
+    names
+        .enumerate()
+        .map(|(index, name)| {
+            let mut prefix = String::from(if index > 0 { "," } else { "{" });
+            write_string(name, &mut prefix);
+            prefix.push(':');
+            Piece::new(&prefix)
+        })
+        .collect()
+}
+
+fn write_object(prefixes: &[Piece], cells: &[Cells<'_>], row: usize, out: &mut JsonText<'_>) {
+    if cells.is_empty() {
+        out.byte(b'{');
+    }
+    for (prefix, cells) in prefixes.iter().zip(cells) {
+        out.piece(prefix);
+        cells.write(row, out);
+    }
+    out.byte(b'}');
+}
+
+/// One column.
+struct Cells<'a> {
+    /// Looked at before the values: most columns have none.
+    nulls: Option<&'a NullBuffer>,
+    values: Values<'a>,
+}
+
+/// The values of one column.
+enum Values<'a> {
+    Boolean(&'a BooleanArray),
+    Int16(&'a PrimitiveArray<Int16Type>),
+    Int32(&'a PrimitiveArray<Int32Type>),
+    Int64(&'a PrimitiveArray<Int64Type>),
+    Float32(&'a PrimitiveArray<Float32Type>, &'a ColumnType),
+    Float64(&'a PrimitiveArray<Float64Type>, &'a ColumnType),
+    Date(&'a PrimitiveArray<Date32Type>),
+    /// And whether they are UTC.
+    Timestamp(&'a PrimitiveArray<TimestampMicrosecondType>, bool),
+    Text(&'a StringArray),
+    Uuid(&'a FixedSizeBinaryArray),
+    List(&'a ListArray, Box<Cells<'a>>),
+    Struct {
+        prefixes: Vec<Piece>,
+        cells: Vec<Cells<'a>>,
+    },
+    Other(&'a ArrayRef, &'a ColumnType),
+}
+
+impl<'a> Values<'a> {
+    fn of(array: &'a ArrayRef, ty: &'a ColumnType) -> Self {
+        match ty {
+            ColumnType::Boolean => Self::Boolean(array.as_boolean()),
+            ColumnType::Int16 => Self::Int16(array.as_primitive()),
+            ColumnType::Int32 => Self::Int32(array.as_primitive()),
+            ColumnType::Int64 => Self::Int64(array.as_primitive()),
+            ColumnType::Float32 => Self::Float32(array.as_primitive(), ty),
+            ColumnType::Float64 => Self::Float64(array.as_primitive(), ty),
+            ColumnType::Date => Self::Date(array.as_primitive()),
+            ColumnType::Timestamp { utc } => Self::Timestamp(array.as_primitive(), *utc),
+            ColumnType::Text => Self::Text(array.as_string()),
+            ColumnType::Uuid => Self::Uuid(array.as_fixed_size_binary()),
+            ColumnType::List(element) => {
+                let list: &ListArray = array.as_list();
+                Self::List(list, Box::new(Cells::of(list.values(), element)))
+            }
+            ColumnType::Struct(fields) => {
+                let array = array.as_struct();
+                let cells = array.columns().iter().zip(fields);
+                let cells = cells.map(|(column, (_, ty))| Cells::of(column, ty)).collect();
+                let prefixes = prefixes(fields.iter().map(|(name, _)| name.as_str()));
+                Self::Struct { prefixes, cells }
+            }
+            _ => Self::Other(array, ty),
+        }
+    }
+}
+
+impl<'a> Cells<'a> {
+    fn of(array: &'a ArrayRef, ty: &'a ColumnType) -> Self {
+        Self { nulls: array.nulls(), values: Values::of(array, ty) }
+    }
+
+    fn write(&self, row: usize, out: &mut JsonText<'_>) {
+        if self.nulls.is_some_and(|nulls| nulls.is_null(row)) {
+            return out.push(b"null");
+        }
+        let float = |value: f64, ty: &ColumnType, out: &mut JsonText<'_>| {
+            let mut text = String::new();
+            write_json(&Value::Float(value), ty, &mut text);
+            out.push(text.as_bytes());
+        };
+        match &self.values {
+            Values::Boolean(array) => {
+                out.push(if array.value(row) { b"true" } else { b"false" });
+            }
+            Values::Int16(array) => out.integer(array.value(row).into()),
+            Values::Int32(array) => out.integer(array.value(row).into()),
+            Values::Int64(array) => out.integer(array.value(row)),
+            Values::Float32(array, ty) => float(array.value(row).into(), ty, out),
+            Values::Float64(array, ty) => {
+                if !out.short_float(array.value(row)) {
+                    float(array.value(row), ty, out);
+                }
+            }
+            Values::Timestamp(array, utc) => out.timestamp(array.value(row), *utc),
+            Values::Date(array) => out.escaped(&format_date(array.value(row))),
+            Values::Text(array) => {
+                let start = array.value_offsets()[row] as usize;
+                out.string(array.value(row), array.value_data(), start);
+            }
+            Values::Uuid(array) => match array.value(row).first_chunk() {
+                Some(bytes) => out.uuid(bytes),
+                None => out.push(b"null"),
+            },
+            Values::List(array, cells) => {
+                let offsets = array.value_offsets();
+                let items = offsets[row] as usize..offsets[row + 1] as usize;
+                out.byte(b'[');
+                for (index, item) in items.enumerate() {
+                    if index > 0 {
+                        out.byte(b',');
+                    }
+                    cells.write(item, out);
+                }
+                out.byte(b']');
+            }
+            Values::Struct { prefixes, cells, .. } => write_object(prefixes, cells, row, out),
+            Values::Other(array, ty) => {
+                let mut text = String::new();
+                write_json(&value_at(array, row, ty), ty, &mut text);
+                out.push(text.as_bytes());
+            }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What a statement may use: stack, time and memory; and who may end it before its end.
+//!
+//! The limits of a statement are made when it begins, and hold while its text is read, bound,
+//! optimized and run.
+//!
+//! **Stack.** Reading and binding recurse by the syntax, and whatever comes after them by
+//! what they made. A level of theirs takes more stack than a level of anything after them,
+//! so it is enough to look there how much is left: an address is compared, and nothing is
+//! counted. On a thread of the program little is assumed to be free. What needs more runs on
+//! a thread that is made for it, and what needs more than that is refused.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use folio_types::ErrorCode;
+
+use crate::error::{Error, Result};
+use crate::span::Span;
+
+/// Set from another thread, it ends the statement at its next batch.
+pub type Interrupt = Arc<AtomicBool>;
+
+/// Asked by the threads that run a statement, at each batch: whether it is to end.
+pub type Watch = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// Stack that binding may take on a thread of the program, which may have 512 KiB in all.
+const EASY_SIZE: usize = 96 << 10;
+
+/// Levels that the parser may nest on such a thread.
+const EASY_LEVELS: usize = 20;
+
+/// Stack that a level of the parser takes at most.
+const LEVEL_SIZE: usize = 16 << 10;
+
+/// What a statement may use.
+#[derive(Clone)]
+pub struct Limits {
+    interrupt: Option<Interrupt>,
+    watch: Option<Watch>,
+    /// When it has to be done, and how long that is after its begin.
+    deadline: Option<(Instant, Duration)>,
+    memory: Option<Arc<Memory>>,
+    stack: Stack,
+}
+
+impl Default for Limits {
+    /// No limits but the stack's.
+    fn default() -> Self {
+        Self { interrupt: None, watch: None, deadline: None, memory: None, stack: Stack::easy() }
+    }
+}
+
+impl Limits {
+    /// Whoever sets `interrupt`, or answers yes to `watch`, ends the statement.
+    #[must_use]
+    pub fn new(interrupt: Interrupt, watch: Option<Watch>) -> Self {
+        Self { interrupt: Some(interrupt), watch, ..Self::default() }
+    }
+
+    /// The statement begins now and ends with an error after that time.
+    #[must_use]
+    pub fn with_timeout(mut self, timeout: Option<Duration>) -> Self {
+        self.deadline = timeout.and_then(|timeout| {
+            Instant::now().checked_add(timeout).map(|deadline| (deadline, timeout))
+        });
+        self
+    }
+
+    /// The statement ends with an error when it holds more than that many bytes.
+    #[must_use]
+    pub fn with_memory(mut self, size: Option<usize>) -> Self {
+        self.memory = size.map(|size| Arc::new(Memory { size, held: AtomicUsize::new(0) }));
+        self
+    }
+
+    /// The same limits for the next statement of a text, which begins now.
+    #[must_use]
+    pub fn begin_again(&self) -> Self {
+        let size = self.memory.as_ref().map(|memory| memory.size);
+        let timeout = self.deadline.map(|(_, timeout)| timeout);
+        self.clone().with_timeout(timeout).with_memory(size)
+    }
+
+    /// The same limits on a thread with a stack of that size, which has just begun.
+    #[must_use]
+    pub fn on_stack_of(&self, size: usize) -> Self {
+        Self { stack: Stack::large(size), ..self.clone() }
+    }
+
+    /// Ends the statement if it is to end.
+    ///
+    /// # Errors
+    /// `cancelled`, `timeout`.
+    pub fn check(&self) -> Result<()> {
+        let is_set = |interrupt: &Interrupt| interrupt.load(Ordering::Relaxed);
+        if self.interrupt.as_ref().is_some_and(is_set)
+            || self.watch.as_ref().is_some_and(|is_to_end| is_to_end())
+        {
+            return Err(Error::cancelled());
+        }
+        match self.deadline {
+            Some((deadline, timeout)) if Instant::now() >= deadline => Err(timed_out(timeout)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Looks whether there is stack for another level.
+    ///
+    /// # Errors
+    /// `unsupported`: it nests too deep.
+    #[inline]
+    pub fn descend(&self, place: impl FnOnce() -> Span) -> Result<()> {
+        if self.stack.used() < self.stack.size { Ok(()) } else { Err(self.too_deep(place())) }
+    }
+
+    /// That a statement nests too deep for its thread.
+    pub fn too_deep(&self, place: Span) -> Error {
+        let error = Error::unsupported("the statement nests too deep").at(place).help("split it");
+        if self.stack.is_large { error } else { error.for_larger_stack() }
+    }
+
+    /// Levels that the parser may nest.
+    pub fn parser_levels(&self) -> usize {
+        if self.stack.is_large { self.stack.whole / LEVEL_SIZE } else { EASY_LEVELS }
+    }
+
+    /// Whether the statement runs on a thread that was made for it.
+    pub fn has_large_stack(&self) -> bool {
+        self.stack.is_large
+    }
+
+    /// Has the statement hold no more than it may: `size` more bytes than now.
+    ///
+    /// # Errors
+    /// `memory_limit`.
+    pub fn hold(&self, size: usize) -> Result<Held> {
+        let mut held = Held { memory: self.memory.clone(), size: 0 };
+        held.grow(size)?;
+        Ok(held)
+    }
+
+    /// Milliseconds that the statement may take.
+    pub(crate) fn timeout_ms(&self) -> Option<usize> {
+        self.deadline.map(|(_, time)| usize::try_from(time.as_millis()).unwrap_or(usize::MAX))
+    }
+
+    /// Bytes that the statement may hold.
+    pub(crate) fn memory(&self) -> Option<usize> {
+        self.memory.as_ref().map(|memory| memory.size)
+    }
+}
+
+/// Memory of a statement.
+struct Memory {
+    size: usize,
+    held: AtomicUsize,
+}
+
+/// A part of a statement's memory that is in use until this is dropped.
+#[derive(Default)]
+pub struct Held {
+    memory: Option<Arc<Memory>>,
+    size: usize,
+}
+
+impl Held {
+    /// Holds more for a statement of these limits; a part of another one stays that.
+    ///
+    /// # Errors
+    /// `memory_limit`.
+    pub(crate) fn grow_in(&mut self, limits: &Limits, more: usize) -> Result<()> {
+        if self.memory.is_none() {
+            self.memory.clone_from(&limits.memory);
+        }
+        self.grow(more)
+    }
+
+    /// Holds more.
+    ///
+    /// # Errors
+    /// `memory_limit`.
+    pub(crate) fn grow(&mut self, more: usize) -> Result<()> {
+        let Some(memory) = &self.memory else { return Ok(()) };
+        self.size += more;
+        let held = memory.held.fetch_add(more, Ordering::Relaxed) + more;
+        if held <= memory.size { Ok(()) } else { Err(out_of_memory(memory.size)) }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(memory) = &self.memory {
+            memory.held.fetch_sub(self.size, Ordering::Relaxed);
+        }
+    }
+}
+
+fn timed_out(timeout: Duration) -> Error {
+    let text = format!("the statement took longer than {timeout:?}");
+    Error::new(ErrorCode::Timeout, text).help("give it more time: timeout, SET statement_timeout")
+}
+
+fn out_of_memory(size: usize) -> Error {
+    let text = format!("the statement needs more than {size} bytes of memory");
+    Error::new(ErrorCode::MemoryLimit, text).help("give it more: memory_limit")
+}
+
+/// The stack of the thread that a statement runs on.
+#[derive(Clone, Copy)]
+struct Stack {
+    /// An address in it, near its begin as far as the statement is concerned.
+    base: usize,
+    /// Bytes from there that binding may use.
+    size: usize,
+    /// Bytes there are.
+    whole: usize,
+    is_large: bool,
+}
+
+impl Stack {
+    fn easy() -> Self {
+        Self { base: here(), size: EASY_SIZE, whole: EASY_LEVELS * LEVEL_SIZE, is_large: false }
+    }
+
+    fn large(whole: usize) -> Self {
+        Self { base: here(), size: whole / 2, whole, is_large: true }
+    }
+
+    /// Stacks grow down on most machines, and up on some.
+    #[inline]
+    fn used(&self) -> usize {
+        self.base.abs_diff(here())
+    }
+}
+
+/// An address of the stack as it is now.
+#[inline(always)]
+fn here() -> usize {
+    let place = 0u8;
+    std::ptr::from_ref(black_box(&place)).addr()
+}

@@ -1,0 +1,255 @@
+//! Finds the key or index a scan can follow: equality with the first columns of a
+//! key, then perhaps a range of the next.
+//!
+//! A whole primary key is a look-up, and a list of keys are several. A condition that
+//! the path already says, and says exactly, is not looked at again. A pattern that
+//! begins with text is a range too.
+
+use folio_types::{ColumnType, Value};
+
+use crate::expression::Expr;
+use crate::expression::pattern::MatchKind;
+use crate::expression::type_rules::is_integer;
+use crate::plan::logical::{Plan, Scan};
+use crate::plan::terms::Path;
+use crate::source::{Comparison, Source};
+
+/// Keys that are looked up in a table of any size, at most.
+const KEYS_MAX: usize = 1000;
+
+/// So many rows are read in the time that one is looked up.
+const ROWS_PER_KEY: u64 = 16;
+
+pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
+    plan.transform(&mut |part| {
+        if let Plan::Scan(scan) = part {
+            choose(scan, source);
+        }
+    });
+}
+
+/// A condition on one column: which filter, how compared, with what.
+struct Sarg {
+    filter: usize,
+    column: usize,
+    op: Comparison,
+    value: Expr,
+}
+
+fn choose(scan: &mut Scan, source: &dyn Source) {
+    if scan.filters.is_empty() || !matches!(scan.path, Path::Full) {
+        return;
+    }
+    let sargs = sargs(scan);
+    let primary = scan.relation.schema.primary_key.clone();
+    let equal = equalities(&sargs, &primary);
+    if !primary.is_empty() && equal.len() == primary.len() {
+        let used: Vec<usize> = equal.iter().map(|sarg| sarg.filter).collect();
+        scan.path = Path::Key(equal.into_iter().map(|sarg| sarg.value.clone()).collect());
+        let mut index = 0;
+        scan.filters.retain(|_| {
+            index += 1;
+            !used.contains(&(index - 1))
+        });
+        return;
+    }
+    if let [key] = primary[..]
+        && let Some((filter, keys)) = listed_keys(scan, key, None, source)
+    {
+        scan.path = Path::Keys { index: None, keys };
+        scan.filters.remove(filter);
+        return;
+    }
+    let mut best = range(&sargs, &primary, None);
+    for (number, index) in scan.relation.indexes.iter().enumerate() {
+        let columns: Vec<usize> = index.columns.iter().map(|(column, _)| *column).collect();
+        let descends = index.columns.iter().any(|(_, descending)| *descending);
+        let candidate = range(&sargs, &columns, Some(number));
+        let candidate = if descends {
+            candidate.filter(|found| found.1 >= 2 && !has_ends(&found.0))
+        } else {
+            candidate
+        };
+        if candidate.as_ref().map_or(0, |found| found.1) > best.as_ref().map_or(0, |found| found.1)
+        {
+            best = candidate;
+        }
+    }
+    // A list of values leaves fewer rows than a range without an equality.
+    let has_equality = best.as_ref().is_some_and(|(_, score)| *score >= 2);
+    if let Some((path, _)) = best {
+        scan.path = path;
+    }
+    if has_equality {
+        return;
+    }
+    let listed = scan.relation.indexes.iter().enumerate().find_map(|(number, index)| {
+        let (first, _) = index.columns.first()?;
+        let (filter, keys) = listed_keys(scan, *first, Some(number), source)?;
+        Some((filter, Path::Keys { index: Some(number), keys }))
+    });
+    if let Some((filter, path)) = listed {
+        scan.path = path;
+        scan.filters.remove(filter);
+    }
+}
+
+/// The path over an index whose rows come in the index's order, where all filters
+/// speak of its first column: for an order that the index has.
+pub(super) fn in_order_of(scan: &Scan, index: usize) -> Option<Path> {
+    let columns: Vec<usize> =
+        scan.relation.indexes[index].columns.iter().map(|(column, _)| *column).collect();
+    let first = scan.columns.iter().find(|(position, _)| Some(position) == columns.first())?.1.id;
+    if !scan.filters.iter().all(|filter| filter.reads_only(&[first])) {
+        return None;
+    }
+    let whole = Path::Range { index: Some(index), equal: Vec::new(), from: None, to: None };
+    let descends = scan.relation.indexes[index].columns.iter().any(|(_, descends)| *descends);
+    match range(&sargs(scan), &columns, Some(index)) {
+        Some((path, _)) if !(descends && has_ends(&path)) => Some(path),
+        _ => Some(whole),
+    }
+}
+
+/// The filter that lists values of a column, and the values, where looking them up in the
+/// primary key or an index is quicker than reading all rows.
+fn listed_keys(
+    scan: &Scan,
+    key: usize,
+    index: Option<usize>,
+    source: &dyn Source,
+) -> Option<(usize, Vec<Expr>)> {
+    let (_, column) = scan.columns.iter().find(|(position, _)| *position == key)?;
+    if scan.row_number.is_some() {
+        return None;
+    }
+    let row_count = || source.row_count(&scan.relation).ok().flatten().unwrap_or(0);
+    let is_worth = |count: usize| match index {
+        None if count <= KEYS_MAX => true,
+        _ => count as u64 * ROWS_PER_KEY <= row_count(),
+    };
+    scan.filters.iter().enumerate().find_map(|(filter, term)| {
+        let (input, count) = match term {
+            Expr::InList { input, list } => (input, list.len()),
+            Expr::InSet { input, set } => (input, set.values.len()),
+            _ => return None,
+        };
+        let is_key = matches!(input.uncast_integer(), Expr::Column(own) if own.id == column.id);
+        if !is_key || !is_worth(count) {
+            return None;
+        }
+        let keys = match term {
+            Expr::InSet { set, .. } => {
+                let values = set.values.iter();
+                values.map(|value| Expr::literal(value.clone(), set.ty.clone())).collect()
+            }
+            Expr::InList { list, .. } => list.clone(),
+            _ => return None,
+        };
+        let is_fit = |value: &Expr| {
+            let (from, to) = (value.ty(), &column.ty);
+            value.as_literal().is_some() && (from == *to || is_integer(&from) && is_integer(to))
+        };
+        keys.iter().all(is_fit).then_some((filter, keys))
+    })
+}
+
+fn has_ends(path: &Path) -> bool {
+    matches!(path, Path::Range { from, to, .. } if from.is_some() || to.is_some())
+}
+
+/// The path a key offers, and how good it is: two for each equality, one for a range.
+fn range(sargs: &[Sarg], key: &[usize], index: Option<usize>) -> Option<(Path, usize)> {
+    let equal = equalities(sargs, key);
+    let next = key.get(equal.len());
+    let bound = |is_from: bool| {
+        let wanted = sargs.iter().filter(|sarg| Some(&sarg.column) == next);
+        let mut bounds = wanted.filter_map(|sarg| match (sarg.op, is_from) {
+            (Comparison::Greater, true) | (Comparison::Less, false) => {
+                Some((sarg.value.clone(), false))
+            }
+            (Comparison::GreaterOrEqual, true) | (Comparison::LessOrEqual, false) => {
+                Some((sarg.value.clone(), true))
+            }
+            _ => None,
+        });
+        bounds.next()
+    };
+    let (from, to) = (bound(true), bound(false));
+    let score = 2 * equal.len() + usize::from(from.is_some() || to.is_some());
+    let equal = equal.into_iter().map(|sarg| sarg.value.clone()).collect();
+    (score > 0).then_some((Path::Range { index, equal, from, to }, score))
+}
+
+/// The equalities that cover the first columns of a key.
+fn equalities<'s>(sargs: &'s [Sarg], key: &[usize]) -> Vec<&'s Sarg> {
+    let find = |column: &usize| {
+        sargs.iter().find(|sarg| sarg.column == *column && sarg.op == Comparison::Equal)
+    };
+    key.iter().map_while(find).collect()
+}
+
+fn sargs(scan: &Scan) -> Vec<Sarg> {
+    let own: Vec<_> = scan.columns.iter().map(|(_, column)| column.id).collect();
+    let column = |side: &Expr, value: &Expr| {
+        let Expr::Column(column) = side.uncast_integer() else { return None };
+        let (position, _) = scan.columns.iter().find(|(_, own)| own.id == column.id)?;
+        let reads_own = value.columns().iter().any(|read| own.contains(read));
+        let is_fit = value.ty() == column.ty || (is_integer(&value.ty()) && is_integer(&column.ty));
+        (!reads_own && is_fit && !value.has_subquery() && !is_volatile(value)).then_some(*position)
+    };
+    let compared = |filter: usize, op: Comparison, left: &Expr, right: &Expr| {
+        if matches!(op, Comparison::NotEqual | Comparison::Distinct | Comparison::NotDistinct) {
+            return None;
+        }
+        if let Some(column) = column(left, right) {
+            return Some(Sarg { filter, column, op, value: right.clone() });
+        }
+        let column = column(right, left)?;
+        Some(Sarg { filter, column, op: op.mirrored(), value: left.clone() })
+    };
+    let mut sargs = Vec::new();
+    for (filter, term) in scan.filters.iter().enumerate() {
+        match term {
+            Expr::Compare { op, left, right } => sargs.extend(compared(filter, *op, left, right)),
+            Expr::Match { kind, input, pattern, escape: None } => {
+                if let (Some(column), Some((from, to))) =
+                    (column(input, pattern), prefix_range(*kind, pattern))
+                {
+                    let text = |text| Expr::literal(Value::Text(text), ColumnType::Text);
+                    let from = text(from);
+                    sargs.push(Sarg {
+                        filter,
+                        column,
+                        op: Comparison::GreaterOrEqual,
+                        value: from,
+                    });
+                    if let Some(to) = to.map(text) {
+                        sargs.push(Sarg { filter, column, op: Comparison::Less, value: to });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    sargs
+}
+
+/// The texts that begin as a pattern does: the least, and the first behind them all.
+fn prefix_range(kind: MatchKind, pattern: &Expr) -> Option<(String, Option<String>)> {
+    let Some(Value::Text(pattern)) = pattern.as_literal() else { return None };
+    let prefix = match kind {
+        MatchKind::Like => &pattern[..pattern.find(['%', '_', '\\']).unwrap_or(pattern.len())],
+        MatchKind::Prefix => &pattern[..],
+        _ => return None,
+    };
+    let last = prefix.chars().next_back()?;
+    // Where the next code point is none, the range has no end.
+    let next = char::from_u32(u32::from(last) + 1);
+    let behind = next.map(|next| format!("{}{next}", &prefix[..prefix.len() - last.len_utf8()]));
+    Some((prefix.to_owned(), behind))
+}
+
+fn is_volatile(value: &Expr) -> bool {
+    value.any(&mut |part| matches!(part, Expr::Function { function, .. } if function.is_volatile))
+}

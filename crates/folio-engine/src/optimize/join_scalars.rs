@@ -1,0 +1,174 @@
+//! Joins with scalar subqueries that aggregate the rows some columns find: grouped by
+//! those columns, they are computed once for all (Kim 1982; the outer join that keeps
+//! counts of nothing is Ganski and Wong's of 1987).
+//!
+//! `l.quantity < (select avg(quantity) from lines i where i.part = l.part)` becomes an
+//! outer join with `select part, avg(quantity) … group by part`. Where few rows ask
+//! and an index answers, the subquery stays and is run for those.
+
+use folio_types::Value;
+
+use super::decorrelate::pull_up;
+use super::estimate;
+use crate::expression::{Column, ColumnId, Expr, Subquery, SubqueryKind};
+use crate::plan::aggregate::AggregateFunction;
+use crate::plan::logical::Plan;
+use crate::plan::terms::JoinKind;
+use crate::source::{Comparison, Source};
+
+/// Running a subquery costs about as much as reading so many rows.
+const ROWS_PER_RUN: f64 = 200.0;
+
+/// Whether there was anything to join.
+pub(super) fn apply(plan: &mut Plan, source: &dyn Source) -> bool {
+    let mut has_changed = false;
+    plan.transform(&mut |part| {
+        let Plan::Filter { input, terms } = part else { return };
+        if !terms.iter().any(is_dear) {
+            return;
+        }
+        let mut joined = Joined { whole: input.take(), known: Vec::new(), source };
+        for term in terms.iter_mut() {
+            term.transform(&mut |inner| joined.replace(inner));
+        }
+        has_changed |= !joined.known.is_empty();
+        **input = joined.whole;
+    });
+    has_changed
+}
+
+/// Whether a condition runs queries again and again.
+pub(super) fn is_dear(term: &Expr) -> bool {
+    term.any(&mut |part| matches!(part, Expr::Subquery(subquery) if !subquery.outer.is_empty()))
+}
+
+/// A plan, and the subqueries it has been joined with by their number.
+struct Joined<'s> {
+    whole: Plan,
+    known: Vec<(usize, Expr)>,
+    source: &'s dyn Source,
+}
+
+impl Joined<'_> {
+    /// Puts a column of the joined plan in the place of a subquery, if it can be.
+    fn replace(&mut self, part: &mut Expr) {
+        let Expr::Subquery(subquery) = part else { return };
+        if let Some((_, value)) = self.known.iter().find(|(number, _)| *number == subquery.number) {
+            *part = value.clone();
+            return;
+        }
+        let Some(grouped) = Grouped::of(subquery, &self.whole.column_ids()) else { return };
+        if !grouped.pays(&self.whole, self.source) {
+            return;
+        }
+        let (left, right) = (Box::new(self.whole.take()), Box::new(grouped.plan));
+        let (kind, terms) = (JoinKind::Left, grouped.on);
+        self.whole = Plan::Join { kind, left, right, terms, lateral: false };
+        self.known.push((subquery.number, grouped.value.clone()));
+        *part = grouped.value;
+    }
+}
+
+/// A scalar subquery, grouped by what it reads from around it.
+struct Grouped {
+    plan: Plan,
+    /// What ties its groups to the rows around.
+    on: Vec<Expr>,
+    /// The columns it is grouped by.
+    by: Vec<ColumnId>,
+    /// The scalar, out of the columns of the plan.
+    value: Expr,
+}
+
+impl Grouped {
+    fn of(subquery: &Subquery, own: &[ColumnId]) -> Option<Self> {
+        let body = subquery.plan()?;
+        if subquery.kind != SubqueryKind::Scalar || subquery.outer.is_empty() {
+            return None;
+        }
+        let Plan::Project { input, outputs } = body.clone() else { return None };
+        let Plan::Aggregate { input, groups, aggregates, sets: None } = *input else { return None };
+        let [(_, value)] = &outputs[..] else { return None };
+        if !groups.is_empty() || value.has_subquery() {
+            return None;
+        }
+        let mut inner = *input;
+        let on = pull_up(&mut inner)?;
+        let inside = inner.column_ids();
+        let groups = on.iter().map(|term| grouped_by(term, own, &inside));
+        let mut groups = groups.collect::<Option<Vec<Column>>>()?;
+        groups.dedup();
+        let mut value = value.clone();
+        let made: Vec<ColumnId> = aggregates.iter().map(|(column, _)| column.id).collect();
+        if groups.is_empty() || !value.reads_only(&made) {
+            return None;
+        }
+        // A group that is not there has counted nothing; all else of it is null.
+        value.replace_columns(&|id| {
+            let (column, aggregate) = aggregates.iter().find(|(column, _)| column.id == id)?;
+            let zero = Expr::literal(Value::Integer(0), column.ty.clone());
+            counts(aggregate.function).then(|| {
+                Expr::Coalesce(vec![Expr::Column(column.clone()), zero], column.ty.clone())
+            })
+        });
+        let by = groups.iter().map(|column| column.id).collect();
+        let groups = groups.into_iter().map(|column| (column.clone(), Expr::Column(column)));
+        let (groups, input) = (groups.collect(), Box::new(inner));
+        let plan = Plan::Aggregate { input, groups, aggregates, sets: None };
+        plan.free_columns().is_empty().then_some(Self { plan, on, by, value })
+    }
+
+    /// Whether grouping all costs less than running the subquery for every row.
+    fn pays(&self, whole: &Plan, source: &dyn Source) -> bool {
+        let runs = estimate::rows(whole, source);
+        let all = rows_read(&self.plan, source);
+        let each = if has_path(&self.plan, &self.by) { ROWS_PER_RUN } else { all };
+        runs * each > all + runs
+    }
+}
+
+fn counts(function: AggregateFunction) -> bool {
+    use AggregateFunction as Kind;
+    matches!(function, Kind::CountAll | Kind::Count)
+}
+
+/// The column inside that an equality ties to something outside.
+fn grouped_by(term: &Expr, own: &[ColumnId], inside: &[ColumnId]) -> Option<Column> {
+    let Expr::Compare { op: Comparison::Equal, left, right } = term else { return None };
+    let is_outside = |side: &Expr| side.reads_only(own) && !side.columns().is_empty();
+    let column = |side: &Expr| match side.uncast_integer() {
+        Expr::Column(column) if inside.contains(&column.id) => Some(column.clone()),
+        _ => None,
+    };
+    match (column(left), column(right)) {
+        (Some(column), None) if is_outside(right) => Some(column),
+        (None, Some(column)) if is_outside(left) => Some(column),
+        _ => None,
+    }
+}
+
+/// Rows that all relations of a plan have.
+fn rows_read(plan: &Plan, source: &dyn Source) -> f64 {
+    let mut all = 0.0;
+    plan.clone().transform(&mut |part| {
+        if let Plan::Scan(scan) = part {
+            all += estimate::relation_rows(&scan.relation, source);
+        }
+    });
+    all
+}
+
+/// Whether a key or an index begins with one of these columns.
+fn has_path(plan: &Plan, columns: &[ColumnId]) -> bool {
+    let mut found = false;
+    plan.clone().transform(&mut |part| {
+        let Plan::Scan(scan) = part else { return };
+        let indexes = (0..scan.relation.indexes.len()).map(Some);
+        for index in std::iter::once(None).chain(indexes) {
+            let first = scan.key_columns(index).first().copied();
+            let own = scan.columns.iter().find(|(position, _)| Some(*position) == first);
+            found |= own.is_some_and(|(_, column)| columns.contains(&column.id));
+        }
+    });
+    found
+}

@@ -1,0 +1,134 @@
+//! Rewriting a plan into a cheaper one with the same answer: a rule per file.
+//!
+//! | rule | what it does |
+//! |---|---|
+//! | [`fold_constants`] | computes what does not change from row to row |
+//! | [`factor_conditions`] | takes what all branches of an OR have in common in front of it |
+//! | [`decorrelate`] | turns EXISTS and IN into joins |
+//! | [`push_filters`] | moves conditions to where rows come from |
+//! | [`join_scalars`] | turns aggregates of the rows a column finds into joins |
+//! | [`choose_path`] | finds keys and indexes that a scan can follow |
+//! | [`order_joins`] | joins in the order that costs least |
+//! | [`probe_keys`] | joins a small input with a large relation by looking its keys up |
+//! | [`prune_columns`] | reads no column that nobody looks at |
+//! | [`push_limits`] | tells a scan how many rows are wanted, and drops sorts its order makes needless |
+//! | [`use_orders`] | merges inputs in the order of their keys, groups run by run, drops sorts of what is in order |
+//! | [`common_subexpressions`] | computes once what stands more than once in one operator |
+
+mod choose_path;
+mod common_subexpressions;
+mod decorrelate;
+mod estimate;
+mod factor_conditions;
+mod fold_constants;
+mod join_graph;
+mod join_scalars;
+mod order_joins;
+pub(crate) mod probe_keys;
+mod prune_columns;
+mod push_filters;
+mod push_limits;
+mod use_orders;
+
+use crate::error::Result;
+use crate::expression::Expr;
+use crate::limits::Limits;
+use crate::plan::logical::Plan;
+use crate::plan::shared;
+use crate::source::Source;
+
+/// Whether a plan is rewritten beyond what running it needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Level {
+    /// All rules.
+    #[default]
+    Full,
+    /// None: for tests that compare answers with and without.
+    None,
+}
+
+/// Applies the rules, to subqueries and shared queries too.
+///
+/// # Errors
+/// `cancelled`, `timeout`.
+pub(crate) fn optimize(
+    plan: &mut Plan,
+    source: &dyn Source,
+    level: Level,
+    limits: &Limits,
+) -> Result<()> {
+    if level == Level::None {
+        return Ok(());
+    }
+    let mut done = limits.check();
+    shared::settle(plan, &mut |query| {
+        if done.is_ok() {
+            done = optimize(query, source, level, limits);
+        }
+    });
+    done?;
+    rewrite(plan, source, limits)?;
+    limits.check()?;
+    finish(plan, source, false);
+    limits.check()
+}
+
+/// The rules that come last. What is `repeated` runs for each row of a query around.
+fn finish(plan: &mut Plan, source: &dyn Source, is_repeated: bool) {
+    prune_columns::apply(plan);
+    let has_limits = push_limits::apply(plan);
+    let has_orders = use_orders::apply(plan, source, is_repeated);
+    if has_limits || has_orders {
+        prune_columns::apply(plan);
+    }
+    common_subexpressions::apply(plan, source);
+}
+
+fn rewrite(plan: &mut Plan, source: &dyn Source, limits: &Limits) -> Result<()> {
+    fold_constants::apply(plan);
+    factor_conditions::apply(plan);
+    decorrelate::apply(plan);
+    push_filters::apply(plan);
+    if join_scalars::apply(plan, source) {
+        push_filters::apply(plan);
+    }
+    limits.check()?;
+    let mut done = Ok(());
+    within_subqueries(plan, &mut |inner, _| {
+        if done.is_ok() {
+            done = rewrite(inner, source, limits);
+        }
+    });
+    done?;
+    limits.check()?;
+    choose_path::apply(plan, source);
+    if has_join(plan) {
+        // Which columns are read decides what a look-up costs.
+        prune_columns::apply(plan);
+    }
+    order_joins::apply(plan, source);
+    probe_keys::apply(plan, source);
+    limits.check()?;
+    within_subqueries(plan, &mut |inner, is_repeated| finish(inner, source, is_repeated));
+    Ok(())
+}
+
+fn has_join(plan: &mut Plan) -> bool {
+    matches!(plan, Plan::Join { .. }) || plan.inputs_mut().into_iter().any(has_join)
+}
+
+/// Calls `change` with the plan of every subquery and whether it reads anything from outside,
+/// and keeps the list of what it reads true.
+fn within_subqueries(plan: &mut Plan, change: &mut dyn FnMut(&mut Plan, bool)) {
+    plan.for_each_expression_mut(&mut |expression| {
+        expression.transform(&mut |part| {
+            let Expr::Subquery(subquery) = part else { return };
+            let reads_outside = !subquery.outer.is_empty();
+            if let Some(inner) = subquery.plan_mut() {
+                change(inner, reads_outside);
+                let outer = inner.free_columns().into_iter().map(Expr::Column).collect();
+                subquery.outer = outer;
+            }
+        });
+    });
+}

@@ -1,0 +1,79 @@
+//! Joins a small input with a large relation by looking its keys up, in the primary
+//! key or an index: it costs by what is looked up, not by what is there.
+//!
+//! Inner joins are decided with their order; here it is about the other kinds.
+
+use super::join_graph::Graph;
+use crate::expression::ColumnId;
+use crate::plan::logical::{Plan, Scan};
+use crate::plan::terms::{JoinKind, Path, Probe};
+use crate::source::{RelationKind, Source};
+
+/// A look-up costs about as much as reading so many rows.
+const ROWS_PER_LOOKUP: f64 = 12.0;
+
+/// So does a row that an entry of an index leads to, somewhere in the table.
+const ROWS_PER_FETCH: f64 = 64.0;
+
+pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
+    plan.transform(&mut |part| {
+        let Plan::Join { kind, left, right, terms, lateral: false } = part else { return };
+        if !matches!(kind, JoinKind::Left | JoinKind::Semi | JoinKind::Anti) {
+            return;
+        }
+        let Plan::Scan(scan) = &**right else { return };
+        let graph = Graph::new(&[left, right], terms.clone(), source);
+        let left_rows = graph.nodes[0].rows;
+        let found = cheapest(scan, left_rows, |key| graph.fan_out(1, 1, key));
+        let Plan::Scan(scan) = &mut **right else { return };
+        if let Some((probe, cost)) = found
+            && cost < graph.nodes[1].base
+        {
+            scan.path = Path::Probe(probe);
+        }
+    });
+}
+
+/// The key that finds the partners of so many rows at the least cost, and the cost in
+/// rows read. `fan_out` tells how many rows a value of these columns finds, where
+/// there is something to look up in all of them.
+pub(super) fn cheapest(
+    scan: &Scan,
+    left_rows: f64,
+    fan_out: impl Fn(&[ColumnId]) -> Option<f64>,
+) -> Option<(Probe, f64)> {
+    let is_plain =
+        matches!(scan.path, Path::Full) && scan.row_number.is_none() && scan.limit.is_none();
+    if !is_plain {
+        return None;
+    }
+    let is_table = scan.relation.kind == RelationKind::Table;
+    let indexes = (0..scan.relation.indexes.len()).filter(|_| is_table).map(Some);
+    let mut best: Option<(Probe, f64)> = None;
+    for index in std::iter::once(None).chain(indexes) {
+        let key = scan.key_columns(index);
+        let ids = key.iter().map_while(|position| {
+            let own = scan.columns.iter().find(|(own, _)| own == position);
+            own.map(|(_, column)| column.id)
+        });
+        let ids: Vec<ColumnId> = ids.collect();
+        let found = (1..=ids.len())
+            .rev()
+            .find_map(|count| fan_out(&ids[..count]).map(|rows| (count, rows)));
+        let Some((columns, rows)) = found else { continue };
+        let is_whole = index.is_none() && columns == key.len();
+        if !is_table && !is_whole {
+            continue;
+        }
+        let per_row = match index {
+            Some(index) if !scan.is_covered_by(index) => ROWS_PER_FETCH,
+            _ => 1.0,
+        };
+        let found = if is_whole { 0.0 } else { rows * per_row };
+        let cost = left_rows * (ROWS_PER_LOOKUP + found);
+        if best.is_none_or(|best| cost < best.1) {
+            best = Some((Probe { index, columns }, cost));
+        }
+    }
+    best
+}

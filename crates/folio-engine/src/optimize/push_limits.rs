@@ -1,0 +1,226 @@
+//! Tells a scan how many rows are wanted; drops a sort whose order is that of the
+//! key the scan follows anyway, or of an index it can follow when few rows are wanted;
+//! leaves off what links lead to before it is looked up.
+
+use folio_types::Value;
+
+use super::choose_path;
+use crate::constraint::Reference;
+use crate::expression::{ColumnId, Expr};
+use crate::plan::follow::{Cut, Fetch};
+use crate::plan::logical::{Plan, Scan};
+use crate::plan::terms::{JoinKind, Path, SortKey};
+use crate::source::RelationKind;
+
+/// Rows worth finding one by one through an index rather than by sorting all.
+const FEW: u64 = 1000;
+
+/// A column of a projection and what it is made of.
+type Output = (crate::expression::Column, Expr);
+
+/// Answers whether a sort is gone, and with it perhaps the only use of its keys.
+pub(super) fn apply(plan: &mut Plan) -> bool {
+    let mut has_dropped = false;
+    plan.transform(&mut |part| {
+        if let Plan::Sort { input, keys } = part
+            && follow_key(input, keys)
+        {
+            *part = input.take();
+            has_dropped = true;
+        }
+        cut_early(part);
+        // How many rows tie with the last one wanted, nobody knows.
+        if let Plan::Limit { input, limit, offset, ties } = part
+            && ties.is_empty()
+        {
+            let count = |bound: &Option<Expr>, otherwise| match bound {
+                None => otherwise,
+                Some(bound) => match bound.as_literal() {
+                    Some(Value::Integer(count)) => u64::try_from(*count).ok(),
+                    _ => None,
+                },
+            };
+            if let (Some(limit), Some(offset)) = (count(limit, None), count(offset, Some(0))) {
+                let wanted = limit.saturating_add(offset);
+                if wanted <= FEW {
+                    has_dropped |= follow_index(input);
+                }
+                if let Some(scan) = scan_below(input, &mut |_| {}) {
+                    scan.limit = Some(wanted);
+                }
+            }
+        }
+    });
+    has_dropped
+}
+
+/// Cuts rows before each is put beside the one row it leads to, not behind that.
+fn cut_early(part: &mut Plan) {
+    let is_late = |cut: &Cut| matches!(&cut.input, Plan::Fetch(fetch) if finds_one(fetch));
+    if !matches!(part, Plan::Cut(cut) if is_late(cut)) {
+        return;
+    }
+    if let Plan::Cut(mut cut) = part.take()
+        && let Plan::Fetch(mut fetch) = cut.input.take()
+    {
+        cut.input = fetch.input.take();
+        fetch.input = Plan::Cut(cut);
+        cut_early(&mut fetch.input);
+        *part = Plan::Fetch(fetch);
+    }
+}
+
+/// Whether each row of the input finds one row, neither more nor none: its key is a column of
+/// a link's table, which refers to the relation's whole key and is never null.
+fn finds_one(fetch: &Fetch) -> bool {
+    let (Plan::Fetch(links), Expr::Column(key)) = (&fetch.input, &fetch.key) else { return false };
+    let Some((position, _)) = links.columns.iter().find(|(_, column)| column.id == key.id) else {
+        return false;
+    };
+    let (target, column) = (&fetch.relation, &links.relation.schema.columns[*position]);
+    let refers = |reference: &Reference| {
+        let target_column = &target.schema.columns[fetch.column].name;
+        reference.columns == [column.name.as_str()]
+            && reference.table.eq_ignore_ascii_case(&target.schema.name)
+            && (reference.target.is_empty() || reference.target == [target_column.as_str()])
+    };
+    target.schema.primary_key == [fetch.column]
+        && !column.nullable
+        && links.relation.constraints.references.iter().any(refers)
+}
+
+/// Drops the sort below by following an index, if there is one with its order.
+fn follow_index(plan: &mut Plan) -> bool {
+    match plan {
+        Plan::Project { input, .. } => follow_index(input),
+        Plan::Sort { input, keys } => {
+            let Some(scan) = scan_below(input, &mut |_| {}) else { return false };
+            let is_plain = matches!(scan.path, Path::Full)
+                && scan.relation.kind == RelationKind::Table
+                && scan.row_number.is_none();
+            if !is_plain {
+                return false;
+            }
+            for index in 0..scan.relation.indexes.len() {
+                let Some(scan) = scan_below(input, &mut |_| {}) else { return false };
+                if let Some(path) = choose_path::in_order_of(scan, index) {
+                    scan.path = path;
+                    if follow_key(input, keys) {
+                        *plan = input.take();
+                        return true;
+                    }
+                }
+                if let Some(scan) = scan_below(input, &mut |_| {}) {
+                    scan.path = Path::Full;
+                }
+            }
+            false
+        }
+        _ => false,
+    }
+}
+
+/// The scan whose rows come through one by one, and which of its columns a column
+/// of the plan is.
+fn scan_below<'p>(plan: &'p mut Plan, seen: &mut dyn FnMut(&[Output])) -> Option<&'p mut Scan> {
+    match plan {
+        Plan::Scan(scan) => Some(scan),
+        Plan::Project { input, outputs } => {
+            seen(outputs);
+            scan_below(input, seen)
+        }
+        _ => None,
+    }
+}
+
+/// The scan whose order the rows of a plan keep, though not all of its rows come
+/// through, and each may be beside others.
+fn ordered_scan_below<'p>(
+    plan: &'p mut Plan,
+    seen: &mut dyn FnMut(&[Output]),
+) -> Option<&'p mut Scan> {
+    match plan {
+        Plan::Scan(scan) => Some(scan),
+        Plan::Project { input, outputs } => {
+            seen(outputs);
+            ordered_scan_below(input, seen)
+        }
+        Plan::Filter { input, .. } | Plan::Follow { input, .. } => ordered_scan_below(input, seen),
+        Plan::Mark(mark) => ordered_scan_below(&mut mark.input, seen),
+        Plan::Join { kind, left, .. } if *kind == JoinKind::Left || !kind.has_right() => {
+            ordered_scan_below(left, seen)
+        }
+        _ => None,
+    }
+}
+
+/// Has the scan below follow its key in the order of a sort, if it can.
+fn follow_key(input: &mut Plan, keys: &[SortKey]) -> bool {
+    let mut columns: Vec<Option<ColumnId>> = keys
+        .iter()
+        .map(|key| match &key.expression {
+            Expr::Column(column) => Some(column.id),
+            _ => None,
+        })
+        .collect();
+    let Some(scan) = ordered_scan_below(input, &mut |outputs| {
+        for column in &mut columns {
+            *column = column.and_then(|id| match outputs.iter().find(|(own, _)| own.id == id) {
+                Some((_, Expr::Column(source))) => Some(source.id),
+                Some(_) => None,
+                None => Some(id),
+            });
+        }
+    }) else {
+        return false;
+    };
+    // Documents come in the order of their file.
+    if scan.relation.kind != RelationKind::Table {
+        return false;
+    }
+    let position = |id: ColumnId| {
+        scan.columns.iter().find(|(_, own)| own.id == id).map(|(position, _)| *position)
+    };
+    let wanted: Option<Vec<usize>> = columns.iter().map(|id| id.and_then(position)).collect();
+    let Some(wanted) = wanted else { return false };
+    let (key, fixed, is_primary) = match &scan.path {
+        Path::Full => (primary_key(scan), 0, true),
+        Path::Range { index: None, equal, .. } => (primary_key(scan), equal.len(), true),
+        Path::Range { index: Some(index), equal, .. } => {
+            (scan.relation.indexes[*index].columns.clone(), equal.len(), false)
+        }
+        Path::Key(_) | Path::Keys { .. } | Path::Probe(_) => return false,
+    };
+    // What is fixed orders nothing.
+    let (fixed, rest) = key.split_at(fixed.min(key.len()));
+    let is_fixed = |position: &usize| fixed.iter().any(|(own, _)| own == position);
+    let asked: Vec<(usize, &SortKey)> =
+        wanted.into_iter().zip(keys).filter(|(position, _)| !is_fixed(position)).collect();
+    // Behind a whole primary key nothing is left to order.
+    let is_covered = asked.len() <= rest.len() || (is_primary && !rest.is_empty());
+    let mut pairs = asked.iter().zip(rest);
+    let Some(reverse) = asked
+        .first()
+        .zip(rest.first())
+        .map(|((_, key), (_, descends))| key.descending != *descends)
+    else {
+        return false;
+    };
+    let follows = pairs.all(|((position, key), (own, descends))| {
+        // Null is the greatest of an index; a primary key has none.
+        let has_null = scan.relation.schema.columns[*own].nullable;
+        position == own
+            && (key.descending != *descends) == reverse
+            && (!has_null || key.nulls_first == key.descending)
+    });
+    if is_covered && follows {
+        scan.reverse = reverse;
+        scan.is_in_order = true;
+        return true;
+    }
+    false
+}
+
+fn primary_key(scan: &Scan) -> Vec<(usize, bool)> {
+    scan.relation.schema.primary_key.iter().map(|column| (*column, false)).collect()
+}

@@ -1,0 +1,211 @@
+//! Uses the order that rows come in anyway: joins of two inputs in the order of their keys
+//! merge, groups and DISTINCT go run by run, and a sort of what is in order goes.
+//!
+//! It comes last, when it is known which key or index every scan follows. An input whose order
+//! is relied on is put into [`Plan::Ordered`], which lowering looks for; what keeps the order
+//! on the way down is told, too, so that no hash join divides its sides there.
+
+use crate::expression::Expr;
+use crate::plan::join_keys::split_keys;
+use crate::plan::logical::Plan;
+use crate::plan::order::{Order, in_order_of_both};
+use crate::plan::terms::{JoinKind, OrderedBy, Path};
+use crate::source::{Comparison, Source};
+
+/// Rows of the right that a hash join keeps in memory so that the order of the left's stays.
+const KEPT_ROWS_MAX: u64 = 200_000;
+
+/// Answers whether a sort is gone, and with it perhaps the only use of its keys. What is
+/// `repeated` runs once for each row of a query around: there a hash join keeps its right
+/// side, which is better than reading it in order again and again.
+pub(super) fn apply(plan: &mut Plan, source: &dyn Source, is_repeated: bool) -> bool {
+    let mut orders = Orders { source, is_repeated, has_dropped: false };
+    orders.of(plan, false);
+    orders.has_dropped
+}
+
+struct Orders<'s> {
+    source: &'s dyn Source,
+    is_repeated: bool,
+    has_dropped: bool,
+}
+
+impl Orders<'_> {
+    /// The order of a plan, whose inputs use theirs from now on. Not looked for where nobody
+    /// wants it.
+    fn of(&mut self, plan: &mut Plan, is_wanted: bool) -> Order {
+        match plan {
+            Plan::Scan(scan) if is_wanted => Order::of_scan(scan),
+            Plan::Project { input, outputs } => self.of(input, is_wanted).projected(outputs),
+            Plan::Filter { input, .. } | Plan::Limit { input, .. } => self.of(input, is_wanted),
+            Plan::Sort { .. } => self.of_sort(plan),
+            Plan::Join { .. } => self.of_join(plan, is_wanted),
+            Plan::Aggregate { .. } => self.of_aggregate(plan),
+            Plan::Distinct { .. } => self.of_distinct(plan),
+            Plan::Follow { input, branches } => {
+                self.of(input, false);
+                branches.iter_mut().for_each(|branch| self.repeated(&mut branch.body));
+                Order::default()
+            }
+            Plan::Recursive { base, step, .. } => {
+                self.of(base, false);
+                self.repeated(step);
+                Order::default()
+            }
+            other => {
+                for input in other.inputs_mut() {
+                    self.of(input, false);
+                }
+                Order::default()
+            }
+        }
+    }
+
+    /// A plan that runs more than once.
+    fn repeated(&mut self, plan: &mut Plan) {
+        let before = std::mem::replace(&mut self.is_repeated, true);
+        self.of(plan, false);
+        self.is_repeated = before;
+    }
+
+    fn of_sort(&mut self, plan: &mut Plan) -> Order {
+        let Plan::Sort { input, keys } = plan else { return Order::default() };
+        let order = self.of(input, true);
+        if !order.satisfies(keys) {
+            return Order::of_sort(keys);
+        }
+        rely(input);
+        self.has_dropped = true;
+        *plan = input.take();
+        order
+    }
+
+    fn of_aggregate(&mut self, plan: &mut Plan) -> Order {
+        let Plan::Aggregate { input, groups, sets, .. } = plan else { return Order::default() };
+        let may_run = !groups.is_empty() && sets.is_none();
+        let order = self.of(input, may_run);
+        let expressions = groups.iter().map(|(_, group)| group);
+        let run = if may_run { order.run_of(expressions.clone()) } else { None };
+        let Some(run) = run else { return Order::default() };
+        put_in_order(input, run.columns.clone());
+        order.grouped(groups, &run)
+    }
+
+    /// Where rows that are equal in what tells rows apart stand together.
+    fn of_distinct(&mut self, plan: &mut Plan) -> Order {
+        let Plan::Distinct { input, on } = plan else { return Order::default() };
+        let order = self.of(input, true);
+        let columns: Vec<Expr>;
+        let expressions = match on {
+            Some(on) => &on[..],
+            None => {
+                columns = input.columns().into_iter().map(Expr::Column).collect();
+                &columns
+            }
+        };
+        match order.run_of(expressions.iter()) {
+            Some(run) if run.positions.len() == expressions.len() => {
+                put_in_order(input, run.columns);
+                order
+            }
+            _ => Order::default(),
+        }
+    }
+
+    fn of_join(&mut self, plan: &mut Plan, is_wanted: bool) -> Order {
+        let Plan::Join { kind, left, right, terms, lateral } = plan else {
+            return Order::default();
+        };
+        let is_looked_up =
+            matches!(&**right, Plan::Scan(scan) if matches!(scan.path, Path::Probe(_)));
+        let has_equality =
+            || terms.iter().any(|term| matches!(term, Expr::Compare { op: Comparison::Equal, .. }));
+        let may_merge =
+            !self.is_repeated && !is_looked_up && *kind != JoinKind::NullAnti && has_equality();
+        let left_order = self.of(left, is_wanted || may_merge);
+        if *lateral {
+            self.repeated(right);
+            return Order::default();
+        }
+        let right_order = self.of(right, may_merge);
+        let merged = || merged((left, &left_order), (right, &right_order), terms);
+        let is_kept = match may_merge.then(merged).flatten() {
+            Some((left_keys, right_keys)) => {
+                put_in_order(left, left_keys);
+                put_in_order(right, right_keys);
+                true
+            }
+            None => is_looked_up || self.is_small(right),
+        };
+        let has_left_alone = matches!(kind, JoinKind::Right | JoinKind::Full);
+        if !is_wanted || !is_kept || has_left_alone {
+            return Order::default();
+        }
+        let is_unique = left_order.is_unique && !kind.has_right();
+        let order = Order { is_unique, ..left_order };
+        if *kind == JoinKind::Inner { order.equated(terms) } else { order }
+    }
+
+    /// Whether a plan has few rows for certain: no more than one relation that was counted.
+    fn is_small(&self, plan: &Plan) -> bool {
+        match plan {
+            Plan::OneRow => true,
+            Plan::Scan(scan) => {
+                let count = self.source.row_count(&scan.relation).ok().flatten();
+                count.is_some_and(|count| count <= KEPT_ROWS_MAX)
+            }
+            Plan::Values { rows, .. } => rows.len() as u64 <= KEPT_ROWS_MAX,
+            Plan::Project { input, .. }
+            | Plan::Filter { input, .. }
+            | Plan::Sort { input, .. }
+            | Plan::Limit { input, .. }
+            | Plan::Aggregate { input, sets: None, .. }
+            | Plan::Ordered { input, .. }
+            | Plan::Distinct { input, .. } => self.is_small(input),
+            Plan::Join { kind, left, .. } if !kind.has_right() => self.is_small(left),
+            _ => false,
+        }
+    }
+}
+
+/// The keys of both sides in the order that they have in common.
+fn merged(
+    (left, left_order): (&Plan, &Order),
+    (right, right_order): (&Plan, &Order),
+    terms: &[Expr],
+) -> Option<(Vec<OrderedBy>, Vec<OrderedBy>)> {
+    if left_order.keys.is_empty() || right_order.keys.is_empty() {
+        return None;
+    }
+    let split = split_keys(terms, &left.column_ids(), &right.column_ids());
+    if split.null_equal || split.pairs.is_empty() {
+        return None;
+    }
+    in_order_of_both(split.pairs, left_order, right_order)
+}
+
+/// Has a plan's rows stay in their order, by which `keys` come.
+fn put_in_order(plan: &mut Plan, keys: Vec<OrderedBy>) {
+    rely(plan);
+    if let Plan::Ordered { keys: own, .. } = plan {
+        *own = keys;
+        return;
+    }
+    let input = Box::new(plan.take());
+    *plan = Plan::Ordered { input, keys };
+}
+
+/// Tells what keeps an order that it is relied on.
+fn rely(plan: &mut Plan) {
+    match plan {
+        Plan::Scan(scan) => scan.is_in_order = true,
+        Plan::Project { input, .. }
+        | Plan::Filter { input, .. }
+        | Plan::Join { left: input, .. } => rely(input),
+        Plan::Ordered { .. } => {}
+        other => {
+            let input = Box::new(other.take());
+            *other = Plan::Ordered { input, keys: Vec::new() };
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Plans as text: what EXPLAIN prints, one operator per line, inputs below, and before
+//! them the subqueries that the operator runs: `query 2 for (id)` once for each `id`.
+
+use std::fmt::Write;
+
+use super::physical::{Grouping, Physical, Scan};
+use super::terms::{JoinKind, Path, SetKind, SortKey};
+use crate::expression::Expr;
+use crate::type_name::type_name;
+
+/// The lines of a plan.
+#[must_use]
+pub(crate) fn display(plan: &Physical) -> String {
+    let mut out = String::new();
+    write_plan(plan, 0, &mut Vec::new(), &mut out);
+    out
+}
+
+/// Writes a plan; a query that several places read is written at the first of them.
+fn write_plan(plan: &Physical, depth: usize, shown: &mut Vec<usize>, out: &mut String) {
+    let (line, inputs) = describe(plan);
+    // Writing to a string does not fail.
+    let _ = writeln!(out, "{:indent$}{line}", "", indent = depth * 2);
+    for (number, outer, body) in plan.subqueries() {
+        let read = match &outer[..] {
+            [] => String::new(),
+            outer => format!(" for ({})", list(outer)),
+        };
+        let _ = writeln!(out, "{:indent$}query {number}{read}", "", indent = depth * 2 + 2);
+        write_plan(&body, depth + 2, shown, out);
+    }
+    if let Physical::Shared(query) = plan
+        && !shown.contains(&query.number)
+    {
+        shown.push(query.number);
+        write_plan(&query.plan, depth + 1, shown, out);
+    }
+    inputs.into_iter().for_each(|input| write_plan(input, depth + 1, shown, out));
+}
+
+fn describe(plan: &Physical) -> (String, Vec<&Physical>) {
+    match plan {
+        Physical::OneRow => ("one row".to_owned(), vec![]),
+        Physical::Scan(scan) => (format!("scan {}", scanned(scan)), vec![]),
+        Physical::Lookup(lookup) => {
+            let name = &lookup.relation.schema.name;
+            (
+                format!(
+                    "short path: {name} by key ({}){}",
+                    list(&lookup.key),
+                    condition(&lookup.filters)
+                ),
+                vec![],
+            )
+        }
+        Physical::RowCount(scan) => (format!("row count of {}", counted(scan)), vec![]),
+        Physical::Values(values) => (format!("values ({} rows)", values.rows.len()), vec![]),
+        Physical::Project(project) => {
+            (format!("project {}", list(&project.expressions)), vec![&project.input])
+        }
+        Physical::Filter(filter) => {
+            (format!("filter{}", condition(&filter.terms)), vec![&filter.input])
+        }
+        Physical::HashJoin(join) => {
+            let on = pairs(&join.left_keys, &join.right_keys);
+            let line =
+                format!("hash {} join on {on}{}", kind(join.kind), condition(&join.residual));
+            (line, vec![&join.left, &join.right])
+        }
+        Physical::MergeJoin(join) => {
+            let on = pairs(&join.left_keys, &join.right_keys);
+            let line =
+                format!("merge {} join on {on}{}", kind(join.kind), condition(&join.residual));
+            (line, vec![&join.left, &join.right])
+        }
+        Physical::LoopJoin(join) => {
+            let line = format!("loop {} join{}", kind(join.kind), condition(&join.terms));
+            (line, vec![&join.left, &join.right])
+        }
+        other => describe_rest(other),
+    }
+}
+
+/// A scan behind its verb.
+fn scanned(scan: &Scan) -> String {
+    let (name, columns) = (&scan.relation.schema.name, &scan.relation.schema.columns);
+    let path = path(&scan.path, &scan.relation.indexes);
+    let columns: Vec<&str> = scan.columns.iter().map(|index| &*columns[*index].name).collect();
+    let reverse = if scan.reverse { " backward" } else { "" };
+    let limit = scan.limit.map_or_else(String::new, |limit| format!(" limit {limit}"));
+    format!("{name}{path}{reverse} ({}){}{limit}", columns.join(", "), condition(&scan.filters))
+}
+
+/// A scan whose rows are counted.
+fn counted(scan: &Scan) -> String {
+    let (name, path) = (&scan.relation.schema.name, path(&scan.path, &scan.relation.indexes));
+    format!("{name}{path}{}", condition(&scan.filters))
+}
+
+fn describe_rest(plan: &Physical) -> (String, Vec<&Physical>) {
+    match plan {
+        Physical::LookupJoin(join) => {
+            let name = &join.relation.schema.name;
+            let through = match join.index {
+                Some(index) => format!("{} ", join.relation.indexes[index].name),
+                None => String::new(),
+            };
+            let line = format!(
+                "look-up {} join with {name} by {through}({}){}",
+                kind(join.kind),
+                list(&join.key),
+                condition(&join.residual)
+            );
+            (line, vec![&join.left])
+        }
+        Physical::Apply(apply) => {
+            let line = format!("apply {} for ({})", kind(apply.kind), list(&apply.outer));
+            (line, vec![&apply.left, &apply.right])
+        }
+        Physical::Aggregate(grouping) => (aggregate(grouping), vec![&grouping.input]),
+        Physical::Window(window) => {
+            let calls: Vec<String> = window.calls.iter().map(ToString::to_string).collect();
+            (format!("window {}", calls.join(", ")), vec![&window.input])
+        }
+        Physical::Sort(sort) => {
+            let top = sort.limit.as_ref().map_or_else(String::new, |limit| format!(" top {limit}"));
+            (format!("sort{top} by {}", order(&sort.keys)), vec![&sort.input])
+        }
+        Physical::Limit(limit) => {
+            let bound = |name: &str, bound: &Option<Expr>| {
+                bound.as_ref().map_or_else(String::new, |bound| format!(" {name} {bound}"))
+            };
+            let (count, offset) = (bound("limit", &limit.limit), bound("offset", &limit.offset));
+            let ties = if limit.ties.is_empty() { "" } else { " with ties" };
+            (format!("rows{count}{ties}{offset}"), vec![&limit.input])
+        }
+        Physical::Distinct(distinct) => {
+            let streaming = if distinct.is_in_order { "streaming " } else { "" };
+            (format!("{streaming}distinct {}", list(&distinct.keys)), vec![&distinct.input])
+        }
+        Physical::Append(inputs) => ("union all".to_owned(), vec![&inputs.0, &inputs.1]),
+        Physical::MatchedRows(matched) => {
+            let name = match matched.kind {
+                SetKind::Except => "except all",
+                _ => "intersect all",
+            };
+            (name.to_owned(), vec![&matched.left, &matched.right])
+        }
+        Physical::TableFunction(call) => {
+            let types: Vec<String> = call.types.iter().map(type_name).collect();
+            let line =
+                format!("{:?}({}) → {}", call.function, list(&call.arguments), types.join(", "));
+            (line, vec![])
+        }
+        Physical::Recursive(recursive) => {
+            (format!("recursive {}", recursive.number), vec![&recursive.base, &recursive.step])
+        }
+        Physical::WorkTable(number) => (format!("working table {number}"), vec![]),
+        Physical::Shared(query) => (format!("shared {}", query.name), vec![]),
+        other => describe_links(other),
+    }
+}
+
+fn describe_links(plan: &Physical) -> (String, Vec<&Physical>) {
+    match plan {
+        Physical::Fetch(fetch) => {
+            let relation = &fetch.relation;
+            let by = match fetch.index {
+                Some(index) => format!("index {}", relation.indexes[index].name),
+                None => "key".to_owned(),
+            };
+            (format!("fetch {} by {by} = {}", relation.schema.name, fetch.key), vec![&fetch.input])
+        }
+        Physical::Follow(follow) => {
+            let names: Vec<&str> =
+                follow.branches.iter().map(|branch| &*branch.output.name).collect();
+            let bodies = follow.branches.iter().map(|branch| &branch.body);
+            let inputs = std::iter::once(&follow.input).chain(bodies).collect();
+            (format!("follow {}", names.join(", ")), inputs)
+        }
+        Physical::Cut(cut) => {
+            let skipped =
+                cut.offset.as_ref().map_or_else(String::new, |offset| format!(" offset {offset}"));
+            (format!("rows limit {}{skipped} per parent", cut.limit), vec![&cut.input])
+        }
+        Physical::Mark(mark) => {
+            (format!("mark whether {} is among", mark.key), vec![&mark.input, &mark.keys])
+        }
+        _ => (String::new(), vec![]),
+    }
+}
+
+/// A grouping; one of rows in an order with what the rows have in one place.
+fn aggregate(grouping: &Grouping) -> String {
+    let aggregates: Vec<String> = grouping.aggregates.iter().map(ToString::to_string).collect();
+    let by = match &grouping.groups[..] {
+        [] => String::new(),
+        groups => format!(" by {}", list(groups)),
+    };
+    let line = format!("aggregate {}{by}", aggregates.join(", "));
+    if grouping.run.is_empty() {
+        return line;
+    }
+    let run: Vec<Expr> = grouping.run.iter().map(|at| grouping.groups[*at].clone()).collect();
+    match run.len() == grouping.groups.len() {
+        true => format!("streaming {line}"),
+        false => format!("streaming {line} in the order of {}", list(&run)),
+    }
+}
+
+/// The equal keys of a join.
+fn pairs(left: &[Expr], right: &[Expr]) -> String {
+    let pairs = left.iter().zip(right).map(|(left, right)| format!("{left} = {right}"));
+    pairs.collect::<Vec<_>>().join(" and ")
+}
+
+fn kind(kind: JoinKind) -> &'static str {
+    match kind {
+        JoinKind::Inner => "inner",
+        JoinKind::Left => "left",
+        JoinKind::Right => "right",
+        JoinKind::Full => "full",
+        JoinKind::Semi => "semi",
+        JoinKind::Anti => "anti",
+        JoinKind::NullAnti => "not-in",
+    }
+}
+
+/// Keys of a long list that are shown, at most.
+const SHOWN_MAX: usize = 20;
+
+fn path(path: &Path, indexes: &[crate::source::IndexInfo]) -> String {
+    if let Path::Keys { index, keys } = path {
+        let shown = list(&keys[..keys.len().min(SHOWN_MAX)]);
+        let more = match keys.len() - keys.len().min(SHOWN_MAX) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let by = match index {
+            Some(index) => format!("keys of index {}", indexes[*index].name),
+            None => "keys".to_owned(),
+        };
+        return format!(" by {by} ({shown}{more})");
+    }
+    let Path::Range { index, equal, from, to } = path else { return String::new() };
+    let name = match index {
+        Some(index) => format!("index {}", indexes[*index].name),
+        None => "key".to_owned(),
+    };
+    let mut parts: Vec<String> = equal.iter().map(|value| format!("= {value}")).collect();
+    parts.extend(
+        from.iter().map(|(bound, is_in)| format!("{} {bound}", if *is_in { ">=" } else { ">" })),
+    );
+    parts.extend(
+        to.iter().map(|(bound, is_in)| format!("{} {bound}", if *is_in { "<=" } else { "<" })),
+    );
+    format!(" by {name} {}", parts.join(", "))
+}
+
+fn list(expressions: &[Expr]) -> String {
+    let shown: Vec<String> = expressions.iter().map(Expr::to_string).collect();
+    shown.join(", ")
+}
+
+fn condition(terms: &[Expr]) -> String {
+    match terms {
+        [] => String::new(),
+        terms => {
+            let shown: Vec<String> = terms.iter().map(Expr::to_string).collect();
+            format!(" where {}", shown.join(" and "))
+        }
+    }
+}
+
+fn order(keys: &[SortKey]) -> String {
+    let shown: Vec<String> = keys
+        .iter()
+        .map(|key| format!("{}{}", key.expression, if key.descending { " desc" } else { "" }))
+        .collect();
+    shown.join(", ")
+}

@@ -1,0 +1,80 @@
+//! What the conditions of a join say of keys: which are equal on both sides, and which values
+//! a probe looks up.
+
+use super::logical::Scan;
+use super::terms::Probe;
+use crate::expression::{ColumnId, Expr};
+use crate::source::Comparison;
+
+/// The terms of a join told apart.
+pub(crate) struct SplitTerms {
+    /// Equal keys: of the left, of the right.
+    pub(crate) pairs: Vec<(Expr, Expr)>,
+    /// Whether null equals null in them.
+    pub(crate) null_equal: bool,
+    /// All else.
+    pub(crate) residual: Vec<Expr>,
+}
+
+/// Finds the terms that say that something of the left equals something of the right.
+pub(crate) fn split_keys(terms: &[Expr], left: &[ColumnId], right: &[ColumnId]) -> SplitTerms {
+    let null_equal = terms.iter().any(is_null_equality);
+    let wanted = if null_equal { Comparison::NotDistinct } else { Comparison::Equal };
+    let mut split = SplitTerms { pairs: Vec::new(), null_equal, residual: Vec::new() };
+    for term in terms {
+        match term {
+            Expr::Compare { op, left: one, right: other } if *op == wanted => {
+                let side = |key: &Expr, columns: &[ColumnId]| {
+                    !key.columns().is_empty() && key.reads_only(columns) && !key.has_subquery()
+                };
+                if side(one, left) && side(other, right) {
+                    split.pairs.push(((**one).clone(), (**other).clone()));
+                } else if side(one, right) && side(other, left) {
+                    split.pairs.push(((**other).clone(), (**one).clone()));
+                } else {
+                    split.residual.push(term.clone());
+                }
+            }
+            other => split.residual.push(other.clone()),
+        }
+    }
+    split
+}
+
+fn is_null_equality(term: &Expr) -> bool {
+    matches!(term, Expr::Compare { op: Comparison::NotDistinct, .. })
+}
+
+/// A join's conditions, told apart by what a probe says of them.
+pub(crate) struct ProbeKeys {
+    /// What each column that is looked up is to equal.
+    pub values: Vec<Expr>,
+    /// What it does not say.
+    pub residual: Vec<Expr>,
+}
+
+/// The values a probe looks up, if the conditions give them all.
+pub(crate) fn probe_keys(
+    scan: &Scan,
+    probe: Probe,
+    terms: &[Expr],
+    left: &[ColumnId],
+    right: &[ColumnId],
+) -> Option<ProbeKeys> {
+    let mut residual = terms.to_vec();
+    let value = |index: &usize| {
+        let (_, own) = scan.columns.iter().find(|(position, _)| position == index)?;
+        let found = residual.iter().enumerate().find_map(|(at, term)| {
+            let split = split_keys(std::slice::from_ref(term), left, right);
+            let (value, other) = split.pairs.into_iter().next().filter(|_| !split.null_equal)?;
+            let is_own = matches!(other, Expr::Column(column) if column.id == own.id);
+            (is_own && value.ty() == own.ty).then_some((at, value))
+        });
+        let (at, value) = found?;
+        residual.remove(at);
+        Some(value)
+    };
+    let key = &scan.key_columns(probe.index)[..probe.columns];
+    let values = key.iter().map(value).collect::<Option<Vec<Expr>>>()?;
+    Some(ProbeKeys { values, residual })
+}

@@ -1,0 +1,397 @@
+//! From logical to physical: columns become positions, and each part of the
+//! algebra the operator that does it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::follow::{PhysicalBranch, PhysicalCut, PhysicalFetch, PhysicalFollow, PhysicalMark};
+use super::logical::Plan;
+use super::lower_join::lower_join;
+use super::order::column_of;
+use super::physical::{self, Physical};
+use super::terms::{JoinKind, Path, SetKind, SortKey};
+use crate::expression::{Column, ColumnId, Expr};
+use crate::source::{Comparison, RelationKind};
+
+/// Where the columns of an input are, and which of the query around are known.
+#[derive(Default, Clone)]
+pub(super) struct Places {
+    positions: HashMap<ColumnId, u32>,
+    /// Columns of the query around this one, by their slot.
+    outer: Arc<Vec<ColumnId>>,
+}
+
+impl Places {
+    pub(super) fn of(columns: &[Column], outer: &Arc<Vec<ColumnId>>) -> Self {
+        let positions = columns.iter().zip(0..).map(|(column, position)| (column.id, position));
+        Self { positions: positions.collect(), outer: Arc::clone(outer) }
+    }
+
+    /// Turns column numbers into positions, and lowers the subqueries.
+    pub(super) fn resolve(&self, expression: &Expr) -> Expr {
+        let mut resolved = expression.clone();
+        resolved.transform(&mut feed_subquery);
+        resolved.transform(&mut |part| match part {
+            Expr::Column(column) => match self.positions.get(&column.id) {
+                Some(position) => column.id = ColumnId(*position),
+                None => {
+                    let slot = self.outer.iter().position(|outer| *outer == column.id);
+                    // One that is nowhere is a mistake of ours, told when it is reached.
+                    let slot = slot.unwrap_or(usize::MAX);
+                    *part = Expr::Outer(slot, column.ty.clone());
+                }
+            },
+            Expr::Subquery(subquery) => {
+                if let Some(plan) = subquery.plan() {
+                    let free = plan.free_columns().iter().map(|column| column.id).collect();
+                    let free = Arc::new(free);
+                    subquery.body = Box::new(lower_within(plan, &free));
+                }
+            }
+            _ => {}
+        });
+        resolved
+    }
+
+    pub(super) fn resolve_all(&self, expressions: &[Expr]) -> Vec<Expr> {
+        expressions.iter().map(|expression| self.resolve(expression)).collect()
+    }
+
+    fn keys(&self, keys: &[SortKey]) -> Vec<SortKey> {
+        let resolve =
+            |key: &SortKey| SortKey { expression: self.resolve(&key.expression), ..key.clone() };
+        keys.iter().map(resolve).collect()
+    }
+}
+
+/// Lists what a subquery reads from around it, slot by slot: rules may have
+/// changed it since it was bound.
+fn feed_subquery(part: &mut Expr) {
+    if let Expr::Subquery(subquery) = part
+        && let Some(plan) = subquery.plan()
+    {
+        subquery.outer = plan.free_columns().into_iter().map(Expr::Column).collect();
+    }
+}
+
+/// Lowers a whole statement's plan.
+#[must_use]
+pub(crate) fn lower(plan: &Plan) -> Physical {
+    lower_within(plan, &Arc::default())
+}
+
+pub(super) fn lower_within(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+    let over = |input: &Plan| (lower_within(input, outer), Places::of(&input.columns(), outer));
+    match plan {
+        Plan::OneRow => Physical::OneRow,
+        Plan::Scan(scan) => lower_scan(scan, plan, outer),
+        Plan::Values { columns, rows } => {
+            let places = Places::of(&[], outer);
+            Physical::Values(Arc::new(physical::Values {
+                types: columns.iter().map(|column| column.ty.clone()).collect(),
+                rows: rows.iter().map(|row| places.resolve_all(row)).collect(),
+            }))
+        }
+        Plan::Project { input, outputs } => {
+            let (input, places) = over(input);
+            let expressions = outputs.iter().map(|(_, output)| places.resolve(output)).collect();
+            Physical::Project(Arc::new(physical::Project { input, expressions }))
+        }
+        Plan::Filter { input, terms } => {
+            let (input, places) = over(input);
+            let terms = places.resolve_all(terms);
+            Physical::Filter(Arc::new(physical::Filter { input, terms }))
+        }
+        Plan::Join { .. } => lower_join(plan, outer),
+        Plan::Ordered { input, .. } => lower_within(input, outer),
+        Plan::Aggregate { .. } => lower_aggregate(plan, outer),
+        Plan::Window { input, calls } => {
+            let types = input.types();
+            let (input, places) = over(input);
+            let mut calls: Vec<_> = calls.iter().map(|(_, call)| call.clone()).collect();
+            for call in &mut calls {
+                for expression in call.expressions_mut() {
+                    *expression = places.resolve(expression);
+                }
+            }
+            Physical::Window(Arc::new(physical::Window { input, types, calls }))
+        }
+        Plan::Sort { input, keys } => lower_sort(input, keys, None, None, outer),
+        Plan::Limit { input, limit, offset, ties } => match &**input {
+            Plan::Sort { input, keys } if ties.is_empty() => {
+                lower_sort(input, keys, limit.as_ref(), offset.as_ref(), outer)
+            }
+            _ => {
+                let none = Places::of(&[], outer);
+                let resolve = |bound: &Option<Expr>| bound.as_ref().map(|it| none.resolve(it));
+                let (limit, offset) = (resolve(limit), resolve(offset));
+                let (input, places) = over(input);
+                let ties = places.resolve_all(ties);
+                Physical::Limit(Arc::new(physical::Limit { input, limit, offset, ties }))
+            }
+        },
+        other => lower_rest(other, outer),
+    }
+}
+
+fn lower_rest(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+    match plan {
+        Plan::Distinct { input, on } => {
+            let columns = input.columns();
+            let (places, types) = (Places::of(&columns, outer), input.types());
+            let is_in_order = matches!(&**input, Plan::Ordered { keys, .. } if !keys.is_empty());
+            let input = lower_within(input, outer);
+            let keys = match on {
+                Some(on) => places.resolve_all(on),
+                None => {
+                    places.resolve_all(&columns.into_iter().map(Expr::Column).collect::<Vec<_>>())
+                }
+            };
+            Physical::Distinct(Arc::new(physical::Distinct { input, types, keys, is_in_order }))
+        }
+        Plan::SetOperation { kind, all, left, right, .. } => {
+            lower_set_operation((*kind, *all), left, right, outer)
+        }
+        Plan::TableFunction { function, arguments, columns } => {
+            let places = Places::of(&[], outer);
+            Physical::TableFunction(Arc::new(physical::TableFunctionCall {
+                function: *function,
+                arguments: places.resolve_all(arguments),
+                types: columns.iter().map(|column| column.ty.clone()).collect(),
+            }))
+        }
+        Plan::Recursive { number, base, step, distinct, .. } => {
+            Physical::Recursive(Arc::new(physical::Recursive {
+                number: *number,
+                base: lower_within(base, outer),
+                step: lower_within(step, outer),
+                distinct: *distinct,
+                types: plan.types(),
+            }))
+        }
+        Plan::WorkTable { number, .. } => Physical::WorkTable(*number),
+        Plan::Shared { query, .. } => Physical::Shared(query.physical(lower)),
+        other => lower_links(other, outer),
+    }
+}
+
+/// Where duplicates do not count, these are DISTINCT and joins by all columns, which know
+/// what to do when memory does not suffice.
+fn lower_set_operation(
+    (kind, all): (SetKind, bool),
+    left: &Plan,
+    right: &Plan,
+    outer: &Arc<Vec<ColumnId>>,
+) -> Physical {
+    let types = left.types();
+    let every_column = |of: &Plan| {
+        let columns = of.columns();
+        let each: Vec<Expr> = columns.iter().cloned().map(Expr::Column).collect();
+        Places::of(&columns, outer).resolve_all(&each)
+    };
+    let (keys, right_keys) = (every_column(left), every_column(right));
+    let (left, right) = (lower_within(left, outer), lower_within(right, outer));
+    let join_kind = match (kind, all) {
+        (SetKind::Union, true) => return Physical::Append(Arc::new((left, right))),
+        (SetKind::Union, false) => {
+            let input = Physical::Append(Arc::new((left, right)));
+            return Physical::Distinct(Arc::new(physical::Distinct {
+                input,
+                types,
+                keys,
+                is_in_order: false,
+            }));
+        }
+        (_, true) => {
+            let matched = physical::MatchedRows { kind, left, right, types };
+            return Physical::MatchedRows(Arc::new(matched));
+        }
+        (SetKind::Intersect, false) => JoinKind::Semi,
+        (SetKind::Except, false) => JoinKind::Anti,
+    };
+    let input = Physical::HashJoin(Arc::new(physical::HashJoin {
+        kind: join_kind,
+        left,
+        right,
+        left_keys: keys.clone(),
+        right_keys,
+        null_equal: true,
+        right_is_constant: false,
+        is_in_order: false,
+        residual: Vec::new(),
+        left_types: types.clone(),
+        right_types: types.clone(),
+    }));
+    Physical::Distinct(Arc::new(physical::Distinct { input, types, keys, is_in_order: false }))
+}
+
+fn lower_links(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+    let over = |input: &Plan| (lower_within(input, outer), Places::of(&input.columns(), outer));
+    match plan {
+        Plan::Fetch(fetch) => {
+            let (input, places) = over(&fetch.input);
+            Physical::Fetch(Arc::new(PhysicalFetch {
+                input,
+                number: fetch.number,
+                relation: Arc::clone(&fetch.relation),
+                columns: fetch.columns.iter().map(|(position, _)| *position).collect(),
+                column: fetch.column,
+                index: fetch.index,
+                key: places.resolve(&fetch.key),
+            }))
+        }
+        Plan::Follow { input, branches } => {
+            let (input, places) = over(input);
+            let branches = branches.iter().map(|branch| PhysicalBranch {
+                number: branch.number,
+                key: places.resolve(&branch.key),
+                body: lower_within(&branch.body, outer),
+                types: branch.body.types(),
+                nest: branch.nest,
+                output: branch.output.clone(),
+            });
+            let branches = branches.collect();
+            Physical::Follow(Arc::new(PhysicalFollow { input, branches }))
+        }
+        Plan::Cut(cut) => {
+            let (input, places) = over(&cut.input);
+            let parent = places.positions.get(&cut.parent.id).copied().unwrap_or(0) as usize;
+            let limit = places.resolve(&cut.limit);
+            let offset = cut.offset.as_ref().map(|offset| places.resolve(offset));
+            Physical::Cut(Arc::new(PhysicalCut { input, parent, limit, offset }))
+        }
+        Plan::Mark(mark) => {
+            let (input, places) = over(&mark.input);
+            let key = places.resolve(&mark.key);
+            let keys = lower_within(&mark.keys, outer);
+            Physical::Mark(Arc::new(PhysicalMark { input, key, keys }))
+        }
+        _ => Physical::OneRow,
+    }
+}
+
+fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+    let places = Places::of(&plan.columns(), outer);
+    let columns: Vec<usize> = scan.columns.iter().map(|(position, _)| *position).collect();
+    let filters = places.resolve_all(&scan.filters);
+    let relation = Arc::clone(&scan.relation);
+    let bound = |bound: &Option<(Expr, bool)>| {
+        bound.as_ref().map(|(bound, is_in)| (places.resolve(bound), *is_in))
+    };
+    let path = match &scan.path {
+        Path::Full | Path::Probe(_) => Path::Full,
+        Path::Key(key) if scan.row_number.is_none() => {
+            let key = places.resolve_all(key);
+            return Physical::Lookup(Arc::new(physical::Lookup {
+                relation,
+                key,
+                columns,
+                filters,
+            }));
+        }
+        Path::Key(key) => {
+            Path::Range { index: None, equal: places.resolve_all(key), from: None, to: None }
+        }
+        Path::Keys { index, keys } => Path::Keys { index: *index, keys: places.resolve_all(keys) },
+        Path::Range { index, equal, from, to } => Path::Range {
+            index: *index,
+            equal: places.resolve_all(equal),
+            from: bound(from),
+            to: bound(to),
+        },
+    };
+    let mut lowered = physical::Scan {
+        relation,
+        columns,
+        with_row_number: scan.row_number.is_some(),
+        filters,
+        path,
+        reverse: scan.reverse,
+        limit: scan.limit,
+    };
+    let filters = std::mem::take(&mut lowered.filters);
+    lowered.filters = filters.into_iter().filter(|filter| !is_implied(filter, &lowered)).collect();
+    Physical::Scan(Arc::new(lowered))
+}
+
+/// Whether every row of the scan's path passes a filter, because the filter is what
+/// made the path.
+fn is_implied(filter: &Expr, scan: &physical::Scan) -> bool {
+    let Path::Range { index, equal, from, to } = &scan.path else { return false };
+    let Some((column, op, value)) = scan.compared(filter) else { return false };
+    if scan.relation.kind != RelationKind::Table {
+        return false;
+    }
+    let key = scan.relation.key_columns(*index);
+    let is_next = key.get(equal.len()) == Some(&column);
+    // Null stands behind all values of an index, and is in a range without an end.
+    let has_null = scan.relation.schema.columns[column].nullable;
+    let is_end = |end: &Option<(Expr, bool)>, is_in: bool| {
+        is_next && !has_null && end.as_ref().is_some_and(|end| end.0 == *value && end.1 == is_in)
+    };
+    match op {
+        Comparison::Equal => {
+            let mut pairs = key.iter().zip(equal);
+            pairs.any(|(own, wanted)| *own == column && wanted == value)
+        }
+        Comparison::Greater => is_end(from, false),
+        Comparison::GreaterOrEqual => is_end(from, true),
+        Comparison::Less => is_end(to, false),
+        Comparison::LessOrEqual => is_end(to, true),
+        _ => false,
+    }
+}
+
+fn lower_sort(
+    input: &Plan,
+    keys: &[SortKey],
+    limit: Option<&Expr>,
+    offset: Option<&Expr>,
+    outer: &Arc<Vec<ColumnId>>,
+) -> Physical {
+    let places = Places::of(&input.columns(), outer);
+    Physical::Sort(Arc::new(physical::Sort {
+        input: lower_within(input, outer),
+        types: input.types(),
+        keys: places.keys(keys),
+        limit: limit.map(|limit| places.resolve(limit)),
+        offset: offset.map(|offset| places.resolve(offset)),
+    }))
+}
+
+fn lower_aggregate(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+    let Plan::Aggregate { input, groups, aggregates, sets } = plan else {
+        unreachable!("the caller has looked");
+    };
+    if let (Plan::Scan(_), [], [(_, only)]) = (&**input, &groups[..], &aggregates[..])
+        && only.is_plain_count()
+        && sets.is_none()
+        && let Physical::Scan(scan) = lower_within(input, outer)
+    {
+        return Physical::RowCount(scan);
+    }
+    let places = Places::of(&input.columns(), outer);
+    let run = match &**input {
+        Plan::Ordered { keys, .. } => {
+            let of_run = |own| keys.iter().any(|(key, _)| *key == own);
+            let is_of_run = |group: &Expr| column_of(group).is_some_and(of_run);
+            (0..groups.len()).filter(|position| is_of_run(&groups[*position].1)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let mut aggregates: Vec<_> =
+        aggregates.iter().map(|(_, aggregate)| aggregate.clone()).collect();
+    for aggregate in &mut aggregates {
+        for expression in aggregate.expressions_mut() {
+            *expression = places.resolve(expression);
+        }
+    }
+    Physical::Aggregate(Arc::new(physical::Grouping {
+        input: lower_within(input, outer),
+        types: input.types(),
+        groups: groups.iter().map(|(_, group)| places.resolve(group)).collect(),
+        aggregates,
+        sets: sets.clone(),
+        run,
+    }))
+}

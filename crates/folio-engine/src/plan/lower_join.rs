@@ -1,0 +1,138 @@
+//! Joins from logical to physical: which of their conditions are keys, and what finds the
+//! pairs. Two inputs in the order of their keys are merged, keys of a relation that were
+//! chosen to be looked up are, other equalities go by hash.
+
+use std::sync::Arc;
+
+use super::join_keys::probe_keys;
+use super::logical::Plan;
+use super::lower::{Places, lower_within};
+use super::order::column_of;
+use super::physical::{self, Physical};
+use super::terms::{OrderedBy, Path};
+use crate::expression::{Column, ColumnId, Expr};
+use crate::plan::join_keys::{SplitTerms, split_keys};
+
+pub(super) fn lower_join(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
+    let Plan::Join { kind, left, right, terms, lateral } = plan else {
+        unreachable!("the caller has looked");
+    };
+    let (left_columns, right_columns) = (left.columns(), right.columns());
+    let both: Vec<Column> = left_columns.iter().chain(&right_columns).cloned().collect();
+    let places = Places::of(&both, outer);
+    let (left_types, right_types) = (left.types(), right.types());
+    let lowered_left = lower_within(left, outer);
+    if *lateral {
+        return lower_apply(plan, lowered_left, &places, outer);
+    }
+    if let Some(join) = lower_lookup(plan, &lowered_left, &places, outer) {
+        return join;
+    }
+    let split = split_keys(terms, &left.column_ids(), &right.column_ids());
+    let right_is_constant = !outer.is_empty() && right.is_constant();
+    let right_plan = &**right;
+    let right = lower_within(right, outer);
+    if split.pairs.is_empty() {
+        return Physical::LoopJoin(Arc::new(physical::LoopJoin {
+            kind: *kind,
+            left: lowered_left,
+            right,
+            terms: places.resolve_all(terms),
+            left_types,
+            right_types,
+        }));
+    }
+    let inputs = (lowered_left, right);
+    let sides = (Places::of(&left_columns, outer), Places::of(&right_columns, outer));
+    let residual = places.resolve_all(&split.residual);
+    if let Some(by) = merged_by(left, right_plan, &split) {
+        return Physical::MergeJoin(Arc::new(physical::MergeJoin {
+            kind: *kind,
+            left_keys: by.iter().map(|(key, ..)| sides.0.resolve(key)).collect(),
+            right_keys: by.iter().map(|(_, key, _)| sides.1.resolve(key)).collect(),
+            descending: by.iter().map(|(.., descending)| *descending).collect(),
+            left: inputs.0,
+            right: inputs.1,
+            residual,
+            left_types,
+            right_types,
+        }));
+    }
+    Physical::HashJoin(Arc::new(physical::HashJoin {
+        kind: *kind,
+        left: inputs.0,
+        right: inputs.1,
+        left_keys: split.pairs.iter().map(|(key, _)| sides.0.resolve(key)).collect(),
+        right_keys: split.pairs.iter().map(|(_, key)| sides.1.resolve(key)).collect(),
+        null_equal: split.null_equal,
+        right_is_constant,
+        is_in_order: left.is_in_order(),
+        residual,
+        left_types,
+        right_types,
+    }))
+}
+
+/// A join with a relation whose keys are looked up, where that has been chosen.
+fn lower_lookup(
+    plan: &Plan,
+    lowered_left: &Physical,
+    places: &Places,
+    outer: &Arc<Vec<ColumnId>>,
+) -> Option<Physical> {
+    let Plan::Join { kind, left, right, terms, .. } = plan else { return None };
+    let Plan::Scan(scan) = &**right else { return None };
+    let Path::Probe(probe) = scan.path else { return None };
+    let keys = probe_keys(scan, probe, terms, &left.column_ids(), &right.column_ids())?;
+    // What the key does not say is looked at with the pair.
+    let residual: Vec<Expr> = keys.residual.iter().chain(&scan.filters).cloned().collect();
+    Some(Physical::LookupJoin(Arc::new(physical::LookupJoin {
+        kind: *kind,
+        left: lowered_left.clone(),
+        relation: Arc::clone(&scan.relation),
+        index: probe.index,
+        columns: scan.columns.iter().map(|(position, _)| *position).collect(),
+        key: Places::of(&left.columns(), outer).resolve_all(&keys.values),
+        residual: places.resolve_all(&residual),
+        right_types: right.types(),
+    })))
+}
+
+/// What two inputs are merged by, where that has been chosen: pairs of keys in the order of
+/// both, and whether the greatest comes first.
+fn merged_by(left: &Plan, right: &Plan, split: &SplitTerms) -> Option<Vec<(Expr, Expr, bool)>> {
+    let (Plan::Ordered { keys, .. }, Plan::Ordered { keys: others, .. }) = (left, right) else {
+        return None;
+    };
+    let pair = |((own, descending), (other, _)): (&OrderedBy, &OrderedBy)| {
+        let is_it = |(one, two): &&(Expr, Expr)| {
+            column_of(one) == Some(*own) && column_of(two) == Some(*other)
+        };
+        let (one, two) = split.pairs.iter().find(is_it)?;
+        Some((one.clone(), two.clone(), *descending))
+    };
+    let pairs = keys.iter().zip(others).map(pair).collect::<Option<Vec<_>>>()?;
+    (pairs.len() == split.pairs.len()).then_some(pairs)
+}
+
+fn lower_apply(
+    plan: &Plan,
+    left: Physical,
+    places: &Places,
+    outer: &Arc<Vec<ColumnId>>,
+) -> Physical {
+    let Plan::Join { kind, left: left_plan, right, terms, .. } = plan else {
+        unreachable!("the caller has looked");
+    };
+    let left_places = Places::of(&left_plan.columns(), outer);
+    let feed: Vec<Expr> = right.free_columns().into_iter().map(Expr::Column).collect();
+    let free = Arc::new(right.free_columns().iter().map(|column| column.id).collect());
+    Physical::Apply(Arc::new(physical::Apply {
+        kind: *kind,
+        left,
+        right: lower_within(right, &free),
+        outer: left_places.resolve_all(&feed),
+        terms: places.resolve_all(terms),
+        right_types: right.types(),
+    }))
+}

@@ -1,0 +1,108 @@
+//! Queries that a statement reads more than once, and computes once.
+//!
+//! A query that WITH names is bound at its first use; each use is a leaf of the plan. The
+//! optimizer puts a query that one leaf reads in the place of the leaf. One that more read is
+//! optimized and lowered once, whoever asks first, and computed once in each run of the
+//! statement. Without that, names that each read the one before twice would double the plan
+//! with every name.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use super::logical::Plan;
+use super::physical::{self, Physical};
+use crate::expression::{Column, Expr};
+
+/// The query behind the leaves.
+#[derive(Debug)]
+pub struct SharedQuery {
+    /// Its number in the statement.
+    pub number: usize,
+    /// What the statement calls it.
+    pub name: String,
+    /// Its columns; those of the first leaf have the same numbers.
+    pub columns: Vec<Column>,
+    plan: Mutex<Plan>,
+    /// Leaves that were made.
+    uses: AtomicUsize,
+    is_optimized: AtomicBool,
+    rows: OnceLock<f64>,
+    physical: OnceLock<Arc<physical::SharedQuery>>,
+}
+
+impl SharedQuery {
+    /// A query that one leaf reads so far. `plan` has these columns and no others.
+    pub fn new(number: usize, name: &str, plan: Plan) -> Self {
+        Self {
+            number,
+            name: name.to_owned(),
+            columns: plan.columns(),
+            plan: Mutex::new(plan),
+            uses: AtomicUsize::new(1),
+            is_optimized: AtomicBool::new(false),
+            rows: OnceLock::new(),
+            physical: OnceLock::new(),
+        }
+    }
+
+    /// Counts another leaf.
+    pub fn read_again(&self) {
+        self.uses.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn plan(&self) -> MutexGuard<'_, Plan> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the optimizer expects of it, asked for once.
+    pub fn rows(&self, estimate: impl FnOnce(&Plan) -> f64) -> f64 {
+        *self.rows.get_or_init(|| estimate(&self.plan()))
+    }
+
+    /// How it is run.
+    pub(crate) fn physical(&self, lower: fn(&Plan) -> Physical) -> Arc<physical::SharedQuery> {
+        let lowered = || {
+            Arc::new(physical::SharedQuery {
+                number: self.number,
+                name: self.name.clone(),
+                types: self.columns.iter().map(|column| column.ty.clone()).collect(),
+                plan: lower(&self.plan()),
+            })
+        };
+        Arc::clone(self.physical.get_or_init(lowered))
+    }
+}
+
+/// Puts queries with one leaf in its place, and has `optimize` work once on each of the
+/// others.
+pub fn settle(plan: &mut Plan, optimize: &mut dyn FnMut(&mut Plan)) {
+    while let Plan::Shared { query, columns } = plan {
+        if query.uses.load(Ordering::Relaxed) > 1 {
+            if !query.is_optimized.swap(true, Ordering::Relaxed) {
+                let query = Arc::clone(query);
+                optimize(&mut query.plan());
+            }
+            return;
+        }
+        // The leaf is the first one: its columns have the numbers of the query's.
+        debug_assert!(columns.iter().eq(&query.columns));
+        let inner = match Arc::strong_count(query) {
+            1 => query.plan().take(),
+            // A rule that copies an expression copies the leaves in its subqueries.
+            _ => query.plan().clone(),
+        };
+        *plan = inner;
+    }
+    plan.for_each_own_expression_mut(&mut |expression| {
+        if expression.has_subquery() {
+            expression.transform(&mut |part| {
+                if let Expr::Subquery(subquery) = part
+                    && let Some(inner) = subquery.plan_mut()
+                {
+                    settle(inner, optimize);
+                }
+            });
+        }
+    });
+    plan.inputs_mut().into_iter().for_each(|input| settle(input, optimize));
+}

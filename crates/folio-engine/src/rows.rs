@@ -1,0 +1,173 @@
+//! The answer of a query: rows that are pulled.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
+
+use folio_types::{ColumnType, Value};
+
+use crate::array::value_at;
+use crate::batch::Batch;
+use crate::context::Context;
+use crate::error::Result;
+use crate::execute::Running;
+use crate::json_rows::JsonRows;
+use crate::limits::Held;
+use crate::span::Span;
+
+/// Gives columns of one name names of their own, `count` and `count_1`: who reads rows by
+/// their keys would miss one of them. A name that is there stays whose it is.
+pub fn make_unique(names: &mut [String]) {
+    let mut seen: HashSet<String> = HashSet::with_capacity(names.len());
+    let repeats: Vec<usize> =
+        (0..names.len()).filter(|index| !seen.insert(names[*index].clone())).collect();
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for index in repeats {
+        let count = counts.entry(names[index].clone()).or_default();
+        let unique = loop {
+            *count += 1;
+            let name = format!("{}_{count}", names[index]);
+            if seen.insert(name.clone()) {
+                break name;
+            }
+        };
+        names[index] = unique;
+    }
+}
+
+/// The answer of a query, pulled batch by batch.
+pub struct Rows {
+    pub(crate) names: Arc<[String]>,
+    pub(crate) types: Arc<[ColumnType]>,
+    pub(crate) state: State,
+    pub(crate) context: Context,
+    pub(crate) text: Arc<str>,
+    /// Where the statement stands in its text, if that is ZiQL.
+    pub(crate) place: Option<Span>,
+    /// What writes them as JSON, once anybody has asked.
+    pub(crate) json: Arc<OnceLock<JsonRows>>,
+}
+
+/// Where the rows come from.
+pub(crate) enum State {
+    /// Operators.
+    Running(Running),
+    /// One batch.
+    Batch(Option<Batch>),
+    /// Several.
+    Batches(std::vec::IntoIter<Batch>),
+    /// One row that needs no arrays; none where there is no row.
+    Row(Option<Vec<Value>>),
+}
+
+impl Rows {
+    /// The names of the columns, each another.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The types of the columns.
+    #[must_use]
+    pub fn types(&self) -> &[ColumnType] {
+        &self.types
+    }
+
+    /// The next rows as columns; `None` after the last.
+    ///
+    /// # Errors
+    /// What the query says; `cancelled`.
+    pub fn next_batch(&mut self) -> Result<Option<Batch>> {
+        match &mut self.state {
+            State::Running(running) => {
+                self.context.check()?;
+                running.next(&self.context).map_err(|error| match self.place {
+                    Some(place) => error.in_ziql(place, &self.text),
+                    None => error.in_text(&self.text),
+                })
+            }
+            State::Batch(batch) => Ok(batch.take()),
+            State::Batches(batches) => Ok(batches.next()),
+            State::Row(row) => match row.take() {
+                None => Ok(None),
+                Some(row) => Batch::of_row(&row, &self.types).map(Some),
+            },
+        }
+    }
+
+    /// The only row of a short query, without arrays in between; `None` for all
+    /// other queries, and when it has been taken.
+    pub fn take_row(&mut self) -> Option<Vec<Value>> {
+        match &mut self.state {
+            State::Row(row) => row.take(),
+            _ => None,
+        }
+    }
+
+    /// Runs the query to its end and keeps the rows.
+    ///
+    /// # Errors
+    /// As [`Rows::next_batch`].
+    pub fn gather(&mut self) -> Result<()> {
+        let (mut batches, mut held) = (Vec::new(), Held::default());
+        while let Some(batch) = self.next_batch()? {
+            held.grow_in(self.context.limits(), batch.size())?;
+            batches.push(batch);
+        }
+        self.state = State::Batches(batches.into_iter());
+        Ok(())
+    }
+
+    /// All rows that are left.
+    ///
+    /// # Errors
+    /// As [`Rows::next_batch`].
+    pub fn collect_rows(&mut self) -> Result<Vec<Vec<Value>>> {
+        if let Some(row) = self.take_row() {
+            return Ok(vec![row]);
+        }
+        let mut rows = Vec::new();
+        while let Some(batch) = self.next_batch()? {
+            for row in 0..batch.row_count {
+                let values = batch.columns.iter().zip(&*self.types);
+                rows.push(values.map(|(array, ty)| value_at(array, row, ty)).collect());
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Appends the next rows as JSON objects, as UTF-8, with `between` before each but the
+    /// first; `is_first` says whether any came yet. Answers how many; `None` after the last.
+    ///
+    /// # Errors
+    /// As [`Rows::next_batch`].
+    pub fn next_json(
+        &mut self,
+        between: &str,
+        is_first: &mut bool,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<usize>> {
+        let known = Arc::clone(&self.json);
+        let writer = known.get_or_init(|| JsonRows::new(self.names(), self.types()));
+        if let Some(row) = self.take_row() {
+            if !std::mem::take(is_first) {
+                out.extend_from_slice(between.as_bytes());
+            }
+            writer.write_row(&row, out);
+            return Ok(Some(1));
+        }
+        let Some(batch) = self.next_batch()? else { return Ok(None) };
+        writer.write(&batch, between, is_first, out);
+        Ok(Some(batch.row_count))
+    }
+
+    /// All rows that are left as one JSON array of objects.
+    ///
+    /// # Errors
+    /// As [`Rows::next_batch`].
+    pub fn to_json(&mut self) -> Result<String> {
+        let (mut out, mut is_first) = (Vec::from(b"["), true);
+        while self.next_json(",", &mut is_first, &mut out)?.is_some() {}
+        out.push(b']');
+        Ok(String::from_utf8(out).expect("names, texts and numbers are UTF-8"))
+    }
+}

@@ -1,0 +1,92 @@
+//! Where in the text of a statement something stands.
+//!
+//! A span travels with every expression that can fail when it is bound or run,
+//! so that the error of a division in the third line points at that division.
+//! It takes no part in comparisons: `a + 1` is the same wherever it stands.
+
+use std::hash::{Hash, Hasher};
+
+/// A place in a statement: lines and columns count from 1, columns in characters;
+/// the end is one behind the last character. Line 0 is nowhere.
+#[derive(Debug, Clone, Copy, Default, Eq)]
+pub struct Span {
+    /// The line it begins in.
+    pub line: u32,
+    /// The column it begins at.
+    pub column: u32,
+    /// The line it ends in.
+    pub end_line: u32,
+    /// The column behind its end.
+    pub end_column: u32,
+}
+
+impl Span {
+    /// No place in particular.
+    pub const NONE: Self = Self { line: 0, column: 0, end_line: 0, end_column: 0 };
+
+    /// One character.
+    #[must_use]
+    pub fn at(line: u32, column: u32) -> Self {
+        Self { line, column, end_line: line, end_column: column + 1 }
+    }
+
+    /// Where a word stands in a text, in whatever case.
+    pub(crate) fn of_word(word: &str, text: &str) -> Option<Self> {
+        let is_part = |character: Option<char>| {
+            character.is_some_and(|character| character.is_alphanumeric() || character == '_')
+        };
+        let length = u32::try_from(word.chars().count()).ok().filter(|length| *length > 0)?;
+        (1..).zip(text.lines()).find_map(|(line, own)| {
+            let (lower, word) = (own.to_lowercase(), word.to_lowercase());
+            let mut places = lower.match_indices(&word).map(|(at, _)| at);
+            let at = places.find(|at| {
+                let (before, after) = (&lower[..*at], &lower[*at + word.len()..]);
+                !is_part(before.chars().next_back()) && !is_part(after.chars().next())
+            })?;
+            let column = u32::try_from(lower[..at].chars().count()).ok()? + 1;
+            Some(Self { line, column, end_line: line, end_column: column + length })
+        })
+    }
+
+    /// Where the first word of a text stands.
+    pub fn of_first_word(text: &str) -> Option<Self> {
+        let word = text.split_whitespace().next()?;
+        let word = word.trim_end_matches(|end: char| !end.is_alphanumeric());
+        Self::of_word(word, text)
+    }
+
+    /// Right behind a text.
+    pub fn behind(text: &str) -> Self {
+        let (line, own) = (1..).zip(text.trim_end().lines()).last().unwrap_or((1, ""));
+        Self::at(line, u32::try_from(own.chars().count() + 1).unwrap_or(u32::MAX))
+    }
+
+    /// Whether it is a place at all.
+    #[must_use]
+    pub fn is_known(self) -> bool {
+        self.line > 0
+    }
+
+    /// The line of the text it begins in, and how many columns of it are marked:
+    /// line, columns before the mark, columns marked.
+    pub(crate) fn excerpt(self, text: &str) -> Option<(String, usize, usize)> {
+        if !self.is_known() {
+            return None;
+        }
+        let line = text.lines().nth(self.line as usize - 1).unwrap_or_default();
+        let length = line.chars().count();
+        let before = (self.column as usize).saturating_sub(1).min(length);
+        let end = if self.end_line == self.line { self.end_column as usize - 1 } else { length };
+        Some((line.to_owned(), before, end.saturating_sub(before).max(1)))
+    }
+}
+
+impl PartialEq for Span {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Hash for Span {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}

@@ -1,0 +1,135 @@
+//! From bound statements to those that run: their plans optimized and lowered.
+
+use std::sync::Arc;
+
+use super::query::Query;
+use super::steps::Steps;
+use super::{Body, Kind};
+use crate::bound;
+use crate::change::{ByKey, ChangePlan, InsertPlan, MergeClause, MergePlan};
+use crate::error::Result;
+use crate::limits::Limits;
+use crate::optimize::{Level, optimize};
+use crate::plan::logical::Plan;
+use crate::plan::lower::lower;
+use crate::plan::physical::Physical;
+use crate::rows::make_unique;
+use crate::source::Source;
+
+impl Body {
+    pub(super) fn of(
+        bound: bound::Statement,
+        source: &dyn Source,
+        level: Level,
+        limits: &Limits,
+    ) -> Result<Self> {
+        use bound::Statement as Bound;
+        let physical = |mut plan: Plan| -> Result<Physical> {
+            optimize(&mut plan, source, level, limits)?;
+            Ok(lower(&plan))
+        };
+        Ok(match bound {
+            Bound::Query(mut query) => {
+                make_unique(&mut query.names);
+                Self::Query(Query::of(query, &physical)?)
+            }
+            Bound::CopyTo { mut query, target } => {
+                make_unique(&mut query.names);
+                Self::CopyTo(Query::of(query, &physical)?, target)
+            }
+            Bound::Explain { analyze, statement } => {
+                let plan = match *statement {
+                    Bound::Query(query) => query.plan,
+                    Bound::Insert(insert) => insert.input,
+                    Bound::Merge(merge) => merge.input,
+                    Bound::Update(change) | Bound::Delete(change) => change.input,
+                    _ => Plan::OneRow,
+                };
+                Self::Explain { analyze, plan: physical(plan)? }
+            }
+            Bound::Insert(insert) => Self::Insert(Box::new(InsertPlan {
+                table: insert.table,
+                input: physical(insert.input)?,
+                numbered: insert.numbered,
+                on_conflict: insert.on_conflict,
+                rules: insert.rules,
+                returning: insert.returning,
+            })),
+            Bound::Update(change) => {
+                Self::Update(Box::new(change_plan(change, source, &physical)?))
+            }
+            Bound::Delete(change) => {
+                Self::Delete(Box::new(change_plan(change, source, &physical)?))
+            }
+            Bound::Merge(merge) => Self::Merge(Box::new(merge_plan(merge, &physical)?)),
+            Bound::Begin { read_only } => Self::Control(Kind::Begin { read_only }),
+            Bound::Commit => Self::Control(Kind::Commit),
+            Bound::Rollback { savepoint } => Self::Control(Kind::Rollback { savepoint }),
+            Bound::Savepoint(name) => Self::Control(Kind::Savepoint(name)),
+            Bound::Release(name) => Self::Control(Kind::Release(name)),
+            Bound::Set(setting, value) => Self::Control(Kind::Set(setting, value)),
+            Bound::Show(setting) => Self::Show(setting),
+            Bound::Steps(steps) => Self::Steps(Steps::of(steps, &physical)?),
+            other => Self::Define(Box::new(other)),
+        })
+    }
+}
+
+fn merge_plan(
+    merge: bound::Merge,
+    physical: &dyn Fn(Plan) -> Result<Physical>,
+) -> Result<MergePlan> {
+    use bound::MergeAction as Action;
+    let bound::Merge { table, input, actions, rules } = merge;
+    // The rows come with the MERGE.
+    let change = |changed: Vec<usize>, rules: bound::Rules| ChangePlan {
+        table: Arc::clone(&table),
+        input: Physical::OneRow,
+        changed,
+        rules,
+        returning: None,
+        by_key: None,
+        read: None,
+    };
+    let clauses = actions.into_iter().map(|action| match action {
+        Action::Nothing => MergeClause::Nothing,
+        Action::Update(changed) => MergeClause::Update(change(changed, rules.clone())),
+        Action::Delete => MergeClause::Delete(change(Vec::new(), bound::Rules::default())),
+        Action::Insert(numbered) => MergeClause::Insert(InsertPlan {
+            table: Arc::clone(&table),
+            input: Physical::OneRow,
+            numbered,
+            on_conflict: bound::OnConflict::Fail,
+            rules: rules.clone(),
+            returning: None,
+        }),
+    });
+    let clauses = clauses.collect();
+    Ok(MergePlan { input: physical(input)?, table, clauses })
+}
+
+fn change_plan(
+    change: bound::Change,
+    source: &dyn Source,
+    physical: &dyn Fn(Plan) -> Result<Physical>,
+) -> Result<ChangePlan> {
+    let mut plan = gathered(change, physical)?;
+    plan.by_key = ByKey::of(&plan, source);
+    Ok(plan)
+}
+
+/// A change whose rows are gathered first.
+pub(super) fn gathered(
+    change: bound::Change,
+    physical: &dyn Fn(Plan) -> Result<Physical>,
+) -> Result<ChangePlan> {
+    Ok(ChangePlan {
+        table: change.table,
+        input: physical(change.input)?,
+        changed: change.changed,
+        rules: change.rules,
+        returning: change.returning,
+        by_key: None,
+        read: change.read,
+    })
+}

@@ -1,0 +1,120 @@
+//! Running queries: what they answer, and what else answers rows.
+
+use std::sync::{Arc, OnceLock};
+
+use folio_types::{ColumnType, Value};
+
+use super::short::Short;
+use crate::array::to_array;
+use crate::batch::Batch;
+use crate::bound::{self, Returning, Setting};
+use crate::context::Context;
+use crate::error::Result;
+use crate::execute::build;
+use crate::json_rows::JsonRows;
+use crate::plan::display::display;
+use crate::plan::logical::Plan;
+use crate::plan::physical::Physical;
+use crate::rows::{Rows, State, make_unique};
+use crate::span::Span;
+
+/// A query ready to run.
+pub(super) struct Query {
+    pub(super) physical: Physical,
+    names: Arc<[String]>,
+    types: Arc<[ColumnType]>,
+    pub(super) short: Option<Short>,
+    json: Arc<OnceLock<JsonRows>>,
+}
+
+impl Query {
+    pub(super) fn of(
+        query: bound::Query,
+        physical: &dyn Fn(Plan) -> Result<Physical>,
+    ) -> Result<Self> {
+        let types = query.plan.types().into();
+        let physical = physical(query.plan)?;
+        let short = Short::of(&physical);
+        Ok(Self { physical, names: query.names.into(), types, short, json: Arc::default() })
+    }
+
+    /// The answer; `place` is where the query stands, if it is one of several.
+    pub(super) fn run(
+        &self,
+        context: Context,
+        text: &Arc<str>,
+        place: Option<Span>,
+    ) -> Result<Rows> {
+        let state = match &self.short {
+            Some(short) => State::Row(short.run(&context)?),
+            None => State::Running(build(&self.physical, &context)?),
+        };
+        Ok(Rows {
+            names: Arc::clone(&self.names),
+            types: Arc::clone(&self.types),
+            state,
+            context,
+            text: Arc::clone(text),
+            place,
+            json: Arc::clone(&self.json),
+        })
+    }
+}
+
+/// The plan, a line of it in each row.
+pub(super) fn explain(analyze: bool, plan: &Physical, context: Context) -> Result<Rows> {
+    let mut lines: Vec<String> = display(plan).lines().map(str::to_owned).collect();
+    if analyze {
+        let started = std::time::Instant::now();
+        let mut running = build(plan, &context)?;
+        let mut count = 0;
+        while let Some(batch) = running.next(&context)? {
+            count += batch.row_count;
+        }
+        lines.push(format!("{count} rows in {:.3} ms", started.elapsed().as_secs_f64() * 1000.0));
+    }
+    let values: Vec<Value> = lines.into_iter().map(Value::Text).collect();
+    column_of("plan", ColumnType::Text, &values, context)
+}
+
+/// The value of a setting.
+pub(super) fn show(setting: Setting, context: Context) -> Result<Rows> {
+    let value = match setting {
+        Setting::Threads => context.threads(),
+        Setting::Timeout => context.limits().timeout_ms().unwrap_or(0),
+        Setting::MemoryLimit => context.limits().memory().unwrap_or(0),
+    };
+    let value = Value::Integer(i64::try_from(value).unwrap_or(i64::MAX));
+    column_of(setting.name(), ColumnType::Int64, &[value], context)
+}
+
+/// Rows of one column.
+fn column_of(name: &str, ty: ColumnType, values: &[Value], context: Context) -> Result<Rows> {
+    let column = to_array(values.iter(), &ty)?;
+    let batch = Batch::new(vec![column], values.len());
+    Ok(Rows {
+        names: vec![name.to_owned()].into(),
+        types: vec![ty].into(),
+        state: State::Batch(Some(batch)),
+        context,
+        text: "".into(),
+        place: None,
+        json: Arc::default(),
+    })
+}
+
+/// The rows of RETURNING.
+pub(super) fn answered(returning: &Returning, batch: Batch, context: &Context) -> Rows {
+    let types = returning.outputs.iter().map(|(column, _)| column.ty.clone()).collect();
+    let mut names = returning.names.clone();
+    make_unique(&mut names);
+    Rows {
+        names: names.into(),
+        types,
+        state: State::Batch(Some(batch)),
+        context: context.clone(),
+        text: "".into(),
+        place: None,
+        json: Arc::default(),
+    }
+}

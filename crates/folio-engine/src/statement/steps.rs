@@ -1,0 +1,186 @@
+//! Several statements about entities, of which each may read what those before it have found
+//! or written: the last one answers.
+
+use std::sync::Arc;
+
+use folio_types::ColumnType;
+
+use super::compile::gathered;
+use super::query::{Query, explain};
+use crate::batch::{BATCH_SIZE, Batch};
+use crate::bind::StoredExpressions;
+use crate::bound;
+use crate::bound::entity::{EntityAdd, EntityChange};
+use crate::change::entity::{add, delete, update};
+use crate::change::{ChangePlan, Run};
+use crate::context::Context;
+use crate::error::{Error, Result};
+use crate::execute::{build, drain};
+use crate::limits::Held;
+use crate::plan::logical::Plan;
+use crate::plan::physical::Physical;
+use crate::rows::{Rows, State};
+use crate::source::Changes;
+use crate::span::Span;
+
+/// Statements one after the other.
+pub(super) struct Steps(Vec<Step>);
+
+/// One of them.
+struct Step {
+    body: StepBody,
+    explain: bool,
+    set: Option<usize>,
+    /// Where it stands.
+    place: Span,
+}
+
+enum StepBody {
+    Rows(Query),
+    Keys(Physical),
+    Add(Box<EntityAdd<Physical>>),
+    Update(Box<EntityChange<Physical, ChangePlan>>),
+    Delete(Box<EntityChange<Physical, ChangePlan>>),
+}
+
+impl Steps {
+    pub(super) fn of(
+        steps: Vec<bound::Step>,
+        physical: &dyn Fn(Plan) -> Result<Physical>,
+    ) -> Result<Self> {
+        let rows = |change| gathered(change, physical);
+        let step = |step: bound::Step| {
+            let body = match step.body {
+                bound::StepBody::Rows(query) => StepBody::Rows(Query::of(query, physical)?),
+                bound::StepBody::Keys(plan) => StepBody::Keys(physical(plan)?),
+                bound::StepBody::Add(add) => StepBody::Add(Box::new(add.lowered(physical)?)),
+                bound::StepBody::Update(change) => {
+                    StepBody::Update(Box::new(change.lowered(physical, rows)?))
+                }
+                bound::StepBody::Delete(change) => {
+                    StepBody::Delete(Box::new(change.lowered(physical, rows)?))
+                }
+            };
+            Ok(Step { body, explain: step.explain, set: step.set, place: step.place })
+        };
+        steps.into_iter().map(step).collect::<Result<_>>().map(Self)
+    }
+
+    /// Whether they only read.
+    pub(super) fn are_queries(&self) -> bool {
+        let reads = |step: &Step| {
+            step.explain || matches!(step.body, StepBody::Rows(_) | StepBody::Keys(_))
+        };
+        self.0.iter().all(reads)
+    }
+
+    /// Runs steps that only read. The rows of its last statement are streamed.
+    ///
+    /// # Errors
+    /// What the source says.
+    pub(super) fn query(&self, context: &Context, text: &Arc<str>) -> Result<Rows> {
+        let Some((last, before)) = self.0.split_last() else { return Err(empty()) };
+        let told = |step: &Step, error: Error| error.in_ziql(step.place, text);
+        for step in before {
+            keep(step, context, text).map_err(|error| told(step, error))?;
+        }
+        rows(last, context, text).map_err(|error| told(last, error))
+    }
+
+    /// Runs steps that change, one after the other. Part of it may be done when
+    /// it fails: the caller returns to where the transaction was.
+    ///
+    /// # Errors
+    /// Constraints that would be broken; what the store says.
+    pub(super) fn execute(
+        &self,
+        (changes, stored): (&dyn Changes, &'static dyn StoredExpressions),
+        context: &Context,
+        text: &Arc<str>,
+    ) -> Result<Rows> {
+        let (mut last, mut context) = (None, context.clone());
+        for step in &self.0 {
+            // What one statement has read is not what the next sees.
+            context = context.anew(&[]);
+            let run = Run::within((changes, stored), &context);
+            let done = change(step, &run, text);
+            last = Some(done.map_err(|error| error.in_ziql(step.place, text))?);
+        }
+        last.ok_or_else(empty)
+    }
+}
+
+/// Runs one statement to its end, and keeps its keys where they have a name.
+fn change(step: &Step, run: &Run<'_>, text: &Arc<str>) -> Result<Rows> {
+    let (keys, table) = match &step.body {
+        _ if step.explain => return rows(step, run.context(), text),
+        StepBody::Rows(_) => {
+            let mut rows = rows(step, run.context(), text)?;
+            rows.gather()?;
+            return Ok(rows);
+        }
+        StepBody::Keys(_) => {
+            keep(step, run.context(), text)?;
+            let empty = (Vec::new(), Arc::default(), Arc::default());
+            return Ok(answer(empty, step, run.context(), text));
+        }
+        StepBody::Add(plan) => (add(plan, run)?, (&plan.table, plan.key)),
+        StepBody::Update(plan) => (update(plan, run)?, (&plan.rows.table, plan.key)),
+        StepBody::Delete(plan) => (delete(plan, run)?, (&plan.rows.table, plan.key)),
+    };
+    let keys = if keys.columns.is_empty() { Vec::new() } else { in_pieces(&keys) };
+    if let Some(number) = step.set {
+        run.context().set_work_table(number, keys.clone());
+    }
+    let (table, key) = table;
+    let names = vec![table.schema.columns[key].name.clone()].into();
+    let types: Arc<[ColumnType]> = vec![table.column_type(key).clone()].into();
+    Ok(answer((keys, names, types), step, run.context(), text))
+}
+
+/// Keeps the keys a statement finds.
+fn keep(step: &Step, context: &Context, text: &Arc<str>) -> Result<()> {
+    let StepBody::Keys(plan) = &step.body else { return rows(step, context, text)?.gather() };
+    let keys = drain(&mut build(plan, context)?, &mut Held::default(), context)?;
+    if let Some(number) = step.set {
+        context.set_work_table(number, keys);
+    }
+    Ok(())
+}
+
+fn rows(step: &Step, context: &Context, text: &Arc<str>) -> Result<Rows> {
+    if step.explain {
+        let plan = match &step.body {
+            StepBody::Rows(query) => &query.physical,
+            StepBody::Keys(plan) => plan,
+            StepBody::Update(change) | StepBody::Delete(change) => &change.rows.input,
+            StepBody::Add(_) => &Physical::OneRow,
+        };
+        return explain(false, plan, context.clone());
+    }
+    let StepBody::Rows(query) = &step.body else {
+        return Err(Error::invalid("the statement changes what it reads"));
+    };
+    query.run(context.clone(), text, Some(step.place))
+}
+
+fn answer(
+    (batches, names, types): (Vec<Batch>, Arc<[String]>, Arc<[ColumnType]>),
+    step: &Step,
+    context: &Context,
+    text: &Arc<str>,
+) -> Rows {
+    let (state, json) = (State::Batches(batches.into_iter()), Arc::default());
+    let (context, text, place) = (context.clone(), Arc::clone(text), Some(step.place));
+    Rows { names, types, state, context, text, place, json }
+}
+
+/// Rows as batches of the usual size: whoever writes them holds as much at a time.
+fn in_pieces(whole: &Batch) -> Vec<Batch> {
+    let starts = (0..whole.row_count.max(1)).step_by(BATCH_SIZE);
+    starts.map(|start| whole.slice(start, BATCH_SIZE.min(whole.row_count - start))).collect()
+}
+
+fn empty() -> Error {
+    Error::syntax("expected a statement, found the end of the text")
+}

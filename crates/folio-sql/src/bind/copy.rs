@@ -1,0 +1,322 @@
+//! COPY: rows of a table or a query into a file, rows of a file into a table.
+//!
+//! COPY … FROM is an INSERT whose rows a file has: columns meet by name, those that the
+//! file has not take their defaults, and every value is cast to its column's type. Cells
+//! of CSV are text until then, so that nothing is taken for a number on its way.
+
+use std::sync::Arc;
+
+use folio_engine::bound::{CopyTarget, Insert, OnConflict, Rules, Statement};
+use folio_engine::expression::coerce::{cast_to, cast_to_if};
+use folio_engine::expression::{Column, Expr, function};
+use folio_engine::plan::logical::Plan;
+use folio_engine::source::{CsvOptions, FileReading, Relation, RelationKind};
+use folio_engine::{Error, Result, Span};
+use folio_types::{Column as TableColumn, ColumnType, TableSchema};
+use sqlparser::ast;
+
+use super::change::column_of;
+use super::from::listed;
+use super::scope::same;
+use super::{Binder, Named, last_name};
+use crate::place::Place;
+
+/// The member of a document that is its key.
+const ID: &str = "_id";
+
+/// The file a COPY names, with what is said about it.
+pub(super) struct CopyFile {
+    path: String,
+    /// Its name, which only the source knows.
+    format: Option<String>,
+    csv: CsvOptions,
+}
+
+impl CopyFile {
+    pub(super) fn new(
+        target: &ast::CopyTarget,
+        options: &[ast::CopyOption],
+        old_options: &[ast::CopyLegacyOption],
+    ) -> Result<Self> {
+        let ast::CopyTarget::File { filename } = target else {
+            return Err(Error::unsupported("COPY reads and writes files only")
+                .help("write the path of a file in quotes"));
+        };
+        let mut file = Self { path: filename.clone(), format: None, csv: CsvOptions::default() };
+        for option in options {
+            match option {
+                ast::CopyOption::Format(name) => file.format = Some(name.value.clone()),
+                ast::CopyOption::Header(header) => file.csv.has_header = *header,
+                ast::CopyOption::Delimiter(character) => {
+                    file.csv.delimiter = Some(delimiter_of(*character)?);
+                }
+                ast::CopyOption::Null(text) => file.csv.null.clone_from(text),
+                other => return Err(unknown_option(other)),
+            }
+        }
+        for option in old_options {
+            file.take_old(option)?;
+        }
+        file.check_null()?;
+        Ok(file)
+    }
+
+    /// Takes an option as it is written without parentheses: `COPY t FROM 't.csv' CSV HEADER`.
+    fn take_old(&mut self, option: &ast::CopyLegacyOption) -> Result<()> {
+        use ast::{CopyLegacyCsvOption as OfCsv, CopyLegacyOption as Old};
+        match option {
+            Old::Csv(options) => {
+                self.format = Some("csv".to_owned());
+                let unknown = options.iter().find(|option| **option != OfCsv::Header);
+                return unknown.map_or(Ok(()), |other| Err(unknown_option(other)));
+            }
+            Old::Header => {}
+            Old::Delimiter(character) => self.csv.delimiter = Some(delimiter_of(*character)?),
+            Old::Null(text) => self.csv.null.clone_from(text),
+            other => return Err(unknown_option(other)),
+        }
+        Ok(())
+    }
+
+    /// Refuses a text for null that cannot be a cell.
+    fn check_null(&self) -> Result<()> {
+        let csv = &self.csv;
+        let delimiter = char::from(csv.delimiter.unwrap_or(b','));
+        if csv.null.contains(['"', '\n', '\r', delimiter]) {
+            return Err(Error::invalid(format!("{:?} cannot stand for null", csv.null))
+                .help("take a text without delimiters, quotes and line ends, like 'NA'"));
+        }
+        Ok(())
+    }
+
+    /// The names of the columns of a file that does not say them itself.
+    fn names(&self, table: &Relation, columns: &[ast::Ident]) -> Vec<String> {
+        match (self.csv.has_header, columns.is_empty()) {
+            (true, _) => Vec::new(),
+            (false, true) => copied(table).map(|own| own.name.clone()).collect(),
+            (false, false) => columns.iter().map(|name| name.value.clone()).collect(),
+        }
+    }
+}
+
+/// The columns that COPY writes and reads where none are named: those that are not computed.
+fn copied(table: &Relation) -> impl Iterator<Item = &TableColumn> {
+    let is_given = |own: &&TableColumn| !table.constraints.generated.contains_key(&own.name);
+    table.schema.columns.iter().filter(is_given)
+}
+
+/// Where the table of a COPY stands.
+pub(super) fn span_of(source: &ast::CopySource) -> Span {
+    match source {
+        ast::CopySource::Table { table_name, .. } => {
+            last_name(table_name).map_or(Span::NONE, |(_, span)| span)
+        }
+        ast::CopySource::Query(_) => Span::NONE,
+    }
+}
+
+fn unknown_option(option: &impl std::fmt::Display) -> Error {
+    Error::unsupported(format!("the option {option} is not supported"))
+        .help("the options are FORMAT, HEADER, DELIMITER and NULL")
+}
+
+/// What stands between cells.
+fn delimiter_of(character: char) -> Result<u8> {
+    match u8::try_from(character) {
+        Ok(byte @ (b'\t' | b' '..=b'~')) if byte != b'"' => Ok(byte),
+        _ => Err(Error::invalid(format!("{character:?} cannot stand between cells"))
+            .help("take one ASCII character that is no quote, like ';', '|' or E'\\t'")),
+    }
+}
+
+impl Binder<'_> {
+    /// Binds COPY … TO.
+    pub(super) fn copy_to(
+        &mut self,
+        source: &ast::CopySource,
+        file: CopyFile,
+    ) -> Result<Statement> {
+        let Named { plan, columns } = match source {
+            ast::CopySource::Query(query) => self.query(query, None)?,
+            ast::CopySource::Table { table_name, columns } => self.rows_of(table_name, columns)?,
+        };
+        let outputs = columns.iter().map(|(name, column)| {
+            (self.column(name, column.ty.clone()), Expr::Column(column.clone()))
+        });
+        let plan = Plan::Project { outputs: outputs.collect(), input: Box::new(plan) };
+        let names = columns.into_iter().map(|(name, _)| name).collect();
+        let query = folio_engine::bound::Query { plan, names };
+        let span = span_of(source);
+        let target = CopyTarget { path: file.path, format: file.format, csv: file.csv, span };
+        Ok(Statement::CopyTo { query, target })
+    }
+
+    /// The rows of a table, of all columns or of some.
+    fn rows_of(&mut self, name: &ast::ObjectName, columns: &[ast::Ident]) -> Result<Named> {
+        let (plain, span) = last_name(name)?;
+        let relation = self.relation(&plain, span)?;
+        let named = match relation.kind {
+            RelationKind::View => self.view(&relation, span)?,
+            _ => self.scanned(&relation),
+        };
+        if columns.is_empty() {
+            let mut named = listed(named);
+            let computed = &relation.constraints.generated;
+            named.columns.retain(|(name, _)| !computed.contains_key(name));
+            return Ok(named);
+        }
+        let kept = columns.iter().map(|name| {
+            let found = named.columns.iter().find(|(own, _)| same(own, &name.value));
+            let names = named.columns.iter().map(|(own, _)| own.as_str());
+            found.cloned().ok_or_else(|| {
+                Error::not_found(format!("column {:?} does not exist", name.value))
+                    .near_or_all(&name.value, names)
+                    .at(name.span.to_span())
+            })
+        });
+        Ok(Named { columns: kept.collect::<Result<_>>()?, plan: named.plan })
+    }
+
+    /// Binds COPY … FROM.
+    pub(super) fn copy_from(
+        &mut self,
+        source: &ast::CopySource,
+        file: &CopyFile,
+    ) -> Result<Statement> {
+        let ast::CopySource::Table { table_name, columns } = source else {
+            return Err(Error::syntax("COPY … FROM takes the name of a table"));
+        };
+        let table = self.table(table_name)?;
+        let (_, span) = last_name(table_name)?;
+        if table.kind == RelationKind::Collection {
+            return self.copy_documents(&table, columns, file, span);
+        }
+        let columns_of_table = table.schema.columns.iter();
+        let is_json = |column: &&TableColumn| column.column_type == ColumnType::Json;
+        let json: Vec<&str> = columns_of_table.filter(is_json).map(|own| &*own.name).collect();
+        let names = file.names(&table, columns);
+        let csv = Some((&file.csv, &names[..]));
+        let reading =
+            FileReading { format: file.format.as_deref(), csv, infer_types: false, json: &json };
+        let rows = self.file(&file.path, reading, span)?;
+        let named = self.scanned(&rows);
+        let mut wanted: Vec<(usize, usize)> = Vec::new();
+        if columns.is_empty() {
+            for (from, (name, _)) in named.columns.iter().enumerate() {
+                wanted.push((column_of(&table, name, span)?, from));
+            }
+        }
+        for name in columns {
+            let from = column_of(&rows, &name.value, name.span.to_span())?;
+            wanted.push((column_of(&table, &name.value, name.span.to_span())?, from));
+        }
+        let targets: Vec<usize> = wanted.iter().map(|(target, _)| *target).collect();
+        let given = self.cast_columns(&table, named, &wanted, span)?;
+        let (input, numbered) = self.full_rows(&table, &targets, Some(given))?;
+        let rules = self.rules(&table)?;
+        let on_conflict = OnConflict::Fail;
+        Ok(Statement::Insert(Insert {
+            table,
+            input,
+            numbered,
+            on_conflict,
+            rules,
+            returning: None,
+        }))
+    }
+
+    /// COPY … FROM into a collection: a document of each row, whose members are the columns of
+    /// the file in their types. Without an `_id` one is made.
+    fn copy_documents(
+        &mut self,
+        collection: &Relation,
+        columns: &[ast::Ident],
+        file: &CopyFile,
+        span: Span,
+    ) -> Result<Statement> {
+        let names: Vec<String> = match file.csv.has_header {
+            true => Vec::new(),
+            false => columns.iter().map(|name| name.value.clone()).collect(),
+        };
+        if !file.csv.has_header && names.is_empty() {
+            return Err(Error::invalid("a file without a header does not say its columns")
+                .at(span)
+                .help("name them: COPY t (a, b) FROM …"));
+        }
+        let csv = Some((&file.csv, &names[..]));
+        let reading =
+            FileReading { format: file.format.as_deref(), csv, infer_types: true, json: &[] };
+        let rows = self.file(&file.path, reading, span)?;
+        let named = self.scanned(&rows);
+        let mut wanted: Vec<(String, Column)> = named.columns.clone();
+        if !columns.is_empty() {
+            let found = columns.iter().map(|name| {
+                let from = column_of(&rows, &name.value, name.span.to_span())?;
+                Ok((name.value.clone(), named.columns[from].1.clone()))
+            });
+            wanted = found.collect::<Result<_>>()?;
+        }
+        let made = cast_to(function::resolve("uuid_v7", Vec::new(), span)?, &ColumnType::Text);
+        let id = match wanted.iter().position(|(name, _)| name == ID) {
+            None => made,
+            Some(at) => {
+                let given = cast_to_if(Expr::Column(wanted.remove(at).1), &ColumnType::Text);
+                Expr::Coalesce(vec![given, made], ColumnType::Text)
+            }
+        };
+        let mut members = vec![TableColumn::required(ID, ColumnType::Text)];
+        let mut outputs = vec![(self.column(ID, ColumnType::Text), id)];
+        for (name, column) in wanted {
+            members.push(TableColumn::optional(name.clone(), column.ty.clone()));
+            outputs.push((self.column(&name, column.ty.clone()), Expr::Column(column)));
+        }
+        // The documents have the members of the file, whatever those before them have.
+        let schema = TableSchema::new(collection.schema.name.clone(), members, vec![0]);
+        let table = Arc::new(Relation {
+            kind: collection.kind,
+            schema,
+            constraints: collection.constraints.clone(),
+            indexes: Vec::new(),
+            handle: Arc::clone(&collection.handle),
+        });
+        Ok(Statement::Insert(Insert {
+            table,
+            input: Plan::Project { input: Box::new(named.plan), outputs },
+            numbered: Vec::new(),
+            on_conflict: OnConflict::Fail,
+            rules: Rules::default(),
+            returning: None,
+        }))
+    }
+
+    /// Columns of a file as values of the columns they are for.
+    fn cast_columns(
+        &mut self,
+        table: &Relation,
+        named: Named,
+        wanted: &[(usize, usize)],
+        span: Span,
+    ) -> Result<Named> {
+        let mut outputs: Vec<(Column, Expr)> = Vec::new();
+        let mut columns = Vec::new();
+        for (target, from) in wanted {
+            let column = &table.schema.columns[*target];
+            if table.constraints.generated.contains_key(&column.name) {
+                let text = format!("column {:?} is computed", column.name);
+                return Err(Error::invalid(text)
+                    .at(span)
+                    .help("name the other columns: COPY t (a, b) FROM …"));
+            }
+            let value = Expr::Column(named.columns[*from].1.clone());
+            let to = column.column_type.clone();
+            let value = match value.ty() == to {
+                true => value,
+                false => Expr::Cast { input: Box::new(value), to, is_try: false, span },
+            };
+            let own = self.column(&column.name, column.column_type.clone());
+            columns.push((column.name.clone(), own.clone()));
+            outputs.push((own, value));
+        }
+        Ok(Named { plan: Plan::Project { input: Box::new(named.plan), outputs }, columns })
+    }
+}

@@ -1,0 +1,285 @@
+//! The FROM clause: tables, views, named queries, files, functions, joins.
+
+use std::sync::Arc;
+
+use folio_engine::expression::{ColumnId, Expr};
+use folio_engine::plan::logical::Plan;
+use folio_engine::plan::terms::JoinKind;
+use folio_engine::source::{FileReading, Relation, RelationKind};
+use folio_engine::{Error, Result, Span};
+use folio_types::{ColumnType, Value};
+use sqlparser::ast;
+
+use super::join::{check_names, join, span_of};
+use super::scope::{From, Scope, ScopeColumn};
+use super::table_function::TableCall;
+use super::{
+    Binder, EASY_TABLES, Named, TABLES_MAX, VIEW_DEPTH_MAX, VIEWS_MAX, refuse, too_many,
+    unsupported,
+};
+use crate::place::Place;
+
+impl Binder<'_> {
+    /// Binds a FROM clause; without one there is one row.
+    pub(super) fn from(
+        &mut self,
+        tables: &[ast::TableWithJoins],
+        parent: Option<&Scope<'_>>,
+    ) -> Result<From> {
+        let mut whole: Option<From> = None;
+        let joins = tables.iter().map(|table| 1 + table.joins.len());
+        self.check_tables(joins.sum())?;
+        for table in tables {
+            let next =
+                self.joined(table, whole.as_ref().map_or(&[], |whole| &whole.columns), parent)?;
+            whole = Some(match whole {
+                None => next,
+                Some(left) => join(left, next, JoinKind::Inner, Vec::new()),
+            });
+        }
+        Ok(whole.unwrap_or(From { plan: Plan::OneRow, columns: Vec::new() }))
+    }
+
+    /// A table and what is joined to it; LATERAL sees `before` too.
+    fn joined(
+        &mut self,
+        table: &ast::TableWithJoins,
+        before: &[ScopeColumn],
+        parent: Option<&Scope<'_>>,
+    ) -> Result<From> {
+        self.descend(|| Span::NONE)?;
+        let ast::TableWithJoins { relation: first, joins } = table;
+        self.check_tables(1 + joins.len())?;
+        let mut left = self.factor(first, before, parent)?;
+        check_names(before, &left.columns, first)?;
+        for ast::Join { relation, global, join_operator } in joins {
+            refuse(*global, "GLOBAL JOIN")?;
+            let visible: Vec<ScopeColumn> = before.iter().chain(&left.columns).cloned().collect();
+            let right = self.factor(relation, &visible, parent)?;
+            check_names(&visible, &right.columns, relation)?;
+            let operator = (join_operator, span_of(relation));
+            left = self.join_step(left, right, operator, parent)?;
+        }
+        Ok(left)
+    }
+
+    /// Refuses a FROM of too many tables; their plan nests.
+    fn check_tables(&self, count: usize) -> Result<()> {
+        if count > TABLES_MAX {
+            return Err(too_many(TABLES_MAX, "tables in FROM", Span::NONE));
+        }
+        match count > EASY_TABLES && !self.limits.has_large_stack() {
+            true => Err(self.limits.too_deep(Span::NONE)),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn factor(
+        &mut self,
+        factor: &ast::TableFactor,
+        before: &[ScopeColumn],
+        parent: Option<&Scope<'_>>,
+    ) -> Result<From> {
+        use ast::TableFactor as Sql;
+        unsupported::factor_clauses(factor)?;
+        match factor {
+            Sql::Table { name, alias, args: None, .. } => {
+                let (named, own_name) = self.named_table(name)?;
+                aliased(named, alias.as_ref(), Some(&own_name))
+            }
+            Sql::Table { name, alias, args: Some(args), with_ordinality, .. } => {
+                let (name, span) = super::last_name(name)?;
+                let call = TableCall {
+                    name: &name,
+                    arguments: &args.args,
+                    ordinality: *with_ordinality,
+                    span,
+                };
+                self.table_function(&call, alias.as_ref(), before, parent)
+            }
+            Sql::Function { name, args, alias, with_ordinality, .. } => {
+                let (name, span) = super::last_name(name)?;
+                let call =
+                    TableCall { name: &name, arguments: args, ordinality: *with_ordinality, span };
+                self.table_function(&call, alias.as_ref(), before, parent)
+            }
+            Sql::UNNEST { alias, array_exprs, with_ordinality, .. } => {
+                let scope = Scope::new(before.to_vec(), parent);
+                let arguments = array_exprs.iter().map(|array| self.expression(array, &scope));
+                let arguments = arguments.collect::<Result<_>>()?;
+                self.unnest("unnest", arguments, *with_ordinality, alias.as_ref(), Span::NONE)
+            }
+            Sql::Derived { lateral, subquery, alias, .. } => {
+                let named = if *lateral {
+                    let scope = Scope::new(before.to_vec(), parent);
+                    self.query(subquery, Some(&scope))?
+                } else {
+                    self.query(subquery, parent)?
+                };
+                aliased(named, alias.as_ref(), None)
+            }
+            Sql::NestedJoin { table_with_joins, alias } => {
+                let mut inner = self
+                    .deeper(Span::NONE, |binder| binder.joined(table_with_joins, before, parent))?;
+                if let Some(alias) = alias {
+                    let name: Arc<str> = (&*alias.name.value).into();
+                    inner
+                        .columns
+                        .iter_mut()
+                        .for_each(|column| column.table = Some(Arc::clone(&name)));
+                }
+                Ok(inner)
+            }
+            other => Err(Error::unsupported(format!("{other} in FROM is not supported"))),
+        }
+    }
+
+    /// A table, a view, a named query or a file by its name.
+    fn named_table(&mut self, name: &ast::ObjectName) -> Result<(Named, String)> {
+        if let [ast::ObjectNamePart::Identifier(ident)] = &name.0[..]
+            && ident.quote_style == Some('\'')
+        {
+            let relation = self.file(&ident.value, FileReading::default(), ident.span.to_span())?;
+            let own_name = relation.schema.name.clone();
+            return Ok((self.scanned(&relation), own_name));
+        }
+        let (plain, span) = super::last_name(name)?;
+        if name.0.len() == 1
+            && let Some(named) = self.common_table(&plain, span)?
+        {
+            return Ok((named, plain));
+        }
+        if let Some(inside) = plain.strip_prefix("information_schema.") {
+            return Ok((self.information(inside, span)?, inside.to_owned()));
+        }
+        let relation = self.relation(&plain, span)?;
+        match relation.kind {
+            RelationKind::View => Ok((self.view(&relation, span)?, plain)),
+            _ => Ok((self.scanned(&relation), plain)),
+        }
+    }
+
+    /// The relation a file holds. Files change unseen: the statement is read anew each time.
+    pub(super) fn file(
+        &mut self,
+        path: &str,
+        reading: FileReading<'_>,
+        span: Span,
+    ) -> Result<Arc<Relation>> {
+        self.reads.files = true;
+        self.source.file(path, reading).map_err(|error| error.at(span))
+    }
+
+    /// All rows of a relation, whose links can be named.
+    pub(super) fn scanned(&mut self, relation: &Arc<Relation>) -> Named {
+        let named = self.scan(relation);
+        if let ([key], false) =
+            (&relation.schema.primary_key[..], relation.constraints.links.is_empty())
+        {
+            self.structs.push((named.columns[*key].1.id, Arc::clone(relation)));
+        }
+        named
+    }
+
+    /// The query a view stands for.
+    pub(super) fn view(&mut self, view: &Relation, span: Span) -> Result<Named> {
+        let text = view.constraints.view.clone().unwrap_or_default();
+        let name = &view.schema.name;
+        if self.view_depth >= VIEW_DEPTH_MAX {
+            return Err(Error::invalid(format!("view {name:?} reads itself")).at(span));
+        }
+        let broken = |error: Error| {
+            if error.wants_stack() {
+                return error;
+            }
+            let code = error.code();
+            Error::new(code, format!("view {name:?} cannot be read: {}", error.message()))
+                .at(span)
+                .help("create it anew")
+        };
+        if let Some(known) = self.shared_views.get(&name.to_lowercase()).cloned() {
+            return Ok(self.read_again(&known));
+        }
+        let parsed = crate::parse::parse(&text, &self.limits).map_err(broken)?;
+        let [ast::Statement::Query(query)] = &parsed.statements[..] else {
+            return Err(Error::invalid(format!("view {name:?} is not a query")).at(span));
+        };
+        self.view_depth += 1;
+        self.view_count += 1;
+        let outside = std::mem::take(&mut self.ctes);
+        let bound = self.query(query, None).map_err(broken);
+        self.ctes = outside;
+        self.view_depth -= 1;
+        let mut named = bound?;
+        if self.view_count > VIEWS_MAX {
+            let (shared, known) = self.shared(named, name, false);
+            self.shared_views.extend(known.map(|known| (name.to_lowercase(), known)));
+            named = shared;
+        }
+        for ((column, _), declared) in named.columns.iter_mut().zip(&view.schema.columns) {
+            column.clone_from(&declared.name);
+        }
+        Ok(named)
+    }
+}
+
+/// Columns under the name of an alias, or under their own.
+pub(super) fn aliased(
+    named: Named,
+    alias: Option<&ast::TableAlias>,
+    own_name: Option<&str>,
+) -> Result<From> {
+    let table: Option<Arc<str>> =
+        alias.map(|alias| &*alias.name.value).or(own_name).map(Into::into);
+    let renamed = alias.map_or(&[][..], |alias| &alias.columns);
+    if renamed.len() > named.columns.len() {
+        let (given, there) = (renamed.len(), named.columns.len());
+        return Err(Error::invalid(format!("{given} column names for {there} columns"))
+            .at(renamed[there].name.span.to_span())
+            .help("name as many as there are"));
+    }
+    let (key, unlisted) = (key_of(&named.plan), unlisted(&named));
+    let columns =
+        named.columns.into_iter().enumerate().map(|(index, (name, column))| ScopeColumn {
+            table: table.clone(),
+            name: renamed.get(index).map_or(&*name, |alias| &*alias.name.value).into(),
+            column,
+            hidden: false,
+            unlisted: unlisted == Some(index),
+            key: key.clone(),
+            optional: None,
+        });
+    Ok(From { plan: named.plan, columns: columns.collect() })
+}
+
+/// The position of the whole document among the columns of a collection.
+fn unlisted(named: &Named) -> Option<usize> {
+    let Plan::Scan(scan) = &named.plan else { return None };
+    let document = scan.relation.document_column()?;
+    let (_, column) = scan.columns.iter().find(|(own, _)| *own == document)?;
+    named.columns.iter().position(|(_, own)| own.id == column.id)
+}
+
+/// Rows without the columns that `*` leaves out.
+pub(super) fn listed(mut named: Named) -> Named {
+    if let Some(unlisted) = unlisted(&named) {
+        named.columns.remove(unlisted);
+    }
+    named
+}
+
+/// The columns of a table's primary key, where a plan is the whole table.
+fn key_of(plan: &Plan) -> Option<Arc<[ColumnId]>> {
+    let Plan::Scan(scan) = plan else { return None };
+    let key = scan.relation.schema.primary_key.iter();
+    let ids = key.map(|index| {
+        let found = scan.columns.iter().find(|(own, _)| own == index);
+        found.map(|(_, column)| column.id)
+    });
+    ids.collect::<Option<Arc<[ColumnId]>>>().filter(|key| !key.is_empty())
+}
+
+/// A value in a plan of values.
+pub(super) fn text(value: &str) -> Expr {
+    Expr::literal(Value::Text(value.to_owned()), ColumnType::Text)
+}

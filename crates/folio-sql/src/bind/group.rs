@@ -1,0 +1,279 @@
+//! Grouping: GROUP BY, and what stands over its groups.
+//!
+//! A column stands over groups where it is grouped, or where the primary key of its table
+//! is: then it has one value in each group (SQL:1999, functional dependencies), which is
+//! taken from the group's first row.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use folio_engine::expression::coerce::settle;
+use folio_engine::expression::{Column, ColumnId, Expr, Subquery};
+use folio_engine::plan::aggregate::{Aggregate, AggregateFunction};
+use folio_engine::plan::logical::Plan;
+use folio_engine::{Error, Result, Span};
+use sqlparser::ast;
+
+use super::expression::place;
+use super::order::item_of;
+use super::scope::{Allowed, Item, Scope, ScopeColumn};
+use super::{Binder, KEYS_MAX, too_many};
+
+/// Grouping sets of one SELECT: those of a CUBE of twelve.
+const SETS_MAX: usize = 4096;
+
+/// What they group by, all taken together.
+const SETS_SIZE_MAX: usize = 1 << 16;
+
+/// What a SELECT groups by.
+#[derive(Default)]
+pub(super) struct Groups {
+    expressions: Vec<Expr>,
+    sets: Option<Vec<Vec<usize>>>,
+}
+
+impl Groups {
+    /// Whether rows are grouped at all.
+    pub(super) fn are_needed(&self, scope: &Scope<'_>) -> bool {
+        let is_plain = self.expressions.is_empty() && self.sets.is_none();
+        !is_plain || !scope.aggregates.borrow().is_empty()
+    }
+}
+
+impl Binder<'_> {
+    /// GROUP BY: expressions, positions and names of the SELECT list, grouping sets.
+    pub(super) fn groups(
+        &mut self,
+        by: &ast::GroupByExpr,
+        items: &[Item],
+        scope: &Scope<'_>,
+    ) -> Result<Groups> {
+        scope.enter("GROUP BY", Allowed::Columns);
+        let mut groups = Groups::default();
+        let expressions = match by {
+            ast::GroupByExpr::All(_modifiers) => {
+                let plain = items.iter().filter(|item| !has_aggregate(&item.expression, scope));
+                groups.expressions = plain.map(|item| item.expression.clone()).collect();
+                return Ok(groups);
+            }
+            ast::GroupByExpr::Expressions(expressions, _modifiers) => expressions,
+        };
+        if let Some(key) = expressions.get(KEYS_MAX) {
+            return Err(too_many(KEYS_MAX, "keys in GROUP BY", place(key)));
+        }
+        let mut sets: Option<Vec<Vec<usize>>> = None;
+        for syntax in expressions {
+            check_sets(syntax, sets.as_ref().map_or(1, Vec::len))?;
+            let parts: Vec<Vec<ast::Expr>> = match syntax {
+                ast::Expr::Rollup(parts) => {
+                    (0..=parts.len()).rev().map(|count| parts[..count].concat()).collect()
+                }
+                ast::Expr::Cube(parts) => (0..1usize << parts.len())
+                    .rev()
+                    .map(|bits| {
+                        let chosen = parts
+                            .iter()
+                            .enumerate()
+                            .filter(|(index, _)| bits >> (parts.len() - 1 - index) & 1 == 1);
+                        chosen.flat_map(|(_, part)| part.clone()).collect()
+                    })
+                    .collect(),
+                ast::Expr::GroupingSets(sets) => sets.clone(),
+                ast::Expr::Tuple(parts) => vec![parts.clone()],
+                plain => vec![vec![plain.clone()]],
+            };
+            let mut alternatives = Vec::new();
+            for part in parts {
+                let numbers =
+                    part.iter().map(|part| self.group_number(part, items, scope, &mut groups));
+                alternatives.push(numbers.collect::<Result<Vec<usize>>>()?);
+            }
+            let before = sets.unwrap_or_else(|| vec![Vec::new()]);
+            let crossed = before.iter().flat_map(|set| {
+                alternatives.iter().map(move |more| [set.as_slice(), more].concat())
+            });
+            sets = Some(crossed.collect());
+        }
+        groups.sets = sets.filter(|sets| sets.len() > 1);
+        Ok(groups)
+    }
+
+    /// The number of a group expression, entered if it is new.
+    fn group_number(
+        &mut self,
+        syntax: &ast::Expr,
+        items: &[Item],
+        scope: &Scope<'_>,
+        groups: &mut Groups,
+    ) -> Result<usize> {
+        let bound = match item_of(syntax, items, scope, "GROUP BY")? {
+            Some(item) => items[item].expression.clone(),
+            None => settle(self.expression(syntax, scope)?),
+        };
+        if has_aggregate(&bound, scope) {
+            return Err(Error::invalid("an aggregate cannot stand in GROUP BY").at(place(syntax)));
+        }
+        if let Some(known) = groups.expressions.iter().position(|known| *known == bound) {
+            return Ok(known);
+        }
+        groups.expressions.push(bound);
+        Ok(groups.expressions.len() - 1)
+    }
+
+    /// Puts the grouping into the plan, and expressions over its input over its groups.
+    pub(super) fn grouped(
+        &mut self,
+        plan: Plan,
+        groups: Groups,
+        over: Vec<(&mut Expr, Span)>,
+        scope: &Scope<'_>,
+    ) -> Result<Plan> {
+        let has_sets = groups.sets.is_some();
+        let columns = groups.expressions.into_iter().map(|expression| match &expression {
+            // With grouping sets a column may be null where its source is not.
+            Expr::Column(column) if !has_sets => (column.clone(), expression),
+            _ => (self.column(&expression.to_string(), expression.ty()), expression),
+        });
+        let columns: Vec<(Column, Expr)> = columns.collect();
+        let mut aggregates = scope.aggregates.borrow().clone();
+        check_grouping(&aggregates, &columns)?;
+        let mut grouped =
+            Grouped { binder: self, groups: &columns, has_sets, scope, first: Vec::new() };
+        for (expression, span) in over {
+            grouped.rewrite(expression).map_err(|error| error.at(span))?;
+        }
+        aggregates.append(&mut grouped.first);
+        let (input, sets) = (Box::new(plan), groups.sets);
+        Ok(Plan::Aggregate { input, groups: columns, aggregates, sets })
+    }
+}
+
+/// Refuses grouping sets that are too many, or too wide, before they are made: those so far
+/// are crossed with those of `syntax`.
+fn check_sets(syntax: &ast::Expr, so_far: usize) -> Result<()> {
+    let (count, width) = match syntax {
+        ast::Expr::Rollup(parts) => (parts.len() + 1, parts.iter().map(Vec::len).sum()),
+        ast::Expr::Cube(parts) => {
+            let count = 1usize.checked_shl(u32::try_from(parts.len()).unwrap_or(u32::MAX));
+            (count.unwrap_or(usize::MAX), parts.iter().map(Vec::len).sum())
+        }
+        ast::Expr::GroupingSets(sets) => (sets.len(), sets.iter().map(Vec::len).max().unwrap_or(0)),
+        _ => (1, 1),
+    };
+    let all = so_far.saturating_mul(count);
+    if all <= SETS_MAX && (all == 1 || all.saturating_mul(width) <= SETS_SIZE_MAX) {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!("GROUP BY has more than {SETS_MAX} grouping sets"))
+        .at(place(syntax))
+        .help("name the sets you need: GROUPING SETS (…)"))
+}
+
+/// Whether an expression holds an aggregate of this SELECT.
+fn has_aggregate(expression: &Expr, scope: &Scope<'_>) -> bool {
+    let aggregates: Vec<ColumnId> =
+        scope.aggregates.borrow().iter().map(|(column, _)| column.id).collect();
+    expression.columns().iter().any(|column| aggregates.contains(column))
+}
+
+/// GROUPING tells of what is grouped, and of nothing else.
+fn check_grouping(aggregates: &[(Column, Aggregate)], groups: &[(Column, Expr)]) -> Result<()> {
+    let calls = aggregates.iter().filter(|(_, a)| a.function == AggregateFunction::Grouping);
+    let mut arguments = calls.flat_map(|(_, aggregate)| &aggregate.arguments);
+    let is_group = |argument: &Expr| groups.iter().any(|(_, group)| group == argument);
+    match arguments.find(|argument| !is_group(argument)) {
+        Some(argument) => Err(Error::invalid(format!("grouping({argument}) is not grouped"))
+            .help("name what stands in GROUP BY, as it stands there")),
+        None => Ok(()),
+    }
+}
+
+/// Expressions on their way from the input to the groups.
+struct Grouped<'g, 'b, 's> {
+    binder: &'g mut Binder<'b>,
+    groups: &'g [(Column, Expr)],
+    has_sets: bool,
+    scope: &'g Scope<'s>,
+    /// The first values of columns whose key is grouped.
+    first: Vec<(Column, Aggregate)>,
+}
+
+impl Grouped<'_, '_, '_> {
+    fn rewrite(&mut self, expression: &mut Expr) -> Result<()> {
+        if let Some((column, _)) = self.groups.iter().find(|(_, group)| group == expression) {
+            *expression = Expr::Column(column.clone());
+            return Ok(());
+        }
+        if let Expr::Column(column) = expression {
+            *column = self.column(column)?;
+            return Ok(());
+        }
+        let mut result = Ok(());
+        expression.for_each_part_mut(&mut |part| {
+            if result.is_ok() {
+                result = self.rewrite(part);
+            }
+        });
+        if let Expr::Subquery(subquery) = expression {
+            self.rewrite_within(subquery)?;
+        }
+        result
+    }
+
+    /// What a subquery reads of the groups.
+    fn rewrite_within(&mut self, subquery: &mut Subquery) -> Result<()> {
+        let Some(plan) = subquery.plan_mut() else { return Ok(()) };
+        let mut over: HashMap<ColumnId, Column> = HashMap::new();
+        for column in plan.free_columns() {
+            let group = Expr::Column(column.clone());
+            let found = self.groups.iter().find(|(_, own)| *own == group);
+            let replaced = match found {
+                Some((column, _)) => column.clone(),
+                None => self.column(&column)?,
+            };
+            over.insert(column.id, replaced);
+        }
+        plan.for_each_expression_mut(&mut |part| {
+            part.replace_columns(&|id| over.get(&id).cloned().map(Expr::Column));
+        });
+        Ok(())
+    }
+
+    /// A column that is not grouped itself, over the groups.
+    fn column(&mut self, column: &Column) -> Result<Column> {
+        let own = self.scope.columns.iter().find(|own| own.column.id == column.id);
+        let is_group = self.groups.iter().any(|(group, _)| group.id == column.id);
+        let Some(own) = own.filter(|_| !is_group) else { return Ok(column.clone()) };
+        if !self.has_one_value(own) {
+            let name = &column.name;
+            return Err(Error::invalid(format!(
+                "column {name:?} is neither grouped nor aggregated"
+            ))
+            .help(format!("add it to GROUP BY, or write any_value({name})")));
+        }
+        let argument = Expr::Column(column.clone());
+        if let Some((known, _)) = self.first.iter().find(|(_, a)| a.arguments[0] == argument) {
+            return Ok(known.clone());
+        }
+        let first = self.binder.column(&column.name, column.ty.clone());
+        let aggregate = Aggregate {
+            function: AggregateFunction::First,
+            name: Arc::from("any_value"),
+            arguments: vec![argument],
+            distinct: false,
+            filter: None,
+            order: Vec::new(),
+            ty: column.ty.clone(),
+        };
+        self.first.push((first.clone(), aggregate));
+        Ok(first)
+    }
+
+    /// Whether the primary key of a column's table is grouped.
+    fn has_one_value(&self, column: &ScopeColumn) -> bool {
+        let is_group = |id: &ColumnId| {
+            self.groups.iter().any(|(_, group)| matches!(group, Expr::Column(c) if c.id == *id))
+        };
+        !self.has_sets && column.key.as_ref().is_some_and(|key| key.iter().all(is_group))
+    }
+}

@@ -1,0 +1,401 @@
+//! INSERT: rows for a table, whole, with what happens where a key is taken.
+
+use std::sync::Arc;
+
+use folio_engine::bound::{Insert, OnConflict, Statement};
+use folio_engine::expression::coerce::assign;
+use folio_engine::expression::{Column, Expr};
+use folio_engine::plan::logical::Plan;
+use folio_engine::source::Relation;
+use folio_engine::{Error, Result, Span};
+use sqlparser::ast::{self, Spanned};
+
+use super::change::{column_of, row_columns};
+use super::expression::place;
+use super::operator::condition;
+use super::scope::{Allowed, Scope, ScopeColumn, same};
+use super::{Binder, Named, last_name, unsupported};
+use crate::place::Place;
+
+impl Binder<'_> {
+    /// Binds INSERT.
+    pub(super) fn insert(&mut self, insert: &ast::Insert) -> Result<Statement> {
+        unsupported::insert_clauses(insert)?;
+        let ast::TableObject::TableName(name) = &insert.table else {
+            return Err(Error::unsupported("INSERT takes the name of a table"));
+        };
+        let table = self.table(name)?;
+        let targets = self.targets(&table, &insert.columns)?;
+        let given = match &insert.source {
+            Some(query) => Some(self.insert_source(query, &table, &targets)?),
+            None => None,
+        };
+        if let Some(given) = &given
+            && !insert.columns.is_empty()
+            && given.columns.len() < targets.len()
+        {
+            let span = insert.columns.last().map_or(Span::NONE, place_of);
+            return Err(wrong_count(&table, given.columns.len(), targets.len(), span));
+        }
+        let (input, numbered) = self.full_rows(&table, &targets, given)?;
+        let alias = insert.table_alias.as_ref().map(|alias| &*alias.alias.value);
+        let on_conflict = self.on_conflict(insert, &table, alias)?;
+        let rules = self.rules(&table)?;
+        let returning = match &insert.returning {
+            Some(items) => Some(self.returning(items, &table, alias, &[])?),
+            None => None,
+        };
+        Ok(Statement::Insert(Insert { table, input, numbered, on_conflict, rules, returning }))
+    }
+
+    /// The columns an INSERT names; all where it names none.
+    fn targets(&self, table: &Relation, columns: &[ast::ObjectName]) -> Result<Vec<usize>> {
+        if columns.is_empty() {
+            let all = 0..table.schema.columns.len();
+            return Ok(all.filter(|index| table.is_listed(*index)).collect());
+        }
+        let mut targets = Vec::with_capacity(columns.len());
+        for column in columns {
+            let (name, span) = last_name(column)?;
+            let index = column_of(table, &name, span)?;
+            if targets.contains(&index) {
+                return Err(Error::invalid(format!("column {name:?} is given twice"))
+                    .at(span)
+                    .help("name it once"));
+            }
+            targets.push(index);
+        }
+        Ok(targets)
+    }
+
+    /// The rows of an INSERT. Those of VALUES take the types of their columns at once.
+    fn insert_source(
+        &mut self,
+        query: &ast::Query,
+        table: &Relation,
+        targets: &[usize],
+    ) -> Result<Named> {
+        let plain = query.with.is_none()
+            && query.order_by.is_none()
+            && query.limit_clause.is_none()
+            && query.fetch.is_none();
+        let values = match &*query.body {
+            ast::SetExpr::Values(values) if plain => values,
+            _ => {
+                let named = self.query(query, None)?;
+                let given = targets.iter().take(named.columns.len());
+                let span = query.body.span().to_span();
+                given.copied().try_for_each(|target| takes_value(table, target, span))?;
+                return Ok(named);
+            }
+        };
+        unsupported::query_clauses(query)?;
+        let given = unsupported::values_clauses(values);
+        let scope = Scope::new(Vec::new(), None);
+        scope.enter("VALUES", Allowed::Columns);
+        let mut rows: Vec<Vec<Expr>> = Vec::with_capacity(given.len());
+        for row in given {
+            // The last columns may be left out, of all rows alike.
+            let width = rows.first().map_or(row.content.len(), Vec::len);
+            if row.content.len() > targets.len() || row.content.len() != width {
+                return Err(wrong_count(
+                    table,
+                    row.content.len(),
+                    targets.len(),
+                    row.content.first().map_or(Span::NONE, place),
+                ));
+            }
+            let mut bound = Vec::with_capacity(targets.len());
+            for (syntax, target) in row.content.iter().zip(targets) {
+                bound.push(self.assigned(syntax, table, *target, &scope)?);
+            }
+            rows.push(bound);
+        }
+        let width = rows.first().map_or(0, Vec::len);
+        let columns: Vec<(String, Column)> = targets[..width]
+            .iter()
+            .map(|target| {
+                let column = &table.schema.columns[*target];
+                (column.name.clone(), self.column(&column.name, column.column_type.clone()))
+            })
+            .collect();
+        let own = columns.iter().map(|(_, column)| column.clone()).collect();
+        Ok(Named { plan: Plan::Values { columns: own, rows }, columns })
+    }
+
+    /// A value for a column; DEFAULT is what the table says.
+    pub(super) fn assigned(
+        &mut self,
+        syntax: &ast::Expr,
+        table: &Relation,
+        target: usize,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let is_default = matches!(syntax, ast::Expr::Identifier(name) if name.quote_style.is_none() && name.value.eq_ignore_ascii_case("default"));
+        if is_default {
+            return self.default_of(table, target);
+        }
+        let bound = self.expression(syntax, scope)?;
+        assigned_to(bound, table, target, place(syntax))
+    }
+
+    /// What a column gets when it is left out.
+    pub(crate) fn default_of(&mut self, table: &Relation, target: usize) -> Result<Expr> {
+        let column = &table.schema.columns[target];
+        match table.constraints.defaults.get(&column.name) {
+            None => Ok(Expr::null(column.column_type.clone())),
+            Some(text) => {
+                let scope = Scope::new(Vec::new(), None);
+                scope.enter("DEFAULT", Allowed::Columns);
+                let bound = self.stored_expression(text, &scope)?;
+                assign(bound, &column.column_type, &column.name)
+            }
+        }
+    }
+
+    /// An expression the catalog keeps as text.
+    pub(super) fn stored_expression(&mut self, text: &str, scope: &Scope<'_>) -> Result<Expr> {
+        let parsed = crate::parse::parse(&format!("select {text}"), &self.limits)?;
+        let broken = || Error::invalid(format!("the stored expression {text:?} cannot be read"));
+        let [ast::Statement::Query(query)] = &parsed.statements[..] else { return Err(broken()) };
+        let ast::SetExpr::Select(select) = &*query.body else { return Err(broken()) };
+        let [ast::SelectItem::UnnamedExpr(syntax)] = &select.projection[..] else {
+            return Err(broken());
+        };
+        let outside = std::mem::replace(&mut self.is_stored, true);
+        let bound = self.expression(syntax, scope);
+        self.is_stored = outside;
+        // Places in the stored text are none in the statement.
+        let mut bound = bound.map_err(Error::nowhere)?;
+        bound.transform(&mut |part| {
+            if let Expr::Literal { span, .. }
+            | Expr::Cast { span, .. }
+            | Expr::Arithmetic { span, .. }
+            | Expr::Function { span, .. } = part
+            {
+                *span = Span::NONE;
+            }
+        });
+        Ok(bound)
+    }
+
+    /// Whole rows: what is given in its place, defaults elsewhere. Also the columns
+    /// that the table numbers.
+    pub(super) fn full_rows(
+        &mut self,
+        table: &Arc<Relation>,
+        targets: &[usize],
+        given: Option<Named>,
+    ) -> Result<(Plan, Vec<usize>)> {
+        let given = given.unwrap_or(Named { plan: Plan::OneRow, columns: Vec::new() });
+        if given.columns.len() > targets.len() {
+            return Err(wrong_count(table, given.columns.len(), targets.len(), Span::NONE));
+        }
+        let mut outputs = Vec::with_capacity(table.schema.columns.len());
+        let mut numbered = Vec::new();
+        for (index, column) in table.schema.columns.iter().enumerate() {
+            let source = targets.iter().position(|target| *target == index);
+            let source = source.and_then(|position| given.columns.get(position));
+            let value = match source {
+                Some((_, source)) => {
+                    assign(Expr::Column(source.clone()), &column.column_type, &column.name)?
+                }
+                None => self.default_of(table, index)?,
+            };
+            if table.constraints.identity.contains_key(&column.name) {
+                numbered.push(index);
+            }
+            outputs.push((self.column(&column.name, column.column_type.clone()), value));
+        }
+        // Rows of VALUES stay rows of VALUES, so that one row costs no more than itself.
+        if let Plan::Values { columns, rows } = &given.plan {
+            let full = rows.iter().map(|row| {
+                let value = |(_, output): &(Column, Expr)| {
+                    let mut output = output.clone();
+                    output.replace_columns(&|id| {
+                        let position = columns.iter().position(|column| column.id == id)?;
+                        Some(row[position].clone())
+                    });
+                    output
+                };
+                outputs.iter().map(value).collect()
+            });
+            let rows = full.collect();
+            let columns = outputs.into_iter().map(|(column, _)| column).collect();
+            return Ok((Plan::Values { columns, rows }, numbered));
+        }
+        Ok((Plan::Project { input: Box::new(given.plan), outputs }, numbered))
+    }
+
+    fn on_conflict(
+        &mut self,
+        insert: &ast::Insert,
+        table: &Arc<Relation>,
+        alias: Option<&str>,
+    ) -> Result<OnConflict> {
+        let conflict = match (&insert.on, &insert.or) {
+            (None, None) => return Ok(OnConflict::Fail),
+            (None, Some(ast::SqliteOnConflict::Abort)) => return Ok(OnConflict::Fail),
+            (None, Some(ast::SqliteOnConflict::Ignore)) => {
+                return Ok(OnConflict::Nothing(Vec::new()));
+            }
+            (Some(ast::OnInsert::OnConflict(conflict)), None) => conflict,
+            _ => {
+                return Err(Error::unsupported("this form of conflict handling is not supported")
+                    .help("write ON CONFLICT"));
+            }
+        };
+        let (target, update) = unsupported::conflict_clauses(conflict);
+        let key = match target {
+            None => None,
+            Some(ast::ConflictTarget::Columns(names)) => {
+                let key =
+                    names.iter().map(|name| column_of(table, &name.value, name.span.to_span()));
+                let key: Vec<usize> = key.collect::<Result<_>>()?;
+                let span = names.first().map_or(Span::NONE, |name| name.span.to_span());
+                Some(unique_key(table, &key, span)?)
+            }
+            Some(ast::ConflictTarget::OnConstraint(name)) => Some(named_key(table, name)?),
+        };
+        match update {
+            None => Ok(OnConflict::Nothing(key.into_iter().collect())),
+            Some((assignments, selection)) => {
+                let key = key.ok_or_else(|| {
+                    Error::syntax("ON CONFLICT DO UPDATE needs the columns of a key")
+                        .help("write ON CONFLICT (id) DO UPDATE …")
+                })?;
+                let width = table.schema.columns.len();
+                let known_as = alias.unwrap_or(&table.schema.name);
+                let mut columns = row_columns(table, Some(known_as), 0);
+                columns.extend(
+                    row_columns(table, Some("excluded"), width)
+                        .into_iter()
+                        .map(|column| ScopeColumn { hidden: true, ..column }),
+                );
+                let scope = Scope::new(columns, None);
+                scope.enter("DO UPDATE", Allowed::Columns);
+                let changes = self.assignments(assignments, table, &scope)?;
+                let mut values: Vec<Expr> = row_columns(table, None, 0)
+                    .into_iter()
+                    .map(|column| Expr::Column(column.column))
+                    .collect();
+                changes.into_iter().for_each(|(index, value)| values[index] = value);
+                let condition = match selection {
+                    Some(selection) => {
+                        Some(condition(self.expression(selection, &scope)?, "WHERE")?)
+                    }
+                    None => None,
+                };
+                Ok(OnConflict::Update { key, values, condition })
+            }
+        }
+    }
+
+    /// `a = 1, (b, c) = (2, 3)`
+    pub(super) fn assignments(
+        &mut self,
+        assignments: &[ast::Assignment],
+        table: &Relation,
+        scope: &Scope<'_>,
+    ) -> Result<Vec<(usize, Expr)>> {
+        let mut changes: Vec<(usize, Expr)> = Vec::new();
+        let free = |name: &ast::ObjectName, changes: &[(usize, Expr)]| -> Result<usize> {
+            let (name, span) = last_name(name)?;
+            let index = column_of(table, &name, span)?;
+            if changes.iter().any(|(other, _)| *other == index) {
+                return Err(Error::invalid(format!("column {name:?} is set twice"))
+                    .at(span)
+                    .help("set it once"));
+            }
+            Ok(index)
+        };
+        for assignment in assignments {
+            match unsupported::assignment_clauses(assignment) {
+                (ast::AssignmentTarget::ColumnName(name), value) => {
+                    let index = free(name, &changes)?;
+                    changes.push((index, self.assigned(value, table, index, scope)?));
+                }
+                (ast::AssignmentTarget::Tuple(names), ast::Expr::Tuple(values))
+                    if names.len() == values.len() =>
+                {
+                    for (name, value) in names.iter().zip(values) {
+                        let index = free(name, &changes)?;
+                        changes.push((index, self.assigned(value, table, index, scope)?));
+                    }
+                }
+                (ast::AssignmentTarget::Tuple(names), row) => {
+                    for (name, value) in names.iter().zip(self.row_for(row, names.len(), scope)?) {
+                        let index = free(name, &changes)?;
+                        changes.push((index, assigned_to(value, table, index, place(row))?));
+                    }
+                }
+            }
+        }
+        Ok(changes)
+    }
+}
+
+/// The columns of a constraint; the primary key is called what PostgreSQL calls it.
+fn named_key(table: &Relation, name: &ast::ObjectName) -> Result<Vec<usize>> {
+    let (name, span) = last_name(name)?;
+    let key = &table.schema.primary_key;
+    let index = table.indexes.iter().find(|index| index.unique && same(&index.name, &name));
+    match index {
+        Some(index) => Ok(index.columns.iter().map(|(column, _)| *column).collect()),
+        None if !key.is_empty() && same(&format!("{}_pkey", table.schema.name), &name) => {
+            Ok(key.clone())
+        }
+        None => Err(Error::not_found(format!("constraint {name:?} does not exist")).at(span)),
+    }
+}
+
+/// A value as that of a column.
+fn assigned_to(value: Expr, table: &Relation, target: usize, span: Span) -> Result<Expr> {
+    let column = &table.schema.columns[target];
+    takes_value(table, target, span)?;
+    assign(value, &column.column_type, &column.name).map_err(|error| error.at(span))
+}
+
+/// Refuses a value for a column that makes its own.
+fn takes_value(table: &Relation, target: usize, span: Span) -> Result<()> {
+    let name = &table.schema.columns[target].name;
+    let why = if table.constraints.identity.get(name) == Some(&true) {
+        "numbers rows by itself"
+    } else if table.constraints.generated.contains_key(name) {
+        "is computed"
+    } else {
+        return Ok(());
+    };
+    Err(Error::invalid(format!("column {name:?} {why}"))
+        .at(span)
+        .help("leave it out, or write DEFAULT"))
+}
+
+fn place_of(name: &ast::ObjectName) -> Span {
+    last_name(name).map_or(Span::NONE, |(_, span)| span)
+}
+
+/// Refuses columns that are no key.
+fn unique_key(table: &Relation, key: &[usize], span: Span) -> Result<Vec<usize>> {
+    let is_same =
+        |other: &[usize]| other.len() == key.len() && other.iter().all(|index| key.contains(index));
+    if is_same(&table.schema.primary_key) {
+        return Ok(table.schema.primary_key.clone());
+    }
+    let index = table.indexes.iter().filter(|index| index.unique).find(|index| {
+        is_same(&index.columns.iter().map(|(column, _)| *column).collect::<Vec<_>>())
+    });
+    match index {
+        Some(index) => Ok(index.columns.iter().map(|(column, _)| *column).collect()),
+        None => Err(Error::invalid("these columns are not a key")
+            .at(span)
+            .help("name the primary key or the columns of a unique constraint")),
+    }
+}
+
+pub(super) fn wrong_count(table: &Relation, given: usize, wanted: usize, span: Span) -> Error {
+    let name = &table.schema.name;
+    Error::invalid(format!("{given} values for {wanted} columns of table {name:?}"))
+        .at(span)
+        .help("give one value for each column, or name the columns")
+}

@@ -1,0 +1,311 @@
+//! Operators: which operation a symbol means for the types at hand.
+
+use folio_engine::expression::coerce::{self, coerce, coerce_pair};
+use folio_engine::expression::pattern::MatchKind;
+use folio_engine::expression::{Arithmetic, Expr, arithmetic, function};
+use folio_engine::source::Comparison;
+use folio_engine::{Error, Result, Span, type_name};
+use folio_types::{ColumnType, Value};
+use sqlparser::ast::{BinaryOperator, UnaryOperator};
+
+/// The comparison a symbol stands for.
+pub(super) fn comparison(op: &BinaryOperator) -> Option<Comparison> {
+    Some(match op {
+        BinaryOperator::Eq => Comparison::Equal,
+        BinaryOperator::NotEq => Comparison::NotEqual,
+        BinaryOperator::Lt => Comparison::Less,
+        BinaryOperator::LtEq => Comparison::LessOrEqual,
+        BinaryOperator::Gt => Comparison::Greater,
+        BinaryOperator::GtEq => Comparison::GreaterOrEqual,
+        _ => return None,
+    })
+}
+
+/// Binds `left op right`.
+///
+/// # Errors
+/// `type_mismatch` where there is no such operation.
+pub(super) fn binary(op: &BinaryOperator, left: Expr, right: Expr, span: Span) -> Result<Expr> {
+    use BinaryOperator as Sql;
+    if let Some(comparison) = comparison(op) {
+        return compare(comparison, left, right, span);
+    }
+    match op {
+        Sql::Plus => arithmetic(Arithmetic::Add, left, right, span),
+        Sql::Minus => arithmetic(Arithmetic::Subtract, left, right, span),
+        Sql::Multiply => arithmetic(Arithmetic::Multiply, left, right, span),
+        Sql::Divide => arithmetic(Arithmetic::Divide, left, right, span),
+        Sql::Modulo => arithmetic(Arithmetic::Remainder, left, right, span),
+        Sql::BitwiseAnd => arithmetic(Arithmetic::BitAnd, left, right, span),
+        Sql::BitwiseOr => arithmetic(Arithmetic::BitOr, left, right, span),
+        Sql::BitwiseXor | Sql::PGBitwiseXor => arithmetic(Arithmetic::BitXor, left, right, span),
+        Sql::PGBitwiseShiftLeft => arithmetic(Arithmetic::ShiftLeft, left, right, span),
+        Sql::PGBitwiseShiftRight => arithmetic(Arithmetic::ShiftRight, left, right, span),
+        Sql::PGExp => function::resolve("power", vec![left, right], span),
+        Sql::And => Ok(Expr::And(vec![condition(left, "and")?, condition(right, "and")?])),
+        Sql::Or => Ok(Expr::Or(vec![condition(left, "or")?, condition(right, "or")?])),
+        Sql::StringConcat => concat(left, right, span),
+        Sql::PGRegexMatch => matches(MatchKind::Regex, left, right, None),
+        Sql::PGRegexIMatch => matches(MatchKind::IRegex, left, right, None),
+        Sql::PGRegexNotMatch => Ok(not(matches(MatchKind::Regex, left, right, None)?)),
+        Sql::PGRegexNotIMatch => Ok(not(matches(MatchKind::IRegex, left, right, None)?)),
+        Sql::PGLikeMatch => matches(MatchKind::Like, left, right, None),
+        Sql::PGILikeMatch => matches(MatchKind::ILike, left, right, None),
+        Sql::PGNotLikeMatch => Ok(not(matches(MatchKind::Like, left, right, None)?)),
+        Sql::PGNotILikeMatch => Ok(not(matches(MatchKind::ILike, left, right, None)?)),
+        Sql::PGStartsWith => matches(MatchKind::Prefix, left, right, None),
+        Sql::Arrow => function::resolve("json_get", vec![left, json_step(right)], span),
+        Sql::LongArrow => function::resolve("json_get_text", vec![left, json_step(right)], span),
+        Sql::HashArrow => function::resolve("json_path", vec![left, json_path(right)?], span),
+        Sql::HashLongArrow => {
+            function::resolve("json_path_text", vec![left, json_path(right)?], span)
+        }
+        Sql::AtArrow => contains(op, left, right, span),
+        Sql::ArrowAt => contains(op, right, left, span),
+        Sql::PGOverlap => of_lists("array_overlap", op, left, right, span),
+        Sql::Question => function::resolve("json_contains_key", vec![left, right], span),
+        other => Err(Error::unsupported(format!("operator {other} is not supported")).at(span)),
+    }
+}
+
+/// `whole @> part`, of JSON and of arrays.
+fn contains(op: &BinaryOperator, whole: Expr, part: Expr, span: Span) -> Result<Expr> {
+    if whole.ty() == ColumnType::Json || part.ty() == ColumnType::Json {
+        return function::resolve("json_contains", vec![whole, part], span);
+    }
+    of_lists("array_contains_all", op, whole, part, span)
+}
+
+/// A function of two arrays, for an operator.
+fn of_lists(name: &str, op: &BinaryOperator, left: Expr, right: Expr, span: Span) -> Result<Expr> {
+    let is_list = |side: &Expr| side.is_untyped() || matches!(side.ty(), ColumnType::List(_));
+    if !is_list(&left) || !is_list(&right) || (left.is_untyped() && right.is_untyped()) {
+        let (left, right) = (type_name(&left.ty()), type_name(&right.ty()));
+        return Err(Error::mismatch(format!("there is no {left} {op} {right}"))
+            .at(span)
+            .help("it takes arrays, or JSON"));
+    }
+    function::resolve(name, vec![left, right], span)
+}
+
+/// The right side of `->`: a number is a position, all else a name.
+fn json_step(step: Expr) -> Expr {
+    match step {
+        Expr::Literal { value: value @ Value::Text(_), span, .. } => {
+            Expr::Literal { value, ty: ColumnType::Text, untyped: false, span }
+        }
+        other => other,
+    }
+}
+
+/// The right side of `#>`: `'{a,b}'` or an array of texts.
+fn json_path(path: Expr) -> Result<Expr> {
+    let list = ColumnType::List(Box::new(ColumnType::Text));
+    let Some(Value::Text(text)) = path.as_literal() else { return coerce(path, &list, "a path") };
+    let inside = text.trim().trim_start_matches('{').trim_end_matches('}');
+    let steps = inside.split(',').map(|step| Value::Text(step.trim().to_owned())).collect();
+    Ok(Expr::literal(Value::List(steps), list))
+}
+
+/// Binds a comparison.
+///
+/// # Errors
+/// `type_mismatch` where the sides share no type.
+pub(super) fn compare(op: Comparison, left: Expr, right: Expr, span: Span) -> Result<Expr> {
+    let what = format!("a comparison with {}", op.symbol());
+    let (left, right) = coerce_pair(left, right, &what, span)?;
+    Ok(Expr::compare(op, by_order(left), by_order(right)))
+}
+
+/// What an expression is compared and ordered by: JSON by its value, not by its text.
+pub(super) fn by_order(expression: Expr) -> Expr {
+    match expression.ty() {
+        ColumnType::Json => {
+            function::resolve("json_order", vec![expression], Span::NONE).expect("it takes JSON")
+        }
+        _ => expression,
+    }
+}
+
+/// The expression of which another is the order.
+pub(super) fn ordered(expression: &Expr) -> &Expr {
+    match expression {
+        Expr::Function { function, arguments, .. } if function.name == "json_order" => {
+            &arguments[0]
+        }
+        other => other,
+    }
+}
+
+pub(crate) fn arithmetic(op: Arithmetic, left: Expr, right: Expr, span: Span) -> Result<Expr> {
+    let (left, right) = guess_operands(op, left, right, span)?;
+    let (left_type, right_type, ty) = arithmetic::signature(op, &left.ty(), &right.ty())
+        .map_err(|error| error.at(span).help("cast an operand: cast(… as integer)"))?;
+    Ok(Expr::Arithmetic {
+        op,
+        left: Box::new(coerce::cast_to_if(left, &left_type)),
+        right: Box::new(coerce::cast_to_if(right, &right_type)),
+        ty,
+        span,
+    })
+}
+
+/// An untyped operand takes the type of the other, or an interval beside a time.
+fn guess_operands(op: Arithmetic, left: Expr, right: Expr, span: Span) -> Result<(Expr, Expr)> {
+    let guess = |untyped: Expr, other: &Expr| -> Result<Expr> {
+        let is_null = matches!(untyped.as_literal(), Some(Value::Null));
+        let ty = match other.ty() {
+            ty if coerce::is_temporal(&ty) && !is_null => match (op, ty) {
+                (Arithmetic::Subtract, ty @ ColumnType::Date) => ty,
+                _ => ColumnType::Interval,
+            },
+            ty if other.is_untyped() => {
+                if is_null {
+                    ColumnType::Int32
+                } else {
+                    numeric_guess(&untyped, ty)
+                }
+            }
+            ty => ty,
+        };
+        coerce(untyped, &ty, "an operand").map_err(|error| error.at(span))
+    };
+    Ok(match (left.is_untyped(), right.is_untyped()) {
+        (true, true) => {
+            let left = guess(left, &right)?;
+            let right = guess(right, &left)?;
+            (left, right)
+        }
+        (true, false) => (guess(left, &right)?, right),
+        (false, true) => {
+            let right = guess(right, &left)?;
+            (left, right)
+        }
+        _ => (left, right),
+    })
+}
+
+fn numeric_guess(untyped: &Expr, otherwise: ColumnType) -> ColumnType {
+    match untyped.as_literal() {
+        Some(Value::Text(text)) if text.trim().parse::<i64>().is_ok() => ColumnType::Int64,
+        Some(Value::Text(text)) if text.trim().parse::<f64>().is_ok() => ColumnType::Float64,
+        Some(_) => otherwise,
+        None => ColumnType::Int64,
+    }
+}
+
+fn concat(left: Expr, right: Expr, span: Span) -> Result<Expr> {
+    let is_list = |expression: &Expr| matches!(expression.ty(), ColumnType::List(_));
+    match (is_list(&left), is_list(&right)) {
+        (true, true) => return function::resolve("array_cat", vec![left, right], span),
+        (true, false) => return function::resolve("array_append", vec![left, right], span),
+        (false, true) => return function::resolve("array_prepend", vec![left, right], span),
+        _ => {}
+    }
+    if is_json(&left) && is_json(&right) && !(left.is_untyped() && right.is_untyped()) {
+        return function::resolve("json_concat", vec![left, right], span);
+    }
+    let is_text = |expression: &Expr| {
+        expression.is_untyped() || matches!(expression.ty(), ColumnType::Text | ColumnType::Json)
+    };
+    if !is_text(&left) && !is_text(&right) {
+        let (left, right) = (type_name(&left.ty()), type_name(&right.ty()));
+        return Err(Error::mismatch(format!("there is no {left} || {right}"))
+            .at(span)
+            .help("one side must be text"));
+    }
+    let text = |expression: Expr| coerce::cast_to_if(coerce::settle(expression), &ColumnType::Text);
+    function::resolve("textcat", vec![text(left), text(right)], span)
+}
+
+/// Whether an operand of `||` is JSON: by its type, or a text in quotes that is an object or an
+/// array. Any other text makes the whole a text.
+fn is_json(operand: &Expr) -> bool {
+    let is_document = |text: &str| {
+        text.trim_start().starts_with(['{', '['])
+            && serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok()
+    };
+    match operand.as_literal() {
+        Some(Value::Text(text)) if operand.is_untyped() => is_document(text),
+        Some(Value::Null) if operand.is_untyped() => true,
+        _ => operand.ty() == ColumnType::Json,
+    }
+}
+
+/// Binds LIKE and its relatives.
+///
+/// # Errors
+/// `type_mismatch` for anything but text.
+pub(super) fn matches(
+    kind: MatchKind,
+    input: Expr,
+    pattern: Expr,
+    escape: Option<char>,
+) -> Result<Expr> {
+    let place = kind.symbol();
+    let input = coerce(input, &ColumnType::Text, place)?;
+    let pattern = coerce(pattern, &ColumnType::Text, place)?;
+    Ok(Expr::Match { kind, input: Box::new(input), pattern: Box::new(pattern), escape })
+}
+
+/// Binds `op operand`.
+///
+/// # Errors
+/// `type_mismatch` where there is no such operation.
+pub(super) fn unary(op: UnaryOperator, operand: Expr, span: Span) -> Result<Expr> {
+    match op {
+        UnaryOperator::Plus => {
+            let is_number = coerce::is_numeric(&operand.ty()) || operand.is_untyped();
+            if is_number { Ok(operand) } else { Err(Error::mismatch("+ takes a number").at(span)) }
+        }
+        UnaryOperator::Minus => negate(operand, span),
+        UnaryOperator::Not | UnaryOperator::BangNot => Ok(not(condition(operand, "not")?)),
+        UnaryOperator::BitwiseNot => function::resolve("bit_not", vec![operand], span),
+        UnaryOperator::PGAbs => function::resolve("abs", vec![operand], span),
+        UnaryOperator::PGSquareRoot => function::resolve("sqrt", vec![operand], span),
+        UnaryOperator::PGCubeRoot => function::resolve("cbrt", vec![operand], span),
+        other => Err(Error::unsupported(format!("operator {other} is not supported")).at(span)),
+    }
+}
+
+fn negate(operand: Expr, span: Span) -> Result<Expr> {
+    if let Expr::Literal { value, ty, untyped: false, .. } = &operand {
+        let negated = match value {
+            // -9223372036854775808 reads as the negation of a numeric.
+            Value::Decimal(digits) if *digits == 1 << 63 && coerce::scale_of(ty) == 0 => {
+                Some((Value::Integer(i64::MIN), ColumnType::Int64))
+            }
+            Value::Integer(_) if *ty == ColumnType::Int16 => None,
+            Value::Integer(value) => value.checked_neg().map(|value| {
+                let ty = if i32::try_from(value).is_ok() { ColumnType::Int32 } else { ty.clone() };
+                (Value::Integer(value), ty)
+            }),
+            Value::Decimal(digits) => Some((Value::Decimal(-digits), ty.clone())),
+            Value::Float(value) => Some((Value::Float(-value), ty.clone())),
+            _ => None,
+        };
+        if let Some((value, ty)) = negated {
+            return Ok(Expr::Literal { value, ty, untyped: false, span });
+        }
+    }
+    let operand = if operand.is_untyped() {
+        let ty = numeric_guess(&operand, ColumnType::Int32);
+        coerce(operand, if ty == ColumnType::Text { &ColumnType::Float64 } else { &ty }, "-")?
+    } else {
+        operand
+    };
+    function::resolve("negate", vec![operand], span)
+}
+
+/// The opposite.
+pub(super) fn not(expression: Expr) -> Expr {
+    Expr::Not(Box::new(expression))
+}
+
+/// An expression where only true and false make sense.
+///
+/// # Errors
+/// `type_mismatch` for anything else.
+pub(super) fn condition(expression: Expr, place: &str) -> Result<Expr> {
+    coerce(expression, &ColumnType::Boolean, place)
+}

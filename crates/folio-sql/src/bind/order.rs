@@ -1,0 +1,122 @@
+//! ORDER BY and DISTINCT ON: what positions, names and expressions in them mean.
+
+use folio_engine::expression::Expr;
+use folio_engine::expression::coerce::settle;
+use folio_engine::plan::terms::SortKey;
+use folio_engine::{Error, Result, Span};
+use sqlparser::ast;
+
+use super::aggregate::sort_key;
+use super::expression::{called_as_name, place};
+use super::operator::ordered;
+use super::scope::{Item, Scope, same};
+use super::{Binder, unsupported};
+
+impl Binder<'_> {
+    /// ORDER BY: positions and names of the SELECT list, or any expression.
+    pub(super) fn order(
+        &mut self,
+        order: &[ast::OrderByExpr],
+        items: &[Item],
+        scope: &Scope<'_>,
+    ) -> Result<Vec<SortKey>> {
+        let keys = order.iter().map(|key| {
+            unsupported::key_options(key)?;
+            let named = match &key.expr {
+                ast::Expr::Identifier(name) => {
+                    items.iter().position(|item| same(&item.name, &name.value))
+                }
+                other => item_of(other, items, scope, "ORDER BY")?,
+            };
+            match named {
+                Some(item) => Ok(sort_key(items[item].expression.clone(), &key.options)),
+                None => self.sort_key(key, scope),
+            }
+        });
+        keys.collect()
+    }
+
+    pub(super) fn distinct_on(
+        &mut self,
+        distinct: Option<&ast::Distinct>,
+        items: &[Item],
+        scope: &Scope<'_>,
+    ) -> Result<Option<Vec<Expr>>> {
+        let Some(ast::Distinct::On(on)) = distinct else { return Ok(None) };
+        let mut bound = Vec::new();
+        for syntax in on {
+            bound.push(match item_of(syntax, items, scope, "DISTINCT ON")? {
+                Some(item) => items[item].expression.clone(),
+                None => settle(self.expression(syntax, scope)?),
+            });
+        }
+        Ok(Some(bound))
+    }
+}
+
+/// The item that a position or an alias names; a column of the input comes first.
+pub(super) fn item_of(
+    syntax: &ast::Expr,
+    items: &[Item],
+    scope: &Scope<'_>,
+    clause: &str,
+) -> Result<Option<usize>> {
+    match syntax {
+        ast::Expr::Value(value) => {
+            let digits = match &value.value {
+                ast::Value::Number(digits, _) => digits,
+                ast::Value::SingleQuotedString(text) => {
+                    return Err(Error::invalid(format!(
+                        "{clause} '{text}' is the same for all rows"
+                    ))
+                    .at(place(syntax))
+                    .help("names stand in \"double quotes\""));
+                }
+                _ => return Ok(None),
+            };
+            let number: usize = digits.parse().unwrap_or(0);
+            if number == 0 || number > items.len() {
+                let count = items.len();
+                let error =
+                    Error::invalid(format!("{clause} {digits} is not one of {count} columns"));
+                return Err(error.at(place(syntax)).help("positions count from 1"));
+            }
+            Ok(Some(number - 1))
+        }
+        ast::Expr::UnaryOp { op: ast::UnaryOperator::Minus, expr } if is_number(expr) => {
+            let count = items.len();
+            let error = Error::invalid(format!("{clause} {syntax} is not one of {count} columns"));
+            Err(error.at(place(syntax)).help("positions count from 1"))
+        }
+        _ if let Some(name) = plain_name(syntax)
+            && scope.find(None, &name.value, Span::NONE).ok().flatten().is_none() =>
+        {
+            Ok(items.iter().position(|item| same(&item.name, &name.value)))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The name that an expression is, and nothing else.
+fn plain_name(syntax: &ast::Expr) -> Option<&ast::Ident> {
+    match syntax {
+        ast::Expr::Identifier(name) => Some(name),
+        ast::Expr::Function(call) => called_as_name(call),
+        _ => None,
+    }
+}
+
+fn is_number(syntax: &ast::Expr) -> bool {
+    matches!(syntax, ast::Expr::Value(value) if matches!(value.value, ast::Value::Number(..)))
+}
+
+/// Refuses DISTINCT ON where the order begins with something else: which row is the first
+/// of its key would depend on nothing.
+pub(super) fn check_distinct_on(on: &[Expr], keys: &[SortKey]) -> Result<()> {
+    let first = &keys[..keys.len().min(on.len())];
+    if first.iter().all(|key| on.contains(ordered(&key.expression))) {
+        return Ok(());
+    }
+    Err(Error::invalid("the expressions of DISTINCT ON must come first in ORDER BY")
+        .help("order by them, then by what tells which row comes first"))
+}

@@ -1,0 +1,239 @@
+//! A value held against many: IN, ANY and ALL, over a query or an array.
+
+use folio_engine::expression::coerce::{coerce, coerce_pair};
+use folio_engine::expression::{Expr, SubqueryKind, function};
+use folio_engine::plan::logical::Plan;
+use folio_engine::plan::terms::TableFunction;
+use folio_engine::source::Comparison;
+use folio_engine::{Error, Result, Span};
+use folio_types::{ColumnType, Value};
+use sqlparser::ast;
+
+use super::expression::negate_if;
+use super::row::{Side, check_length, compare_sides, is_row};
+use super::scope::Scope;
+use super::{Binder, Named, operator};
+
+/// `left op ANY (…)`, or ALL.
+pub(super) struct Quantified<'s> {
+    pub(super) left: &'s ast::Expr,
+    pub(super) op: &'s ast::BinaryOperator,
+    pub(super) is_any: bool,
+    pub(super) span: Span,
+}
+
+/// Rows, and what is asked of each.
+type Tested = (Named, Expr);
+
+impl Binder<'_> {
+    /// `x in (select …)`
+    pub(super) fn in_subquery(
+        &mut self,
+        input: &ast::Expr,
+        query: &ast::Query,
+        span: Span,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let asked = Quantified { left: input, op: &ast::BinaryOperator::Eq, is_any: true, span };
+        self.any_of_query(&asked, query, scope)
+    }
+
+    /// `x > any (select …)`, `x like all (array[…])`
+    pub(super) fn quantified(
+        &mut self,
+        asked: &Quantified<'_>,
+        right: &ast::Expr,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        match right {
+            ast::Expr::Nested(inner) => self.quantified(asked, inner, scope),
+            ast::Expr::Subquery(query) => self.any_of_query(asked, query, scope),
+            _ if is_row(asked.left) => {
+                Err(Error::unsupported("a row does not go with ANY or ALL of an array")
+                    .at(asked.span)
+                    .help("write IN with rows, or a query"))
+            }
+            // Patterns are listed with and without ARRAY.
+            ast::Expr::Tuple(list) if operator::comparison(asked.op).is_none() => {
+                let list = list.iter().map(|item| self.expression(item, scope));
+                let list = function::resolve("array", list.collect::<Result<_>>()?, asked.span)?;
+                self.any_of_array(asked, list, scope)
+            }
+            _ => {
+                let list = self.array(asked, right, scope)?;
+                self.any_of_array(asked, list, scope)
+            }
+        }
+    }
+
+    /// The array of `ANY (…)`: a text in quotes spells one of the type of the left side.
+    fn array(
+        &mut self,
+        asked: &Quantified<'_>,
+        right: &ast::Expr,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let list = self.expression(right, scope)?;
+        if matches!(list.as_literal(), Some(Value::Text(_) | Value::Null)) && list.is_untyped() {
+            let element = self.expression(asked.left, scope)?.ty();
+            return coerce(list, &ColumnType::List(Box::new(element)), "ANY and ALL")
+                .map_err(|error| error.at(asked.span).help("write ANY (ARRAY[…])"));
+        }
+        match list.ty() {
+            ColumnType::List(_) => Ok(list),
+            _ => Err(Error::mismatch("ANY and ALL take a query or an array")
+                .at(asked.span)
+                .help("write ANY (ARRAY[…])")),
+        }
+    }
+
+    fn any_of_query(
+        &mut self,
+        asked: &Quantified<'_>,
+        query: &ast::Query,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let Quantified { left, op, is_any, span } = *asked;
+        match operator::comparison(op) {
+            Some(op) if is_row(left) => self.tested(is_any, &mut |binder| {
+                let named = binder.query(query, Some(scope))?;
+                let row = binder.side(left, scope)?;
+                let columns = named.columns.iter().map(|(_, column)| Expr::Column(column.clone()));
+                if let Side::Row(row) = &row {
+                    check_length(row.len(), named.columns.len(), span)?;
+                }
+                let test = compare_sides(op, &row, &Side::Row(columns.collect()), span)?;
+                Ok((named, test))
+            }),
+            Some(op) => {
+                let operand = self.expression(left, scope)?;
+                let named = self.one_column(query, span, scope)?;
+                self.compared(op, operand, named, is_any, span)
+            }
+            None => self.tested(is_any, &mut |binder| {
+                let named = binder.one_column(query, span, scope)?;
+                let operand = binder.expression(left, scope)?;
+                let column = Expr::Column(named.columns[0].1.clone());
+                Ok((named, operator::binary(op, operand, column, span)?))
+            }),
+        }
+    }
+
+    /// An array on the right: unnested, it is a query.
+    fn any_of_array(
+        &mut self,
+        asked: &Quantified<'_>,
+        list: Expr,
+        scope: &Scope<'_>,
+    ) -> Result<Expr> {
+        let Quantified { left, op, is_any, span } = *asked;
+        // Of no array nothing is known; an array written out is one.
+        let is_there = matches!(&list, Expr::Parameter { .. }) || elements(&list).is_some();
+        let missing = (!is_there).then(|| Expr::IsNull(Box::new(list.clone())));
+        let found = match (operator::comparison(op), elements(&list)) {
+            (Some(op), _) => {
+                let operand = self.expression(left, scope)?;
+                let named = self.unnested(list);
+                self.compared(op, operand, named, is_any, span)?
+            }
+            (None, Some(elements)) => {
+                let operand = self.expression(left, scope)?;
+                let tests = elements
+                    .into_iter()
+                    .map(|element| operator::binary(op, operand.clone(), element, span));
+                let tests = tests.collect::<Result<_>>()?;
+                if is_any { Expr::Or(tests) } else { Expr::And(tests) }
+            }
+            (None, None) => self.tested(is_any, &mut |binder| {
+                let operand = binder.expression(left, scope)?;
+                let named = binder.unnested(list.clone());
+                let column = Expr::Column(named.columns[0].1.clone());
+                Ok((named, operator::binary(op, operand, column, span)?))
+            })?,
+        };
+        Ok(match missing {
+            None => found,
+            Some(missing) => Expr::Case {
+                branches: vec![(missing, Expr::null(ColumnType::Boolean))],
+                otherwise: Some(Box::new(found)),
+                ty: ColumnType::Boolean,
+            },
+        })
+    }
+
+    /// The elements of an array as rows.
+    fn unnested(&mut self, list: Expr) -> Named {
+        let element = match list.ty() {
+            ColumnType::List(element) => *element,
+            other => other,
+        };
+        let column = self.column("element", element);
+        let plan = Plan::TableFunction {
+            function: TableFunction::Unnest { ordinality: false },
+            arguments: vec![list],
+            columns: vec![column.clone()],
+        };
+        Named { plan, columns: vec![("element".to_owned(), column)] }
+    }
+
+    /// Whether a test passes for any row, or for all: whether there is a row for which it
+    /// does, and else unknown where there is one for which it may. A filter asks for the
+    /// first alone, and makes it a join. All pass where none fails.
+    fn tested(
+        &mut self,
+        is_any: bool,
+        rows: &mut dyn FnMut(&mut Self) -> Result<Tested>,
+    ) -> Result<Expr> {
+        let mut exists = |is_unknown: bool| -> Result<Expr> {
+            let (Named { plan, columns }, test) = rows(self)?;
+            let test = negate_if(!is_any, test);
+            let test = if is_unknown { Expr::IsNull(Box::new(test)) } else { test };
+            let plan = plan.filtered(test.into_conjuncts());
+            let named = Named { plan, columns };
+            Ok(self.subquery(SubqueryKind::Exists, None, named, ColumnType::Boolean, Span::NONE))
+        };
+        let (found, maybe) = (exists(false)?, exists(true)?);
+        let unknown = Expr::Case {
+            branches: vec![(maybe, Expr::null(ColumnType::Boolean))],
+            otherwise: Some(Box::new(Expr::boolean(false))),
+            ty: ColumnType::Boolean,
+        };
+        Ok(negate_if(!is_any, Expr::Or(vec![found, unknown])))
+    }
+
+    fn compared(
+        &mut self,
+        op: Comparison,
+        operand: Expr,
+        mut named: Named,
+        is_any: bool,
+        span: Span,
+    ) -> Result<Expr> {
+        let inner = named.columns[0].1.clone();
+        let (operand, converted) =
+            coerce_pair(operand, Expr::Column(inner), "a comparison with a query", span)?;
+        let (operand, converted) = (operator::by_order(operand), operator::by_order(converted));
+        if !matches!(converted, Expr::Column(_)) {
+            let column = self.column("value", converted.ty());
+            let input = Box::new(named.plan);
+            named.plan = Plan::Project { input, outputs: vec![(column.clone(), converted)] };
+            named.columns = vec![("value".to_owned(), column)];
+        }
+        let kind = if is_any { SubqueryKind::Any(op) } else { SubqueryKind::All(op) };
+        Ok(self.subquery(kind, Some(operand), named, ColumnType::Boolean, span))
+    }
+}
+
+/// The elements of an array that is written out.
+fn elements(list: &Expr) -> Option<Vec<Expr>> {
+    match list {
+        Expr::Function { function, arguments, .. } if function.name == "array" => {
+            Some(arguments.clone())
+        }
+        Expr::Literal { value: Value::List(values), ty: ColumnType::List(element), .. } => {
+            let element = |value: &Value| Expr::literal(value.clone(), (**element).clone());
+            Some(values.iter().map(element).collect())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,402 @@
+//! What definitions may say.
+
+use folio_engine::{Error, Result};
+use sqlparser::ast::{self, Spanned};
+
+use super::{refuse, refuse_each, unsupported};
+use crate::place::Place;
+
+/// The clauses of CREATE TABLE.
+pub(in super::super) fn table_clauses(create: &ast::CreateTable) -> Result<()> {
+    if create.unlogged {
+        return Err(unsupported("UNLOGGED", "leave it out: every table has the log"));
+    }
+    let is_parted = create.partition_by.is_some()
+        || create.partition_of.is_some()
+        || create.for_values.is_some();
+    if is_parted {
+        return Err(unsupported("PARTITION BY", "leave it out, and make an index"));
+    }
+    if create.on_commit.is_some() {
+        return Err(unsupported("ON COMMIT", "delete the rows at the end of the transaction"));
+    }
+    refuse(create.inherits.is_some(), "INHERITS")?;
+    refuse(create.comment.is_some(), "COMMENT")?;
+    if let Some(ast::WithData { data: _data, statistics }) = &create.with_data {
+        refuse(statistics.is_some(), "STATISTICS behind WITH DATA")?;
+    }
+    if !matches!(create.table_options, ast::CreateTableOptions::None) {
+        let options = create.table_options.to_string();
+        return Err(Error::unsupported(format!(
+            "the table option {} is not supported",
+            options.trim()
+        ))
+        .help("leave it out"));
+    }
+    if is_foreign(create) {
+        return Err(unsupported(
+            "a clause of this CREATE TABLE that other systems have",
+            "keep columns, constraints and AS",
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a CREATE TABLE has a clause of another system.
+fn is_foreign(create: &ast::CreateTable) -> bool {
+    #[rustfmt::skip]
+    let ast::CreateTable {
+        // Read where the table is bound.
+        or_replace: _, temporary: _, if_not_exists: _, name: _, columns: _, constraints: _, query: _,
+        without_rowid: _, like: _, clone: _, strict: _, with_data: _,
+        // Refused by their names.
+        unlogged: _, comment: _, on_commit: _, partition_by: _, inherits: _, partition_of: _,
+        for_values: _, table_options: _,
+        // Of others.
+        external, dynamic, global, transient, volatile, iceberg, snapshot, hive_distribution,
+        hive_formats, file_format, location, version, on_cluster, primary_key, order_by,
+        cluster_by, clustered_by, copy_grants, enable_schema_evolution, change_tracking,
+        data_retention_time_in_days, max_data_extension_time_in_days, default_ddl_collation,
+        with_aggregation_policy, with_row_access_policy, with_storage_lifecycle_policy, with_tags,
+        external_volume, require_user, with_connection, base_location, catalog, catalog_sync,
+        storage_serialization_policy, target_lag, warehouse, refresh_mode, initialize, diststyle,
+        distkey, sortkey, backup, multiset, fallback,
+    } = create;
+    let is_hive = !matches!(hive_distribution, ast::HiveDistributionStyle::NONE)
+        || hive_formats.as_ref().is_some_and(|formats| *formats != ast::HiveFormat::default());
+    is_hive
+        || *external
+        || *dynamic
+        || global.is_some()
+        || *transient
+        || *volatile
+        || *iceberg
+        || *snapshot
+        || file_format.is_some()
+        || location.is_some()
+        || version.is_some()
+        || on_cluster.is_some()
+        || primary_key.is_some()
+        || order_by.is_some()
+        || cluster_by.is_some()
+        || clustered_by.is_some()
+        || *copy_grants
+        || enable_schema_evolution.is_some()
+        || change_tracking.is_some()
+        || data_retention_time_in_days.is_some()
+        || max_data_extension_time_in_days.is_some()
+        || default_ddl_collation.is_some()
+        || with_aggregation_policy.is_some()
+        || with_row_access_policy.is_some()
+        || with_storage_lifecycle_policy.is_some()
+        || with_tags.is_some()
+        || external_volume.is_some()
+        || *require_user
+        || with_connection.is_some()
+        || base_location.is_some()
+        || catalog.is_some()
+        || catalog_sync.is_some()
+        || storage_serialization_policy.is_some()
+        || target_lag.is_some()
+        || warehouse.is_some()
+        || refresh_mode.is_some()
+        || initialize.is_some()
+        || diststyle.is_some()
+        || distkey.is_some()
+        || sortkey.is_some()
+        || backup.is_some()
+        || multiset.is_some()
+        || fallback.is_some()
+}
+
+/// The clauses of CREATE INDEX that are not read elsewhere.
+pub(in super::super) fn index_clauses(create: &ast::CreateIndex) -> Result<()> {
+    let ast::CreateIndex {
+        name: _name,
+        table_name: _table_name,
+        using,
+        columns: _columns,
+        unique: _unique,
+        concurrently: _,
+        r#async: is_async,
+        if_not_exists: _if_not_exists,
+        include,
+        nulls_distinct,
+        with,
+        predicate,
+        index_options,
+        alter_options,
+    } = create;
+    if let Some(using) = using {
+        index_type(using)?;
+    }
+    refuse_each([
+        (*is_async, "CREATE INDEX ASYNC"),
+        (!include.is_empty(), "INCLUDE"),
+        (*nulls_distinct == Some(false), "NULLS NOT DISTINCT"),
+        (!with.is_empty(), "WITH of an index"),
+        (predicate.is_some(), "a partial index"),
+        (!index_options.is_empty() || !alter_options.is_empty(), "an option of an index"),
+    ])
+}
+
+fn index_type(using: &ast::IndexType) -> Result<()> {
+    if using.to_string().eq_ignore_ascii_case("btree") {
+        return Ok(());
+    }
+    Err(Error::unsupported(format!("an index USING {using} is not supported"))
+        .help("leave it out: an index is a B-tree"))
+}
+
+/// A column of an index or of a key, and whether it descends. Nulls stand where an order has
+/// them that does not say.
+pub(in super::super) fn index_column(column: &ast::IndexColumn) -> Result<(&ast::Ident, bool)> {
+    let ast::IndexColumn { column: key, operator_class } = column;
+    let span = key.expr.span().to_span();
+    let ast::Expr::Identifier(name) = &key.expr else {
+        return Err(unsupported("an index of an expression", "name columns").at(span));
+    };
+    super::key_options(key)?;
+    if let Some(class) = operator_class {
+        let error = unsupported(&format!("the operator class {class}"), "leave it out");
+        return Err(error.at(span));
+    }
+    let descending = matches!(key.options.sort, Some(ast::OrderBySort::Desc));
+    if key.options.nulls_first.is_some_and(|first| first != descending) {
+        let order = if descending { "DESC NULLS LAST" } else { "ASC NULLS FIRST" };
+        let error = unsupported(&format!("an index with {order}"), "leave NULLS out");
+        return Err(error.at(span));
+    }
+    Ok((name, descending))
+}
+
+/// The names of the columns of a key, which ascend.
+fn key_columns(columns: &[ast::IndexColumn]) -> Result<Vec<String>> {
+    let names = columns.iter().map(|column| {
+        let (name, descending) = index_column(column)?;
+        refuse(descending, "DESC in a key").map_err(|error| error.at(name.span.to_span()))?;
+        Ok(name.value.clone())
+    });
+    names.collect()
+}
+
+/// The columns of a primary key. Its name is a label, as it is the only one.
+pub(in super::super) fn key_clauses(key: &ast::PrimaryKeyConstraint) -> Result<Vec<String>> {
+    let ast::PrimaryKeyConstraint {
+        name: _,
+        index_name,
+        index_type: kind,
+        columns,
+        include,
+        index_options,
+        characteristics: when,
+    } = key;
+    kind.as_ref().map_or(Ok(()), index_type)?;
+    refuse_each([
+        (index_name.is_some(), "the name of an index in a key"),
+        (!include.is_empty(), "INCLUDE"),
+        (!index_options.is_empty(), "an option of an index"),
+    ])?;
+    characteristics(when.as_ref())?;
+    key_columns(columns)
+}
+
+/// The name and the columns of UNIQUE.
+pub(in super::super) fn unique_clauses(
+    unique: &ast::UniqueConstraint,
+) -> Result<(Option<&ast::Ident>, Vec<String>)> {
+    let ast::UniqueConstraint {
+        name,
+        index_name,
+        index_type_display: _,
+        index_type: kind,
+        columns,
+        include,
+        index_options,
+        characteristics: when,
+        nulls_distinct,
+    } = unique;
+    kind.as_ref().map_or(Ok(()), index_type)?;
+    let are_nulls_equal = matches!(nulls_distinct, ast::NullsDistinctOption::NotDistinct);
+    refuse_each([
+        (are_nulls_equal, "NULLS NOT DISTINCT"),
+        (!include.is_empty(), "INCLUDE"),
+        (!index_options.is_empty(), "an option of an index"),
+    ])?;
+    characteristics(when.as_ref())?;
+    Ok((name.as_ref().or(index_name.as_ref()), key_columns(columns)?))
+}
+
+/// The clauses of CHECK that are not read elsewhere. NO INHERIT speaks of tables that inherit.
+pub(in super::super) fn check_clauses(check: &ast::CheckConstraint) -> Result<()> {
+    let ast::CheckConstraint { name: _name, expr: _expr, no_inherit: _, enforced } = check;
+    refuse(*enforced == Some(false), "NOT ENFORCED")
+}
+
+/// The clauses of a reference that are not read elsewhere.
+pub(in super::super) fn reference_clauses(key: &ast::ForeignKeyConstraint) -> Result<()> {
+    let ast::ForeignKeyConstraint {
+        name: _name,
+        index_name,
+        columns: _columns,
+        foreign_table: _foreign_table,
+        referred_columns: _referred_columns,
+        on_delete: _on_delete,
+        on_update: _on_update,
+        match_kind: kind,
+        characteristics: when,
+    } = key;
+    refuse(index_name.is_some(), "the name of an index in a reference")?;
+    characteristics(when.as_ref())?;
+    match_kind(kind.as_ref())
+}
+
+/// The parts of a column, with the names of its options.
+pub(in super::super) fn column_definition(
+    column: &ast::ColumnDef,
+) -> (&ast::Ident, &ast::DataType, impl Iterator<Item = (Option<&ast::Ident>, &ast::ColumnOption)>)
+{
+    let ast::ColumnDef { name, data_type, options } = column;
+    let options = options.iter().map(|option| {
+        let ast::ColumnOptionDef { name, option } = option;
+        (name.as_ref(), option)
+    });
+    (name, data_type, options)
+}
+
+/// How an identity numbers rows: from 1, each one more than the last.
+pub(in super::super) fn identity_clauses(options: Option<&[ast::SequenceOptions]>) -> Result<()> {
+    use ast::SequenceOptions as Sql;
+    let is_one = |value: &ast::Expr| value.to_string() == "1";
+    let changes = |option: &&Sql| match option {
+        Sql::IncrementBy(by, _) => !is_one(by),
+        Sql::StartWith(start, _) => !is_one(start),
+        Sql::MinValue(least) => !least.as_ref().is_none_or(is_one),
+        Sql::MaxValue(most) => most.is_some(),
+        // How many numbers are set aside shows nobody a difference.
+        Sql::Cache(_) => false,
+        Sql::Cycle(cycles) => *cycles,
+    };
+    match options.unwrap_or_default().iter().find(changes) {
+        None => Ok(()),
+        Some(option) => Err(unsupported(
+            &format!("{} of an identity", option.to_string().trim()),
+            "leave it out: rows are numbered from 1",
+        )),
+    }
+}
+
+/// The clauses of CREATE VIEW that are not read elsewhere.
+pub(in super::super) fn view_clauses(create: &ast::CreateView) -> Result<()> {
+    let ast::CreateView {
+        or_alter,
+        or_replace: _or_replace,
+        materialized,
+        secure,
+        name: _name,
+        name_before_not_exists: _,
+        columns,
+        query: _query,
+        options,
+        cluster_by,
+        comment,
+        with_no_schema_binding,
+        if_not_exists: _if_not_exists,
+        temporary: _temporary,
+        copy_grants,
+        to,
+        params,
+    } = create;
+    for ast::ViewColumnDef { name, data_type, options } in columns {
+        refuse_each([
+            (data_type.is_some(), "the type of a column of a view"),
+            (options.is_some(), "an option of a column of a view"),
+        ])
+        .map_err(|error| error.at(name.span.to_span()))?;
+    }
+    if *materialized {
+        return Err(unsupported("CREATE MATERIALIZED VIEW", "write CREATE TABLE … AS SELECT"));
+    }
+    let has_options = !matches!(options, ast::CreateTableOptions::None) || params.is_some();
+    refuse_each([
+        (*or_alter, "CREATE OR ALTER"),
+        (*secure, "CREATE SECURE VIEW"),
+        (has_options, "an option of a view"),
+        (!cluster_by.is_empty(), "CLUSTER BY"),
+        (comment.is_some(), "COMMENT"),
+        (*with_no_schema_binding, "WITH NO SCHEMA BINDING"),
+        (*copy_grants, "COPY GRANTS"),
+        (to.is_some(), "a target of a view"),
+    ])
+}
+
+/// The clauses of ALTER TABLE that are not read elsewhere. ONLY speaks of tables that inherit.
+pub(in super::super) fn alter_clauses(alter: &ast::AlterTable) -> Result<()> {
+    let ast::AlterTable {
+        name: _name,
+        if_exists: _if_exists,
+        only: _,
+        operations: _operations,
+        location,
+        on_cluster,
+        table_type,
+        end_token: _,
+    } = alter;
+    refuse_each([
+        (location.is_some(), "LOCATION"),
+        (on_cluster.is_some(), "ON CLUSTER"),
+        (table_type.is_some(), "the kind of a table in ALTER TABLE"),
+    ])
+}
+
+/// What is done about what needs what goes: nothing goes that is needed.
+pub(in super::super) fn drop_behavior(given: Option<&ast::DropBehavior>) -> Result<()> {
+    match given {
+        None | Some(ast::DropBehavior::Restrict) => Ok(()),
+        Some(ast::DropBehavior::Cascade) => {
+            Err(unsupported("DROP … CASCADE of a part of a table", "drop what needs it first"))
+        }
+    }
+}
+
+/// When a constraint is checked: at once.
+pub(in super::super) fn characteristics(
+    given: Option<&ast::ConstraintCharacteristics>,
+) -> Result<()> {
+    let Some(ast::ConstraintCharacteristics { deferrable, initially, enforced }) = given else {
+        return Ok(());
+    };
+    if *deferrable == Some(true) || *initially == Some(ast::DeferrableInitial::Deferred) {
+        return Err(unsupported(
+            "DEFERRABLE",
+            "leave it out: constraints hold after each statement",
+        ));
+    }
+    refuse(*enforced == Some(false), "NOT ENFORCED")
+}
+
+/// How columns of a reference that are partly null are matched.
+pub(in super::super) fn match_kind(
+    given: Option<&ast::ConstraintReferenceMatchKind>,
+) -> Result<()> {
+    match given {
+        None | Some(ast::ConstraintReferenceMatchKind::Simple) => Ok(()),
+        Some(other) => Err(unsupported(
+            &other.to_string(),
+            "leave it out: a reference with a null column is not checked",
+        )),
+    }
+}
+
+/// What COLLATE may say: texts are compared by their bytes.
+pub(in super::super) fn collation(name: &ast::ObjectName) -> Result<()> {
+    let text = name.to_string();
+    let plain = text.trim_matches('"').to_lowercase();
+    if matches!(plain.as_str(), "c" | "posix" | "binary" | "ucs_basic" | "default") {
+        return Ok(());
+    }
+    Err(unsupported(
+        &format!("COLLATE {text}"),
+        "texts are compared by their bytes; compare lower(…)",
+    ))
+}

@@ -1,0 +1,150 @@
+//! Queries that begin with FROM or TABLE, as DuckDB and PostgreSQL have them, in the words of
+//! those that begin with SELECT:
+//!
+//! ```text
+//! TABLE t ORDER BY a       →  SELECT * FROM t ORDER BY a
+//! FROM t WHERE a = 1       →  SELECT * FROM t WHERE a = 1
+//! FROM t SELECT a          →  the parser knows it
+//! ```
+//!
+//! A query begins at the beginning of a statement, behind a bracket that opens, behind UNION and
+//! its like, and behind what WITH, INSERT, CREATE … AS and EXPLAIN say before theirs.
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+/// What is there at one level of brackets and waits for its query.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Waits {
+    #[default]
+    Nothing,
+    With,
+    Insert,
+    Create,
+    Explain,
+}
+
+/// The tokens with every query beginning with SELECT, or with FROM … SELECT.
+pub(super) fn lead_with_select(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let openings = openings(&tokens);
+    if openings.is_empty() {
+        return tokens;
+    }
+    let mut led = Vec::with_capacity(tokens.len() + 2 * openings.len());
+    for (at, token) in tokens.into_iter().enumerate() {
+        let span = token.span;
+        if openings.contains(&at) {
+            let select = Token::make_keyword("SELECT");
+            led.extend([select, Token::Mul].map(|token| TokenWithSpan { token, span }));
+            led.push(TokenWithSpan { token: Token::make_keyword("FROM"), span });
+        } else {
+            led.push(token);
+        }
+    }
+    led
+}
+
+/// The places of FROM and TABLE where a query begins that has no SELECT.
+fn openings(tokens: &[TokenWithSpan]) -> Vec<usize> {
+    let mut levels = vec![Waits::Nothing];
+    let (mut found, mut before) = (Vec::new(), [None, None]);
+    for (at, token) in tokens.iter().enumerate().filter(|(_, token)| !is_space(token)) {
+        let waits = levels.last().copied().unwrap_or_default();
+        let word = word_of(token);
+        let begins = begins_query(waits, before);
+        let is_opening = match word {
+            Some(Keyword::TABLE) => begins && name_follows(tokens, at),
+            Some(Keyword::FROM) => begins && !has_select(tokens, at),
+            _ => false,
+        };
+        if is_opening {
+            found.push(at);
+        }
+        follow(&mut levels, token, begins);
+        before = [Some(token), before[0]];
+    }
+    found
+}
+
+/// The keyword that a token is.
+fn word_of(token: &TokenWithSpan) -> Option<Keyword> {
+    match &token.token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
+        _ => None,
+    }
+}
+
+/// Whether a query begins behind these tokens, the nearest first.
+fn begins_query(waits: Waits, [before, earlier]: [Option<&TokenWithSpan>; 2]) -> bool {
+    use Keyword as Word;
+    let Some(before) = before else { return true };
+    let earlier = earlier.and_then(word_of);
+    match (&before.token, word_of(before)) {
+        (Token::SemiColon, _) => true,
+        // `trim(FROM a)` is a call.
+        (Token::LParen, _) => earlier != Some(Word::TRIM),
+        (Token::RParen, _) => matches!(waits, Waits::With | Waits::Insert | Waits::Explain),
+        (_, Some(Word::ALL | Word::DISTINCT)) => {
+            matches!(earlier, Some(Word::UNION | Word::INTERSECT | Word::EXCEPT))
+        }
+        (_, Some(Word::UNION | Word::INTERSECT | Word::EXCEPT)) => true,
+        (_, Some(Word::AS)) if waits == Waits::Create => true,
+        (_, Some(Word::EXPLAIN | Word::ANALYZE)) if waits == Waits::Explain => true,
+        (_, Some(Word::INSERT | Word::INTO)) => false,
+        (Token::Word(_), _) => waits == Waits::Insert,
+        _ => false,
+    }
+}
+
+/// Keeps what waits for its query, by the level of brackets.
+fn follow(levels: &mut Vec<Waits>, token: &TokenWithSpan, begins: bool) {
+    use Keyword as Word;
+    match (&token.token, word_of(token)) {
+        (Token::LParen, _) => levels.push(Waits::Nothing),
+        (Token::RParen, _) if levels.len() > 1 => drop(levels.pop()),
+        (Token::SemiColon, _) => *levels = vec![Waits::Nothing],
+        (_, Some(word)) => {
+            let Some(waits) = levels.last_mut() else { return };
+            *waits = match word {
+                Word::WITH if begins => Waits::With,
+                Word::INSERT if begins => Waits::Insert,
+                Word::CREATE if begins => Waits::Create,
+                Word::EXPLAIN if begins => Waits::Explain,
+                Word::FROM | Word::TABLE if begins => Waits::Nothing,
+                Word::SELECT | Word::VALUES | Word::UPDATE | Word::DELETE | Word::MERGE => {
+                    Waits::Nothing
+                }
+                _ => *waits,
+            };
+        }
+        _ => {}
+    }
+}
+
+/// Whether a name stands behind a place.
+fn name_follows(tokens: &[TokenWithSpan], at: usize) -> bool {
+    let next = tokens[at + 1..].iter().find(|token| !is_space(token));
+    next.is_some_and(|next| matches!(next.token, Token::Word(_)))
+}
+
+/// Whether the query that begins with FROM at a place has a SELECT of its own.
+fn has_select(tokens: &[TokenWithSpan], at: usize) -> bool {
+    use Keyword as Word;
+    let mut depth = 0usize;
+    for token in &tokens[at + 1..] {
+        match (&token.token, word_of(token)) {
+            (Token::LParen, _) => depth += 1,
+            (Token::RParen, _) if depth == 0 => return false,
+            (Token::RParen, _) => depth -= 1,
+            (Token::SemiColon, _) => return false,
+            (_, Some(Word::SELECT)) if depth == 0 => return true,
+            (_, Some(Word::UNION | Word::INTERSECT | Word::EXCEPT)) if depth == 0 => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+pub(super) fn is_space(token: &TokenWithSpan) -> bool {
+    matches!(token.token, Token::Whitespace(_))
+}

@@ -1,0 +1,309 @@
+//! From text to statements. What the parser says is put in our words and given a
+//! place.
+
+use folio_engine::{Error, Limits, Result, Span, lower_first, nearest};
+use sqlparser::ast::Statement;
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+
+use crate::dialect::FolioDialect;
+use crate::place::Place;
+use crate::tokens;
+
+/// The deepest chain of operators and brackets in one statement.
+const DEPTH_MAX: usize = 40_000;
+
+/// A depth for which any thread's stack has room.
+pub(crate) const DEPTH_EASY: usize = 200;
+
+/// Levels that a query named by WITH counts for.
+const NAMED_DEPTH: usize = 4;
+
+/// Memory that a token takes as syntax, about.
+const TOKEN_SIZE: usize = 512;
+
+/// What a text was read as.
+pub(crate) struct Parsed {
+    pub(crate) statements: Vec<Statement>,
+}
+
+/// Reads all statements of a text.
+///
+/// # Errors
+/// `syntax`, with the place; what the limits say.
+pub(crate) fn parse(text: &str, limits: &Limits) -> Result<Parsed> {
+    // Chains of operators nest, though the parser does not recurse for them.
+    if !limits.has_large_stack() && depth(text)? > DEPTH_EASY {
+        return Err(limits.too_deep(Span::of_first_word(text).unwrap_or_default()));
+    }
+    let dialect = FolioDialect::default();
+    let parsed = parse_with(text, limits, &dialect, &[])?;
+    let operators = dialect.into_operators();
+    // Only the parser tells an operator `?` from a parameter: where there is one, the
+    // parameters are numbered again without it.
+    if operators.is_empty() {
+        return Ok(parsed);
+    }
+    parse_with(text, limits, &FolioDialect::default(), &operators)
+}
+
+/// The same, where it is known which `?` are operators.
+fn parse_with(
+    text: &str,
+    limits: &Limits,
+    dialect: &FolioDialect,
+    operators: &[Location],
+) -> Result<Parsed> {
+    let mut tokens = tokens::adapt(tokenize(text)?)?;
+    tokens::number_parameters(&mut tokens, operators);
+    let _held = limits.hold(tokens.len() * TOKEN_SIZE)?;
+    limits.check()?;
+    let mut parser = Parser::new(dialect)
+        .with_recursion_limit(limits.parser_levels())
+        .with_tokens_with_locations(tokens);
+    let mut statements = Vec::new();
+    loop {
+        while parser.consume_token(&Token::SemiColon) {}
+        let next = parser.peek_token();
+        if next.token == Token::EOF {
+            return Ok(Parsed { statements });
+        }
+        limits.check()?;
+        let statement = parser.parse_statement().map_err(|error| match error {
+            ParserError::RecursionLimitExceeded => limits.too_deep(next.span.to_span()),
+            error => explain(&error, text, &next),
+        })?;
+        statements.push(statement);
+        let after = parser.peek_token();
+        if !matches!(after.token, Token::SemiColon | Token::EOF) {
+            return Err(trailing(&after));
+        }
+    }
+}
+
+fn tokenize(text: &str) -> Result<Vec<TokenWithSpan>> {
+    Tokenizer::new(&FolioDialect::default(), text).tokenize_with_location().map_err(|error| {
+        let location = error.location;
+        let span = Span::at(narrow(location.line), narrow(location.column));
+        let message = lower_first(error.message.trim_end_matches('.'));
+        let error = Error::syntax(message.clone()).at(span);
+        let is_open = ["nterminated", "EOF"].iter().any(|sign| message.contains(sign));
+        if is_open { error.help("close what was opened") } else { error }
+    })
+}
+
+/// How deep expressions of a text may nest, cheaply and from above: operators in a
+/// row count, since they nest in the syntax.
+///
+/// # Errors
+/// `unsupported` for what no stack could hold.
+pub(crate) fn depth(text: &str) -> Result<usize> {
+    // Each level takes a word, a bracket or an operator: most texts have too few.
+    let is_level = |byte: &u8| byte.is_ascii_whitespace() || b"([-+~!@#|/*%^&<>=:".contains(byte);
+    if text.bytes().filter(|byte| is_level(byte)).take(DEPTH_EASY).count() < DEPTH_EASY {
+        return Ok(0);
+    }
+    let (mut deepest, mut levels) = (0, vec![0usize]);
+    let (mut sum, mut is_behind_value) = (0, false);
+    let (mut is_as, mut named_count) = (false, 0);
+    for token in tokenize(text)? {
+        // A query that WITH names may read the one before it.
+        match &token.token {
+            Token::Whitespace(_) => {}
+            Token::Word(word) => is_as = word.keyword == Keyword::AS,
+            Token::LParen => named_count += usize::from(std::mem::take(&mut is_as)),
+            _ => is_as = false,
+        }
+        let is_value = match &token.token {
+            Token::Word(_) | Token::Number(..) | Token::SingleQuotedString(_) => Some(true),
+            Token::RParen | Token::RBracket | Token::Placeholder(_) => Some(true),
+            Token::Whitespace(_) => None,
+            _ => Some(false),
+        };
+        // A sign in front of a value nests; one between two values does not add to it.
+        let is_between = is_behind_value && is_value == Some(false);
+        is_behind_value = is_value.unwrap_or(is_behind_value);
+        match &token.token {
+            Token::Whitespace(_) => {}
+            Token::LParen | Token::LBracket => {
+                levels.push(1);
+                sum += 1;
+            }
+            // What stands behind brackets may apply to all before them: `[][]…`.
+            Token::RParen | Token::RBracket if levels.len() > 1 => {
+                sum -= levels.pop().unwrap_or(0);
+                if let Some(level) = levels.last_mut() {
+                    *level += 1;
+                    sum += 1;
+                }
+            }
+            Token::Comma | Token::SemiColon => {
+                if let Some(level) = levels.last_mut() {
+                    sum -= *level;
+                    *level = 0;
+                }
+            }
+            _ if is_between => {}
+            // A word, a value or a sign.
+            _ => {
+                if let Some(level) = levels.last_mut() {
+                    *level += 1;
+                    sum += 1;
+                }
+            }
+        }
+        deepest = deepest.max(sum);
+        if deepest + NAMED_DEPTH * named_count > DEPTH_MAX {
+            return Err(too_deep(token.span.to_span()));
+        }
+    }
+    Ok(deepest + NAMED_DEPTH * named_count)
+}
+
+fn too_deep(place: Span) -> Error {
+    Error::unsupported("the statement nests too deep").at(place).help("split it")
+}
+
+fn narrow(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn trailing(token: &TokenWithSpan) -> Error {
+    Error::syntax(format!(
+        "expected the end of the statement, found {}",
+        tokens::shown(&token.token)
+    ))
+    .at(token.span.to_span())
+    .help("separate statements with a semicolon")
+}
+
+/// `Expected: an SELECT, found: x at Line: 1, Column: 5` in our words.
+fn explain(error: &ParserError, text: &str, first: &TokenWithSpan) -> Error {
+    let message = match error {
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
+        ParserError::RecursionLimitExceeded => return too_deep(first.span.to_span()),
+    };
+    let (message, span) = match message.rsplit_once(" at Line: ") {
+        Some((message, place)) => (message, place_of(place, text)),
+        None => (&**message, first.span.to_span()),
+    };
+    if let Some((clause, place)) = clause_without_columns(message, text, span) {
+        return Error::syntax(format!("expected an expression or `*`, found `{clause}`"))
+            .at(place)
+            .help("name what to select: `*` is all columns");
+    }
+    if let Some(found) = message.strip_prefix("Expect a char, found ") {
+        let found = found.trim_matches('"');
+        return Error::syntax(format!("expected one ASCII character, found '{found}'"))
+            .at(span)
+            .help("a tab is E'\\t'");
+    }
+    if let Some((statement, help)) = foreign_statement(&first.token) {
+        return Error::unsupported(format!("the statement {statement} is not supported"))
+            .at(first.span.to_span())
+            .help(help);
+    }
+    if message.starts_with("No infix parser for token") {
+        let word = word_at(text, span);
+        let error = Error::syntax(format!("expected an operator, found `{word}`")).at(span);
+        return match word.eq_ignore_ascii_case("glob") {
+            true => error.help("write LIKE 'a%', or ~ '^a'"),
+            false => error,
+        };
+    }
+    let Some(rest) = message.strip_prefix("Expected: ") else {
+        return Error::syntax(lower_first(message)).at(span);
+    };
+    let (expected, found) = rest.rsplit_once(", found: ").unwrap_or((rest, "EOF"));
+    if found == "EOF" {
+        let message = format!("expected {}, found the end", lower_first(expected));
+        return Error::syntax(message).at(Span::behind(text));
+    }
+    let found = format!("`{}`", tokens::without_numbers(found));
+    let error =
+        Error::syntax(format!("expected {}, found {found}", lower_first(expected))).at(span);
+    match keyword_near(&found, expected) {
+        Some(keyword) => error.help(format!("did you mean {keyword}?")),
+        None => error,
+    }
+}
+
+/// A statement that only other systems have, and what stands for it here.
+fn foreign_statement(first: &Token) -> Option<(&'static str, &'static str)> {
+    const FOREIGN: [(&str, &str); 2] = [
+        ("PRAGMA", "DESCRIBE t shows columns, SHOW and SET are for settings"),
+        ("REPLACE", "write INSERT … ON CONFLICT (…) DO UPDATE SET …"),
+    ];
+    let Token::Word(word) = first else { return None };
+    FOREIGN.into_iter().find(|(name, _)| word.value.eq_ignore_ascii_case(name))
+}
+
+/// The word that begins at a place, or the character there.
+fn word_at(text: &str, place: Span) -> String {
+    let line = text.lines().nth(place.line.saturating_sub(1) as usize).unwrap_or_default();
+    let size = place.end_column.saturating_sub(place.column) as usize;
+    line.chars().skip(place.column.saturating_sub(1) as usize).take(size).collect()
+}
+
+/// The clause that was found in place of what to select, and where it stands. The parser
+/// names the place of it, or that of the token behind.
+fn clause_without_columns(message: &str, text: &str, place: Span) -> Option<(String, Span)> {
+    const CLAUSES: [&str; 6] = ["from", "where", "group", "having", "order", "limit"];
+    let found = message.rsplit_once(", found: ")?.1.to_lowercase();
+    let is_clause = CLAUSES.contains(&&*found);
+    if !is_clause && found != "distinct" {
+        return None;
+    }
+    let clause = if is_clause { found } else { "from".to_owned() };
+    let is_word = |token: &TokenWithSpan, word: &str| match &token.token {
+        Token::Word(own) => own.value.eq_ignore_ascii_case(word),
+        _ => false,
+    };
+    let mut tokens = tokenize(text).ok()?;
+    tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
+    let pairs = tokens.windows(2).filter(|pair| {
+        let is_list = ["select", "distinct", "all"].iter().any(|word| is_word(&pair[0], word));
+        (is_list || pair[0].token == Token::Comma) && is_word(&pair[1], &clause)
+    });
+    let begin = |span: Span| (span.line, span.column);
+    let mut spans: Vec<(Span, Span)> =
+        pairs.map(|pair| (pair[0].span.to_span(), pair[1].span.to_span())).collect();
+    if !is_clause {
+        spans.retain(|(before, _)| begin(*before) == begin(place));
+    }
+    let last = spans.iter().rev().find(|(_, from)| begin(*from) <= begin(place));
+    let found = last.or(spans.first()).map(|(_, place)| *place)?;
+    Some((clause, found))
+}
+
+fn keyword_near(found: &str, expected: &str) -> Option<&'static str> {
+    const STATEMENTS: [&str; 18] = [
+        "select", "insert", "update", "delete", "create", "drop", "alter", "begin", "commit",
+        "rollback", "explain", "with", "values", "truncate", "describe", "show", "set", "reset",
+    ];
+    const CLAUSES: [&str; 11] = [
+        "from", "where", "group", "order", "having", "limit", "join", "values", "into", "set",
+        "table",
+    ];
+    let word = found.trim_matches('`');
+    let words: &[&'static str] =
+        if expected.contains("SQL statement") { &STATEMENTS } else { &CLAUSES };
+    nearest(word, words.iter().copied())
+        .and_then(|near| words.iter().copied().find(|word| *word == near))
+        .filter(|near| !near.eq_ignore_ascii_case(word))
+}
+
+/// `1, Column: 5`, as the word that begins there.
+fn place_of(place: &str, text: &str) -> Span {
+    let mut numbers = place.split(", Column: ").map(|number| number.trim().parse().unwrap_or(0));
+    let (line, column) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if line == 0 {
+        return Span::NONE;
+    }
+    let start = text.lines().nth(line as usize - 1).unwrap_or_default().chars();
+    let word =
+        start.skip(column as usize - 1).take_while(|next| next.is_alphanumeric() || *next == '_');
+    let length = u32::try_from(word.count()).unwrap_or(0).max(1);
+    Span { line, column, end_line: line, end_column: column + length }
+}

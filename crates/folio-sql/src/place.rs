@@ -1,0 +1,21 @@
+//! Places in a text, from the parser's to the engine's.
+
+use folio_engine::Span;
+
+/// A place as the parser has it.
+pub(crate) trait Place {
+    /// The same as errors have it.
+    fn to_span(&self) -> Span;
+}
+
+impl Place for sqlparser::tokenizer::Span {
+    fn to_span(&self) -> Span {
+        let narrow = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        Span {
+            line: narrow(self.start.line),
+            column: narrow(self.start.column),
+            end_line: narrow(self.end.line),
+            end_column: narrow(self.end.column),
+        }
+    }
+}

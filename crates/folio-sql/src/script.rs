@@ -1,0 +1,82 @@
+//! Texts of SQL: from syntax to statements.
+//!
+//! ```text
+//! Script::parse    text → syntax of each statement
+//! Script::compile  bind → optimize → lower: a [`Statement`] to keep and run again
+//! ```
+
+use std::sync::Arc;
+
+use folio_engine::bind::Binding;
+use folio_engine::source::Source;
+use folio_engine::{Error, Level, Limits, Result, Signature, Statement};
+use sqlparser::ast;
+
+use crate::bind::stored::Stored;
+use crate::bind::{Binder, bind};
+use crate::parse;
+
+/// A text read as statements.
+pub struct Script {
+    text: Arc<str>,
+    statements: Vec<ast::Statement>,
+}
+
+impl Script {
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// `syntax`, with the place; what the limits say.
+    pub fn parse(text: &str, limits: &Limits) -> Result<Self> {
+        let parsed = parse::parse(text, limits).map_err(|error| error.in_statement(text))?;
+        Ok(Self { text: text.into(), statements: parsed.statements })
+    }
+
+    /// How deep a text may nest, from above.
+    ///
+    /// # Errors
+    /// `unsupported` for what no stack could hold.
+    pub fn depth(text: &str) -> Result<usize> {
+        parse::depth(text)
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How many statements there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.statements.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.statements.is_empty()
+    }
+
+    /// Makes a statement ready to run.
+    ///
+    /// # Errors
+    /// Everything that can be said about it without running it.
+    pub fn compile(
+        &self,
+        index: usize,
+        source: &dyn Source,
+        given: &Signature,
+        (level, limits): (Level, &Limits),
+    ) -> Result<Statement> {
+        let mut binder = Binder::of(Binding::new(source, &Stored, limits.clone()), given);
+        let in_text = |error: Error| error.in_statement(&self.text);
+        let bound = bind(&mut binder, &self.statements[index]).map_err(in_text)?;
+        // Several statements may share what is given.
+        if self.statements.len() == 1 {
+            binder.check_parameters()?;
+        }
+        let origin = (&self.text, index);
+        Statement::of(bound, origin, &binder.into_binding(), level).map_err(in_text)
+    }
+}

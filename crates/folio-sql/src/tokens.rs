@@ -1,0 +1,227 @@
+//! What the parser's syntax has no place for, put in words it knows before it reads them.
+//! Printed and read again, as the text of a view is, they mean the same.
+//!
+//! `EXCLUDE …` of a window's frame moves to the front of the window and becomes, or joins,
+//! the name of the window it is made of:
+//!
+//! ```text
+//! (w ORDER BY a ROWS 1 PRECEDING EXCLUDE TIES)  →  ("exclude ties of w" ORDER BY a ROWS 1 PRECEDING)
+//! (t).*                                         →  (t)."*"
+//! 0b101, 0o17, 0x1F                             →  numbers, as PostgreSQL reads them
+//! ? … ?                                         →  ?1 … ?2
+//! ```
+//!
+//! A `?` stands for the value of its place in the text. Statements are bound in another
+//! order, FROM before SELECT and WHERE before SET, and what WITH names as often as it is used.
+
+use folio_engine::plan::window::Exclusion;
+use folio_engine::{Error, Result};
+use sqlparser::ast::Ident;
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Whitespace, Word};
+
+use crate::from_first::{self, is_space};
+use crate::place::Place;
+
+/// The clauses: what is left out, what the name says of it.
+const CLAUSES: [(Exclusion, &str); 4] = [
+    (Exclusion::CurrentRow, "exclude current row"),
+    (Exclusion::Group, "exclude group"),
+    (Exclusion::Ties, "exclude ties"),
+    (Exclusion::Nothing, "exclude no others"),
+];
+
+/// Between the clause and the name of another window.
+const OF: &str = " of ";
+
+/// The name that stands for all fields of a row.
+pub(super) const ALL_FIELDS: &str = "*";
+
+/// The tokens of a text in words the parser knows.
+///
+/// # Errors
+/// `syntax` for a frame that excludes what cannot be excluded.
+pub(super) fn adapt(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
+    join_numbers(&mut tokens)?;
+    tokens = from_first::lead_with_select(tokens);
+    for at in 2..tokens.len() {
+        if let [Token::RParen, Token::Period, Token::Mul] =
+            [2, 1, 0].map(|back| &tokens[at - back].token)
+        {
+            tokens[at].token = quoted(ALL_FIELDS.to_owned());
+        }
+    }
+    carry(tokens)
+}
+
+/// Numbers each `?` that is no operator by its place in its statement. The places of
+/// operators are in order.
+pub(super) fn number_parameters(tokens: &mut [TokenWithSpan], operators: &[Location]) {
+    let is_operator = |place: &Location| operators.binary_search(place).is_ok();
+    let mut count = 0;
+    for token in tokens {
+        match &mut token.token {
+            Token::SemiColon => count = 0,
+            Token::Placeholder(name) if name == "?" && !is_operator(&token.span.start) => {
+                count += 1;
+                *name = format!("?{count}");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A text of the parser with each `?` as it was written.
+pub(super) fn without_numbers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut is_behind_mark = false;
+    for character in text.chars() {
+        if is_behind_mark && character.is_ascii_digit() {
+            continue;
+        }
+        is_behind_mark = character == '?';
+        out.push(character);
+    }
+    out
+}
+
+/// Makes one token of a number that does not count in tens: the tokenizer reads `0b101` as 0
+/// with the name b101 behind it, and `0x1F` as bytes.
+fn join_numbers(tokens: &mut [TokenWithSpan]) -> Result<()> {
+    for at in 0..tokens.len() {
+        let span = tokens[at].span;
+        let behind = tokens.get(at + 1).filter(|next| next.span.start == span.end);
+        match (&tokens[at].token, behind.map(|next| &next.token)) {
+            // Bytes are as long as X'1F' is.
+            (Token::HexStringLiteral(digits), _)
+                if span.end.column.saturating_sub(span.start.column)
+                    == digits.chars().count() as u64 + 2 =>
+            {
+                tokens[at].token = Token::Number(format!("0x{digits}"), false);
+            }
+            (Token::Number(digits, false), Some(Token::Word(word)))
+                if word.quote_style.is_none() && word.keyword == Keyword::NoKeyword =>
+            {
+                let whole = format!("{digits}{}", word.value);
+                if digits != "0" || !word.value.starts_with(['b', 'B', 'o', 'O', 'X']) {
+                    let text = format!("`{whole}` is neither a number nor a name");
+                    let error = Error::syntax(text).at(span.to_span());
+                    return Err(error.help("put a space behind the number, or quote the name"));
+                }
+                let end = tokens[at + 1].span.end;
+                tokens[at].token = Token::Number(whole, false);
+                tokens[at].span.end = end;
+                tokens[at + 1].token = Token::Whitespace(Whitespace::Space);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn quoted(value: String) -> Token {
+    Token::Word(Word { value, quote_style: Some('"'), keyword: Keyword::NoKeyword })
+}
+
+/// The tokens with every EXCLUDE carried to the front of its window.
+fn carry(mut tokens: Vec<TokenWithSpan>) -> Result<Vec<TokenWithSpan>> {
+    if !tokens.iter().any(|token| is_word(token, "exclude")) {
+        return Ok(tokens);
+    }
+    let mut open = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        match &tokens[at].token {
+            Token::LParen => open.push(at),
+            Token::RParen => drop(open.pop()),
+            _ if is_clause(&tokens, at) => {
+                if let Some(window) = open.last() {
+                    carry_one(&mut tokens, *window, at)?;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    Ok(tokens)
+}
+
+/// Whether a frame ends where a token stands, and the token is EXCLUDE.
+fn is_clause(tokens: &[TokenWithSpan], at: usize) -> bool {
+    let ends = |token| ["row", "preceding", "following"].iter().any(|end| is_word(token, end));
+    is_word(&tokens[at], "exclude") && before(tokens, at).is_some_and(ends)
+}
+
+/// Carries the clause at a place to the front of the window that opens at another.
+fn carry_one(tokens: &mut Vec<TokenWithSpan>, window: usize, at: usize) -> Result<()> {
+    let found = CLAUSES.iter().find_map(|(_, name)| {
+        let mut behind = behind(tokens, at);
+        let mut words = name.split(' ').skip(1);
+        let last = words.try_fold(at, |_, word| {
+            behind.next().filter(|(_, token)| is_word(token, word)).map(|(place, _)| place)
+        })?;
+        let is_end = behind.next().is_some_and(|(_, token)| token.token == Token::RParen);
+        is_end.then_some((*name, last))
+    });
+    let Some((name, last)) = found else {
+        let is_window = before(tokens, window).is_some_and(|token| is_word(token, "over"));
+        let Some((_, next)) = behind(tokens, at).next().filter(|_| is_window) else {
+            // It may be a name: the parser says what it makes of it.
+            return Ok(());
+        };
+        let wanted = "CURRENT ROW, GROUP, TIES or NO OTHERS";
+        let text = format!("expected {wanted} behind EXCLUDE, found {}", shown(&next.token));
+        return Err(Error::syntax(text).at(next.span.to_span()));
+    };
+    let span = tokens[at].span;
+    tokens.drain(at..=last);
+    let base = behind(tokens, window).next().and_then(|(place, token)| match &token.token {
+        Token::Word(word) if word.keyword == Keyword::NoKeyword => {
+            Some((place, format!("{name}{OF}{}", word.value)))
+        }
+        _ => None,
+    });
+    let named = |value| TokenWithSpan { token: quoted(value), span };
+    match base {
+        Some((place, value)) => tokens[place] = named(value),
+        None => tokens.insert(window + 1, named(name.to_owned())),
+    }
+    Ok(())
+}
+
+/// The tokens behind a place, with theirs.
+fn behind(tokens: &[TokenWithSpan], at: usize) -> impl Iterator<Item = (usize, &TokenWithSpan)> {
+    tokens.iter().enumerate().skip(at + 1).filter(|(_, token)| !is_space(token))
+}
+
+/// The token before a place.
+fn before(tokens: &[TokenWithSpan], at: usize) -> Option<&TokenWithSpan> {
+    tokens[..at].iter().rev().find(|token| !is_space(token))
+}
+
+fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
+    matches!(&token.token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+}
+
+/// A token, for messages.
+pub(super) fn shown(token: &Token) -> String {
+    match token {
+        Token::EOF => "the end".to_owned(),
+        token => format!("`{}`", without_numbers(&token.to_string())),
+    }
+}
+
+/// What the name of a window says is left out of its frame, and which window it is
+/// made of.
+pub(super) fn exclusion(name: &Ident) -> (Exclusion, Option<Ident>) {
+    let base = |clause: &str| match name.value.strip_prefix(clause)? {
+        "" => Some(None),
+        rest => {
+            let value = rest.strip_prefix(OF)?.to_owned();
+            Some(Some(Ident { value, ..name.clone() }))
+        }
+    };
+    let found = CLAUSES.iter().find_map(|(exclusion, clause)| Some((*exclusion, base(clause)?)));
+    found.unwrap_or_else(|| (Exclusion::Nothing, Some(name.clone())))
+}

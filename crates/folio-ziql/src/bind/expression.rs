@@ -1,0 +1,202 @@
+//! Values: literals, parameters, members along to-one links, arithmetic.
+
+use folio_engine::expression::type_rules::{is_numeric, unify};
+use folio_engine::expression::{Arithmetic, Expr, function};
+use folio_engine::source::entity::MemberKind;
+use folio_engine::{Error, Result, Span, member_type_name};
+use folio_types::{ColumnType, Value};
+
+use super::types::{as_type, compute, none};
+use super::{Binder, Row, Rows};
+use crate::ast::{self, Name, Path};
+
+impl Binder<'_> {
+    /// A value of every row.
+    ///
+    /// # Errors
+    /// Names that mean nothing, types that do not fit.
+    pub(super) fn value(&mut self, rows: &mut Rows, syntax: &ast::Expr) -> Result<Expr> {
+        self.binding.descend(|| syntax.span())?;
+        match syntax {
+            ast::Expr::Literal(value, ty, span) => Ok(Expr::Literal {
+                value: value.clone(),
+                ty: ty.clone(),
+                untyped: false,
+                span: *span,
+            }),
+            ast::Expr::None(span) => Ok(none(*span)),
+            ast::Expr::Now(span) => function::resolve("now", Vec::new(), *span),
+            ast::Expr::List(items, span) => self.list(rows, items, *span),
+            ast::Expr::Parameter(name) => self.parameter(name),
+            ast::Expr::Path(path) => self.path_value(rows, path),
+            ast::Expr::Aggregate(kind, path, span) => {
+                self.aggregate(rows, *kind, path.as_ref(), *span)
+            }
+            ast::Expr::Negate(inner, span) => {
+                let inner = self.value(rows, inner)?;
+                if inner.is_untyped() && matches!(inner.as_literal(), Some(Value::Null)) {
+                    return Ok(inner);
+                }
+                let ty = inner.ty();
+                if !is_numeric(&ty) {
+                    let ty = member_type_name(&ty);
+                    let error = Error::mismatch(format!("`-` takes a number, not {ty}"));
+                    return Err(error.at(*span));
+                }
+                let zero = Expr::literal(Value::Integer(0), ColumnType::Int64);
+                compute(Arithmetic::Subtract, zero, inner, *span)
+            }
+            ast::Expr::Arithmetic(op, left, right, span) => {
+                let left = self.value(rows, left)?;
+                compute(*op, left, self.value(rows, right)?, *span)
+            }
+            condition => Ok(Expr::IsTrue(Box::new(self.condition(rows, condition)?))),
+        }
+    }
+
+    /// A value without a row to take members from.
+    pub(super) fn constant(&mut self, rows: &mut Rows, syntax: &ast::Expr) -> Result<Expr> {
+        if let Some(path) = first_path(syntax) {
+            let error = Error::invalid(format!("there is no `{}` to read here", path.text()));
+            return Err(match &path.members[..] {
+                [only] => error.at(only.span).help(format!("strings are quoted: '{}'", only.text)),
+                _ => error.at(path.span()),
+            });
+        }
+        self.value(rows, syntax)
+    }
+
+    /// `[1, 2]`
+    fn list(&mut self, rows: &mut Rows, items: &[ast::Expr], span: Span) -> Result<Expr> {
+        if items.is_empty() {
+            let ty = ColumnType::List(Box::new(ColumnType::Text));
+            return Ok(Expr::Literal { value: Value::List(Vec::new()), ty, untyped: true, span });
+        }
+        let mut bound = Vec::with_capacity(items.len());
+        let mut common: Option<ColumnType> = None;
+        for item in items {
+            let value = self.value(rows, item)?;
+            if !value.is_untyped() {
+                let ty = value.ty();
+                common = Some(match &common {
+                    None => ty,
+                    Some(known) => unify(known, &ty).ok_or_else(|| {
+                        let (one, other) = (member_type_name(known), member_type_name(&ty));
+                        Error::mismatch(format!("a list cannot hold both {one} and {other}"))
+                            .at(item.span())
+                    })?,
+                });
+            }
+            bound.push(value);
+        }
+        let untyped = common.is_none();
+        let common = common.unwrap_or(ColumnType::Text);
+        let bound: Vec<Expr> = bound
+            .into_iter()
+            .map(|item| as_type(item, &common, "the list", span))
+            .collect::<Result<_>>()?;
+        let literals: Option<Vec<Value>> =
+            bound.iter().map(|item| item.as_literal().cloned()).collect();
+        match literals {
+            Some(values) => Ok(Expr::Literal {
+                value: Value::List(values),
+                ty: ColumnType::List(Box::new(common)),
+                untyped,
+                span,
+            }),
+            None => function::resolve("array", bound, span),
+        }
+    }
+
+    /// `$name`
+    pub(super) fn parameter(&self, name: &Name) -> Result<Expr> {
+        let found = self.parameters.iter().position(|(known, _)| *known == name.text);
+        let Some(index) = found else {
+            let error = Error::not_found(format!("parameter `${}` has no value", name.text));
+            let names = self.parameters.iter().map(|(known, _)| &**known);
+            return Err(error.near(&name.text, names).at(name.span));
+        };
+        let ty = self.parameters[index].1.clone();
+        let untyped = ty.is_none();
+        Ok(Expr::Parameter { index, ty: ty.unwrap_or(ColumnType::Text), untyped })
+    }
+
+    /// The value a path leads to, along to-one links. A link at its end is its key.
+    pub(super) fn path_value(&mut self, rows: &mut Rows, path: &Path) -> Result<Expr> {
+        if self.grouping.is_some() {
+            return self.grouped(path);
+        }
+        let (row, last) = self.owner(rows, path)?;
+        let member = row.entity.find(&last.text, last.span)?;
+        match &member.kind {
+            MemberKind::Value(column) | MemberKind::One { column, .. } => Ok(row.column(*column)),
+            MemberKind::Many { .. } | MemberKind::Inverse { .. } => {
+                let text = path.text();
+                let error = Error::mismatch(format!("`{text}` is many entities, no value"));
+                Err(error.at(last.span).help(format!("ask with IN or ALLIN: `{text} IN {{…}}`")))
+            }
+        }
+    }
+
+    /// The entity the last member of a path belongs to.
+    pub(super) fn owner<'p>(&mut self, rows: &mut Rows, path: &'p Path) -> Result<(Row, &'p Name)> {
+        let (last, before) =
+            path.members.split_last().ok_or_else(|| Error::syntax("a path is empty"))?;
+        let mut row = rows.row.clone();
+        let mut walked = String::new();
+        for name in before {
+            let member = row.entity.find(&name.text, name.span)?;
+            walked.push_str(&member.name);
+            walked.push('.');
+            match &member.kind {
+                MemberKind::One { column, target } => {
+                    let link = row.column(*column);
+                    row = self.join(rows, &walked, link, target, name.span)?;
+                }
+                MemberKind::Value(column) => {
+                    let ty = member_type_name(row.entity.column_type(*column));
+                    let error = Error::mismatch(format!("`{}` is {ty} and no link", name.text));
+                    return Err(error.at(name.span));
+                }
+                MemberKind::Many { .. } | MemberKind::Inverse { .. } => {
+                    let error = Error::mismatch(format!("`{}` leads to many entities", name.text));
+                    return Err(error.at(name.span).help("only to-one links lead on from here"));
+                }
+            }
+        }
+        Ok((row, last))
+    }
+
+    /// The first member of a path that leads to many entities.
+    pub(super) fn first_many(&mut self, rows: &Rows, path: &Path) -> Result<Option<usize>> {
+        let mut entity = std::sync::Arc::clone(&rows.row.entity);
+        for (at, name) in path.members.iter().enumerate() {
+            let Some(member) = entity.member(&name.text) else { return Ok(None) };
+            match &member.kind {
+                MemberKind::Many { .. } | MemberKind::Inverse { .. } => return Ok(Some(at)),
+                MemberKind::One { target, .. } => entity = self.entity(target, name.span)?,
+                MemberKind::Value(_) => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The first path of an expression.
+pub(super) fn first_path(syntax: &ast::Expr) -> Option<&Path> {
+    match syntax {
+        ast::Expr::Path(path)
+        | ast::Expr::In { path, .. }
+        | ast::Expr::Is { path, .. }
+        | ast::Expr::Match { path, .. }
+        | ast::Expr::Aggregate(_, Some(path), _) => Some(path),
+        ast::Expr::List(items, _) | ast::Expr::And(items) | ast::Expr::Or(items) => {
+            items.iter().find_map(first_path)
+        }
+        ast::Expr::Negate(inner, _) | ast::Expr::Not(inner, _) => first_path(inner),
+        ast::Expr::Arithmetic(_, left, right, _) | ast::Expr::Compare(_, left, right, _) => {
+            first_path(left).or_else(|| first_path(right))
+        }
+        _ => None,
+    }
+}

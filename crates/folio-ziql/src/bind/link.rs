@@ -1,0 +1,372 @@
+//! Membership: entities whose links lead, or do not lead, to others.
+//!
+//! The keys of those that pass are a plan of their own:
+//!
+//! | link | keys compared with |
+//! |---|---|
+//! | to-one | the link's column: keys of the targets |
+//! | to-many | the entity's key: sources of rows whose target passes |
+//! | the other side of a link | the entity's key: what the targets' link says |
+//!
+//! A condition that every row must pass becomes a semi or anti join; one within OR or
+//! NOT a column of marks.
+
+use folio_engine::expression::type_rules::unify;
+use folio_engine::expression::{Column, Expr, function};
+use folio_engine::plan::follow::Mark;
+use folio_engine::plan::logical::Plan;
+use folio_engine::plan::terms::JoinKind;
+use folio_engine::source::Comparison;
+use folio_engine::source::entity::{MemberKind, SOURCE, TARGET};
+use folio_engine::{Error, Result, Span, member_type_name};
+use folio_types::ColumnType;
+
+use super::condition::{inverted, not};
+use super::types::as_type;
+use super::{Binder, NamedSet, Row, Rows};
+use crate::ast::{self, Filter, Path, Set};
+
+/// A condition as it was bound.
+#[allow(clippy::large_enum_variant, reason = "there are few, for a moment")]
+pub(super) enum Tested {
+    /// A boolean.
+    Plain(Expr),
+    /// Whether a key is among those of a plan.
+    Among { key: Expr, keys: Plan, column: Column, negated: bool },
+}
+
+impl Binder<'_> {
+    /// `path IN set` and its relatives.
+    pub(super) fn in_condition(
+        &mut self,
+        rows: &mut Rows,
+        path: &Path,
+        all: bool,
+        negated: bool,
+        set: &Set,
+    ) -> Result<Tested> {
+        if self.grouping.is_some() {
+            let tested = Tested::Plain(self.group_among(rows, path, all, set)?);
+            return Ok(inverted(tested, negated));
+        }
+        // What is asked behind a dot is asked of the entity there: where there is none,
+        // that an opposite holds is as little true as that it does not.
+        let is_opposite = all || negated;
+        let last = path.members.len() - 1;
+        let many = self.first_many(rows, path)?.filter(|at| *at < last);
+        if let Some(at) = many.or((is_opposite && last > 0).then(|| last.saturating_sub(1))) {
+            let set = set.clone();
+            return self.through(rows, path, at, |path| ast::Expr::In { path, all, negated, set });
+        }
+        let (row, last) = self.owner(rows, path)?;
+        let member = row.entity.find(&last.text, last.span)?;
+        let tested = match &member.kind {
+            MemberKind::Value(column) => self.value_in(rows, path, &row, (*column, all), set)?,
+            kind => self.linked(&row, kind, all, set, last.span)?,
+        };
+        Ok(inverted(tested, negated))
+    }
+
+    /// Whether a link leads to a member of a set; with `all`, to none that is not.
+    fn linked(
+        &mut self,
+        row: &Row,
+        kind: &MemberKind,
+        all: bool,
+        set: &Set,
+        span: Span,
+    ) -> Result<Tested> {
+        let Some(target) = kind.target() else {
+            return Err(Error::mismatch("this is no link").at(span));
+        };
+        if let (MemberKind::One { column, .. }, Set::Name(name), false) = (kind, set, all) {
+            let known = self.set(name)?;
+            self.check_set(&known, target, name.span)?;
+            let (keys, found) = self.set_keys(&known, name.span)?;
+            let key = row.column(*column);
+            return Ok(Tested::Among { key, keys, column: found, negated: false });
+        }
+        let targets = self.targets(target, set, all, span)?;
+        let (key, keys, column) = self.link_keys(row, kind, targets, span)?;
+        Ok(Tested::Among { key, keys, column, negated: all })
+    }
+
+    /// The entities of a set; with `complement` those that are not in it.
+    fn targets(&mut self, target: &str, set: &Set, complement: bool, span: Span) -> Result<Rows> {
+        self.follow(span)?;
+        let entity = self.entity(target, span)?;
+        let mut rows = self.all(&entity);
+        match set {
+            Set::Filter(Filter { condition: None, .. }) => {
+                if complement {
+                    let plan = rows.plan.take();
+                    rows.plan = plan.filtered(vec![Expr::boolean(false)]);
+                }
+            }
+            Set::Filter(Filter { condition: Some(condition), .. }) if complement => {
+                let condition = ast::Expr::Not(condition.clone(), span);
+                self.keep(&mut rows, &condition)?;
+            }
+            Set::Filter(filter) => self.filter(&mut rows, filter)?,
+            Set::Name(name) => {
+                let known = self.set(name)?;
+                self.check_set(&known, target, name.span)?;
+                let (keys, column) = self.set_keys(&known, name.span)?;
+                let kind = if complement { JoinKind::Anti } else { JoinKind::Semi };
+                let key = rows.row.key(span)?;
+                let terms = vec![Expr::compare(Comparison::Equal, key, Expr::Column(column))];
+                let right = Box::new(keys);
+                rows.wrap(|left| Plan::Join { kind, left, right, terms, lateral: false });
+            }
+            Set::List(..) | Set::Parameter(_) => {
+                let key = rows.row.key(span)?;
+                let within = self.among_values(&mut rows, key, set)?;
+                let plan = rows.plan.take();
+                rows.plan = plan.filtered(vec![if complement { not(within) } else { within }]);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// What of an entity is compared with what, for its link to lead to some targets.
+    pub(super) fn link_keys(
+        &mut self,
+        row: &Row,
+        kind: &MemberKind,
+        targets: Rows,
+        span: Span,
+    ) -> Result<(Expr, Plan, Column)> {
+        let target_key = targets.row.columns[targets.row.entity.key(span)?].clone();
+        match kind {
+            MemberKind::One { column, .. } => {
+                Ok((row.column(*column), only(targets.plan, &target_key), target_key))
+            }
+            MemberKind::Many { table, .. } => {
+                let (plan, source) =
+                    self.pairs_with(table, TARGET, SOURCE, targets.plan, &target_key, span)?;
+                Ok((row.key(span)?, only(plan, &source), source))
+            }
+            MemberKind::Inverse { link, .. } => {
+                let other = targets.row.entity.find(link, span)?;
+                match other.kind {
+                    MemberKind::One { column, .. } => {
+                        let column = targets.row.columns[column].clone();
+                        Ok((row.key(span)?, only(targets.plan, &column), column))
+                    }
+                    MemberKind::Many { table, .. } => {
+                        let (plan, found) = self.pairs_with(
+                            &table,
+                            SOURCE,
+                            TARGET,
+                            targets.plan,
+                            &target_key,
+                            span,
+                        )?;
+                        Ok((row.key(span)?, only(plan, &found), found))
+                    }
+                    _ => Err(Error::invalid(format!("`{link}` is no link any more")).at(span)),
+                }
+            }
+            MemberKind::Value(_) => Err(Error::mismatch("this is no link").at(span)),
+        }
+    }
+
+    /// The rows of a to-many link one side of which is among these keys, and the
+    /// column of the other side.
+    fn pairs_with(
+        &mut self,
+        table: &str,
+        side: usize,
+        other: usize,
+        keys: Plan,
+        key: &Column,
+        span: Span,
+    ) -> Result<(Plan, Column)> {
+        let relation = self.binding.relation(table, span)?;
+        let named = self.binding.scan(&relation);
+        let column = |index: usize| named.columns[index].1.clone();
+        let on =
+            Expr::compare(Comparison::Equal, Expr::Column(column(side)), Expr::Column(key.clone()));
+        let other = column(other);
+        let plan = Plan::Join {
+            kind: JoinKind::Semi,
+            left: Box::new(named.plan),
+            right: Box::new(only(keys, key)),
+            terms: vec![on],
+            lateral: false,
+        };
+        Ok((plan, other))
+    }
+
+    /// `path = {…}`: a comparison, which is false where the link is none.
+    pub(super) fn is_entity(
+        &mut self,
+        rows: &mut Rows,
+        path: &Path,
+        negated: bool,
+        filter: &Filter,
+    ) -> Result<Tested> {
+        if self.first_many(rows, path)?.is_some() {
+            let error = Error::mismatch(format!("`{}` leads to many entities", path.text()));
+            return Err(error.at(path.span()).help("ask with IN or ALLIN"));
+        }
+        let tested = self.in_condition(rows, path, false, false, &Set::Filter(filter.clone()))?;
+        if !negated {
+            return Ok(tested);
+        }
+        let there = not(Expr::IsNull(Box::new(self.path_value(rows, path)?)));
+        let within = match tested {
+            Tested::Plain(condition) => condition,
+            Tested::Among { key, keys, .. } => self.mark(rows, key, keys),
+        };
+        Ok(Tested::Plain(Expr::And(vec![there, not(within)])))
+    }
+
+    /// Whether a key is among those of a plan, as a column.
+    pub(super) fn mark(&mut self, rows: &mut Rows, key: Expr, keys: Plan) -> Expr {
+        let output = self.binding.column("mark", ColumnType::Boolean);
+        let found = Expr::Column(output.clone());
+        rows.wrap(|input| Plan::Mark(Box::new(Mark { input: *input, key, keys, output })));
+        found
+    }
+
+    /// The keys of a named set.
+    pub(super) fn set_keys(&mut self, set: &NamedSet, span: Span) -> Result<(Plan, Column)> {
+        self.follow(span)?;
+        let column = self.binding.column(&set.name, set.key.clone());
+        let columns = vec![column.clone()];
+        Ok((Plan::WorkTable { number: set.number, columns }, column))
+    }
+
+    /// Refuses a set of entities of another struct.
+    pub(super) fn check_set(&self, set: &NamedSet, wanted: &str, span: Span) -> Result<()> {
+        if set.entity.eq_ignore_ascii_case(wanted) {
+            return Ok(());
+        }
+        let (name, entity) = (&set.name, &set.entity);
+        Err(Error::mismatch(format!("set `{name}` is of `{entity}`, not of `{wanted}`")).at(span))
+    }
+
+    /// `x IN [list]`, `array IN [list]`, `array ALLIN [list]`, `id IN set`.
+    fn value_in(
+        &mut self,
+        rows: &mut Rows,
+        path: &Path,
+        row: &Row,
+        (column, all): (usize, bool),
+        set: &Set,
+    ) -> Result<Tested> {
+        let (value, span) = (row.column(column), path.span());
+        match set {
+            Set::Filter(_) => {
+                let (name, ty) = (path.text(), member_type_name(&value.ty()));
+                let error = Error::mismatch(format!("`{name}` is {ty} and no link"));
+                Err(error.at(span).help("braces behind IN are a condition on linked entities"))
+            }
+            Set::Name(name) => {
+                let known = self.set(name)?;
+                if row.entity.key(span).ok() != Some(column) {
+                    let error = Error::mismatch(format!("`{}` is no link", path.text()));
+                    return Err(error.at(span));
+                }
+                self.check_set(&known, row.entity.name(), name.span)?;
+                let (keys, column) = self.set_keys(&known, name.span)?;
+                Ok(Tested::Among { key: value, keys, column, negated: false })
+            }
+            set => self.value_among(rows, value, all, set).map(Tested::Plain),
+        }
+    }
+
+    /// Whether a value is among those of a list; of an array, whether any element is, or all.
+    fn value_among(&mut self, rows: &mut Rows, value: Expr, all: bool, set: &Set) -> Result<Expr> {
+        if value.ty() == ColumnType::Json {
+            let error = Error::mismatch("json has no values to ask for with IN").at(set.span());
+            return Err(error.help(super::types::JSON_HELP));
+        }
+        if !matches!(value.ty(), ColumnType::List(_)) {
+            return self.among_values(rows, value, set);
+        }
+        let span = set.span();
+        let list = self.set_value(rows, set)?;
+        let (value, list) = by_value(value, list, span)?;
+        match all {
+            true => function::resolve("array_contains_all", vec![list, value], span),
+            false => function::resolve("array_overlap", vec![value, list], span),
+        }
+    }
+
+    /// The same of what rows are grouped by.
+    fn group_among(&mut self, rows: &mut Rows, path: &Path, all: bool, set: &Set) -> Result<Expr> {
+        let value = self.grouped(path)?;
+        match set {
+            Set::List(..) | Set::Parameter(_) => self.value_among(rows, value, all, set),
+            Set::Filter(_) | Set::Name(_) => Err(no_entities(set.span())),
+        }
+    }
+
+    /// Whether a value equals one of a list.
+    fn among_values(&mut self, rows: &mut Rows, value: Expr, set: &Set) -> Result<Expr> {
+        let ty = value.ty();
+        match set {
+            Set::List(items, _) => {
+                let mut list = Vec::with_capacity(items.len());
+                for item in items {
+                    let bound = self.constant(rows, item)?;
+                    // An int among floats, a date among datetimes: by value.
+                    let span = item.span();
+                    let (value, bound) = ((value.clone(), span), (bound, span));
+                    let (_, item) = super::types::pair(value, bound, span)?;
+                    list.push(item);
+                }
+                let widest = list.iter().map(Expr::ty).find(|item| *item != ty).unwrap_or(ty);
+                let list = list.into_iter().map(|item| super::types::widened(item, &widest));
+                let list = list.collect();
+                let input = Box::new(super::types::widened(value, &widest));
+                Ok(Expr::InList { input, list })
+            }
+            set => {
+                let span = set.span();
+                let list = self.set_value(rows, set)?;
+                let element = match list.ty() {
+                    ColumnType::List(element) if !list.is_untyped() => unify(&ty, &element),
+                    _ => None,
+                };
+                let element = element.unwrap_or(ty);
+                let value = super::types::widened(value, &element);
+                let list = as_type(list, &ColumnType::List(Box::new(element)), "IN", span)?;
+                function::resolve("array_contains", vec![list, value], span)
+            }
+        }
+    }
+
+    /// The values of a list or a parameter.
+    fn set_value(&mut self, rows: &mut Rows, set: &Set) -> Result<Expr> {
+        match set {
+            Set::List(items, span) => self.constant(rows, &ast::Expr::List(items.clone(), *span)),
+            Set::Parameter(name) => self.parameter(name),
+            Set::Filter(filter) => Err(Error::mismatch("expected a list").at(filter.span)),
+            Set::Name(name) => Err(Error::mismatch("expected a list").at(name.span)),
+        }
+    }
+}
+
+/// An array and a list as one type: an int equals a float of its value.
+fn by_value(value: Expr, list: Expr, span: Span) -> Result<(Expr, Expr)> {
+    let ty = value.ty();
+    let common = if list.is_untyped() { None } else { unify(&ty, &list.ty()) };
+    let common = common.unwrap_or(ty);
+    let list = as_type(list, &common, "IN", span)?;
+    Ok((super::types::widened(value, &common), list))
+}
+
+/// What a condition on a group cannot ask.
+pub(super) fn no_entities(span: Span) -> Error {
+    let error = Error::invalid("a group has no entities to look for").at(span);
+    error.help("ask of them before they are grouped, in the braces of the statement")
+}
+
+/// One column of a plan.
+fn only(plan: Plan, column: &Column) -> Plan {
+    let outputs = vec![(column.clone(), Expr::Column(column.clone()))];
+    Plan::Project { input: Box::new(plan), outputs }
+}

@@ -1,0 +1,290 @@
+//! ADD of many tuples of literals: where each value goes is settled once, and a value
+//! that fits its place needs no expression. It stays where the parser has put it until
+//! it is written. What does not fit goes the long way, which knows what to say about it.
+
+use std::mem::{Discriminant, discriminant};
+use std::ops::Range;
+use std::sync::Arc;
+
+use folio_engine::bound::entity::{Links, LiteralRows};
+use folio_engine::expression::Expr;
+use folio_engine::expression::evaluate::constant;
+use folio_engine::source::Relation;
+use folio_engine::source::entity::{Entity, MemberKind, SOURCE, TARGET};
+use folio_engine::{Context, Result, Span};
+use folio_types::{ColumnType, Value, ValueRef};
+
+use super::Binder;
+use crate::ast::Name;
+use crate::tape::{Cell, Tape};
+
+/// Where the values of a tuple go.
+pub(crate) struct Places {
+    /// A row with what is not given: defaults, nulls, the key to be numbered.
+    template: Vec<Value>,
+    /// Defaults that are the same for all rows of a statement, like the time.
+    defaults: Vec<(usize, Expr)>,
+    places: Vec<Place>,
+    /// Cells of these kinds go to their places as they are, where all of a tuple do.
+    plain: Vec<Discriminant<Cell>>,
+}
+
+/// Where one of them goes.
+enum Place {
+    Column {
+        index: usize,
+        ty: ColumnType,
+        is_nullable: bool,
+    },
+    /// A to-many link, given as a list of keys.
+    Many(Arc<Relation>),
+}
+
+impl Binder<'_> {
+    /// The places that the names of the first tuple give; `None` where rows need more
+    /// than their values put in place.
+    pub(super) fn places(
+        &mut self,
+        entity: &Entity,
+        key: usize,
+        first: &[Option<&Name>],
+    ) -> Result<Option<Places>> {
+        let relation = &entity.relation;
+        let (schema, constraints) = (&relation.schema, &relation.constraints);
+        if !constraints.lengths.is_empty() || !constraints.identity.is_empty() {
+            return Ok(None);
+        }
+        let mut seen: Vec<String> = Vec::with_capacity(first.len());
+        let mut places = Vec::with_capacity(first.len());
+        for name in first {
+            let Some(name) = name else { return Ok(None) };
+            let Ok(member) = entity.find(&name.text, name.span) else { return Ok(None) };
+            if seen.contains(&member.name) {
+                return Ok(None);
+            }
+            places.push(match &member.kind {
+                MemberKind::Value(index) | MemberKind::One { column: index, .. }
+                    if *index != key =>
+                {
+                    let (ty, index) = (entity.column_type(*index).clone(), *index);
+                    Place::Column { index, ty, is_nullable: schema.columns[index].nullable }
+                }
+                MemberKind::Many { table, .. } => {
+                    let table = self.binding.relation(table, name.span)?;
+                    let is_uuid = |column| *table.column_type(column) == ColumnType::Uuid;
+                    if !is_uuid(SOURCE) || !is_uuid(TARGET) {
+                        return Ok(None);
+                    }
+                    Place::Many(table)
+                }
+                _ => return Ok(None),
+            });
+            seen.push(member.name);
+        }
+        let is_given = |column: usize| {
+            places.iter().any(|p| matches!(p, Place::Column { index, .. } if *index == column))
+        };
+        let (mut template, mut defaults) = (vec![Value::Null; schema.columns.len()], Vec::new());
+        for (index, column) in schema.columns.iter().enumerate() {
+            let is_numbered = index == key && column.column_type == ColumnType::Uuid;
+            if is_numbered || is_given(index) {
+                continue;
+            }
+            if constraints.defaults.contains_key(&column.name) {
+                let default = self.binding.default_of(relation, index)?;
+                let mut is_volatile = |part: &Expr| matches!(part, Expr::Function { function, .. } if function.is_volatile);
+                match default.as_literal() {
+                    Some(value) => template[index] = value.clone(),
+                    None if default.any(&mut is_volatile) || default.has_subquery() => {
+                        return Ok(None);
+                    }
+                    None => defaults.push((index, default)),
+                }
+            } else if !column.nullable {
+                return Ok(None);
+            }
+        }
+        let plain = places.iter().filter_map(Place::plain).collect();
+        Ok(Some(Places { template, defaults, places, plain }))
+    }
+}
+
+impl Places {
+    /// The end of those tuples, from the first on, whose values can all be put in their
+    /// places as they are.
+    pub(super) fn fitting(&self, tape: &Tape, mut tuples: Range<usize>) -> usize {
+        let end = tuples.end;
+        tuples.find(|tuple| !self.fit(tape, *tuple)).unwrap_or(end)
+    }
+
+    #[inline]
+    fn fit(&self, tape: &Tape, tuple: usize) -> bool {
+        let cells = tape.cells(tuple);
+        let is_plain = |(kind, cell): (&Discriminant<Cell>, &Cell)| *kind == discriminant(cell);
+        let are_plain =
+            cells.len() == self.plain.len() && self.plain.iter().zip(cells).all(is_plain);
+        (are_plain && self.plain.len() == self.places.len()) || self.take(tape, cells)
+    }
+
+    /// As `fit`, for what is rarer or takes a look at the values.
+    fn take(&self, tape: &Tape, cells: &[Cell]) -> bool {
+        let fits = |(place, cell): (&Place, &Cell)| place.fits(tape, *cell);
+        cells.len() == self.places.len() && self.places.iter().zip(cells).all(fits)
+    }
+
+    /// Whether there are to-many links among them.
+    fn have_links(&self) -> bool {
+        self.places.iter().any(|place| matches!(place, Place::Many(_)))
+    }
+}
+
+/// Tuples of the tape whose values go to their places as they are.
+pub(super) struct TapeRows {
+    pub(super) tape: Arc<Tape>,
+    pub(super) places: Places,
+}
+
+impl LiteralRows for TapeRows {
+    fn template(&self, context: &Context) -> Result<Vec<Value>> {
+        let mut template = self.places.template.clone();
+        for (index, default) in &self.places.defaults {
+            template[*index] = constant(default, context)?;
+        }
+        Ok(template)
+    }
+
+    fn elements(&self, rows: Range<usize>) -> Vec<Value> {
+        let Self { tape, places } = self;
+        let takes_list =
+            |place: &Place| matches!(place, Place::Column { ty: ColumnType::List(_), .. });
+        if !places.places.iter().any(takes_list) {
+            return Vec::new();
+        }
+        let placed = rows.flat_map(|row| places.places.iter().zip(tape.cells(row)));
+        let lists = placed.filter(|(place, _)| takes_list(place));
+        let elements = lists.flat_map(|(_, cell)| tape.elements(*cell));
+        elements.map(|cell| tape.value(*cell).to_value()).collect()
+    }
+
+    fn append<'v>(
+        &'v self,
+        rows: Range<usize>,
+        template: &[ValueRef<'v>],
+        elements: &mut &'v [Value],
+        out: &mut Vec<ValueRef<'v>>,
+    ) {
+        for row in rows {
+            let start = out.len();
+            out.extend_from_slice(template);
+            self.fill(row, elements, &mut out[start..]);
+        }
+    }
+
+    fn link_count(&self, rows: Range<usize>) -> Option<usize> {
+        let count = |row| self.links_of(row).map(|(_, targets)| targets.len()).sum::<usize>();
+        self.places.have_links().then(|| rows.map(count).sum())
+    }
+
+    fn links<'v>(&'v self, rows: Range<usize>, out: &mut Links<'v>) {
+        for row in rows {
+            for (table, targets) in self.links_of(row) {
+                let uuid = |cell: &Cell| match *cell {
+                    Cell::Uuid(uuid) => Some(Value::Uuid(uuid)),
+                    _ => None,
+                };
+                out.push(row, table, targets.iter().filter_map(uuid));
+            }
+        }
+    }
+
+    fn span(&self, row: usize) -> Span {
+        self.tape.span(row)
+    }
+}
+
+impl TapeRows {
+    /// Puts the values of a tuple into a row, but for to-many links. The elements of its lists
+    /// are the first of those given, and taken from there.
+    #[inline]
+    fn fill<'v>(&'v self, tuple: usize, elements: &mut &'v [Value], row: &mut [ValueRef<'v>]) {
+        for (cell, place) in self.tape.cells(tuple).iter().zip(&self.places.places) {
+            let Place::Column { index, ty, .. } = place else { continue };
+            row[*index] = match *cell {
+                #[allow(clippy::cast_precision_loss, reason = "it was seen to be exact")]
+                Cell::Integer(number) if matches!(ty, ColumnType::Float64) => {
+                    ValueRef::Float(number as f64)
+                }
+                Cell::List(_, count) => {
+                    let (list, rest) = elements.split_at(count as usize);
+                    *elements = rest;
+                    ValueRef::List(list)
+                }
+                cell => self.tape.value(cell),
+            };
+        }
+    }
+
+    /// The to-many links of a tuple: the table of each, and the targets.
+    fn links_of(&self, tuple: usize) -> impl Iterator<Item = (&Arc<Relation>, &[Cell])> {
+        let placed = self.tape.cells(tuple).iter().zip(&self.places.places);
+        placed.filter_map(|(cell, place)| match place {
+            Place::Many(table) => Some((table, self.tape.elements(*cell))),
+            Place::Column { .. } => None,
+        })
+    }
+}
+
+impl Place {
+    /// The cells that most values of it are.
+    fn plain(&self) -> Option<Discriminant<Cell>> {
+        match self {
+            Self::Column { ty, .. } => plain(ty),
+            Self::Many(_) => None,
+        }
+    }
+
+    fn fits(&self, tape: &Tape, cell: Cell) -> bool {
+        let element = match (self, cell) {
+            (Self::Column { is_nullable, .. }, Cell::Null) => return *is_nullable,
+            (Self::Column { ty: ColumnType::List(element), .. }, Cell::List(..)) => element,
+            (Self::Column { ty, .. }, cell) => return is_fit(cell, ty),
+            (Self::Many(_), Cell::List(..)) => &ColumnType::Uuid,
+            (Self::Many(_), _) => return false,
+        };
+        tape.elements(cell).iter().all(|cell| {
+            let is_cast = matches!((cell, element), (Cell::Integer(_), ColumnType::Float64));
+            !is_cast && is_fit(*cell, element)
+        })
+    }
+}
+
+/// The cells that most values of a column are.
+fn plain(ty: &ColumnType) -> Option<Discriminant<Cell>> {
+    let example = match ty {
+        ColumnType::Text => Cell::Text(0, 0),
+        ColumnType::Int64 => Cell::Integer(0),
+        ColumnType::Float64 => Cell::Float(0.0),
+        ColumnType::Boolean => Cell::Boolean(false),
+        ColumnType::Uuid => Cell::Uuid([0; 16]),
+        _ => return None,
+    };
+    debug_assert!(is_fit(example, ty), "what goes as it is fits");
+    Some(discriminant(&example))
+}
+
+fn is_fit(cell: Cell, ty: &ColumnType) -> bool {
+    /// Whole numbers up to here are floats exactly.
+    const EXACT: i64 = 1 << 53;
+    match (cell, ty) {
+        (Cell::Text(..) | Cell::Decoded(..), ColumnType::Text)
+        | (Cell::Integer(_), ColumnType::Int64)
+        | (Cell::Float(_), ColumnType::Float64)
+        | (Cell::Boolean(_), ColumnType::Boolean)
+        | (Cell::Uuid(_), ColumnType::Uuid)
+        | (Cell::Date(_), ColumnType::Date)
+        | (Cell::Time(_), ColumnType::Time)
+        | (Cell::Timestamp(_), ColumnType::Timestamp { utc: true }) => true,
+        (Cell::Integer(number), ColumnType::Float64) => (-EXACT..=EXACT).contains(&number),
+        _ => false,
+    }
+}

@@ -1,0 +1,201 @@
+//! From syntax to plans: every name found, every type settled, every error with
+//! its place.
+//!
+//! ```text
+//! statement    chains and what their names stand for
+//! grab         source → filter → order → limit → shape
+//! change       ADD, UPDATE, DELETE; given: what members are given; literals: many at once
+//! shape        fields, nested shapes; group: aggregates and BY
+//! condition    what stands in braces; link: membership, by semi joins and marks
+//! expression   values; types: which go together
+//! rows         entities under way: their columns, and what was joined to them
+//! ```
+
+mod change;
+mod condition;
+mod expression;
+mod given;
+mod grab;
+mod group;
+mod link;
+mod literals;
+mod rows;
+mod shape;
+mod statement;
+mod types;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use folio_engine::bind::Binding;
+use folio_engine::source::entity::{Entity, MemberKind};
+use folio_engine::source::{Relation, RelationKind};
+use folio_engine::{Constraints, Context, Error, Result, Span};
+use folio_types::ColumnType;
+
+use crate::ast::Name;
+use group::Grouping;
+use rows::{Row, Rows};
+pub(crate) use statement::chain;
+
+/// What binding a chain needs and counts.
+pub(crate) struct Binder<'s> {
+    /// Numbers columns, and knows how relations are read.
+    pub(crate) binding: Binding<'s>,
+    /// Names and types of the parameters given.
+    parameters: &'s [(String, Option<ColumnType>)],
+    /// Structs named so far: a chain is bound as a whole, so they stay what they are.
+    entities: HashMap<String, Arc<Entity>>,
+    /// Sets named so far.
+    sets: Vec<NamedSet>,
+    /// While the fields of an aggregated shape are bound.
+    grouping: Option<Grouping>,
+    /// Links that the plan being bound has followed.
+    link_count: usize,
+}
+
+/// The most links that one plan follows: each is a level of it, and any thread's stack has
+/// room for so many.
+const LINKS_MAX: usize = 256;
+
+/// A relation without columns, for values that read none.
+fn nothing() -> Relation {
+    Relation {
+        kind: RelationKind::Table,
+        schema: folio_types::TableSchema::new("", Vec::new(), Vec::new()),
+        constraints: Constraints::default(),
+        indexes: Vec::new(),
+        handle: Arc::new(()),
+    }
+}
+
+/// An ordered set of entities under a name.
+#[derive(Debug, Clone)]
+pub(crate) struct NamedSet {
+    pub(crate) name: String,
+    /// The working table with their keys.
+    pub(crate) number: usize,
+    /// The struct they are of.
+    pub(crate) entity: String,
+    /// The type of their keys.
+    pub(crate) key: ColumnType,
+}
+
+impl<'s> Binder<'s> {
+    /// A binder of a chain that may use so much.
+    pub(crate) fn new(
+        binding: Binding<'s>,
+        parameters: &'s [(String, Option<ColumnType>)],
+    ) -> Self {
+        Self {
+            binding,
+            parameters,
+            entities: HashMap::new(),
+            sets: Vec::new(),
+            grouping: None,
+            link_count: 0,
+        }
+    }
+
+    /// Counts a link that the plan being bound follows, or a set that it asks.
+    ///
+    /// # Errors
+    /// `unsupported` where there are too many.
+    fn follow(&mut self, span: Span) -> Result<()> {
+        self.link_count += 1;
+        if self.link_count <= LINKS_MAX {
+            return Ok(());
+        }
+        let error =
+            Error::unsupported(format!("the statement follows more than {LINKS_MAX} links"));
+        Err(error.at(span).help("split it: name what is found in between with `=> name =>`"))
+    }
+
+    /// Binds a plan of its own, whose links count apart.
+    fn apart<T>(&mut self, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let around = std::mem::take(&mut self.link_count);
+        let bound = bind(self);
+        self.link_count = around;
+        bound
+    }
+
+    /// The struct of a name.
+    ///
+    /// # Errors
+    /// `not_found`, with the nearest name.
+    pub(crate) fn entity(&mut self, name: &str, span: Span) -> Result<Arc<Entity>> {
+        if let Some(known) = self.entities.get(name) {
+            return Ok(Arc::clone(known));
+        }
+        let Some(relation) = self.binding.source.relation(name)? else {
+            // The tables of links are named `Struct.link`.
+            let mut names = self.binding.source.names()?;
+            names.retain(|name| !name.contains('.'));
+            let error = Error::not_found(format!("there is no struct `{name}`"));
+            if names.is_empty() {
+                return Err(error.at(span).help("there is none yet: apply a schema first"));
+            }
+            return Err(error.near_or_all(name, names.iter().map(String::as_str)).at(span));
+        };
+        if relation.kind == RelationKind::View {
+            let error = Error::unsupported(format!("`{name}` is a view"));
+            return Err(error.at(span).help("grab the tables it reads, or read it with SQL"));
+        }
+        if relation.kind == RelationKind::Collection {
+            self.binding.reads.collections.push(name.to_owned());
+        }
+        let mut entity = Entity::of(&relation);
+        for member in &mut entity.members {
+            // A reference to anything but the key of its table is no link.
+            if let MemberKind::One { column, target } = &member.kind
+                && !self.is_key_of(*column, target, &relation)?
+            {
+                member.kind = MemberKind::Value(*column);
+            }
+        }
+        let entity = Arc::new(entity);
+        self.entities.insert(name.to_owned(), Arc::clone(&entity));
+        Ok(entity)
+    }
+
+    fn is_key_of(&self, column: usize, target: &str, relation: &Arc<Relation>) -> Result<bool> {
+        let Some(target) = self.binding.source.relation(target)? else { return Ok(false) };
+        let [key] = &target.schema.primary_key[..] else { return Ok(false) };
+        let name = &relation.schema.columns[column].name;
+        let mut references = relation.constraints.references.iter();
+        let reference = references.find(|own| own.columns.iter().eq([name]));
+        let names = reference.and_then(|reference| reference.target.first());
+        Ok(names.is_none_or(|name| target.column_index(name) == Some(*key)))
+    }
+
+    /// The value of a default.
+    pub(crate) fn default_value(
+        &mut self,
+        syntax: &crate::ast::Expr,
+        ty: &ColumnType,
+        member: &str,
+    ) -> Result<folio_types::Value> {
+        let entity = Entity { relation: Arc::new(nothing()), members: Vec::new() };
+        let row = Row { entity: Arc::new(entity), columns: Vec::new() };
+        let mut rows = Rows::new(folio_engine::plan::logical::Plan::OneRow, row);
+        let value = self.constant(&mut rows, syntax)?;
+        let place = format!("the default of `{member}`");
+        let value = types::as_type(value, ty, &place, syntax.span())?;
+        folio_engine::expression::evaluate::constant(&value, &Context::detached())
+            .map_err(|error| error.at(syntax.span()))
+    }
+
+    /// A named set.
+    fn set(&self, name: &Name) -> Result<NamedSet> {
+        let found = self.sets.iter().rev().find(|set| set.name.eq_ignore_ascii_case(&name.text));
+        found.cloned().ok_or_else(|| {
+            let error = Error::not_found(format!("there is no set `{}`", name.text));
+            let names = self.sets.iter().map(|set| &*set.name);
+            let near = error.near(&name.text, names).at(name.span);
+            match near.hint() {
+                Some(_) => near,
+                None => near.help("name one in front: `GRAB … => name => …`"),
+            }
+        })
+    }
+}

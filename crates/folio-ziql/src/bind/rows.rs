@@ -1,0 +1,120 @@
+//! Entities under way: the plan that makes them, their columns, and the entities
+//! joined to them along to-one links.
+
+use std::sync::Arc;
+
+use folio_engine::expression::{Column, Expr};
+use folio_engine::plan::logical::Plan;
+use folio_engine::plan::terms::{JoinKind, SortKey};
+use folio_engine::source::Comparison;
+use folio_engine::source::entity::Entity;
+use folio_engine::{Result, Span};
+use folio_types::ColumnType;
+
+use super::Binder;
+
+/// The columns of one entity per row of a plan.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub(crate) entity: Arc<Entity>,
+    /// A column for each of the table's.
+    pub(crate) columns: Vec<Column>,
+}
+
+impl Row {
+    /// A column of the entity.
+    pub(crate) fn column(&self, index: usize) -> Expr {
+        Expr::Column(self.columns[index].clone())
+    }
+
+    /// Its key.
+    pub(crate) fn key(&self, span: Span) -> Result<Expr> {
+        Ok(self.column(self.entity.key(span)?))
+    }
+}
+
+/// Entities, and what is known beside them.
+#[derive(Debug, Clone)]
+pub(crate) struct Rows {
+    pub(crate) plan: Plan,
+    pub(crate) row: Row,
+    /// Entities joined, by the path that leads to them.
+    pub(super) joined: Vec<(String, Row)>,
+    /// The number of the parent's key, in a nested shape.
+    pub(crate) parent: Option<Column>,
+    /// What the order of the rows is without any asked for.
+    pub(crate) natural: Vec<Expr>,
+}
+
+impl Rows {
+    pub(crate) fn new(plan: Plan, row: Row) -> Self {
+        Self { plan, row, joined: Vec::new(), parent: None, natural: Vec::new() }
+    }
+
+    /// Puts a plan around the one there is.
+    pub(crate) fn wrap(&mut self, around: impl FnOnce(Box<Plan>) -> Plan) {
+        let inside = Box::new(self.plan.take());
+        self.plan = around(inside);
+    }
+
+    /// The rows in order: parents together, then by these keys, then by nature.
+    pub(crate) fn sort(&mut self, keys: Vec<SortKey>) {
+        let ascending =
+            |expression: Expr| SortKey { expression, descending: false, nulls_first: false };
+        let parent = self.parent.clone().map(|parent| ascending(Expr::Column(parent)));
+        let natural = self.natural.clone().into_iter().map(ascending);
+        let keys: Vec<SortKey> = parent.into_iter().chain(keys).chain(natural).collect();
+        if !keys.is_empty() {
+            self.wrap(|input| Plan::Sort { input, keys });
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// All entities of a struct.
+    pub(crate) fn all(&mut self, entity: &Arc<Entity>) -> Rows {
+        let named = self.binding.scan(&entity.relation);
+        let columns: Vec<Column> = named.columns.into_iter().map(|(_, column)| column).collect();
+        let mut plan = named.plan;
+        let schema = &entity.relation.schema;
+        let mut natural: Vec<Expr> =
+            schema.primary_key.iter().map(|key| Expr::Column(columns[*key].clone())).collect();
+        let is_table = entity.relation.kind == folio_engine::source::RelationKind::Table;
+        if !is_table {
+            natural.clear();
+        } else if natural.is_empty() && !entity.relation.indexes.is_empty() {
+            let number = self.binding.column("row number", ColumnType::Int64);
+            if let Plan::Scan(scan) = &mut plan {
+                scan.row_number = Some(number.clone());
+            }
+            natural.push(Expr::Column(number));
+        }
+        let row = Row { entity: Arc::clone(entity), columns };
+        Rows { natural, ..Rows::new(plan, row) }
+    }
+
+    /// The entity a to-one link of a row leads to, nulls where it leads to none.
+    /// What was joined by the same path serves again.
+    pub(crate) fn join(
+        &mut self,
+        rows: &mut Rows,
+        path: &str,
+        link: Expr,
+        target: &str,
+        span: Span,
+    ) -> Result<Row> {
+        let path = path.to_lowercase();
+        if let Some((_, row)) = rows.joined.iter().find(|(known, _)| *known == path) {
+            return Ok(row.clone());
+        }
+        self.follow(span)?;
+        let entity = self.entity(target, span)?;
+        let other = self.all(&entity);
+        let key = other.row.key(span)?;
+        let (right, terms) =
+            (Box::new(other.plan), vec![Expr::compare(Comparison::Equal, link, key)]);
+        rows.wrap(|left| Plan::Join { kind: JoinKind::Left, left, right, terms, lateral: false });
+        rows.joined.push((path, other.row.clone()));
+        Ok(other.row)
+    }
+}

@@ -1,0 +1,159 @@
+//! Which types go together: an int with a float by value, a date with a datetime as
+//! its midnight, and nothing else with anything of another type.
+
+use folio_engine::expression::coerce::cast_to_if;
+use folio_engine::expression::type_rules::{is_integer, is_numeric, unify};
+use folio_engine::expression::{Arithmetic, Expr, arithmetic};
+use folio_engine::source::Comparison;
+use folio_engine::{Error, Result, Span, member_type_name};
+use folio_types::{ColumnType, Value};
+
+/// What can be done about values of which each has a type of its own.
+pub(super) const JSON_HELP: &str = "ask for what is in JSON with SQL: `tags @> '[\"red\"]'`";
+
+/// A value that is `none`.
+pub(super) fn none(span: Span) -> Expr {
+    Expr::Literal { value: Value::Null, ty: ColumnType::Text, untyped: true, span }
+}
+
+/// A value as a type that its place wants, where that changes nothing about it.
+///
+/// # Errors
+/// `type_mismatch`.
+pub(super) fn as_type(value: Expr, wanted: &ColumnType, place: &str, span: Span) -> Result<Expr> {
+    let given = value.ty();
+    if given == *wanted && !value.is_untyped() {
+        return Ok(value);
+    }
+    if value.is_untyped() {
+        if let Expr::Parameter { index, .. } = value {
+            return Ok(Expr::Parameter { index, ty: wanted.clone(), untyped: false });
+        }
+        return match value.as_literal() {
+            Some(Value::Null) => Ok(Expr::null(wanted.clone())),
+            // Nothing, or nothing but none.
+            Some(Value::List(items)) if matches!(wanted, ColumnType::List(_)) => {
+                Ok(Expr::literal(Value::List(items.clone()), wanted.clone()))
+            }
+            _ => Err(wrong(place, wanted, &given).at(span)),
+        };
+    }
+    let widens = unify(&given, wanted).is_some_and(|common| common == *wanted)
+        || (is_integer(&given) && is_integer(wanted))
+        || (is_numeric(&given)
+            && matches!(wanted, ColumnType::Decimal { .. } | ColumnType::Float32))
+        || matches!((&given, wanted), (ColumnType::Timestamp { .. }, ColumnType::Timestamp { .. }));
+    if is_read_as(&value, wanted) {
+        return Ok(Expr::Cast { input: Box::new(value), to: wanted.clone(), is_try: false, span });
+    }
+    if widens {
+        return Ok(cast_to_if(value, wanted));
+    }
+    Err(wrong(place, wanted, &given).at(span))
+}
+
+/// Whether a parameter is text, or a list of it, where something is wanted that JSON,
+/// and languages that have no type for it, write as text.
+fn is_read_as(value: &Expr, wanted: &ColumnType) -> bool {
+    use ColumnType::{Date, List, Text, Time, Timestamp, Uuid};
+    let is_read = |given: &ColumnType, wanted: &ColumnType| {
+        matches!(given, Text) && matches!(wanted, Date | Time | Timestamp { .. } | Uuid)
+    };
+    let Expr::Parameter { ty, .. } = value else { return false };
+    match (ty, wanted) {
+        (List(given), List(wanted)) => is_read(given, wanted),
+        (given, wanted) => is_read(given, wanted),
+    }
+}
+
+fn wrong(place: &str, wanted: &ColumnType, given: &ColumnType) -> Error {
+    let (wanted, given) = (member_type_name(wanted), member_type_name(given));
+    Error::mismatch(format!("{place} takes {wanted}, not {given}"))
+}
+
+/// Both sides as one type.
+///
+/// # Errors
+/// `type_mismatch`.
+pub(super) fn pair(
+    (left, left_span): (Expr, Span),
+    (right, right_span): (Expr, Span),
+    span: Span,
+) -> Result<(Expr, Expr)> {
+    let common = match (left.is_untyped(), right.is_untyped()) {
+        (true, false) => Some(right.ty()),
+        (false, true) => Some(left.ty()),
+        _ if is_read_as(&left, &right.ty()) => Some(right.ty()),
+        _ if is_read_as(&right, &left.ty()) => Some(left.ty()),
+        // JSON holds values of any type: none of them is what is compared with it.
+        _ if (left.ty() == ColumnType::Json) != (right.ty() == ColumnType::Json) => None,
+        _ => unify(&left.ty(), &right.ty()),
+    };
+    let Some(common) = common else {
+        let (one, other) = (member_type_name(&left.ty()), member_type_name(&right.ty()));
+        let error = Error::mismatch(format!("{one} and {other} cannot be compared")).at(span);
+        let is_text = left.ty() == ColumnType::Text || right.ty() == ColumnType::Text;
+        let holds = |list: &Expr, item: &Expr| matches!(list.ty(), ColumnType::List(element) if unify(&element, &item.ty()).is_some());
+        return Err(match is_text {
+            _ if left.ty() == ColumnType::Json || right.ty() == ColumnType::Json => {
+                error.help(JSON_HELP)
+            }
+            _ if holds(&left, &right) || holds(&right, &left) => {
+                error.help("ask with IN: `member IN [value]`")
+            }
+            true => error.help("strings are quoted, all other values are not"),
+            false => error,
+        });
+    };
+    let side = |side: Expr, span: Span| as_type(side, &common, "the comparison", span);
+    Ok((side(left, left_span)?, side(right, right_span)?))
+}
+
+/// A comparison of two values: null, which counts as false, with one that is none.
+///
+/// # Errors
+/// As [`pair`].
+pub(super) fn compare(
+    op: Comparison,
+    left: (Expr, Span),
+    right: (Expr, Span),
+    span: Span,
+) -> Result<Expr> {
+    let (left, right) = pair(left, right, span)?;
+    let is_equality = matches!(op, Comparison::Equal | Comparison::NotEqual);
+    if matches!(left.ty(), ColumnType::Struct(_) | ColumnType::Json)
+        || (!is_equality && matches!(left.ty(), ColumnType::List(_)))
+    {
+        let ty = member_type_name(&left.ty());
+        return Err(Error::mismatch(format!("{ty} has no order to compare by")).at(span));
+    }
+    Ok(Expr::compare(op, left, right))
+}
+
+/// A sum, difference and so on.
+///
+/// # Errors
+/// `type_mismatch`.
+pub(super) fn compute(op: Arithmetic, left: Expr, right: Expr, span: Span) -> Result<Expr> {
+    let (left, right) = match (left.is_untyped(), right.is_untyped()) {
+        (true, false) => (as_type(left, &right.ty(), "the operation", span)?, right),
+        (false, true) => {
+            let ty = left.ty();
+            (left, as_type(right, &ty, "the operation", span)?)
+        }
+        _ => (left, right),
+    };
+    let (left_type, right_type, ty) =
+        arithmetic::signature(op, &left.ty(), &right.ty()).map_err(|_| {
+            let (one, other) = (member_type_name(&left.ty()), member_type_name(&right.ty()));
+            Error::mismatch(format!("`{}` cannot take {one} and {other}", op.symbol())).at(span)
+        })?;
+    let left = Box::new(cast_to_if(left, &left_type));
+    let right = Box::new(cast_to_if(right, &right_type));
+    Ok(Expr::Arithmetic { op, left, right, ty, span })
+}
+
+/// A value as a wider type that it is known to fit.
+pub(super) fn widened(value: Expr, ty: &ColumnType) -> Expr {
+    cast_to_if(value, ty)
+}

@@ -1,0 +1,25 @@
+//! ZiQL, a small language of entities and links: from text to statements of the engine.
+//!
+//! ```text
+//! Ziql::parse    text → syntax (tokenize, parse; tuples and tape for large ADDs)
+//! Ziql::compile  syntax → bind → a statement of several steps, which the engine plans
+//! print          syntax → text
+//! schema         structs declared in a text, and the tables they are
+//! ```
+
+mod ast;
+mod bind;
+mod lexer;
+mod moment;
+mod parse;
+mod print;
+mod ruler;
+mod schema;
+mod script;
+mod tape;
+mod token;
+mod tokenize;
+mod tuples;
+
+pub use schema::{Migration, show_schema};
+pub use script::Ziql;

@@ -1,0 +1,365 @@
+//! Declarations as tables.
+
+use std::sync::Arc;
+
+use folio_engine::expression::{cast, json};
+use folio_engine::source::entity::{Entity, MemberKind};
+use folio_engine::source::{IndexInfo, Relation, RelationKind};
+use folio_engine::{Constraints, Error, Link, OnDelete, OnUpdate, Reference, Result};
+use folio_types::{Column, ColumnType, TableSchema, Value};
+
+use super::Catalog;
+use crate::ast::{Expr, Name};
+use crate::bind::Binder;
+use crate::parse::{Declaration, LinkTarget, MemberDeclaration, MemberType, value_type};
+
+/// A table as it is to be.
+pub(super) struct Draft {
+    pub(super) relation: Relation,
+    /// What it was called.
+    pub(super) was: Option<String>,
+    /// What its members were called: now, before.
+    pub(super) renamed: Vec<(String, String)>,
+    /// The struct whose to-many link it holds, and the link.
+    pub(super) link: Option<(String, String)>,
+}
+
+/// The tables of a schema.
+///
+/// # Errors
+/// Names given twice or that mean nothing, types and defaults that do not fit.
+pub(super) fn drafts(declared: &[Declaration], source: Catalog<'_>) -> Result<Vec<Draft>> {
+    let mut drafts = Vec::new();
+    for (at, declaration) in declared.iter().enumerate() {
+        let name = &declaration.name;
+        let is_twice = |other: &Declaration| other.name.text.eq_ignore_ascii_case(&name.text);
+        if declared[..at].iter().any(is_twice) {
+            let error = Error::invalid(format!("struct `{}` is declared twice", name.text));
+            return Err(error.at(name.span));
+        }
+        if value_type(&name.text).is_some() {
+            let error = Error::invalid(format!("`{}` is the name of a type", name.text));
+            return Err(error.at(name.span).help("call the struct something else"));
+        }
+        let drafter = Drafter { declared, source, declaration };
+        drafts.extend(drafter.tables()?);
+    }
+    Ok(drafts)
+}
+
+struct Drafter<'d> {
+    declared: &'d [Declaration],
+    source: Catalog<'d>,
+    declaration: &'d Declaration,
+}
+
+/// A table under way.
+struct Table {
+    columns: Vec<Column>,
+    constraints: Constraints,
+    indexes: Vec<IndexInfo>,
+    renamed: Vec<(String, String)>,
+    links: Vec<Draft>,
+}
+
+impl Drafter<'_> {
+    fn name(&self) -> &str {
+        &self.declaration.name.text
+    }
+
+    /// The table of the struct and those of its to-many links.
+    fn tables(&self) -> Result<Vec<Draft>> {
+        let defaults = [("id".to_owned(), "uuid_v7()".to_owned())].into();
+        let mut table = Table {
+            columns: vec![Column::required("id", ColumnType::Uuid)],
+            constraints: Constraints { is_struct: true, defaults, ..Constraints::default() },
+            indexes: Vec::new(),
+            renamed: Vec::new(),
+            links: Vec::new(),
+        };
+        for (at, member) in self.declaration.members.iter().enumerate() {
+            self.check_name(&self.declaration.members[..at], member)?;
+            self.member(&mut table, member, at + 1)?;
+        }
+        let Table { columns, constraints, indexes, renamed, links } = table;
+        let mut schema = TableSchema::new(self.name(), columns, vec![0]);
+        schema.properties = constraints.to_properties();
+        let relation = relation(schema, constraints, indexes);
+        let was = self.declaration.was.as_ref().map(|was| was.text.clone());
+        let mut all = vec![Draft { relation, was, renamed, link: None }];
+        all.extend(links);
+        Ok(all)
+    }
+
+    fn check_name(&self, before: &[MemberDeclaration], member: &MemberDeclaration) -> Result<()> {
+        let name = &member.name;
+        if name.text.eq_ignore_ascii_case("id") {
+            let error = Error::invalid("`id` is a member of every struct").at(name.span);
+            return Err(error.help("leave it out"));
+        }
+        if before.iter().any(|other| other.name.text.eq_ignore_ascii_case(&name.text)) {
+            let error = Error::invalid(format!("member `{}` is declared twice", name.text));
+            return Err(error.at(name.span));
+        }
+        Ok(())
+    }
+
+    fn member(&self, table: &mut Table, member: &MemberDeclaration, at: usize) -> Result<()> {
+        if let Some(was) = &member.was {
+            table.renamed.push((member.name.text.clone(), was.text.clone()));
+        }
+        match &member.ty {
+            MemberType::Value(ty) => self.value(table, member, ty),
+            MemberType::One(target) => self.one(table, member, target),
+            MemberType::Many(LinkTarget { entity, inverse: None }) => {
+                self.many(table, member, entity, at)
+            }
+            MemberType::Many(LinkTarget { entity, inverse: Some(inverse) }) => {
+                self.inverse(table, member, entity, inverse, at)
+            }
+        }
+    }
+
+    fn value(&self, table: &mut Table, member: &MemberDeclaration, ty: &ColumnType) -> Result<()> {
+        let name = &member.name;
+        if member.on_delete.is_some() {
+            return Err(only_links(name, "on delete"));
+        }
+        let is_indexed = member.unique || member.index;
+        if is_indexed && !ty.is_ordered() {
+            let error = Error::invalid(format!("an array like `{}` has no index", name.text));
+            return Err(error.at(name.span));
+        }
+        if let Some(default) = &member.default {
+            if let (Expr::None(span), false) = (default, member.optional) {
+                let error = Error::invalid(format!("the default of `{}` is none", name.text));
+                return Err(error.at(*span).help("make it optional with `?`, or leave it out"));
+            }
+            let text = self.default_text(name, default, ty)?;
+            table.constraints.defaults.insert(name.text.clone(), text);
+        }
+        self.index(table, member, member.index);
+        let nullable = member.optional;
+        table.columns.push(Column { name: name.text.clone(), column_type: ty.clone(), nullable });
+        Ok(())
+    }
+
+    fn one(&self, table: &mut Table, member: &MemberDeclaration, target: &Name) -> Result<()> {
+        let name = &member.name;
+        self.refuse_default(member)?;
+        let (key, ty) = self.target_key(target)?;
+        table.constraints.references.push(Reference {
+            name: format!("{}_{}_fkey", self.name(), name.text),
+            columns: vec![name.text.clone()],
+            table: self.spelled(target),
+            target: vec![key],
+            on_delete: member.on_delete.unwrap_or(OnDelete::SetNull),
+            on_update: OnUpdate::Restrict,
+        });
+        // What points is always found from where it points.
+        self.index(table, member, true);
+        table.columns.push(Column::optional(name.text.clone(), ty));
+        Ok(())
+    }
+
+    fn index(&self, table: &mut Table, member: &MemberDeclaration, is_wanted: bool) {
+        if member.unique || is_wanted {
+            let suffix = if member.unique { "key" } else { "idx" };
+            table.indexes.push(IndexInfo {
+                name: format!("{}_{}_{suffix}", self.name(), member.name.text),
+                columns: vec![(table.columns.len(), false)],
+                unique: member.unique,
+            });
+        }
+    }
+
+    fn many(
+        &self,
+        table: &mut Table,
+        member: &MemberDeclaration,
+        target: &Name,
+        position: usize,
+    ) -> Result<()> {
+        self.refuse_default(member)?;
+        self.refuse_index(member)?;
+        let name = &member.name;
+        let (key, ty) = self.target_key(target)?;
+        let on_delete = match member.on_delete {
+            None | Some(OnDelete::SetNull | OnDelete::SetDefault) => OnDelete::Cascade,
+            Some(OnDelete::Restrict) => OnDelete::Restrict,
+            Some(OnDelete::Cascade | OnDelete::CascadeOwner) => OnDelete::CascadeOwner,
+        };
+        let own = format!("{}.{}", self.name(), name.text);
+        let reference = |column: &str, table: String, target: String, on_delete| Reference {
+            name: format!("{own}_{column}_fkey"),
+            columns: vec![column.to_owned()],
+            table,
+            target: vec![target],
+            on_delete,
+            on_update: OnUpdate::Restrict,
+        };
+        let (entity, target) = (self.name().to_owned(), self.spelled(target));
+        let constraints = Constraints {
+            references: vec![
+                reference("source", entity.clone(), "id".to_owned(), OnDelete::Cascade),
+                reference("target", target.clone(), key, on_delete),
+            ],
+            ..Constraints::default()
+        };
+        let columns = vec![
+            Column::required("source", ColumnType::Uuid),
+            Column::required("position", ColumnType::Int64),
+            Column::required("target", ty),
+        ];
+        let mut schema = TableSchema::new(own.clone(), columns, vec![0, 1]);
+        schema.properties = constraints.to_properties();
+        // It finds the other side, and keeps lists free of duplicates.
+        let index = IndexInfo {
+            name: format!("{own}_target_key"),
+            columns: vec![(2, false), (0, false)],
+            unique: true,
+        };
+        let before = member.was.as_ref().or(Some(name));
+        let entity_before = self.declaration.was.as_ref().map_or(self.name(), |was| &was.text);
+        let was = before.map(|was| format!("{entity_before}.{}", was.text));
+        table.links.push(Draft {
+            relation: relation(schema, constraints, vec![index]),
+            was: was.filter(|was| *was != own),
+            renamed: Vec::new(),
+            link: Some((entity, name.text.clone())),
+        });
+        let (name, table_name, inverse) = (name.text.clone(), Some(own), None);
+        table.constraints.links.push(Link { name, position, target, table: table_name, inverse });
+        Ok(())
+    }
+
+    fn inverse(
+        &self,
+        table: &mut Table,
+        member: &MemberDeclaration,
+        entity: &Name,
+        link: &Name,
+        position: usize,
+    ) -> Result<()> {
+        self.refuse_default(member)?;
+        self.refuse_index(member)?;
+        if member.on_delete.is_some() {
+            let error = Error::invalid("the other side of a link is computed");
+            return Err(error.at(member.name.span).help("`on delete` belongs to the link itself"));
+        }
+        let is_it = |other: &&Declaration| other.name.text.eq_ignore_ascii_case(&entity.text);
+        let Some(target) = self.declared.iter().find(is_it) else {
+            return Err(self.unknown(entity));
+        };
+        let is_link = |own: &&MemberDeclaration| own.name.text.eq_ignore_ascii_case(&link.text);
+        let Some(found) = target.members.iter().find(is_link) else {
+            let names = target.members.iter().map(|member| &*member.name.text);
+            let (own, name) = (&target.name.text, &link.text);
+            let error = Error::not_found(format!("struct `{own}` has no member `{name}`"));
+            return Err(error.near(name, names).at(link.span));
+        };
+        let leads_to = match &found.ty {
+            MemberType::One(target)
+            | MemberType::Many(LinkTarget { entity: target, inverse: None }) => Some(target),
+            _ => None,
+        };
+        if !leads_to.is_some_and(|target| target.text.eq_ignore_ascii_case(self.name())) {
+            let (own, name) = (self.name(), &link.text);
+            let error = Error::invalid(format!("`{}.{name}` is no link to `{own}`", entity.text));
+            return Err(error.at(link.span).help("name a link that leads here"));
+        }
+        table.constraints.links.push(Link {
+            name: member.name.text.clone(),
+            position,
+            target: target.name.text.clone(),
+            table: None,
+            inverse: Some(found.name.text.clone()),
+        });
+        Ok(())
+    }
+
+    /// Name and type of the key of the struct a link leads to.
+    fn target_key(&self, target: &Name) -> Result<(String, ColumnType)> {
+        let is_it = |other: &Declaration| other.name.text.eq_ignore_ascii_case(&target.text);
+        if self.declared.iter().any(is_it) {
+            return Ok(("id".to_owned(), ColumnType::Uuid));
+        }
+        let found = self.source.relation(&target.text)?;
+        let Some(found) = found.filter(|found| found.kind == RelationKind::Table) else {
+            return Err(self.unknown(target));
+        };
+        let key = Entity::of(&found).key(target.span)?;
+        let column = &found.schema.columns[key];
+        Ok((column.name.clone(), column.column_type.clone()))
+    }
+
+    /// The name of a target as it is declared.
+    fn spelled(&self, target: &Name) -> String {
+        let is_it = |other: &&Declaration| other.name.text.eq_ignore_ascii_case(&target.text);
+        let found = self.declared.iter().find(is_it);
+        found.map_or(&target.text, |found| &found.name.text).clone()
+    }
+
+    fn unknown(&self, name: &Name) -> Error {
+        let names = self.declared.iter().map(|declaration| &*declaration.name.text);
+        let types = ["int", "float", "bool", "str", "date", "time", "datetime", "uuid"];
+        let error = Error::not_found(format!("there is no type or struct `{}`", name.text));
+        let error = error.near(&name.text, names.chain(types)).at(name.span);
+        if error.hint().is_some() {
+            return error;
+        }
+        error.help(format!("the types are {}", types.join(", ")))
+    }
+
+    fn refuse_default(&self, member: &MemberDeclaration) -> Result<()> {
+        if member.default.is_none() {
+            return Ok(());
+        }
+        let error = Error::invalid(format!("link `{}` takes no default", member.name.text));
+        Err(error.at(member.name.span).help("links begin as none, or empty"))
+    }
+
+    fn refuse_index(&self, member: &MemberDeclaration) -> Result<()> {
+        if !member.unique && !member.index && !member.optional {
+            return Ok(());
+        }
+        let error = Error::invalid(format!("`{}` is many entities", member.name.text));
+        Err(error.at(member.name.span).help("`?`, `unique` and `index` go with one value"))
+    }
+
+    /// A default as the catalog keeps it: SQL.
+    fn default_text(&self, name: &Name, default: &Expr, ty: &ColumnType) -> Result<String> {
+        let binder = &mut Binder::new(self.source.binding(), &[]);
+        if matches!(default, Expr::Now(_))
+            && matches!(ty, ColumnType::Timestamp { .. } | ColumnType::Date | ColumnType::Time)
+        {
+            return Ok("now()".to_owned());
+        }
+        let value = binder.default_value(default, ty, &name.text)?;
+        Ok(sql_text(&value, ty))
+    }
+}
+
+fn only_links(name: &Name, what: &str) -> Error {
+    Error::invalid(format!("`{what}` goes with links, and `{}` is none", name.text)).at(name.span)
+}
+
+fn relation(schema: TableSchema, constraints: Constraints, indexes: Vec<IndexInfo>) -> Relation {
+    let (kind, handle) = (RelationKind::Table, Arc::new(()));
+    Relation { kind, schema, constraints, indexes, handle }
+}
+
+/// A value as SQL writes it.
+fn sql_text(value: &Value, ty: &ColumnType) -> String {
+    match (value, ty) {
+        (Value::Null, _) => "null".to_owned(),
+        (Value::Boolean(_) | Value::Integer(_), _) => cast::format(value, ty),
+        (Value::List(_), _) => format!("'{}'", json::to_json(value, ty).replace('\'', "''")),
+        _ => format!("'{}'", cast::format(value, ty).replace('\'', "''")),
+    }
+}
+
+/// Whether a member is kept in a table of its own.
+pub(super) fn is_many(kind: &MemberKind) -> bool {
+    matches!(kind, MemberKind::Many { .. })
+}

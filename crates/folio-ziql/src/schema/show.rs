@@ -1,0 +1,161 @@
+//! Structs as the text that declares them.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use folio_engine::expression::evaluate::constant;
+use folio_engine::expression::{Expr, cast};
+use folio_engine::source::entity::{Entity, MemberKind};
+use folio_engine::source::{Relation, RelationKind};
+use folio_engine::{Context, OnDelete, Result, member_type_name};
+use folio_types::{ColumnType, Value};
+
+use super::Catalog;
+use crate::token::Keyword;
+
+/// All structs that a schema declared, in the order of their names.
+///
+/// # Errors
+/// What the source says.
+pub(super) fn show(source: Catalog<'_>) -> Result<String> {
+    let mut out = String::new();
+    for relation in structs(source)? {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        // Writing to a string does not fail.
+        let _ = writeln!(out, "{} (", quoted(&relation.schema.name));
+        for (name, text) in members(&relation, source, &|table| source.relation(table))? {
+            let _ = writeln!(out, "    {}: {text},", quoted(&name));
+        }
+        out.push_str(")\n");
+    }
+    Ok(out)
+}
+
+/// The tables that a schema declared as structs.
+pub(super) fn structs(source: Catalog<'_>) -> Result<Vec<Arc<Relation>>> {
+    let mut names = source.names()?;
+    names.sort_unstable();
+    let mut found = Vec::new();
+    for name in names {
+        if let Some(relation) = source.relation(&name)?
+            && relation.kind == RelationKind::Table
+            && relation.constraints.is_struct
+        {
+            found.push(relation);
+        }
+    }
+    Ok(found)
+}
+
+/// The table of a to-many link, by its name.
+pub(super) type Pairs<'p> = &'p dyn Fn(&str) -> Result<Option<Arc<Relation>>>;
+
+/// Names and declarations of the members of a struct, `id` left out.
+pub(super) fn members(
+    relation: &Arc<Relation>,
+    source: Catalog<'_>,
+    pairs: Pairs<'_>,
+) -> Result<Vec<(String, String)>> {
+    let entity = Entity::of(relation);
+    let mut found = Vec::new();
+    for member in &entity.members {
+        let text = match &member.kind {
+            MemberKind::Value(column) if relation.schema.primary_key == [*column] => continue,
+            MemberKind::Value(column) => value(relation, *column, source)?,
+            MemberKind::One { column, target } => {
+                let unique = if has_index(relation, *column, true) { " unique" } else { "" };
+                let on_delete = on_delete(relation, &member.name, false);
+                format!("{}{unique}{on_delete}", quoted(target))
+            }
+            MemberKind::Many { table, target } => {
+                let on_delete = pairs(table)?.map_or("", |pairs| on_delete(&pairs, "target", true));
+                format!("[]{}{on_delete}", quoted(target))
+            }
+            MemberKind::Inverse { target, link } => {
+                format!("[]{}.{}", quoted(target), quoted(link))
+            }
+        };
+        found.push((member.name.clone(), text));
+    }
+    Ok(found)
+}
+
+fn value(relation: &Arc<Relation>, column: usize, source: Catalog<'_>) -> Result<String> {
+    let own = &relation.schema.columns[column];
+    let mut text = member_type_name(&own.column_type);
+    if own.nullable {
+        text.push('?');
+    }
+    if relation.constraints.defaults.contains_key(&own.name) {
+        let default = source.binding().default_of(relation, column)?;
+        let _ = write!(text, " = {}", default_text(&default, &own.column_type)?);
+    }
+    if has_index(relation, column, true) {
+        text.push_str(" unique");
+    } else if has_index(relation, column, false) {
+        text.push_str(" index");
+    }
+    Ok(text)
+}
+
+/// Whether a column alone has an index.
+pub(super) fn has_index(relation: &Relation, column: usize, unique: bool) -> bool {
+    let columns = [(column, false)];
+    relation.indexes.iter().any(|index| index.columns == columns && index.unique == unique)
+}
+
+/// What a deletion does through a column; rows of to-many links go with what they lead
+/// to, which is no more than unsetting the link.
+fn on_delete(relation: &Relation, column: &str, is_many: bool) -> &'static str {
+    let mut references = relation.constraints.references.iter();
+    let found = references.find(|reference| reference.columns == [column]);
+    match found.map(|reference| reference.on_delete) {
+        Some(OnDelete::Restrict) => " on delete restrict",
+        Some(OnDelete::CascadeOwner) => " on delete cascade",
+        Some(OnDelete::Cascade) if !is_many => " on delete cascade",
+        _ => "",
+    }
+}
+
+fn default_text(default: &Expr, ty: &ColumnType) -> Result<String> {
+    let is_now = default
+        .any(&mut |part| matches!(part, Expr::Function { function, .. } if function.is_stable));
+    if is_now {
+        return Ok("NOW".to_owned());
+    }
+    Ok(literal(&constant(default, &Context::detached())?, ty))
+}
+
+/// A value as ZiQL writes it.
+pub(crate) fn literal(value: &Value, ty: &ColumnType) -> String {
+    match (value, ty) {
+        (Value::Null, _) => "none".to_owned(),
+        (Value::Text(text), ColumnType::Text) => {
+            let escaped = text.replace('\\', "\\\\").replace('\'', "\\'");
+            format!("'{}'", escaped.replace('\n', "\\n").replace('\r', "\\r"))
+        }
+        (Value::Float(_), _) => {
+            let text = cast::format(value, ty);
+            if text.contains(['.', 'e']) { text } else { format!("{text}.0") }
+        }
+        (Value::Timestamp(_), _) => {
+            let text = cast::format(value, &ColumnType::Timestamp { utc: false });
+            text.replacen(' ', "T", 1)
+        }
+        (Value::List(items), ColumnType::List(element)) => {
+            let items: Vec<String> = items.iter().map(|item| literal(item, element)).collect();
+            format!("[{}]", items.join(", "))
+        }
+        _ => cast::format(value, ty),
+    }
+}
+
+/// A name, in backquotes where it must stand in them.
+pub(crate) fn quoted(name: &str) -> String {
+    let is_plain = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && name.chars().all(|part| part.is_ascii_alphanumeric() || part == '_')
+        && Keyword::of(name).is_none();
+    if is_plain { name.to_owned() } else { format!("`{name}`") }
+}

@@ -1,0 +1,344 @@
+//! The later tuples of ADD, read straight from the text where they are nothing but
+//! literals: of a statement with thousands of tuples no token is made but one for each
+//! run of them. What has a comment or a name in it is read as any other text.
+
+use memchr::memchr2;
+
+use crate::lexer::Lexer;
+use crate::moment;
+use crate::tape::{Cell, Tape};
+use crate::token::{Keyword, Token};
+
+/// Whether a tuple of ADD behind its first may begin here.
+#[derive(Default)]
+pub(super) struct Tuples {
+    depth: usize,
+    is_add: bool,
+    /// Whether a tuple has ended, and nothing but commas came since.
+    is_behind: bool,
+}
+
+impl Tuples {
+    /// Whether one may begin here.
+    pub(super) fn may_begin(&self) -> bool {
+        self.is_behind
+    }
+
+    /// Goes on behind a token.
+    pub(super) fn see(&mut self, token: &Token) {
+        match token {
+            Token::Sign("(" | "[" | "{") => {
+                self.depth += 1;
+                self.is_behind = false;
+            }
+            Token::Sign(sign @ (")" | "]" | "}")) => {
+                self.depth = self.depth.saturating_sub(1);
+                self.is_behind = self.depth == 0 && self.is_add && *sign == ")";
+            }
+            Token::Sign(",") if self.is_behind => {}
+            Token::Keyword(Keyword::Add) if self.depth == 0 => {
+                (self.is_add, self.is_behind) = (true, false);
+            }
+            _ if self.is_behind || matches!(token, Token::Sign(";" | "=>")) => {
+                (self.is_add, self.is_behind) = (false, false);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A place in a text, which goes ahead as long as there are literals.
+pub(super) struct Reader<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    pub(super) fn new(text: &'t str, at: usize) -> Self {
+        Self { text, bytes: text.as_bytes(), at }
+    }
+
+    /// Reads tuples of literals, with a comma or none between, as long as there are
+    /// some; answers where the last of them ends, `None` where there is none.
+    pub(super) fn tuples(&mut self, tape: &mut Tape) -> Option<usize> {
+        let mut end = None;
+        loop {
+            let (start, cell) = (self.at, tape.cell_count());
+            if self.tuple(tape).is_none() {
+                tape.truncate(cell);
+                return end;
+            }
+            tape.close_tuple(cell, start..self.at);
+            end = Some(self.at);
+            self.skip_white();
+            if self.eat(b',') {
+                self.skip_white();
+            }
+        }
+    }
+
+    fn tuple(&mut self, tape: &mut Tape) -> Option<()> {
+        self.eat(b'(').then_some(())?;
+        self.skip_white();
+        loop {
+            match self.next()? {
+                b'[' => self.list(tape)?,
+                _ => self.scalar(tape)?,
+            }
+            self.skip_white();
+            let sign = self.next()?;
+            self.at += 1;
+            match sign {
+                b',' => self.skip_white(),
+                b')' => return Some(()),
+                _ => return None,
+            }
+        }
+    }
+
+    fn list(&mut self, tape: &mut Tape) -> Option<()> {
+        self.at += 1;
+        let first = tape.cell_count();
+        self.skip_white();
+        while !self.eat(b']') {
+            self.scalar(tape)?;
+            self.skip_white();
+            let has_comma = self.eat(b',');
+            self.skip_white();
+            // Either a comma or the end; both together are for the parser.
+            let is_last = self.next() == Some(b']');
+            (has_comma != is_last).then_some(())?;
+        }
+        let list = tape.list(tape.cell_count() - first);
+        tape.push(list);
+        Some(())
+    }
+
+    #[inline]
+    fn scalar(&mut self, tape: &mut Tape) -> Option<()> {
+        match self.next()? {
+            b'\'' => self.plain_text(tape),
+            b'0'..=b'9' | b'a'..=b'f' if self.bytes.get(self.at + 8) == Some(&b'-') => {
+                self.uuid(tape)
+            }
+            b'0'..=b'9' => self.whole_number(tape),
+            _ => None,
+        }
+        .or_else(|| self.any(tape))
+    }
+
+    /// A string without escapes.
+    fn plain_text(&mut self, tape: &mut Tape) -> Option<()> {
+        let start = self.at + 1;
+        let size = end_of_plain(&self.bytes[start..])?;
+        let end = start + size;
+        (self.bytes[end] == b'\'').then_some(())?;
+        tape.push(Tape::text_cell(start..end));
+        self.at = end + 1;
+        Some(())
+    }
+
+    /// Digits alone, few enough for an int, and nothing of a longer number behind them.
+    fn whole_number(&mut self, tape: &mut Tape) -> Option<()> {
+        const DIGITS_MAX: usize = 18;
+        let (mut number, mut at) = (0i64, self.at);
+        while let Some(digit @ b'0'..=b'9') = self.bytes.get(at) {
+            number = number.wrapping_mul(10).wrapping_add(i64::from(digit - b'0'));
+            at += 1;
+        }
+        let ends = matches!(self.bytes.get(at)?, b',' | b')' | b']' | b' ' | b'\n');
+        (ends && at - self.at <= DIGITS_MAX).then_some(())?;
+        tape.push(Cell::Integer(number));
+        self.at = at;
+        Some(())
+    }
+
+    fn uuid(&mut self, tape: &mut Tape) -> Option<()> {
+        let uuid = moment::uuid(&self.bytes[self.at..])?;
+        let end = self.at + moment::UUID_SIZE;
+        moment::ends_word(self.bytes, end).then_some(())?;
+        tape.push(Cell::Uuid(uuid));
+        self.at = end;
+        Some(())
+    }
+
+    /// Whatever else the lexer takes for a value.
+    #[cold]
+    fn any(&mut self, tape: &mut Tape) -> Option<()> {
+        let is_comment = self.bytes[self.at..].starts_with(b"--");
+        let is_negative = !is_comment && self.eat(b'-');
+        let mut lexer = Lexer::new(&self.text[self.at..]);
+        let cell = match (lexer.next().ok()?.token, is_negative) {
+            (Token::Integer(number), false) => Cell::Integer(i64::try_from(number).ok()?),
+            (Token::Integer(number), true) => Cell::Integer(-i64::try_from(number).ok()?),
+            (Token::Float(number), false) => Cell::Float(number),
+            (Token::Float(number), true) => Cell::Float(-number),
+            (_, true) => return None,
+            (Token::Text(text), _) => tape.decoded(&text),
+            (Token::Date(day), _) => Cell::Date(day),
+            (Token::Time(time), _) => Cell::Time(time),
+            (Token::Timestamp(at), _) => Cell::Timestamp(at),
+            (Token::Uuid(uuid), _) => Cell::Uuid(uuid),
+            (Token::Keyword(Keyword::True), _) => Cell::Boolean(true),
+            (Token::Keyword(Keyword::False), _) => Cell::Boolean(false),
+            (Token::Keyword(Keyword::None), _) => Cell::Null,
+            _ => return None,
+        };
+        self.at = self.text.len() - lexer.rest().len();
+        tape.push(cell);
+        Some(())
+    }
+
+    fn next(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    /// Takes a sign of one byte, if it stands here.
+    fn eat(&mut self, sign: u8) -> bool {
+        let is_it = self.next() == Some(sign);
+        self.at += usize::from(is_it);
+        is_it
+    }
+
+    /// Spaces and the ends of lines.
+    #[inline]
+    fn skip_white(&mut self) {
+        while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.next() {
+            self.at += 1;
+        }
+    }
+}
+
+/// Where a quote or a backslash comes first. Most texts are short, and end before a search of
+/// long ones has begun: eight bytes at a time (Mycroft's test for a zero byte, 1987).
+fn end_of_plain(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const TOPS: u64 = u64::from_le_bytes([0x80; 8]);
+    const QUOTES: u64 = u64::from_le_bytes([b'\''; 8]);
+    const ESCAPES: u64 = u64::from_le_bytes([b'\\'; 8]);
+    const WORDS: usize = 4;
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & TOPS;
+    let (words, _) = bytes.as_chunks::<8>();
+    for (at, word) in words.iter().take(WORDS).enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let found = zeros(word ^ QUOTES) | zeros(word ^ ESCAPES);
+        if found != 0 {
+            return Some(at * 8 + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let seen = words.len().min(WORDS) * 8;
+    memchr2(b'\'', b'\\', &bytes[seen..]).map(|at| seen + at)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::lexer::Lexer;
+    use crate::tape::{Cell, Tape};
+    use crate::token::Token;
+    use crate::tokenize::tokenize;
+
+    /// The tuples of a text behind `ADD U (a = 1)` that are read as literals, with where
+    /// they stand, and how many tokens the rest takes.
+    fn read(tuples: &str) -> (Vec<String>, usize) {
+        let text: Arc<str> = format!("ADD U (a = 1){tuples}").into();
+        let mut tape = Tape::of(&text).expect("a short text");
+        let tokens = tokenize(Lexer::new(&text), Some(&mut tape)).expect("words of ZiQL");
+        let is_other = |token: &Token| !matches!(token, Token::Tuples(_));
+        let others = tokens.iter().filter(|lexeme| is_other(&lexeme.token)).count();
+        let shown = (0..tape.len()).map(|tuple| {
+            let values = tape.cells(tuple).iter().map(|cell| match cell {
+                Cell::List(..) => {
+                    let elements = tape.elements(*cell).iter();
+                    format!("{:?}", elements.map(|cell| tape.value(*cell)).collect::<Vec<_>>())
+                }
+                scalar => format!("{:?}", tape.value(*scalar)),
+            });
+            let span = tape.span(tuple);
+            let values: Vec<String> = values.collect();
+            format!("{}:{} {}", span.line, span.column, values.join(" "))
+        });
+        // `ADD U (a = 1)` and the end are eight.
+        (shown.collect(), others - 8)
+    }
+
+    #[test]
+    fn plain_text_ends_where_it_does() {
+        let any = [0x00, 0x26, 0x28, 0x5b, 0x5d, 0x80, 0xa7, 0xdc, 0xff, b'a'];
+        for size in 0..70 {
+            let mut text: Vec<u8> = any.iter().copied().cycle().take(size).collect();
+            assert_eq!(super::end_of_plain(&text), None, "{size} bytes");
+            for end in 0..size {
+                for sign in [b'\'', b'\\'] {
+                    let before = std::mem::replace(&mut text[end], sign);
+                    assert_eq!(super::end_of_plain(&text), Some(end), "{size} bytes");
+                    text[end] = before;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tuples_of_literals_are_read_whole() {
+        let cases: [(&str, &[&str]); 11] = [
+            (" ('Ada', 36)", &["1:15 Text(\"Ada\") Integer(36)"]),
+            (
+                "('ä', -1),\n  (none, true)\t(1.5,-.5)",
+                &[
+                    "1:14 Text(\"ä\") Integer(-1)",
+                    "2:3 Null Boolean(true)",
+                    "2:16 Float(1.5) Float(-0.5)",
+                ],
+            ),
+            (
+                "( 'it\\'s' )('\\u{e4}b', '')",
+                &["1:14 Text(\"it's\")", "1:25 Text(\"äb\") Text(\"\")"],
+            ),
+            ("([], [1, 2], ['a'])", &["1:14 [] [Integer(1), Integer(2)] [Text(\"a\")]"]),
+            ("(2024-01-31, 12:04, 1_000)", &["1:14 Date(19753) Time(43440000000) Integer(1000)"]),
+            ("(9223372036854775807)", &["1:14 Integer(9223372036854775807)"]),
+            (
+                "(00112233-4455-6677-8899-aabbccddeeff, aAb12233-4455-6677-8899-AABBCCDDEEFF)",
+                &["1:14 Uuid([0, 17, 34, 51, 68, 85, 102, 119, 136, 153, 170, 187, 204, 221, \
+                   238, 255]) Uuid([170, 177, 34, 51, 68, 85, 102, 119, 136, 153, 170, 187, 204, \
+                   221, 238, 255])"],
+            ),
+            ("(---5\n6)", &["1:14 Integer(6)"]),
+            ("(1) OR SKIP", &["1:14 Integer(1)"]),
+            ("(TRUE); GRAB U {a = 1}", &["1:14 Boolean(true)"]),
+            ("(1) => ADD U (a = 2) (3)", &["1:14 Integer(1)", "1:35 Integer(3)"]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(read(text).0, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_literal_is_left_to_the_parser() {
+        let cases = [
+            "()",
+            "(1,)",
+            "(a = 1)",
+            "(1 + 1)",
+            "(NOW)",
+            "($p)",
+            "({name = 'a'})",
+            "([1]{a = 1})",
+            "('a' 'b')",
+            "([1 2])",
+            "([1,])",
+            "(--5\n)",
+            "(9223372036854775808)",
+            "([[1]])",
+            "(1 # one\n)",
+            "(00112233-4455-6677-8899-aabbccddeefg)",
+            "(00112233-4455-6677-8899-aabbccddeeff0)",
+        ];
+        for text in cases {
+            let (read, others) = read(text);
+            assert!(read.is_empty() && others > 0, "{text}: {read:?}");
+        }
+    }
+}
