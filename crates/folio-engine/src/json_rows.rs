@@ -11,13 +11,13 @@ use arrow_array::{
     Array, ArrayRef, BooleanArray, FixedSizeBinaryArray, ListArray, PrimitiveArray, StringArray,
 };
 use arrow_buffer::NullBuffer;
+use folio_json::{JsonText, Piece};
+use folio_types::temporal::format_date;
 use folio_types::{ColumnType, Value};
 
 use crate::array::value_at;
 use crate::batch::Batch;
 use crate::expression::json::{write_json, write_string};
-use crate::expression::temporal::format_date;
-use crate::json_text::{JsonText, Piece};
 
 /// Rows after which it is known how many bytes one takes, more or less.
 const SAMPLE: usize = 16;
@@ -43,10 +43,10 @@ impl JsonRows {
         let between = Piece::new(between);
         let cells: Vec<Cells<'_>> =
             batch.columns.iter().zip(&self.types).map(|(array, ty)| Cells::of(array, ty)).collect();
-        let before = out.len();
+        let before = out.size();
         for row in 0..batch.row_count {
             if row == SAMPLE {
-                let mean = (out.len() - before).div_ceil(SAMPLE);
+                let mean = (out.size() - before).div_ceil(SAMPLE);
                 // Numbers grow longer on the way.
                 out.expect((batch.row_count - row) * (mean + mean / 8));
             }
@@ -219,6 +219,77 @@ impl<'a> Cells<'a> {
                 let mut text = String::new();
                 write_json(&value_at(array, row, ty), ty, &mut text);
                 out.push(text.as_bytes());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use folio_types::temporal::DAY;
+
+    use super::*;
+    use crate::expression::json::to_json;
+
+    fn written(write: impl FnOnce(&mut JsonText<'_>)) -> String {
+        let mut bytes = b"before".to_vec();
+        let mut text = JsonText::behind(&mut bytes);
+        write(&mut text);
+        text.finish();
+        let text = String::from_utf8(bytes).expect("JSON is UTF-8");
+        text.strip_prefix("before").expect("what was there stays").to_owned()
+    }
+
+    #[test]
+    fn integers_and_uuids_are_written_whole() {
+        for value in [0, 7, -1, 10, i64::MAX, i64::MIN] {
+            assert_eq!(written(|text| text.integer(value)), value.to_string());
+        }
+        let numbers = [0x0123_4567_89ab_cdef_0123_4567_89ab_cdef, 0, u128::MAX, 0xa90 << 60];
+        for bytes in numbers.map(u128::to_be_bytes) {
+            let value = Value::Uuid(bytes);
+            let expected = to_json(&value, &ColumnType::Uuid);
+            assert_eq!(written(|text| text.uuid(&bytes)), expected);
+        }
+    }
+
+    #[test]
+    fn short_floats_are_written_as_values_of_them_are() {
+        let mut seed = 1u64;
+        let mut values = vec![0.0, 1.0, 0.1, 0.3, 0.0001, 0.00012, 1e10, 9_999_999_999.5, 5e-324];
+        for _ in 0..20_000 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let (whole, power) = (seed >> (20 + seed % 40), (seed >> 8) % 7);
+            values.push(whole as f64 / 10f64.powi(power as i32));
+            values.push(f64::from_bits(seed));
+        }
+        let mut short = 0;
+        for value in values.iter().flat_map(|value| [*value, -*value]).filter(|v| v.is_finite()) {
+            let mut is_short = true;
+            let text = written(|text| is_short = text.short_float(value));
+            let ty = ColumnType::Float64;
+            let expected = to_json(&Value::Float(value), &ty);
+            if is_short {
+                assert_eq!(text, expected);
+                short += 1;
+            } else {
+                assert_eq!(text, "", "nothing of {expected}");
+            }
+        }
+        assert!(short > 10_000, "{short}");
+    }
+
+    #[test]
+    fn timestamps_are_written_as_values_of_them_are() {
+        let (day, last) = (DAY * 19_753, DAY * 2_932_897 - 1);
+        let moments =
+            [0, -1, 1, day, day + 5, day + 100_000, day + DAY - 1, last, last + 1, i64::MIN / 2];
+        for moment in moments {
+            for utc in [true, false] {
+                let value = Value::Timestamp(moment);
+                let ty = ColumnType::Timestamp { utc };
+                let expected = to_json(&value, &ty);
+                assert_eq!(written(|text| text.timestamp(moment, utc)), expected, "{moment}");
             }
         }
     }

@@ -6,9 +6,6 @@
 
 use folio_types::ColumnType;
 
-use crate::error::{Error, Result};
-use crate::span::Span;
-
 /// Types and names of the parameters that are given to a statement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signature {
@@ -21,80 +18,4 @@ pub struct Signature {
 impl Signature {
     /// No parameters.
     pub const NONE: &'static Self = &Self { types: Vec::new(), names: Vec::new() };
-}
-
-/// The parameters that a statement has been seen to take.
-#[derive(Debug, Default)]
-pub struct Taken {
-    /// By position, in order of their names where nothing says which were given.
-    names: Vec<String>,
-    /// Which of those given by name are used.
-    used: Vec<bool>,
-    /// One more than the highest position.
-    count: usize,
-}
-
-impl Taken {
-    /// The position of a parameter as the parser has it: `?1`, `$2` or `:name`. Whoever wrote
-    /// `?` has it numbered by its place in the text.
-    pub fn position(&mut self, text: &str, given: &Signature, span: Span) -> Result<usize> {
-        let name = text.trim_start_matches([':', '$', '@']);
-        let number = text.strip_prefix(['$', '?']).and_then(|number| number.parse::<usize>().ok());
-        if !given.names.is_empty() {
-            if number.is_some() {
-                let text = if text.starts_with('?') { "?" } else { text };
-                let error = format!("parameters were given by name, and {text} has none");
-                return Err(Error::invalid(error).at(span).help("write :name"));
-            }
-            return self.position_of_given(name, given, span);
-        }
-        let position = if let Some(number) = number {
-            number.checked_sub(1).ok_or_else(|| {
-                Error::syntax("parameters count from $1").at(span).help("write $1 for the first")
-            })?
-        } else {
-            self.names.iter().position(|known| known == name).unwrap_or_else(|| {
-                self.names.push(name.to_owned());
-                self.names.len() - 1
-            })
-        };
-        self.count = self.count.max(position + 1);
-        Ok(position)
-    }
-
-    fn position_of_given(&mut self, name: &str, given: &Signature, span: Span) -> Result<usize> {
-        let Some(position) = given.names.iter().position(|known| known == name) else {
-            let names = given.names.iter().map(String::as_str);
-            let error = Error::invalid(format!("parameter :{name} has no value"))
-                .help("give it by its name");
-            return Err(error.near(name, names).at(span));
-        };
-        self.used.resize(given.names.len(), false);
-        self.used[position] = true;
-        Ok(position)
-    }
-
-    /// Refuses what was given and is not taken, and the other way round.
-    pub fn check(&self, given: &Signature) -> Result<()> {
-        if given.names.is_empty() {
-            let (given, taken) = (given.types.len(), self.count);
-            if given < taken {
-                let (missing, were) = (given + 1, if given == 1 { "was" } else { "were" });
-                let error = format!("parameter {missing} has no value: {given} {were} given");
-                return Err(Error::invalid(error).help("give a value for each parameter"));
-            }
-            if given > taken {
-                let error = format!("{given} values were given to a statement that takes {taken}");
-                return Err(Error::invalid(error).help("give a value for each parameter"));
-            }
-            return Ok(());
-        }
-        for (position, name) in given.names.iter().enumerate() {
-            if !self.used.get(position).is_some_and(|is_used| *is_used) {
-                let error = format!("a value was given for :{name}, which the statement has not");
-                return Err(Error::invalid(error).help("leave it out"));
-            }
-        }
-        Ok(())
-    }
 }

@@ -1,4 +1,4 @@
-//! JSON lines: walked, typed, and built into columns.
+//! JSON lines: walked, typed, built into columns, and written.
 //!
 //! A collection has one schema, whoever asks: SQL, Arrow streams, exports, other engines. It
 //! comes from here.
@@ -34,6 +34,7 @@ mod text;
 mod token;
 mod tree;
 mod types;
+mod write;
 
 pub use columns::{Columns, Misfit, Others};
 pub use number::{EXACT_POWERS, double, integer};
@@ -42,3 +43,4 @@ pub use text::Malformed;
 pub use text::find_quote;
 pub use tree::{Counts, Node, Tree};
 pub use types::{Field, Type};
+pub use write::{JsonText, Piece};

@@ -10,6 +10,7 @@
 mod bind;
 mod dialect;
 mod from_first;
+mod parameters;
 mod parse;
 mod place;
 mod script;

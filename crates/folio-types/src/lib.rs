@@ -13,6 +13,7 @@ pub mod key;
 mod legible;
 mod name;
 mod schema;
+pub mod temporal;
 mod value;
 
 pub use code::ErrorCode;

@@ -1,6 +1,6 @@
 //! UUIDs, datetimes, dates and times at the beginning of a text.
 
-use folio_engine::expression::temporal::{DAY, HOUR, MINUTE, SECOND, days};
+use folio_types::temporal::{DAY, HOUR, MINUTE, SECOND, days};
 
 use crate::token::Token;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use folio_types::Value;
+use folio_types::{Value, temporal};
 
 use super::{Operator, Pieces};
 use crate::array::to_array;
@@ -10,7 +10,6 @@ use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::expression::evaluate::constant;
-use crate::expression::temporal;
 use crate::plan::{physical, terms};
 
 /// Rows a series makes at most.

@@ -7,12 +7,12 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, IntervalMonthDayNanoType};
 use arrow_array::{ArrayRef, Datum};
 use arrow_schema::ArrowError;
-use folio_types::{ColumnType, Interval, Value};
+use folio_types::{ColumnType, Interval, Value, temporal};
 
 use super::evaluated::Evaluated;
 use super::numbers::{self, checked};
 use super::type_rules::{COMPUTED_PRECISION, decimal, is_integer, is_numeric, scale_of, unify};
-use super::{Arithmetic, cast, temporal};
+use super::{Arithmetic, cast};
 use crate::array;
 use crate::error::{Error, Result};
 use crate::type_name::type_name;

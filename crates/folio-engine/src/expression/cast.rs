@@ -8,10 +8,10 @@ use std::sync::Arc;
 use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, TimestampMicrosecondType};
-use folio_types::{ColumnType, Value};
+use folio_types::{ColumnType, Value, temporal};
 
 use super::type_rules::{is_integer, is_numeric};
-use super::{array_text, columns, json, temporal};
+use super::{array_text, columns, json};
 use crate::array;
 use crate::error::{Error, Result};
 use crate::type_name::{member_type_name, type_name};

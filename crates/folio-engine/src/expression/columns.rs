@@ -14,10 +14,9 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray};
 use arrow_buffer::BooleanBuffer;
-use folio_types::ColumnType;
+use folio_types::{ColumnType, temporal};
 
 use super::cast::{range, rescale};
-use super::temporal;
 use crate::error::Result;
 
 /// Casts a column where a column can be; `None` leaves it to one value after another.

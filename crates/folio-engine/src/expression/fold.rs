@@ -1,10 +1,10 @@
 //! Computing at bind time what does not change from row to row.
 
-use folio_types::{ColumnType, Value};
+use folio_types::{ColumnType, Value, temporal};
 
+use super::Expr;
 use super::evaluate::constant;
 use super::membership::make_set;
-use super::{Expr, temporal};
 use crate::context::Context;
 
 /// Folds every constant part of an expression. What fails stays as it is and

@@ -27,7 +27,6 @@ mod membership;
 mod numbers;
 pub mod pattern;
 mod subquery;
-pub mod temporal;
 pub mod type_rules;
 pub mod visit;
 

@@ -50,10 +50,11 @@ use std::sync::Arc;
 use folio_engine::bind::{Binding, Named};
 use folio_engine::expression::{ColumnId, function};
 use folio_engine::source::{Relation, ScalarFunction};
-use folio_engine::{Error, Result, Signature, Span, Taken};
+use folio_engine::{Error, Result, Signature, Span};
 use folio_types::ColumnType;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
+use crate::parameters::Taken;
 use crate::place::Place;
 pub use aggregate::is_taken;
 pub(crate) use literal::number;

@@ -1,9 +1,9 @@
 //! Forms that SQL spells out in words (EXTRACT … FROM, TRIM BOTH …), intervals, and
 //! access to parts of values.
 
-use folio_engine::expression::{Expr, function, temporal};
+use folio_engine::expression::{Expr, function};
 use folio_engine::{Error, Result, Span};
-use folio_types::{ColumnType, Interval, Value};
+use folio_types::{ColumnType, Interval, Value, temporal};
 use sqlparser::ast;
 
 use super::expression::{member, place};

@@ -1,5 +1,6 @@
 //! Functions on dates, times and timestamps.
 
+use folio_types::temporal::{self, DAY, SECOND};
 use folio_types::{ColumnType, Interval, Value};
 
 use super::Body::{Strict, Typed, Whole};
@@ -8,7 +9,6 @@ use super::to_char::{field, to_char};
 use super::{Call, Overload, Returns, Takes, float_of, function, integer_of, text_of};
 use crate::array;
 use crate::error::{Error, Result};
-use crate::expression::temporal::{self, DAY, SECOND};
 
 pub(super) const OVERLOADS: &[Overload] = &[
     function("now", &[], Returns::Instant, Whole(now)),

@@ -1,10 +1,10 @@
 //! `to_char` of times, by PostgreSQL's patterns.
 
 use folio_types::Value;
+use folio_types::temporal::{self, DAY, SECOND};
 
 use super::text_of;
 use crate::error::{Error, Result};
-use crate::expression::temporal::{self, DAY, SECOND};
 
 const MONTHS: [&str; 12] = [
     "January",

@@ -3,7 +3,7 @@
 //! Days count from 1970-01-01 in the proleptic Gregorian calendar; the
 //! conversion is Howard Hinnant's `days_from_civil`. Timestamps are microseconds.
 
-use folio_types::Interval;
+use crate::Interval;
 
 /// Microseconds of a second, minute, hour and day.
 pub const SECOND: i64 = 1_000_000;
@@ -16,7 +16,8 @@ pub const DAY: i64 = 24 * HOUR;
 
 /// Year, month and day of a day's number.
 #[allow(clippy::cast_possible_truncation, reason = "a day within 32 bits is a year within them")]
-pub(crate) fn civil(days: i64) -> (i32, u32, u32) {
+#[inline]
+pub fn civil(days: i64) -> (i32, u32, u32) {
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
     let day_of_era = shifted.rem_euclid(146_097);
@@ -43,7 +44,8 @@ pub fn days(year: i32, month: u32, day: u32) -> Option<i64> {
     Some(era * 146_097 + day_of_era - 719_468)
 }
 
-pub(crate) fn month_length(year: i32, month: u32) -> u32 {
+/// Days of a month.
+pub fn month_length(year: i32, month: u32) -> u32 {
     match month {
         4 | 6 | 9 | 11 => 30,
         2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
@@ -54,7 +56,7 @@ pub(crate) fn month_length(year: i32, month: u32) -> u32 {
 
 /// A timestamp some months, days and nanoseconds later. Days of months that are
 /// too short become their last.
-pub(crate) fn add(timestamp: i64, interval: Interval) -> Option<i64> {
+pub fn add(timestamp: i64, interval: Interval) -> Option<i64> {
     let (day, time) = (timestamp.div_euclid(DAY), timestamp.rem_euclid(DAY));
     let (year, month, day_of_month) = civil(day);
     let months = i64::from(year) * 12 + i64::from(month) - 1 + i64::from(interval.months);
@@ -67,7 +69,8 @@ pub(crate) fn add(timestamp: i64, interval: Interval) -> Option<i64> {
         .checked_add(interval.nanoseconds / 1000)
 }
 
-pub(crate) fn negate(interval: Interval) -> Option<Interval> {
+/// The interval backwards.
+pub fn negate(interval: Interval) -> Option<Interval> {
     Some(Interval {
         months: interval.months.checked_neg()?,
         days: interval.days.checked_neg()?,
@@ -76,7 +79,7 @@ pub(crate) fn negate(interval: Interval) -> Option<Interval> {
 }
 
 /// `2024-01-31`, also with slashes.
-pub(crate) fn parse_date(text: &str) -> Option<i32> {
+pub fn parse_date(text: &str) -> Option<i32> {
     let (text, sign) = match text.strip_prefix('-') {
         Some(rest) => (rest, -1),
         None => (text, 1),
@@ -92,7 +95,7 @@ pub(crate) fn parse_date(text: &str) -> Option<i32> {
 }
 
 /// `12:04`, `12:04:05` or `12:04:05.123456`, as microseconds since midnight.
-pub(crate) fn parse_time(text: &str) -> Option<i64> {
+pub fn parse_time(text: &str) -> Option<i64> {
     let (clock, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut parts = clock.split(':');
     let mut part = |limit: i64| {
@@ -119,13 +122,13 @@ fn parse_fraction(digits: &str) -> Option<i64> {
 
 /// A date, and a time behind a space, `T` or `-`, with or without a zone. The
 /// answer is in UTC where there is a zone.
-pub(crate) fn parse_timestamp(text: &str) -> Option<i64> {
+pub fn parse_timestamp(text: &str) -> Option<i64> {
     let (clock, zone) = clock_and_zone(text)?;
     clock.checked_sub(zone)
 }
 
 /// The same without its zone: what the clock there shows.
-pub(crate) fn parse_clock(text: &str) -> Option<i64> {
+pub fn parse_clock(text: &str) -> Option<i64> {
     Some(clock_and_zone(text)?.0)
 }
 
@@ -218,12 +221,14 @@ pub fn add_unit(interval: &mut Interval, number: f64, unit: &str) -> Option<()> 
     Some(())
 }
 
-pub(crate) fn format_date(day: i32) -> String {
+/// A day as text: `2024-01-31`.
+pub fn format_date(day: i32) -> String {
     let (year, month, day) = civil(i64::from(day));
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-pub(crate) fn format_time(time: i64) -> String {
+/// A time of day as text.
+pub fn format_time(time: i64) -> String {
     let (second, micros) = (time / SECOND, time % SECOND);
     let clock = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
     match micros {
@@ -232,14 +237,16 @@ pub(crate) fn format_time(time: i64) -> String {
     }
 }
 
-pub(crate) fn format_timestamp(timestamp: i64, utc: bool) -> String {
+/// A timestamp as text.
+pub fn format_timestamp(timestamp: i64, utc: bool) -> String {
     let (day, time) = (timestamp.div_euclid(DAY), timestamp.rem_euclid(DAY));
     let (year, month, day) = civil(day);
     let zone = if utc { "+00" } else { "" };
     format!("{year:04}-{month:02}-{day:02} {}{zone}", format_time(time))
 }
 
-pub(crate) fn format_interval(interval: Interval) -> String {
+/// An interval as text.
+pub fn format_interval(interval: Interval) -> String {
     let mut parts = Vec::new();
     let mut push = |count: i32, unit: &str| {
         if count != 0 {
@@ -258,7 +265,7 @@ pub(crate) fn format_interval(interval: Interval) -> String {
 }
 
 /// A part of a timestamp by its name, as in `extract(year from …)`.
-pub(crate) fn part(name: &str, timestamp: i64) -> Option<f64> {
+pub fn part(name: &str, timestamp: i64) -> Option<f64> {
     let (day, time) = (timestamp.div_euclid(DAY), timestamp.rem_euclid(DAY));
     let (year, month, day_of_month) = civil(day);
     let weekday = (day + 4).rem_euclid(7);
@@ -297,7 +304,7 @@ fn iso_week(day: i64) -> (i64, i64) {
 }
 
 /// The start of the unit a timestamp is in.
-pub(crate) fn truncate(unit: &str, timestamp: i64) -> Option<i64> {
+pub fn truncate(unit: &str, timestamp: i64) -> Option<i64> {
     let day = timestamp.div_euclid(DAY);
     let (year, month, _) = civil(day);
     let start = |year: i32, month: u32| Some(days(year, month, 1)? * DAY);

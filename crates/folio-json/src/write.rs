@@ -5,8 +5,8 @@
 //! it counts, is a few instructions. So there is always room behind what was written,
 //! and what a piece has too much is overwritten by the next.
 
-use crate::expression::json::write_string;
-use crate::expression::temporal::{DAY, SECOND, civil, format_timestamp};
+use folio_types::push_json_string;
+use folio_types::temporal::{DAY, SECOND, civil, format_timestamp};
 
 /// Bytes of text copied and looked at together.
 const CHUNK: usize = 16;
@@ -24,7 +24,7 @@ const SHORT: usize = 32;
 const NUMBER_MAX: usize = 20;
 
 /// Text that is written again and again.
-pub(crate) struct Piece {
+pub struct Piece {
     short: [u8; SHORT],
     size: usize,
     /// All of it, where it is not short.
@@ -32,7 +32,8 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    pub(crate) fn new(text: &str) -> Self {
+    /// Of this text.
+    pub fn new(text: &str) -> Self {
         let mut short = [0; SHORT];
         let bytes = text.as_bytes();
         match short.get_mut(..bytes.len()) {
@@ -112,7 +113,7 @@ impl Moment {
 }
 
 /// Text under way at the end of a buffer.
-pub(crate) struct JsonText<'o> {
+pub struct JsonText<'o> {
     /// Bytes up to `size` count, those behind are room.
     bytes: &'o mut Vec<u8>,
     size: usize,
@@ -121,23 +122,27 @@ pub(crate) struct JsonText<'o> {
 
 impl<'o> JsonText<'o> {
     /// Goes on behind what a buffer has.
-    pub(crate) fn behind(bytes: &'o mut Vec<u8>) -> Self {
+    #[inline]
+    pub fn behind(bytes: &'o mut Vec<u8>) -> Self {
         let size = bytes.len();
         Self { bytes, size, moment: Moment::none() }
     }
 
     /// How many bytes there are.
-    pub(crate) fn len(&self) -> usize {
+    #[inline]
+    pub fn size(&self) -> usize {
         self.size
     }
 
     /// Makes room for about so many bytes more, so that text is not moved while it grows.
-    pub(crate) fn expect(&mut self, size: usize) {
+    #[inline]
+    pub fn expect(&mut self, size: usize) {
         self.bytes.reserve((self.size + size).saturating_sub(self.bytes.len()));
     }
 
     /// Gives back the room.
-    pub(crate) fn finish(self) {
+    #[inline]
+    pub fn finish(self) {
         self.bytes.truncate(self.size);
     }
 
@@ -163,19 +168,23 @@ impl<'o> JsonText<'o> {
         self.size += size;
     }
 
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
+    /// Appends bytes that are JSON.
+    #[inline]
+    pub fn push(&mut self, bytes: &[u8]) {
         self.room(bytes.len());
         self.bytes[self.size..self.size + bytes.len()].copy_from_slice(bytes);
         self.size += bytes.len();
     }
 
+    /// Appends one byte.
     #[inline]
-    pub(crate) fn byte(&mut self, byte: u8) {
+    pub fn byte(&mut self, byte: u8) {
         self.short(&[byte], 1);
     }
 
+    /// Appends a piece.
     #[inline]
-    pub(crate) fn piece(&mut self, piece: &Piece) {
+    pub fn piece(&mut self, piece: &Piece) {
         self.short(&piece.short, piece.size);
         if !piece.long.is_empty() {
             self.push(&piece.long);
@@ -185,7 +194,7 @@ impl<'o> JsonText<'o> {
     /// A string out of texts that stand one behind the other: `text` is where `data` has
     /// it from `start` on.
     #[inline]
-    pub(crate) fn string(&mut self, text: &str, data: &[u8], start: usize) {
+    pub fn string(&mut self, text: &str, data: &[u8], start: usize) {
         let size = text.len();
         self.room(size + CHUNK + 2);
         self.bytes[self.size] = b'"';
@@ -212,10 +221,11 @@ impl<'o> JsonText<'o> {
     }
 
     /// A string, whatever is in it.
-    pub(crate) fn escaped(&mut self, text: &str) {
-        let mut quoted = String::with_capacity(text.len() + 2);
-        write_string(text, &mut quoted);
-        self.push(quoted.as_bytes());
+    #[inline]
+    pub fn escaped(&mut self, text: &str) {
+        let mut quoted = Vec::with_capacity(text.len() + 2);
+        push_json_string(text, &mut quoted);
+        self.push(&quoted);
     }
 
     /// So many bytes of the room. What is put together elsewhere and then copied waits for its
@@ -226,8 +236,9 @@ impl<'o> JsonText<'o> {
         self.bytes[self.size..].first_chunk_mut().expect("room was made")
     }
 
+    /// Appends an integer.
     #[inline]
-    pub(crate) fn integer(&mut self, value: i64) {
+    pub fn integer(&mut self, value: i64) {
         let (digits, is_negative) = (value.unsigned_abs(), value < 0);
         let place: &mut [u8; NUMBER_MAX] = self.place();
         place[0] = b'-';
@@ -243,7 +254,8 @@ impl<'o> JsonText<'o> {
     /// Fifteen digits are the same float and no other: if a whole number of so many,
     /// divided by a power of ten, is the value (both are exact, and division rounds once),
     /// its digits are the shortest there are.
-    pub(crate) fn short_float(&mut self, value: f64) -> bool {
+    #[inline]
+    pub fn short_float(&mut self, value: f64) -> bool {
         const POWERS: [f64; 5] = [1e0, 1e1, 1e2, 1e3, 1e4];
         let magnitude = value.abs();
         let is_plain = magnitude < 1e10 && (value != 0.0 || value.is_sign_positive());
@@ -273,7 +285,7 @@ impl<'o> JsonText<'o> {
 
     /// Microseconds since 1970 as date and time in quotes, with a `Z` for UTC.
     #[inline]
-    pub(crate) fn timestamp(&mut self, timestamp: i64, utc: bool) {
+    pub fn timestamp(&mut self, timestamp: i64, utc: bool) {
         if self.moment.of != Some((timestamp, utc)) && !self.moment.write(timestamp, utc) {
             let text = format_timestamp(timestamp, false).replacen(' ', "T", 1);
             return self.escaped(&(text + if utc { "Z" } else { "" }));
@@ -284,7 +296,7 @@ impl<'o> JsonText<'o> {
 
     /// A UUID in quotes.
     #[inline]
-    pub(crate) fn uuid(&mut self, bytes: &[u8; 16]) {
+    pub fn uuid(&mut self, bytes: &[u8; 16]) {
         let mut digits = [[0; 8]; 4];
         for (digits, bytes) in digits.iter_mut().zip(bytes.as_chunks::<4>().0) {
             *digits = hex_digits(*bytes);
@@ -377,45 +389,6 @@ mod tests {
     }
 
     #[test]
-    fn integers_and_uuids_are_written_whole() {
-        for value in [0, 7, -1, 10, i64::MAX, i64::MIN] {
-            assert_eq!(written(|text| text.integer(value)), value.to_string());
-        }
-        let numbers = [0x0123_4567_89ab_cdef_0123_4567_89ab_cdef, 0, u128::MAX, 0xa90 << 60];
-        for bytes in numbers.map(u128::to_be_bytes) {
-            let value = folio_types::Value::Uuid(bytes);
-            let expected = crate::expression::json::to_json(&value, &folio_types::ColumnType::Uuid);
-            assert_eq!(written(|text| text.uuid(&bytes)), expected);
-        }
-    }
-
-    #[test]
-    fn short_floats_are_written_as_values_of_them_are() {
-        let mut seed = 1u64;
-        let mut values = vec![0.0, 1.0, 0.1, 0.3, 0.0001, 0.00012, 1e10, 9_999_999_999.5, 5e-324];
-        for _ in 0..20_000 {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let (whole, power) = (seed >> (20 + seed % 40), (seed >> 8) % 7);
-            values.push(whole as f64 / 10f64.powi(power as i32));
-            values.push(f64::from_bits(seed));
-        }
-        let mut short = 0;
-        for value in values.iter().flat_map(|value| [*value, -*value]).filter(|v| v.is_finite()) {
-            let mut is_short = true;
-            let text = written(|text| is_short = text.short_float(value));
-            let ty = folio_types::ColumnType::Float64;
-            let expected = crate::expression::json::to_json(&folio_types::Value::Float(value), &ty);
-            if is_short {
-                assert_eq!(text, expected);
-                short += 1;
-            } else {
-                assert_eq!(text, "", "nothing of {expected}");
-            }
-        }
-        assert!(short > 10_000, "{short}");
-    }
-
-    #[test]
     fn strings_of_every_size_are_written_as_serde_writes_them() {
         let plain = "plain text, then more of it, and an é and \u{1f600} at the end of it";
         for special in ["", "\"", "\\", "\n", "\u{1}", "\u{7f}", "é"] {
@@ -428,21 +401,6 @@ mod tests {
                     assert_eq!(found, serde_json::to_string(own).expect("text is JSON"));
                     start += own.len();
                 }
-            }
-        }
-    }
-
-    #[test]
-    fn timestamps_are_written_as_values_of_them_are() {
-        let (day, last) = (DAY * 19_753, DAY * 2_932_897 - 1);
-        let moments =
-            [0, -1, 1, day, day + 5, day + 100_000, day + DAY - 1, last, last + 1, i64::MIN / 2];
-        for moment in moments {
-            for utc in [true, false] {
-                let value = folio_types::Value::Timestamp(moment);
-                let ty = folio_types::ColumnType::Timestamp { utc };
-                let expected = crate::expression::json::to_json(&value, &ty);
-                assert_eq!(written(|text| text.timestamp(moment, utc)), expected, "{moment}");
             }
         }
     }
