@@ -73,11 +73,6 @@ impl Cursor {
         Ok(Some(leaf))
     }
 
-    /// The leaf that comes next.
-    pub(crate) fn upcoming(&self) -> Option<PageId> {
-        self.leaf
-    }
-
     /// A leaf the cursor has been at, pinned as one of many.
     pub(crate) fn page_again<'s>(
         &self,

@@ -121,12 +121,6 @@ impl BufferPool {
         self.pin_slowly(block, Access::Scan)
     }
 
-    /// Where a block's bytes are in memory, if they are: for a hint to the
-    /// processor, and no request.
-    pub(crate) fn address(&self, block: BlockId) -> Option<usize> {
-        self.translation.get(block).map(|frame| self.frames.address(frame))
-    }
-
     #[cold]
     fn pin_slowly(&self, block: BlockId, access: Access) -> Result<PageGuard<'_>> {
         for round in 0..ROUNDS_UNTIL_BUSY {

@@ -335,10 +335,6 @@ impl<'s> Pages<'s> for Editor<'s, '_> {
         self.seen().pin_for_scan(page)
     }
 
-    fn address(&self, page: PageId) -> Option<usize> {
-        self.seen().address(page)
-    }
-
     fn page_count(&self) -> u32 {
         self.edit.state.page_count
     }
@@ -371,10 +367,6 @@ impl<'s> Pages<'s> for Seen<'s, '_> {
 
     fn pin_for_scan(&self, page: PageId) -> Result<PageGuard<'s>> {
         self.pager.pool.pin_for_scan(self.block(page))
-    }
-
-    fn address(&self, page: PageId) -> Option<usize> {
-        self.pager.pool.address(self.block(page))
     }
 
     fn page_count(&self) -> u32 {

@@ -12,7 +12,7 @@
 //! header's link is the child with the keys before the first.
 //!
 //! Where all keys of a node are of one size, which uuids and numbers are, the header
-//! has it and cells do not (`shape`).
+//! has it and cells do not (`prefix_header`).
 
 mod cell;
 mod search;
@@ -22,7 +22,7 @@ use std::ops::Range;
 use cell::Cell;
 
 use super::key::Key;
-use super::shape::Shape;
+use super::prefix_header::PrefixHeader;
 use super::slot::{self, SLOT_SIZE_MAX};
 use super::{HEADER_SIZE, count, get_u16, get_u32, link, put_u16, put_u32};
 use crate::ids::PageId;
@@ -44,13 +44,13 @@ pub(crate) fn cell_cost_max(page_size: usize) -> usize {
 #[derive(Clone, Copy)]
 pub(crate) struct Node<'p> {
     page: &'p [u8],
-    shape: Shape,
+    header: PrefixHeader,
 }
 
 impl<'p> Node<'p> {
     #[inline]
     pub(crate) fn new(page: &'p [u8]) -> Self {
-        Self { page, shape: Shape::of(page) }
+        Self { page, header: PrefixHeader::of(page) }
     }
 
     #[inline]
@@ -85,7 +85,7 @@ impl<'p> Node<'p> {
     /// What all keys begin with.
     #[inline]
     pub(crate) fn prefix(self) -> &'p [u8] {
-        &self.page[self.page.len() - self.shape.prefix_size()..]
+        &self.page[self.page.len() - self.header.prefix_size()..]
     }
 
     #[inline]
@@ -96,7 +96,7 @@ impl<'p> Node<'p> {
     /// Key and value of a cell, the key without the prefix.
     #[inline]
     pub(crate) fn entry(self, index: usize) -> (&'p [u8], &'p [u8]) {
-        self.shape.divide(self.cell(index))
+        self.header.divide(self.cell(index))
     }
 
     /// Shows each cell, with its whole key.
@@ -109,7 +109,7 @@ impl<'p> Node<'p> {
     ) -> Result<(), E> {
         let mut key = self.prefix().to_vec();
         self.entries(0..self.len()).try_for_each(|(rest, value)| {
-            key.truncate(self.shape.prefix_size());
+            key.truncate(self.header.prefix_size());
             key.extend_from_slice(rest);
             see(&key, value)
         })
@@ -121,8 +121,8 @@ impl<'p> Node<'p> {
         self,
         range: Range<usize>,
     ) -> impl DoubleEndedIterator<Item = (&'p [u8], &'p [u8])> + ExactSizeIterator {
-        let Self { page, shape } = self;
-        slot::cells(page, range).map(move |cell| shape.divide(&page[cell]))
+        let Self { page, header } = self;
+        slot::cells(page, range).map(move |cell| header.divide(&page[cell]))
     }
 
     #[inline]
@@ -164,9 +164,9 @@ impl<'p> Node<'p> {
         slot::size(self.page.len()) * self.len() + cells - usize::from(get_u16(self.page, 32))
     }
 
-    /// The same if the node had another shape, which holds its keys.
-    pub(super) fn used_size_as(self, shape: Shape) -> usize {
-        let (from, to) = (self.shape, shape);
+    /// The same if the node had another header, which holds its keys.
+    pub(super) fn used_size_as(self, header: PrefixHeader) -> usize {
+        let (from, to) = (self.header, header);
         let grown = to.prefix_size() + self.len() * (to.mark_size() + from.prefix_size());
         let shrunk = from.prefix_size() + self.len() * (from.mark_size() + to.prefix_size());
         self.used_size() + grown - shrunk
@@ -175,7 +175,7 @@ impl<'p> Node<'p> {
     /// The sizes of all keys, or of one where they are the same.
     pub(super) fn key_sizes(self) -> impl Iterator<Item = usize> + 'p {
         let looked_at =
-            if self.shape.same_size().is_some() { self.len().min(1) } else { self.len() };
+            if self.header.same_size().is_some() { self.len().min(1) } else { self.len() };
         (0..looked_at).map(move |cell| self.key(cell).len())
     }
 
@@ -210,20 +210,20 @@ impl<'p> NodeMut<'p> {
     /// no room.
     pub(crate) fn insert(&mut self, index: usize, key: &[u8], value: &[u8]) -> bool {
         let node = self.as_node();
-        let (len, mut shape) = (node.len(), node.shape);
-        if len == 0 || !shape.suits(node.prefix(), key) {
-            shape = Shape::with(node, key);
+        let (len, mut header) = (node.len(), node.header);
+        if len == 0 || !header.suits(node.prefix(), key) {
+            header = PrefixHeader::with(node, key);
         }
-        let cell = Cell::new(shape, key, value);
-        let used = if shape == node.shape { node.used_size() } else { node.used_size_as(shape) };
+        let cell = Cell::new(header, key, value);
+        let used = if header == node.header { node.used_size() } else { node.used_size_as(header) };
         let slots = slot::range(self.page.len(), index..len);
         let slot_size = slot::size(self.page.len());
         if used + slot_size + cell.size > node.capacity() {
             return false;
         }
         let room = slots.end + slot_size + cell.size;
-        if shape != node.shape || (get_u32(self.page, 28) as usize) < room {
-            self.repack(shape, key);
+        if header != node.header || (get_u32(self.page, 28) as usize) < room {
+            self.repack(header, key);
         }
         let offset = get_u32(self.page, 28) as usize - cell.size;
         put_u32(self.page, 28, small(offset));
@@ -241,11 +241,11 @@ impl<'p> NodeMut<'p> {
     #[inline]
     pub(crate) fn append(&mut self, key: &[u8], value: &[u8]) -> bool {
         let node = self.as_node();
-        let (len, shape, page_size) = (node.len(), node.shape, node.page.len());
+        let (len, header, page_size) = (node.len(), node.header, node.page.len());
         if len == 0 || !node.comes_last(key) {
             return false;
         }
-        let cell = Cell::new(shape, key, value);
+        let cell = Cell::new(header, key, value);
         let slots_end = slot::range(page_size, 0..len + 1).end;
         let end = get_u32(node.page, 28) as usize;
         if slots_end + cell.size > end {
@@ -311,17 +311,17 @@ impl<'p> NodeMut<'p> {
     /// Takes all cells out.
     pub(crate) fn clear(&mut self) {
         put_u16(self.page, 22, 0);
-        self.begin(Shape::default(), &[]);
+        self.begin(PrefixHeader::default(), &[]);
     }
 
     /// Puts in cells in the order of their keys, in place of all there are. They fit.
     pub(crate) fn fill(&mut self, cells: &[(&[u8], &[u8])]) {
-        let shape = Shape::of_cells(cells);
+        let header = PrefixHeader::of_cells(cells);
         put_u16(self.page, 22, cells.len() as u16);
-        self.begin(shape, cells.first().map_or(&[], |(key, _)| key));
+        self.begin(header, cells.first().map_or(&[], |(key, _)| key));
         let mut end = get_u32(self.page, 28) as usize;
         for (index, &(key, value)) in cells.iter().enumerate() {
-            let cell = Cell::new(shape, key, value);
+            let cell = Cell::new(header, key, value);
             end -= cell.size;
             cell.write(&mut self.page[end..]);
             slot::set(self.page, index, end..end + cell.size);
@@ -330,10 +330,10 @@ impl<'p> NodeMut<'p> {
     }
 
     /// Begins the cells anew, with the prefix of a key.
-    fn begin(&mut self, shape: Shape, key: &[u8]) {
-        let start = self.page.len() - shape.prefix_size();
-        self.page[start..].copy_from_slice(&key[..shape.prefix_size()]);
-        shape.write(self.page);
+    fn begin(&mut self, header: PrefixHeader, key: &[u8]) {
+        let start = self.page.len() - header.prefix_size();
+        self.page[start..].copy_from_slice(&key[..header.prefix_size()]);
+        header.write(self.page);
         put_u32(self.page, 28, small(start));
         put_u16(self.page, 32, 0);
     }
@@ -343,17 +343,17 @@ impl<'p> NodeMut<'p> {
         put_u16(self.page, 32, dead);
     }
 
-    /// Moves the cells together at the end of the page, in a shape that holds their keys.
+    /// Moves the cells together at the end of the page, in a header that holds their keys.
     /// `key` is one that has the prefix.
-    fn repack(&mut self, shape: Shape, key: &[u8]) {
+    fn repack(&mut self, header: PrefixHeader, key: &[u8]) {
         let old = self.page.to_vec();
         let node = Node::new(&old);
-        self.begin(shape, key);
+        self.begin(header, key);
         let mut end = get_u32(self.page, 28) as usize;
         // Prefixes only get shorter here: what they lose, the keys get back.
-        let given_back = &node.prefix()[shape.prefix_size().min(node.prefix().len())..];
+        let given_back = &node.prefix()[header.prefix_size().min(node.prefix().len())..];
         for (index, (rest, value)) in node.entries(0..node.len()).enumerate() {
-            let cell = Cell { shape, given_back, rest, value, size: 0 }.sized();
+            let cell = Cell { header, given_back, rest, value, size: 0 }.sized();
             end -= cell.size;
             cell.write(&mut self.page[end..]);
             slot::set(self.page, index, end..end + cell.size);
@@ -368,18 +368,18 @@ fn small(size: usize) -> u32 {
 
 /// Bytes that cells take together as one node, their keys whole and in order.
 pub(crate) fn filled_size(cells: &[(&[u8], &[u8])], page_size: usize) -> usize {
-    let (shape, slot_size) = (Shape::of_cells(cells), slot::size(page_size));
-    let size = |(key, value): &(&[u8], &[u8])| slot_size + Cell::new(shape, key, value).size;
-    shape.prefix_size() + cells.iter().map(size).sum::<usize>()
+    let (header, slot_size) = (PrefixHeader::of_cells(cells), slot::size(page_size));
+    let size = |(key, value): &(&[u8], &[u8])| slot_size + Cell::new(header, key, value).size;
+    header.prefix_size() + cells.iter().map(size).sum::<usize>()
 }
 
 /// Bytes, at most, that the cells of two neighbours take as one node, with what
 /// separates them as a key where they are inner nodes.
 pub(crate) fn merged_size(left: Node<'_>, right: Node<'_>, separator: Option<&[u8]>) -> usize {
-    let (shape, between) = Shape::of_neighbours(left, right, separator);
+    let (header, between) = PrefixHeader::of_neighbours(left, right, separator);
     let slot_size = slot::size(left.page.len());
-    let between = between.map_or(0, |rest| slot_size + shape.mark_size() + rest + 4);
-    left.used_size_as(shape) + right.used_size_as(shape) - shape.prefix_size() + between
+    let between = between.map_or(0, |rest| slot_size + header.mark_size() + rest + 4);
+    left.used_size_as(header) + right.used_size_as(header) - header.prefix_size() + between
 }
 
 /// Whether slots, cells and keys lie within the page.
@@ -387,8 +387,8 @@ pub(super) fn check_layout(page: &[u8]) -> Result<(), String> {
     let len = count(page);
     let slots_end = slot::range(page.len(), 0..len).end;
     let cell_start = get_u32(page, 28) as usize;
-    let shape = Shape::of(page);
-    let cell_end = page.len() - shape.prefix_size();
+    let header = PrefixHeader::of(page);
+    let cell_end = page.len() - header.prefix_size();
     if slots_end > cell_start || cell_start > cell_end {
         return Err(format!("{len} slots and cells from byte {cell_start} overlap"));
     }
@@ -400,7 +400,7 @@ pub(super) fn check_layout(page: &[u8]) -> Result<(), String> {
         if offset < cell_start || cell.end > cell_end {
             return Err(format!("cell {index} at {offset} with {size} bytes is outside"));
         }
-        let value_size = shape.value_size(&page[cell]);
+        let value_size = header.value_size(&page[cell]);
         if value_size.is_none_or(|value_size| !is_leaf && value_size != 4) {
             return Err(format!("the key of cell {index} has an impossible size"));
         }

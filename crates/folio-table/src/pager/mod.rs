@@ -28,9 +28,6 @@ pub(crate) trait Pages<'s> {
     /// The same for one of many pages passed over once.
     fn pin_for_scan(&self, page: PageId) -> Result<PageGuard<'s>>;
 
-    /// Where the page is in memory, if it is: for a hint to the processor.
-    fn address(&self, page: PageId) -> Option<usize>;
-
     /// How many pages there are: no valid number is greater.
     fn page_count(&self) -> u32;
 }

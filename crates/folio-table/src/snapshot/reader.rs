@@ -181,17 +181,6 @@ impl<'v> Pages<'v> for Reader<'v> {
         }
     }
 
-    fn address(&self, page: PageId) -> Option<usize> {
-        // A damaged node may lead anywhere.
-        if page.0 > self.page_count() {
-            return None;
-        }
-        match &self.source {
-            Source::Snapshot(pages) => pages.address(page),
-            Source::Transaction(pages, _) => pages.address(page),
-        }
-    }
-
     fn page_count(&self) -> u32 {
         self.state().page_count
     }

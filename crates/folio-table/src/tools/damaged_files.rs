@@ -221,10 +221,6 @@ impl<'w> Pages<'w> for &'w DamagedFiles {
         self.pool.pin(BlockId::page(page))
     }
 
-    fn address(&self, _: PageId) -> Option<usize> {
-        None
-    }
-
     fn page_count(&self) -> u32 {
         self.page_count
     }

@@ -108,11 +108,6 @@ impl Frames {
         unsafe { self.start.as_ptr().add(frame as usize * self.page_size) }
     }
 
-    /// Where a frame's bytes are in memory: for a hint to the processor.
-    pub(crate) fn address(&self, frame: FrameId) -> usize {
-        self.page(frame).addr()
-    }
-
     /// Pins a frame that should hold `block`.
     #[inline]
     pub(crate) fn pin(&self, frame: FrameId, block: BlockId) -> Result<Pinned<'_>, Unpinned> {

@@ -1,12 +1,12 @@
-//! Cells as bytes: the size of the key where the shape does not say it, the key behind the
+//! Cells as bytes: the size of the key where the header does not say it, the key behind the
 //! prefix, the value.
 
+use crate::page::prefix_header::PrefixHeader;
 use crate::page::put_u16;
-use crate::page::shape::Shape;
 
 /// A cell on its way into a node.
 pub(super) struct Cell<'c> {
-    pub(super) shape: Shape,
+    pub(super) header: PrefixHeader,
     /// The key behind the prefix, in two parts.
     pub(super) given_back: &'c [u8],
     pub(super) rest: &'c [u8],
@@ -16,21 +16,21 @@ pub(super) struct Cell<'c> {
 
 impl<'c> Cell<'c> {
     #[inline]
-    pub(super) fn new(shape: Shape, key: &'c [u8], value: &'c [u8]) -> Self {
-        Self { shape, given_back: &[], rest: &key[shape.prefix_size()..], value, size: 0 }.sized()
+    pub(super) fn new(header: PrefixHeader, key: &'c [u8], value: &'c [u8]) -> Self {
+        Self { header, given_back: &[], rest: &key[header.prefix_size()..], value, size: 0 }.sized()
     }
 
     #[inline]
     pub(super) fn sized(mut self) -> Self {
         let key_size = self.given_back.len() + self.rest.len();
-        self.size = self.shape.mark_size() + key_size + self.value.len();
+        self.size = self.header.mark_size() + key_size + self.value.len();
         self
     }
 
     #[inline]
     pub(super) fn write(&self, out: &mut [u8]) {
         let key_size = self.given_back.len() + self.rest.len();
-        let mark = self.shape.mark_size();
+        let mark = self.header.mark_size();
         match mark {
             0 => {}
             1 => out[0] = key_size as u8,

@@ -14,53 +14,25 @@ impl Node<'_> {
     #[inline]
     pub(crate) fn search(self, key: &[u8]) -> Result<usize, usize> {
         match self.behind_prefix(key) {
-            Ok(rest) => self.search_rest(0, self.len() / 2, rest),
+            Ok(rest) => self.search_rest(rest),
             Err(Ordering::Less) => Err(0),
             Err(_) => Err(self.len()),
         }
     }
 
-    /// The same, with a position where the key may be: whoever comes again finds it at
-    /// once, and so do keys behind the last, which rows in key order have.
+    /// The same, with a position where the key may be, or would stand: whoever comes again finds
+    /// it at once, and so do keys that come in order.
     #[inline]
     pub(crate) fn search_near(self, hint: usize, key: &[u8]) -> Result<usize, usize> {
-        let len = self.len();
-        if hint < len && self.key(hint).compare(key) == Ordering::Equal {
-            return Ok(hint);
-        }
-        if len > 0 && hint >= len && self.key(len - 1).compare(key) == Ordering::Less {
-            return Err(len);
-        }
-        self.search(key)
-    }
-
-    /// The same for one who comes from a cell, and whose keys mostly ascend: the cell behind
-    /// it is looked at first, then the one `step` cells behind it. `None` where the key
-    /// comes before all others.
-    #[inline]
-    pub(crate) fn search_onward(
-        self,
-        from: usize,
-        step: usize,
-        key: &[u8],
-    ) -> Option<Result<usize, usize>> {
-        let rest = match self.behind_prefix(key) {
-            Ok(rest) => rest,
-            Err(Ordering::Less) => return None,
-            Err(_) => return Some(Err(self.len())),
-        };
-        let order = |cell: usize| compare(self.entry(cell).0, rest);
-        let next = from + 1;
-        if next < self.len() {
-            match order(next) {
-                Ordering::Less => return Some(self.search_rest(next + 1, from + step, rest)),
-                Ordering::Equal => return Some(Ok(next)),
-                Ordering::Greater if order(from) == Ordering::Less => return Some(Err(next)),
-                Ordering::Greater => {}
+        let order_at = |cell: usize| self.key(cell).compare(key);
+        let order = if hint < self.len() { order_at(hint) } else { Ordering::Greater };
+        match order {
+            Ordering::Equal => Ok(hint),
+            Ordering::Greater if (1..=self.len()).contains(&hint) && order_at(hint - 1).is_lt() => {
+                Err(hint)
             }
+            _ => self.search(key),
         }
-        let is_in = self.len() > 0 && order(0) != Ordering::Greater;
-        is_in.then(|| self.search_rest(0, self.len() / 2, rest))
     }
 
     /// The first cell from `first` on whose key does not begin so; `None` where all do.
@@ -83,11 +55,11 @@ impl Node<'_> {
     /// some.
     #[inline]
     pub(super) fn comes_last(self, key: &[u8]) -> bool {
-        if !self.shape.has_room(key.len()) || !self.begins_as_all(key) {
+        if !self.header.has_room(key.len()) || !self.begins_as_all(key) {
             return false;
         }
-        let (last, rest) = (self.len() - 1, &key[self.shape.prefix_size()..]);
-        let short = self.shape.same_size().filter(|size| (1..=8).contains(size));
+        let (last, rest) = (self.len() - 1, &key[self.header.prefix_size()..]);
+        let short = self.header.same_size().filter(|size| (1..=8).contains(size));
         let (Some(size), Some(end)) = (short, key.last_chunk()) else {
             return compare(self.entry(last).0, rest) == Ordering::Less;
         };
@@ -99,7 +71,7 @@ impl Node<'_> {
     /// Whether a key begins with what all keys of the node do.
     #[inline]
     fn begins_as_all(self, key: &[u8]) -> bool {
-        let size = self.shape.prefix_size();
+        let size = self.header.prefix_size();
         if let (1..=16, Some(start), Some(end)) = (size, key.first_chunk(), self.page.last_chunk())
         {
             // The prefix stands at the end of the page.
@@ -122,23 +94,20 @@ impl Node<'_> {
         }
     }
 
-    /// Looks at `hint` first.
     #[inline]
-    fn search_rest(self, first: usize, hint: usize, rest: &[u8]) -> Result<usize, usize> {
-        if (1..=8).contains(&rest.len()) && self.shape.same_size() == Some(rest.len()) {
-            return self.search_short(first, hint, rest);
+    fn search_rest(self, rest: &[u8]) -> Result<usize, usize> {
+        if (1..=8).contains(&rest.len()) && self.header.same_size() == Some(rest.len()) {
+            return self.search_short(rest);
         }
-        self.binary_search(first, hint, |cell| compare(self.entry(cell).0, rest))
+        self.binary_search(|cell| compare(self.entry(cell).0, rest))
     }
 
     /// Keys of one size of up to eight bytes are compared as numbers.
     #[inline]
-    fn search_short(self, first: usize, hint: usize, rest: &[u8]) -> Result<usize, usize> {
+    fn search_short(self, rest: &[u8]) -> Result<usize, usize> {
         let unused = 64 - 8 * rest.len() as u32;
         let wanted = first_bytes(rest);
-        self.binary_search(first, hint, |cell| {
-            (self.first_eight(cell) >> unused << unused).cmp(&wanted)
-        })
+        self.binary_search(|cell| (self.first_eight(cell) >> unused << unused).cmp(&wanted))
     }
 
     /// The bytes from a cell's beginning on as a number, where cells begin with their keys. What
@@ -153,21 +122,15 @@ impl Node<'_> {
     }
 
     #[inline]
-    fn binary_search(
-        self,
-        first: usize,
-        hint: usize,
-        compare: impl Fn(usize) -> Ordering,
-    ) -> Result<usize, usize> {
-        let (mut low, mut high) = (first, self.len());
-        let mut middle = if (low..high).contains(&hint) { hint } else { low.midpoint(high) };
+    fn binary_search(self, compare: impl Fn(usize) -> Ordering) -> Result<usize, usize> {
+        let (mut low, mut high) = (0, self.len());
         while low < high {
+            let middle = low.midpoint(high);
             match compare(middle) {
                 Ordering::Less => low = middle + 1,
                 Ordering::Greater => high = middle,
                 Ordering::Equal => return Ok(middle),
             }
-            middle = low.midpoint(high);
         }
         Err(low)
     }

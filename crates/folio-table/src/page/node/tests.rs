@@ -70,13 +70,6 @@ fn check_search(node: Node<'_>, key: &[u8], next: &mut impl FnMut(u64) -> u64) {
     let expected = keys.binary_search_by(|other| other.as_slice().cmp(key));
     assert_eq!(node.search(key), expected);
     assert_eq!(node.search_near(next(keys.len() as u64 + 1) as usize, key), expected);
-    if !keys.is_empty() {
-        let (from, step) = (next(keys.len() as u64) as usize, 1 + next(20) as usize);
-        match node.search_onward(from, step, key) {
-            Some(found) => assert_eq!(found, expected),
-            None => assert_eq!(expected, Err(0)),
-        }
-    }
     let start = &key[..next(key.len() as u64 + 1) as usize];
     let first = next(keys.len() as u64 + 1) as usize;
     let end = keys[first..].iter().position(|key| !key.starts_with(start));

@@ -1,4 +1,4 @@
-//! The shape of a node: how much of their keys its cells share, and how they tell the
+//! The prefix header of a node: how much of their keys its cells share, and how they tell the
 //! size of the rest.
 //!
 //! ```text
@@ -22,12 +22,12 @@ const IN_BYTE: u8 = 254;
 const IN_TWO: u8 = 255;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Shape {
+pub(super) struct PrefixHeader {
     prefix_size: u8,
     key_size: u8,
 }
 
-impl Shape {
+impl PrefixHeader {
     #[inline]
     pub(super) fn of(page: &[u8]) -> Self {
         Self { prefix_size: page[PREFIX_SIZE_AT], key_size: page[KEY_SIZE_AT] }
@@ -55,7 +55,7 @@ impl Shape {
         usize::from(self.key_size.saturating_sub(IN_BYTE - 1))
     }
 
-    /// Key and value of a cell, which has passed [`Shape::value_size`].
+    /// Key and value of a cell, which has passed [`PrefixHeader::value_size`].
     #[inline]
     pub(super) fn divide(self, cell: &[u8]) -> (&[u8], &[u8]) {
         match self.key_size {
@@ -76,7 +76,7 @@ impl Shape {
         cell.len().checked_sub(self.mark_size())?.checked_sub(key_size)
     }
 
-    /// Whether a key can stand in a node of this shape and with this prefix.
+    /// Whether a key can stand in a node of this header and with this prefix.
     #[inline]
     pub(super) fn suits(self, prefix: &[u8], key: &[u8]) -> bool {
         self.has_room(key.len()) && key.starts_with(prefix)
@@ -93,7 +93,7 @@ impl Shape {
         }
     }
 
-    /// The shape of a node once it has a key more.
+    /// The header of a node once it has a key more.
     pub(super) fn with(node: Node<'_>, key: &[u8]) -> Self {
         if node.len() == 0 {
             return Self::of_keys(key, key, std::iter::once(key.len()));
@@ -102,7 +102,7 @@ impl Shape {
         Self::of_sizes(prefix_size, node.key_sizes().chain([key.len()]))
     }
 
-    /// The best shape for cells in the order of their keys.
+    /// The best header for cells in the order of their keys.
     pub(super) fn of_cells(cells: &[(&[u8], &[u8])]) -> Self {
         let (Some((first, _)), Some((last, _))) = (cells.first(), cells.last()) else {
             return Self::default();
@@ -110,7 +110,7 @@ impl Shape {
         Self::of_keys(first, last, cells.iter().map(|(key, _)| key.len()))
     }
 
-    /// A shape for the cells of two neighbours and what separates them, with the size
+    /// A header for the cells of two neighbours and what separates them, with the size
     /// of the separator behind the prefix.
     pub(super) fn of_neighbours(
         left: Node<'_>,
@@ -129,8 +129,8 @@ impl Shape {
         let last = last.or(left_ends.as_ref().map(|ends| &ends.1));
         let (Some(first), Some(last)) = (first, last) else { return (Self::default(), None) };
         let sizes = left.key_sizes().chain(right.key_sizes());
-        let shape = Self::of_keys(first, last, sizes.chain(separator.map(<[u8]>::len)));
-        (shape, separator.map(|between| between.len() - shape.prefix_size()))
+        let header = Self::of_keys(first, last, sizes.chain(separator.map(<[u8]>::len)));
+        (header, separator.map(|between| between.len() - header.prefix_size()))
     }
 
     fn of_keys(first: &[u8], last: &[u8], sizes: impl Iterator<Item = usize>) -> Self {
