@@ -14,13 +14,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
+pub use folio_types::Comparison;
 use folio_types::{ColumnType, TableSchema, Value, ValueRef, borrowed};
 
 use crate::array::to_array;
 use crate::batch::Batch;
 use crate::constraint::Constraints;
 use crate::error::{Error, Result};
-pub use condition::{Comparison, Condition};
+pub use condition::Condition;
 pub use file::{CsvOptions, FileReading};
 pub use program::{ScalarBody, ScalarFunction};
 
@@ -110,17 +111,8 @@ impl fmt::Debug for Relation {
     }
 }
 
-/// One end of a range of keys: values of the first key columns, as many as are known.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub enum Bound {
-    /// No end.
-    #[default]
-    Unbounded,
-    /// Keys that begin with these values are in the range.
-    Included(Vec<Value>),
-    /// Keys that begin with these values are not.
-    Excluded(Vec<Value>),
-}
+/// One end of a range of keys.
+pub type Bound = folio_types::Bound<Vec<Value>>;
 
 /// What of a relation is wanted.
 #[derive(Debug, Clone, Default)]

@@ -142,7 +142,7 @@ pub use page::PAGE_SIZES;
 #[cfg(feature = "planted-bugs")]
 pub use planted::PlantedBug;
 pub use row::Row;
-pub use scan::{Batches, Bound, Comparison, Condition, Lookup, Scan, ScanOptions};
+pub use scan::{Batches, Bound, Condition, Lookup, Scan, ScanOptions};
 pub use snapshot::{Reader, Snapshot};
 pub use store::TableStore;
 pub use transaction::{ColumnSource, IndexDefinition, Load, Savepoint, Transaction};

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use arrow_array::{Array, Int64Array, RecordBatch, StringArray};
 use folio_file::{FileSystem, MemoryFileSystem};
 use folio_table::{
-    Bound, Comparison, Condition, Error, IndexDefinition, Options, ROW_NUMBER, Reader, ScanOptions,
-    Table, TableStore, Transaction,
+    Bound, Condition, Error, IndexDefinition, Options, ROW_NUMBER, Reader, ScanOptions, Table,
+    TableStore, Transaction,
 };
-use folio_types::{Column, ColumnType, TableSchema, Value, ValueRef, borrowed};
+use folio_types::{Column, ColumnType, Comparison, TableSchema, Value, ValueRef, borrowed};
 
 const ROWS: i64 = 5000;
 
@@ -396,6 +396,8 @@ fn conditions_leave_the_rows_that_fulfil_them() {
         (Comparison::LessOrEqual, Ordering::is_le),
         (Comparison::Greater, Ordering::is_gt),
         (Comparison::GreaterOrEqual, Ordering::is_ge),
+        (Comparison::Distinct, Ordering::is_ne),
+        (Comparison::NotDistinct, Ordering::is_eq),
     ];
     for (comparison, holds) in all {
         for index in [None, table.index("by_city")] {
@@ -416,8 +418,9 @@ fn conditions_leave_the_rows_that_fulfil_them() {
             };
             let mut found = ids_where(reader, &table, options);
             found.sort_unstable();
-            let fulfils = |id: &i64| {
-                id % 11 != 0 && holds(format!("city {}", id % 50).as_str().cmp("city 3"))
+            let fulfils = |id: &i64| match id % 11 {
+                0 => comparison == Comparison::Distinct,
+                _ => holds(format!("city {}", id % 50).as_str().cmp("city 3")),
             };
             let expected: Vec<i64> = (400..ROWS).filter(fulfils).collect();
             assert_eq!(found, expected, "{comparison:?}");

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Int16Type, Int32Type, Int64Type};
 use arrow_array::{ArrowPrimitiveType, RecordBatch};
-use folio_table::{Comparison, Condition, ScanOptions, Table, TableStore};
-use folio_types::{Column, ColumnType, TableSchema, Value, ValueRef, borrowed};
+use folio_table::{Condition, ScanOptions, Table, TableStore};
+use folio_types::{Column, ColumnType, Comparison, TableSchema, Value, ValueRef, borrowed};
 use memory::store;
 
 const ROWS: i64 = 400;

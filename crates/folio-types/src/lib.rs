@@ -1,6 +1,6 @@
 //! The vocabulary every other crate shares: identifiers with their rules, the
 //! stable error codes that Rust, the command, Python and Node all report, typed
-//! values, the schema of a table, the encoding of keys that sorts as bytes, and
+//! values and how they compare, the schema of a table, the encoding of keys that sorts as bytes, and
 //! how text becomes a JSON string.
 //!
 //! Nothing here touches a file. A rule that guards the directory layout (an id
@@ -8,6 +8,7 @@
 //! no surface can forget it.
 
 mod code;
+mod comparison;
 mod json;
 pub mod key;
 mod legible;
@@ -17,6 +18,7 @@ pub mod temporal;
 mod value;
 
 pub use code::ErrorCode;
+pub use comparison::{Bound, Comparison};
 pub use json::{push_json_number, push_json_string};
 pub use legible::legible;
 pub use name::{MAX_NAME_SIZE, NameError, check_collection_name, check_document_id};

@@ -4,7 +4,6 @@
 //! one before anything is compared, sorted or grouped. Intervals are as long as each other
 //! where a month is taken for 30 days and a day for 24 hours.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -84,18 +83,6 @@ fn carried(interval: IntervalMonthDayNano) -> IntervalMonthDayNano {
     }
 }
 
-/// Whether two values in this order compare so.
-fn holds(op: Comparison, order: Ordering) -> bool {
-    match op {
-        Comparison::Equal | Comparison::NotDistinct => order.is_eq(),
-        Comparison::NotEqual | Comparison::Distinct => order.is_ne(),
-        Comparison::Less => order.is_lt(),
-        Comparison::LessOrEqual => order.is_le(),
-        Comparison::Greater => order.is_gt(),
-        Comparison::GreaterOrEqual => order.is_ge(),
-    }
-}
-
 fn is_nested(ty: &DataType) -> bool {
     matches!(ty, DataType::List(_) | DataType::Struct(_) | DataType::Interval(_))
 }
@@ -117,7 +104,7 @@ fn compare_nested(op: Comparison, left: &Evaluated, right: &Evaluated) -> Result
         .map(|row| {
             let (at, other) = (position(left, row), position(right, row));
             let is_null = left_array.is_null(at) || right_array.is_null(other);
-            (!is_null || null_is_a_value).then(|| holds(op, order(at, other)))
+            (!is_null || null_is_a_value).then(|| op.holds(order(at, other)))
         })
         .collect())
 }

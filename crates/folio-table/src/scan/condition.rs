@@ -4,10 +4,8 @@
 //! stands. Rows that fail cost nothing else; those that pass are decoded. What a
 //! condition cannot say is the caller's business, on the batch.
 
-use std::cmp::Ordering;
-
 use folio_types::key::{self, KeyColumn};
-use folio_types::{ColumnType, Value, ValueRef};
+use folio_types::{ColumnType, Comparison, Value, ValueRef};
 
 use crate::catalog::Table;
 use crate::error::{Error, Result};
@@ -15,24 +13,7 @@ use crate::layout::{Place, integer};
 use crate::page::key::Key;
 use crate::row::{decode_segment, fixed_value, is_null, mismatch, variable_from};
 
-/// How a column compares with a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comparison {
-    /// It is the value.
-    Equal,
-    /// It is another.
-    NotEqual,
-    /// It comes before.
-    Less,
-    /// It comes before, or is the value.
-    LessOrEqual,
-    /// It comes behind.
-    Greater,
-    /// It comes behind, or is the value.
-    GreaterOrEqual,
-}
-
-/// A condition on one column. Null fulfils none. Values are in the order of keys:
+/// A condition on one column. Null fulfils none but [`Comparison::Distinct`]. Values are in the order of keys:
 /// text by its bytes, NaN behind all other numbers and equal to itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Condition<'v> {
@@ -42,20 +23,6 @@ pub struct Condition<'v> {
     pub comparison: Comparison,
     /// with this value, of the column's type and not null.
     pub value: ValueRef<'v>,
-}
-
-impl Comparison {
-    #[inline]
-    fn holds(self, ordering: Ordering) -> bool {
-        match self {
-            Self::Equal => ordering.is_eq(),
-            Self::NotEqual => ordering.is_ne(),
-            Self::Less => ordering.is_lt(),
-            Self::LessOrEqual => ordering.is_le(),
-            Self::Greater => ordering.is_gt(),
-            Self::GreaterOrEqual => ordering.is_ge(),
-        }
-    }
 }
 
 /// A condition made ready for the rows of a table.
@@ -144,25 +111,25 @@ impl RowTest {
             Place::Variable { index, null_bit } if self.is_text => {
                 let header = layout.header(value)?;
                 if is_null(value, null_bit) {
-                    return Some(false);
+                    return Some(self.comparison == Comparison::Distinct);
                 }
                 let (from, size) = variable_from(layout, value, header, index)?;
                 Some(match self.comparison {
-                    Comparison::Equal => self.equals(from, size),
+                    Comparison::Equal | Comparison::NotDistinct => self.equals(from, size),
                     comparison => comparison.holds(from[..size].cmp(&self.bytes)),
                 })
             }
             Place::Fixed { offset, size, null_bit } => {
                 let found = value.get(offset..offset + size)?;
                 if is_null(value, null_bit) {
-                    return Some(false);
+                    return Some(self.comparison == Comparison::Distinct);
                 }
                 self.compare_fixed(found)
             }
             Place::Integer { offsets, size, null_bit } => {
                 let width = layout.header(value)?.integers;
                 if is_null(value, null_bit) {
-                    return Some(false);
+                    return Some(self.comparison == Comparison::Distinct);
                 }
                 let found = integer(value, offsets[width.index()], width.within(size));
                 Some(self.comparison.holds(found.cmp(&self.number)))

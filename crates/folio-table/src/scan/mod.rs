@@ -34,7 +34,7 @@ use crate::page::node::Node;
 use crate::pager::Pages;
 use crate::row::BatchBuilder;
 use crate::snapshot::Reader;
-pub use condition::{Comparison, Condition};
+pub use condition::Condition;
 use condition::{RowTest, all_hold};
 use entries::EntryReader;
 pub use lookup::Lookup;

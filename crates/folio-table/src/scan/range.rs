@@ -7,18 +7,8 @@ use crate::catalog::{Index, Table};
 use crate::error::Result;
 use crate::row::{self, mismatch};
 
-/// One end of a range of keys: the values of the first key columns, as many as
-/// are known.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub enum Bound<'v> {
-    /// No end.
-    #[default]
-    Unbounded,
-    /// Keys that begin with these values are in the range.
-    Included(&'v [ValueRef<'v>]),
-    /// Keys that begin with these values are not.
-    Excluded(&'v [ValueRef<'v>]),
-}
+/// One end of a range of keys, its values borrowed.
+pub type Bound<'v> = folio_types::Bound<&'v [ValueRef<'v>]>;
 
 /// A range of encoded keys.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

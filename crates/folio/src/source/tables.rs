@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
-use folio_engine::source::{
-    Bound, Comparison, Condition, Found, Keys, Relation, RowStream, ScanRequest,
-};
+use folio_engine::source::{Condition, Found, Keys, Relation, RowStream, ScanRequest};
 use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_table::{ROW_NUMBER, Reader, Scan, ScanOptions, Table};
 use folio_types::{ErrorCode, Value, ValueRef, borrowed};
@@ -54,7 +52,7 @@ pub(super) fn scan_parts(
     if is_counted {
         projection.push(table.schema().primary_key.first().copied().unwrap_or(0));
     }
-    let (from, to) = (Ends::of(&request.from), Ends::of(&request.to));
+    let (from, to) = (request.from.map(|own| borrowed(own)), request.to.map(|own| borrowed(own)));
     let rows = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     let (limit, wanted) = (request.limit.map(rows), request.wanted.map(rows));
     let conditions: Vec<_> =
@@ -62,8 +60,8 @@ pub(super) fn scan_parts(
     let options = ScanOptions {
         projection: Some(&projection),
         index: request.index.map(|index| &table.indexes()[index]),
-        from: from.bound(),
-        to: to.bound(),
+        from: from.map(|values| &values[..]),
+        to: to.map(|values| &values[..]),
         batch_size: wanted.map_or(BATCH_SIZE, |wanted| wanted.clamp(BATCH_SIZE_MIN, BATCH_SIZE)),
         limit,
         reverse: request.reverse,
@@ -134,12 +132,12 @@ fn pass<T>(
     let table = table_of(relation)?;
     let conditions = request.conditions.iter().map(|condition| told(condition, &table));
     let Some(conditions) = conditions.collect::<Option<Vec<_>>>() else { return Ok(None) };
-    let (from, to) = (Ends::of(&request.from), Ends::of(&request.to));
+    let (from, to) = (request.from.map(|own| borrowed(own)), request.to.map(|own| borrowed(own)));
     let options = ScanOptions {
         projection: Some(&[]),
         index: request.index.map(|index| &table.indexes()[index]),
-        from: from.bound(),
-        to: to.bound(),
+        from: from.map(|values| &values[..]),
+        to: to.map(|values| &values[..]),
         limit: request.limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX)),
         reverse: request.reverse,
         conditions: &conditions,
@@ -171,46 +169,9 @@ pub(super) fn look_up(
 
 /// A condition as the store knows it, if it does.
 fn told<'c>(condition: &'c Condition, table: &Table) -> Option<folio_table::Condition<'c>> {
-    use folio_table::Comparison as Told;
-    let comparison = match condition.comparison {
-        Comparison::Equal => Told::Equal,
-        Comparison::NotEqual => Told::NotEqual,
-        Comparison::Less => Told::Less,
-        Comparison::LessOrEqual => Told::LessOrEqual,
-        Comparison::Greater => Told::Greater,
-        Comparison::GreaterOrEqual => Told::GreaterOrEqual,
-        Comparison::Distinct | Comparison::NotDistinct => return None,
-    };
-    let column = condition.column;
+    let Condition { column, comparison, ref value } = *condition;
     let is_known = table.schema().columns[column].column_type.is_ordered();
-    let value = condition.value.as_ref();
-    is_known.then_some(folio_table::Condition { column, comparison, value })
-}
-
-/// One end of a range with its values borrowed.
-enum Ends<'b> {
-    Unbounded,
-    Included(Vec<ValueRef<'b>>),
-    Excluded(Vec<ValueRef<'b>>),
-}
-
-impl<'b> Ends<'b> {
-    fn of(bound: &'b Bound) -> Self {
-        let values = |values: &'b Vec<Value>| borrowed(values);
-        match bound {
-            Bound::Unbounded => Self::Unbounded,
-            Bound::Included(own) => Self::Included(values(own)),
-            Bound::Excluded(own) => Self::Excluded(values(own)),
-        }
-    }
-
-    fn bound(&self) -> folio_table::Bound<'_> {
-        match self {
-            Self::Unbounded => folio_table::Bound::Unbounded,
-            Self::Included(values) => folio_table::Bound::Included(values),
-            Self::Excluded(values) => folio_table::Bound::Excluded(values),
-        }
-    }
+    is_known.then_some(folio_table::Condition { column, comparison, value: value.as_ref() })
 }
 
 /// A scan under way, with what keeps its pages.
