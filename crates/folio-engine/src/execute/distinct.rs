@@ -1,7 +1,7 @@
 //! The first row of each key, in the order they come.
 //!
 //! Where the keys need more memory than an operator may hold, rows whose key has not come
-//! are divided over a file instead ([`super::divide`]). Each part is gone through the same
+//! are divided over a file instead ([`super::hash_partition`]). Each part is gone through the same
 //! way afterwards, so that rows of different keys change places but the first of each
 //! stays the first.
 
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arrow_array::UInt32Array;
 
-use super::divide::{Divisions, keys_of, write_unknown};
+use super::hash_partition::{Partitions, keys_of, write_unknown};
 use super::spill::Spill;
 use super::{Operator, Running};
 use crate::batch::Batch;
@@ -27,12 +27,12 @@ pub(super) struct Distinct {
     /// Where rows go for which there is no room.
     spill: Option<Spill>,
     /// Rows that were divided.
-    divisions: Divisions<Spill>,
+    divisions: Partitions<Spill>,
 }
 
 impl Distinct {
     pub(super) fn new(node: &Arc<physical::Distinct>, input: Running) -> Self {
-        let divisions = Divisions::new();
+        let divisions = Partitions::new();
         Self { node: Arc::clone(node), input, seen: None, spill: None, divisions }
     }
 

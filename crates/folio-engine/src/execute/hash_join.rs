@@ -5,7 +5,7 @@
 //! no partner come last, where the kind of join wants them.
 //!
 //! Where the right side needs more memory than an operator may hold, both sides are
-//! divided by the hash of their keys over two files ([`super::divide`]), and the parts
+//! divided by the hash of their keys over two files ([`super::hash_partition`]), and the parts
 //! joined one after the other, each divided again if it has to be (DeWitt and others'
 //! Grace join, 1984). A part of one key, or of few, is held in memory after all, and so
 //! is the right side of NOT IN, whose rows depend on all others.
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::UInt32Array;
 
-use super::divide::{Divider, Divisions};
+use super::hash_partition::{Partitioner, Partitions};
 use super::pairs::lonely;
 use super::probe::{Probe, Probed, Table};
 use super::spill::Spill;
@@ -35,7 +35,7 @@ pub(super) struct HashJoin {
     /// Rows of the right that found a partner, where that matters.
     matched: Vec<bool>,
     /// Sides that were divided.
-    divisions: Divisions<Sides>,
+    divisions: Partitions<Sides>,
     /// The left batch under way.
     current: Option<Probed>,
     is_done: bool,
@@ -49,7 +49,7 @@ struct Sides {
     right: Spill,
 }
 
-/// Divisions of divisions, at most: what is together still has one key, or few.
+/// Partitions of divisions, at most: what is together still has one key, or few.
 const DIVISIONS_MAX: u32 = 6;
 
 /// Right sides that are the same in every run of a subquery, by their join.
@@ -76,7 +76,7 @@ impl KeptTables {
 impl HashJoin {
     pub(super) fn new(node: &Arc<physical::HashJoin>, left: Running, right: Running) -> Self {
         let node = Arc::clone(node);
-        let (divisions, is_done) = (Divisions::new(), false);
+        let (divisions, is_done) = (Partitions::new(), false);
         let (probe, matched, current) = (None, Vec::new(), None);
         let held = Held::default();
         Self { node, left, right, probe, matched, divisions, current, is_done, held }
@@ -162,7 +162,7 @@ impl HashJoin {
     ) -> Result<()> {
         let node = Arc::clone(&self.node);
         let level = self.divisions.depth();
-        let divider = Divider::new(&node.right_keys, level)?;
+        let divider = Partitioner::new(&node.right_keys, level)?;
         for batch in batches {
             divider.write(&mut right, &batch, context)?;
         }
@@ -170,7 +170,7 @@ impl HashJoin {
             context.check()?;
             divider.write(&mut right, &batch, context)?;
         }
-        let divider = Divider::new(&node.left_keys, level)?;
+        let divider = Partitioner::new(&node.left_keys, level)?;
         while let Some(batch) = self.next_of_left(context)? {
             context.check()?;
             divider.write(&mut left, &batch, context)?;

@@ -20,7 +20,7 @@ use arrow_ord::ord::make_comparator;
 use arrow_row::{RowConverter, Rows, SortField};
 use arrow_schema::SortOptions;
 
-use super::divide::keys_of;
+use super::hash_partition::keys_of;
 use super::pairs::{Pairs, empty, lonely};
 use super::{Operator, Running};
 use crate::batch::{BATCH_SIZE, Batch};

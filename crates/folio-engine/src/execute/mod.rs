@@ -4,28 +4,19 @@
 //! the query. An operator looks at the interrupt whenever it begins a batch, so a
 //! statement can be ended from another thread at any time.
 
-pub(crate) mod accumulator;
 pub(crate) mod aggregate;
 mod append;
 mod apply;
-mod at_extreme;
-pub(crate) mod correlation;
-mod cut;
 mod distinct;
-mod divide;
-mod extreme;
 mod fetch;
 mod filter;
-mod fold;
 mod follow;
-mod gather;
-mod group_set;
-mod grouping;
 mod hash_join;
+mod hash_partition;
 mod limit;
+mod limit_per_parent;
 mod lookup_join;
 mod loop_join;
-mod mark;
 mod matched_rows;
 mod merge;
 mod merge_join;
@@ -37,12 +28,12 @@ mod probe;
 mod recursive;
 mod runs;
 pub(crate) mod scan;
+mod semi_join;
 pub(crate) mod shared;
 mod sort;
 mod spill;
 mod stage;
 mod stream_distinct;
-mod stream_grouping;
 mod table_function;
 mod values;
 pub(crate) mod window;
@@ -96,15 +87,18 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
         | Physical::LoopJoin(_)
         | Physical::LookupJoin(_)
         | Physical::Apply(_) => build_join(plan, context)?,
-        Physical::Aggregate(grouping) if !grouping.run.is_empty() => Box::new(
-            stream_grouping::StreamGrouping::new(grouping, build(&grouping.input, context)?),
-        ),
+        Physical::Aggregate(grouping) if !grouping.run.is_empty() => {
+            Box::new(aggregate::stream_grouping::StreamGrouping::new(
+                grouping,
+                build(&grouping.input, context)?,
+            ))
+        }
         Physical::Aggregate(grouping) => {
             let input = match pipeline::of(&grouping.input, context)? {
-                Some(pipeline) => grouping::Input::Parts(pipeline.grouped(grouping)),
-                None => grouping::Input::Rows(build(&grouping.input, context)?),
+                Some(pipeline) => aggregate::grouping::Input::Parts(pipeline.grouped(grouping)),
+                None => aggregate::grouping::Input::Rows(build(&grouping.input, context)?),
             };
-            Box::new(grouping::Grouping::new(grouping, input))
+            Box::new(aggregate::grouping::Grouping::new(grouping, input))
         }
         Physical::Window(window) => {
             Box::new(window::Window::new(window, build(&window.input, context)?))
@@ -135,8 +129,12 @@ pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
         Physical::Follow(follow) => {
             Box::new(follow::Follow::new(follow, build(&follow.input, context)?))
         }
-        Physical::Cut(cut) => Box::new(cut::Cut::new(cut, build(&cut.input, context)?)),
-        Physical::Mark(mark) => Box::new(mark::Mark::new(mark, build(&mark.input, context)?)),
+        Physical::LimitPerParent(limit) => {
+            Box::new(limit_per_parent::LimitPerParent::new(limit, build(&limit.input, context)?))
+        }
+        Physical::SemiJoin(join) => {
+            Box::new(semi_join::SemiJoin::new(join, build(&join.input, context)?))
+        }
     })
 }
 

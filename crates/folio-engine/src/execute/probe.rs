@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, UInt32Array};
 
-use super::divide::keys_of;
+use super::hash_partition::keys_of;
 use super::pairs::{Pairs, empty};
 use crate::batch::{BATCH_SIZE, Batch};
 use crate::context::Context;

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::group_set::GroupSet;
+use super::aggregate::group_set::GroupSet;
 use super::probe::Probe;
 use super::values::projected;
 use crate::batch::Batch;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::divide::keys_of;
+use super::hash_partition::keys_of;
 use super::runs::Runs;
 use super::{Operator, Running};
 use crate::batch::Batch;

@@ -74,8 +74,8 @@ fn other_rows(plan: &Plan, source: &dyn Source) -> f64 {
         Plan::Shared { query, .. } => query.rows(|plan| rows(plan, source)),
         Plan::Fetch(fetch) => rows(&fetch.input, source) * 4.0,
         Plan::Follow { input, .. } => rows(input, source),
-        Plan::Cut(cut) => rows(&cut.input, source),
-        Plan::Mark(mark) => rows(&mark.input, source),
+        Plan::LimitPerParent(cut) => rows(&cut.input, source),
+        Plan::SemiJoin(mark) => rows(&mark.input, source),
     }
 }
 

@@ -100,12 +100,12 @@ fn prune_links(plan: &mut Plan, wanted: &Wanted, whole: bool) {
             below.extend(keys.iter().map(|(key, _)| *key));
             prune(input, &below, whole);
         }
-        Plan::Cut(cut) => {
+        Plan::LimitPerParent(cut) => {
             let mut below = wanted.clone();
             below.insert(cut.parent.id);
             prune(&mut cut.input, &below, whole);
         }
-        Plan::Mark(mark) => {
+        Plan::SemiJoin(mark) => {
             let below = with(wanted, std::iter::once(&mark.key));
             prune(&mut mark.input, &below, whole);
             apply(&mut mark.keys);

@@ -7,7 +7,7 @@ use folio_types::Value;
 use super::choose_path;
 use crate::constraint::Reference;
 use crate::expression::{ColumnId, Expr};
-use crate::plan::follow::{Cut, Fetch};
+use crate::plan::follow::{Fetch, LimitPerParent};
 use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::{JoinKind, Path, SortKey};
 use crate::source::RelationKind;
@@ -56,15 +56,16 @@ pub(super) fn apply(plan: &mut Plan) -> bool {
 
 /// Cuts rows before each is put beside the one row it leads to, not behind that.
 fn cut_early(part: &mut Plan) {
-    let is_late = |cut: &Cut| matches!(&cut.input, Plan::Fetch(fetch) if finds_one(fetch));
-    if !matches!(part, Plan::Cut(cut) if is_late(cut)) {
+    let is_late =
+        |cut: &LimitPerParent| matches!(&cut.input, Plan::Fetch(fetch) if finds_one(fetch));
+    if !matches!(part, Plan::LimitPerParent(cut) if is_late(cut)) {
         return;
     }
-    if let Plan::Cut(mut cut) = part.take()
+    if let Plan::LimitPerParent(mut cut) = part.take()
         && let Plan::Fetch(mut fetch) = cut.input.take()
     {
         cut.input = fetch.input.take();
-        fetch.input = Plan::Cut(cut);
+        fetch.input = Plan::LimitPerParent(cut);
         cut_early(&mut fetch.input);
         *part = Plan::Fetch(fetch);
     }
@@ -146,7 +147,7 @@ fn ordered_scan_below<'p>(
             ordered_scan_below(input, seen)
         }
         Plan::Filter { input, .. } | Plan::Follow { input, .. } => ordered_scan_below(input, seen),
-        Plan::Mark(mark) => ordered_scan_below(&mut mark.input, seen),
+        Plan::SemiJoin(mark) => ordered_scan_below(&mut mark.input, seen),
         Plan::Join { kind, left, .. } if *kind == JoinKind::Left || !kind.has_right() => {
             ordered_scan_below(left, seen)
         }

@@ -178,12 +178,12 @@ fn describe_links(plan: &Physical) -> (String, Vec<&Physical>) {
             let inputs = std::iter::once(&follow.input).chain(bodies).collect();
             (format!("follow {}", names.join(", ")), inputs)
         }
-        Physical::Cut(cut) => {
+        Physical::LimitPerParent(cut) => {
             let skipped =
                 cut.offset.as_ref().map_or_else(String::new, |offset| format!(" offset {offset}"));
             (format!("rows limit {}{skipped} per parent", cut.limit), vec![&cut.input])
         }
-        Physical::Mark(mark) => {
+        Physical::SemiJoin(mark) => {
             (format!("mark whether {} is among", mark.key), vec![&mark.input, &mark.keys])
         }
         _ => (String::new(), vec![]),

@@ -55,10 +55,10 @@ impl Plan {
             Self::Follow { branches, .. } => {
                 branches.iter_mut().for_each(|branch| change(&mut branch.key));
             }
-            Self::Cut(cut) => {
+            Self::LimitPerParent(cut) => {
                 std::iter::once(&mut cut.limit).chain(&mut cut.offset).for_each(change);
             }
-            Self::Mark(mark) => change(&mut mark.key),
+            Self::SemiJoin(mark) => change(&mut mark.key),
         }
     }
 
@@ -94,7 +94,7 @@ impl Plan {
         self.clone().transform(&mut |part| {
             is_constant &= !matches!(
                 part,
-                Self::WorkTable { .. } | Self::Fetch(_) | Self::Follow { .. } | Self::Mark(_)
+                Self::WorkTable { .. } | Self::Fetch(_) | Self::Follow { .. } | Self::SemiJoin(_)
             );
             part.for_each_own_expression_mut(&mut |expression| {
                 is_constant &= !expression.any(&mut |part| {

@@ -70,7 +70,7 @@ pub struct Branch {
 
 /// The first rows of each parent.
 #[derive(Debug, Clone)]
-pub struct Cut {
+pub struct LimitPerParent {
     /// The input, the rows of a parent together.
     pub input: Plan,
     /// What tells parents apart.
@@ -83,7 +83,7 @@ pub struct Cut {
 
 /// The input with whether a key of it is among those of another plan.
 #[derive(Debug, Clone)]
-pub struct Mark {
+pub struct SemiJoin {
     /// The input.
     pub input: Plan,
     /// Its key.
@@ -126,9 +126,9 @@ pub(crate) struct PhysicalFollow {
     pub branches: Vec<PhysicalBranch>,
 }
 
-/// [`Cut`], lowered.
+/// [`LimitPerParent`], lowered.
 #[derive(Debug)]
-pub(crate) struct PhysicalCut {
+pub(crate) struct PhysicalLimitPerParent {
     pub input: Physical,
     /// The parent's column.
     pub parent: usize,
@@ -136,9 +136,9 @@ pub(crate) struct PhysicalCut {
     pub offset: Option<Expr>,
 }
 
-/// [`Mark`], lowered.
+/// [`SemiJoin`], lowered.
 #[derive(Debug)]
-pub(crate) struct PhysicalMark {
+pub(crate) struct PhysicalSemiJoin {
     pub input: Physical,
     pub key: Expr,
     pub keys: Physical,

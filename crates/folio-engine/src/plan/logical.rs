@@ -8,7 +8,7 @@ use std::sync::Arc;
 use folio_types::ColumnType;
 
 use super::aggregate::Aggregate;
-use super::follow::{Branch, Cut, Fetch, Mark};
+use super::follow::{Branch, Fetch, LimitPerParent, SemiJoin};
 use super::shared::SharedQuery;
 use super::terms::{OrderedBy, Path};
 use super::window::WindowCall;
@@ -201,9 +201,9 @@ pub enum Plan {
         branches: Vec<Branch>,
     },
     /// The first rows of each parent.
-    Cut(Box<Cut>),
+    LimitPerParent(Box<LimitPerParent>),
     /// Rows with whether their key is among others.
-    Mark(Box<Mark>),
+    SemiJoin(Box<SemiJoin>),
 }
 
 impl Plan {
@@ -264,8 +264,8 @@ impl Plan {
                 columns.extend(branches.iter().map(|branch| branch.output.clone()));
                 columns
             }
-            Self::Cut(cut) => cut.input.columns(),
-            Self::Mark(mark) => {
+            Self::LimitPerParent(cut) => cut.input.columns(),
+            Self::SemiJoin(mark) => {
                 let mut columns = mark.input.columns();
                 columns.push(mark.output.clone());
                 columns
@@ -283,7 +283,7 @@ impl Plan {
             | Self::Filter { input, .. }
             | Self::Follow { input, .. }
             | Self::Join { left: input, .. } => input.is_in_order(),
-            Self::Mark(mark) => mark.input.is_in_order(),
+            Self::SemiJoin(mark) => mark.input.is_in_order(),
             _ => false,
         }
     }
@@ -326,8 +326,8 @@ impl Plan {
                 let bodies = branches.iter_mut().map(|branch| &mut branch.body);
                 std::iter::once(&mut **input).chain(bodies).collect()
             }
-            Self::Cut(cut) => vec![&mut cut.input],
-            Self::Mark(mark) => vec![&mut mark.input, &mut mark.keys],
+            Self::LimitPerParent(cut) => vec![&mut cut.input],
+            Self::SemiJoin(mark) => vec![&mut mark.input, &mut mark.keys],
         }
     }
 

@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::follow::{PhysicalBranch, PhysicalCut, PhysicalFetch, PhysicalFollow, PhysicalMark};
+use super::follow::{
+    PhysicalBranch, PhysicalFetch, PhysicalFollow, PhysicalLimitPerParent, PhysicalSemiJoin,
+};
 use super::logical::Plan;
 use super::lower_join::lower_join;
 use super::order::column_of;
@@ -253,18 +255,23 @@ fn lower_links(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
             let branches = branches.collect();
             Physical::Follow(Arc::new(PhysicalFollow { input, branches }))
         }
-        Plan::Cut(cut) => {
+        Plan::LimitPerParent(cut) => {
             let (input, places) = over(&cut.input);
             let parent = places.positions.get(&cut.parent.id).copied().unwrap_or(0) as usize;
             let limit = places.resolve(&cut.limit);
             let offset = cut.offset.as_ref().map(|offset| places.resolve(offset));
-            Physical::Cut(Arc::new(PhysicalCut { input, parent, limit, offset }))
+            Physical::LimitPerParent(Arc::new(PhysicalLimitPerParent {
+                input,
+                parent,
+                limit,
+                offset,
+            }))
         }
-        Plan::Mark(mark) => {
+        Plan::SemiJoin(mark) => {
             let (input, places) = over(&mark.input);
             let key = places.resolve(&mark.key);
             let keys = lower_within(&mark.keys, outer);
-            Physical::Mark(Arc::new(PhysicalMark { input, key, keys }))
+            Physical::SemiJoin(Arc::new(PhysicalSemiJoin { input, key, keys }))
         }
         _ => Physical::OneRow,
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use folio_types::ColumnType;
 
 use super::aggregate::Aggregate;
-use super::follow::{PhysicalCut, PhysicalFetch, PhysicalFollow, PhysicalMark};
+use super::follow::{PhysicalFetch, PhysicalFollow, PhysicalLimitPerParent, PhysicalSemiJoin};
 use super::terms::{JoinKind, Path, SetKind, SortKey, TableFunction};
 use super::window::WindowCall;
 use crate::expression::Expr;
@@ -68,9 +68,9 @@ pub(crate) enum Physical {
     /// Rows with what their links lead to.
     Follow(Arc<PhysicalFollow>),
     /// The first rows of each parent.
-    Cut(Arc<PhysicalCut>),
+    LimitPerParent(Arc<PhysicalLimitPerParent>),
     /// Rows with whether their key is among others.
-    Mark(Arc<PhysicalMark>),
+    SemiJoin(Arc<PhysicalSemiJoin>),
 }
 
 /// Rows of a relation.

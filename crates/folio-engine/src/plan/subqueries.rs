@@ -93,8 +93,10 @@ impl Physical {
             Self::TableFunction(call) => call.arguments.iter().for_each(visit),
             Self::Fetch(fetch) => visit(&fetch.key),
             Self::Follow(follow) => follow.branches.iter().for_each(|branch| visit(&branch.key)),
-            Self::Cut(cut) => std::iter::once(&cut.limit).chain(&cut.offset).for_each(visit),
-            Self::Mark(mark) => visit(&mark.key),
+            Self::LimitPerParent(cut) => {
+                std::iter::once(&cut.limit).chain(&cut.offset).for_each(visit);
+            }
+            Self::SemiJoin(mark) => visit(&mark.key),
             Self::OneRow
             | Self::Append(_)
             | Self::MatchedRows(_)

@@ -6,7 +6,7 @@ use folio_engine::expression::coerce::cast_to_if;
 use folio_engine::expression::type_rules::{is_integer, is_numeric};
 use folio_engine::expression::{Column, Expr};
 use folio_engine::plan::aggregate::{Aggregate, AggregateFunction};
-use folio_engine::plan::follow::Cut;
+use folio_engine::plan::follow::LimitPerParent;
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::JoinKind;
 use folio_engine::source::Comparison;
@@ -111,7 +111,12 @@ impl Binder<'_> {
         }
         if let Some((limit, offset)) = limit {
             let parent = seed.clone();
-            plan = Plan::Cut(Box::new(Cut { input: plan, parent, limit, offset }));
+            plan = Plan::LimitPerParent(Box::new(LimitPerParent {
+                input: plan,
+                parent,
+                limit,
+                offset,
+            }));
         }
         Ok((plan, (Some(plain(&seed)), outputs)))
     }

@@ -13,7 +13,7 @@
 
 use folio_engine::expression::type_rules::unify;
 use folio_engine::expression::{Column, Expr, function};
-use folio_engine::plan::follow::Mark;
+use folio_engine::plan::follow::SemiJoin;
 use folio_engine::plan::logical::Plan;
 use folio_engine::plan::terms::JoinKind;
 use folio_engine::source::Comparison;
@@ -226,7 +226,7 @@ impl Binder<'_> {
     pub(super) fn mark(&mut self, rows: &mut Rows, key: Expr, keys: Plan) -> Expr {
         let output = self.binding.column("mark", ColumnType::Boolean);
         let found = Expr::Column(output.clone());
-        rows.wrap(|input| Plan::Mark(Box::new(Mark { input: *input, key, keys, output })));
+        rows.wrap(|input| Plan::SemiJoin(Box::new(SemiJoin { input: *input, key, keys, output })));
         found
     }
 

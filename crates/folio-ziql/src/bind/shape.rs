@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use folio_engine::expression::{Column, Expr};
-use folio_engine::plan::follow::{Branch, Cut, Fetch, Nest};
+use folio_engine::plan::follow::{Branch, Fetch, LimitPerParent, Nest};
 use folio_engine::plan::logical::Plan;
 use folio_engine::source::entity::{Entity, MemberKind, POSITION, SOURCE, TARGET, index_on};
 use folio_engine::{Error, Result, Span, member_type_name};
@@ -163,7 +163,12 @@ impl Binder<'_> {
             let limit = self.limit_of(&mut rows, shape.and_then(|shape| shape.limit.as_ref()))?;
             if let (Some((limit, offset)), Some(parent)) = (limit, rows.parent.clone()) {
                 rows.wrap(|input| {
-                    Plan::Cut(Box::new(Cut { input: *input, parent, limit, offset }))
+                    Plan::LimitPerParent(Box::new(LimitPerParent {
+                        input: *input,
+                        parent,
+                        limit,
+                        offset,
+                    }))
                 });
             }
             let outputs = self.shape(&mut rows, fields)?;

@@ -1,4 +1,4 @@
-//! Rows divided by the hash of a key, so that each part has all the rows of its keys:
+//! Rows partitioned by the hash of a key, so that each part has all the rows of its keys:
 //! what groupings, joins and DISTINCT do with more rows than memory holds.
 //!
 //! A part that is still too large is divided again, by other bits of the hash.
@@ -31,13 +31,13 @@ pub(super) fn keys_of(keys: &[Expr], batch: &Batch, context: &Context) -> Result
 }
 
 /// What tells rows apart by a key before anything is known of any.
-pub(super) struct Divider<'k> {
+pub(super) struct Partitioner<'k> {
     keys: &'k [Expr],
     table: KeyTable,
     level: u32,
 }
 
-impl<'k> Divider<'k> {
+impl<'k> Partitioner<'k> {
     pub(super) fn new(keys: &'k [Expr], level: u32) -> Result<Self> {
         Ok(Self { keys, table: KeyTable::new(&types(keys))?, level })
     }
@@ -86,17 +86,17 @@ pub(super) fn write_unknown(
     Ok((rows, numbers))
 }
 
-/// Divisions of divisions, gone through part by part, the deepest first.
-pub(super) struct Divisions<R> {
-    all: Vec<Division<R>>,
+/// Partitions of divisions, gone through part by part, the deepest first.
+pub(super) struct Partitions<R> {
+    all: Vec<Partition<R>>,
 }
 
-struct Division<R> {
+struct Partition<R> {
     rows: R,
     part: usize,
 }
 
-impl<R> Divisions<R> {
+impl<R> Partitions<R> {
     pub(super) fn new() -> Self {
         Self { all: Vec::new() }
     }
@@ -113,7 +113,7 @@ impl<R> Divisions<R> {
 
     /// Goes on with the first part of rows that were divided just now.
     pub(super) fn push(&mut self, rows: R) {
-        self.all.push(Division { rows, part: 0 });
+        self.all.push(Partition { rows, part: 0 });
     }
 
     /// Goes on with the next part; `false` when there is none.

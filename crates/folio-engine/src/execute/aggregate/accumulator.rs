@@ -12,10 +12,10 @@ use arrow_array::{Array, ArrayRef, Int64Array, PrimitiveArray};
 use arrow_schema::ArrowError;
 use folio_types::{ColumnType, Value};
 
-use super::at_extreme::AtExtreme;
+use super::arg_min_max::ArgMinMax;
 use super::correlation::Correlation;
-use super::gather::Gather;
-use super::{extreme, fold};
+use super::holistic::Holistic;
+use super::{fold, min_max};
 use crate::array::to_array;
 use crate::error::Result;
 use crate::expression::cast;
@@ -23,7 +23,7 @@ use crate::expression::type_rules::scale_of;
 use crate::plan::aggregate::{Aggregate, AggregateFunction};
 
 /// The states of one aggregate.
-pub(super) trait Accumulator: Send + Any {
+pub(crate) trait Accumulator: Send + Any {
     /// Takes rows; `groups` says which group each is of, all below `group_count`.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ pub(super) trait Accumulator: Send + Any {
 }
 
 /// The states an aggregate needs.
-pub(super) fn new(aggregate: &Aggregate) -> Box<dyn Accumulator> {
+pub(crate) fn new(aggregate: &Aggregate) -> Box<dyn Accumulator> {
     use AggregateFunction as Kind;
     let argument = aggregate.arguments.first().map_or(ColumnType::Int64, |argument| argument.ty());
     let result = aggregate.ty.clone();
@@ -72,8 +72,8 @@ pub(super) fn new(aggregate: &Aggregate) -> Box<dyn Accumulator> {
             let is_mean = aggregate.function == Kind::Avg;
             Box::new(ExactSum { sums: Vec::new(), argument, result, is_mean })
         }
-        Kind::Min => extreme::new(&result, false),
-        Kind::Max => extreme::new(&result, true),
+        Kind::Min => min_max::new(&result, false),
+        Kind::Max => min_max::new(&result, true),
         Kind::Variance { sample } => {
             Box::new(Spread { states: Vec::new(), sample, is_root: false })
         }
@@ -83,10 +83,10 @@ pub(super) fn new(aggregate: &Aggregate) -> Box<dyn Accumulator> {
         Kind::Product => fold::product(),
         Kind::First => fold::first(&result),
         Kind::Grouping => fold::fixed(0),
-        Kind::ArgMin => Box::new(AtExtreme::new(&result, false)),
-        Kind::ArgMax => Box::new(AtExtreme::new(&result, true)),
+        Kind::ArgMin => Box::new(ArgMinMax::new(&result, false)),
+        Kind::ArgMax => Box::new(ArgMinMax::new(&result, true)),
         Kind::Pairs(statistic) => Box::new(Correlation::new(statistic)),
-        function => Box::new(Gather::new(function, aggregate)),
+        function => Box::new(Holistic::new(function, aggregate)),
     }
 }
 

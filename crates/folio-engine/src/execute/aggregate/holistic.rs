@@ -13,7 +13,7 @@ use crate::expression::{cast, json};
 use crate::plan::aggregate::{Aggregate, AggregateFunction};
 
 /// The values of each group.
-pub(super) struct Gather {
+pub(crate) struct Holistic {
     /// For each group, its rows of argument values.
     values: Vec<Vec<Vec<Value>>>,
     function: AggregateFunction,
@@ -23,8 +23,8 @@ pub(super) struct Gather {
     size: usize,
 }
 
-impl Gather {
-    pub(super) fn new(function: AggregateFunction, aggregate: &Aggregate) -> Self {
+impl Holistic {
+    pub(crate) fn new(function: AggregateFunction, aggregate: &Aggregate) -> Self {
         let types = aggregate.arguments.iter().map(|argument| argument.ty()).collect();
         Self { values: Vec::new(), function, types, result: aggregate.ty.clone(), size: 0 }
     }
@@ -152,7 +152,7 @@ fn median<'v>(values: impl Iterator<Item = &'v Value>) -> Value {
     }
 }
 
-impl Accumulator for Gather {
+impl Accumulator for Holistic {
     fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
         self.values.resize(group_count, Vec::new());
         for (row, group) in groups.iter().enumerate() {
@@ -180,7 +180,7 @@ impl Accumulator for Gather {
 }
 
 /// Memory of a value, in bytes.
-pub(super) fn weight(value: &Value) -> usize {
+pub(crate) fn weight(value: &Value) -> usize {
     let inside = match value {
         Value::Text(text) => text.capacity(),
         Value::List(values) => values.iter().map(weight).sum(),

@@ -18,7 +18,7 @@ use crate::error::Result;
 type Best = Option<(Box<[u8]>, Value)>;
 
 /// The states of `arg_max` or `arg_min`.
-pub(super) struct AtExtreme {
+pub(crate) struct ArgMinMax {
     /// Made of the first values that come.
     converter: Option<RowConverter>,
     best: Vec<Best>,
@@ -28,13 +28,13 @@ pub(super) struct AtExtreme {
     size: usize,
 }
 
-impl AtExtreme {
-    pub(super) fn new(ty: &ColumnType, is_max: bool) -> Self {
+impl ArgMinMax {
+    pub(crate) fn new(ty: &ColumnType, is_max: bool) -> Self {
         Self { converter: None, best: Vec::new(), is_max, ty: ty.clone(), size: 0 }
     }
 }
 
-impl Accumulator for AtExtreme {
+impl Accumulator for ArgMinMax {
     fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()> {
         self.best.resize(group_count, None);
         let (values, by) = (&arguments[0], &arguments[1]);
@@ -59,7 +59,7 @@ impl Accumulator for AtExtreme {
                 Some((most, _)) => found > &**most,
             };
             if is_better {
-                let weight = |value: &Value, by: &[u8]| super::gather::weight(value) + by.len();
+                let weight = |value: &Value, by: &[u8]| super::holistic::weight(value) + by.len();
                 let before = best.as_ref().map_or(0, |(by, value)| weight(value, by));
                 let value = value_at(values, row, &self.ty);
                 self.size = self.size + weight(&value, found) - before;

@@ -1,4 +1,26 @@
-//! What is computed of groups: one state per aggregate, of as many groups as there are.
+//! Groups, and what is computed of them.
+//!
+//! | file | holds |
+//! |---|---|
+//! | this one | [`State`]: one aggregate while it runs, with FILTER and DISTINCT |
+//! | `accumulator` | the trait that all have in common, and which one a function is |
+//! | `fold` | counts, sums, means, bits: a number per group |
+//! | `min_max`, `arg_min_max` | the least and the greatest, and values beside them |
+//! | `correlation` | statistics of pairs |
+//! | `holistic` | what needs all values of a group: medians, modes, arrays, texts joined |
+//! | `group_set` | the groups of one grouping set: keys to numbers, states by number |
+//! | `grouping` | the operator, by hash; parts that outgrow memory go to files |
+//! | `stream_grouping` | the operator where equal keys stand together |
+
+mod accumulator;
+mod arg_min_max;
+mod correlation;
+mod fold;
+pub(crate) mod group_set;
+pub(crate) mod grouping;
+mod holistic;
+mod min_max;
+pub(crate) mod stream_grouping;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -6,8 +28,6 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, UInt32Array};
 use folio_types::ColumnType;
 
-use super::accumulator::{self, Accumulator};
-use super::fold;
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::Result;
@@ -15,9 +35,10 @@ use crate::expression::Expr;
 use crate::expression::evaluate::{evaluate, types};
 use crate::expression::keys::KeyTable;
 use crate::plan::aggregate::{Aggregate, AggregateFunction};
+use accumulator::Accumulator;
 
 /// One aggregate while it runs.
-pub(super) struct State {
+pub(crate) struct State {
     aggregate: Aggregate,
     accumulator: Box<dyn Accumulator>,
     /// Values that came already, by group.
@@ -27,7 +48,7 @@ pub(super) struct State {
 impl State {
     /// The state of an aggregate over the groups of a set; `is_grouped` tells whether an
     /// expression is among what the set groups by.
-    pub(super) fn new(aggregate: &Aggregate, is_grouped: &dyn Fn(&Expr) -> bool) -> Result<Self> {
+    pub(crate) fn new(aggregate: &Aggregate, is_grouped: &dyn Fn(&Expr) -> bool) -> Result<Self> {
         let is_distinct = aggregate.distinct && !aggregate.arguments.is_empty();
         let seen = is_distinct.then(|| {
             let mut keys = vec![ColumnType::Int64];
@@ -45,7 +66,7 @@ impl State {
     }
 
     /// Takes the rows of a batch, whose groups are given.
-    pub(super) fn take(
+    pub(crate) fn take(
         &mut self,
         batch: &Batch,
         groups: &[u32],
@@ -95,17 +116,17 @@ impl State {
 
     /// Takes the states of rows that come behind all that were taken; `groups` says which
     /// group each of the other's is.
-    pub(super) fn merge(&mut self, mut other: Self, groups: &[u32], count: usize) -> Result<()> {
+    pub(crate) fn merge(&mut self, mut other: Self, groups: &[u32], count: usize) -> Result<()> {
         self.accumulator.merge(&mut *other.accumulator, groups, count)
     }
 
     /// The answers of these groups; each is asked for once, in the order of numbers.
-    pub(super) fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {
+    pub(crate) fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {
         self.accumulator.finish(groups)
     }
 
     /// Memory the state has, in bytes, about.
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         self.accumulator.size() + self.seen.as_ref().map_or(0, KeyTable::size)
     }
 }

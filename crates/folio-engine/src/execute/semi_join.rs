@@ -11,16 +11,16 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::expression::evaluate::evaluate;
 use crate::expression::keys::{KeyTable, has_null};
-use crate::plan::follow::PhysicalMark;
+use crate::plan::follow::PhysicalSemiJoin;
 
-pub(super) struct Mark {
-    node: Arc<PhysicalMark>,
+pub(super) struct SemiJoin {
+    node: Arc<PhysicalSemiJoin>,
     input: Running,
     keys: Option<KeyTable>,
 }
 
-impl Mark {
-    pub(super) fn new(node: &Arc<PhysicalMark>, input: Running) -> Self {
+impl SemiJoin {
+    pub(super) fn new(node: &Arc<PhysicalSemiJoin>, input: Running) -> Self {
         Self { node: Arc::clone(node), input, keys: None }
     }
 
@@ -35,7 +35,7 @@ impl Mark {
     }
 }
 
-impl Operator for Mark {
+impl Operator for SemiJoin {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
         let keys = match self.keys.take() {
             Some(keys) => keys,

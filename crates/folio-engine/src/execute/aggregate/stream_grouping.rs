@@ -11,13 +11,13 @@
 
 use std::sync::Arc;
 
-use super::divide::keys_of;
 use super::group_set::{Answers, GroupSet};
-use super::runs::Runs;
-use super::{Operator, Running};
 use crate::batch::{BATCH_SIZE, Batch};
 use crate::context::Context;
 use crate::error::Result;
+use crate::execute::hash_partition::keys_of;
+use crate::execute::runs::Runs;
+use crate::execute::{Operator, Running};
 use crate::expression::Expr;
 use crate::plan::physical;
 
@@ -25,7 +25,7 @@ use crate::plan::physical;
 const GATHERED_ROWS: usize = 16 * BATCH_SIZE;
 
 /// Groups and their aggregates, run by run.
-pub(super) struct StreamGrouping {
+pub(crate) struct StreamGrouping {
     node: Arc<physical::Grouping>,
     input: Running,
     /// What comes in runs.
@@ -40,7 +40,7 @@ pub(super) struct StreamGrouping {
 }
 
 impl StreamGrouping {
-    pub(super) fn new(node: &Arc<physical::Grouping>, input: Running) -> Self {
+    pub(crate) fn new(node: &Arc<physical::Grouping>, input: Running) -> Self {
         let by = node.run.iter().map(|at| node.groups[*at].clone()).collect();
         Self {
             node: Arc::clone(node),

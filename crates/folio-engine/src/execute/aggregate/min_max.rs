@@ -21,7 +21,7 @@ use crate::array::nulls;
 use crate::error::Result;
 
 /// The states of `min` or `max` over values of a type.
-pub(super) fn new(ty: &ColumnType, is_max: bool) -> Box<dyn Accumulator> {
+pub(crate) fn new(ty: &ColumnType, is_max: bool) -> Box<dyn Accumulator> {
     match ty {
         ColumnType::Int16 => Box::new(Native::<Int16Type>::new(ty, is_max)),
         ColumnType::Int32 => Box::new(Native::<Int32Type>::new(ty, is_max)),

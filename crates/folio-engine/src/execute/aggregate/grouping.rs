@@ -12,16 +12,16 @@
 use std::sync::Arc;
 
 use super::group_set::{Answers, GroupSet};
-use super::pipeline::Pipeline;
-use super::stage::Produced;
-use super::{Operator, Running};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::Result;
+use crate::execute::pipeline::Pipeline;
+use crate::execute::stage::Produced;
+use crate::execute::{Operator, Running};
 use crate::plan::physical;
 
 /// Groups and their aggregates.
-pub(super) struct Grouping {
+pub(crate) struct Grouping {
     node: Arc<physical::Grouping>,
     input: Input,
     has_begun: bool,
@@ -29,7 +29,7 @@ pub(super) struct Grouping {
 }
 
 /// Where rows come from.
-pub(super) enum Input {
+pub(in crate::execute) enum Input {
     /// An operator.
     Rows(Running),
     /// A pipeline, which hands groups of parts on where it can.
@@ -37,7 +37,7 @@ pub(super) enum Input {
 }
 
 impl Grouping {
-    pub(super) fn new(node: &Arc<physical::Grouping>, input: Input) -> Self {
+    pub(in crate::execute) fn new(node: &Arc<physical::Grouping>, input: Input) -> Self {
         Self { node: Arc::clone(node), input, has_begun: false, answers: Answers::default() }
     }
 

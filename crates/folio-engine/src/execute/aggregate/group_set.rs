@@ -6,20 +6,20 @@ use std::ops::Range;
 
 use arrow_array::{ArrayRef, BooleanArray, UInt32Array};
 
-use super::aggregate::State;
-use super::divide::{keys_of, write_unknown};
-use super::spill::Spill;
+use super::State;
 use crate::array::nulls;
 use crate::batch::{BATCH_SIZE, Batch};
 use crate::context::Context;
 use crate::error::Result;
+use crate::execute::hash_partition::{keys_of, write_unknown};
+use crate::execute::spill::Spill;
 use crate::expression::Expr;
 use crate::expression::evaluate::types;
 use crate::expression::keys::KeyTable;
 use crate::plan::physical;
 
 /// One grouping set.
-pub(super) struct GroupSet {
+pub(crate) struct GroupSet {
     set: Vec<usize>,
     /// What the set groups by.
     by: Vec<Expr>,
@@ -39,7 +39,7 @@ pub(super) struct GroupSet {
 }
 
 impl GroupSet {
-    pub(super) fn new(node: &physical::Grouping, set: &[usize], level: u32) -> Result<Self> {
+    pub(crate) fn new(node: &physical::Grouping, set: &[usize], level: u32) -> Result<Self> {
         let by: Vec<Expr> = set.iter().map(|index| node.groups[*index].clone()).collect();
         let states = node
             .aggregates
@@ -61,14 +61,14 @@ impl GroupSet {
     }
 
     /// A set for each grouping set of a node.
-    pub(super) fn all(node: &physical::Grouping) -> Result<Vec<Self>> {
+    pub(crate) fn all(node: &physical::Grouping) -> Result<Vec<Self>> {
         let all: Vec<usize> = (0..node.groups.len()).collect();
         let sets = node.sets.clone().unwrap_or_else(|| vec![all]);
         sets.iter().map(|set| Self::new(node, set, 0)).collect()
     }
 
     /// Takes a batch for all aggregates, whatever memory that needs.
-    pub(super) fn take_in_memory(&mut self, batch: &Batch, context: &Context) -> Result<()> {
+    pub(crate) fn take_in_memory(&mut self, batch: &Batch, context: &Context) -> Result<()> {
         let keys = keys_of(&self.by, batch, context)?;
         let groups = self.number(keys, batch)?;
         self.take_all(batch, &groups, context)
@@ -78,7 +78,7 @@ impl GroupSet {
     ///
     /// # Errors
     /// Overflow.
-    pub(super) fn merge(&mut self, other: Self) -> Result<()> {
+    pub(crate) fn merge(&mut self, other: Self) -> Result<()> {
         let mut groups = Vec::with_capacity(other.count);
         for values in other.values {
             let keys = values.columns.clone();
@@ -91,7 +91,7 @@ impl GroupSet {
     }
 
     /// Takes a batch for all aggregates, and writes rows of groups there is no room for.
-    pub(super) fn take(
+    pub(crate) fn take(
         &mut self,
         node: &physical::Grouping,
         batch: &Batch,
@@ -120,7 +120,7 @@ impl GroupSet {
 
     /// Takes rows that come in runs of equal keys, where `starts` says that one begins: each
     /// is a group.
-    pub(super) fn take_runs(
+    pub(crate) fn take_runs(
         &mut self,
         keys: Vec<ArrayRef>,
         starts: &BooleanArray,
@@ -144,14 +144,14 @@ impl GroupSet {
     }
 
     /// Takes all rows there are, for each aggregate in its order.
-    pub(super) fn take_ordered(
+    pub(crate) fn take_ordered(
         &mut self,
         node: &physical::Grouping,
         batch: &Batch,
         context: &Context,
     ) -> Result<()> {
         for (index, aggregate) in node.aggregates.iter().enumerate() {
-            let sorted = super::sort::in_order(batch, &aggregate.order, None, context)?;
+            let sorted = crate::execute::sort::in_order(batch, &aggregate.order, None, context)?;
             let keys = keys_of(&self.by, &sorted, context)?;
             let groups = self.number(keys, &sorted)?;
             self.states[index].take(&sorted, &groups, self.count, context)?;
@@ -160,7 +160,7 @@ impl GroupSet {
     }
 
     /// The group of every row; keys that are new begin groups.
-    pub(super) fn number(&mut self, keys: Vec<ArrayRef>, batch: &Batch) -> Result<Vec<u32>> {
+    pub(crate) fn number(&mut self, keys: Vec<ArrayRef>, batch: &Batch) -> Result<Vec<u32>> {
         let mut fresh = Vec::new();
         let groups = self.keys.intern(&keys, batch.row_count, &mut fresh)?;
         self.count = self.keys.len();
@@ -176,16 +176,16 @@ impl GroupSet {
     }
 
     /// How many groups there are.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.count
     }
 
     /// Whether rows of groups that were not taken up have been written.
-    pub(super) fn has_spilled(&self) -> bool {
+    pub(crate) fn has_spilled(&self) -> bool {
         self.spill.is_some()
     }
 
-    pub(super) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         let states: usize = self.states.iter().map(State::size).sum();
         self.keys.size() + self.values_size + states
     }
@@ -254,7 +254,7 @@ struct Spilled {
 /// Grouping sets whose rows have all come, and what they left on files: answered one after
 /// the other.
 #[derive(Default)]
-pub(super) struct Answers {
+pub(crate) struct Answers {
     /// The first under way.
     ready: VecDeque<GroupSet>,
     /// Rows that were written, those of the deepest division last.
@@ -263,7 +263,7 @@ pub(super) struct Answers {
 
 impl Answers {
     /// Has a set answered after those before it.
-    pub(super) fn push(&mut self, set: GroupSet) {
+    pub(crate) fn push(&mut self, set: GroupSet) {
         self.ready.push_back(set);
     }
 
@@ -271,7 +271,7 @@ impl Answers {
     ///
     /// # Errors
     /// What the aggregates say, and the file.
-    pub(super) fn next(
+    pub(crate) fn next(
         &mut self,
         node: &physical::Grouping,
         context: &Context,

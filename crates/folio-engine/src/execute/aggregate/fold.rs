@@ -14,12 +14,12 @@ use crate::array::{to_array, value_at};
 use crate::error::Result;
 
 /// `bool_and`, or `bool_or`.
-pub(super) fn truths(is_and: bool) -> Box<dyn Accumulator> {
+pub(crate) fn truths(is_and: bool) -> Box<dyn Accumulator> {
     Box::new(Truths { states: Vec::new(), is_and })
 }
 
 /// `bit_and`, or `bit_or`, of integers of a type.
-pub(super) fn bits(ty: &ColumnType, is_and: bool) -> Box<dyn Accumulator> {
+pub(crate) fn bits(ty: &ColumnType, is_and: bool) -> Box<dyn Accumulator> {
     match (ty, is_and) {
         (ColumnType::Int16, true) => Folded::<Int16Type>::boxed(|all, value| all & value),
         (ColumnType::Int16, false) => Folded::<Int16Type>::boxed(|all, value| all | value),
@@ -31,17 +31,17 @@ pub(super) fn bits(ty: &ColumnType, is_and: bool) -> Box<dyn Accumulator> {
 }
 
 /// `product` of floats.
-pub(super) fn product() -> Box<dyn Accumulator> {
+pub(crate) fn product() -> Box<dyn Accumulator> {
     Folded::<Float64Type>::boxed(|all, value| all * value)
 }
 
 /// The first value that is not null.
-pub(super) fn first(ty: &ColumnType) -> Box<dyn Accumulator> {
+pub(crate) fn first(ty: &ColumnType) -> Box<dyn Accumulator> {
     Box::new(First { values: Vec::new(), size: 0, ty: ty.clone() })
 }
 
 /// The same number for every group.
-pub(super) fn fixed(number: i32) -> Box<dyn Accumulator> {
+pub(crate) fn fixed(number: i32) -> Box<dyn Accumulator> {
     Box::new(Fixed(number))
 }
 
@@ -123,7 +123,7 @@ impl Accumulator for First {
             let first = &mut self.values[*group as usize];
             if first.is_none() && array.is_valid(row) {
                 let value = value_at(array, row, &self.ty);
-                self.size += super::gather::weight(&value);
+                self.size += super::holistic::weight(&value);
                 *first = Some(value);
             }
         }

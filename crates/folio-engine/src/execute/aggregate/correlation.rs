@@ -72,13 +72,13 @@ impl Pairs {
 }
 
 /// The states of an aggregate of pairs.
-pub(super) struct Correlation {
+pub(crate) struct Correlation {
     states: Vec<Pairs>,
     statistic: PairStatistic,
 }
 
 impl Correlation {
-    pub(super) fn new(statistic: PairStatistic) -> Self {
+    pub(crate) fn new(statistic: PairStatistic) -> Self {
         Self { states: Vec::new(), statistic }
     }
 }

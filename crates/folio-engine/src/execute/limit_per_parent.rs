@@ -11,10 +11,10 @@ use super::{Operator, Running};
 use crate::batch::Batch;
 use crate::context::Context;
 use crate::error::Result;
-use crate::plan::follow::PhysicalCut;
+use crate::plan::follow::PhysicalLimitPerParent;
 
-pub(super) struct Cut {
-    node: Arc<PhysicalCut>,
+pub(super) struct LimitPerParent {
+    node: Arc<PhysicalLimitPerParent>,
     input: Running,
     /// Rows to skip and to take, once known.
     bounds: Option<(usize, usize)>,
@@ -23,13 +23,13 @@ pub(super) struct Cut {
     seen: usize,
 }
 
-impl Cut {
-    pub(super) fn new(node: &Arc<PhysicalCut>, input: Running) -> Self {
+impl LimitPerParent {
+    pub(super) fn new(node: &Arc<PhysicalLimitPerParent>, input: Running) -> Self {
         Self { node: Arc::clone(node), input, bounds: None, parent: None, seen: 0 }
     }
 }
 
-impl Operator for Cut {
+impl Operator for LimitPerParent {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
         let (skip, take) = match self.bounds {
             Some(bounds) => bounds,
