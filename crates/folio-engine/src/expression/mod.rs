@@ -9,26 +9,26 @@
 
 pub mod arithmetic;
 mod array_text;
-pub mod case;
+pub(crate) mod case;
 pub mod cast;
 pub mod coerce;
 mod columns;
-pub mod compare;
+pub(crate) mod compare;
 mod constant_set;
-pub mod display;
+pub(crate) mod display;
 pub mod evaluate;
 pub mod evaluated;
 pub mod fold;
 pub mod function;
 pub mod json;
-pub mod json_order;
-pub mod keys;
+pub(crate) mod json_order;
+pub(crate) mod keys;
 mod membership;
 mod numbers;
 pub mod pattern;
 mod subquery;
 pub mod type_rules;
-pub mod visit;
+pub(crate) mod visit;
 
 use std::sync::Arc;
 

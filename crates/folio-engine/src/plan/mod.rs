@@ -5,15 +5,15 @@
 //! are positions.
 
 pub mod aggregate;
-pub mod display;
+pub(crate) mod display;
 mod expressions;
 pub mod follow;
-pub mod join_keys;
+pub(crate) mod join_keys;
 pub mod logical;
-pub mod lower;
+pub(crate) mod lower;
 mod lower_join;
-pub mod order;
-pub mod physical;
+pub(crate) mod order;
+pub(crate) mod physical;
 pub mod shared;
 mod subqueries;
 pub mod terms;
