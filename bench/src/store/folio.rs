@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::thread;
 
 use folio_bench_report::OURS;
-use folio_document::{Collection, CollectionOptions, Documents, Durability, Scan};
+use folio_document::{Collection, CollectionOptions, Documents, Durability, EncodedLine, Scan};
 use folio_file::{DiskFileSystem, FileSystem, WriterLock};
 
 use super::roster::{create, open};
@@ -71,7 +71,7 @@ impl Store for Folio {
                 batch.put_many(records.iter().map(|record| (&*record.id, &record.value)))?;
             }
             Form::Lines => lines.try_for_each(|line| batch.put_line(line))?,
-            Form::TrustedLines => lines.try_for_each(|line| batch.put_line_trusted(line))?,
+            Form::TrustedLines => lines.try_for_each(|line| batch.put_encoded(EncodedLine::trust(line)?))?,
         }
         batch.commit()?;
         Ok(())
@@ -91,12 +91,11 @@ impl Store for Folio {
     }
 
     fn get_each(&self, ids: &[String], mut visit: impl FnMut(&[u8])) -> Result<()> {
-        let mut line = Vec::new();
         for id in ids {
-            if !self.collection.get_into(id, &mut line)? {
-                return Err(missing("FolioDB", id));
+            match self.collection.get(id)? {
+                Some(document) => visit(document.raw().as_bytes()),
+                None => return Err(missing("FolioDB", id)),
             }
-            visit(&line);
         }
         Ok(())
     }

@@ -68,13 +68,11 @@ impl Wanted {
 #[napi]
 pub struct NativeCollection {
     collection: Collection,
-    /// The line that was read last, kept for its memory.
-    line: Vec<u8>,
 }
 
 impl NativeCollection {
     pub(crate) fn new(collection: Collection) -> Self {
-        Self { collection, line: Vec::new() }
+        Self { collection }
     }
 
     /// A promise of what the job makes of the collection.
@@ -147,14 +145,14 @@ impl NativeCollection {
 
     /// The text of a document; null when there is none.
     #[napi]
-    pub fn get(&mut self, id: String, form: Form) -> napi::Result<Option<Text>> {
-        get(&self.collection, &id, form, &mut self.line).map_err(thrown)
+    pub fn get(&self, id: String, form: Form) -> napi::Result<Option<Text>> {
+        get(&self.collection, &id, form).map_err(thrown)
     }
 
     /// The same on another thread.
     #[napi]
     pub fn get_async(&self, id: String, form: Form) -> AsyncTask<Work<Option<Text>>> {
-        self.promise(move |collection| get(collection, &id, form, &mut Vec::new()))
+        self.promise(move |collection| get(collection, &id, form))
     }
 
     /// Documents in the order of the ids, to be taken in batches.
@@ -510,13 +508,12 @@ fn put(collection: &Collection, id: &str, json: &str) -> Result<bool> {
     Ok(collection.put_raw(id, json)? == folio::Put::Inserted)
 }
 
-fn get(collection: &Collection, id: &str, form: Form, line: &mut Vec<u8>) -> Result<Option<Text>> {
-    if !collection.get_into(id, line)? {
-        return Ok(None);
-    }
+fn get(collection: &Collection, id: &str, form: Form) -> Result<Option<Text>> {
+    let Some(document) = collection.get(id)? else { return Ok(None) };
     if form == Form::Raw {
-        return Ok(Some(Text(line.clone())));
+        return Ok(Some(Text::of(document.into_raw())));
     }
+    let line = document.raw().as_bytes();
     let mut text = Vec::with_capacity(line.len());
     push_document(line, form == Form::Exact, &mut text)?;
     Ok(Some(Text(text)))

@@ -25,8 +25,6 @@ const ID_SIZE: usize = 1024;
 /// What the function carries.
 struct Lookup {
     collection: Collection,
-    line: Vec<u8>,
-    document: Vec<u8>,
     marker: Option<Marker>,
 }
 
@@ -37,7 +35,7 @@ pub(crate) fn function(
     collection: Collection,
     marker: Option<Marker>,
 ) -> napi::Result<Unknown<'_>> {
-    let lookup = Box::new(Lookup { collection, line: Vec::new(), document: Vec::new(), marker });
+    let lookup = Box::new(Lookup { collection, marker });
     let data = Box::into_raw(lookup).cast::<c_void>();
     let mut value = ptr::null_mut();
     // SAFETY: `env` is live; `data` is the box above, which `call` borrows and
@@ -79,13 +77,12 @@ unsafe extern "C" fn call(env: sys::napi_env, info: sys::napi_callback_info) -> 
         return unsafe { throw(env, "invalid_input: document id must be a string") };
     };
     // SAFETY: `data` is the box of `function`. The function is being called, so it
-    // is no garbage; it is called on its thread only, and calls nothing that could
-    // call it again, so nobody else has the box.
-    let lookup = unsafe { &mut *data.cast::<Lookup>() };
+    // is no garbage, and nobody changes the box.
+    let lookup = unsafe { &*data.cast::<Lookup>() };
     let id = String::from_utf8_lossy(id);
     match lookup.text_of(&id) {
         // SAFETY: `env` is that of the running call.
-        Ok(Some(text)) => unsafe { create_string(env, text) }.unwrap_or(ptr::null_mut()),
+        Ok(Some(text)) => unsafe { create_string(env, &text) }.unwrap_or(ptr::null_mut()),
         Ok(None) => ptr::null_mut(),
         // SAFETY: as above.
         Err(error) => unsafe { throw(env, &thrown(error).reason) },
@@ -125,19 +122,15 @@ unsafe fn throw(env: sys::napi_env, text: &str) -> sys::napi_value {
 }
 
 impl Lookup {
-    fn text_of(&mut self, id: &str) -> folio::Result<Option<&[u8]>> {
-        if !self.collection.get_into(id, &mut self.line)? {
-            return Ok(None);
+    fn text_of(&self, id: &str) -> folio::Result<Option<Vec<u8>>> {
+        let Some(document) = self.collection.get(id)? else { return Ok(None) };
+        let mut text = document.into_raw().into_bytes();
+        if !text.starts_with(b"{\"_id\":\"") {
+            let line = std::mem::take(&mut text);
+            push_document(&line, false, &mut text)?;
         }
-        let text = if self.line.starts_with(b"{\"_id\":\"") {
-            &self.line
-        } else {
-            self.document.clear();
-            push_document(&self.line, false, &mut self.document)?;
-            &self.document
-        };
         if let Some(marker) = &self.marker {
-            marker.mark_one(text);
+            marker.mark_one(&text);
         }
         Ok(Some(text))
     }

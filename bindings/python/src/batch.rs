@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::sync::Mutex;
 use std::thread::{self, ThreadId};
 
-use folio::ErrorCode;
+use folio::{EncodedLine, ErrorCode};
 use pyo3::prelude::*;
 
 use crate::encode::Encoder;
@@ -141,7 +141,8 @@ impl Batch {
             let mut line = std::mem::take(&mut open.line);
             open.encoder.document(document, id, &mut line)?;
             let batch = open.core()?;
-            let result = py.detach(|| batch.put_line_trusted(&line)).or_raise();
+            let put = || batch.put_encoded(EncodedLine::trust(&line)?);
+            let result = py.detach(put).or_raise();
             open.line = line;
             result
         })

@@ -1,16 +1,15 @@
 //! A collection, as Python holds it: one method per operation of the facade.
 
-use std::cell::RefCell;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::Mutex;
 
-use folio::{CollectionOptions, ErrorCode, Layout, Strict};
+use folio::{CollectionOptions, EncodedLine, ErrorCode, Layout, Strict};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyList, PyString, PyTuple};
 
 use crate::batch::{Batch, Marker};
 use crate::database::Database;
 use crate::decode::{Decoder, PausedCollector};
-use crate::document::{Document, text_of};
+use crate::document::Document;
 use crate::encode::Encoder;
 use crate::error::{OrRaise, invalid, with_code};
 use crate::fork::Handle;
@@ -18,7 +17,6 @@ use crate::id::Id;
 use crate::progress::Reporter;
 use crate::put_many::{IdSource, PutMany};
 use crate::report::{BatchCounts, CheckReport, CompactReport, Stats};
-use crate::scan::decimal_class;
 use crate::sql::parameters;
 
 /// A collection of documents under ids. Threads may share it.
@@ -31,33 +29,6 @@ pub(crate) struct Collection {
     /// What tells collections of this process apart.
     place: String,
     decoder: Mutex<Decoder>,
-}
-
-thread_local! {
-    /// The line of a lookup, kept for its memory.
-    static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Larger buffers are given back.
-const LINE_SIZE_KEPT: usize = 1 << 20;
-
-/// A buffer for a line, this thread's own unless it is in use.
-struct Line(Vec<u8>);
-
-impl Line {
-    #[inline]
-    fn take() -> Self {
-        Self(LINE.take())
-    }
-}
-
-impl Drop for Line {
-    #[inline]
-    fn drop(&mut self) {
-        if self.0.capacity() <= LINE_SIZE_KEPT {
-            LINE.set(std::mem::take(&mut self.0));
-        }
-    }
 }
 
 impl Collection {
@@ -77,72 +48,31 @@ impl Collection {
         self.core(py)
     }
 
-    /// Reads a line and passes it on; `None` when there is none. The interpreter's lock is given
-    /// up only where the line has to be waited for: where threads look lines up that are in
-    /// memory, it would change hands at each.
+    /// A document as it is stored; `None` when there is none. The interpreter's lock is given
+    /// up only where the document has to be waited for: where threads look documents up that
+    /// are in memory, it would change hands at each.
     #[inline]
-    fn with_line<T>(
-        &self,
-        py: Python<'_>,
-        id: &str,
-        work: impl FnOnce(&[u8]) -> PyResult<T>,
-    ) -> PyResult<Option<T>> {
-        let (core, mut line) = (self.core(py)?, Line::take());
-        if core.get_kept(id, &mut line.0, || ()) || wait_for(py, core, id, &mut line)? {
-            return work(&line.0).map(Some);
-        }
-        Ok(None)
-    }
-
-    /// The document with an id, as a dict that is made while memory is waited for.
-    #[inline]
-    fn document<'py>(&self, py: Python<'py>, id: &str) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn stored(&self, py: Python<'_>, id: &str) -> PyResult<Option<folio::Document>> {
         let core = self.core(py)?;
-        let (mut line, mut decoder) = (Line::take(), self.decoder());
-        let prepare = || decoder.iter_mut().for_each(|decoder| decoder.prepare(py));
-        if core.get_kept(id, &mut line.0, prepare) {
-            return decode_with(decoder, py, &line.0).map(Some);
-        }
-        drop(decoder);
-        if wait_for(py, core, id, &mut line)? {
-            self.decode(py, &line.0).map(Some)
-        } else {
-            Ok(None)
+        match core.try_get(id) {
+            Some(document) => Ok(Some(document)),
+            None => py.detach(|| core.get(id)).or_raise(),
         }
     }
 
     /// The line as a dict.
     #[inline]
     fn decode<'py>(&self, py: Python<'py>, line: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-        decode_with(self.decoder(), py, line)
-    }
-
-    /// The decoder, unless another thread is at it, which waits for the interpreter's lock.
-    #[inline]
-    fn decoder(&self) -> Option<MutexGuard<'_, Decoder>> {
-        self.decoder.try_lock().ok()
+        match self.decoder.try_lock() {
+            Ok(mut decoder) => decoder.document(py, line),
+            // Another thread is at it, which waits for the interpreter's lock.
+            Err(_) => Decoder::new(None).document(py, line),
+        }
     }
 
     fn missing(&self, id: &str) -> PyErr {
         let name = &self.name;
         with_code(ErrorCode::NotFound, format!("no document {id:?} in collection {name:?}"))
-    }
-}
-
-/// Reads a line without the interpreter's lock; `false` when there is none.
-fn wait_for(py: Python<'_>, core: &folio::Collection, id: &str, line: &mut Line) -> PyResult<bool> {
-    py.detach(|| core.get_into(id, &mut line.0)).or_raise()
-}
-
-#[inline]
-fn decode_with<'py>(
-    decoder: Option<MutexGuard<'_, Decoder>>,
-    py: Python<'py>,
-    line: &[u8],
-) -> PyResult<Bound<'py, PyAny>> {
-    match decoder {
-        Some(mut decoder) => decoder.document(py, line),
-        None => Decoder::new(None).document(py, line),
     }
 }
 
@@ -213,9 +143,9 @@ impl Collection {
     ) -> PyResult<&'static str> {
         let mut line = Vec::with_capacity(256);
         Encoder::new(default).document(document, &id, &mut line)?;
-        let text = String::from_utf8(line).expect("the encoder writes UTF-8");
         let core = self.writer(py)?;
-        py.detach(|| core.put_raw(&id, &text)).or_raise().map(put_name)
+        let put = || core.put_encoded(EncodedLine::trust(&line)?);
+        py.detach(put).or_raise().map(put_name)
     }
 
     /// Stores JSON text: key order and the text of every number survive.
@@ -325,21 +255,19 @@ impl Collection {
         decimal: bool,
         lazy: bool,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(document) = self.stored(py, &id)? else { return Ok(default) };
+        let line = document.raw().as_bytes();
         let found = match (lazy, decimal) {
-            (false, false) => self.document(py, &id)?,
-            (false, true) => self.with_line(py, &id, |line| {
-                Decoder::new(decimal_class(py, true)?).document(py, line)
-            })?,
-            (true, _) => {
-                self.with_line(py, &id, |line| Document::of_line(line)?.into_object(py))?
-            }
+            (false, false) => self.decode(py, line),
+            (false, true) => Decoder::with_decimals(py, true)?.document(py, line),
+            (true, _) => Document::of_line(line)?.into_object(py),
         };
-        Ok(found.or(default))
+        found.map(Some)
     }
 
     /// The exact line of a document; `None` when there is none.
     fn get_raw<'py>(&self, py: Python<'py>, id: Id<'_>) -> PyResult<Option<Bound<'py, PyString>>> {
-        self.with_line(py, &id, |line| Ok(PyString::new(py, text_of(line)?)))
+        Ok(self.stored(py, &id)?.map(|document| PyString::new(py, document.raw())))
     }
 
     /// The documents of several ids, in that order; `None` for each that is missing.
@@ -365,7 +293,7 @@ impl Collection {
 
     /// Whether there is a document with the id.
     fn exists(&self, py: Python<'_>, id: Id<'_>) -> PyResult<bool> {
-        Ok(self.with_line(py, &id, |_| Ok(()))?.is_some())
+        Ok(self.stored(py, &id)?.is_some())
     }
 
     /// How many documents there are.
@@ -454,8 +382,10 @@ impl Collection {
     }
 
     fn __getitem__<'py>(&self, py: Python<'py>, id: Id<'_>) -> PyResult<Bound<'py, PyAny>> {
-        let found = self.with_line(py, &id, |line| self.decode(py, line))?;
-        found.ok_or_else(|| self.missing(&id))
+        match self.stored(py, &id)? {
+            Some(document) => self.decode(py, document.raw().as_bytes()),
+            None => Err(self.missing(&id)),
+        }
     }
 
     fn __setitem__(&self, py: Python<'_>, id: Id<'_>, document: &Bound<'_, PyAny>) -> PyResult<()> {

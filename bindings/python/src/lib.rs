@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! users.put_many(docs)   put_many: encode straight from Python objects into lines, a buffer at
-//!                        a time → Batch::put_line_trusted, without the interpreter's lock
-//! users.get("u1")        Collection::get_kept, or get_into without the lock → decode: the line
+//!                        a time → Batch::put_encoded, without the interpreter's lock
+//! users.get("u1")        Collection::try_get, or get without the lock → decode: the line
 //!                        into a dict
 //! users.scan()           reader: a chunk of lines without the lock → scan: a dict per `next`
 //! ```
@@ -40,6 +40,7 @@ mod progress;
 mod put_many;
 mod reader;
 mod report;
+mod request;
 mod scan;
 mod sql;
 mod tables;

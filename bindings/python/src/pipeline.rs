@@ -8,7 +8,7 @@ use std::mem;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use folio::Batch;
+use folio::{Batch, EncodedLine};
 
 /// Buffers that wait for the batch.
 const WAITING_MAX: usize = 2;
@@ -47,7 +47,7 @@ impl Lines {
     fn drain_into(&mut self, batch: &mut Batch) -> folio::Result<()> {
         let mut start = 0;
         for &end in &self.ends {
-            batch.put_line_trusted(&self.text[start..end])?;
+            batch.put_encoded(EncodedLine::trust(&self.text[start..end])?)?;
             start = end;
         }
         self.text.clear();

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyList, PyString, PyTuple};
 
 use crate::batch::Marker;
-use crate::encode::{Ahead, Encoder, Member, first_id};
+use crate::encode::{Ahead, Encoder};
 use crate::error::{OrRaise, invalid};
 use crate::pipeline::{Lines, Pipeline};
 use crate::progress::Reporter;
@@ -64,33 +64,15 @@ impl PutMany<'_> {
         let collection = self.collection;
         let mut pipeline = Pipeline::new(py.detach(|| collection.batch()).or_raise()?);
         let mut count = 0;
-        let mut take = |document: &Bound<'_, PyAny>, mut ahead: Option<(&mut Ahead, usize)>| {
-            let members = ahead.as_mut().and_then(|(ahead, index)| ahead.members(*index));
-            let is_plain = match members {
-                Some(members) => self.encode_plain(document, members, &mut encoder, &mut lines)?,
-                None => false,
-            };
-            if !is_plain {
-                self.encode(document, &mut encoder, &mut lines.text)?;
-                ahead.iter_mut().for_each(|(ahead, index)| ahead.pause(*index));
-            }
+        let ahead = documents.cast::<PyList>().ok().map(Ahead::new).transpose()?;
+        for document in documents.try_iter()? {
+            ahead.iter().for_each(|ahead| ahead.fetch(count as usize));
+            self.encode(&document?, &mut encoder, &mut lines.text)?;
             count += 1;
-            if !lines.end_line() {
-                return PyResult::Ok(());
+            if lines.end_line() {
+                py.detach(|| pipeline.take(&mut lines)).or_raise()?;
+                reporter.check(count, total as u64)?;
             }
-            py.detach(|| pipeline.take(&mut lines)).or_raise()?;
-            ahead.iter_mut().for_each(|(ahead, _)| ahead.forget());
-            reporter.check(count, total as u64)
-        };
-        match documents.cast::<PyList>() {
-            Ok(list) => {
-                let mut ahead = Ahead::new(list)?;
-                for (index, document) in list.iter().enumerate() {
-                    ahead.fetch(index);
-                    take(&document, Some((&mut ahead, index)))?;
-                }
-            }
-            Err(_) => documents.try_iter()?.try_for_each(|document| take(&document?, None))?,
         }
         let counts = py.detach(|| pipeline.commit(lines)).or_raise()?;
         reporter.check(count, count)?;
@@ -108,22 +90,6 @@ impl PutMany<'_> {
             ));
         }
         Ok(documents.clone())
-    }
-
-    /// Appends a document that carries its id and whose members are known; `false` where it
-    /// takes more than that.
-    #[inline]
-    fn encode_plain(
-        &self,
-        document: &Bound<'_, PyAny>,
-        members: &[Member],
-        encoder: &mut Encoder,
-        lines: &mut Lines,
-    ) -> PyResult<bool> {
-        let (IdSource::Carried, Some(id)) = (&self.id, first_id(document.py(), members)) else {
-            return Ok(false);
-        };
-        encoder.plain_document(document, members, id, &mut lines.text)
     }
 
     /// Appends one document, given with or without its id.

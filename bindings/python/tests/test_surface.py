@@ -33,8 +33,8 @@ PYTHONS_OWN = {
 # Parts of the facade that are reached another way in Python, or not at all.
 RUSTS_OWN = {
     "Database": {"open", "collection_with", "existing_collection"},
-    "Collection": {"import_position", "get_kept"},
-    "Batch": {"put_array", "put_line", "put_line_trusted", "size", "set_import_position", "work_ahead"},
+    "Collection": {"import_position", "put_encoded", "try_get"},
+    "Batch": {"put_array", "put_encoded", "put_line", "size", "set_import_position", "work_ahead"},
     "Documents": set(),
     "Session": {
         "execute",

@@ -7,11 +7,12 @@ use rayon::iter::ParallelIterator;
 use rayon::slice::ParallelSlice;
 use serde_json::Value;
 
-use crate::Collection;
+use crate::Document;
 use crate::error::{Error, Result};
-use crate::layout::{AnyBatch, AnyStore};
-use crate::line::{self, Line, Record};
+use crate::layout::AnyBatch;
+use crate::line::{self, EncodedLine, Line, Record};
 use crate::report::BatchCounts;
+use crate::rules::CheckedStore;
 
 /// Documents that [`Batch::put_many`] encodes together, and in how many shares: their
 /// text should stay in the cache, and be worth waking other cores for.
@@ -49,26 +50,27 @@ fn encode_share(documents: &[(&str, &Value)]) -> Result<Share> {
 #[derive(Debug)]
 pub struct Batch {
     changes: AnyBatch,
-    collection: Collection,
+    checked: CheckedStore,
     /// The line being encoded, kept for its memory.
     line: Vec<u8>,
 }
 
 impl Batch {
-    pub(crate) fn begin(collection: Collection, store: &AnyStore) -> Result<Self> {
-        Ok(Self { changes: AnyBatch::begin(store)?, collection, line: Vec::new() })
+    pub(crate) fn begin(checked: &CheckedStore) -> Result<Self> {
+        let changes = AnyBatch::begin(&checked.store)?;
+        Ok(Self { changes, checked: checked.clone(), line: Vec::new() })
     }
 
     /// Adds a document. Whether it inserts or replaces is counted at commit.
     ///
     /// # Errors
-    /// As [`Collection::put`]. The batch stays as it was and can go on.
+    /// As [`crate::Collection::put`]. The batch stays as it was and can go on.
     pub fn put(&mut self, id: &str, document: &Value) -> Result<()> {
         check_document_id(id)?;
-        self.collection.check_rules(|| Ok(document.clone()))?;
+        self.checked.check(|| Ok(document.clone()))?;
         self.line.clear();
         line::encode_value(id, document, &mut self.line)?;
-        self.changes.push(id, &self.line, false)
+        self.changes.put(EncodedLine::new(id, &self.line)?)
     }
 
     /// Adds many documents, encoding them on all cores: faster than one `put` each.
@@ -85,7 +87,7 @@ impl Batch {
         loop {
             group.clear();
             group.extend(documents.by_ref().take(group_count));
-            if group.len() < group_count || self.collection.is_strict() {
+            if group.len() < group_count || self.checked.is_strict() {
                 group.iter().try_for_each(|(id, document)| self.put(id, document))?;
             } else {
                 let size_before = self.size();
@@ -105,7 +107,7 @@ impl Batch {
         let encoded: Vec<Share> = shares.map(encode_share).collect::<Result<_>>()?;
         let lines = encoded.iter().flat_map(Share::lines);
         for ((id, _), line) in group.iter().zip(lines) {
-            self.changes.push(id, line, false)?;
+            self.changes.put(EncodedLine::new(id, line)?)?;
         }
         Ok(())
     }
@@ -113,26 +115,24 @@ impl Batch {
     /// Adds JSON text under an id, or under the `_id` it carries.
     ///
     /// # Errors
-    /// As [`Collection::put_raw`], and [`Error::NoId`].
+    /// As [`crate::Collection::put_raw`], and [`Error::NoId`].
     pub fn put_raw(&mut self, id: Option<&str>, json: &str) -> Result<()> {
         let (id, line) = line::normalize(id, json)?;
-        self.check_line(line.as_bytes())?;
-        self.changes.push(&id, line.as_bytes(), false)
+        self.put_encoded(EncodedLine::new(&id, &line)?)
     }
 
     /// Adds a ready line: one JSON object with its `_id`, without a line end. It is
     /// validated and stored as it is, unless `_id` has to be moved to the front.
     ///
     /// # Errors
-    /// [`Error::Json`] and [`Error::NoId`] for the line, else as [`Collection::put`].
+    /// [`Error::Json`] and [`Error::NoId`] for the line, else as [`crate::Collection::put`].
     #[inline]
     pub fn put_line(&mut self, line: &[u8]) -> Result<()> {
         let examined = line::examine(line)
             .map_err(|fault| Error::Json { offset: fault.offset, reason: fault.reason })?;
         match examined {
             Line::Document { id, id_first: true } if !line.contains(&b'\n') => {
-                self.check_line(line)?;
-                self.changes.push(&id, line, false)
+                self.put_encoded(EncodedLine::new(&id, line)?)
             }
             Line::Document { .. } => {
                 let text = std::str::from_utf8(line).expect("examined lines are UTF-8");
@@ -160,22 +160,18 @@ impl Batch {
             _ => return self.put_raw(id, record.text()),
         };
         check_document_id(id)?;
-        self.collection.check_rules(|| parse(line))?;
-        self.changes.push(id, line, false)
+        self.checked.check_line(line)?;
+        self.changes.put(EncodedLine::new(id, line)?)
     }
 
-    /// Adds a line that this library has written before: valid JSON on one line,
-    /// `_id` first. Only the id is looked at; a line that breaks the promise is
-    /// found, and reported, when the collection is next indexed.
+    /// Adds a line that an encoder has written.
     ///
     /// # Errors
-    /// [`Error::NoId`], [`Error::Name`], else as [`Collection::put`].
+    /// As [`crate::Collection::put`].
     #[inline]
-    pub fn put_line_trusted(&mut self, line: &[u8]) -> Result<()> {
-        let id = line::id_of_valid_line(line).ok_or(Error::NoId)?;
-        check_document_id(&id)?;
-        self.check_line(line)?;
-        self.changes.push(&id, line, false)
+    pub fn put_encoded(&mut self, line: EncodedLine<'_>) -> Result<()> {
+        self.checked.check_line(line.text())?;
+        self.changes.put(line)
     }
 
     /// Does some of the work of [`Batch::commit`] now: for callers that wait for their
@@ -187,27 +183,27 @@ impl Batch {
     /// Deletes a document, of this batch or before it.
     ///
     /// # Errors
-    /// As [`Collection::delete`].
+    /// As [`crate::Collection::delete`].
     pub fn delete(&mut self, id: &str) -> Result<()> {
         check_document_id(id)?;
-        self.changes.push(id, &line::tombstone(id), true)
+        self.changes.delete(id)
     }
 
     /// Whether the id has a document, in this batch or before it.
     ///
     /// # Errors
-    /// As [`Collection::get`].
+    /// As [`crate::Collection::get`].
     pub fn exists(&mut self, id: &str) -> Result<bool> {
         self.changes.exists(id)
     }
 
-    /// Reads the line of a document, of this batch or before it, replacing what `line`
-    /// held; `false` where there is none.
+    /// The document under an id, of this batch or before it.
     ///
     /// # Errors
-    /// As [`Collection::get_into`].
-    pub fn get_into(&mut self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
-        self.changes.find(id, line)
+    /// As [`crate::Collection::get`].
+    pub fn get(&mut self, id: &str) -> Result<Option<Document>> {
+        let mut line = Vec::new();
+        self.changes.find(id, &mut line)?.then(|| Document::of_line(line)).transpose()
     }
 
     /// Bytes of the lines added so far, line ends included.
@@ -217,7 +213,7 @@ impl Batch {
     }
 
     /// Remembers with the commit how far into which source (a fingerprint of it)
-    /// an import has come; see [`Collection::import_position`].
+    /// an import has come; see [`crate::Collection::import_position`].
     pub fn set_import_position(&mut self, source: u64, position: u64) {
         self.changes.set_import_position(source, position);
     }
@@ -225,16 +221,8 @@ impl Batch {
     /// Makes the batch durable, unless durability is `None`, and visible.
     ///
     /// # Errors
-    /// As [`Collection::put`]; then nothing of the batch is stored.
+    /// As [`crate::Collection::put`]; then nothing of the batch is stored.
     pub fn commit(self) -> Result<BatchCounts> {
         self.changes.commit()
     }
-
-    fn check_line(&self, line: &[u8]) -> Result<()> {
-        self.collection.check_rules(|| parse(line))
-    }
-}
-
-fn parse(line: &[u8]) -> Result<Value> {
-    serde_json::from_slice(line).map_err(|_| Error::Json { offset: 0, reason: "not a JSON object" })
 }

@@ -10,13 +10,17 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::layout::AnyStore;
 use crate::line;
+use crate::line::EncodedLine;
 use crate::manifest::{FoundLayouts, Manifest};
 use crate::options::Access;
-use crate::rules::Rules;
+use crate::rules::{CheckedStore, Rules};
 use crate::{
     Batch, BatchCounts, CheckReport, CollectionOptions, CompactReport, Document, Documents,
     Fetched, Notice, Progress, Put, Scan, Stats, Version,
 };
+
+/// Room for a short line.
+const LINE_SIZE: usize = 256;
 
 /// A collection of documents under ids. Cheap to clone; clones share one store
 /// and may be used from several threads.
@@ -28,8 +32,7 @@ pub struct Collection {
 #[derive(Debug)]
 struct Inner {
     name: String,
-    store: AnyStore,
-    rules: Rules,
+    checked: CheckedStore,
     notices: Vec<Notice>,
 }
 
@@ -67,7 +70,8 @@ impl Collection {
         let rules = Rules::new(name, &manifest, &options.strict)?;
         let store = AnyStore::open(layout, files, database, name, options, lock, manifest)?;
         store.notice(notices.iter().cloned());
-        Ok(Self { inner: Arc::new(Inner { name: name.to_owned(), store, rules, notices }) })
+        let checked = CheckedStore::new(store, rules);
+        Ok(Self { inner: Arc::new(Inner { name: name.to_owned(), checked, notices }) })
     }
 
     /// The collection's name.
@@ -79,7 +83,7 @@ impl Collection {
     /// Whether the collection is on disk yet.
     #[must_use]
     pub fn is_created(&self) -> bool {
-        self.inner.store.is_created()
+        self.store().is_created()
     }
 
     /// Stores a document, which must be a JSON object, under an id. `get` sees it
@@ -91,8 +95,10 @@ impl Collection {
     /// [`Error::Io`] where it cannot be written.
     pub fn put(&self, id: &str, document: &Value) -> Result<Put> {
         check_document_id(id)?;
-        self.check_rules(|| Ok(document.clone()))?;
-        self.inner.store.put_value(id, document)
+        self.inner.checked.check(|| Ok(document.clone()))?;
+        let mut line = Vec::with_capacity(LINE_SIZE);
+        line::encode_value(id, document, &mut line)?;
+        self.store().put_line(EncodedLine::new(id, &line)?)
     }
 
     /// Stores JSON text as it stands: key order and the text of numbers survive.
@@ -102,8 +108,16 @@ impl Collection {
     /// As [`Collection::put`], and [`Error::Json`].
     pub fn put_raw(&self, id: &str, json: &str) -> Result<Put> {
         let (id, line) = line::normalize(Some(id), json)?;
-        self.check_rules(|| parse(&line))?;
-        self.inner.store.put_line(&id, &line)
+        self.put_encoded(EncodedLine::new(&id, &line)?)
+    }
+
+    /// Stores a line that an encoder has written.
+    ///
+    /// # Errors
+    /// As [`Collection::put`].
+    pub fn put_encoded(&self, line: EncodedLine<'_>) -> Result<Put> {
+        self.inner.checked.check_line(line.text())?;
+        self.store().put_line(line)
     }
 
     /// Stores JSON text under the `_id` it carries, else under `new_id`, unless there is such a
@@ -120,8 +134,8 @@ impl Collection {
             Err(Error::NoId) => line::normalize(Some(&new_id()), json)?,
             normalized => normalized?,
         };
-        self.check_rules(|| parse(&line))?;
-        let is_stored = self.inner.store.insert_line(&id, &line)?;
+        self.inner.checked.check_line(&line)?;
+        let is_stored = self.store().insert_line(EncodedLine::new(&id, &line)?)?;
         Ok((id, is_stored))
     }
 
@@ -131,8 +145,7 @@ impl Collection {
     /// As [`Collection::delete`].
     pub fn take(&self, id: &str) -> Result<Option<Document>> {
         check_document_id(id)?;
-        let line = self.inner.store.take(id)?;
-        Ok(line.map(|line| Document::new(id.to_owned(), line)))
+        self.store().take(id)?.map(Document::of_line).transpose()
     }
 
     /// Applies a JSON merge patch (RFC 7396) to a document and answers the result;
@@ -142,60 +155,29 @@ impl Collection {
     /// As [`Collection::put`].
     pub fn patch(&self, id: &str, patch: &Value) -> Result<Option<Document>> {
         check_document_id(id)?;
-        let rules = &self.inner.rules;
-        self.remember(rules.establish(|| self.first_document())?)?;
-        // The store is busy while it updates, so a new schema waits until it is done.
-        let mut schema = None;
-        let patched = self.inner.store.update(id, |line| {
-            let text = std::str::from_utf8(line)
-                .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
-            let mut value = parse(text)?;
-            merge_patch(&mut value, patch);
-            if rules.are_strict() {
-                schema = rules.check(&value, || Ok(None))?;
-            }
+        let encode = |value: &Value| {
             let mut line = Vec::new();
-            line::encode_value(id, &value, &mut line)?;
-            Ok(String::from_utf8(line).expect("JSON made of strings is UTF-8"))
-        })?;
-        self.remember(schema)?;
-        Ok(patched.map(|line| Document::new(id.to_owned(), line)))
+            line::encode_value(id, value, &mut line).map(|()| line)
+        };
+        self.inner.checked.update(id, |value| merge_patch(value, patch), encode)
     }
 
     /// The document under an id.
     ///
     /// # Errors
     /// [`Error::Io`], or [`Error::Corrupted`] where the file changes while it is read.
+    #[inline]
     pub fn get(&self, id: &str) -> Result<Option<Document>> {
         let mut line = Vec::new();
-        if !self.get_into(id, &mut line)? {
-            return Ok(None);
-        }
-        let line = String::from_utf8(line)
-            .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
-        Ok(Some(Document::new(id.to_owned(), line)))
+        self.store().get(id, &mut line)?.then(|| Document::of_line(line)).transpose()
     }
 
-    /// Reads the exact line of a document into a buffer that is reused, replacing
-    /// what it held; `false`, and an undefined buffer, when there is none.
-    ///
-    /// # Errors
-    /// As [`Collection::get`].
-    #[inline]
-    pub fn get_into(&self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
-        self.inner.store.get_into(id, line)
-    }
-
-    /// As [`Collection::get_into`], where the line is in memory and no other thread has to be
-    /// waited for. `false` says nothing about whether there is such a document. For callers
-    /// that hold a lock of their own, which they would give back before they wait.
-    ///
-    /// What is to be done `meanwhile`, while memory is fetched, must not come back to the
-    /// collection. It is left out where the lookup does not come that far.
+    /// Like [`Collection::get`], but never blocks. `None` means not cached; call `get`.
     #[inline]
     #[must_use]
-    pub fn get_kept(&self, id: &str, line: &mut Vec<u8>, meanwhile: impl FnOnce()) -> bool {
-        self.inner.store.get_kept(id, line, meanwhile)
+    pub fn try_get(&self, id: &str) -> Option<Document> {
+        let mut line = Vec::new();
+        if self.store().try_get(id, &mut line) { Document::of_line(line).ok() } else { None }
     }
 
     /// The documents under many ids, on all cores: faster than one `get` each, and
@@ -203,8 +185,9 @@ impl Collection {
     ///
     /// # Errors
     /// As [`Collection::get`].
-    pub fn get_many<S: AsRef<str> + Sync>(&self, ids: &[S]) -> Result<Fetched> {
-        Fetched::of(ids, |chunk| self.inner.store.get_chunk(chunk))
+    pub fn get_many<S: AsRef<str>>(&self, ids: &[S]) -> Result<Fetched> {
+        let ids: Vec<&str> = ids.iter().map(AsRef::as_ref).collect();
+        Fetched::of(&ids, |chunk| self.store().get_chunk(chunk))
     }
 
     /// Whether there is a document under an id.
@@ -212,7 +195,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn exists(&self, id: &str) -> Result<bool> {
-        self.get_into(id, &mut Vec::new())
+        self.store().get(id, &mut Vec::new())
     }
 
     /// Deletes a document; answers whether there was one.
@@ -221,7 +204,7 @@ impl Collection {
     /// As [`Collection::put`].
     pub fn delete(&self, id: &str) -> Result<bool> {
         check_document_id(id)?;
-        self.inner.store.delete(id)
+        self.store().delete(id)
     }
 
     /// How many documents there are.
@@ -229,7 +212,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn count(&self) -> Result<u64> {
-        self.inner.store.count()
+        self.store().count()
     }
 
     /// All ids, in file order, streaming.
@@ -237,7 +220,9 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`], at once or with an item.
     pub fn ids(&self) -> Result<impl Iterator<Item = Result<String>> + use<>> {
-        Ok(self.scan(Scan::new())?.map(|document| document.map(Document::into_id)))
+        Ok(self
+            .scan(Scan::new())?
+            .map(|document| document.map(|document| document.id().to_owned())))
     }
 
     /// Streams documents in file order, as of now; an update moves a document to
@@ -246,7 +231,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`], at once or with an item.
     pub fn scan(&self, scan: Scan) -> Result<Documents> {
-        Documents::new(&self.inner.store, scan)
+        Documents::new(self.store(), scan)
     }
 
     /// The same scan in up to `count` parts, for as many threads: put together in
@@ -256,7 +241,7 @@ impl Collection {
     /// As [`Collection::scan`]; [`Error::Invalid`] for a scan with a limit, which
     /// parts cannot share.
     pub fn scan_parts(&self, scan: &Scan, count: usize) -> Result<Vec<Documents>> {
-        Documents::parts(&self.inner.store, scan, count)
+        Documents::parts(self.store(), scan, count)
     }
 
     /// What tells whether the collection has changed: every put, delete and edit by hand that
@@ -265,7 +250,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn version(&self) -> Result<Version> {
-        self.inner.store.version()
+        self.store().version()
     }
 
     /// The documents that were put since an earlier version and are still there; `None` where
@@ -276,7 +261,7 @@ impl Collection {
     /// As [`Collection::scan`]. A file that is edited meanwhile ends it with
     /// [`Error::Corrupted`].
     pub fn scan_since(&self, earlier: &Version) -> Result<Option<Documents>> {
-        Documents::since(&self.inner.store, earlier)
+        Documents::since(self.store(), earlier)
     }
 
     /// Begins an atomic batch: all of it or none of it is there after a crash.
@@ -284,7 +269,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::put`].
     pub fn batch(&self) -> Result<Batch> {
-        Batch::begin(self.clone(), &self.inner.store)
+        Batch::begin(&self.inner.checked)
     }
 
     /// Puts documents as one atomic batch.
@@ -306,7 +291,7 @@ impl Collection {
     /// # Errors
     /// [`Error::Io`]; where a sync failed, later writes answer [`Error::Poisoned`].
     pub fn flush(&self) -> Result<()> {
-        self.inner.store.flush()
+        self.store().flush()
     }
 
     /// Like [`Collection::flush`], but never waits for a batch, which has nothing pending.
@@ -315,7 +300,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::flush`].
     pub fn flush_pending(&self) -> Result<()> {
-        self.inner.store.flush_pending()
+        self.store().flush_pending()
     }
 
     /// Hands pending lines to the system, without a sync and without giving the lock back:
@@ -325,7 +310,7 @@ impl Collection {
     /// # Errors
     /// [`Error::Io`]; then they stay pending.
     pub fn write_pending(&self) -> Result<()> {
-        self.inner.store.write_pending()
+        self.store().write_pending()
     }
 
     /// Takes in what other processes and people have written since.
@@ -333,7 +318,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::open`].
     pub fn refresh(&self) -> Result<()> {
-        self.inner.store.refresh()
+        self.store().refresh()
     }
 
     /// As [`Collection::refresh`], unless this process writes at the moment: waits for nobody.
@@ -341,7 +326,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::open`].
     pub fn try_refresh(&self) -> Result<()> {
-        self.inner.store.try_refresh()
+        self.store().try_refresh()
     }
 
     /// Rewrites the live documents in order and drops what is superseded; lines
@@ -350,7 +335,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::put`]; [`Error::Cancelled`] when the progress says so.
     pub fn compact(&self, progress: Progress<'_>) -> Result<CompactReport> {
-        self.inner.store.compact(progress)
+        self.store().compact(progress)
     }
 
     /// Reads and compares everything there is; repairs nothing.
@@ -358,7 +343,7 @@ impl Collection {
     /// # Errors
     /// [`Error::Io`]; what is wrong with the content stands in the report.
     pub fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
-        let mut report = self.inner.store.check(progress)?;
+        let mut report = self.store().check(progress)?;
         report.problems.extend(self.inner.notices.iter().map(|notice| notice.0.clone()));
         Ok(report)
     }
@@ -368,7 +353,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::put`].
     pub fn reindex(&self, progress: Progress<'_>) -> Result<()> {
-        self.inner.store.reindex(progress)
+        self.store().reindex(progress)
     }
 
     /// Counts and sizes.
@@ -376,7 +361,7 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn stats(&self) -> Result<Stats> {
-        self.inner.store.stats()
+        self.store().stats()
     }
 
     /// Tells the content of the file from any other, as far as checksums of 64 bits do; a copy
@@ -385,13 +370,13 @@ impl Collection {
     /// # Errors
     /// As [`Collection::get`].
     pub fn fingerprint(&self) -> Result<u64> {
-        self.inner.store.fingerprint()
+        self.store().fingerprint()
     }
 
     /// What was noticed about the files since the last call, each told once.
     #[must_use]
     pub fn take_notices(&self) -> Vec<Notice> {
-        self.inner.store.take_notices()
+        self.store().take_notices()
     }
 
     /// A sentence for each of the first lines that are no documents, by file and number, and
@@ -400,7 +385,7 @@ impl Collection {
     /// # Errors
     /// [`Error::Io`].
     pub fn broken_lines(&self) -> Result<Vec<Notice>> {
-        self.inner.store.broken_lines()
+        self.store().broken_lines()
     }
 
     /// How far into the source with this fingerprint the last committed import
@@ -409,7 +394,7 @@ impl Collection {
     /// # Errors
     /// [`Error::Io`].
     pub fn import_position(&self, source: u64) -> Result<Option<u64>> {
-        self.inner.store.import_position(source)
+        self.store().import_position(source)
     }
 
     /// Flushes, and closes the collection for every clone: later calls answer
@@ -418,40 +403,12 @@ impl Collection {
     /// # Errors
     /// As [`Collection::flush`].
     pub fn close(&self) -> Result<()> {
-        self.inner.store.close()
+        self.store().close()
     }
 
-    /// Whether documents have to follow a schema.
-    pub(crate) fn is_strict(&self) -> bool {
-        self.inner.rules.are_strict()
+    fn store(&self) -> &AnyStore {
+        &self.inner.checked.store
     }
-
-    /// Holds a document against the schema, if there is one; the first document
-    /// of a strict collection makes it.
-    pub(crate) fn check_rules(&self, document: impl FnOnce() -> Result<Value>) -> Result<()> {
-        if !self.inner.rules.are_strict() {
-            return Ok(());
-        }
-        let document = document()?;
-        self.remember(self.inner.rules.check(&document, || self.first_document())?)
-    }
-
-    /// The document that sets the schema of a strict collection which has none yet.
-    fn first_document(&self) -> Result<Option<Value>> {
-        let first = self.scan(Scan::new().limit(1))?.next().transpose()?;
-        first.map(|first| first.to_value()).transpose()
-    }
-
-    fn remember(&self, schema: Option<Value>) -> Result<()> {
-        schema.map_or(Ok(()), |schema| self.inner.store.set_schema(schema))
-    }
-}
-
-fn parse(line: &str) -> Result<Value> {
-    serde_json::from_str(line).map_err(|error| Error::Json {
-        offset: error.column().saturating_sub(1),
-        reason: "not a JSON object",
-    })
 }
 
 /// A JSON merge patch (RFC 7396): a null removes, an object merges, anything else replaces.

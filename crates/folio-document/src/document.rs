@@ -1,9 +1,11 @@
 //! One document as read: the exact line, and what can be asked of it.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::line;
+use crate::line::{self, ID_PREFIX};
 
 /// A document: an id and the exact text it is stored as.
 ///
@@ -11,29 +13,50 @@ use crate::line;
 /// number are those of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    id: String,
     line: String,
+    id: IdPlace,
+}
+
+/// Where the id of a document is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum IdPlace {
+    /// It begins the line and has so many bytes.
+    Leading(usize),
+    /// Somebody wrote the line another way.
+    Apart(Box<str>),
 }
 
 impl Document {
-    pub(crate) fn new(id: String, line: String) -> Self {
-        Self { id, line }
+    /// The document that a line of the file holds.
+    ///
+    /// # Errors
+    /// [`Error::Json`] for a line that is not UTF-8, [`Error::NoId`] for one that is no document.
+    pub(crate) fn of_line(line: Vec<u8>) -> Result<Self> {
+        let line = String::from_utf8(line)
+            .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
+        let id = line::id_of_valid_line(line.as_bytes()).ok_or(Error::NoId)?;
+        let id = match line.as_bytes().starts_with(ID_PREFIX) && matches!(id, Cow::Borrowed(_)) {
+            true => IdPlace::Leading(id.len()),
+            false => IdPlace::Apart(id.into()),
+        };
+        Ok(Self { line, id })
     }
 
     /// The document's id.
     #[must_use]
+    #[inline]
     pub fn id(&self) -> &str {
-        &self.id
+        match &self.id {
+            IdPlace::Leading(size) => &self.line[ID_PREFIX.len()..ID_PREFIX.len() + size],
+            IdPlace::Apart(id) => id,
+        }
     }
 
     /// The exact line, without its line end.
     #[must_use]
+    #[inline]
     pub fn raw(&self) -> &str {
         &self.line
-    }
-
-    pub(crate) fn into_id(self) -> String {
-        self.id
     }
 
     /// The exact line, without its line end.

@@ -6,8 +6,7 @@ use rayon::iter::ParallelIterator;
 use rayon::slice::ParallelSlice;
 
 use crate::Document;
-use crate::error::{Error, Result};
-use crate::line;
+use crate::error::Result;
 
 /// Ids that one thread looks up at a time.
 const CHUNK_COUNT: usize = 128;
@@ -48,10 +47,7 @@ impl Chunk {
 
 impl Fetched {
     /// Looks ids up chunk by chunk, several at a time where there are many.
-    pub(crate) fn of<S: AsRef<str> + Sync>(
-        ids: &[S],
-        get: impl Fn(&[S]) -> Result<Chunk> + Sync,
-    ) -> Result<Self> {
+    pub(crate) fn of(ids: &[&str], get: impl Fn(&[&str]) -> Result<Chunk> + Sync) -> Result<Self> {
         let chunks = match ids.len() {
             0 => Vec::new(),
             1..PARALLEL_FROM => ids.chunks(CHUNK_COUNT).map(&get).collect::<Result<_>>()?,
@@ -89,15 +85,8 @@ impl Fetched {
     /// The documents in the order of the ids.
     ///
     /// # Errors
-    /// [`Error::Json`], with an item, where a line is not UTF-8.
+    /// [`crate::Error::Json`], with an item, where a line is not UTF-8.
     pub fn documents(&self) -> impl Iterator<Item = Result<Option<Document>>> {
-        self.lines().map(|line| line.map(document).transpose())
+        self.lines().map(|line| line.map(|line| Document::of_line(line.to_vec())).transpose())
     }
-}
-
-fn document(line: &[u8]) -> Result<Document> {
-    let text = std::str::from_utf8(line)
-        .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
-    let id = line::id_of_valid_line(line).ok_or(Error::NoId)?.into_owned();
-    Ok(Document::new(id, text.to_owned()))
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::fetched::Chunk;
 use crate::files::{FileBatch, FilePaths, FileScan, FileStore};
+use crate::line::{self, EncodedLine};
 use crate::manifest::Manifest;
 use crate::options::{CollectionOptions, Layout, Progress};
 use crate::report::{BatchCounts, CheckReport, CompactReport, Notice, Put, Stats};
@@ -59,41 +60,40 @@ impl AnyStore {
         either!(self, store => store.is_created())
     }
 
-    pub(crate) fn put_value(&self, id: &str, document: &Value) -> Result<Put> {
-        either!(self, store => store.put_value(id, document))
+    pub(crate) fn put_line(&self, line: EncodedLine<'_>) -> Result<Put> {
+        either!(self, store => store.put_line(line))
     }
 
-    pub(crate) fn put_line(&self, id: &str, text: &str) -> Result<Put> {
-        either!(self, store => store.put_line(id, text))
+    pub(crate) fn insert_line(&self, line: EncodedLine<'_>) -> Result<bool> {
+        either!(self, store => store.insert_line(line))
     }
 
-    pub(crate) fn insert_line(&self, id: &str, text: &str) -> Result<bool> {
-        either!(self, store => store.insert_line(id, text))
-    }
-
-    pub(crate) fn take(&self, id: &str) -> Result<Option<String>> {
+    pub(crate) fn take(&self, id: &str) -> Result<Option<Vec<u8>>> {
         either!(self, store => store.take(id))
     }
 
     pub(crate) fn update(
         &self,
         id: &str,
-        make: impl FnOnce(&[u8]) -> Result<String>,
-    ) -> Result<Option<String>> {
+        make: impl FnOnce(&[u8]) -> Result<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>> {
         either!(self, store => store.update(id, make))
     }
 
     #[inline]
-    pub(crate) fn get_into(&self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
-        either!(self, store => store.get_into(id, line))
+    pub(crate) fn get(&self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
+        either!(self, store => store.get(id, line))
     }
 
     #[inline]
-    pub(crate) fn get_kept(&self, id: &str, line: &mut Vec<u8>, meanwhile: impl FnOnce()) -> bool {
-        either!(self, store => store.get_kept(id, line, meanwhile))
+    pub(crate) fn try_get(&self, id: &str, line: &mut Vec<u8>) -> bool {
+        match self {
+            Self::Lines(store) => store.try_get(id, line),
+            Self::Files(_) => false, // each lookup reads its file
+        }
     }
 
-    pub(crate) fn get_chunk<S: AsRef<str>>(&self, ids: &[S]) -> Result<Chunk> {
+    pub(crate) fn get_chunk(&self, ids: &[&str]) -> Result<Chunk> {
         either!(self, store => store.get_chunk(ids))
     }
 
@@ -197,8 +197,12 @@ impl AnyBatch {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, id: &str, text: &[u8], is_tombstone: bool) -> Result<()> {
-        either!(self, batch => batch.push(id, text, is_tombstone))
+    pub(crate) fn put(&mut self, line: EncodedLine<'_>) -> Result<()> {
+        either!(self, batch => batch.push(line.id(), line.text(), false))
+    }
+
+    pub(crate) fn delete(&mut self, id: &str) -> Result<()> {
+        either!(self, batch => batch.push(id, &line::tombstone(id), true))
     }
 
     pub(crate) fn work_ahead(&mut self) {

@@ -35,7 +35,7 @@ pub use document::Document;
 pub use error::{Error, Result};
 pub use fetched::Fetched;
 pub use folder::{drop_collection, rename_collection};
-pub use line::{Record, Records, plain_string};
+pub use line::{EncodedLine, Record, Records, plain_string};
 pub use options::{Access, CollectionOptions, Durability, Filter, Layout, Progress, Scan, Strict};
 #[cfg(feature = "planted-bugs")]
 pub use planted::PlantedBug;

@@ -1,13 +1,87 @@
 //! Whether a collection is strict, and what its documents must look like.
 
-use std::sync::RwLock;
+use std::sync::{Arc, RwLock};
 
 use serde_json::Value;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::layout::AnyStore;
 use crate::manifest::Manifest;
 use crate::options::Strict;
+use crate::scan::Documents;
 use crate::schema::Schema;
+use crate::{Document, Scan};
+
+/// A store with the rules for what is put into it. Cheap to clone; clones share both.
+#[derive(Debug, Clone)]
+pub(crate) struct CheckedStore {
+    pub(crate) store: AnyStore,
+    rules: Arc<Rules>,
+}
+
+impl CheckedStore {
+    pub(crate) fn new(store: AnyStore, rules: Rules) -> Self {
+        Self { store, rules: Arc::new(rules) }
+    }
+
+    /// Whether documents have to follow a schema.
+    pub(crate) fn is_strict(&self) -> bool {
+        self.rules.is_strict
+    }
+
+    /// Holds a document against the schema, if there is one; the first document
+    /// of a strict collection makes it.
+    pub(crate) fn check(&self, document: impl FnOnce() -> Result<Value>) -> Result<()> {
+        if !self.rules.is_strict {
+            return Ok(());
+        }
+        self.remember(self.rules.check(&document()?, || self.first_document())?)
+    }
+
+    /// The same of a line.
+    pub(crate) fn check_line(&self, line: &[u8]) -> Result<()> {
+        self.check(|| parse(line))
+    }
+
+    /// Replaces a document by what `change` makes of its value; `None` when there is none.
+    pub(crate) fn update(
+        &self,
+        id: &str,
+        change: impl FnOnce(&mut Value),
+        encode: impl FnOnce(&Value) -> Result<Vec<u8>>,
+    ) -> Result<Option<Document>> {
+        self.remember(self.rules.establish(|| self.first_document())?)?;
+        // The store is busy while it updates, so a new schema waits until it is done.
+        let mut schema = None;
+        let updated = self.store.update(id, |line| {
+            let mut value = parse(line)?;
+            change(&mut value);
+            if self.rules.is_strict {
+                schema = self.rules.check(&value, || Ok(None))?;
+            }
+            encode(&value)
+        })?;
+        self.remember(schema)?;
+        updated.map(Document::of_line).transpose()
+    }
+
+    /// The document that sets the schema of a strict collection which has none yet.
+    fn first_document(&self) -> Result<Option<Value>> {
+        let first = Documents::new(&self.store, Scan::new().limit(1))?.next().transpose()?;
+        first.map(|first| first.to_value()).transpose()
+    }
+
+    fn remember(&self, schema: Option<Value>) -> Result<()> {
+        schema.map_or(Ok(()), |schema| self.store.set_schema(schema))
+    }
+}
+
+fn parse(line: &[u8]) -> Result<Value> {
+    serde_json::from_slice(line).map_err(|error| Error::Json {
+        offset: error.column().saturating_sub(1),
+        reason: "not a JSON object",
+    })
+}
 
 /// The rules of one collection.
 #[derive(Debug)]
@@ -44,19 +118,12 @@ impl Rules {
         })
     }
 
-    pub(crate) fn are_strict(&self) -> bool {
-        self.is_strict
-    }
-
     /// Sees to it that there is a schema to check by, if there is a document that can
     /// set one. Answers a schema that must be remembered, as [`Rules::check`] does.
     ///
     /// # Errors
     /// What `first` answers.
-    pub(crate) fn establish(
-        &self,
-        first: impl FnOnce() -> Result<Option<Value>>,
-    ) -> Result<Option<Value>> {
+    fn establish(&self, first: impl FnOnce() -> Result<Option<Value>>) -> Result<Option<Value>> {
         let known = self.schema.read().unwrap_or_else(std::sync::PoisonError::into_inner).is_some();
         if known || !self.is_strict {
             return Ok(None);
@@ -73,7 +140,7 @@ impl Rules {
     ///
     /// # Errors
     /// [`crate::Error::Schema`] with the path of the first misfit.
-    pub(crate) fn check(
+    fn check(
         &self,
         document: &Value,
         first: impl FnOnce() -> Result<Option<Value>>,

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::layout::{AnyScan, AnyStore};
-use crate::line::{self, Projection};
+use crate::line::Projection;
 use crate::{Document, Scan, Version};
 
 /// The documents of a scan, in file order: an iterator, or line by line without
@@ -68,7 +68,7 @@ impl Documents {
             let text = std::str::from_utf8(line)
                 .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
             if let Some(accept) = &self.scan.filter
-                && !accept(&document(text)?)
+                && !accept(&Document::of_line(text.as_bytes().to_vec())?)
             {
                 continue;
             }
@@ -98,11 +98,6 @@ impl Documents {
     }
 }
 
-fn document(text: &str) -> Result<Document> {
-    let id = line::id_of_valid_line(text.as_bytes()).ok_or(Error::NoId)?;
-    Ok(Document::new(id.into_owned(), text.to_owned()))
-}
-
 impl Iterator for Documents {
     type Item = Result<Document>;
 
@@ -112,8 +107,6 @@ impl Iterator for Documents {
             Ok(None) => return None,
             Err(error) => return Some(Err(error)),
         };
-        let text = std::str::from_utf8(line)
-            .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" });
-        Some(text.and_then(document))
+        Some(Document::of_line(line.to_vec()))
     }
 }

@@ -64,32 +64,29 @@ fn many_lookups_agree_with_single_ones() {
 }
 
 #[test]
-fn a_line_that_is_kept_is_the_one_a_lookup_reads() {
+fn a_line_that_is_cached_is_the_one_a_lookup_reads() {
     let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
     let collection = open_on(Arc::clone(&files), Layout::Lines);
     let ids = filled(&collection, 1_000);
     collection.close().unwrap();
     let collection = open_on(files, Layout::Lines);
-    // The line, how many there were, and how many of them were to be had without the file.
-    let look = |line: &mut Vec<u8>| {
-        let (mut found, mut kept) = (0, 0);
+    // How many there were, and how many of them were to be had without the file.
+    let look = || {
+        let (mut found, mut cached) = (0, 0);
         for id in &ids {
-            let mut is_done = false;
-            let is_kept = collection.get_kept(id, line, || is_done = true);
-            assert!(is_done);
+            let first = collection.try_get(id);
             let document = collection.get(id).unwrap();
-            assert!(!is_kept || document.as_ref().unwrap().raw().as_bytes() == line, "{id}");
+            assert!(first.is_none() || first == document, "{id}");
             found += usize::from(document.is_some());
-            kept += usize::from(is_kept);
+            cached += usize::from(first.is_some());
         }
-        (found, kept)
+        (found, cached)
     };
-    let line = &mut Vec::new();
     // Others that are in the block have been asked for before some of them.
-    let (found, kept) = look(line);
-    assert!(kept < found - 30, "{kept} of {found} at first");
-    let (_, kept) = look(line);
-    assert!(kept > found * 9 / 10, "{kept} of {found} the second time");
+    let (found, cached) = look();
+    assert!(cached < found - 30, "{cached} of {found} at first");
+    let (found, cached) = look();
+    assert!(cached > found * 9 / 10, "{cached} of {found} the second time");
     for (number, id) in ids.iter().enumerate() {
         match number % 3 {
             0 => drop(collection.delete(id).unwrap()),
@@ -97,17 +94,17 @@ fn a_line_that_is_kept_is_the_one_a_lookup_reads() {
             _ => {}
         }
     }
-    // Pending lines are in memory, as are those that were kept before.
-    let (found, kept) = look(line);
-    assert!(kept > found * 9 / 10, "{kept} of {found} with pending lines");
+    // Pending lines are in memory, as are those that were cached before.
+    let (found, cached) = look();
+    assert!(cached > found * 9 / 10, "{cached} of {found} with pending lines");
     collection.flush().unwrap();
-    look(line);
-    assert!(look(line).1 > 0);
+    look();
+    assert!(look().1 > 0);
     collection.compact(&mut |_, _| true).unwrap();
-    look(line);
-    assert!(look(line).1 > 0);
+    look();
+    assert!(look().1 > 0);
     collection.close().unwrap();
-    assert!(!ids.iter().any(|id| collection.get_kept(id, line, || ())));
+    assert!(!ids.iter().any(|id| collection.try_get(id).is_some()));
 }
 
 #[test]
@@ -189,14 +186,14 @@ impl Random {
     }
 }
 
-/// What a lookup answers is what was written last, however lines are kept, and whoever wrote.
+/// What a lookup answers is what was written last, however lines are cached, and whoever wrote.
 #[test]
 fn lookups_between_changes_of_all_kinds() {
     for seed in 1..9 {
         let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
         let collections = [(); 2].map(|()| open_on(Arc::clone(&files), Layout::Lines));
         let (mut model, mut random) = (HashMap::new(), Random(seed * 0x9e37_79b9));
-        let (mut line, mut kept) = (Vec::new(), 0);
+        let mut cached = 0;
         for step in 0..6_000 {
             // Whoever writes gives the lock back, and the other one looks what is new.
             let collection = &collections[step / 1_500 % 2];
@@ -222,8 +219,7 @@ fn lookups_between_changes_of_all_kinds() {
                 3..6 => collection.flush().unwrap(),
                 6 if random.below(8) == 0 => drop(collection.compact(&mut |_, _| true).unwrap()),
                 _ => {
-                    let is_kept = collection.get_kept(&id, &mut line, || ());
-                    let first = is_kept.then(|| String::from_utf8(line.clone()).unwrap());
+                    let first = collection.try_get(&id);
                     let found = collection.get(&id).unwrap();
                     let expected = model.get(&id).map(|value| value["step"].clone());
                     let step_of = |raw: &str| -> serde_json::Value {
@@ -232,12 +228,12 @@ fn lookups_between_changes_of_all_kinds() {
                     let text = format!("{id} at step {step} of seed {seed}");
                     assert_eq!(found.map(|found| step_of(found.raw())), expected, "{text}");
                     if let Some(first) = first {
-                        assert_eq!(Some(step_of(&first)), expected, "{text}, kept");
-                        kept += 1;
+                        assert_eq!(Some(step_of(first.raw())), expected, "{text}, cached");
+                        cached += 1;
                     }
                 }
             }
         }
-        assert!(kept > 1_500, "{kept} of seed {seed}");
+        assert!(cached > 1_500, "{cached} of seed {seed}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use folio_document::{BatchCounts, Record, Records, plain_string};
+use folio_document::{BatchCounts, EncodedLine, Record, Records, plain_string};
 use serde_json::Value;
 
 use crate::error::{Error, Result};
@@ -49,13 +49,12 @@ impl Batch {
         Ok(self.core.put_line(line)?)
     }
 
-    /// As [`Batch::put_line`] for lines this library has written: valid, `_id`
-    /// first. Only the id is looked at.
+    /// Adds a line that an encoder has written: nothing of it is validated again.
     ///
     /// # Errors
-    /// As [`Batch::put_line`].
-    pub fn put_line_trusted(&mut self, line: &[u8]) -> Result<()> {
-        Ok(self.core.put_line_trusted(line)?)
+    /// As [`crate::Collection::put`].
+    pub fn put_encoded(&mut self, line: EncodedLine<'_>) -> Result<()> {
+        Ok(self.core.put_encoded(line)?)
     }
 
     /// Does some of the work of [`Batch::commit`] now: for callers that wait for their
@@ -119,10 +118,10 @@ impl Batch {
         Ok(self.core.exists(id)?)
     }
 
-    /// The line of a document, of this batch or before it, into a buffer that is reused.
+    /// The document under an id, of this batch or before it.
     #[cfg(feature = "sql")]
-    pub(crate) fn get_into(&mut self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
-        Ok(self.core.get_into(id, line)?)
+    pub(crate) fn get(&mut self, id: &str) -> Result<Option<folio_document::Document>> {
+        Ok(self.core.get(id)?)
     }
 
     /// Bytes of lines added so far.

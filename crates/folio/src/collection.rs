@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use folio_document::{
-    Access, BatchCounts, CheckReport, CompactReport, Document, Fetched, Notice, Progress, Put,
-    Scan, Stats, Version,
+    Access, BatchCounts, CheckReport, CompactReport, Document, EncodedLine, Fetched, Notice,
+    Progress, Put, Scan, Stats, Version,
 };
 use folio_json::Tree;
 use serde_json::Value;
@@ -92,6 +92,14 @@ impl Collection {
     /// As [`Collection::put`], and `syntax` when the text is not one JSON object.
     pub fn put_raw(&self, id: &str, json: &str) -> Result<Put> {
         self.change(|core| core.put_raw(id, json))
+    }
+
+    /// Stores a line that an encoder has written: nothing of it is validated again.
+    ///
+    /// # Errors
+    /// As [`Collection::put`].
+    pub fn put_encoded(&self, line: EncodedLine<'_>) -> Result<Put> {
+        self.change(|core| core.put_encoded(line))
     }
 
     /// Stores a document under the `_id` it carries, or under an id of its own: a UUID of
@@ -181,24 +189,12 @@ impl Collection {
         Ok(self.reader()?.get(id)?)
     }
 
-    /// The exact line of a document into a buffer that is reused; `false` when there is none.
-    ///
-    /// # Errors
-    /// As [`Collection::get`].
-    pub fn get_into(&self, id: &str, line: &mut Vec<u8>) -> Result<bool> {
-        Ok(self.reader()?.get_into(id, line)?)
-    }
-
-    /// As [`Collection::get_into`], where the line is in memory and no other thread has to be
-    /// waited for. `false` says nothing about whether there is such a document. For callers
-    /// that hold a lock of their own, which they would give back before they wait.
-    ///
-    /// What is to be done `meanwhile`, while memory is fetched, must not come back to the
-    /// collection. It is left out where the lookup does not come that far.
+    /// Like [`Collection::get`], but never blocks. `None` means not cached; call `get`. For
+    /// callers that hold a lock of their own, which they release before they wait.
     #[inline]
     #[must_use]
-    pub fn get_kept(&self, id: &str, line: &mut Vec<u8>, meanwhile: impl FnOnce()) -> bool {
-        self.reader().is_ok_and(|core| core.get_kept(id, line, meanwhile))
+    pub fn try_get(&self, id: &str) -> Option<Document> {
+        self.reader().ok()?.try_get(id)
     }
 
     /// The lines of the documents under many ids, on all cores: faster than one
@@ -206,7 +202,7 @@ impl Collection {
     ///
     /// # Errors
     /// As [`Collection::get`].
-    pub fn get_many<S: AsRef<str> + Sync>(&self, ids: &[S]) -> Result<Fetched> {
+    pub fn get_many<S: AsRef<str>>(&self, ids: &[S]) -> Result<Fetched> {
         Ok(self.reader()?.get_many(ids)?)
     }
 

@@ -38,18 +38,12 @@ impl Collection {
     /// As [`Collection::scan_where`] and [`Collection::patch`].
     pub fn update(&self, condition: &str, parameters: &Parameters, patch: &Value) -> Result<u64> {
         let mut batch = self.batch()?; // nobody writes from here on
-        let (mut count, mut line) = (0, Vec::new());
+        let mut count = 0;
         for id in self.passing(condition, parameters)? {
-            if !batch.get_into(&id, &mut line)? {
-                continue;
-            }
-            let mut document: Value =
-                serde_json::from_slice(&line).map_err(|error| folio_document::Error::Json {
-                    offset: error.column().saturating_sub(1),
-                    reason: "not a JSON object",
-                })?;
-            merge_patch(&mut document, patch);
-            batch.put(&id, &document)?;
+            let Some(document) = batch.get(&id)? else { continue };
+            let mut value = document.to_value()?;
+            merge_patch(&mut value, patch);
+            batch.put(&id, &value)?;
             count += 1;
         }
         batch.commit()?;

@@ -130,7 +130,7 @@ pub use documents::Documents;
 pub use error::{Error, Result};
 pub use folio_document::archive::{PackOptions, PackReport, UnpackReport};
 pub use folio_document::{
-    Access, BatchCounts, CheckReport, CompactReport, Document, Durability,
+    Access, BatchCounts, CheckReport, CompactReport, Document, Durability, EncodedLine,
     Error as CollectionError, Fetched, Filter, InvalidLine, Layout, Notice, Progress, Put, Scan,
     Stats, Strict,
 };

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 
 use super::prepare::{BATCH_ROWS, BATCH_SIZE, Prepared, changed, to_arrow};
 use crate::fork::Owned;
-use crate::scan::{Raised, Request};
+use crate::request::{self, Raised, Request};
 
 /// Where the documents come from; it can be asked for them more than once.
 pub(crate) struct Source {
@@ -31,19 +31,19 @@ impl Source {
 
     /// Begins a scan, of at most `limit` documents.
     pub(super) fn open(&self, limit: Option<u64>) -> folio::Result<Documents> {
-        let mut request = self.request.clone();
-        request.limit = match (request.limit, limit) {
+        let mut wanted = self.request.clone();
+        wanted.limit = match (wanted.limit, limit) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
         };
-        let documents = crate::scan::open(self.collection()?, &request, &self.raised)?;
-        let raised = request.filter.is_some().then(|| self.raised.clone());
+        let documents = request::open(self.collection()?, &wanted, &self.raised)?;
+        let raised = wanted.filter.is_some().then(|| self.raised.clone());
         Ok(Documents { documents, raised })
     }
 
     /// Begins a scan in up to `count` parts; `None` where it is for one thread.
     pub(super) fn open_parts(&self, count: usize) -> folio::Result<Option<Vec<Documents>>> {
-        let parts = crate::scan::open_parts(self.collection()?, &self.request, count)?;
+        let parts = request::open_parts(self.collection()?, &self.request, count)?;
         let part = |documents| Documents { documents, raised: None };
         Ok(parts.map(|parts| parts.into_iter().map(part).collect()))
     }

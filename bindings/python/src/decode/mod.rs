@@ -19,7 +19,6 @@ mod number;
 mod parser;
 mod shape;
 mod string;
-mod template;
 mod texts;
 
 use std::ops::Range;
@@ -79,6 +78,15 @@ impl Decoder {
         }
     }
 
+    /// A decoder that makes a `Decimal` of a number with a fraction, if that is wanted.
+    ///
+    /// # Errors
+    /// What Python raises.
+    pub(crate) fn with_decimals(py: Python<'_>, is_wanted: bool) -> PyResult<Self> {
+        let class = || py.import("decimal")?.getattr("Decimal").map(Bound::unbind);
+        Ok(Self::new(is_wanted.then(class).transpose()?))
+    }
+
     /// The value that JSON text stands for.
     ///
     /// # Errors
@@ -98,14 +106,6 @@ impl Decoder {
             Ok(object) => Ok(unsafe { Bound::from_owned_ptr(py, object) }),
             Err(fault) => Err(self.fail(py, &fault)),
         }
-    }
-
-    /// Makes dicts that the next document will need if it is like the others, while something
-    /// else is waited for.
-    #[inline]
-    pub(crate) fn prepare(&mut self, py: Python<'_>) {
-        let _paused = PausedCollector::new(py);
-        self.shapes.prepare(py);
     }
 
     /// The document on a line, `_id` first.

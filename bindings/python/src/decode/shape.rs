@@ -3,18 +3,25 @@
 //! An object is read against the shape of its place: the pattern `"key":` of
 //! the entry behind the last one found is compared with the bytes at hand, and a
 //! match gives the key object, hash included, without looking it up. An object
-//! that has all keys of its shape, in order, is made from a template (`template`): a copy
-//! of a dict costs less than one that grows key by key.
+//! that has all keys of its shape, in order, is made from a template: a copy of a dict costs
+//! less than one that grows key by key.
 //!
 //! Shapes are learnt from the documents read and are bounded, so that objects
 //! that are really maps cannot fill the memory.
+//!
+//! A copy that takes its keys along holds two objects per member, the key and the value. The
+//! interpreter can do with one: the `__dict__`s of a class's instances share their keys, each
+//! holds values alone (PEP 412), and so does a copy of one. So a template is the `__dict__`
+//! of an instance of a class that serves nothing else. A dict of nine members takes 144
+//! bytes instead of 272, and is filled and dropped without a look at its keys. For the program
+//! it is a dict like any other: the first key that is put in or taken out ends the sharing
+//! where it has to. Before Python 3.11, and with more keys than are ever shared, the copies
+//! are ordinary ones.
 
 use folio::json::Pattern;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
-
-use super::template::template;
+use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
 /// Index of a shape.
 pub(super) type ShapeId = u32;
@@ -35,8 +42,8 @@ const KEY_SIZE_MAX: usize = 64;
 /// 8 µs, and leaves a class of 2 KB to the collector.
 const ALIKE_MIN: u32 = 16;
 
-/// Of so many shapes, the first ones, dicts are made ahead.
-const PREPARED_MAX: usize = 4;
+/// The interpreter shares so many keys at most (`SHARED_KEYS_MAX_SIZE` in `pycore_dict.h`).
+const SHARED_KEYS_MAX: usize = 30;
 
 pub(super) struct Shapes {
     shapes: Vec<Shape>,
@@ -47,8 +54,6 @@ struct Shape {
     entries: Vec<Entry>,
     /// A dict with these keys, once there were enough objects that have them all.
     template: Option<Py<PyDict>>,
-    /// A copy of it that was made before it is needed.
-    prepared: Option<Py<PyDict>>,
     /// How many there were without it.
     alike: u32,
 }
@@ -99,7 +104,7 @@ impl Shapes {
             key: key.clone().unbind(),
             child: None,
         });
-        (shape.template, shape.prepared, shape.alike) = (None, None, 0);
+        (shape.template, shape.alike) = (None, 0);
         true
     }
 
@@ -139,23 +144,9 @@ impl Shapes {
         shape: ShapeId,
     ) -> PyResult<Option<*mut ffi::PyObject>> {
         let shape = &mut self.shapes[shape as usize];
-        if let Some(dict) = shape.prepared.take() {
-            return Ok(Some(dict.into_ptr()));
-        }
         match &shape.template {
             Some(template) => template.bind(py).copy().map(|copy| Some(copy.into_ptr())),
             None => shape.count(py),
-        }
-    }
-
-    /// Makes copies ahead, for one document.
-    #[inline]
-    pub(super) fn prepare(&mut self, py: Python<'_>) {
-        for shape in self.shapes.iter_mut().take(PREPARED_MAX) {
-            if let (None, Some(template)) = (&shape.prepared, &shape.template) {
-                // Should there be no memory, the document's turn says so.
-                shape.prepared = template.bind(py).copy().map(Bound::unbind).ok();
-            }
         }
     }
 }
@@ -171,4 +162,34 @@ impl Shape {
         }
         Ok(None)
     }
+}
+
+/// A dict with these keys and `None`s.
+///
+/// # Errors
+/// What Python raises: it has no memory.
+fn template<'a>(
+    py: Python<'_>,
+    keys: impl Iterator<Item = &'a Py<PyString>> + Clone,
+) -> PyResult<Py<PyDict>> {
+    let class = py.get_type::<PyType>().call1(("Shape", PyTuple::empty(py), PyDict::new(py)))?;
+    fill(&class.call0()?, keys.clone())?;
+    // The values of an instance have room for keys to come; with each the class makes, the
+    // next has less.
+    for _ in 0..SHARED_KEYS_MAX {
+        class.call0()?;
+    }
+    fill(&class.call0()?, keys)
+}
+
+/// Puts the keys into an instance's `__dict__`: as attributes, some would be more than that.
+fn fill<'a>(
+    instance: &Bound<'_, PyAny>,
+    keys: impl Iterator<Item = &'a Py<PyString>>,
+) -> PyResult<Py<PyDict>> {
+    let dict = instance.getattr("__dict__")?.cast_into::<PyDict>()?;
+    for key in keys {
+        dict.set_item(key, instance.py().None())?;
+    }
+    Ok(dict.unbind())
 }

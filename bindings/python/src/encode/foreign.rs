@@ -20,7 +20,6 @@ impl Encoder {
         place: &Place<'_>,
         line: &mut Vec<u8>,
     ) -> PyResult<()> {
-        self.call_out()?;
         let py = value.py();
         let object = value.as_ptr();
         // From here on other code may run, and change any container.

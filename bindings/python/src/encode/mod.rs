@@ -19,7 +19,7 @@ use pyo3::prelude::*;
 
 use crate::error::invalid;
 use crate::id::Id;
-pub(crate) use ahead::{Ahead, Member};
+pub(crate) use ahead::Ahead;
 use keys::Keys;
 use place::{Place, Step};
 
@@ -31,18 +31,13 @@ pub(crate) struct Encoder {
     keys: Keys,
     /// Turns foreign objects into ones that JSON has.
     default: Option<Py<PyAny>>,
-    /// Whether only what needs no other code is to be written, and whether there was something
-    /// else.
-    is_plain_only: bool,
-    met_foreign: bool,
 }
 
 type Object = *mut ffi::PyObject;
 
 impl Encoder {
     pub(crate) fn new(default: Option<Py<PyAny>>) -> Self {
-        let keys = Keys::new();
-        Self { keys, default, is_plain_only: false, met_foreign: false }
+        Self { keys: Keys::new(), default }
     }
 
     /// Appends a document as one line, `_id` first, without a line end.
@@ -80,37 +75,6 @@ impl Encoder {
         Ok(())
     }
 
-    /// Appends a document whose members are known and alive, as [`Encoder::document`] does, if
-    /// nothing in it needs other code to run; `false`, and the line is as it was, if something
-    /// does.
-    ///
-    /// # Errors
-    /// As [`Encoder::document`].
-    #[inline]
-    pub(crate) fn plain_document(
-        &mut self,
-        document: &Bound<'_, PyAny>,
-        members: &[Member],
-        id: &str,
-        line: &mut Vec<u8>,
-    ) -> PyResult<bool> {
-        folio::check_document_id(id).map_err(invalid)?;
-        let start = line.len();
-        push_id(id, line);
-        let place = Place::root(document.as_ptr(), Some(id));
-        self.is_plain_only = true;
-        let mut members = members.iter();
-        let written = members
-            .try_for_each(|member| self.member(document.py(), *member, Some(id), &place, line));
-        self.is_plain_only = false;
-        if std::mem::take(&mut self.met_foreign) {
-            line.truncate(start);
-            return Ok(false);
-        }
-        line.push(b'}');
-        written.map(|()| true)
-    }
-
     /// Appends any value as compact JSON.
     ///
     /// # Errors
@@ -138,29 +102,17 @@ impl Encoder {
         while unsafe { ffi::PyDict_Next(dict, &raw mut position, &raw mut key, &raw mut value) }
             != 0
         {
-            self.member(py, (key, value), id, place, line)?;
+            place.step.set(Step::Key(key));
+            if !self.keys.push(key, line) {
+                if let Some(id) = id.filter(|_| is_id_key(py, key)) {
+                    check_carried_id(py, value, id)?;
+                    continue;
+                }
+                self.key(py, key, place, line)?;
+            }
+            self.any(py, value, place, line)?;
         }
         Ok(())
-    }
-
-    /// Appends one of them.
-    #[inline]
-    fn member(
-        &mut self,
-        py: Python<'_>,
-        (key, value): Member,
-        id: Option<&str>,
-        place: &Place<'_>,
-        line: &mut Vec<u8>,
-    ) -> PyResult<()> {
-        place.step.set(Step::Key(key));
-        if !self.keys.push(key, line) {
-            if let Some(id) = id.filter(|_| is_id_key(py, key)) {
-                return check_carried_id(py, value, id);
-            }
-            self.key(py, key, place, line)?;
-        }
-        self.any(py, value, place, line)
     }
 
     /// Appends `,"key":`.
@@ -241,23 +193,9 @@ impl Encoder {
         // SAFETY: a live int.
         let small = unsafe { ffi::PyLong_AsLongLongAndOverflow(value, &raw mut overflow) };
         if overflow != 0 {
-            self.call_out()?;
             return foreign::push_big_int(py, value, place, line);
         }
         push_json_number(itoa::Buffer::new().format(small), line);
-        Ok(())
-    }
-
-    /// Other code is about to run.
-    ///
-    /// # Errors
-    /// Where none is to: the document is written anew then.
-    #[cold]
-    fn call_out(&mut self) -> PyResult<()> {
-        if self.is_plain_only {
-            self.met_foreign = true;
-            return Err(invalid("a value that is not plain"));
-        }
         Ok(())
     }
 
@@ -318,17 +256,6 @@ fn push_id(id: &str, line: &mut Vec<u8>) {
     line.extend_from_slice(b"{\"_id\":\"");
     line.extend_from_slice(id.as_bytes());
     line.push(b'"');
-}
-
-/// The id that a document carries, if it is the first of its members and text.
-#[inline]
-pub(crate) fn first_id<'a>(py: Python<'_>, members: &[Member]) -> Option<&'a str> {
-    let &(key, value) = members.first()?;
-    if key != pyo3::intern!(py, "_id").as_ptr() {
-        return None;
-    }
-    // SAFETY: it is the UTF-8 form of a str.
-    plain_text(value).map(|text| unsafe { std::str::from_utf8_unchecked(text) })
 }
 
 /// A step down into a container, unless that is too deep or leads into itself.

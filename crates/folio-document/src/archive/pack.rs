@@ -270,7 +270,7 @@ impl<'a> Packing<'a> {
             let text = std::str::from_utf8(line).map_err(|_| Error::NoId)?;
             let id = line::id_of_valid_line(line).ok_or(Error::NoId)?;
             buffer.clear();
-            write_pretty(text, &mut buffer);
+            write_pretty(text.as_bytes(), &mut buffer);
             order.push_str(&id);
             order.push('\n');
             let member = member_name(name, "docs", &format!("{id}.json"));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::log::{Change, LogWriter, PendingBatch};
-use super::paths::{check_file_id, check_line_size};
+use super::paths::check_file_id;
 use super::{FileStore, Writer};
 use crate::error::{Error, Result};
 use crate::report::{BatchCounts, Notice};
@@ -36,7 +36,6 @@ impl FileBatch {
     /// Adds a line whose id is known and checked: a document, or a delete marker.
     pub(crate) fn push(&mut self, id: &str, text: &[u8], is_tombstone: bool) -> Result<()> {
         check_file_id(id)?;
-        check_line_size(id, text.len())?;
         if is_tombstone && !self.exists(id)? {
             return Ok(());
         }
@@ -71,7 +70,7 @@ impl FileBatch {
                 Ok(true)
             }
             Some(Change::Delete) => Ok(false),
-            None => self.store.get_into(id, text),
+            None => self.store.get(id, text),
         }
     }
 

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use folio_types::MAX_NAME_SIZE;
 
 use crate::error::{Error, Result};
-use crate::line::MAX_LINE_SIZE;
 
 /// What is added to an id to make its file's name.
 pub(super) const EXTENSION: &str = ".json";
@@ -76,12 +75,4 @@ pub(super) fn check_file_id(id: &str) -> Result<()> {
          because the id is part of a file name",
         id.len()
     )))
-}
-
-/// Refuses a document whose line could not be read again.
-pub(super) fn check_line_size(id: &str, size: usize) -> Result<()> {
-    if size <= MAX_LINE_SIZE {
-        return Ok(());
-    }
-    Err(Error::Invalid(format!("document {id:?} is longer than 2 GiB as JSON; split it")))
 }

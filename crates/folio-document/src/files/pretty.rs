@@ -18,26 +18,25 @@
 
 /// Appends a line, which must be one valid JSON object, in the form above, with a
 /// line feed at the end.
-pub(crate) fn write_pretty(line: &str, out: &mut Vec<u8>) {
-    let bytes = line.as_bytes();
+pub(crate) fn write_pretty(line: &[u8], out: &mut Vec<u8>) {
     // One entry for every container that is open: whether it is spread over lines.
     let mut spread: Vec<bool> = Vec::new();
     let mut at = 0;
-    while at < bytes.len() {
-        let byte = bytes[at];
+    while at < line.len() {
+        let byte = line[at];
         at += 1;
         match byte {
             b'"' => {
-                let end = at + string_size(&bytes[at..]);
-                out.extend_from_slice(&bytes[at - 1..end]);
+                let end = at + string_size(&line[at..]);
+                out.extend_from_slice(&line[at - 1..end]);
                 at = end;
             }
             b' ' | b'\t' | b'\r' | b'\n' => {}
             b'{' | b'[' => {
                 out.push(byte);
-                let next = bytes[at..].iter().find(|next| !next.is_ascii_whitespace());
+                let next = line[at..].iter().find(|next| !next.is_ascii_whitespace());
                 let is_empty = matches!(next, Some(b'}' | b']'));
-                spread.push(!is_empty && (byte == b'{' || holds_containers(&bytes[at..])));
+                spread.push(!is_empty && (byte == b'{' || holds_containers(&line[at..])));
                 if spread.last() == Some(&true) {
                     new_line(spread.len(), out);
                 }
@@ -62,7 +61,7 @@ pub(crate) fn write_pretty(line: &str, out: &mut Vec<u8>) {
     out.push(b'\n');
 }
 
-/// The bytes of a string up to and with its closing quote.
+/// The line of a string up to and with its closing quote.
 fn string_size(rest: &[u8]) -> usize {
     let mut at = 0;
     while let Some(found) = memchr::memchr2(b'"', b'\\', &rest[at..]) {
@@ -105,7 +104,7 @@ mod tests {
 
     fn pretty(line: &str) -> String {
         let mut out = Vec::new();
-        write_pretty(line, &mut out);
+        write_pretty(line.as_bytes(), &mut out);
         String::from_utf8(out).unwrap()
     }
 
@@ -164,7 +163,7 @@ mod tests {
         fn the_line_comes_back_to_the_byte(value in values()) {
             let text = serde_json::json!({"a": value}).to_string();
             let (_, line) = line::normalize(Some("x"), &text).unwrap();
-            let pretty = pretty(&line);
+            let pretty = pretty(std::str::from_utf8(&line).unwrap());
             prop_assert_eq!(line::normalize(Some("x"), &pretty).unwrap().1, line);
         }
     }

@@ -44,17 +44,17 @@ pub(super) struct Invalid {
 
 impl FileStore {
     /// Several documents at once.
-    pub(crate) fn get_chunk<S: AsRef<str>>(&self, ids: &[S]) -> Result<Chunk> {
+    pub(crate) fn get_chunk(&self, ids: &[&str]) -> Result<Chunk> {
         let (mut chunk, mut line) = (Chunk::default(), Vec::new());
         for id in ids {
-            let found = self.get_into(id.as_ref(), &mut line)?;
+            let found = self.get(id, &mut line)?;
             chunk.push(found.then_some(&line));
         }
         Ok(chunk)
     }
 
     /// The document under an id as one line, `_id` first, replacing what `text` held.
-    pub(crate) fn get_into(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
+    pub(crate) fn get(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
         self.standing.check_open()?;
         match self.read(id, text)? {
             Reading::Missing => Ok(false),
@@ -66,12 +66,6 @@ impl FileStore {
                 repair: "mend it in an editor, or delete the document".to_owned(),
             }),
         }
-    }
-
-    /// Nothing is kept here: each lookup reads its file.
-    #[expect(clippy::unused_self, reason = "the other layout's store keeps lines")]
-    pub(crate) fn get_kept(&self, _: &str, _: &mut Vec<u8>, _meanwhile: impl FnOnce()) -> bool {
-        false
     }
 
     /// How many documents there are. Each file whose name is an id counts as one.
@@ -266,7 +260,7 @@ pub(super) fn to_line(id: &str, text: &mut Vec<u8>) -> Reading {
     match line::normalize(Some(id), json) {
         Ok((_, line)) => {
             text.clear();
-            text.extend_from_slice(line.as_bytes());
+            text.extend_from_slice(&line);
             Reading::Document
         }
         Err(Error::Json { offset, reason }) => invalid(offset, reason.to_owned()),

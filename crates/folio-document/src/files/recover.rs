@@ -89,9 +89,7 @@ impl FileStore {
                     batch
                         .read_line(offset, size, &mut line)
                         .map_err(Error::io("read", &self.paths.log))?;
-                    let text = std::str::from_utf8(&line)
-                        .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
-                    self.write_document(writer, id, text)?;
+                    self.write_document(writer, id, &line)?;
                 }
                 Change::Delete => {
                     self.remove_if_there(&self.paths.document(id))?;

@@ -7,12 +7,12 @@ use folio_file::{File, FileKind, LockError, OpenMode};
 use serde_json::Value;
 
 use super::order::{self, Listing};
-use super::paths::{check_file_id, check_line_size};
+use super::paths::check_file_id;
 use super::pretty::write_pretty;
 use super::read::Reading;
 use super::{FileStore, Writer};
 use crate::error::{Error, Result};
-use crate::line;
+use crate::line::{self, EncodedLine};
 use crate::manifest::Manifest;
 use crate::options::Durability;
 use crate::report::Put;
@@ -30,33 +30,23 @@ pub(super) enum List {
 }
 
 impl FileStore {
-    /// Puts a value under an id that has been checked.
-    pub(crate) fn put_value(&self, id: &str, document: &Value) -> Result<Put> {
-        let mut text = Vec::new();
-        line::encode_value(id, document, &mut text)?;
-        let text = String::from_utf8(text).expect("JSON made of strings is UTF-8");
-        self.put_line(id, &text)
-    }
-
-    /// Puts a line, one JSON object that carries this id, under an id that has been checked.
-    pub(crate) fn put_line(&self, id: &str, text: &str) -> Result<Put> {
-        check_file_id(id)?;
-        check_line_size(id, text.len())?;
+    /// Puts a document.
+    pub(crate) fn put_line(&self, line: EncodedLine<'_>) -> Result<Put> {
+        check_file_id(line.id())?;
         let mut writer = self.ready_writer()?;
-        let existed = self.has_file(&writer, id)?;
-        self.put_file(&mut writer, id, text, existed)?;
+        let existed = self.has_file(&writer, line.id())?;
+        self.put_file(&mut writer, line, existed)?;
         Ok(if existed { Put::Replaced } else { Put::Inserted })
     }
 
-    /// Puts a line unless the id has a document; answers whether it did.
-    pub(crate) fn insert_line(&self, id: &str, text: &str) -> Result<bool> {
-        check_file_id(id)?;
-        check_line_size(id, text.len())?;
+    /// Puts a document unless its id has one; answers whether it did.
+    pub(crate) fn insert_line(&self, line: EncodedLine<'_>) -> Result<bool> {
+        check_file_id(line.id())?;
         let mut writer = self.ready_writer()?;
-        if self.has_file(&writer, id)? {
+        if self.has_file(&writer, line.id())? {
             return Ok(false);
         }
-        self.put_file(&mut writer, id, text, false)?;
+        self.put_file(&mut writer, line, false)?;
         Ok(true)
     }
 
@@ -65,15 +55,15 @@ impl FileStore {
     pub(crate) fn update(
         &self,
         id: &str,
-        make: impl FnOnce(&[u8]) -> Result<String>,
-    ) -> Result<Option<String>> {
+        make: impl FnOnce(&[u8]) -> Result<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>> {
         let mut writer = self.ready_writer()?;
         let mut older = Vec::new();
-        if !self.get_into(id, &mut older)? {
+        if !self.get(id, &mut older)? {
             return Ok(None);
         }
         let text = make(&older)?;
-        self.put_file(&mut writer, id, &text, true)?;
+        self.put_file(&mut writer, EncodedLine::new(id, &text)?, true)?;
         Ok(Some(text))
     }
 
@@ -84,14 +74,11 @@ impl FileStore {
     }
 
     /// Deletes a document and answers its line, without another writer in between.
-    pub(crate) fn take(&self, id: &str) -> Result<Option<String>> {
+    pub(crate) fn take(&self, id: &str) -> Result<Option<Vec<u8>>> {
         let mut writer = self.ready_writer()?;
         let mut line = Vec::new();
-        if !self.get_into(id, &mut line)? || !self.delete_as(&mut writer, id)? {
-            return Ok(None);
-        }
-        let line = String::from_utf8(line);
-        line.map(Some).map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })
+        let is_taken = self.get(id, &mut line)? && self.delete_as(&mut writer, id)?;
+        Ok(is_taken.then_some(line))
     }
 
     fn delete_as(&self, writer: &mut Writer, id: &str) -> Result<bool> {
@@ -236,22 +223,22 @@ impl FileStore {
         Ok(is_there)
     }
 
-    fn put_file(&self, writer: &mut Writer, id: &str, text: &str, existed: bool) -> Result<()> {
+    fn put_file(&self, writer: &mut Writer, line: EncodedLine<'_>, existed: bool) -> Result<()> {
         // First, so that a document is never without its place.
         if !existed {
-            self.note_ids(writer, &[id])?;
+            self.note_ids(writer, &[line.id()])?;
         }
-        self.write_document(writer, id, text)?;
+        self.write_document(writer, line.id(), line.text())?;
         self.sync_if_every_put(writer)
     }
 
     /// Gives a document's file new content, at once or not at all.
-    pub(super) fn write_document(&self, writer: &mut Writer, id: &str, text: &str) -> Result<()> {
+    pub(super) fn write_document(&self, writer: &mut Writer, id: &str, text: &[u8]) -> Result<()> {
         let mut bytes = Vec::with_capacity(text.len() + text.len() / 4 + 16);
         write_pretty(text, &mut bytes);
         if bytes.len() > line::MAX_LINE_SIZE {
             bytes.clear(); // only the white space is too much: as it is, it can be read again
-            bytes.extend_from_slice(text.as_bytes());
+            bytes.extend_from_slice(text);
         }
         let (unfinished, path) = (&self.paths.unfinished, self.paths.document(id));
         let written = self.write_unfinished(&bytes).and_then(|()| {

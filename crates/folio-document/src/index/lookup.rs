@@ -25,35 +25,25 @@ pub(crate) enum IndexFault {
     Io(#[from] io::Error),
 }
 
-/// Where the text of a line came from.
+/// Where a line was read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Origin {
-    File,
     Memory,
-    /// The file ends before.
-    Nowhere,
+    File,
 }
 
-/// Gives the text of lines by their place.
+/// Gives the lines that entries point at.
 pub(crate) trait LineSource {
-    /// Reads `size` bytes at `offset` into `text`, replacing what it held. The hash is that
-    /// of the line's id.
-    fn read_line(
-        &self,
-        hash: u64,
-        offset: u64,
-        size: u32,
-        text: &mut Vec<u8>,
-    ) -> io::Result<Origin>;
-
-    /// Takes note of a line that was read from the file, and is the newest of its id as of
-    /// the moment.
-    #[inline]
-    fn keep_line(&self, _hash: u64, _offset: u64, _line: &[u8]) {}
+    /// Reads the line of an entry, which has the entry's checksum, into `text`, replacing what
+    /// it held.
+    ///
+    /// # Errors
+    /// A fault where the line is another by now.
+    fn read(&self, entry: Entry, text: &mut Vec<u8>) -> Result<Origin, IndexFault>;
 
     /// Brings a line that will be read soon near, if it is in memory already.
     #[inline]
-    fn prefetch_line(&self, _offset: u64, _size: u32) {}
+    fn prefetch(&self, _entry: Entry) {}
 }
 
 /// What a lookup found.
@@ -63,6 +53,8 @@ pub(crate) struct Found {
     pub(crate) entry: Option<Entry>,
     /// Whether an entry of another id with the same hash was passed on the way.
     pub(crate) collided: bool,
+    /// Where the line of a document was read from.
+    pub(crate) origin: Origin,
 }
 
 impl Found {
@@ -95,8 +87,8 @@ impl Index {
         lines: &impl LineSource,
         text: &mut Vec<u8>,
     ) -> Result<Found, IndexFault> {
-        let mut collided = false;
-        let mut visit = |entry: Entry| match is_of(entry, id, lines, text) {
+        let (mut collided, mut origin) = (false, Origin::Memory);
+        let mut visit = |entry: Entry| match is_of(entry, id, lines, text, &mut origin) {
             Ok(true) => Some(Ok(entry)),
             Ok(false) => {
                 collided = true;
@@ -105,7 +97,7 @@ impl Index {
             Err(fault) => Some(Err(fault)),
         };
         if let Some(found) = self.delta.find(hash, &mut visit) {
-            return found.map(|entry| Found { entry: Some(entry), collided });
+            return found.map(|entry| Found { entry: Some(entry), collided, origin });
         }
         for run in self.runs.iter().rev() {
             let mut slot = run.seek(hash);
@@ -115,13 +107,31 @@ impl Index {
                     break;
                 }
                 if let Some(found) = visit(entry) {
-                    return found.map(|entry| Found { entry: Some(entry), collided });
+                    return found.map(|entry| Found { entry: Some(entry), collided, origin });
                 }
                 slot += 1;
             }
             run.confirm_probe(hash, slot)?;
         }
-        Ok(Found { entry: None, collided })
+        Ok(Found { entry: None, collided, origin })
+    }
+
+    /// Whether there is an entry with a hash, of whatever id: reads no line.
+    ///
+    /// # Errors
+    /// A fault when a page is not what it must be.
+    pub(crate) fn has_hash(&self, hash: u64) -> Result<bool, IndexFault> {
+        if self.delta.find(hash, |_| Some(())).is_some() {
+            return Ok(true);
+        }
+        for run in self.runs.iter().rev() {
+            let slot = run.seek(hash);
+            if slot < run.slot_count() && run.slot(slot).hash == hash {
+                return Ok(true);
+            }
+            run.confirm_probe(hash, slot)?;
+        }
+        Ok(false)
     }
 
     /// Brings the entries near that a lookup of the hash will look at.
@@ -139,7 +149,7 @@ impl Index {
             if slot < run.slot_count() {
                 let entry = run.slot(slot);
                 if entry.hash == hash {
-                    return lines.prefetch_line(entry.offset(), entry.size());
+                    return lines.prefetch(entry);
                 }
             }
         }
@@ -215,19 +225,11 @@ fn is_of(
     id: &str,
     lines: &impl LineSource,
     text: &mut Vec<u8>,
+    origin: &mut Origin,
 ) -> Result<bool, IndexFault> {
     if entry.is_tombstone() {
         return Ok(line_sum(&line::tombstone(id)) == entry.sum());
     }
-    let fault = IndexFault::Line { offset: entry.offset() };
-    let origin = lines.read_line(entry.hash, entry.offset(), entry.size(), text)?;
-    if origin == Origin::Nowhere || line_sum(text) != entry.sum() {
-        return Err(fault);
-    }
-    let is_it = line::has_id(text, id).ok_or(fault)?;
-    if is_it && origin == Origin::File {
-        // What is newer was looked at before.
-        lines.keep_line(entry.hash, entry.offset(), text);
-    }
-    Ok(is_it)
+    *origin = lines.read(entry, text)?;
+    line::has_id(text, id).ok_or(IndexFault::Line { offset: entry.offset() })
 }

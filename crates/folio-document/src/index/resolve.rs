@@ -3,8 +3,8 @@
 
 use rayon::slice::ParallelSliceMut;
 
-use super::entry::{Entry, line_sum};
-use super::lookup::{Index, IndexFault, LineSource, Origin};
+use super::entry::Entry;
+use super::lookup::{Index, IndexFault, LineSource};
 use crate::line::{self, Line};
 use crate::report::BatchCounts;
 
@@ -49,7 +49,8 @@ pub(crate) fn resolve(
         while end < new.len() && new[end].hash == hash {
             end += 1;
         }
-        if end - start == 1 && older_is_empty && !new[start].is_tombstone() {
+        let is_alone = end - start == 1 && !new[start].is_tombstone();
+        if is_alone && (older_is_empty || !older.has_hash(hash)?) {
             new[kept] = new[start];
             kept += 1;
             resolver.out.counts.inserted += 1;
@@ -155,37 +156,10 @@ pub(crate) fn read_id(
     lines: &impl LineSource,
     text: &mut Vec<u8>,
 ) -> Result<String, IndexFault> {
-    let fault = IndexFault::Line { offset: entry.offset() };
-    let size =
-        if entry.is_tombstone() { tombstone_size(entry, lines, text)? } else { entry.size() };
-    if lines.read_line(entry.hash, entry.offset(), size, text)? == Origin::Nowhere {
-        return Err(fault);
-    }
-    if line_sum(text) != entry.sum() {
-        return Err(fault);
-    }
+    lines.read(entry, text)?;
     match line::examine(text) {
         Ok(Line::Document { id, .. }) if !entry.is_tombstone() => Ok(id.into_owned()),
         Ok(Line::Tombstone(id)) if entry.is_tombstone() => Ok(id.to_owned()),
-        _ => Err(fault),
+        _ => Err(IndexFault::Line { offset: entry.offset() }),
     }
-}
-
-/// A tombstone's entry has no size: its line ends at the next quote and brace.
-fn tombstone_size(
-    entry: Entry,
-    lines: &impl LineSource,
-    text: &mut Vec<u8>,
-) -> Result<u32, IndexFault> {
-    let fault = || IndexFault::Line { offset: entry.offset() };
-    let prefix = line::TOMBSTONE_PREFIX.len() as u32;
-    for size in prefix + 3..=prefix + folio_types::MAX_NAME_SIZE as u32 + 2 {
-        if lines.read_line(entry.hash, entry.offset(), size, text)? == Origin::Nowhere {
-            return Err(fault());
-        }
-        if text.ends_with(b"\"}") {
-            return Ok(size);
-        }
-    }
-    Err(fault())
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::examine::is_id_key;
 use super::scanner::{Fault, Scanner};
 use super::{ID_PREFIX, MAX_DEPTH, TOMBSTONE_PREFIX};
 use crate::error::{Error, Result};
@@ -18,9 +19,7 @@ pub(crate) fn encode_value(id: &str, document: &Value, line: &mut Vec<u8>) -> Re
             "document {id:?} is not a JSON object; wrap it in one"
         )));
     };
-    line.extend_from_slice(ID_PREFIX);
-    line.extend_from_slice(id.as_bytes());
-    line.push(b'"');
+    push_id(id, line);
     for (key, value) in object {
         if key == "_id" {
             check_carried_id(id, value)?;
@@ -92,9 +91,7 @@ pub(crate) fn write_value(value: &Value, depth: u32, line: &mut Vec<u8>) -> bool
 #[inline]
 pub(crate) fn join_id(id: &str, rest: &str, line: &mut Vec<u8>) {
     line.clear();
-    line.extend_from_slice(ID_PREFIX);
-    line.extend_from_slice(id.as_bytes());
-    line.push(b'"');
+    push_id(id, line);
     if !rest.starts_with('}') {
         line.push(b',');
     }
@@ -108,65 +105,78 @@ pub(crate) fn tombstone(id: &str) -> Vec<u8> {
 
 /// JSON text as one line: validated, without white space between tokens, `_id`
 /// first. Key order and number text stay. Without `asked` the text must carry
-/// its `_id`; with it, the two must agree.
+/// its `_id`; with it, the two must agree. Answers the id, too.
 ///
 /// # Errors
 /// [`Error::Json`], [`Error::NoId`], [`Error::IdMismatch`] or [`Error::Name`].
-pub(crate) fn normalize(asked: Option<&str>, json: &str) -> Result<(String, String)> {
+pub(crate) fn normalize(asked: Option<&str>, json: &str) -> Result<(String, Vec<u8>)> {
+    let mut line = Vec::with_capacity(json.len() + asked.map_or(0, str::len) + 16);
     if let Some(id) = asked {
         check_document_id(id)?;
+        push_id(id, &mut line);
     }
-    let members =
-        split_members(json).map_err(|Fault { offset, reason }| Error::Json { offset, reason })?;
-    let mut carried: Option<String> = None;
-    let mut rest = String::with_capacity(json.len() + 16);
-    for (key, value) in members {
-        let name: String = serde_json::from_str(key)
-            .map_err(|_| Error::Json { offset: 0, reason: "key is not a valid string" })?;
-        if name != "_id" {
-            rest.push(',');
-            rest.push_str(key);
-            rest.push(':');
-            push_minified(value, &mut rest);
-        } else if carried.is_some() {
-            return Err(Error::Json { offset: 0, reason: "\"_id\" stands here twice" });
-        } else {
-            // A value that is not a string can equal no id: it is told as it stands.
-            carried = Some(serde_json::from_str(value).unwrap_or_else(|_| value.to_owned()));
-        }
-    }
-    let id = match (asked, carried) {
+    let carried = push_members(json, &mut line)
+        .map_err(|Fault { offset, reason }| Error::Json { offset, reason })?;
+    line.push(b'}');
+    match (asked, carried) {
         (Some(asked), Some(found)) if asked != found => {
-            return Err(Error::IdMismatch { found, asked: asked.to_owned() });
+            Err(Error::IdMismatch { found, asked: asked.to_owned() })
         }
-        (Some(asked), _) => asked.to_owned(),
-        (None, Some(found)) => found,
-        (None, None) => return Err(Error::NoId),
-    };
-    check_document_id(&id)?;
-    let line = format!("{{\"_id\":\"{id}\"{rest}}}");
-    Ok((id, line))
+        (Some(asked), _) => Ok((asked.to_owned(), line)),
+        (None, Some(found)) => {
+            check_document_id(&found)?;
+            let mut whole = Vec::with_capacity(ID_PREFIX.len() + found.len() + 1 + line.len());
+            push_id(&found, &mut whole);
+            whole.extend_from_slice(&line);
+            Ok((found, whole))
+        }
+        (None, None) => Err(Error::NoId),
+    }
 }
 
-/// The top-level members of an object as pieces of its text: quoted key, value.
-pub(crate) fn split_members(json: &str) -> Result<Vec<(&str, &str)>, Fault> {
-    let mut members = Vec::new();
+/// Appends `,"key":value` for each member of an object; answers the value of `_id`, which is
+/// left out.
+fn push_members(json: &str, line: &mut Vec<u8>) -> Result<Option<String>, Fault> {
+    let mut carried: Option<String> = None;
     Scanner::new(json.as_bytes()).whole_object(|scanner, key| {
         scanner.whitespace();
-        let value = scanner.at;
+        let (start, spaces) = (scanner.at, scanner.space_count);
         scanner.value(1)?;
-        members.push((&json[key.start - 1..=key.end], &json[value..scanner.at]));
+        let value = &json[start..scanner.at];
+        if is_id_key(json.as_bytes(), &key) {
+            // A value that is not a string can equal no id: it is reported as it is written.
+            let id = serde_json::from_str(value).unwrap_or_else(|_| value.to_owned());
+            return match carried.replace(id) {
+                None => Ok(()),
+                Some(_) => Err(Fault { offset: 0, reason: "\"_id\" stands here twice" }),
+            };
+        }
+        line.push(b',');
+        line.extend_from_slice(&json.as_bytes()[key.start - 1..=key.end]);
+        line.push(b':');
+        match scanner.space_count == spaces {
+            true => line.extend_from_slice(value.as_bytes()),
+            false => push_minified(value.as_bytes(), line),
+        }
         Ok(())
     })?;
-    Ok(members)
+    Ok(carried)
+}
+
+/// Appends how a line begins.
+#[inline]
+fn push_id(id: &str, line: &mut Vec<u8>) {
+    line.extend_from_slice(ID_PREFIX);
+    line.extend_from_slice(id.as_bytes());
+    line.push(b'"');
 }
 
 /// Appends valid JSON text without the white space between its tokens.
-pub(crate) fn push_minified(json: &str, out: &mut String) {
+fn push_minified(json: &[u8], out: &mut Vec<u8>) {
     let mut in_string = false;
     let mut escaped = false;
     let mut kept = 0; // start of the piece not yet copied
-    for (at, byte) in json.bytes().enumerate() {
+    for (at, byte) in json.iter().copied().enumerate() {
         if in_string {
             match byte {
                 _ if escaped => escaped = false,
@@ -177,11 +187,11 @@ pub(crate) fn push_minified(json: &str, out: &mut String) {
         } else if byte == b'"' {
             in_string = true;
         } else if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
-            out.push_str(&json[kept..at]);
+            out.extend_from_slice(&json[kept..at]);
             kept = at + 1;
         }
     }
-    out.push_str(&json[kept..]);
+    out.extend_from_slice(&json[kept..]);
 }
 
 #[cfg(test)]
@@ -197,9 +207,11 @@ mod tests {
         )
         .unwrap();
         assert_eq!(id, "x");
+        let line = String::from_utf8(line).unwrap();
         assert_eq!(line, r#"{"_id":"x","b":123456789012345678901234567890.1000,"a\" b":[" \" "]}"#);
-        assert_eq!(normalize(Some("x"), "{}").unwrap().1, r#"{"_id":"x"}"#);
-        assert_eq!(normalize(None, r#"{"a":1,"_id":"y"}"#).unwrap().1, r#"{"_id":"y","a":1}"#);
+        assert_eq!(normalize(Some("x"), "{}").unwrap().1, br#"{"_id":"x"}"#);
+        assert_eq!(normalize(None, r#"{"a":1,"_id":"y"}"#).unwrap().1, br#"{"_id":"y","a":1}"#);
+        assert_eq!(normalize(None, r#"{"\u005fid":"y"}"#).unwrap().1, br#"{"_id":"y"}"#);
     }
 
     #[test]

@@ -71,7 +71,7 @@ fn object_id<'a>(scanner: &mut Scanner<'a>) -> Result<Option<Cow<'a, str>>, Faul
 }
 
 #[inline]
-fn is_id_key(bytes: &[u8], key: &Key) -> bool {
+pub(super) fn is_id_key(bytes: &[u8], key: &Key) -> bool {
     if key.is_escaped {
         return unescape(bytes, key.start, key.end).as_deref() == Some("_id");
     }
@@ -115,9 +115,15 @@ pub(crate) fn has_id(line: &[u8], id: &str) -> Option<bool> {
     }
 }
 
+/// The id of a line that an encoder has written: of a document, or of a tombstone.
+pub(crate) fn id_of_stored_line(line: &[u8]) -> Option<&str> {
+    let tombstone = line.strip_prefix(TOMBSTONE_PREFIX).and_then(|id| id.strip_suffix(b"\"}"));
+    std::str::from_utf8(plain_id(line).or(tombstone)?).ok()
+}
+
 /// The id of a line that begins with it, as long as it stands there without escapes.
 #[inline]
-fn plain_id(line: &[u8]) -> Option<&[u8]> {
+pub(super) fn plain_id(line: &[u8]) -> Option<&[u8]> {
     let rest = line.strip_prefix(ID_PREFIX)?;
     let end = memchr::memchr2(b'"', b'\\', rest)?;
     (rest[end] == b'"').then(|| &rest[..end])

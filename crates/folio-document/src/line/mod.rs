@@ -10,10 +10,11 @@
 //! digits of every number survive.
 //!
 //! `scanner` walks JSON (RFC 8259) without building anything; `examine` says what
-//! a line is; `encode` writes lines; `project` cuts fields out; `reader` splits a
+//! a line is; `encode` writes lines, which `encoded` carries to the store; `project` cuts fields out; `reader` splits a
 //! file into lines; `records` takes the objects of an array apart.
 
 mod encode;
+mod encoded;
 mod examine;
 mod project;
 mod reader;
@@ -21,7 +22,8 @@ mod records;
 mod scanner;
 
 pub(crate) use encode::{encode_value, join_id, normalize, tombstone};
-pub(crate) use examine::{Line, examine, has_id, id_of_valid_line};
+pub use encoded::EncodedLine;
+pub(crate) use examine::{Line, examine, has_id, id_of_stored_line, id_of_valid_line};
 pub(crate) use project::{Projection, lookup, move_id_first};
 pub(crate) use reader::{LineReader, RawLine};
 pub use records::{Record, Records, plain_string};
@@ -31,6 +33,10 @@ pub(crate) const ID_PREFIX: &[u8] = b"{\"_id\":\"";
 
 /// How a delete marker starts; the id and `"}` follow.
 pub(crate) const TOMBSTONE_PREFIX: &[u8] = b"{\"_tombstone\":\"";
+
+/// The longest delete marker.
+pub(crate) const TOMBSTONE_SIZE_MAX: usize =
+    TOMBSTONE_PREFIX.len() + folio_types::MAX_NAME_SIZE + 2;
 
 /// Objects and arrays may nest this deep. `serde_json` refuses to parse deeper
 /// values, so a deeper document could be stored but never read as a value.

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::encode::split_members;
 use super::id_of_valid_line;
+use super::scanner::{Fault, Scanner};
 
 /// A tree of wanted keys made from dotted paths.
 #[derive(Debug, Clone, Default)]
@@ -104,6 +104,19 @@ fn project(field: &Field, value: &str, out: &mut String) -> bool {
     }
     out.push('}');
     out.len() > start + 2
+}
+
+/// The top-level members of an object as pieces of its text: quoted key, value.
+fn split_members(json: &str) -> Result<Vec<(&str, &str)>, Fault> {
+    let mut members = Vec::new();
+    Scanner::new(json.as_bytes()).whole_object(|scanner, key| {
+        scanner.whitespace();
+        let value = scanner.at;
+        scanner.value(1)?;
+        members.push((&json[key.start - 1..=key.end], &json[value..scanner.at]));
+        Ok(())
+    })?;
+    Ok(members)
 }
 
 /// Follows a dotted path into a value; digits index arrays.

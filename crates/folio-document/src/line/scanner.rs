@@ -28,11 +28,13 @@ pub(crate) struct Key {
 pub(crate) struct Scanner<'a> {
     pub(crate) bytes: &'a [u8],
     pub(crate) at: usize,
+    /// Bytes of white space so far.
+    pub(crate) space_count: usize,
 }
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0 }
+        Self { bytes, at: 0, space_count: 0 }
     }
 
     pub(crate) fn fault<T>(&self, reason: &'static str) -> Result<T, Fault> {
@@ -48,6 +50,7 @@ impl<'a> Scanner<'a> {
     pub(crate) fn whitespace(&mut self) {
         while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.peek() {
             self.at += 1;
+            self.space_count += 1;
         }
     }
 

@@ -1,9 +1,13 @@
-//! The data file as readers see it: lines by place, and a bounded cache of blocks.
+//! The data file as readers see it: the lines that index entries point at, and a bounded
+//! cache of them: single lines (`lines`), and blocks of which many lines were read (`blocks`).
 //!
 //! The file is read with `read_at`, never mapped: people edit it, and a mapped
 //! file that somebody shortens kills the process.
+//!
+//! A line that an entry points at is verified by its checksum, whether it is cached or not: what
+//! the file has replaced since fails the check, and is read again.
 
-mod cache;
+mod blocks;
 mod lines;
 
 use std::io;
@@ -11,83 +15,117 @@ use std::sync::Arc;
 
 use folio_file::File;
 
-use self::cache::BlockCache;
-pub(crate) use self::cache::Near;
-use crate::index::{LineSource, Origin};
+use self::blocks::Blocks;
+use self::lines::Lines;
+use crate::index::{Entry, IndexFault, LineSource, Origin, line_sum};
+use crate::line;
+
+/// Lines that are larger are not allocated before the file is known to have them.
+const TRUSTED_SIZE: usize = 1 << 20;
+
+/// Single lines take this part of the cache.
+const LINES_SHARE: usize = 8;
 
 /// An open data file.
-#[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) file: Arc<dyn File>,
-    cache: BlockCache,
+    lines: Lines,
+    blocks: Blocks,
 }
 
 impl Segment {
     pub(crate) fn new(file: Arc<dyn File>, cache_size: usize) -> Self {
-        Self { file, cache: BlockCache::new(cache_size) }
+        Self { file, lines: Lines::new(cache_size / LINES_SHARE), blocks: Blocks::new(cache_size) }
     }
 
-    /// The lines that can be had for a hash without reading the file.
+    /// Reads the newest line of an id, if it is cached.
     #[inline]
-    pub(crate) fn near(&self, hash: u64) -> Option<Near<'_>> {
-        self.cache.near(hash)
+    pub(crate) fn read_newest(&self, hash: u64, id: &str, text: &mut Vec<u8>) -> bool {
+        self.lines.read(hash, id, text)
     }
 
-    /// The lines that are the newest of their ids may be others from here on. Called while
-    /// nobody looks any up.
-    pub(crate) fn begin_epoch(&self) {
-        self.cache.begin_epoch();
+    /// Keeps a line that is the newest of its id as long as the view is not changed.
+    pub(crate) fn keep_newest(&self, hash: u64, line: &[u8]) {
+        self.lines.keep(hash, line);
     }
 
-    /// The file was cut off at an offset: other bytes may follow there.
-    pub(crate) fn forget_from(&self, offset: u64) {
-        self.cache.forget_from(offset);
+    /// The id with a hash gets another line. Called while the view is changed.
+    pub(crate) fn forget(&self, hash: u64) {
+        self.lines.forget(hash);
+    }
+
+    /// Many ids get other lines. Called while the view is changed.
+    pub(crate) fn forget_all(&self) {
+        self.lines.clear();
+    }
+
+    /// Lines without a look at the file.
+    pub(crate) fn cached(&self) -> CachedLines<'_> {
+        CachedLines(self)
+    }
+
+    /// Reads a line from the file; `false` where the file ends before it does.
+    fn read_file(&self, entry: Entry, text: &mut Vec<u8>) -> io::Result<bool> {
+        if entry.is_tombstone() {
+            return self.read_tombstone(entry.offset(), text);
+        }
+        let (offset, size) = (entry.offset(), entry.size() as usize);
+        if size > TRUSTED_SIZE && offset + size as u64 > self.file.stat()?.size {
+            return Ok(false); // a damaged entry must not make us allocate what it says
+        }
+        text.resize(size, 0);
+        Ok(self.file.read_at(text, offset)? == size)
+    }
+
+    /// An entry of a tombstone has no size: its line ends at the first quote and brace.
+    fn read_tombstone(&self, offset: u64, text: &mut Vec<u8>) -> io::Result<bool> {
+        text.resize(line::TOMBSTONE_SIZE_MAX, 0);
+        let read = self.file.read_at(text, offset)?;
+        let end = memchr::memmem::find(&text[..read], b"\"}").map(|end| end + 2);
+        text.truncate(end.unwrap_or(0));
+        Ok(end.is_some())
     }
 }
 
 impl LineSource for Segment {
     #[inline]
-    fn read_line(
-        &self,
-        hash: u64,
-        offset: u64,
-        size: u32,
-        text: &mut Vec<u8>,
-    ) -> io::Result<Origin> {
-        let size = size as usize;
+    fn read(&self, entry: Entry, text: &mut Vec<u8>) -> Result<Origin, IndexFault> {
+        if let Ok(origin) = self.cached().read(entry, text) {
+            return Ok(origin);
+        }
         text.clear();
-        if self.cache.read(&*self.file, hash, offset, size, text)? {
-            return Ok(Origin::Memory);
+        if !self.read_file(entry, text)? || line_sum(text) != entry.sum() {
+            return Err(IndexFault::Line { offset: entry.offset() });
         }
-        if size > 1 << 20 && offset + size as u64 > self.file.stat()?.size {
-            return Ok(Origin::Nowhere); // a damaged entry must not make us allocate what it says
-        }
-        self.cache.prefetch_room(hash, size);
-        text.resize(size, 0);
-        let read = self.file.read_at(text, offset)?;
-        Ok(if read < size { Origin::Nowhere } else { Origin::File })
+        self.blocks.note_read(&*self.file, entry)?;
+        Ok(Origin::File)
     }
 
     #[inline]
-    fn keep_line(&self, hash: u64, offset: u64, line: &[u8]) {
-        self.cache.keep_line(hash, offset, line);
-    }
-
-    #[inline]
-    fn prefetch_line(&self, offset: u64, size: u32) {
-        self.cache.prefetch(offset, size as usize);
+    fn prefetch(&self, entry: Entry) {
+        self.blocks.prefetch(entry);
     }
 }
 
-impl LineSource for Near<'_> {
+/// The lines of a segment that are cached.
+pub(crate) struct CachedLines<'a>(&'a Segment);
+
+impl LineSource for CachedLines<'_> {
     /// # Errors
     /// `WouldBlock` where the file would have to be read.
     #[inline]
-    fn read_line(&self, _: u64, offset: u64, size: u32, text: &mut Vec<u8>) -> io::Result<Origin> {
+    fn read(&self, entry: Entry, text: &mut Vec<u8>) -> Result<Origin, IndexFault> {
         text.clear();
-        if self.read(offset, size as usize, text) {
+        let is_cached = self.0.blocks.read(entry, text) || self.0.lines.read_entry(entry, text);
+        if is_cached && line_sum(text) == entry.sum() {
             return Ok(Origin::Memory);
         }
-        Err(io::ErrorKind::WouldBlock.into())
+        Err(io::Error::from(io::ErrorKind::WouldBlock).into())
+    }
+}
+
+impl std::fmt::Debug for Segment {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Segment({:?})", self.file)
     }
 }

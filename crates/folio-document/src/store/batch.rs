@@ -152,7 +152,7 @@ impl LineBatch {
         });
         match in_batch {
             Some(answer) => answer.map_err(Error::io("read", &self.store.paths.data)),
-            None => self.store.healing(|view| Ok(view.find(id, hash, text)?.document().is_some())),
+            None => self.store.healing(|view| Ok(view.find(id, text)?.document().is_some())),
         }
     }
 

@@ -83,7 +83,7 @@ impl LineStore {
     pub(crate) fn set_schema(&self, schema: serde_json::Value) -> Result<()> {
         self.standing.check_writable()?;
         let mut writer = self.any_writer();
-        self.prepare_to_look(&mut writer)?;
+        self.look_at_others(&mut writer)?;
         self.follow_manifest(&mut writer)?;
         writer.manifest.strict = true;
         writer.manifest.schema = Some(schema);

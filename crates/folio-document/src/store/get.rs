@@ -13,32 +13,28 @@ const GROUP: usize = 16;
 impl LineStore {
     /// Reads the line of a document, replacing what `text` held.
     #[inline]
-    pub(crate) fn get_into(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
+    pub(crate) fn get(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
         self.standing.check_open()?;
-        let hash = id_hash(id);
-        let found = self.healing(|view| {
-            Ok(view.find_newest(id, hash, text) || view.find(id, hash, text)?.document().is_some())
-        })?;
+        let found = self.healing(|view| view.read(id, text))?;
         if found || !self.confirm_missing()? {
             return Ok(found);
         }
-        self.get_into(id, text)
+        self.get(id, text)
     }
 
-    /// As [`LineStore::get_into`], where that needs neither the file nor waiting; `false` says
-    /// nothing about whether there is such a document. Does something else while memory is
-    /// fetched.
+    /// Like `get`, but never blocks: `false` where the line is not in memory, another thread
+    /// has to be waited for, or there is no such document.
     #[inline]
-    pub(crate) fn get_kept(&self, id: &str, text: &mut Vec<u8>, meanwhile: impl FnOnce()) -> bool {
+    pub(crate) fn try_get(&self, id: &str, text: &mut Vec<u8>) -> bool {
         if self.standing.check_open().is_err() {
             return false;
         }
         let Ok(view) = self.view.try_read() else { return false };
-        view.find_kept(id, text, meanwhile)
+        view.try_read(id, text)
     }
 
     /// Several documents at once.
-    pub(crate) fn get_chunk<S: AsRef<str>>(&self, ids: &[S]) -> Result<Chunk> {
+    pub(crate) fn get_chunk(&self, ids: &[&str]) -> Result<Chunk> {
         self.standing.check_open()?;
         let chunk = self.healing(|view| find_all(view, ids))?;
         if chunk.is_full() || !self.confirm_missing()? {
@@ -60,13 +56,13 @@ impl LineStore {
 
 /// Looks up a group at a time: first all their entries are asked for, then all
 /// their lines, and only then is any of them used.
-fn find_all<S: AsRef<str>>(view: &View, ids: &[S]) -> Result<Chunk, IndexFault> {
+fn find_all(view: &View, ids: &[&str]) -> Result<Chunk, IndexFault> {
     let mut chunk = Chunk::default();
     let mut line = Vec::new();
     let mut hashes = [0; GROUP];
     for group in ids.chunks(GROUP) {
         for (hash, id) in hashes.iter_mut().zip(group) {
-            *hash = id_hash(id.as_ref());
+            *hash = id_hash(id);
             view.index.prefetch_entry(*hash);
         }
         if let Some(segment) = &view.segment {
@@ -74,8 +70,8 @@ fn find_all<S: AsRef<str>>(view: &View, ids: &[S]) -> Result<Chunk, IndexFault> 
                 view.index.prefetch_line(hash, &**segment);
             }
         }
-        for (&hash, id) in hashes.iter().zip(group) {
-            let found = view.find(id.as_ref(), hash, &mut line)?.document().is_some();
+        for id in group {
+            let found = view.read_indexed(id, &mut line)?;
             chunk.push(found.then_some(&line));
         }
     }
@@ -90,28 +86,26 @@ mod tests {
     use folio_file::{FileSystem, MemoryFileSystem, WriterLock};
 
     use super::*;
+    use crate::line::EncodedLine;
     use crate::manifest::Manifest;
     use crate::options::CollectionOptions;
     use crate::store::Paths;
 
     /// A caller that waited would wait for itself.
     #[test]
-    fn a_lookup_of_what_is_kept_waits_for_nobody() {
+    fn a_lookup_of_what_is_cached_waits_for_nobody() {
         let files: Arc<dyn FileSystem> = Arc::new(MemoryFileSystem::new());
         let lock = Arc::new(WriterLock::new(Arc::clone(&files), "/db/folio.lock".into()));
         let (paths, options) = (Paths::new(Path::new("/db"), "c"), CollectionOptions::default());
         let manifest = Manifest::fallback();
         let store = LineStore::open(files, paths, "c", &options, lock, manifest).unwrap();
-        let text = r#"{"_id":"a"}"#;
-        store.put_line("a", text).unwrap();
+        let text = br#"{"_id":"a"}"#;
+        store.put_line(EncodedLine::trust(text).unwrap()).unwrap();
         let (writer, view, line) = (store.any_writer(), store.write_view(), &mut Vec::new());
-        assert!(!store.get_kept("a", line, || unreachable!()));
+        assert!(!store.try_get("a", line));
         drop(view);
-        assert!(
-            store.get_kept("a", line, || ()),
-            "a writer that changes nothing yet is not in the way"
-        );
+        assert!(store.try_get("a", line), "a writer that changes nothing yet is not in the way");
         drop(writer);
-        assert_eq!(line, text.as_bytes());
+        assert_eq!(line, text);
     }
 }

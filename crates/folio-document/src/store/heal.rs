@@ -9,7 +9,7 @@ use super::verify::{has_only_grown, is_unchanged};
 use super::view::{Pending, View};
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
-use crate::index::{Head, IndexFault, id_hash};
+use crate::index::{Head, IndexFault};
 use crate::line;
 use crate::options::{Access, Progress};
 use crate::report::Notice;
@@ -212,13 +212,9 @@ impl LineStore {
 fn replay(view: &mut View, pending: &Pending) -> Result<(), IndexFault> {
     let mut older = Vec::new();
     for (text, is_tombstone) in pending.lines() {
-        let id = match line::examine(text) {
-            Ok(line::Line::Document { id, .. }) => id.into_owned(),
-            Ok(line::Line::Tombstone(id)) => id.to_owned(),
-            _ => unreachable!("pending lines are ours and valid"),
-        };
-        let existed = view.find(&id, id_hash(&id), &mut older)?.document().is_some();
-        view.pending.push(&id, text, is_tombstone);
+        let id = line::id_of_stored_line(text).expect("pending lines begin with their id");
+        let existed = view.find(id, &mut older)?.document().is_some();
+        view.push_pending(id, text, is_tombstone);
         view.pending.live_change += i64::from(!is_tombstone) - i64::from(existed);
     }
     Ok(())

@@ -37,7 +37,9 @@ mod verify;
 mod view;
 
 use std::ops::Range;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{
+    Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 use std::thread::ThreadId;
 
 use folio_file::{File, FileSystem, Stat, WriterGuard, WriterLock};
@@ -55,7 +57,7 @@ use crate::standing::Standing;
 use batch_record::{BatchRecord, BatchSlot};
 use publish::IndexWriter;
 use sync::GroupCommit;
-use view::{View, ViewGuard};
+use view::View;
 
 use crate::version::Version;
 
@@ -112,8 +114,6 @@ struct Writer {
     index_is_damaged: bool,
     /// Counts puts and deletes, for writers that wait for a common sync.
     sequence: u64,
-    /// The line being encoded, kept for its memory.
-    line: Vec<u8>,
     /// The older line of the id being written, kept for its memory.
     older: Vec<u8>,
 }
@@ -147,7 +147,6 @@ impl LineStore {
             unpublished: false,
             index_is_damaged: false,
             sequence: 0,
-            line: Vec::new(),
             older: Vec::new(),
         };
         let store = Self {
@@ -230,8 +229,8 @@ impl LineStore {
         self.view.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write_view(&self) -> ViewGuard<'_> {
-        ViewGuard(self.view.write().unwrap_or_else(PoisonError::into_inner))
+    fn write_view(&self) -> RwLockWriteGuard<'_, View> {
+        self.view.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The writer, whoever's batch is open.

@@ -2,13 +2,11 @@
 
 use std::sync::MutexGuard;
 
-use serde_json::Value;
-
 use super::publish::fault_error;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
-use crate::index::{IndexFault, id_hash};
-use crate::line;
+use crate::index::IndexFault;
+use crate::line::{self, EncodedLine};
 use crate::options::Durability;
 use crate::report::Put;
 
@@ -16,61 +14,48 @@ use crate::report::Put;
 /// killed loses no more. Few large writes leave the file in few extents.
 const PENDING_LIMIT: usize = 1 << 20;
 
-/// What becomes of an id.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Change {
-    Put,
-    /// Nothing where it has a document.
-    Insert,
-    /// Nothing where it has none.
-    Delete,
+/// What a line means for its id.
+#[derive(Debug, Clone, Copy)]
+struct Change {
+    is_tombstone: bool,
+    /// Whether the id had a document.
+    existed: bool,
 }
 
 impl LineStore {
-    /// Puts a value under an id that has been checked.
-    pub(crate) fn put_value(&self, id: &str, document: &Value) -> Result<Put> {
-        self.change(id, Change::Put, |line| line::encode_value(id, document, line))
-            .map(|existed| if existed { Put::Replaced } else { Put::Inserted })
+    /// Puts a document.
+    pub(crate) fn put_line(&self, line: EncodedLine<'_>) -> Result<Put> {
+        let mut writer = self.ready_writer()?;
+        let existed = self.find_older(&mut writer, line.id())?;
+        self.push_line(writer, line.id(), line.text(), Change { is_tombstone: false, existed })?;
+        Ok(if existed { Put::Replaced } else { Put::Inserted })
     }
 
-    /// Puts a normalized line.
-    pub(crate) fn put_line(&self, id: &str, text: &str) -> Result<Put> {
-        self.change(id, Change::Put, |line| {
-            line.extend_from_slice(text.as_bytes());
-            Ok(())
-        })
-        .map(|existed| if existed { Put::Replaced } else { Put::Inserted })
-    }
-
-    /// Puts a normalized line unless the id has a document; answers whether it did.
-    pub(crate) fn insert_line(&self, id: &str, text: &str) -> Result<bool> {
-        let existed = self.change(id, Change::Insert, |line| {
-            line.extend_from_slice(text.as_bytes());
-            Ok(())
-        })?;
-        Ok(!existed)
+    /// Puts a document unless its id has one; answers whether it did.
+    pub(crate) fn insert_line(&self, line: EncodedLine<'_>) -> Result<bool> {
+        let mut writer = self.ready_writer()?;
+        if self.find_older(&mut writer, line.id())? {
+            return Ok(false);
+        }
+        let change = Change { is_tombstone: false, existed: false };
+        self.push_line(writer, line.id(), line.text(), change)?;
+        Ok(true)
     }
 
     /// Deletes a document; answers whether there was one.
     pub(crate) fn delete(&self, id: &str) -> Result<bool> {
-        self.change(id, Change::Delete, |line| {
-            line.extend_from_slice(&line::tombstone(id));
-            Ok(())
-        })
+        Ok(self.take(id)?.is_some())
     }
 
     /// Deletes a document and answers its line, without another writer in between.
-    pub(crate) fn take(&self, id: &str) -> Result<Option<String>> {
-        self.standing.check_writable()?;
-        let mut writer = self.idle_writer()?;
-        self.prepare_to_look(&mut writer)?;
+    pub(crate) fn take(&self, id: &str) -> Result<Option<Vec<u8>>> {
+        let mut writer = self.ready_writer()?;
         if !self.find_older(&mut writer, id)? {
             return Ok(None);
         }
-        let taken = String::from_utf8(writer.older.clone())
-            .map_err(|_| Error::Json { offset: 0, reason: "not valid UTF-8" })?;
-        self.push_line(&mut writer, id, &line::tombstone(id), true, true)?;
-        self.finish_change(writer)?;
+        let taken = std::mem::take(&mut writer.older);
+        let change = Change { is_tombstone: true, existed: true };
+        self.push_line(writer, id, &line::tombstone(id), change)?;
         Ok(Some(taken))
     }
 
@@ -79,51 +64,29 @@ impl LineStore {
     pub(crate) fn update(
         &self,
         id: &str,
-        make: impl FnOnce(&[u8]) -> Result<String>,
-    ) -> Result<Option<String>> {
-        self.standing.check_writable()?;
-        let mut writer = self.idle_writer()?;
-        self.prepare_to_look(&mut writer)?;
+        make: impl FnOnce(&[u8]) -> Result<Vec<u8>>,
+    ) -> Result<Option<Vec<u8>>> {
+        let mut writer = self.ready_writer()?;
         if !self.find_older(&mut writer, id)? {
             return Ok(None);
         }
         let text = make(&writer.older)?;
-        self.push_line(&mut writer, id, text.as_bytes(), false, true)?;
-        self.finish_change(writer)?;
+        let line = EncodedLine::new(id, &text)?;
+        self.push_line(writer, id, line.text(), Change { is_tombstone: false, existed: true })?;
         Ok(Some(text))
     }
 
-    fn change(
-        &self,
-        id: &str,
-        change: Change,
-        encode: impl FnOnce(&mut Vec<u8>) -> Result<()>,
-    ) -> Result<bool> {
+    /// The writer, holding the lock, once it has looked whether somebody else wrote while it
+    /// did not hold it.
+    fn ready_writer(&self) -> Result<MutexGuard<'_, Writer>> {
         self.standing.check_writable()?;
         let mut writer = self.idle_writer()?;
-        self.prepare_to_look(&mut writer)?;
-        let mut text = std::mem::take(&mut writer.line);
-        text.clear();
-        encode(&mut text)?;
-        if text.len() > line::MAX_LINE_SIZE {
-            return Err(Error::Invalid(format!(
-                "document {id:?} is longer than 2 GiB as JSON; split it"
-            )));
-        }
-        let existed = self.find_older(&mut writer, id)?;
-        if matches!((change, existed), (Change::Insert, true) | (Change::Delete, false)) {
-            writer.line = text;
-            return Ok(existed);
-        }
-        self.push_line(&mut writer, id, &text, change == Change::Delete, existed)?;
-        writer.line = text;
-        self.finish_change(writer)?;
-        Ok(existed)
+        self.look_at_others(&mut writer)?;
+        Ok(writer)
     }
 
-    /// Holds the writer's lock, and has looked whether somebody else wrote
-    /// while we did not hold it.
-    pub(super) fn prepare_to_look(&self, writer: &mut Writer) -> Result<()> {
+    /// Takes the lock, unless it is held already, and in what others have written since.
+    pub(super) fn look_at_others(&self, writer: &mut Writer) -> Result<()> {
         if writer.guard.is_none() {
             self.take_lock(writer)?;
             self.follow_others(writer)?;
@@ -133,9 +96,8 @@ impl LineStore {
 
     /// Whether the id has a document; its line is then in `writer.older`.
     fn find_older(&self, writer: &mut Writer, id: &str) -> Result<bool> {
-        let hash = id_hash(id);
         for _ in 0..2 {
-            let found = self.read_view().find(id, hash, &mut writer.older);
+            let found = self.read_view().find(id, &mut writer.older);
             match found {
                 Ok(found) => return Ok(found.document().is_some()),
                 Err(IndexFault::Io(error)) => {
@@ -144,35 +106,31 @@ impl LineStore {
                 Err(fault) => self.heal_as(writer, &fault)?,
             }
         }
-        let found = self.read_view().find(id, hash, &mut writer.older);
+        let found = self.read_view().find(id, &mut writer.older);
         found
             .map(|found| found.document().is_some())
             .map_err(|fault| fault_error(fault, &self.paths))
     }
 
+    /// Adds a line to those that are pending, and makes it durable if every put is.
     fn push_line(
         &self,
-        writer: &mut Writer,
+        mut writer: MutexGuard<'_, Writer>,
         id: &str,
         text: &[u8],
-        is_tombstone: bool,
-        existed: bool,
+        change: Change,
     ) -> Result<()> {
         let is_full = {
             let mut view = self.write_view();
-            view.pending.push(id, text, is_tombstone);
-            view.pending.live_change += i64::from(!is_tombstone) - i64::from(existed);
+            view.push_pending(id, text, change.is_tombstone);
+            view.pending.live_change += i64::from(!change.is_tombstone) - i64::from(change.existed);
             view.pending.bytes.len() >= PENDING_LIMIT
         };
         writer.sequence += 1;
         if is_full {
-            self.settle(writer)?;
-            self.compact_if_worthwhile(writer)?;
+            self.settle(&mut writer)?;
+            self.compact_if_worthwhile(&mut writer)?;
         }
-        Ok(())
-    }
-
-    fn finish_change(&self, writer: MutexGuard<'_, Writer>) -> Result<()> {
         let sequence = writer.sequence;
         drop(writer);
         match self.options.durability {

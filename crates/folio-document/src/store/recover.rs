@@ -84,9 +84,6 @@ impl LineStore {
             return Ok(false);
         }
         data.truncate(start).map_err(io("truncate"))?;
-        if let Some(segment) = &self.read_view().segment {
-            segment.forget_from(start);
-        }
         data.sync_data().map_err(|error| self.standing.poison(&self.paths.data, error))?;
         Ok(true)
     }

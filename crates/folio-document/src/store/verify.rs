@@ -1,7 +1,7 @@
 //! Whether the data file still is what its index was built from: the checksums
 //! of its blocks tell, without a line being parsed.
 
-use crate::index::{BLOCK_SIZE, Index, IndexFault, LineSource, Origin, block_sum};
+use crate::index::{BLOCK_SIZE, Index, IndexFault, block_sum};
 use crate::segment::Segment;
 
 /// Whether a block of the file, or its begun last block, has the sum it had.
@@ -79,7 +79,7 @@ pub(crate) fn has_only_grown(
 
 /// Whether the byte at an offset ends a line, or the file ends there.
 pub(crate) fn starts_with_line_feed(segment: &Segment, offset: u64) -> Result<bool, IndexFault> {
-    let mut byte = Vec::new();
+    let mut byte = [0];
     // At the very end of the file there is nothing behind the open line yet.
-    Ok(segment.read_line(0, offset, 1, &mut byte)? == Origin::Nowhere || byte == b"\n")
+    Ok(segment.file.read_at(&mut byte, offset)? == 0 || byte == *b"\n")
 }

@@ -1,11 +1,10 @@
 //! What readers see: the indexed file, and lines that are not in it yet.
 
-use std::ops::{Deref, DerefMut};
-use std::sync::{Arc, RwLockWriteGuard};
+use std::sync::Arc;
 
-use crate::index::{Delta, Entry, Found, Index, IndexFault, LineSource, id_hash, line_sum};
+use crate::index::{Delta, Entry, Found, Index, IndexFault, Origin, id_hash, line_sum};
 use crate::line;
-use crate::segment::{Near, Segment};
+use crate::segment::Segment;
 use crate::version::Version;
 
 /// Lines that were accepted but not yet written to the file.
@@ -24,7 +23,7 @@ impl Pending {
     }
 
     /// Adds a line and its end.
-    pub(crate) fn push(&mut self, id: &str, text: &[u8], is_tombstone: bool) {
+    fn push(&mut self, id: &str, text: &[u8], is_tombstone: bool) {
         let (hash, sum, offset) = (id_hash(id), line_sum(text), self.bytes.len() as u64);
         self.bytes.extend_from_slice(text);
         self.bytes.push(b'\n');
@@ -66,31 +65,6 @@ impl Pending {
     }
 }
 
-/// The view while it is changed. Behind that, another line may be the newest of its id.
-pub(crate) struct ViewGuard<'a>(pub(super) RwLockWriteGuard<'a, View>);
-
-impl Deref for ViewGuard<'_> {
-    type Target = View;
-
-    fn deref(&self) -> &View {
-        &self.0
-    }
-}
-
-impl DerefMut for ViewGuard<'_> {
-    fn deref_mut(&mut self) -> &mut View {
-        &mut self.0
-    }
-}
-
-impl Drop for ViewGuard<'_> {
-    fn drop(&mut self) {
-        if let Some(segment) = &self.0.segment {
-            segment.begin_epoch();
-        }
-    }
-}
-
 /// A consistent picture of a collection.
 #[derive(Debug, Default)]
 pub(crate) struct View {
@@ -112,75 +86,63 @@ impl View {
         Version { generation: self.generation, end: state.data_end, count: state.live_count }
     }
 
-    /// The line of an id if it is known to be the newest without a look at the index. What a
-    /// lookup that goes on will wait for is fetched from memory.
+    /// Looks an id up, the newest line first. `text` receives the line of a document.
     #[inline]
-    pub(crate) fn find_newest(&self, id: &str, hash: u64, text: &mut Vec<u8>) -> bool {
-        let near = self.fetch(hash);
-        self.copy_newest(near.as_ref(), id, text)
-    }
-
-    /// Has what a lookup of one hash looks at first fetched from memory. Lookups of many have
-    /// other means ([`Index::prefetch_entry`], for all of them first).
-    #[inline]
-    fn fetch(&self, hash: u64) -> Option<Near<'_>> {
-        self.index.prefetch_entry(hash);
-        self.segment.as_deref().and_then(|segment| segment.near(hash))
-    }
-
-    /// Pending lines are newer than any that were kept.
-    #[inline]
-    fn copy_newest(&self, near: Option<&Near<'_>>, id: &str, text: &mut Vec<u8>) -> bool {
-        let Some(near) = near else { return false };
-        near.prefetch();
-        let mut lines = near.newest().filter(|_| self.pending.is_empty());
-        let Some(line) = lines.find(|line| line::has_id(line, id) == Some(true)) else {
-            return false;
-        };
-        text.clear();
-        text.extend_from_slice(line);
-        true
-    }
-
-    /// Looks an id up, the newest first. `text` receives the line of a document.
-    #[inline]
-    pub(crate) fn find(
-        &self,
-        id: &str,
-        hash: u64,
-        text: &mut Vec<u8>,
-    ) -> Result<Found, IndexFault> {
-        self.find_in(self.segment.as_deref(), id, hash, text)
-    }
-
-    /// The line of an id, where that needs no reading of the file; does something else while
-    /// memory is fetched.
-    #[inline]
-    pub(crate) fn find_kept(&self, id: &str, text: &mut Vec<u8>, meanwhile: impl FnOnce()) -> bool {
+    pub(crate) fn find(&self, id: &str, text: &mut Vec<u8>) -> Result<Found, IndexFault> {
         let hash = id_hash(id);
-        let near = self.fetch(hash);
-        meanwhile();
-        self.copy_newest(near.as_ref(), id, text)
-            || self
-                .find_in(near.as_ref(), id, hash, text)
-                .is_ok_and(|found| found.document().is_some())
+        if let Some(entry) = self.pending.find(id, hash, text) {
+            return Ok(Found { entry: Some(entry), collided: false, origin: Origin::Memory });
+        }
+        match self.segment.as_deref() {
+            Some(segment) => self.index.find(id, hash, segment, text),
+            None => Ok(Found { entry: None, collided: false, origin: Origin::Memory }),
+        }
     }
 
-    #[inline(always)]
-    fn find_in(
-        &self,
-        lines: Option<&impl LineSource>,
-        id: &str,
-        hash: u64,
-        text: &mut Vec<u8>,
-    ) -> Result<Found, IndexFault> {
+    /// Reads the line of a document, which is mostly cached; `false` where the id has none.
+    #[inline]
+    pub(crate) fn read(&self, id: &str, text: &mut Vec<u8>) -> Result<bool, IndexFault> {
+        Ok(self.read_newest(id, id_hash(id), text) || self.read_indexed(id, text)?)
+    }
+
+    /// The same by the index, which lookups of several ids have fetched already.
+    #[inline]
+    pub(crate) fn read_indexed(&self, id: &str, text: &mut Vec<u8>) -> Result<bool, IndexFault> {
+        let found = self.find(id, text)?;
+        let is_document = found.document().is_some();
+        if let (Some(segment), true, Origin::File) = (&self.segment, is_document, found.origin) {
+            segment.keep_newest(id_hash(id), text);
+        }
+        Ok(is_document)
+    }
+
+    /// As [`View::read`], without a look at the file.
+    #[inline]
+    pub(crate) fn try_read(&self, id: &str, text: &mut Vec<u8>) -> bool {
+        let hash = id_hash(id);
+        if self.read_newest(id, hash, text) {
+            return true;
+        }
         if let Some(entry) = self.pending.find(id, hash, text) {
-            return Ok(Found { entry: Some(entry), collided: false });
+            return !entry.is_tombstone();
         }
-        match lines {
-            Some(lines) => self.index.find(id, hash, lines, text),
-            None => Ok(Found { entry: None, collided: false }),
+        let Some(segment) = self.segment.as_deref() else { return false };
+        let found = self.index.find(id, hash, &segment.cached(), text);
+        found.is_ok_and(|found| found.document().is_some())
+    }
+
+    #[inline]
+    fn read_newest(&self, id: &str, hash: u64, text: &mut Vec<u8>) -> bool {
+        self.index.prefetch_entry(hash);
+        self.segment.as_deref().is_some_and(|segment| segment.read_newest(hash, id, text))
+    }
+
+    /// Adds a line that is pending. From here on it is the newest of its id.
+    pub(crate) fn push_pending(&mut self, id: &str, text: &[u8], is_tombstone: bool) {
+        if let Some(segment) = &self.segment {
+            segment.forget(id_hash(id));
         }
+        self.pending.push(id, text, is_tombstone);
     }
 
     pub(crate) fn count(&self) -> u64 {

@@ -6,6 +6,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use folio_document::Document;
+
 use crate::batch::Batch;
 use crate::collection::Collection;
 use crate::error::Result;
@@ -47,13 +49,11 @@ impl PendingDocuments {
         if self.first.as_ref().is_some_and(|first| first.id == id) {
             self.open_batch()?;
         }
-        let mut line = Vec::new();
-        let found = match &mut self.batch {
-            Some(batch) => batch.get_into(id, &mut line)?,
-            None => collection.get_into(id, &mut line)?,
+        let document = match &mut self.batch {
+            Some(batch) => batch.get(id)?,
+            None => collection.get(id)?,
         };
-        // Lines of a collection are checked when they are read.
-        Ok(found.then(|| String::from_utf8_lossy(&line).into_owned()))
+        Ok(document.map(Document::into_raw))
     }
 
     /// Puts a document.

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::files::{FilePaths, FileStore};
+use crate::line::EncodedLine;
 use crate::manifest::Manifest;
 use crate::{Error, Layout};
 
@@ -22,7 +23,8 @@ fn database() -> MemoryFileSystem {
     users.close().unwrap();
     let notes = open_files(&files);
     for id in ["two", "one"] {
-        notes.put_value(id, &json!({"n": 1})).unwrap();
+        let line = format!(r#"{{"_id":"{id}","n":1}}"#);
+        notes.put_line(EncodedLine::trust(line.as_bytes()).unwrap()).unwrap();
     }
     notes.close().unwrap();
     files.write("/db/zds.json", b"{\"name\": \"x\"}").unwrap();

@@ -83,7 +83,7 @@ fn what_is_no_document_is_told_by_file_and_line() {
         assert_eq!(invalid.path, at(&format!("docs/{id}.json")));
         assert_eq!(invalid.line, *line, "{id}: {invalid}");
         assert!(invalid.reason.contains(reason), "{id}: {invalid}");
-        match store.get_into(id, &mut Vec::new()) {
+        match store.get(id, &mut Vec::new()) {
             Err(Error::Corrupted { path, .. }) => assert_eq!(path, invalid.path),
             other => panic!("{id}: {other:?}"),
         }
@@ -197,7 +197,7 @@ fn a_link_is_no_document() {
     .unwrap();
     assert_eq!(store.count().unwrap(), 0);
     assert!(store.standing.take_notices()[0].0.contains("a link"));
-    assert!(matches!(store.get_into("evil", &mut Vec::new()), Err(Error::Corrupted { .. })));
+    assert!(matches!(store.get("evil", &mut Vec::new()), Err(Error::Corrupted { .. })));
     assert!(!store.delete("evil").unwrap());
     // A put replaces the link, not what it leads to.
     put(&store, "evil", "{}").unwrap();

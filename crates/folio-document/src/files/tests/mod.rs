@@ -12,7 +12,7 @@ use folio_file::{FileSystem, MemoryFileSystem, WriterLock};
 
 use super::{FileBatch, FilePaths, FileScan, FileStore};
 use crate::error::Result;
-use crate::line;
+use crate::line::{self, EncodedLine};
 use crate::manifest::Manifest;
 use crate::{Access, BatchCounts, CollectionOptions, Durability, Layout, Put};
 
@@ -77,12 +77,12 @@ fn open_to_read(files: &dyn Files) -> Arc<FileStore> {
 
 fn put(store: &FileStore, id: &str, json: &str) -> Result<Put> {
     let (id, line) = line::normalize(Some(id), json)?;
-    store.put_line(&id, &line)
+    store.put_line(EncodedLine::new(&id, &line)?)
 }
 
 fn get(store: &FileStore, id: &str) -> Option<String> {
     let mut line = Vec::new();
-    let found = store.get_into(id, &mut line).unwrap();
+    let found = store.get(id, &mut line).unwrap();
     found.then(|| String::from_utf8(line).unwrap())
 }
 
@@ -107,7 +107,7 @@ fn push(batch: &mut FileBatch, (id, json): BatchChange<'_>) -> Result<()> {
     match json {
         Some(json) => {
             let (id, line) = line::normalize(Some(id), json)?;
-            batch.push(&id, line.as_bytes(), false)
+            batch.push(&id, &line, false)
         }
         None => batch.push(id, &line::tombstone(id), true),
     }

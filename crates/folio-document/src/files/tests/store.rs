@@ -101,9 +101,9 @@ fn an_update_sees_the_document_and_writes_another() {
     put(&store, "a", r#"{"n":1}"#).unwrap();
     let updated = store.update("a", |line| {
         assert_eq!(line, br#"{"_id":"a","n":1}"#);
-        Ok(r#"{"_id":"a","n":2}"#.to_owned())
+        Ok(br#"{"_id":"a","n":2}"#.to_vec())
     });
-    assert_eq!(updated.unwrap().as_deref(), Some(r#"{"_id":"a","n":2}"#));
+    assert_eq!(updated.unwrap().as_deref(), Some(&br#"{"_id":"a","n":2}"#[..]));
     assert_eq!(get(&store, "a").unwrap(), r#"{"_id":"a","n":2}"#);
     assert!(store.update("none", |_| unreachable!()).unwrap().is_none());
     assert!(store.update("a", |_| Err(Error::NoId)).is_err());

@@ -195,6 +195,7 @@ impl LineBatch {
         let mut view = self.store.write_view();
         let view = &mut *view;
         let segment = Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
+        segment.forget_all();
         count_in(&mut view.index, &resolved, 0);
         view.index.state.data_end = self.sent;
         view.index.state.tail_sum = sums.tail();
