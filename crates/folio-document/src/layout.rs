@@ -153,11 +153,11 @@ impl AnyStore {
     }
 
     pub(crate) fn notice(&self, notices: impl IntoIterator<Item = Notice>) {
-        either!(self, store => store.standing.notice(notices));
+        either!(self, store => store.handle.notice(notices));
     }
 
     pub(crate) fn take_notices(&self) -> Vec<Notice> {
-        either!(self, store => store.standing.take_notices())
+        either!(self, store => store.handle.take_notices())
     }
 
     pub(crate) fn broken_lines(&self) -> Result<Vec<Notice>> {

@@ -215,7 +215,7 @@ impl<'a> Packing<'a> {
             }
             Lines::InFiles(store) => {
                 let count = self.write_files(&name, FileScan::new(store)?, size, before)?;
-                notices.extend(store.standing.take_notices());
+                notices.extend(store.handle.take_notices());
                 count
             }
         };

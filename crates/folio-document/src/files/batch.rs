@@ -109,7 +109,7 @@ impl FileBatch {
             store.apply(&mut writer, &batch, false).and_then(|()| store.flush_as(&mut writer));
         if let Err(error) = applied {
             let text = format!("a batch is stored, but not all of it in its files yet: {error}");
-            store.standing.notice([Notice(format!("{}: {text}", store.paths.log.display()))]);
+            store.handle.notice([Notice(format!("{}: {text}", store.paths.log.display()))]);
             store.view().order = None;
         }
         self.release(&mut writer);
@@ -125,9 +125,9 @@ impl FileBatch {
         store.sync(writer)?;
         log.seal(self.import).map_err(Error::io("write", path))?;
         if store.is_synced() {
-            log.sync().map_err(|error| store.standing.poison(path, error))?;
+            log.sync().map_err(|error| store.handle.poison(path, error))?;
             let meta = &store.paths.meta;
-            store.files.sync_directory(meta).map_err(|error| store.standing.poison(meta, error))?;
+            store.files.sync_directory(meta).map_err(|error| store.handle.poison(meta, error))?;
         }
         Ok(log.into_pending(self.import))
     }
@@ -140,7 +140,7 @@ impl FileBatch {
         let _ = self.store.files.remove_file(&self.store.paths.log);
         // A log that comes back after a crash must not be newer than what follows it.
         writer.directories_unsynced = true;
-        if !self.store.standing.is_poisoned() {
+        if !self.store.handle.is_poisoned() {
             let _ = self.store.flush_as(writer);
         }
         self.release(writer);

@@ -12,7 +12,7 @@ use crate::report::{CheckReport, CompactReport, InvalidLine, Notice, Stats};
 impl FileStore {
     /// Reads every document. Reports, repairs nothing.
     pub(crate) fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
-        self.standing.check_open()?;
+        self.handle.check_open()?;
         let listing = Listing::read(&*self.files, &self.paths)?;
         let mut report = CheckReport::default();
         self.check_names(&listing, &mut report);
@@ -66,7 +66,7 @@ impl FileStore {
         };
         let is_ours = self.any_writer().batch_owner.is_some();
         if !is_ours && !self.lock.is_held_elsewhere() {
-            self.standing.notice([Notice(format!("{}: a batch {what}", log.display()))]);
+            self.handle.notice([Notice(format!("{}: a batch {what}", log.display()))]);
         }
         Ok(())
     }
@@ -127,7 +127,7 @@ impl FileStore {
 
     /// There is no index: looks at the files again.
     pub(crate) fn reindex(&self, progress: Progress<'_>) -> Result<()> {
-        self.standing.check_writable()?;
+        self.handle.check_writable()?;
         let mut view = self.view();
         (view.order, view.listed) = (None, None);
         drop(view);

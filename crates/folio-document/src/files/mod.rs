@@ -55,9 +55,9 @@ pub(crate) use pretty::write_pretty;
 pub(crate) use scan::FileScan;
 
 use crate::error::{Error, Result};
+use crate::handle_state::HandleState;
 use crate::manifest::Manifest;
 use crate::options::{CollectionOptions, Durability};
-use crate::standing::Standing;
 use log::PendingBatch;
 use order::Order;
 use write::List;
@@ -65,7 +65,7 @@ use write::List;
 /// A collection with a file per document, shared by all its handles.
 #[derive(Debug)]
 pub(crate) struct FileStore {
-    pub(crate) standing: Standing,
+    pub(crate) handle: HandleState,
     files: Arc<dyn FileSystem>,
     paths: FilePaths,
     options: CollectionOptions,
@@ -137,7 +137,7 @@ impl FileStore {
             folds_case: false,
         };
         let store = Self {
-            standing: Standing::new(name, options),
+            handle: HandleState::new(name, options),
             files,
             paths,
             options: options.clone(),
@@ -158,7 +158,7 @@ impl FileStore {
 
     /// Flushes, refuses everything from now on and gives the writer's lock back.
     pub(crate) fn close(&self) -> Result<()> {
-        let closed = self.standing.close(|| self.flush());
+        let closed = self.handle.close(|| self.flush());
         // Also where the flush failed: what is still pending takes the lock again.
         let mut writer = self.any_writer();
         if writer.batch_owner.is_none() {
@@ -188,7 +188,7 @@ impl FileStore {
             if owner == thread::current().id() {
                 return Err(Error::Invalid(format!(
                     "a batch is open on collection {:?} in this thread; commit or drop it first",
-                    self.standing.collection()
+                    self.handle.collection()
                 )));
             }
             writer = self.batch_ended.wait(writer).unwrap_or_else(PoisonError::into_inner);
@@ -200,7 +200,7 @@ impl FileStore {
 impl Drop for FileStore {
     /// Syncs what is not yet. A failure has nobody to go to here; `close` reports it.
     fn drop(&mut self) {
-        if self.standing.closes_on_drop() {
+        if self.handle.closes_on_drop() {
             let _ = self.close();
         }
     }

@@ -55,7 +55,7 @@ impl FileStore {
 
     /// The document under an id as one line, `_id` first, replacing what `text` held.
     pub(crate) fn get(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
-        self.standing.check_open()?;
+        self.handle.check_open()?;
         match self.read(id, text)? {
             Reading::Missing => Ok(false),
             Reading::Document => Ok(true),
@@ -70,25 +70,25 @@ impl FileStore {
 
     /// How many documents there are. Each file whose name is an id counts as one.
     pub(crate) fn count(&self) -> Result<u64> {
-        self.standing.check_open()?;
+        self.handle.check_open()?;
         Ok(self.order()?.count())
     }
 
     /// The ids there are, in order.
     pub(super) fn ids(&self) -> Result<Vec<Arc<str>>> {
-        self.standing.check_open()?;
+        self.handle.check_open()?;
         Ok(self.order()?.to_vec())
     }
 
     /// Takes in what others have written since.
     pub(crate) fn refresh(&self) -> Result<()> {
-        self.standing.check_open()?;
+        self.handle.check_open()?;
         self.refresh_as(&self.any_writer())
     }
 
     /// The same, unless this process writes at the moment: waits for nobody.
     pub(crate) fn try_refresh(&self) -> Result<()> {
-        self.standing.check_open()?;
+        self.handle.check_open()?;
         match self.writer.try_lock() {
             Ok(writer) => self.refresh_as(&writer),
             Err(TryLockError::Poisoned(writer)) => self.refresh_as(&writer.into_inner()),
@@ -152,7 +152,7 @@ impl FileStore {
         if view.order.is_none() {
             let listed = self.listed();
             let listing = Listing::read(&*self.files, &self.paths)?;
-            self.standing.notice(listing.notice(&self.paths));
+            self.handle.notice(listing.notice(&self.paths));
             let mut order = listing.order;
             if let Some(pending) = &view.pending {
                 for (id, change) in pending.changes().iter() {

@@ -35,7 +35,7 @@ impl FileStore {
                 self.make_log_durable()?;
                 self.apply(writer, &batch, true)?;
                 let text = "a batch that was interrupted while it was applied is now complete";
-                self.standing.notice([Notice(format!("{}: {text}", log.display()))]);
+                self.handle.notice([Notice(format!("{}: {text}", log.display()))]);
                 Ok(())
             }
         }
@@ -63,7 +63,7 @@ impl FileStore {
         let path = rejected_path(&*self.files, &self.paths.meta);
         self.files.rename(log, &path).map_err(Error::io("move", log))?;
         let text = format!("an interrupted batch ({size} bytes) now stands in {}", path.display());
-        self.standing.notice([Notice(format!("{}: {text}", log.display()))]);
+        self.handle.notice([Notice(format!("{}: {text}", log.display()))]);
         Ok(())
     }
 
@@ -104,7 +104,7 @@ impl FileStore {
         self.remove_if_there(&self.paths.log)?;
         if self.is_synced() {
             let meta = &self.paths.meta;
-            self.files.sync_directory(meta).map_err(|error| self.standing.poison(meta, error))?;
+            self.files.sync_directory(meta).map_err(|error| self.handle.poison(meta, error))?;
         }
         self.view().pending = None;
         Ok(())
@@ -156,7 +156,7 @@ impl FileStore {
             return Ok(());
         }
         let kept = write_rejected(&*self.files, &self.paths.meta, &edited)?;
-        self.standing.notice([Notice(format!(
+        self.handle.notice([Notice(format!(
             "{}: edited while a batch that changes it was interrupted; the batch is applied, the \
              edit stands in {}",
             path.display(),
@@ -172,7 +172,7 @@ impl FileStore {
 
     /// How far the last committed import of this source came.
     pub(crate) fn import_position(&self, source: u64) -> Result<Option<u64>> {
-        self.standing.check_open()?;
+        self.handle.check_open()?;
         if let Some((of, position)) = self.view().pending.as_ref().and_then(|batch| batch.import) {
             return Ok((of == source).then_some(position));
         }

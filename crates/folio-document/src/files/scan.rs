@@ -44,7 +44,7 @@ impl FileScan {
     /// The next document as a line, without its end.
     pub(crate) fn next(&mut self) -> Result<Option<&[u8]>> {
         while let Some(id) = self.ids.get(self.next) {
-            self.store.standing.check_open()?;
+            self.store.handle.check_open()?;
             let reading = self.store.read(id, &mut self.line)?;
             self.next += 1;
             match reading {
@@ -57,7 +57,7 @@ impl FileScan {
                         let (line, reason) = (invalid.line, invalid.reason);
                         let text =
                             format!("{}:{line}: {reason}; it is passed over", path.display());
-                        self.store.standing.notice([Notice(text)]);
+                        self.store.handle.notice([Notice(text)]);
                     }
                 }
             }
@@ -68,7 +68,7 @@ impl FileScan {
             let text = format!(
                 "{folder}: {more} more files are no documents; `folio validate` names them"
             );
-            self.store.standing.notice([Notice(text)]);
+            self.store.handle.notice([Notice(text)]);
             self.invalid_count = 0;
         }
         Ok(None)

@@ -97,14 +97,14 @@ impl FileStore {
 
     /// Makes every write so far durable and gives the writer's lock back.
     pub(crate) fn flush(&self) -> Result<()> {
-        self.standing.check_writable()?;
+        self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
         self.flush_as(&mut writer)
     }
 
     /// Like `flush`, but leaves a batch that is open alone.
     pub(crate) fn flush_pending(&self) -> Result<()> {
-        if self.standing.check_writable().is_err() {
+        if self.handle.check_writable().is_err() {
             return Ok(());
         }
         let mut writer = self.any_writer();
@@ -145,7 +145,7 @@ impl FileStore {
 
     /// The writer, holding the database's lock, with no batch open and none pending.
     pub(super) fn ready_writer(&self) -> Result<MutexGuard<'_, Writer>> {
-        self.standing.check_writable()?;
+        self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
         if writer.guard.is_none() {
             self.take_lock(&mut writer)?;
@@ -262,7 +262,7 @@ impl FileStore {
         file.truncate(0).map_err(Error::io("write", path))?;
         file.write_at(bytes, 0).map_err(Error::io("write", path))?;
         if self.is_synced() {
-            file.sync_data().map_err(|error| self.standing.poison(path, error))?;
+            file.sync_data().map_err(|error| self.handle.poison(path, error))?;
         }
         Ok(())
     }
@@ -358,11 +358,11 @@ impl FileStore {
         if let List::At { path, file: Some(file), is_unsynced } = &mut writer.list
             && *is_unsynced
         {
-            file.sync_data().map_err(|error| self.standing.poison(path, error))?;
+            file.sync_data().map_err(|error| self.handle.poison(path, error))?;
             *is_unsynced = false;
         }
         let sync_names = |folder: &PathBuf| {
-            self.files.sync_directory(folder).map_err(|error| self.standing.poison(folder, error))
+            self.files.sync_directory(folder).map_err(|error| self.handle.poison(folder, error))
         };
         if writer.directories_unsynced {
             self.paths.directories().iter().try_for_each(sync_names)?;

@@ -18,7 +18,7 @@ use std::thread;
 use folio_file::File;
 
 use super::append::{AppendError, AppendThread, Appender, Names, Piece};
-use super::harvest::stand_in;
+use super::line_chunk::stand_in;
 use super::{LineStore, Writer};
 use crate::error::{Error, Result};
 use crate::index::{Delta, Entry, id_hash, line_sum};
@@ -75,11 +75,11 @@ enum Stage {
 
 impl LineBatch {
     pub(crate) fn begin(store: &Arc<LineStore>) -> Result<Self> {
-        store.standing.check_writable()?;
+        store.handle.check_writable()?;
         let mut writer = store.idle_writer()?;
         store.take_lock(&mut writer)?;
         store.follow_others(&mut writer)?;
-        store.settle(&mut writer)?;
+        store.append_pending(&mut writer)?;
         let data = store.prepare_to_append(&mut writer)?;
         let start = store.read_view().index.state.data_end;
         let appender = Self::appender(store, &mut writer, &data, start)?;
@@ -309,11 +309,9 @@ impl LineBatch {
             Err(error) => {
                 self.has_failed = true;
                 Err(match error {
-                    AppendError::Name(path, error) => self.store.standing.poison(&path, error),
+                    AppendError::Name(path, error) => self.store.handle.poison(&path, error),
                     AppendError::Record(error) => Error::io("write", &paths.batch)(error),
-                    AppendError::RecordSync(error) => {
-                        self.store.standing.poison(&paths.batch, error)
-                    }
+                    AppendError::RecordSync(error) => self.store.handle.poison(&paths.batch, error),
                     AppendError::Data(error) => Error::io("append to", &paths.data)(error),
                 })
             }
@@ -364,7 +362,7 @@ impl Drop for LineBatch {
         let store = Arc::clone(&self.store);
         let mut writer = store.any_writer();
         if self.stage == Stage::Open {
-            let is_undone = !store.standing.is_poisoned() && self.abort(&mut writer).is_ok();
+            let is_undone = !store.handle.is_poisoned() && self.abort(&mut writer).is_ok();
             writer.has_open_record = !is_undone;
         }
         writer.known = None; // look before the next write

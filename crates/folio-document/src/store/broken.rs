@@ -4,7 +4,7 @@
 //! has their offsets among those of all lines that a scan passes over.
 
 use super::LineStore;
-use super::harvest::line_number;
+use super::line_chunk::line_number;
 use super::publish::fault_error;
 use crate::error::{Error, Result};
 use crate::index::SkipCursor;

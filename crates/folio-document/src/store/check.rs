@@ -12,10 +12,10 @@ use crate::report::{CheckReport, InvalidLine, Notice};
 impl LineStore {
     /// Reads every line and every page and compares them. Reports, repairs nothing.
     pub(crate) fn check(&self, progress: Progress<'_>) -> Result<CheckReport> {
-        self.standing.check_open()?;
+        self.handle.check_open()?;
         let mut writer = self.idle_writer()?;
         if self.options.access == Access::ReadWrite {
-            self.settle(&mut writer)?;
+            self.append_pending(&mut writer)?;
         }
         let mut report = CheckReport::default();
         if writer.index_is_damaged {
@@ -114,7 +114,7 @@ impl LineStore {
         let slot = slot.map_err(Error::io("read", &self.paths.batch))?;
         let is_open = slot.is_some_and(|slot| slot.is_open());
         if is_open && writer.batch_owner.is_none() && !self.lock.is_held_elsewhere() {
-            self.standing.notice([Notice(format!(
+            self.handle.notice([Notice(format!(
                 "{}: a batch was interrupted; the next write takes it back",
                 self.paths.batch.display()
             ))]);

@@ -27,7 +27,7 @@ impl LineStore {
     /// Rewrites the live lines in order; lines that are not valid move to a file
     /// of their own. Open readers keep the old file until they refresh.
     pub(crate) fn compact(&self, progress: Progress<'_>) -> Result<CompactReport> {
-        self.standing.check_writable()?;
+        self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
         self.take_lock(&mut writer)?;
         self.follow_others(&mut writer)?;
@@ -47,19 +47,19 @@ impl LineStore {
         }
         match self.compact_as(writer, &mut |_, _| true) {
             Ok(_) => Ok(()),
-            Err(error) if self.standing.is_poisoned() => Err(error),
+            Err(error) if self.handle.is_poisoned() => Err(error),
             Err(error) => {
                 // What was to be stored is stored; for this there will be another time.
                 writer.known = None;
                 let name = self.paths.data.display();
-                self.standing.notice([Notice(format!("{name}: half of it is dead, but {error}"))]);
+                self.handle.notice([Notice(format!("{name}: half of it is dead, but {error}"))]);
                 Ok(())
             }
         }
     }
 
     fn compact_as(&self, writer: &mut Writer, progress: Progress<'_>) -> Result<CompactReport> {
-        self.settle(writer)?;
+        self.append_pending(writer)?;
         let Some(segment) = self.read_view().segment.clone() else {
             return Ok(CompactReport::default());
         };
@@ -82,7 +82,7 @@ impl LineStore {
         let replaced = replaced?;
         self.files
             .sync_directory(&self.paths.meta)
-            .map_err(|error| self.standing.poison(&self.paths.meta, error))?;
+            .map_err(|error| self.handle.poison(&self.paths.meta, error))?;
         writer.names_unsynced = names_unsynced;
         self.sync_names(writer)?;
         self.reload(writer, true, progress)?;
@@ -111,7 +111,7 @@ impl LineStore {
             false => Some(self.write_rejected(&copied.rejected)?),
         };
         if !self.options.switches().replace_before_sync() {
-            copied.file.sync_data().map_err(|error| self.standing.poison(staged, error))?;
+            copied.file.sync_data().map_err(|error| self.handle.poison(staged, error))?;
         }
         if self.stat_data()? != Some(before) {
             return Err(Error::Invalid(format!(
@@ -142,7 +142,7 @@ impl LineStore {
         let read = old.file.read_at(&mut late, size).map_err(io("read"))?;
         let data = self.files.open(&self.paths.data, OpenMode::Append).map_err(io("open"))?;
         data.append(&late[..read]).map_err(io("append to"))?;
-        data.sync_data().map_err(|error| self.standing.poison(&self.paths.data, error))
+        data.sync_data().map_err(|error| self.handle.poison(&self.paths.data, error))
     }
 
     /// The new file is on the device, all of it.

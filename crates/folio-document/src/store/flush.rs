@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use folio_file::{File, LockError, OpenMode};
 
-use super::harvest::count_in;
+use super::line_chunk::count_in;
 use super::publish::fault_error;
 use super::view::Pending;
 use super::{LineStore, Writer};
@@ -22,14 +22,14 @@ const ATTEMPTS: usize = 10;
 impl LineStore {
     /// Makes every write so far durable and gives the writer's lock back.
     pub(crate) fn flush(&self) -> Result<()> {
-        self.standing.check_writable()?;
+        self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
         self.flush_as(&mut writer)
     }
 
     /// Like `flush`, but leaves a batch that is open alone: nothing is pending beside it.
     pub(crate) fn flush_pending(&self) -> Result<()> {
-        if self.standing.check_writable().is_err() {
+        if self.handle.check_writable().is_err() {
             return Ok(());
         }
         let mut writer = self.any_writer();
@@ -38,7 +38,7 @@ impl LineStore {
 
     /// Appends what is pending to the file, without a sync.
     pub(crate) fn write_pending(&self) -> Result<()> {
-        if self.standing.check_writable().is_err() { Ok(()) } else { self.settle_if_pending() }
+        if self.handle.check_writable().is_err() { Ok(()) } else { self.append_if_pending() }
     }
 
     /// Without the lock there is nothing of ours to make durable.
@@ -46,7 +46,7 @@ impl LineStore {
         if writer.guard.is_none() {
             return Ok(());
         }
-        self.settle(writer)?;
+        self.append_pending(writer)?;
         self.sync(writer)?;
         self.compact_if_worthwhile(writer)?;
         self.publish(writer)?;
@@ -56,9 +56,9 @@ impl LineStore {
 
     /// A last flush, which also tells readers of the manifest how many documents there are.
     pub(super) fn flush_and_count(&self) -> Result<()> {
-        self.standing.check_writable()?;
+        self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
-        self.settle(&mut writer)?;
+        self.append_pending(&mut writer)?;
         let counted = if writer.sequence > 0 { self.save_count(&mut writer) } else { Ok(()) };
         self.flush_as(&mut writer)?;
         counted
@@ -81,7 +81,7 @@ impl LineStore {
 
     /// Remembers the schema that documents must follow from now on.
     pub(crate) fn set_schema(&self, schema: serde_json::Value) -> Result<()> {
-        self.standing.check_writable()?;
+        self.handle.check_writable()?;
         let mut writer = self.any_writer();
         self.look_at_others(&mut writer)?;
         self.follow_manifest(&mut writer)?;
@@ -106,7 +106,7 @@ impl LineStore {
     }
 
     /// Before a scan or a count of bytes: what is pending goes to the file.
-    pub(super) fn settle_if_pending(&self) -> Result<()> {
+    pub(super) fn append_if_pending(&self) -> Result<()> {
         if self.read_view().pending.is_empty() {
             return Ok(());
         }
@@ -114,7 +114,7 @@ impl LineStore {
         if writer.batch_owner.is_some() {
             return Ok(()); // a batch begins by settling, so nothing is pending
         }
-        self.settle(&mut writer)
+        self.append_pending(&mut writer)
     }
 
     /// Takes the writer's lock, waiting for another process as long as the options say.
@@ -286,7 +286,7 @@ impl LineStore {
         // Durably and on its own, whatever the durability: were more to follow first, a
         // power cut could leave zeros between somebody's document and the rest.
         let landed = data.append(b"\n").map_err(io("append to"))?;
-        data.sync_data().map_err(|error| self.standing.poison(&self.paths.data, error))?;
+        data.sync_data().map_err(|error| self.handle.poison(&self.paths.data, error))?;
         if landed != end + 1 {
             return Ok(false);
         }
@@ -329,7 +329,7 @@ impl LineStore {
         Ok(())
     }
 
-    /// Publishes what was settled, so that other processes need not read it again.
+    /// Publishes what was appended, so that other processes need not read it again.
     pub(super) fn publish(&self, writer: &mut Writer) -> Result<()> {
         if !writer.unpublished {
             return Ok(());

@@ -14,7 +14,7 @@ impl LineStore {
     /// Reads the line of a document, replacing what `text` held.
     #[inline]
     pub(crate) fn get(&self, id: &str, text: &mut Vec<u8>) -> Result<bool> {
-        self.standing.check_open()?;
+        self.handle.check_open()?;
         let found = self.healing(|view| view.read(id, text))?;
         if found || !self.confirm_missing()? {
             return Ok(found);
@@ -26,7 +26,7 @@ impl LineStore {
     /// has to be waited for, or there is no such document.
     #[inline]
     pub(crate) fn try_get(&self, id: &str, text: &mut Vec<u8>) -> bool {
-        if self.standing.check_open().is_err() {
+        if self.handle.check_open().is_err() {
             return false;
         }
         let Ok(view) = self.view.try_read() else { return false };
@@ -35,7 +35,7 @@ impl LineStore {
 
     /// Several documents at once.
     pub(crate) fn get_chunk(&self, ids: &[&str]) -> Result<Chunk> {
-        self.standing.check_open()?;
+        self.handle.check_open()?;
         let chunk = self.healing(|view| find_all(view, ids))?;
         if chunk.is_full() || !self.confirm_missing()? {
             return Ok(chunk);

@@ -47,20 +47,20 @@ impl LineStore {
     pub(super) fn heal_as(&self, writer: &mut Writer, fault: &IndexFault) -> Result<()> {
         // What the system refuses fails again, or has passed; the error says it.
         if !matches!(fault, IndexFault::Io(_)) {
-            self.standing.notice([Notice(format!("{}: {fault}", self.paths.data.display()))]);
+            self.handle.notice([Notice(format!("{}: {fault}", self.paths.data.display()))]);
         }
         self.reload(writer, true, &mut |_, _| true)
     }
 
     /// Takes in what others have written since. What we have pending stays on top.
     pub(crate) fn refresh(&self) -> Result<()> {
-        self.standing.check_open()?;
+        self.handle.check_open()?;
         self.refresh_as(&mut self.any_writer())
     }
 
     /// The same, unless this process writes at the moment: waits for nobody.
     pub(crate) fn try_refresh(&self) -> Result<()> {
-        self.standing.check_open()?;
+        self.handle.check_open()?;
         match self.writer.try_lock() {
             Ok(mut writer) => self.refresh_as(&mut writer),
             Err(TryLockError::Poisoned(writer)) => self.refresh_as(&mut writer.into_inner()),
@@ -144,7 +144,7 @@ impl LineStore {
 
     /// Makes what was loaded the view, and puts our pending lines on top again.
     fn install(&self, writer: &mut Writer, loaded: super::load::Loaded) -> Result<()> {
-        self.standing.notice(loaded.notices);
+        self.handle.notice(loaded.notices);
         writer.index = loaded.writer;
         writer.data = None;
         writer.batch_record = None;
@@ -194,7 +194,7 @@ impl LineStore {
 
     /// Builds the index again from the data file.
     pub(crate) fn reindex(&self, progress: Progress<'_>) -> Result<()> {
-        self.standing.check_writable()?;
+        self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
         self.take_lock(&mut writer)?;
         self.reload(&mut writer, true, progress)?;

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use folio_file::{File, FileSystem, OpenMode, Stat};
 
 use super::batch_record::BatchSlot;
-use super::intake::Intake;
+use super::index_builder::IndexBuilder;
 use super::paths::Paths;
 use super::publish::IndexWriter;
 use super::verify::{block_is_unchanged, is_unchanged, is_unchanged_from, starts_with_line_feed};
@@ -359,8 +359,9 @@ impl Loader<'_> {
         let before = index.state;
         let lines = before.data_end + before.unterminated..data.limit;
         let mut notices = Vec::new();
-        let intake = Intake { segment: &data.segment, paths: self.paths, notices: &mut notices };
-        match intake.range(&mut index, &mut writer, lines, &mut |_, _| true) {
+        let builder =
+            IndexBuilder { segment: &data.segment, paths: self.paths, notices: &mut notices };
+        match builder.add_range(&mut index, &mut writer, lines, &mut |_, _| true) {
             Ok(_) => {}
             Err(Error::Corrupted { .. }) => {
                 return self.rebuild(data, Some(before.live_count), head, &mut |_, _| true);
@@ -397,8 +398,9 @@ impl Loader<'_> {
         writer.start_over();
         let mut index = Index::default();
         let mut notices = Vec::new();
-        let intake = Intake { segment: &data.segment, paths: self.paths, notices: &mut notices };
-        let line_count = intake.range(&mut index, &mut writer, 0..data.limit, progress)?;
+        let builder =
+            IndexBuilder { segment: &data.segment, paths: self.paths, notices: &mut notices };
+        let line_count = builder.add_range(&mut index, &mut writer, 0..data.limit, progress)?;
         // Should the file have changed meanwhile, then its times did too, and the next
         // who opens it looks again.
         index.state = index.state.with_stat(&data.stat);

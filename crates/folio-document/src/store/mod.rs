@@ -4,8 +4,8 @@
 //! is made durable by a sync, and then published in the index:
 //!
 //! ```text
-//! put      encode one line → pending → (every_put: settle → sync → publish)
-//! flush    settle: append pending to the file, resolve it into the index → sync → publish
+//! put      encode one line → pending → (every_put: append → sync → publish)
+//! flush    append_pending: to the file, and into the index → sync → publish
 //! batch    open record → append as it comes → sync → close record → resolve → publish
 //! open     is the index right for the file? use it, extend it, or build it again
 //! get      pending → delta → runs → line from the file → verify checksum and id
@@ -15,6 +15,7 @@
 //! change it. A writer takes `writer` first, then `view`.
 
 mod append;
+mod append_pending;
 mod batch;
 mod batch_record;
 mod broken;
@@ -22,16 +23,15 @@ mod check;
 mod compact;
 mod flush;
 mod get;
-mod harvest;
 mod heal;
-mod intake;
+mod index_builder;
+mod line_chunk;
 mod load;
 mod paths;
 mod publish;
 mod put;
 mod recover;
 mod scan;
-mod settle;
 mod sync;
 mod verify;
 mod view;
@@ -49,11 +49,11 @@ pub(crate) use paths::Paths;
 pub(crate) use scan::LineScan;
 
 use crate::error::{Error, Result};
+use crate::handle_state::HandleState;
 use crate::index::BlockSums;
 use crate::manifest::Manifest;
 use crate::options::CollectionOptions;
 use crate::report::Stats;
-use crate::standing::Standing;
 use batch_record::{BatchRecord, BatchSlot};
 use publish::IndexWriter;
 use sync::GroupCommit;
@@ -64,7 +64,7 @@ use crate::version::Version;
 /// A collection in the lines layout, shared by all its handles.
 #[derive(Debug)]
 pub(crate) struct LineStore {
-    pub(crate) standing: Standing,
+    pub(crate) handle: HandleState,
     files: Arc<dyn FileSystem>,
     paths: Paths,
     options: CollectionOptions,
@@ -108,7 +108,7 @@ struct Writer {
     suspect: Range<u64>,
     /// The data before this offset is on the device.
     synced_end: u64,
-    /// What was settled is not yet published.
+    /// What was appended is not yet published.
     unpublished: bool,
     /// The index on disk cannot be used; one in memory serves instead.
     index_is_damaged: bool,
@@ -150,7 +150,7 @@ impl LineStore {
             older: Vec::new(),
         };
         let store = Self {
-            standing: Standing::new(name, options),
+            handle: HandleState::new(name, options),
             files,
             paths,
             options: options.clone(),
@@ -161,9 +161,9 @@ impl LineStore {
             commit: GroupCommit::default(),
         };
         store.refresh()?;
-        if !store.standing.has_notices() {
+        if !store.handle.has_notices() {
             // An index that was built just now has reported them.
-            store.standing.notice(store.broken_lines()?);
+            store.handle.notice(store.broken_lines()?);
         }
         Ok(Arc::new(store))
     }
@@ -173,7 +173,7 @@ impl LineStore {
     }
 
     pub(crate) fn count(&self) -> Result<u64> {
-        self.standing.check_open()?;
+        self.handle.check_open()?;
         if self.read_view().is_doubtful {
             self.verify()?;
         }
@@ -182,14 +182,14 @@ impl LineStore {
 
     /// What is in the file by now.
     pub(crate) fn version(&self) -> Result<Version> {
-        self.standing.check_open()?;
-        self.settle_if_pending()?;
+        self.handle.check_open()?;
+        self.append_if_pending()?;
         Ok(self.read_view().version())
     }
 
     pub(crate) fn stats(&self) -> Result<Stats> {
         self.count()?;
-        self.settle_if_pending()?;
+        self.append_if_pending()?;
         let view = self.read_view();
         let state = &view.index.state;
         let index_size = match self.files.read_directory(&self.paths.meta) {
@@ -213,7 +213,7 @@ impl LineStore {
     /// A checksum of the file, pending lines included.
     pub(crate) fn fingerprint(&self) -> Result<u64> {
         self.count()?;
-        self.settle_if_pending()?;
+        self.append_if_pending()?;
         self.verify()?;
         self.healing(|view| verify::fingerprint(&view.index))
     }
@@ -245,7 +245,7 @@ impl LineStore {
             if owner == std::thread::current().id() {
                 return Err(Error::Invalid(format!(
                     "a batch is open on collection {:?} in this thread; commit or drop it first",
-                    self.standing.collection()
+                    self.handle.collection()
                 )));
             }
             writer = self.batch_ended.wait(writer).unwrap_or_else(PoisonError::into_inner);
@@ -255,7 +255,7 @@ impl LineStore {
 
     /// Flushes, refuses everything from now on and gives the writer's lock back.
     pub(crate) fn close(&self) -> Result<()> {
-        let closed = self.standing.close(|| self.flush_and_count());
+        let closed = self.handle.close(|| self.flush_and_count());
         // Also where the flush failed: what is still pending takes the lock again.
         let mut writer = self.any_writer();
         if writer.batch_owner.is_none() {
@@ -268,7 +268,7 @@ impl LineStore {
 impl Drop for LineStore {
     /// Writes what is pending. A failure has nobody to go to here; `close` reports it.
     fn drop(&mut self) {
-        if self.standing.closes_on_drop() {
+        if self.handle.closes_on_drop() {
             let _ = self.close();
         }
     }

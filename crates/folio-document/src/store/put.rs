@@ -79,7 +79,7 @@ impl LineStore {
     /// The writer, holding the lock, once it has looked whether somebody else wrote while it
     /// did not hold it.
     fn ready_writer(&self) -> Result<MutexGuard<'_, Writer>> {
-        self.standing.check_writable()?;
+        self.handle.check_writable()?;
         let mut writer = self.idle_writer()?;
         self.look_at_others(&mut writer)?;
         Ok(writer)
@@ -128,7 +128,7 @@ impl LineStore {
         };
         writer.sequence += 1;
         if is_full {
-            self.settle(&mut writer)?;
+            self.append_pending(&mut writer)?;
             self.compact_if_worthwhile(&mut writer)?;
         }
         let sequence = writer.sequence;

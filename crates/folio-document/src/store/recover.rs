@@ -72,7 +72,7 @@ impl LineStore {
             self.paths.data.display(),
             path.display()
         );
-        self.standing.notice([Notice(text)]);
+        self.handle.notice([Notice(text)]);
         Ok(true)
     }
 
@@ -84,7 +84,7 @@ impl LineStore {
             return Ok(false);
         }
         data.truncate(start).map_err(io("truncate"))?;
-        data.sync_data().map_err(|error| self.standing.poison(&self.paths.data, error))?;
+        data.sync_data().map_err(|error| self.handle.poison(&self.paths.data, error))?;
         Ok(true)
     }
 
@@ -113,7 +113,7 @@ impl LineStore {
         let mut record = BatchRecord::open(&*self.files, &self.paths.batch).map_err(io("open"))?;
         record.close(slot.start, None).map_err(io("write"))?;
         // Whatever the durability: the batch may have been begun with more of it.
-        record.file.sync_data().map_err(|error| self.standing.poison(&self.paths.batch, error))?;
+        record.file.sync_data().map_err(|error| self.handle.poison(&self.paths.batch, error))?;
         writer.batch_record = Some(record);
         writer.has_open_record = false;
         let stat = data.stat().map_err(Error::io("read", &self.paths.data))?;
@@ -131,7 +131,7 @@ impl LineStore {
         let path = &self.paths.batch;
         let mut record = BatchRecord::open(&*self.files, path).map_err(Error::io("open", path))?;
         record.close(slot.end, None).map_err(Error::io("write", path))?;
-        record.file.sync_data().map_err(|error| self.standing.poison(path, error))?;
+        record.file.sync_data().map_err(|error| self.handle.poison(path, error))?;
         writer.batch_record = Some(record);
         Ok(())
     }

@@ -52,8 +52,8 @@ struct ScanState {
 
 impl LineScan {
     pub(crate) fn new(store: &Arc<LineStore>) -> Result<Self> {
-        store.standing.check_open()?;
-        store.settle_if_pending()?;
+        store.handle.check_open()?;
+        store.append_if_pending()?;
         let (state, version) = Self::whole(store)?;
         Ok(Self { store: Arc::clone(store), state, given: 0, restarts: 0, version })
     }
@@ -61,8 +61,8 @@ impl LineScan {
     /// The live lines that were appended since an earlier version; `None` where more has
     /// happened.
     pub(crate) fn since(store: &Arc<LineStore>, earlier: &Version) -> Result<Option<Self>> {
-        store.standing.check_open()?;
-        store.settle_if_pending()?;
+        store.handle.check_open()?;
+        store.append_if_pending()?;
         let found = store.healing(|view| {
             view.index.check_for_scan()?;
             let version = view.version();
@@ -84,8 +84,8 @@ impl LineScan {
 
     /// Scans of up to `count` stretches of the file, as of the same moment.
     pub(crate) fn parts(store: &Arc<LineStore>, count: usize) -> Result<Vec<Self>> {
-        store.standing.check_open()?;
-        store.settle_if_pending()?;
+        store.handle.check_open()?;
+        store.append_if_pending()?;
         let (states, version) = store.healing(|view| {
             view.index.check_for_scan()?;
             let blocks = view.index.state.data_end.div_ceil(BLOCK_SIZE);

@@ -97,7 +97,7 @@ impl LineStore {
         if writer.data_unsynced && self.is_created() {
             let data = self.open_data(writer)?;
             if !self.options.switches().skip_data_sync() {
-                data.sync_data().map_err(|error| self.standing.poison(&self.paths.data, error))?;
+                data.sync_data().map_err(|error| self.handle.poison(&self.paths.data, error))?;
             }
             writer.data_unsynced = false;
             writer.synced_end = self.read_view().index.state.data_end;
@@ -117,7 +117,7 @@ impl LineStore {
             for directory in self.paths.directories() {
                 self.files
                     .sync_directory(&directory)
-                    .map_err(|error| self.standing.poison(&directory, error))?;
+                    .map_err(|error| self.handle.poison(&directory, error))?;
             }
             writer.names_unsynced = false;
         }
@@ -136,7 +136,7 @@ impl LineStore {
             if state.synced >= sequence {
                 return Ok(());
             }
-            self.standing.check_writable()?; // a failed sync of another thread fails us all
+            self.handle.check_writable()?; // a failed sync of another thread fails us all
             if !state.is_syncing {
                 break;
             }
@@ -163,13 +163,13 @@ impl LineStore {
     fn sync_for_all(&self) -> Result<u64> {
         let (data, segment, end, sequence) = {
             let mut writer = self.idle_writer()?;
-            self.settle(&mut writer)?;
+            self.append_pending(&mut writer)?;
             self.sync_names(&mut writer)?;
             let data = self.open_data(&mut writer)?;
             let view = self.read_view();
             (data, view.segment.clone(), view.index.state.data_end, writer.sequence)
         };
-        data.sync_data().map_err(|error| self.standing.poison(&self.paths.data, error))?;
+        data.sync_data().map_err(|error| self.handle.poison(&self.paths.data, error))?;
         let mut writer = self.idle_writer()?;
         let is_same_file = {
             let now = self.read_view();

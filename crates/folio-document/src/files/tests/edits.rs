@@ -75,7 +75,7 @@ fn what_is_no_document_is_told_by_file_and_line() {
     files.write(at("docs/good.json"), b"{}").unwrap();
     let store = open(&files);
     assert_eq!(scan(&store), [r#"{"_id":"good"}"#]);
-    assert_eq!(store.standing.take_notices().len(), 6, "five by name and a count of the rest");
+    assert_eq!(store.handle.take_notices().len(), 6, "five by name and a count of the rest");
 
     let report = store.check(&mut |_, _| true).unwrap();
     assert_eq!((report.document_count, report.invalid_count), (1, 7));
@@ -104,7 +104,7 @@ fn names_that_are_no_ids_are_told_and_left_alone() {
     }
     let store = open(&files);
     assert_eq!(ids(&store), ["a"]);
-    let notices = store.standing.take_notices();
+    let notices = store.handle.take_notices();
     assert_eq!(notices.len(), 1);
     assert!(notices[0].0.contains("read me.json") && notices[0].0.contains("notes.txt"));
     let report = store.check(&mut |_, _| true).unwrap();
@@ -173,7 +173,7 @@ fn an_edit_that_an_interrupted_batch_overtakes_is_kept() {
         .collect();
     assert_eq!(rejected.len(), 1);
     assert_eq!(files.read(&rejected[0]).unwrap(), b"{\"_id\":\"a\",\"edited\":true}\n");
-    assert_eq!(store.standing.take_notices().len(), 2);
+    assert_eq!(store.handle.take_notices().len(), 2);
 }
 
 #[cfg(unix)]
@@ -196,7 +196,7 @@ fn a_link_is_no_document() {
     )
     .unwrap();
     assert_eq!(store.count().unwrap(), 0);
-    assert!(store.standing.take_notices()[0].0.contains("a link"));
+    assert!(store.handle.take_notices()[0].0.contains("a link"));
     assert!(matches!(store.get("evil", &mut Vec::new()), Err(Error::Corrupted { .. })));
     assert!(!store.delete("evil").unwrap());
     // A put replaces the link, not what it leads to.

@@ -205,7 +205,7 @@ fn a_batch_that_counts_is_finished_by_the_next_write() {
     store.flush().unwrap();
     files.inject(Fault::next(Operation::Rename, FaultKind::Enospc).on("docs").after(1).sticky());
     commit(&store, &[("a", Some(r#"{"n":1}"#)), ("b", Some("{}")), ("d", None)]).unwrap();
-    assert_eq!(store.standing.take_notices().len(), 1);
+    assert_eq!(store.handle.take_notices().len(), 1);
     let whole = [r#"{"_id":"a","n":1}"#, r#"{"_id":"b"}"#];
     assert_eq!(scan(&store), whole);
     assert_eq!(scan(&open_to_read(&files)), whole);

@@ -27,7 +27,7 @@ use crate::options::Durability;
 use crate::report::{BatchCounts, Notice};
 use crate::segment::Segment;
 use crate::store::append::Appender;
-use crate::store::harvest::{Harvest, count_in};
+use crate::store::line_chunk::{LineChunk, count_in};
 use crate::store::publish::fault_error;
 use crate::store::{LineStore, Writer};
 
@@ -64,7 +64,7 @@ impl LineBatch {
             writer.known = None;
             let name = store.paths.data.display();
             let text = format!("{name}: a batch is stored, but not indexed: {error}");
-            store.standing.notice([Notice(text)]);
+            store.handle.notice([Notice(text)]);
         }
         writer.guard = None;
         Ok(counts)
@@ -80,7 +80,7 @@ impl LineBatch {
             let resolved = resolve(entries.into_entries(), &view.index, &*segment);
             resolved.map(|resolved| (resolved, segment))
         });
-        synced.map_err(|error| store.standing.poison(&store.paths.data, error))?;
+        synced.map_err(|error| store.handle.poison(&store.paths.data, error))?;
         match resolved {
             Ok(resolved) => Ok(resolved),
             Err(IndexFault::Line { .. }) if self.is_mixed => Err(self.disturbed()),
@@ -99,11 +99,11 @@ impl LineBatch {
     ) -> Result<(Resolved, Arc<Segment>)> {
         store.heal(fault)?;
         let mut reader = LineReader::new(&*self.data, self.start, self.sent);
-        let (harvest, _) = Harvest::gather(&mut reader, usize::MAX)
+        let (chunk, _) = LineChunk::read(&mut reader, usize::MAX)
             .map_err(Error::io("read", &store.paths.data))?;
         let view = store.read_view();
         let segment = Arc::clone(view.segment.as_ref().expect("an open data file has a segment"));
-        let resolved = resolve(harvest.entries, &view.index, &*segment);
+        let resolved = resolve(chunk.entries, &view.index, &*segment);
         Ok((resolved.map_err(|fault| fault_error(fault, &store.paths))?, segment))
     }
 
@@ -145,7 +145,7 @@ impl LineBatch {
         if let (Err(_), Ok(run)) = (&synced, &run) {
             writer.index.discard(run);
         }
-        synced.map_err(|error| store.standing.poison(&store.paths.batch, error))?;
+        synced.map_err(|error| store.handle.poison(&store.paths.batch, error))?;
         Ok(Indexed::InRun(run))
     }
 
@@ -155,7 +155,7 @@ impl LineBatch {
         if self.store.options.durability != Durability::None {
             let record = &self.appender.as_ref().expect("no piece is on its way").record;
             let synced = record.file.sync_data();
-            synced.map_err(|error| self.store.standing.poison(&self.store.paths.batch, error))?;
+            synced.map_err(|error| self.store.handle.poison(&self.store.paths.batch, error))?;
         }
         Ok(())
     }

@@ -10,14 +10,14 @@ use folio_file::File;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BadLine {
     pub(crate) offset: u64,
-    /// Lines before it in the same harvest.
+    /// Lines before it in the same chunk.
     pub(crate) lines_before: u64,
     pub(crate) reason: &'static str,
 }
 
 /// What a stretch of the data file holds.
 #[derive(Debug, Default)]
-pub(crate) struct Harvest {
+pub(crate) struct LineChunk {
     /// Documents and tombstones in file order.
     pub(crate) entries: Vec<Entry>,
     /// Offsets of blank and invalid lines.
@@ -38,25 +38,25 @@ pub(crate) struct Harvest {
 /// How many invalid lines are remembered one by one.
 const BAD_LIMIT: usize = 100;
 
-impl Harvest {
+impl LineChunk {
     /// Takes lines from the reader until there are `entry_limit` entries or no
     /// more lines; answers whether the end was reached.
-    pub(crate) fn gather(
+    pub(crate) fn read(
         reader: &mut LineReader<'_>,
         entry_limit: usize,
     ) -> io::Result<(Self, bool)> {
-        let mut harvest = Self { end: reader.position(), ..Self::default() };
-        while harvest.entries.len() < entry_limit {
-            let Some(raw) = reader.next()? else { return Ok((harvest, true)) };
+        let mut chunk = Self { end: reader.position(), ..Self::default() };
+        while chunk.entries.len() < entry_limit {
+            let Some(raw) = reader.next()? else { return Ok((chunk, true)) };
             let examined = line::examine(raw.text);
             if !raw.terminated && examined.is_err() {
-                harvest.take_torn(&raw);
-                return Ok((harvest, true));
+                chunk.take_torn(&raw);
+                return Ok((chunk, true));
             }
             match examined {
                 Ok(Line::Document { id, .. }) => {
                     let size = raw.text.len() as u32;
-                    harvest.entries.push(Entry::document(
+                    chunk.entries.push(Entry::document(
                         id_hash(&id),
                         raw.offset,
                         size,
@@ -64,19 +64,19 @@ impl Harvest {
                     ));
                 }
                 Ok(Line::Tombstone(id)) => {
-                    harvest.entries.push(Entry::tombstone(
+                    chunk.entries.push(Entry::tombstone(
                         id_hash(id),
                         raw.offset,
                         line_sum(raw.text),
                     ));
                 }
-                Ok(Line::Blank) => harvest.skips.push(raw.offset),
+                Ok(Line::Blank) => chunk.skips.push(raw.offset),
                 Err(fault) => {
-                    harvest.skips.push(raw.offset);
-                    harvest.bad_count += 1;
-                    if harvest.bad.len() < BAD_LIMIT {
-                        let lines_before = harvest.line_count;
-                        harvest.bad.push(BadLine {
+                    chunk.skips.push(raw.offset);
+                    chunk.bad_count += 1;
+                    if chunk.bad.len() < BAD_LIMIT {
+                        let lines_before = chunk.line_count;
+                        chunk.bad.push(BadLine {
                             offset: raw.offset,
                             lines_before,
                             reason: fault.reason,
@@ -84,15 +84,15 @@ impl Harvest {
                     }
                 }
             }
-            harvest.line_count += 1;
-            harvest.end = raw.next;
-            harvest.unterminated = !raw.terminated;
+            chunk.line_count += 1;
+            chunk.end = raw.next;
+            chunk.unterminated = !raw.terminated;
         }
-        Ok((harvest, false))
+        Ok((chunk, false))
     }
 }
 
-impl Harvest {
+impl LineChunk {
     /// A last line that is neither ended nor valid is left out. Where the power failed
     /// while its line end was written, zeros may stand behind a document.
     fn take_torn(&mut self, raw: &RawLine<'_>) {
@@ -116,7 +116,7 @@ impl Harvest {
     }
 }
 
-/// Adds what a harvest resolved to into the state's counts; the entries and
+/// Adds what a chunk resolved to into the state's counts; the entries and
 /// skips themselves are the caller's to place.
 pub(crate) fn count_in(index: &mut Index, resolved: &Resolved, other_skips: usize) {
     let documents = resolved.entries.iter().filter(|entry| !entry.is_tombstone());

@@ -1,10 +1,9 @@
-//! Taking lines of the data file into an index, and telling of those that are
-//! not documents.
+//! Adding lines of the data file to an index, and reporting those that are not documents.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::harvest::{Harvest, count_in, line_number, sum_up_to};
+use super::line_chunk::{LineChunk, count_in, line_number, sum_up_to};
 use super::paths::Paths;
 use super::publish::{IndexWriter, fault_error};
 use crate::error::{Error, Result};
@@ -20,19 +19,19 @@ const CHUNK: usize = 1 << 20;
 /// More new lines than this become a run at once.
 const TAIL_LIMIT: usize = 1 << 16;
 
-/// Invalid lines told of one by one.
+/// Invalid lines reported one by one.
 const TOLD: usize = 5;
 
 /// Where lines come from, and where what is noticed about them goes.
-pub(crate) struct Intake<'a> {
+pub(crate) struct IndexBuilder<'a> {
     pub(crate) segment: &'a Arc<Segment>,
     pub(crate) paths: &'a Paths,
     pub(crate) notices: &'a mut Vec<Notice>,
 }
 
-impl Intake<'_> {
-    /// Takes the lines of a range of bytes into the index; answers how many.
-    pub(crate) fn range(
+impl IndexBuilder<'_> {
+    /// Adds the lines of a range of bytes; answers how many.
+    pub(crate) fn add_range(
         mut self,
         index: &mut Index,
         writer: &mut IndexWriter,
@@ -46,11 +45,11 @@ impl Intake<'_> {
             BlockSums::resume(file, index.state.data_end).map_err(Error::io("read", path))?;
         let mut line_count = 0;
         loop {
-            let (harvest, at_end) =
-                Harvest::gather(&mut reader, CHUNK).map_err(Error::io("read", path))?;
-            self.tell_of_bad_lines(&harvest, range.start, line_count)?;
-            line_count += harvest.line_count;
-            absorb(self.segment, index, writer, &mut sums, harvest)
+            let (chunk, at_end) =
+                LineChunk::read(&mut reader, CHUNK).map_err(Error::io("read", path))?;
+            self.tell_of_bad_lines(&chunk, range.start, line_count)?;
+            line_count += chunk.line_count;
+            self.add(index, writer, &mut sums, chunk)
                 .map_err(|fault| fault_error(fault, self.paths))?;
             if !progress(index.state.data_end, range.end) {
                 return Err(Error::Cancelled);
@@ -61,29 +60,29 @@ impl Intake<'_> {
         }
     }
 
-    /// `lines_before` lines stand between `start` and the harvest.
+    /// `lines_before` lines stand between `start` and the chunk.
     fn tell_of_bad_lines(
         &mut self,
-        harvest: &Harvest,
+        chunk: &LineChunk,
         start: u64,
         lines_before: u64,
     ) -> Result<()> {
         let name = self.paths.data.display();
-        if !harvest.bad.is_empty() {
+        if !chunk.bad.is_empty() {
             let first = self.line_number(start)? + lines_before;
-            let told = harvest.bad.iter().take(TOLD).map(|bad| {
+            let told = chunk.bad.iter().take(TOLD).map(|bad| {
                 let number = first + bad.lines_before;
                 Notice(format!("{name}:{number}: {}; the line is passed over", bad.reason))
             });
             self.notices.extend(told);
-            if harvest.bad_count > TOLD as u64 {
-                let more = harvest.bad_count - TOLD as u64;
+            if chunk.bad_count > TOLD as u64 {
+                let more = chunk.bad_count - TOLD as u64;
                 self.notices.push(Notice(format!(
                     "{name}: {more} more lines are not valid; `folio validate` lists them"
                 )));
             }
         }
-        if let Some(offset) = harvest.torn {
+        if let Some(offset) = chunk.torn {
             let number = self.line_number(offset)?;
             self.notices.push(Notice(format!(
                 "{name}:{number}: the last line breaks off; it is passed over"
@@ -95,30 +94,31 @@ impl Intake<'_> {
     fn line_number(&self, offset: u64) -> Result<u64> {
         line_number(&*self.segment.file, offset).map_err(Error::io("read", &self.paths.data))
     }
-}
 
-/// Adds a harvest to the index: resolves it, places entries, counts and sums.
-pub(crate) fn absorb(
-    segment: &Arc<Segment>,
-    index: &mut Index,
-    writer: &mut IndexWriter,
-    sums: &mut BlockSums,
-    harvest: Harvest,
-) -> Result<(), IndexFault> {
-    let mut resolved = resolve(harvest.entries, index, &**segment)?;
-    count_in(index, &resolved, harvest.skips.len());
-    index.state.invalid_count += harvest.bad_count;
-    index.state.data_end = harvest.end.max(index.state.data_end);
-    index.state.unterminated = u64::from(harvest.unterminated);
-    let mut blocks = Vec::new();
-    sum_up_to(&*segment.file, sums, index.state.data_end, &mut blocks)?;
-    index.state.tail_sum = sums.tail();
-    resolved.skips.extend(harvest.skips);
-    if resolved.entries.len() > TAIL_LIMIT {
-        return writer.add_run(index, &resolved, &blocks, &**segment);
+    /// Adds a chunk to the index: resolves it, places entries, counts and sums.
+    fn add(
+        &self,
+        index: &mut Index,
+        writer: &mut IndexWriter,
+        sums: &mut BlockSums,
+        chunk: LineChunk,
+    ) -> Result<(), IndexFault> {
+        let segment = &**self.segment;
+        let mut resolved = resolve(chunk.entries, index, segment)?;
+        count_in(index, &resolved, chunk.skips.len());
+        index.state.invalid_count += chunk.bad_count;
+        index.state.data_end = chunk.end.max(index.state.data_end);
+        index.state.unterminated = u64::from(chunk.unterminated);
+        let mut blocks = Vec::new();
+        sum_up_to(&*segment.file, sums, index.state.data_end, &mut blocks)?;
+        index.state.tail_sum = sums.tail();
+        resolved.skips.extend(chunk.skips);
+        if resolved.entries.len() > TAIL_LIMIT {
+            return writer.add_run(index, &resolved, &blocks, segment);
+        }
+        resolved.entries.into_iter().for_each(|entry| index.delta.push(entry));
+        index.delta.skips.extend(resolved.skips);
+        index.delta.blocks.extend(blocks);
+        Ok(())
     }
-    resolved.entries.into_iter().for_each(|entry| index.delta.push(entry));
-    index.delta.skips.extend(resolved.skips);
-    index.delta.blocks.extend(blocks);
-    Ok(())
 }

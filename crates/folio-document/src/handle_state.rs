@@ -12,9 +12,9 @@ use crate::error::{Error, Result};
 use crate::options::{Access, CollectionOptions};
 use crate::report::Notice;
 
-/// The standing of one collection, shared by all its handles.
+/// The state of one collection, shared by all its handles.
 #[derive(Debug)]
-pub(crate) struct Standing {
+pub(crate) struct HandleState {
     collection: String,
     access: Access,
     /// A planted bug: writing goes on after a failed sync.
@@ -25,7 +25,7 @@ pub(crate) struct Standing {
     is_closed: AtomicBool,
 }
 
-impl Standing {
+impl HandleState {
     pub(crate) fn new(collection: &str, options: &CollectionOptions) -> Self {
         Self {
             collection: collection.to_owned(),

@@ -17,7 +17,7 @@ const ATTEMPTS: usize = 5;
 
 impl LineStore {
     /// Appends pending lines to the file and takes them into the index.
-    pub(super) fn settle(&self, writer: &mut Writer) -> Result<()> {
+    pub(super) fn append_pending(&self, writer: &mut Writer) -> Result<()> {
         if self.read_view().pending.is_empty() {
             return Ok(());
         }
@@ -85,7 +85,7 @@ impl LineStore {
 
     /// Appends the pending lines where a line begins; answers where they end.
     fn append_whole(&self, writer: &mut Writer, data: &dyn File, expected: u64) -> Result<u64> {
-        let end = self.append_pending(writer, data)?;
+        let end = self.append_bytes(writer, data)?;
         let start = end - self.read_view().pending.bytes.len() as u64;
         let mut before = [b'\n'];
         if start > 0 && start != expected {
@@ -97,11 +97,11 @@ impl LineStore {
         // Somebody has appended meanwhile and not ended the line, which our first has
         // become a part of: written once more they stand by themselves.
         data.append(b"\n").map_err(Error::io("append to", &self.paths.data))?;
-        self.append_pending(writer, data)
+        self.append_bytes(writer, data)
     }
 
     /// Writes the pending bytes; on failure the file is cut back and they stay pending.
-    fn append_pending(&self, writer: &mut Writer, data: &dyn File) -> Result<u64> {
+    fn append_bytes(&self, writer: &mut Writer, data: &dyn File) -> Result<u64> {
         let before = writer.known.map_or(0, |known| known.size);
         let view = self.read_view();
         match data.append(&view.pending.bytes) {
