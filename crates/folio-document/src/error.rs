@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use folio_file::advice;
+use folio_file::{LockError, advice};
 use folio_types::{ErrorCode, NameError};
 use thiserror::Error;
 
@@ -185,6 +185,18 @@ impl Error {
             Self::Version { .. } => ErrorCode::Unsupported,
             Self::Cancelled => ErrorCode::Cancelled,
             Self::Io { .. } => ErrorCode::Io,
+        }
+    }
+
+    /// Says who holds the writer's lock of a database, or why it cannot be taken.
+    pub fn lock(database: &Path) -> impl FnOnce(LockError) -> Self {
+        move |error| match error {
+            LockError::Held { pid } => Self::Locked {
+                path: database.to_owned(),
+                holder: pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(),
+            },
+            LockError::Io { path, source } => Self::Io { action: "lock", path, source },
+            other => Self::Invalid(other.to_string()),
         }
     }
 

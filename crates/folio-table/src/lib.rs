@@ -87,12 +87,12 @@
 //! How an insert and its commit go, each step in a lower or a later module:
 //!
 //! ```text
-//! insert   encode the row (row) → seek its leaf (btree) → copy the page into this
-//!          transaction's version (edit, buffer) → insert the cell
+//! insert   encode the row (layout, row) → seek its leaf (btree) → copy the page into
+//!          this transaction's version (edit, buffer) → insert the cell
 //! commit   changed pages and a commit record into the log in one write (wal) →
-//!          they are the pages' newest versions now (versions) → the next writer
+//!          they are the pages' newest versions now (pager) → the next writer
 //!          may begin → the log is synced, for all who wait (wal) → snapshots see it
-//! get      version of the page as of the snapshot (versions) → its frame (buffer) →
+//! get      version of the page as of the snapshot (pager) → its frame (buffer) →
 //!          search down to the leaf (btree) → the row, in place (row)
 //! open     headers → every whole transaction of the log into the version table
 //!          (recovery) → ready; nothing is changed

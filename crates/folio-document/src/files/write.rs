@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard};
 
-use folio_file::{File, FileKind, LockError, OpenMode};
+use folio_file::{File, FileKind, OpenMode};
 use serde_json::Value;
 
 use super::order::{self, Listing};
@@ -165,17 +165,8 @@ impl FileStore {
     fn take_lock(&self, writer: &mut Writer) -> Result<()> {
         let database = &self.paths.database;
         self.files.create_directory(database).map_err(Error::io("create", database))?;
-        match self.lock.acquire(self.options.lock_timeout) {
-            Ok(guard) => writer.guard = Some(guard),
-            Err(LockError::Held { pid }) => {
-                let holder = pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default();
-                return Err(Error::Locked { path: database.clone(), holder });
-            }
-            Err(LockError::Io { path, source }) => {
-                return Err(Error::Io { action: "lock", path, source });
-            }
-            Err(other) => return Err(Error::Invalid(other.to_string())),
-        }
+        let guard = self.lock.acquire(self.options.lock_timeout);
+        writer.guard = Some(guard.map_err(Error::lock(database))?);
         Ok(())
     }
 

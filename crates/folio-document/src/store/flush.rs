@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use folio_file::{File, LockError, OpenMode};
+use folio_file::{File, OpenMode};
 
 use super::line_chunk::count_in;
 use super::publish::fault_error;
@@ -127,18 +127,9 @@ impl LineStore {
                 .create_directory(&self.paths.database)
                 .map_err(Error::io("create", &self.paths.database))?;
         }
-        match self.lock.acquire(self.options.lock_timeout) {
-            Ok(guard) => {
-                writer.guard = Some(guard);
-                Ok(())
-            }
-            Err(LockError::Held { pid }) => Err(Error::Locked {
-                path: self.paths.database.clone(),
-                holder: pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(),
-            }),
-            Err(LockError::Io { path, source }) => Err(Error::Io { action: "lock", path, source }),
-            Err(other) => Err(Error::Invalid(other.to_string())),
-        }
+        let guard = self.lock.acquire(self.options.lock_timeout);
+        writer.guard = Some(guard.map_err(Error::lock(&self.paths.database))?);
+        Ok(())
     }
 
     /// With the lock in hand: is the file as we left it? If not, somebody wrote or

@@ -305,16 +305,7 @@ impl Error {
 
     /// Says who holds the writer's lock of a database, or why it cannot be taken.
     pub(crate) fn lock(database: &Path) -> impl FnOnce(LockError) -> Self {
-        move |error| match error {
-            LockError::Held { pid } => Self::Collection(folio_document::Error::Locked {
-                path: database.to_owned(),
-                holder: pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(),
-            }),
-            LockError::Io { source, .. } => {
-                Self::Io { action: "write to", path: database.to_owned(), source }
-            }
-            other => Self::Invalid(other.to_string()),
-        }
+        move |error| Self::Collection(folio_document::Error::lock(database)(error))
     }
 
     /// Wraps a system error with what was tried on which file:
