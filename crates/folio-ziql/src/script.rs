@@ -10,8 +10,7 @@ use std::sync::Arc;
 
 use folio_engine::bind::{Binding, StoredExpressions};
 use folio_engine::source::Source;
-use folio_engine::{Level, Limits, Result, Span, Statement};
-use folio_types::ColumnType;
+use folio_engine::{Level, Limits, Result, Signature, Span, Statement};
 
 use crate::ast::Script;
 use crate::bind::{self, Binder};
@@ -55,10 +54,10 @@ impl Ziql {
         index: usize,
         source: &dyn Source,
         stored: &'static dyn StoredExpressions,
-        parameters: &[(String, Option<ColumnType>)],
+        given: &Signature,
         (level, limits): (Level, &Limits),
     ) -> Result<Statement> {
-        let mut binder = Binder::new(Binding::new(source, stored, limits.clone()), parameters);
+        let mut binder = Binder::new(Binding::new(source, stored, limits.clone()), given);
         let bound = bind::chain(&mut binder, &self.script.chains[index])
             .map_err(|error| error.in_ziql(Span::NONE, &self.text))?;
         Statement::of(bound, (&self.text, index), &binder.binding, level)

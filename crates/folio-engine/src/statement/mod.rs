@@ -183,6 +183,12 @@ impl Statement {
         }
     }
 
+    /// Whether it can be kept and run again. What reads files is bound to what they held.
+    #[must_use]
+    pub fn is_lasting(&self) -> bool {
+        !self.reads.files
+    }
+
     /// Whether it still fits what a source shows now.
     ///
     /// # Errors

@@ -201,7 +201,7 @@ impl Binder<'_> {
                         MemberValue::Value(value) => value,
                         MemberValue::Entity(given) => {
                             entities.push(given);
-                            let index = self.parameters.len() + entities.len() - 1;
+                            let index = self.given.types.len() + entities.len() - 1;
                             Expr::Parameter { index, ty, untyped: false }
                         }
                     };

@@ -110,13 +110,13 @@ impl Binder<'_> {
 
     /// `$name`
     pub(super) fn parameter(&self, name: &Name) -> Result<Expr> {
-        let found = self.parameters.iter().position(|(known, _)| *known == name.text);
+        let found = self.given.names.iter().position(|known| *known == name.text);
         let Some(index) = found else {
             let error = Error::not_found(format!("parameter `${}` has no value", name.text));
-            let names = self.parameters.iter().map(|(known, _)| &**known);
+            let names = self.given.names.iter().map(|known| &**known);
             return Err(error.near(&name.text, names).at(name.span));
         };
-        let ty = self.parameters[index].1.clone();
+        let ty = self.given.types[index].clone();
         let untyped = ty.is_none();
         Ok(Expr::Parameter { index, ty: ty.unwrap_or(ColumnType::Text), untyped })
     }

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use folio_engine::bind::Binding;
 use folio_engine::source::entity::{Entity, MemberKind};
 use folio_engine::source::{Relation, RelationKind};
-use folio_engine::{Constraints, Context, Error, Result, Span};
+use folio_engine::{Constraints, Context, Error, Result, Signature, Span};
 use folio_types::ColumnType;
 
 use crate::ast::Name;
@@ -42,8 +42,8 @@ pub(crate) use statement::chain;
 pub(crate) struct Binder<'s> {
     /// Numbers columns, and knows how relations are read.
     pub(crate) binding: Binding<'s>,
-    /// Names and types of the parameters given.
-    parameters: &'s [(String, Option<ColumnType>)],
+    /// The parameters given, by name.
+    given: &'s Signature,
     /// Structs named so far: a chain is bound as a whole, so they stay what they are.
     entities: HashMap<String, Arc<Entity>>,
     /// Sets named so far.
@@ -83,13 +83,10 @@ pub(crate) struct NamedSet {
 
 impl<'s> Binder<'s> {
     /// A binder of a chain that may use so much.
-    pub(crate) fn new(
-        binding: Binding<'s>,
-        parameters: &'s [(String, Option<ColumnType>)],
-    ) -> Self {
+    pub(crate) fn new(binding: Binding<'s>, given: &'s Signature) -> Self {
         Self {
             binding,
-            parameters,
+            given,
             entities: HashMap::new(),
             sets: Vec::new(),
             grouping: None,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use folio_engine::expression::{cast, json};
 use folio_engine::source::entity::{Entity, MemberKind};
 use folio_engine::source::{IndexInfo, Relation, RelationKind};
-use folio_engine::{Constraints, Error, Link, OnDelete, OnUpdate, Reference, Result};
+use folio_engine::{Constraints, Error, Link, OnDelete, OnUpdate, Reference, Result, Signature};
 use folio_types::{Column, ColumnType, TableSchema, Value};
 
 use super::Catalog;
@@ -329,7 +329,7 @@ impl Drafter<'_> {
 
     /// A default as the catalog keeps it: SQL.
     fn default_text(&self, name: &Name, default: &Expr, ty: &ColumnType) -> Result<String> {
-        let binder = &mut Binder::new(self.source.binding(), &[]);
+        let binder = &mut Binder::new(self.source.binding(), Signature::NONE);
         if matches!(default, Expr::Now(_))
             && matches!(ty, ColumnType::Timestamp { .. } | ColumnType::Date | ColumnType::Time)
         {

@@ -2,37 +2,59 @@
 
 use std::sync::{Arc, Mutex};
 
-use folio_engine::{Kind, Signature, Statement};
-use folio_types::{ErrorCode, Value};
+use folio_engine::{Limits, Statement};
+use folio_types::ErrorCode;
 
+use super::script::{Request, Script};
 use super::{Answer, QueryError, Session};
 use crate::error::Result;
 use crate::lock::lock;
 use crate::source::{SharedDocuments, SharedTransaction, Tables, View};
 
 impl Session {
-    /// Runs a statement that changes what a view shows.
-    pub(super) fn execute_in(
-        &self,
+    /// Runs a statement that changes tables, whole or not at all. Where definitions have
+    /// changed since it was compiled, its script compiles it again, within the transaction,
+    /// where that cannot happen; without a script the answer is `None`.
+    pub(super) fn change(
+        &mut self,
         statement: &Statement,
-        parameters: &[Value],
-        view: &View,
-    ) -> Result<Answer> {
-        let context = || self.context(view.clone(), parameters, self.limits());
-        let outcome = statement.execute(view, parameters, &context)?;
-        Ok(Answer { count: Some(outcome.count), rows: outcome.rows })
+        request: Request<'_>,
+        again: Option<(&Script, &Limits)>,
+    ) -> Result<Option<Answer>> {
+        if self.transaction.is_none() && !self.autocommit {
+            self.handle.check_writable()?;
+            self.begin(false)?;
+        }
+        self.in_transaction(statement.needs_mark(), |session, view| {
+            let limits = again.map(|(_, limits)| limits);
+            if statement.is_current(view)? {
+                return session.execute_in(statement, request, view, limits).map(Some);
+            }
+            let Some((script, limits)) = again else { return Ok(None) };
+            let given = (request.signature, limits);
+            let statement = session.compile(script, statement.position(), view, given)?;
+            if !statement.changes_tables() {
+                return Err(mixed().into());
+            }
+            session.execute_in(&statement, request, view, Some(limits)).map(Some)
+        })
     }
 
     /// Runs a statement that changes a collection, whole or not at all.
     pub(super) fn change_documents(
         &self,
         statement: &Statement,
-        parameters: &[Value],
+        request: Request<'_>,
         view: View,
+        limits: &Limits,
     ) -> Result<Answer> {
+        self.handle.check_writable()?;
+        if self.transaction.is_some() {
+            return Err(mixed().into());
+        }
         let documents = SharedDocuments::default();
         let view = View { documents: Some(Arc::clone(&documents)), ..view };
-        let result = self.execute_in(statement, parameters, &view);
+        let result = self.execute_in(statement, request, &view, Some(limits));
         let mut documents = lock(&documents);
         match result {
             Ok(_) => documents.commit()?,
@@ -41,26 +63,52 @@ impl Session {
         result
     }
 
-    /// Runs a statement that changes tables, whole or not at all, in the transaction
-    /// that is open.
-    pub(super) fn change(
-        &mut self,
+    /// Runs a statement that changes what a view shows. Limits begin now unless they have.
+    fn execute_in(
+        &self,
         statement: &Statement,
-        parameters: &[Value],
+        request: Request<'_>,
         view: &View,
+        limits: Option<&Limits>,
     ) -> Result<Answer> {
-        self.handle.check_writable()?;
-        let Tables::Transaction(transaction) = &view.tables else {
-            return Err(QueryError::new(ErrorCode::ReadOnly, "the transaction only reads")
-                .help("begin another without READ ONLY")
-                .into());
+        let context = || {
+            let limits = limits.cloned().unwrap_or_else(|| self.limits());
+            self.context(view.clone(), request.values, limits)
         };
-        if !statement.needs_mark() {
-            return self.execute_in(statement, parameters, view);
+        let outcome = statement.execute(view, request.values, &context)?;
+        Ok(Answer { count: Some(outcome.count), rows: outcome.rows })
+    }
+
+    /// Changes tables, whole or not at all: within the transaction that is open, or in
+    /// one of its own. Without a mark nothing that fails may have been changed.
+    pub(super) fn in_transaction<T>(
+        &mut self,
+        needs_mark: bool,
+        change: impl FnOnce(&Self, &View) -> Result<T>,
+    ) -> Result<T> {
+        self.handle.check_writable()?;
+        let Some(open) = &self.transaction else {
+            let store = self.handle.store.tables_to_write()?;
+            let transaction: SharedTransaction = Arc::new(Mutex::new(Some(store.begin()?)));
+            let tables = Tables::Transaction(Arc::clone(&transaction));
+            let view = View::new(Arc::clone(&self.handle), tables);
+            let answer = change(self, &view)?;
+            if let Some(transaction) = lock(&transaction).take() {
+                transaction.commit()?;
+            }
+            return Ok(answer);
+        };
+        let Tables::Transaction(transaction) = open.tables.clone() else {
+            let error = QueryError::new(ErrorCode::ReadOnly, "the transaction only reads");
+            return Err(error.help("begin another without READ ONLY").into());
+        };
+        let view = View::new(Arc::clone(&self.handle), open.tables.clone());
+        if !needs_mark {
+            return change(self, &view);
         }
-        let mark = lock(transaction).as_mut().map(|open| open.savepoint());
-        let result = self.execute_in(statement, parameters, view);
-        if let (Some(mark), Some(open)) = (mark, lock(transaction).as_mut()) {
+        let mark = lock(&transaction).as_mut().map(|open| open.savepoint());
+        let result = change(self, &view);
+        if let (Some(mark), Some(open)) = (mark, lock(&transaction).as_mut()) {
             if result.is_err() {
                 open.rollback_to(mark)?;
             }
@@ -68,70 +116,12 @@ impl Session {
         }
         result
     }
+}
 
-    /// Runs a statement that changes tables where no transaction is open: in one of its
-    /// own, or in one that stays open.
-    pub(super) fn change_outside(
-        &mut self,
-        statement: &Statement,
-        parameters: &[Value],
-        signature: &Signature,
-    ) -> Result<Answer> {
-        if self.autocommit {
-            return match self.change_alone(statement, parameters)? {
-                Some(answer) => Ok(answer),
-                None => self.change_anew(statement, parameters, signature),
-            };
-        }
-        self.handle.check_writable()?;
-        self.begin(false)?;
-        match self.run_current(statement, parameters, signature)? {
-            Some(answer) => Ok(answer),
-            None => self.run_again(statement, parameters, signature),
-        }
-    }
-
-    /// A transaction of one statement, unless definitions have changed since it was
-    /// made ready.
-    pub(super) fn change_alone(
-        &self,
-        statement: &Statement,
-        parameters: &[Value],
-    ) -> Result<Option<Answer>> {
-        self.handle.check_writable()?;
-        let store = self.handle.store.tables_to_write()?;
-        let transaction: SharedTransaction = Arc::new(Mutex::new(Some(store.begin()?)));
-        let tables = Tables::Transaction(Arc::clone(&transaction));
-        let view = View::new(Arc::clone(&self.handle), tables);
-        if !statement.is_current(&view)? {
-            return Ok(None);
-        }
-        let answer = self.execute_in(statement, parameters, &view)?;
-        if let Some(transaction) = lock(&transaction).take() {
-            transaction.commit()?;
-        }
-        Ok(Some(answer))
-    }
-
-    /// Another writer changed definitions between looking and writing, or a file is read:
-    /// once more, inside of a transaction, where that cannot happen.
-    fn change_anew(
-        &mut self,
-        statement: &Statement,
-        parameters: &[Value],
-        signature: &Signature,
-    ) -> Result<Answer> {
-        self.control(Kind::Begin { read_only: false })?;
-        let result = self.run_again(statement, parameters, signature);
-        match result {
-            Ok(answer) => {
-                self.control(Kind::Commit)?;
-                Ok(answer)
-            }
-            Err(error) => {
-                self.control(Kind::Rollback { savepoint: None })?;
-                Err(error)
-            }
-        }
-    }
+fn mixed() -> QueryError {
+    QueryError::new(
+        ErrorCode::Unsupported,
+        "a transaction changes tables; collections change by themselves",
+    )
+    .help("commit first")
 }

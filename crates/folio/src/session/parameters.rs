@@ -3,7 +3,10 @@
 //! no zone, null no type at all).
 
 use folio_engine::{Signature, format_value};
-use folio_types::{ColumnType, Value};
+use folio_types::{ColumnType, ErrorCode, Value};
+
+use super::QueryError;
+use crate::error::Result;
 
 /// Values for the parameters of a statement.
 ///
@@ -125,6 +128,25 @@ fn fit(value: Value, from: &ColumnType, to: &ColumnType) -> Option<Value> {
         }
         (value, ..) => value,
     })
+}
+
+/// Values for the parameters of a text in ZiQL; a list has one type for all that is in it.
+pub(super) fn named(text: &str, given: &[(&str, Value)]) -> Result<Parameters> {
+    let mut parameters = Parameters::default();
+    for (name, value) in given {
+        let (value, ty) = match value {
+            Value::List(items) => {
+                let items = items.iter().map(|item| (item.clone(), type_of(item))).collect();
+                list_of(items).ok_or_else(|| {
+                    let error = format!("parameter `${name}` is a list of values of several types");
+                    QueryError::new(ErrorCode::TypeMismatch, error).in_statement(text)
+                })?
+            }
+            value => (value.clone(), type_of(value)),
+        };
+        parameters.push_named(*name, value, ty);
+    }
+    Ok(parameters)
 }
 
 /// The types that values by position are taken for.

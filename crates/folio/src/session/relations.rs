@@ -141,14 +141,14 @@ impl Session {
         let (mut schema, mut constraints) = (relation.schema.clone(), relation.constraints.clone());
         change(&mut constraints);
         schema.properties = constraints.to_properties();
-        self.in_transaction(|_, view| Ok(view.alter(table, &schema)?))
+        self.in_transaction(true, |_, view| Ok(view.alter(table, &schema)?))
     }
 
     /// Sets the number that a column takes next.
     pub(crate) fn set_identity(&mut self, table: &str, column: &str, next: i64) -> Result<()> {
         let relation = self.table(table)?;
         let Some(column) = relation.column_index(column) else { return Ok(()) };
-        self.in_transaction(|_, view| Ok(view.set_identity(&relation, column, next)?))
+        self.in_transaction(true, |_, view| Ok(view.set_identity(&relation, column, next)?))
     }
 
     /// Inserts rows as they come; what they promise other rows is for the caller to
@@ -164,7 +164,7 @@ impl Session {
             .keys()
             .filter_map(|name| relation.column_index(name))
             .collect();
-        self.in_transaction(|_, view| {
+        self.in_transaction(true, |_, view| {
             let (mut count, mut greatest) = (0, vec![0; numbered.len()]);
             let mut gathered = Gathered::default();
             while let Some(row) = next()? {

@@ -13,6 +13,7 @@ use folio_sql::Template;
 use folio_types::Value;
 
 use super::parameters::type_of;
+use super::script::Request;
 
 /// Statements remembered at most, of either kind.
 const COUNT_MAX: usize = 256;
@@ -28,6 +29,15 @@ pub(super) struct Known {
 }
 
 impl Known {
+    pub(super) fn new(signature: &Signature, statement: &Arc<Statement>) -> Self {
+        Self { signature: Arc::new(signature.clone()), statement: Arc::clone(statement) }
+    }
+
+    /// Whether it is for parameters of these types.
+    pub(super) fn is_for(&self, signature: &Signature) -> bool {
+        std::ptr::eq(&raw const *self.signature, signature) || *self.signature == *signature
+    }
+
     /// Whether it is for these values by position.
     pub(super) fn is_fit(&self, values: &[Value]) -> bool {
         let Signature { types, names } = &*self.signature;
@@ -58,53 +68,53 @@ pub(super) enum Found {
 /// The statements of a session.
 #[derive(Default)]
 pub(super) struct Statements {
-    texts: HashMap<Box<str>, Vec<Known>>,
+    /// By text, of each language.
+    texts: [HashMap<Box<str>, Vec<Known>>; 2],
     templates: HashMap<Box<str>, Kept>,
 }
 
 impl Statements {
-    /// Forgets all: definitions have changed.
+    /// Forgets all.
     pub(super) fn clear(&mut self) {
-        self.texts.clear();
-        self.templates.clear();
+        *self = Self::default();
     }
 
-    /// The statement of a text.
-    pub(super) fn of_text(&self, text: &str, signature: &Signature) -> Option<Arc<Statement>> {
-        if text.len() > TEXT_SIZE_MAX {
+    pub(super) fn of_text(&self, request: Request<'_>) -> Option<Arc<Statement>> {
+        if request.text.len() > TEXT_SIZE_MAX {
             return None;
         }
-        let known = self.texts.get(text)?.iter().find(|known| *known.signature == *signature)?;
+        let known = self.texts[request.language as usize].get(request.text)?;
+        let known = known.iter().find(|known| known.is_for(request.signature))?;
         Some(Arc::clone(&known.statement))
     }
 
-    pub(super) fn remember(
-        &mut self,
-        text: &str,
-        signature: &Signature,
-        statement: &Arc<Statement>,
-    ) {
-        if text.len() > TEXT_SIZE_MAX {
+    pub(super) fn remember(&mut self, request: Request<'_>, statement: &Arc<Statement>) {
+        if request.text.len() > TEXT_SIZE_MAX {
             return;
         }
-        if self.texts.len() >= COUNT_MAX {
-            self.texts.clear();
+        let texts = &mut self.texts[request.language as usize];
+        if texts.len() >= COUNT_MAX {
+            texts.clear();
         }
-        let signature = Arc::new(signature.clone());
-        let known = Known { signature, statement: Arc::clone(statement) };
-        self.texts.entry(text.into()).or_default().push(known);
+        let known = Known::new(request.signature, statement);
+        texts.entry(request.text.into()).or_default().push(known);
     }
 
-    /// Forgets one text.
-    pub(super) fn forget(&mut self, text: &str) {
-        self.texts.remove(text);
+    /// Forgets a text: definitions have changed.
+    pub(super) fn forget(&mut self, request: Request<'_>) {
+        self.texts[request.language as usize].remove(request.text);
+    }
+
+    /// Forgets a template, likewise.
+    pub(super) fn forget_template(&mut self, template: &Template) {
+        self.templates.remove(&*template.text);
     }
 
     /// The statement of a template.
     pub(super) fn of_template(&mut self, template: &Template) -> Found {
         match self.templates.get(&*template.text) {
             Some(Kept::Known(all)) => {
-                match all.iter().find(|known| *known.signature == template.signature) {
+                match all.iter().find(|known| known.is_for(&template.signature)) {
                     Some(known) => Found::Statement(Arc::clone(&known.statement)),
                     None => Found::Seen,
                 }
@@ -132,8 +142,7 @@ impl Statements {
             *kept = Kept::Unfit;
             return;
         };
-        let signature = Arc::new(template.signature.clone());
-        let known = Known { signature, statement: Arc::clone(statement) };
+        let known = Known::new(&template.signature, statement);
         match kept {
             Kept::Known(all) => all.push(known),
             kept => *kept = Kept::Known(vec![known]),

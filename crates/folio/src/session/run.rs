@@ -1,0 +1,278 @@
+//! From a text to its answer.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use folio_engine::{Context, Kind, Level, Limits, Result as QueryResult, Signature, Statement};
+use folio_sql::Template;
+use folio_types::{ErrorCode, Value};
+
+use super::script::{Language, Request, Script};
+use super::statements::{Found, Known};
+use super::{Answer, Prepared, Session, copy, transaction};
+use crate::error::{Error, Result};
+use crate::source::{Tables, View};
+
+impl Session {
+    /// Runs the statements of a text and answers the last one.
+    pub(super) fn answer(&mut self, request: Request<'_>) -> Result<Answer> {
+        self.interrupt.store(false, Ordering::Relaxed);
+        if request.language == Language::Sql
+            && request.values.is_empty()
+            && let Some(control) = transaction::control_word(request.text)
+        {
+            self.control(control)?;
+            return Ok(Answer::default());
+        }
+        if let Some(statement) = self.statements.of_text(request) {
+            if let Some(answer) = self.run_known(&statement, request)? {
+                return Ok(answer);
+            }
+            self.statements.forget(request);
+        } else if let Some(answer) = self.answer_template(request) {
+            return answer;
+        }
+        self.run_text(request)
+    }
+
+    /// Runs the statement that a text with other literals was, if there was one. Where
+    /// it is the statement that fails, having changed nothing, the text itself runs
+    /// and names its own place.
+    fn answer_template(&mut self, request: Request<'_>) -> Option<Result<Answer>> {
+        if request.language != Language::Sql
+            || !request.values.is_empty()
+            || self.level != Level::Full
+        {
+            return None;
+        }
+        let template = Template::of(request.text)?;
+        let statement = match self.statements.of_template(&template) {
+            Found::Statement(statement) => statement,
+            Found::Seen => {
+                let statement = self.compile_template(&template);
+                self.statements.remember_template(&template, statement.as_ref());
+                statement?
+            }
+            Found::Unfit => return None,
+        };
+        let Template { text, values, signature } = &template;
+        let request = Request { language: Language::Sql, text, values, signature };
+        match self.run_known(&statement, request) {
+            Ok(None) => {
+                self.statements.forget_template(&template);
+                None
+            }
+            Ok(answer) => answer.map(Ok),
+            Err(error) if is_of_statement(&error) => None,
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    fn compile_template(&self, template: &Template) -> Option<Arc<Statement>> {
+        let limits = self.limits();
+        let Template { text, values, signature } = template;
+        let request = Request { language: Language::Sql, text, values, signature };
+        let script = Script::parse(request, &limits).ok()?;
+        let view = self.view().ok()?;
+        let statement = self.compile(&script, 0, &view, (signature, &limits)).ok()?;
+        (script.len() == 1 && statement.is_template()).then(|| Arc::new(statement))
+    }
+
+    /// Runs a prepared statement, which is compiled anew where definitions or types of
+    /// parameters are others than before.
+    pub(super) fn answer_prepared(
+        &mut self,
+        prepared: &mut Prepared,
+        values: &[Value],
+        signature: &Signature,
+    ) -> Result<Answer> {
+        self.interrupt.store(false, Ordering::Relaxed);
+        let text = Arc::clone(&prepared.text);
+        let request = Request { language: Language::Sql, text: &text, values, signature };
+        let known = prepared.compiled.as_ref().filter(|known| known.is_for(signature));
+        if let Some(statement) = known.map(|known| Arc::clone(&known.statement))
+            && let Some(answer) = self.run_known(&statement, request)?
+        {
+            return Ok(answer);
+        }
+        let limits = self.limits();
+        let view = self.view()?;
+        let compiled = Script::parse(request, &limits).and_then(|script| {
+            Ok((self.compile(&script, 0, &view, (signature, &limits))?, script))
+        });
+        match compiled {
+            Ok((statement, script)) => {
+                let statement = Arc::new(statement);
+                prepared.compiled = Some(Known::new(signature, &statement));
+                self.run(&statement, request, view, (&script, &limits))
+            }
+            // It is compiled each time: what nests is dropped on the thread it was made on.
+            Err(error) if error.wants_stack() => self.run_text(request),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// How many statements a text has.
+    pub(super) fn statement_count(&mut self, request: Request<'_>) -> Result<usize> {
+        let limits = self.limits();
+        match Script::parse(request, &limits) {
+            Ok(script) => Ok(script.len()),
+            Err(error) if error.wants_stack() => {
+                self.deep(request, &limits, |_, limits| Ok(Script::parse(request, limits)?.len()))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Parses a text and runs its statements.
+    fn run_text(&mut self, request: Request<'_>) -> Result<Answer> {
+        let limits = self.limits();
+        match Script::parse(request, &limits) {
+            Ok(script) => self.run_script(&script, request, &limits),
+            Err(error) if error.wants_stack() => {
+                self.run_deep(request, &limits, |session, limits| {
+                    session.run_script(&Script::parse(request, limits)?, request, limits)
+                })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn run_script(
+        &mut self,
+        script: &Script,
+        request: Request<'_>,
+        limits: &Limits,
+    ) -> Result<Answer> {
+        let (mut last, mut limits) = (Answer::default(), limits.clone());
+        for index in 0..script.len() {
+            if index > 0 {
+                // A statement before may have set others.
+                limits = limits.with_timeout(self.timeout).with_memory(self.memory_limit);
+            }
+            last = match self.run_new(script, index, request, &limits) {
+                // What it reads nests, such as views.
+                Err(Error::Query(error)) if error.wants_stack() => {
+                    self.run_deep(request, &limits, |session, limits| {
+                        session.run_new(script, index, request, limits)
+                    })?
+                }
+                answer => answer?,
+            };
+        }
+        Ok(last)
+    }
+
+    /// Compiles one statement of a script, and runs it.
+    fn run_new(
+        &mut self,
+        script: &Script,
+        index: usize,
+        request: Request<'_>,
+        limits: &Limits,
+    ) -> Result<Answer> {
+        let view = self.view()?;
+        let statement = self.compile(script, index, &view, (request.signature, limits))?;
+        let statement = Arc::new(statement);
+        if script.may_come_again(&statement, request.signature) {
+            self.statements.remember(request, &statement);
+        }
+        self.run(&statement, request, view, (script, limits))
+    }
+
+    pub(super) fn compile(
+        &self,
+        script: &Script,
+        index: usize,
+        view: &View,
+        (signature, limits): (&Signature, &Limits),
+    ) -> QueryResult<Statement> {
+        script.compile(index, view, signature, (self.level, limits))
+    }
+
+    /// Runs a statement compiled before; `None` where definitions have changed since.
+    fn run_known(&mut self, statement: &Statement, request: Request<'_>) -> Result<Option<Answer>> {
+        // A change looks within its transaction, and needs no snapshot before.
+        if statement.changes_tables() {
+            return self.change(statement, request, None);
+        }
+        let view = self.view()?;
+        if !statement.is_current(&view)? {
+            return Ok(None);
+        }
+        self.run_in(statement, request, view, self.limits()).map(Some)
+    }
+
+    /// Runs a statement just compiled for a view, by the script that can do it again.
+    fn run(
+        &mut self,
+        statement: &Statement,
+        request: Request<'_>,
+        view: View,
+        (script, limits): (&Script, &Limits),
+    ) -> Result<Answer> {
+        if !statement.changes_tables() {
+            return self.run_in(statement, request, view, limits.clone());
+        }
+        // A snapshot held meanwhile would keep the commit from a checkpoint.
+        drop(view);
+        let answer = self.change(statement, request, Some((script, limits)))?;
+        Ok(answer.expect("a script compiles what has become old"))
+    }
+
+    /// Runs a statement that changes no table.
+    fn run_in(
+        &mut self,
+        statement: &Statement,
+        request: Request<'_>,
+        view: View,
+        limits: Limits,
+    ) -> Result<Answer> {
+        match statement.kind() {
+            Kind::Query => {
+                let rows = statement.query(self.context(view, request.values, limits))?;
+                Ok(Answer { count: None, rows: Some(rows) })
+            }
+            Kind::CopyTo => {
+                let mut rows = statement.query(self.context(view, request.values, limits))?;
+                let target = statement.copy_target().expect("a COPY … TO has a target");
+                let count = copy::copy_to(&self.handle, target, &mut rows)?;
+                Ok(Answer { count: Some(count), rows: None })
+            }
+            Kind::Change => self.change_documents(statement, request, view, &limits),
+            control => {
+                drop(view);
+                self.control(control)?;
+                Ok(Answer::default())
+            }
+        }
+    }
+
+    /// What the next statement sees.
+    pub(crate) fn view(&self) -> Result<View> {
+        self.handle.check_open()?;
+        let tables = match &self.transaction {
+            Some(open) => open.tables.clone(),
+            None => match self.handle.store.tables()? {
+                Some(store) => Tables::Snapshot(Arc::new(store.snapshot())),
+                None => Tables::None,
+            },
+        };
+        Ok(View::new(Arc::clone(&self.handle), tables))
+    }
+
+    pub(super) fn context(&self, view: View, parameters: &[Value], limits: Limits) -> Context {
+        let context =
+            Context::new(Arc::new(view), parameters, limits).with_work_memory(self.work_memory);
+        match self.threads {
+            Some(count) => context.with_threads(count),
+            None => context,
+        }
+    }
+}
+
+/// Whether an error says something about the statement, not about the store.
+fn is_of_statement(error: &Error) -> bool {
+    use ErrorCode::{Conflict, InvalidInput, NotFound, TypeMismatch, Unsupported};
+    matches!(error.code(), Conflict | InvalidInput | NotFound | TypeMismatch | Unsupported)
+}
