@@ -24,12 +24,13 @@ impl Session {
         run: impl FnOnce(&mut Self, &Limits) -> Result<Answer> + Send,
     ) -> Result<Answer> {
         self.deep(request, limits, |session, limits| {
-            let mut answer = run(session, limits);
-            if let Ok(Answer { rows: Some(rows), .. }) = &mut answer {
+            let answer = run(session, limits);
+            session.statements.forget(request);
+            let mut answer = answer?;
+            if let Some(rows) = &mut answer.rows {
                 rows.gather()?;
             }
-            session.statements.forget(request);
-            answer
+            Ok(answer)
         })
     }
 
