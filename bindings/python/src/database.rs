@@ -15,7 +15,6 @@ use crate::fork::Handle;
 use crate::progress::Reporter;
 use crate::report::{BackupReport, PackReport, SqliteReport, UnpackReport};
 use crate::sql::{Answer, Idle, Limits, scalar_function};
-use crate::tables::Tables;
 
 /// An open database: a directory of collections, or a `.zds` archive of one.
 #[pyclass(subclass, frozen, module = "foliodb._foliodb")]
@@ -210,12 +209,6 @@ impl Database {
     /// Forgets what was registered under a name; whether there was anything.
     fn unregister(&self, name: &str) -> PyResult<bool> {
         self.core()?.unregister(name).or_raise()
-    }
-
-    /// The tables, to look after them.
-    fn tables(slf: Py<Self>) -> PyResult<Tables> {
-        slf.get().core()?;
-        Ok(Tables::new(slf))
     }
 
     /// Copies the whole database to a directory that does not exist yet, while writers go on.

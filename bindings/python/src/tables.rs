@@ -18,10 +18,6 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    pub(crate) fn new(database: Py<Database>) -> Self {
-        Self { database }
-    }
-
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -34,6 +30,12 @@ impl Tables {
 
 #[pymethods]
 impl Tables {
+    #[new]
+    fn new(database: Py<Database>) -> PyResult<Self> {
+        database.get().core()?;
+        Ok(Self { database })
+    }
+
     /// Whether there are tables. Making the first makes their file.
     fn exist(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |tables| Ok(tables.exist()))

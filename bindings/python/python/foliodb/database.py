@@ -6,7 +6,8 @@ import os
 
 from . import _foliodb
 from ._checking import TYPE_CHECKING, overload
-from ._foliodb import Answer, Prepared
+from ._foliodb import Answer, Prepared, Tables
+from .closing import Closing
 from .collection import Collection, warn_of_broken_lines
 from .errors import InvalidInputError
 from .exit import flush_on_terminate
@@ -15,7 +16,6 @@ from .session import Session, Transaction, answer_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from types import TracebackType
     from typing import Any, Literal, TypeVar
 
     Model = TypeVar("Model")
@@ -63,7 +63,7 @@ def open(
     )
 
 
-class Database(_foliodb.Database):
+class Database(_foliodb.Database, Closing):
     """An open database. Use it as a context manager, or `close` it, to make everything durable.
 
     `db["users"]` is a collection; `"users" in db`, `len(db)` and iteration use the
@@ -225,16 +225,9 @@ class Database(_foliodb.Database):
     def __bool__(self) -> bool:
         return True
 
-    def __enter__(self) -> Database:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
+    def tables(self) -> Tables:
+        """The tables, to look after them. None need exist."""
+        return Tables(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopen, (os.path.abspath(self.path), self.mode, self.durability)

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import errors as _errors
 from ._foliodb import Answer
+from .closing import Closing
 from .database import Database
 from .database import open as _open
 from .session import Session
@@ -262,7 +263,7 @@ class Connection:
             self.close()
 
 
-class Cursor:
+class Cursor(Closing):
     """Runs statements and walks over their rows."""
 
     arraysize = 1
@@ -336,17 +337,6 @@ class Cursor:
         if row is None:
             raise StopIteration
         return row
-
-    def __enter__(self) -> Cursor:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _session(self) -> Session:
         if self._is_closed:

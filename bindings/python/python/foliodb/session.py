@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import _foliodb
 from ._checking import TYPE_CHECKING, overload
 from ._foliodb import Answer, Prepared
+from .closing import Closing
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -25,7 +26,7 @@ def answer_as(model: Any, answer: Answer) -> Any:
     return built(model, answer)
 
 
-class Session(_foliodb.Session):
+class Session(_foliodb.Session, Closing):
     """Runs statements, and has a transaction of its own. Any number may be open.
 
     `db.sql` and `db.ziql` need no session. One of its own is for BEGIN and COMMIT over
@@ -70,17 +71,6 @@ class Session(_foliodb.Session):
         raises.
         """
         return Transaction(self, read_only=read_only)
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"{self.database!r}.session()"

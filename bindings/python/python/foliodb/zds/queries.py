@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from ..closing import Closing
 from .exchange import existing, to_zds
 
 if TYPE_CHECKING:
     import duckdb
     import pandas
-    from typing_extensions import Self
 
 Path = str | os.PathLike[str]
 Rows = list[tuple[Any, ...]]
@@ -89,7 +88,7 @@ def export_query_to_zds(
     return to_zds(connection.sql(sql).to_arrow_table(), root, collection, id_column)
 
 
-class ZDSConnection:
+class ZDSConnection(Closing):
     """A DuckDB connection on the collections of one directory."""
 
     def __init__(self, root: Path) -> None:
@@ -118,17 +117,6 @@ class ZDSConnection:
     def close(self) -> None:
         """Closes the connection."""
         self.connection.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _quoted(name: str) -> str:

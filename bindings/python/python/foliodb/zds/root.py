@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
+from ..closing import Closing
 from ..database import Database, open
 from .stores import FastZDSStore, NativeStore
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class ZDSRoot:
+class ZDSRoot(Closing):
     """A directory of collections."""
 
     def __init__(self, database: Database, batch_size: int, native: bool) -> None:
@@ -66,17 +66,6 @@ class ZDSRoot:
     def close(self) -> None:
         """Flushes and closes."""
         self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"ZDSRoot({str(self.root_path)!r}, collections={self.list_collections()})"

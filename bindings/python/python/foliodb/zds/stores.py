@@ -8,10 +8,10 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from .. import _foliodb
+from ..closing import Closing
 from ..database import Database, open
 from ..errors import InvalidInputError, NotFoundError
 
@@ -61,7 +61,7 @@ def _accepts(predicate: Predicate) -> Callable[[Document], object]:
     return lambda document: all(document.get(key) == value for key, value in wanted)
 
 
-class _Store:
+class _Store(Closing):
     """One collection of a database."""
 
     def __init__(self, database: Database, collection: str, strict: bool, batch_size: int) -> None:
@@ -166,17 +166,6 @@ class _Store:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.list_doc_ids())
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.root)!r}, collection={self.collection!r})"

@@ -1,0 +1,29 @@
+"""What is closed at the end of a `with` block."""
+
+from __future__ import annotations
+
+from ._checking import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+
+class Closing:
+    """Has a `close`, which the end of a `with` block calls."""
+
+    def close(self) -> None:
+        """Closes; closing twice is fine."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
