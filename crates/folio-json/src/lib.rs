@@ -1,9 +1,14 @@
-//! JSON lines: walked, typed, built into columns, and written.
+//! JSON text: walked, written, typed, and built into columns.
 //!
 //! A collection has one schema, whoever asks: SQL, Arrow streams, exports, other engines. It
 //! comes from here.
 //!
 //! ```text
+//! text  → Scanner                  the grammar, checked without building anything (`scan`)
+//!       → members, find            pieces of text by key and path (`members`)
+//!       → pretty, push_minified    white space between tokens (`pretty`)
+//! value → push_json_string         a string with its escapes (`string`)
+//!       → JsonText                 rows, in pieces of constant size (`write`)
 //! lines → Tree::observe, merge     the kinds of values seen at each path, with counts (`tree`)
 //!       → Tree::fields             a type for each path (`types`)
 //!       → Columns::push, finish    values of the fields wanted as Arrow arrays (`columns`)
@@ -28,8 +33,12 @@
 //! asked for, never a panic.
 
 mod columns;
+mod members;
 mod number;
 mod pattern;
+mod pretty;
+mod scan;
+mod string;
 mod text;
 mod token;
 mod tree;
@@ -37,8 +46,12 @@ mod types;
 mod write;
 
 pub use columns::{Columns, Misfit, Others};
+pub use members::{check, find, id_first, members, object_of, unquote};
 pub use number::{EXACT_POWERS, double, integer};
 pub use pattern::Pattern;
+pub use pretty::{pretty, push_minified, push_pretty_fields};
+pub use scan::{DEPTH_MAX, Fault, Key, Scanner};
+pub use string::{push_json_number, push_json_string, push_json_value, write_json_string};
 pub use text::Malformed;
 pub use text::find_quote;
 pub use tree::{Counts, Node, Tree};

@@ -5,8 +5,9 @@
 //! it counts, is a few instructions. So there is always room behind what was written,
 //! and what a piece has too much is overwritten by the next.
 
-use folio_types::push_json_string;
 use folio_types::temporal::{DAY, SECOND, civil, format_timestamp};
+
+use crate::string::push_json_string;
 
 /// Bytes of text copied and looked at together.
 const CHUNK: usize = 16;

@@ -1,7 +1,7 @@
 //! The vocabulary every other crate shares: identifiers with their rules, the
 //! stable error codes that Rust, the command, Python and Node all report, typed
-//! values and how they compare, the schema of a table, the encoding of keys that sorts as bytes, and
-//! how text becomes a JSON string.
+//! values and how they compare, the schema of a table, and the encoding of keys that sorts as
+//! bytes.
 //!
 //! Nothing here touches a file. A rule that guards the directory layout (an id
 //! becomes a file name, a collection name becomes a folder) lives here so that
@@ -9,7 +9,6 @@
 
 mod code;
 mod comparison;
-mod json;
 pub mod key;
 mod legible;
 mod name;
@@ -19,7 +18,6 @@ mod value;
 
 pub use code::ErrorCode;
 pub use comparison::{Bound, Comparison};
-pub use json::{push_json_number, push_json_string};
 pub use legible::legible;
 pub use name::{MAX_NAME_SIZE, NameError, check_collection_name, check_document_id};
 pub use schema::{Column, ColumnType, SchemaError, TableSchema};

@@ -8,11 +8,11 @@
 
 use std::borrow::Cow;
 
+use folio_json::{Fault, find, members, object_of, unquote};
 use folio_types::check_document_id;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::Reason;
-use crate::json::{find, members, unquote};
 
 /// How a line begins that has its id where it belongs.
 const ID_PREFIX: &str = "{\"_id\":\"";
@@ -139,14 +139,7 @@ fn mentions_id(json: &str) -> bool {
 /// The object without its `_id`.
 fn without_id(json: &str) -> Result<String, String> {
     let members = members(json).map_err(|error| reason(&error))?;
-    let mut text = String::with_capacity(json.len());
-    for (key, value) in members.iter().filter(|(key, _)| key != "_id") {
-        let key = serde_json::to_string(key).expect("a string is always JSON");
-        let separator = if text.is_empty() { '{' } else { ',' };
-        text.push(separator);
-        text.extend([key.as_str(), ":", value]);
-    }
-    Ok(if text.is_empty() { "{}".to_owned() } else { text + "}" })
+    Ok(object_of(members.into_iter().filter(|(key, _)| key != "_id")))
 }
 
 /// An id for a record that has none: UUID version 7 (RFC 9562), so that ids
@@ -223,18 +216,10 @@ fn kind_of(value: &str) -> &'static str {
     }
 }
 
-/// The place within a record of one line is told as elsewhere: beside the line's number
-/// in the file, another line 1 would puzzle.
-fn reason(error: &crate::json::JsonError) -> String {
-    let text = error.to_string();
-    let place = format!(" at line 1 column {}", error.column());
-    match text.strip_suffix(&place) {
-        Some(what) => {
-            let offset = error.column().saturating_sub(1);
-            format!("not a JSON object: {what} at byte {offset} of the record")
-        }
-        None => format!("not a JSON object: {text}"),
-    }
+/// As a collection says it.
+fn reason(fault: &Fault) -> String {
+    let Fault { offset, reason } = *fault;
+    folio_document::Error::Json { offset, reason }.to_string()
 }
 
 #[cfg(test)]

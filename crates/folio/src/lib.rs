@@ -140,7 +140,10 @@ pub use folio_engine::{
     format_value, function_names, parse_value, returned_value, type_name, value_at, write_json,
     write_json_string,
 };
-pub use folio_json::{Counts as TypeCounts, Field, Node as TypeNode, Tree as Types, Type};
+pub use folio_json::{
+    Counts as TypeCounts, Field, Node as TypeNode, Tree as Types, Type, push_json_number,
+    push_json_string,
+};
 pub use folio_sql::parse_type;
 pub use folio_table::buffer::{Policy as EvictionPolicy, PoolStatistics};
 pub use folio_table::tools::{
@@ -150,9 +153,7 @@ pub use folio_table::{
     CheckReport as TableCheckReport, PageId, Problem as TableProblem, Synchronous,
 };
 pub use folio_types::{Column, ColumnType, Interval, Value};
-pub use folio_types::{
-    ErrorCode, check_collection_name, check_document_id, push_json_number, push_json_string,
-};
+pub use folio_types::{ErrorCode, check_collection_name, check_document_id};
 pub use near::near_match;
 pub use options::{CollectionOptions, OpenOptions};
 pub use relation::Relation;

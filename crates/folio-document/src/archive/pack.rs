@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use folio_file::{FileKind, FileSystem, OpenMode, WriterLock};
+use folio_json::push_pretty_fields;
 use folio_types::check_collection_name;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, System, ZipWriter};
@@ -13,7 +14,7 @@ use super::layout::{member_name, root_files};
 use super::stream::{Failure, FileSink};
 use super::unpack::parent_of;
 use crate::error::{Error, Result};
-use crate::files::{FilePaths, FileScan, FileStore, write_pretty};
+use crate::files::{FilePaths, FileScan, FileStore};
 use crate::line;
 use crate::manifest::{FoundLayouts, Manifest};
 use crate::options::{Access, CollectionOptions, Layout, Progress, Scan};
@@ -270,7 +271,7 @@ impl<'a> Packing<'a> {
             let text = std::str::from_utf8(line).map_err(|_| Error::NoId)?;
             let id = line::id_of_valid_line(line).ok_or(Error::NoId)?;
             buffer.clear();
-            write_pretty(text.as_bytes(), &mut buffer);
+            push_pretty_fields(text.as_bytes(), &mut buffer);
             order.push_str(&id);
             order.push('\n');
             let member = member_name(name, "docs", &format!("{id}.json"));

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! collections/users/
-//! ├── docs/u1.json            the document, one field per line (`pretty`)
+//! ├── docs/u1.json            the document, one field per line
 //! ├── docs/u2.json
 //! └── meta/order.ids          the order of insertion, one id per line (`order`)
 //!     meta/folio.batch.jsonl  a batch on its way into its files (`log`)
@@ -36,7 +36,6 @@ mod check;
 mod log;
 mod order;
 mod paths;
-mod pretty;
 mod read;
 mod recover;
 mod scan;
@@ -51,7 +50,6 @@ use folio_file::{FileSystem, Stat, WriterGuard, WriterLock};
 
 pub(crate) use batch::FileBatch;
 pub(crate) use paths::FilePaths;
-pub(crate) use pretty::write_pretty;
 pub(crate) use scan::FileScan;
 
 use crate::error::{Error, Result};

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, MutexGuard};
 
 use folio_file::{File, FileKind, OpenMode};
+use folio_json::push_pretty_fields;
 use serde_json::Value;
 
 use super::order::{self, Listing};
 use super::paths::check_file_id;
-use super::pretty::write_pretty;
 use super::read::Reading;
 use super::{FileStore, Writer};
 use crate::error::{Error, Result};
@@ -226,7 +226,7 @@ impl FileStore {
     /// Gives a document's file new content, at once or not at all.
     pub(super) fn write_document(&self, writer: &mut Writer, id: &str, text: &[u8]) -> Result<()> {
         let mut bytes = Vec::with_capacity(text.len() + text.len() / 4 + 16);
-        write_pretty(text, &mut bytes);
+        push_pretty_fields(text, &mut bytes);
         if bytes.len() > line::MAX_LINE_SIZE {
             bytes.clear(); // only the white space is too much: as it is, it can be read again
             bytes.extend_from_slice(text);

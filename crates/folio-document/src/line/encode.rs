@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::examine::is_id_key;
-use super::scanner::{Fault, Scanner};
-use super::{ID_PREFIX, MAX_DEPTH, TOMBSTONE_PREFIX};
+use super::{ID_PREFIX, TOMBSTONE_PREFIX};
 use crate::error::{Error, Result};
-use folio_types::{check_document_id, push_json_string};
+use folio_json::{DEPTH_MAX, Fault, Scanner, push_json_string, push_json_value, push_minified};
+use folio_types::check_document_id;
 
 /// Appends a document as one line, without a line end. The id has been checked.
 ///
@@ -27,9 +27,9 @@ pub(crate) fn encode_value(id: &str, document: &Value, line: &mut Vec<u8>) -> Re
             line.push(b',');
             push_json_string(key, line);
             line.push(b':');
-            if !write_value(value, 1, line) {
+            if !push_json_value(value, 1, line) {
                 let text =
-                    format!("document {id:?} nests deeper than {MAX_DEPTH} levels under {key:?}");
+                    format!("document {id:?} nests deeper than {DEPTH_MAX} levels under {key:?}");
                 return Err(Error::Invalid(text));
             }
         }
@@ -45,45 +45,6 @@ fn check_carried_id(id: &str, carried: &Value) -> Result<()> {
         other => other.to_string(),
     };
     Err(Error::IdMismatch { found, asked: id.to_owned() })
-}
-
-/// Appends a value as compact JSON; `false` when it nests too deep.
-pub(crate) fn write_value(value: &Value, depth: u32, line: &mut Vec<u8>) -> bool {
-    match value {
-        Value::Null => line.extend_from_slice(b"null"),
-        Value::Bool(true) => line.extend_from_slice(b"true"),
-        Value::Bool(false) => line.extend_from_slice(b"false"),
-        Value::Number(number) => line.extend_from_slice(number.as_str().as_bytes()),
-        Value::String(text) => push_json_string(text, line),
-        Value::Array(_) | Value::Object(_) if depth >= MAX_DEPTH => return false,
-        Value::Array(items) => {
-            line.push(b'[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    line.push(b',');
-                }
-                if !write_value(item, depth + 1, line) {
-                    return false;
-                }
-            }
-            line.push(b']');
-        }
-        Value::Object(object) => {
-            line.push(b'{');
-            for (index, (key, item)) in object.iter().enumerate() {
-                if index > 0 {
-                    line.push(b',');
-                }
-                push_json_string(key, line);
-                line.push(b':');
-                if !write_value(item, depth + 1, line) {
-                    return false;
-                }
-            }
-            line.push(b'}');
-        }
-    }
-    true
 }
 
 /// Writes the line of an object from its id and what follows its opening brace,
@@ -169,29 +130,6 @@ fn push_id(id: &str, line: &mut Vec<u8>) {
     line.extend_from_slice(ID_PREFIX);
     line.extend_from_slice(id.as_bytes());
     line.push(b'"');
-}
-
-/// Appends valid JSON text without the white space between its tokens.
-fn push_minified(json: &[u8], out: &mut Vec<u8>) {
-    let mut in_string = false;
-    let mut escaped = false;
-    let mut kept = 0; // start of the piece not yet copied
-    for (at, byte) in json.iter().copied().enumerate() {
-        if in_string {
-            match byte {
-                _ if escaped => escaped = false,
-                b'\\' => escaped = true,
-                b'"' => in_string = false,
-                _ => {}
-            }
-        } else if byte == b'"' {
-            in_string = true;
-        } else if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
-            out.extend_from_slice(&json[kept..at]);
-            kept = at + 1;
-        }
-    }
-    out.extend_from_slice(&json[kept..]);
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use folio_json::{Fault, Key, Scanner};
 use folio_types::check_document_id;
 
-use super::scanner::{Fault, Key, Scanner};
 use super::{ID_PREFIX, MAX_LINE_SIZE, TOMBSTONE_PREFIX};
 
 /// What a line holds.

@@ -9,7 +9,7 @@
 //! floating-point number or a hash map on its way to disk, so key order and the
 //! digits of every number survive.
 //!
-//! `scanner` walks JSON (RFC 8259) without building anything; `examine` says what
+//! `folio-json` walks JSON (RFC 8259) without building anything; `examine` says what
 //! a line is; `encode` writes lines, which `encoded` carries to the store; `project` cuts fields out; `reader` splits a
 //! file into lines; `records` takes the objects of an array apart.
 
@@ -19,7 +19,6 @@ mod examine;
 mod project;
 mod reader;
 mod records;
-mod scanner;
 
 pub(crate) use encode::{encode_value, join_id, normalize, tombstone};
 pub use encoded::EncodedLine;
@@ -37,10 +36,6 @@ pub(crate) const TOMBSTONE_PREFIX: &[u8] = b"{\"_tombstone\":\"";
 /// The longest delete marker.
 pub(crate) const TOMBSTONE_SIZE_MAX: usize =
     TOMBSTONE_PREFIX.len() + folio_types::MAX_NAME_SIZE + 2;
-
-/// Objects and arrays may nest this deep. `serde_json` refuses to parse deeper
-/// values, so a deeper document could be stored but never read as a value.
-pub(crate) const MAX_DEPTH: u32 = 127;
 
 /// The length of a line must fit the index's 32 bits; this leaves room.
 pub(crate) const MAX_LINE_SIZE: usize = 2 << 30;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::id_of_valid_line;
-use super::scanner::{Fault, Scanner};
+use folio_json::{Fault, Scanner};
 
 /// A tree of wanted keys made from dotted paths.
 #[derive(Debug, Clone, Default)]

@@ -8,9 +8,9 @@
 
 use std::borrow::Cow;
 
-use super::scanner::{Fault, Scanner};
 use super::{ID_PREFIX, MAX_LINE_SIZE};
 use crate::error::{Error, Result};
+use folio_json::{Fault, Scanner};
 
 /// One object of an array: valid JSON text, and what was seen on the way.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -71,31 +71,7 @@ pub fn write_json(value: &Value, ty: &ColumnType, out: &mut String) {
     }
 }
 
-/// Appends a JSON string.
-pub fn write_string(text: &str, out: &mut String) {
-    out.push('"');
-    let mut plain = 0;
-    for (at, byte) in text.bytes().enumerate() {
-        let escape = match byte {
-            b'"' => "\\\"",
-            b'\\' => "\\\\",
-            b'\n' => "\\n",
-            b'\r' => "\\r",
-            b'\t' => "\\t",
-            0..=0x1f => "",
-            _ => continue,
-        };
-        out.push_str(&text[plain..at]);
-        plain = at + 1;
-        if escape.is_empty() {
-            let _ = write!(out, "\\u{byte:04x}");
-        } else {
-            out.push_str(escape);
-        }
-    }
-    out.push_str(&text[plain..]);
-    out.push('"');
-}
+pub use folio_json::write_json_string as write_string;
 
 /// Reads a value of a type from JSON text; `None` where it is not one.
 #[must_use]

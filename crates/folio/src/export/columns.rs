@@ -8,13 +8,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use folio_document::{Error as CollectionError, Progress};
-use folio_json::Tree;
+use folio_json::{Fault, Tree, find, members};
 
 use super::ExportOptions;
 use crate::collection::Collection;
 use crate::documents::Documents;
 use crate::error::Result;
-use crate::json::{find, members};
 
 /// Lines between two calls of `progress`.
 const PROGRESS_STEP: u64 = 4_096;
@@ -115,7 +114,7 @@ impl Columns {
         self.line.clear();
         self.line.push_str(text(line)?);
         let mut row = vec![None; self.names.len()];
-        let members = members(&self.line).map_err(|error| not_json(&error))?;
+        let members = members(&self.line).map_err(not_json)?;
         if self.places.is_empty() {
             for (cell, name) in row.iter_mut().zip(&self.names) {
                 *cell = at_path(&members, name)?;
@@ -153,7 +152,7 @@ fn at_path<'a>(members: &[(Cow<'a, str>, &'a str)], path: &str) -> Result<Option
         (Some(value), _) => Ok(Some(value)),
         (None, Some((first, rest))) => match member(first) {
             Some(inner) if inner.starts_with('{') => {
-                find(inner, rest).map_err(|error| not_json(&error).into())
+                find(inner, rest).map_err(|fault| not_json(fault).into())
             }
             _ => Ok(None),
         },
@@ -177,6 +176,6 @@ fn text(line: &[u8]) -> Result<&str, CollectionError> {
         .map_err(|error| CollectionError::Json { offset: error.valid_up_to(), reason: "not UTF-8" })
 }
 
-fn not_json(error: &crate::json::JsonError) -> CollectionError {
-    CollectionError::Json { offset: error.column().saturating_sub(1), reason: "not a JSON object" }
+fn not_json(fault: Fault) -> CollectionError {
+    CollectionError::Json { offset: fault.offset, reason: fault.reason }
 }

@@ -11,13 +11,12 @@ use std::sync::Arc;
 use folio_engine::source::{FileReading, Relation, RowStream, ScanRequest};
 use folio_engine::{BATCH_SIZE, Batch, Error as QueryError, Result as QueryResult};
 use folio_file::FileSystem;
-use folio_json::Tree;
+use folio_json::{Tree, check};
 use folio_types::{Column, ColumnType, ErrorCode, TableSchema};
 
 use super::json::{LineColumns, schema_of};
 use super::row_file::{RowFile, relation_with};
 use super::{Format, Reading, Record, Records, Source};
-use crate::json::check;
 
 /// Bytes of records that are kept.
 const MAX_HELD: usize = 16 << 20;

@@ -3,6 +3,10 @@
 //! Most strings of a document are two or three words long and need no escape, so
 //! those are copied word by word while they are looked at.
 
+use serde_json::Value;
+
+use crate::scan::{DEPTH_MAX, plain_end};
+
 /// Longer text is looked at first and then copied at once.
 const SHORT: usize = 64;
 
@@ -78,23 +82,10 @@ fn padded(text: &[u8]) -> [u8; 8] {
 
 #[inline(never)]
 fn push_long(text: &[u8], out: &mut Vec<u8>) {
-    match find_escape(text) {
-        None => out.extend_from_slice(text),
-        Some(first) => push_escaped(text, first, out),
+    match plain_end(text, 0) {
+        end if end == text.len() => out.extend_from_slice(text),
+        first => push_escaped(text, first, out),
     }
-}
-
-/// The offset of the first byte that must be escaped.
-fn find_escape(text: &[u8]) -> Option<usize> {
-    let (words, rest) = text.as_chunks::<8>();
-    for (number, word) in words.iter().enumerate() {
-        let found = escapes_in(*word);
-        if found != 0 {
-            return Some(number * 8 + found.trailing_zeros() as usize / 8);
-        }
-    }
-    let at = rest.iter().position(|&byte| needs_escape(byte));
-    at.map(|at| words.len() * 8 + at)
 }
 
 /// Marks the bytes that must be escaped; the lowest mark is right. Equal bytes become
@@ -116,37 +107,83 @@ const fn splat(byte: u8) -> u64 {
     u64::MAX / 255 * byte as u64
 }
 
-fn needs_escape(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
 #[inline(never)]
-fn push_escaped(mut text: &[u8], first: usize, out: &mut Vec<u8>) {
-    let mut next = Some(first);
-    while let Some(at) = next {
-        out.extend_from_slice(&text[..at]);
-        push_escape(text[at], out);
-        text = &text[at + 1..];
-        next = find_escape(text);
+fn push_escaped(mut text: &[u8], mut plain: usize, out: &mut Vec<u8>) {
+    while let Some(byte) = text.get(plain) {
+        out.extend_from_slice(&text[..plain]);
+        out.extend_from_slice(escape(*byte).as_bytes());
+        text = &text[plain + 1..];
+        plain = plain_end(text, 0);
     }
     out.extend_from_slice(text);
 }
 
-fn push_escape(byte: u8, out: &mut Vec<u8>) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    match byte {
-        b'"' => out.extend_from_slice(b"\\\""),
-        b'\\' => out.extend_from_slice(b"\\\\"),
-        b'\n' => out.extend_from_slice(b"\\n"),
-        b'\r' => out.extend_from_slice(b"\\r"),
-        b'\t' => out.extend_from_slice(b"\\t"),
-        0x08 => out.extend_from_slice(b"\\b"),
-        0x0c => out.extend_from_slice(b"\\f"),
-        _ => {
-            out.extend_from_slice(b"\\u00");
-            out.push(HEX[usize::from(byte >> 4)]);
-            out.push(HEX[usize::from(byte & 15)]);
+/// Appends `text` as a JSON string with its quotes to other text.
+pub fn write_json_string(text: &str, out: &mut String) {
+    out.push('"');
+    let mut rest = text;
+    loop {
+        let (plain, special) = rest.split_at(plain_end(rest.as_bytes(), 0));
+        out.push_str(plain);
+        let Some(byte) = special.bytes().next() else { break };
+        out.push_str(escape(byte));
+        rest = &special[1..];
+    }
+    out.push('"');
+}
+
+/// Appends a value as compact JSON, around which so many objects and lists are open; `false` when
+/// it nests deeper than [`DEPTH_MAX`], and what does is null.
+pub fn push_json_value(value: &Value, depth: u32, out: &mut Vec<u8>) -> bool {
+    let mut is_whole = true;
+    match value {
+        Value::Null => out.extend_from_slice(b"null"),
+        Value::Bool(true) => out.extend_from_slice(b"true"),
+        Value::Bool(false) => out.extend_from_slice(b"false"),
+        Value::Number(number) => out.extend_from_slice(number.as_str().as_bytes()),
+        Value::String(text) => push_json_string(text, out),
+        Value::Array(_) | Value::Object(_) if depth >= DEPTH_MAX => {
+            out.extend_from_slice(b"null");
+            is_whole = false;
         }
+        Value::Array(items) => {
+            out.push(b'[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                is_whole &= push_json_value(item, depth + 1, out);
+            }
+            out.push(b']');
+        }
+        Value::Object(object) => {
+            out.push(b'{');
+            for (index, (key, item)) in object.iter().enumerate() {
+                if index > 0 {
+                    out.push(b',');
+                }
+                push_json_string(key, out);
+                out.push(b':');
+                is_whole &= push_json_value(item, depth + 1, out);
+            }
+            out.push(b'}');
+        }
+    }
+    is_whole
+}
+
+/// What stands for a byte that a string cannot have as it is.
+fn escape(byte: u8) -> &'static str {
+    const CONTROL: [&str; 32] = [
+        "\\u0000", "\\u0001", "\\u0002", "\\u0003", "\\u0004", "\\u0005", "\\u0006", "\\u0007",
+        "\\b", "\\t", "\\n", "\\u000b", "\\f", "\\r", "\\u000e", "\\u000f", "\\u0010", "\\u0011",
+        "\\u0012", "\\u0013", "\\u0014", "\\u0015", "\\u0016", "\\u0017", "\\u0018", "\\u0019",
+        "\\u001a", "\\u001b", "\\u001c", "\\u001d", "\\u001e", "\\u001f",
+    ];
+    match byte {
+        b'"' => "\\\"",
+        b'\\' => "\\\\",
+        byte => CONTROL[usize::from(byte & 31)],
     }
 }
 
@@ -169,6 +206,9 @@ mod tests {
             push_json_string(&text, &mut out);
             let expected = serde_json::to_string(&text).unwrap();
             assert_eq!(out, format!("before{expected}").into_bytes(), "{text:?}");
+            let mut out = "before".to_owned();
+            write_json_string(&text, &mut out);
+            assert_eq!(out, format!("before{expected}"), "{text:?}");
         }
     }
 }

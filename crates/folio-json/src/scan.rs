@@ -4,50 +4,85 @@
 //! hostile depth costs nothing. UTF-8 is checked by the caller, over whole
 //! buffers at once.
 
-use super::MAX_DEPTH;
+use std::fmt;
+
+/// Objects and arrays may nest this deep. `serde_json` refuses to parse deeper
+/// values, so a deeper document could be stored but never read as a value.
+pub const DEPTH_MAX: u32 = 127;
 
 /// Where and why text is not JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub struct Fault {
     /// In bytes from the start of the text.
-    pub(crate) offset: usize,
-    pub(crate) reason: &'static str,
+    pub offset: usize,
+    /// What is wrong there, or what was expected.
+    pub reason: &'static str,
 }
+
+impl fmt::Display for Fault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} at byte {}", self.reason, self.offset)
+    }
+}
+
+impl std::error::Error for Fault {}
 
 /// Where the key of a member stands.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Key {
+pub struct Key {
     /// Inside its quotes.
-    pub(crate) start: usize,
-    pub(crate) end: usize,
-    pub(crate) is_escaped: bool,
+    pub start: usize,
+    /// Where its closing quote is.
+    pub end: usize,
+    /// Whether it has escapes.
+    pub is_escaped: bool,
 }
 
 /// A position in JSON text.
 #[derive(Debug)]
-pub(crate) struct Scanner<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) at: usize,
+pub struct Scanner<'a> {
+    /// The text.
+    pub bytes: &'a [u8],
+    /// In bytes from its start.
+    pub at: usize,
     /// Bytes of white space so far.
-    pub(crate) space_count: usize,
+    pub space_count: usize,
+    /// Whether half of a surrogate pair passes, which UTF-8 cannot hold.
+    allows_half: bool,
 }
 
 impl<'a> Scanner<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, space_count: 0 }
+    /// At the start of a text.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, space_count: 0, allows_half: false }
     }
 
-    pub(crate) fn fault<T>(&self, reason: &'static str) -> Result<T, Fault> {
+    /// The same, where half of a surrogate pair passes, which UTF-8 cannot hold: who asks for the
+    /// text around it gets it.
+    #[must_use]
+    pub fn lenient(bytes: &'a [u8]) -> Self {
+        Self { bytes, at: 0, space_count: 0, allows_half: true }
+    }
+
+    /// A fault at this position.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn fault<T>(&self, reason: &'static str) -> Result<T, Fault> {
         Err(Fault { offset: self.at, reason })
     }
 
+    /// The byte at this position.
     #[inline]
-    pub(crate) fn peek(&self) -> Option<u8> {
+    #[must_use]
+    pub fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
     }
 
+    /// Steps over white space.
     #[inline]
-    pub(crate) fn whitespace(&mut self) {
+    pub fn whitespace(&mut self) {
         while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.peek() {
             self.at += 1;
             self.space_count += 1;
@@ -55,8 +90,11 @@ impl<'a> Scanner<'a> {
     }
 
     /// Steps over one byte that must come next, after white space.
+    ///
+    /// # Errors
+    /// Where the text is not JSON.
     #[inline]
-    pub(crate) fn expect(&mut self, byte: u8, reason: &'static str) -> Result<(), Fault> {
+    pub fn expect(&mut self, byte: u8, reason: &'static str) -> Result<(), Fault> {
         self.whitespace();
         if self.peek() != Some(byte) {
             return self.fault(reason);
@@ -67,8 +105,11 @@ impl<'a> Scanner<'a> {
 
     /// Steps over a string whose opening quote is behind us; answers whether
     /// it contains escapes.
+    ///
+    /// # Errors
+    /// Where the text is not JSON.
     #[inline]
-    pub(crate) fn string(&mut self) -> Result<bool, Fault> {
+    pub fn string(&mut self) -> Result<bool, Fault> {
         let mut escaped = false;
         loop {
             self.plain_run();
@@ -97,23 +138,26 @@ impl<'a> Scanner<'a> {
         match self.bytes.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 2,
             Some(b'u') => {
-                let high = self.hex_escape()?;
-                if (0xdc00..0xe000).contains(&high) {
-                    return self.fault("surrogate without its pair");
-                }
-                if (0xd800..0xdc00).contains(&high) {
-                    let low = match self.bytes.get(self.at..self.at + 2) {
-                        Some(b"\\u") => self.hex_escape()?,
-                        _ => return self.fault("surrogate without its pair"),
-                    };
-                    if !(0xdc00..0xe000).contains(&low) {
-                        return self.fault("surrogate without its pair");
-                    }
+                let code = self.hex_escape()?;
+                if !self.allows_half && (0xd800..0xe000).contains(&code) {
+                    self.low_half(code)?;
                 }
             }
             _ => return self.fault("unknown escape in a string"),
         }
         Ok(())
+    }
+
+    /// Steps over the second half of a pair.
+    fn low_half(&mut self, high: u32) -> Result<(), Fault> {
+        let low = match self.bytes.get(self.at..self.at + 2) {
+            Some(b"\\u") if high < 0xdc00 => self.hex_escape()?,
+            _ => return self.fault("surrogate without its pair"),
+        };
+        match (0xdc00..0xe000).contains(&low) {
+            true => Ok(()),
+            false => self.fault("surrogate without its pair"),
+        }
     }
 
     /// Steps over `\uXXXX`.
@@ -177,8 +221,11 @@ impl<'a> Scanner<'a> {
     }
 
     /// Walks an object that must be all that is left of the text; see [`Self::object`].
+    ///
+    /// # Errors
+    /// Where the text is not JSON.
     #[inline]
-    pub(crate) fn whole_object(
+    pub fn whole_object(
         &mut self,
         member: impl FnMut(&mut Self, Key) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
@@ -192,9 +239,12 @@ impl<'a> Scanner<'a> {
 
     /// Walks an object. `member` is called behind the colon of each member and steps
     /// over its value.
+    ///
+    /// # Errors
+    /// Where the text is not JSON.
     #[inline(always)] // a loop of its own for each kind of member, on every write's way
     #[allow(clippy::inline_always)]
-    pub(crate) fn object(
+    pub fn object(
         &mut self,
         mut member: impl FnMut(&mut Self, Key) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
@@ -230,8 +280,11 @@ impl<'a> Scanner<'a> {
 
     /// Steps over one value with everything in it. `outer` objects or arrays
     /// are open around it already.
+    ///
+    /// # Errors
+    /// Where the text is not JSON.
     #[inline]
-    pub(crate) fn value(&mut self, outer: u32) -> Result<(), Fault> {
+    pub fn value(&mut self, outer: u32) -> Result<(), Fault> {
         let mut objects: u128 = 0; // bit 0: the innermost open container is an object
         let mut depth: u32 = 0;
         loop {
@@ -245,7 +298,7 @@ impl<'a> Scanner<'a> {
                 Some(opening @ (b'{' | b'[')) => {
                     self.at += 1;
                     depth += 1;
-                    if depth + outer > MAX_DEPTH {
+                    if depth + outer > DEPTH_MAX {
                         return self.fault("nested deeper than 127 levels");
                     }
                     let is_object = opening == b'{';

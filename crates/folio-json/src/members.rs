@@ -1,0 +1,192 @@
+//! The members of an object as pieces of its text: numbers keep their digits, members their order.
+
+use std::borrow::Cow;
+
+use crate::scan::{Fault, Key, Scanner};
+use crate::string::write_json_string;
+
+/// How a line begins that has its `_id` where it belongs.
+const ID_PREFIX: &str = "{\"_id\":\"";
+
+/// The members of a JSON object in order: key, and the exact text of the value.
+///
+/// # Errors
+/// When the text is not one JSON object.
+///
+/// ```
+/// let members = folio_json::members(r#"{"a": 1.10, "b": [true, null]}"#)?;
+/// assert_eq!(members, [("a".into(), "1.10"), ("b".into(), "[true, null]")]);
+/// # Ok::<(), folio_json::Fault>(())
+/// ```
+pub fn members(json: &str) -> Result<Vec<(Cow<'_, str>, &str)>, Fault> {
+    let mut members = Vec::new();
+    Scanner::lenient(json.as_bytes()).whole_object(|scanner, key| {
+        let key = key.text(json)?;
+        members.push((key, value(json, scanner)?));
+        Ok(())
+    })?;
+    Ok(members)
+}
+
+/// Whether text is one JSON object, whatever its members are.
+///
+/// # Errors
+/// When it is not.
+pub fn check(json: &str) -> Result<(), Fault> {
+    Scanner::lenient(json.as_bytes()).whole_object(|scanner, _| scanner.value(1))
+}
+
+/// The exact text of the value at a dotted path, or `None` where the path leads
+/// nowhere. A key that itself contains dots is found under its whole name first;
+/// of a key that comes twice, the first counts. Nothing behind the value is looked at.
+///
+/// # Errors
+/// When the text is not one JSON object, as far as it is looked at.
+///
+/// ```
+/// let json = r#"{"a": {"b": 1e400}, "a.c": 2}"#;
+/// assert_eq!(folio_json::find(json, "a.b")?, Some("1e400"));
+/// assert_eq!(folio_json::find(json, "a.c")?, Some("2"));
+/// assert_eq!(folio_json::find(json, "a.x")?, None);
+/// # Ok::<(), folio_json::Fault>(())
+/// ```
+pub fn find<'a>(json: &'a str, path: &str) -> Result<Option<&'a str>, Fault> {
+    let whole = member(json, path)?;
+    let Some((first, rest)) = path.split_once('.').filter(|_| whole.is_none()) else {
+        return Ok(whole);
+    };
+    match member(json, first)? {
+        Some(inner) if inner.starts_with('{') => find(inner, rest),
+        _ => Ok(None),
+    }
+}
+
+/// The exact text of one member's value.
+fn member<'a>(json: &'a str, name: &str) -> Result<Option<&'a str>, Fault> {
+    let mut found = None;
+    let walked = Scanner::lenient(json.as_bytes()).whole_object(|scanner, key| {
+        let is_it = key.text(json)? == name;
+        let value = value(json, scanner)?;
+        if is_it {
+            found = Some(value);
+            // An error is how a walk ends early.
+            return scanner.fault("found");
+        }
+        Ok(())
+    });
+    if found.is_none() {
+        walked?;
+    }
+    Ok(found)
+}
+
+/// The text of the value that comes next, which is stepped over.
+fn value<'a>(json: &'a str, scanner: &mut Scanner<'_>) -> Result<&'a str, Fault> {
+    scanner.whitespace();
+    let start = scanner.at;
+    scanner.value(1)?;
+    Ok(&json[start..scanner.at])
+}
+
+impl Key {
+    /// Its text, borrowed where it has no escapes.
+    ///
+    /// # Errors
+    /// Where it is half of a character.
+    pub fn text<'a>(&self, json: &'a str) -> Result<Cow<'a, str>, Fault> {
+        if !self.is_escaped {
+            return Ok(Cow::Borrowed(&json[self.start..self.end]));
+        }
+        let text = unquote(&json[self.start - 1..=self.end]);
+        text.ok_or(Fault { offset: self.start, reason: "key is not a valid string" })
+    }
+}
+
+/// The text inside a JSON string, or `None` for a value of another type.
+#[must_use]
+pub fn unquote(value: &str) -> Option<Cow<'_, str>> {
+    let inner = value.strip_prefix('"')?.strip_suffix('"')?;
+    if inner.contains('\\') {
+        return serde_json::from_str(value).ok().map(Cow::Owned);
+    }
+    Some(Cow::Borrowed(inner))
+}
+
+/// The text of a document with `_id` as its first member. A line that FolioDB
+/// wrote is answered as it is; one written by hand may have it elsewhere.
+///
+/// # Errors
+/// When the text is not one JSON object.
+///
+/// ```
+/// use folio_json::id_first;
+/// assert_eq!(id_first(r#"{"_id":"x","a":1}"#)?, r#"{"_id":"x","a":1}"#);
+/// assert_eq!(id_first(r#"{ "a": 1.10, "_id": "x" }"#)?, r#"{"_id":"x","a":1.10}"#);
+/// # Ok::<(), folio_json::Fault>(())
+/// ```
+#[inline]
+pub fn id_first(json: &str) -> Result<Cow<'_, str>, Fault> {
+    if json.starts_with(ID_PREFIX) { Ok(Cow::Borrowed(json)) } else { reordered(json) }
+}
+
+#[cold]
+fn reordered(json: &str) -> Result<Cow<'_, str>, Fault> {
+    let mut members = members(json)?;
+    if let Some(index) = members.iter().position(|(key, _)| key == "_id") {
+        members[..=index].rotate_right(1);
+    }
+    Ok(Cow::Owned(object_of(members)))
+}
+
+/// The text of an object of members, given as [`members`] answers them.
+#[must_use]
+pub fn object_of<'a>(members: impl IntoIterator<Item = (Cow<'a, str>, &'a str)>) -> String {
+    let mut text = String::from("{");
+    for (key, value) in members {
+        if text.len() > 1 {
+            text.push(',');
+        }
+        write_json_string(&key, &mut text);
+        text.push(':');
+        text.push_str(value);
+    }
+    text.push('}');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_of_numbers_survives() {
+        let json = r#" {"_id":"x", "n":-0.10E+5, "big":123456789012345678901234567890, "\u0061":{"b":[1.0]}} "#;
+        let texts: Vec<_> = members(json).unwrap().into_iter().map(|(_, value)| value).collect();
+        assert_eq!(
+            texts,
+            [r#""x""#, "-0.10E+5", "123456789012345678901234567890", r#"{"b":[1.0]}"#]
+        );
+        assert_eq!(find(json, "a.b").unwrap(), Some("[1.0]"));
+        assert_eq!(find(json, "a.b.c").unwrap(), None);
+        assert_eq!(find(json, "n.x").unwrap(), None);
+    }
+
+    #[test]
+    fn other_text_is_an_error() {
+        for json in ["", "[]", "1", "{", "{}x", "{\"a\":01}", "{\"a\":\"\u{1}\"}", "\"{}\""] {
+            assert!(members(json).is_err(), "{json:?}");
+            assert!(find(json, "a.b").is_err(), "{json:?}");
+        }
+        let deep = format!("{{\"a\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        let _ = (members(&deep), find(&deep, "a.b")); // depth costs no stack
+    }
+
+    #[test]
+    fn strings_lose_their_quotes() {
+        assert_eq!(unquote(r#""a\n\"b""#).as_deref(), Some("a\n\"b"));
+        assert_eq!(unquote(r#""plain é""#).as_deref(), Some("plain é"));
+        assert_eq!(unquote("\"\"").as_deref(), Some(""));
+        assert_eq!(unquote("12"), None);
+        assert_eq!(unquote("\""), None);
+    }
+}
