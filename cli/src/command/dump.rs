@@ -54,7 +54,7 @@ enum Format {
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Result<ExitCode, Failure> {
     let format = match arguments.format {
-        Format::Json => dump::Format::Json,
+        Format::Json => dump::Format::JsonLines,
         Format::Csv => dump::Format::Csv,
         Format::Ion => dump::Format::Ion,
     };

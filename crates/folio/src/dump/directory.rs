@@ -20,11 +20,11 @@ use std::sync::atomic::Ordering;
 use folio_document::Progress;
 use folio_file::{DiskFileSystem, FileSystem};
 
-use super::{Format, check, definitions, read_rows, write_rows};
+use super::{FORMATS, Format, check, definitions, read_rows, write_rows};
 use crate::database::Database;
 use crate::error::{Error, Result};
 use crate::export::{ExportOptions, export};
-use crate::format::{self, Reading, Records, Source};
+use crate::format::{Reading, Records, Source};
 use crate::import::{ImportOptions, import};
 use crate::ion;
 use crate::session::Session;
@@ -51,14 +51,19 @@ impl Database {
     /// Tables are written as of one moment. Progress is in bytes written; the total is unknown.
     ///
     /// # Errors
-    /// `conflict` when the target holds something; `io`; `cancelled` when `progress` answers
-    /// `false`. Then no target is left behind.
+    /// `invalid_input` for a format that is none of [`crate::dump::FORMATS`]; `conflict` when the
+    /// target holds something; `io`; `cancelled` when `progress` answers `false`. Then no target
+    /// is left behind.
     pub fn dump(
         &self,
         target: impl AsRef<Path>,
         format: Format,
         progress: Progress<'_>,
     ) -> Result<DumpReport> {
+        if !FORMATS.contains(&format) {
+            let (names, asked) = (FORMATS.map(Format::name).join(", "), format.name());
+            return Err(Error::Invalid(format!("a dump is one of {names}, not {asked}")));
+        }
         let files = Arc::clone(self.host());
         let directory = AtomicDirectory::create(Arc::clone(&files), target.as_ref())?;
         for folder in [TABLES, COLLECTIONS] {
@@ -131,7 +136,7 @@ impl Dumping<'_> {
 
     fn table(&mut self, session: &mut Session, table: &str) -> Result<u64> {
         // Ion is converted from JSON, which is a part of it.
-        let rows = if self.format == Format::Ion { Format::Json } else { self.format };
+        let rows = if self.format == Format::Ion { Format::JsonLines } else { self.format };
         let path = file_of(self.root, TABLES, table, rows);
         let mut out = AtomicFile::create(Arc::clone(&self.files), &path)?;
         let before = self.size;
@@ -151,12 +156,7 @@ impl Dumping<'_> {
     }
 
     fn documents(&mut self, database: &Database, report: &mut DumpReport) -> Result<()> {
-        let format = match self.format {
-            Format::Json => format::Format::JsonLines,
-            Format::Csv => format::Format::Csv,
-            Format::Ion => format::Format::Ion,
-        };
-        let options = ExportOptions { format: Some(format), ..ExportOptions::default() };
+        let options = ExportOptions { format: Some(self.format), ..ExportOptions::default() };
         for name in database.collections()? {
             let path = file_of(self.root, COLLECTIONS, &name, self.format);
             let (before, progress) = (self.size, &mut *self.progress);
@@ -234,10 +234,9 @@ impl Restoring<'_> {
 
     fn table(&mut self, session: &mut Session, table: &str) -> Result<u64> {
         let named = |format| (format, file_of(self.root, TABLES, table, format));
-        let found =
-            Format::ALL.map(named).into_iter().find(|(_, path)| self.files.stat(path).is_ok());
+        let found = FORMATS.map(named).into_iter().find(|(_, path)| self.files.stat(path).is_ok());
         let Some((format, path)) = found else {
-            let path = file_of(self.root, TABLES, table, Format::Json);
+            let path = file_of(self.root, TABLES, table, Format::JsonLines);
             let text = format!(
                 "{} is missing, so the dump is not whole; make it an empty file if table {table:?} \
                  has no rows",
@@ -252,11 +251,6 @@ impl Restoring<'_> {
         let in_file = |error: Error| match error {
             Error::Invalid(text) => Error::Invalid(format!("{}: {text}", path.display())),
             other => other,
-        };
-        let format = match format {
-            Format::Json => format::Format::JsonLines,
-            Format::Csv => format::Format::Csv,
-            Format::Ion => format::Format::Ion,
         };
         let reading = Reading {
             format: Some(format),
@@ -310,7 +304,7 @@ impl Restoring<'_> {
 
 /// The file of a table or collection.
 fn file_of(root: &Path, folder: &str, name: &str, format: Format) -> PathBuf {
-    root.join(folder).join(format!("{}.{}", file_name(name), format.ending()))
+    root.join(folder).join(format!("{}.{}", file_name(name), format.extension()))
 }
 
 /// A name as every file system takes it: other characters as `%` and their bytes.

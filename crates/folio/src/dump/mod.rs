@@ -17,6 +17,7 @@
 
 mod directory;
 
+pub use crate::format::Format;
 pub use directory::DumpReport;
 
 use std::io::Write;
@@ -28,35 +29,13 @@ use folio_types::{Column, ColumnType, Value};
 
 use crate::error::{Error, Result};
 use crate::export::columns::tell;
-use crate::format::json::push_row;
-use crate::format::{self, Records, row_writer};
+use crate::format::json::SparseLines;
+use crate::format::{Records, RowWriter, row_writer};
 use crate::json::{members, unquote};
 use crate::session::Session;
 
-/// How rows are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Format {
-    /// JSON Lines: an object per row, without the members that are null.
-    #[default]
-    Json,
-    /// CSV under a header (RFC 4180, with line feeds).
-    Csv,
-    /// Amazon Ion text, a struct per row or document.
-    Ion,
-}
-
-impl Format {
-    const ALL: [Self; 3] = [Self::Json, Self::Csv, Self::Ion];
-
-    /// The extension of its files.
-    fn ending(self) -> &'static str {
-        match self {
-            Self::Json => "jsonl",
-            Self::Csv => "csv",
-            Self::Ion => "ion",
-        }
-    }
-}
+/// The formats of a dump; JSON Lines is what nobody has to ask for.
+pub const FORMATS: [Format; 3] = [Format::JsonLines, Format::Csv, Format::Ion];
 
 /// What makes the tables of a database, empty.
 #[derive(Debug, Clone, Default)]
@@ -126,35 +105,20 @@ fn write_rows(
 ) -> Result<u64> {
     let text = format!("SELECT * FROM {}", quoted(table));
     let Some(mut rows) = session.execute(&text, &[])?.rows else { return Ok(0) };
-    let (names, types) = (rows.names().to_vec(), rows.types().to_vec());
     let (mut count, mut size, mut bytes) = (0, 0, Vec::new());
-    let csv = &CsvOptions::default();
-    let mut cells = match format {
-        Format::Csv => Some(row_writer(format::Format::Csv, &names, &types, csv)?),
-        Format::Json | Format::Ion => None,
+    let mut writer: Box<dyn RowWriter> = match format {
+        Format::Csv => row_writer(format, rows.names(), rows.types(), &CsvOptions::default())?,
+        _ => Box::new(SparseLines::new(rows.names(), rows.types())),
     };
     while let Some(batch) = rows.next_batch()? {
         count += batch.row_count as u64;
-        match &mut cells {
-            Some(cells) => cells.write(batch, &mut bytes)?,
-            None => {
-                let mut text = String::new();
-                for row in 0..batch.row_count {
-                    let columns = batch.columns.iter().zip(&types);
-                    let values = columns.map(|(array, ty)| folio_engine::value_at(array, row, ty));
-                    push_row(&names, &types, &values.collect::<Vec<Value>>(), &mut text);
-                }
-                bytes = text.into_bytes();
-            }
-        }
+        writer.write(batch, &mut bytes)?;
         size += bytes.len() as u64;
         out.write_all(&bytes).map_err(Error::Output)?;
         bytes.clear();
         tell(progress, size, 0)?;
     }
-    if let Some(cells) = &mut cells {
-        cells.finish(&mut bytes)?;
-    }
+    writer.finish(&mut bytes)?;
     out.write_all(&bytes).map_err(Error::Output)?;
     Ok(count)
 }

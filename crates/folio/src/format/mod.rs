@@ -165,6 +165,13 @@ impl Format {
         FORMATS.iter().find(|entry| entry.0 == self).map_or("", |entry| entry.1)
     }
 
+    /// The extension that we give to its files.
+    #[cfg(feature = "sql")]
+    pub(crate) fn extension(self) -> &'static str {
+        let entry = FORMATS.iter().find(|entry| entry.0 == self);
+        entry.and_then(|entry| entry.2.first()).copied().unwrap_or_default()
+    }
+
     /// The format that the name of a file says, whatever it is compressed with.
     #[must_use]
     pub fn of_path(path: impl AsRef<Path>) -> Option<Self> {

@@ -12,4 +12,4 @@ pub(crate) use lines::Lines;
 pub(crate) use read::Values;
 pub(crate) use write::Marks;
 #[cfg(feature = "sql")]
-pub(crate) use write::{JsonFile, push_row};
+pub(crate) use write::{JsonFile, SparseLines};

@@ -1,11 +1,15 @@
 //! Objects one under the other, as lines or as the elements of an array.
 
 #[cfg(feature = "sql")]
-use folio_engine::{Batch, JsonRows, Result as QueryResult, write_json, write_json_string};
+use folio_engine::{
+    Batch, JsonRows, Result as QueryResult, value_at, write_json, write_json_string,
+};
 #[cfg(feature = "sql")]
 use folio_types::{ColumnType, Value};
 
 use crate::format::Format;
+#[cfg(feature = "sql")]
+use crate::format::RowWriter;
 
 /// What comes before, between and after objects, and all there is without any.
 pub(crate) struct Marks {
@@ -48,7 +52,7 @@ impl JsonFile {
 }
 
 #[cfg(feature = "sql")]
-impl crate::format::RowWriter for JsonFile {
+impl RowWriter for JsonFile {
     fn write(&mut self, batch: Batch, out: &mut Vec<u8>) -> QueryResult<()> {
         if self.is_first && batch.row_count > 0 {
             out.extend_from_slice(self.marks.before.as_bytes());
@@ -64,26 +68,51 @@ impl crate::format::RowWriter for JsonFile {
     }
 }
 
-/// Appends a row as a line without the members that are NULL, so that the `null` of a JSON column
-/// is told from NULL.
+/// Rows of a query as lines without the members that are NULL, so that the `null` of a JSON column
+/// is told from NULL: for a dump, which comes back as it was.
 #[cfg(feature = "sql")]
-pub(crate) fn push_row(names: &[String], types: &[ColumnType], values: &[Value], out: &mut String) {
-    let mut separator = '{';
-    for ((name, ty), value) in names.iter().zip(types).zip(values) {
-        if matches!(value, Value::Null) {
-            continue;
-        }
-        out.push(separator);
-        separator = ',';
-        write_json_string(name, out);
-        out.push(':');
-        match value {
-            // A line end in JSON text stands between its words only.
-            Value::Text(text) if *ty == ColumnType::Json => {
-                out.push_str(&text.replace(['\n', '\r'], " "));
-            }
-            value => write_json(value, ty, out),
-        }
+pub(crate) struct SparseLines {
+    names: Vec<String>,
+    types: Vec<ColumnType>,
+}
+
+#[cfg(feature = "sql")]
+impl SparseLines {
+    pub(crate) fn new(names: &[String], types: &[ColumnType]) -> Self {
+        Self { names: names.to_vec(), types: types.to_vec() }
     }
-    out.push_str(if separator == '{' { "{}\n" } else { "}\n" });
+}
+
+#[cfg(feature = "sql")]
+impl RowWriter for SparseLines {
+    fn write(&mut self, batch: Batch, out: &mut Vec<u8>) -> QueryResult<()> {
+        let mut text = String::new();
+        for row in 0..batch.row_count {
+            let mut separator = '{';
+            for ((name, ty), array) in self.names.iter().zip(&self.types).zip(&batch.columns) {
+                let value = value_at(array, row, ty);
+                if matches!(value, Value::Null) {
+                    continue;
+                }
+                text.push(separator);
+                separator = ',';
+                write_json_string(name, &mut text);
+                text.push(':');
+                match value {
+                    // A line end in JSON text stands between its words only.
+                    Value::Text(json) if *ty == ColumnType::Json => {
+                        text.push_str(&json.replace(['\n', '\r'], " "));
+                    }
+                    value => write_json(&value, ty, &mut text),
+                }
+            }
+            text.push_str(if separator == '{' { "{}\n" } else { "}\n" });
+        }
+        out.extend_from_slice(text.as_bytes());
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &mut Vec<u8>) -> QueryResult<()> {
+        Ok(())
+    }
 }
