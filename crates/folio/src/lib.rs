@@ -144,6 +144,7 @@ pub use folio_json::{
     Counts as TypeCounts, Field, Node as TypeNode, Tree as Types, Type, push_json_number,
     push_json_string,
 };
+#[cfg(feature = "sql")]
 pub use folio_sql::parse_type;
 pub use folio_table::buffer::{Policy as EvictionPolicy, PoolStatistics};
 pub use folio_table::tools::{
