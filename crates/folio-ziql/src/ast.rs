@@ -1,4 +1,4 @@
-//! The syntax of a script, as it was written.
+//! The syntax tree of a script.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,26 +11,26 @@ use folio_types::{ColumnType, Value};
 
 use crate::tape::Tape;
 
-/// A name and where it stands.
+/// A name and its place in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Name {
     pub(crate) text: String,
     pub(crate) span: Span,
 }
 
-/// Chains, one after the other.
+/// A script: chains in order.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Script {
     pub(crate) chains: Vec<Chain>,
 }
 
-/// Statements of one transaction.
+/// A chain: statements that run in one transaction.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Chain {
     pub(crate) steps: Vec<Step>,
 }
 
-/// A statement, and the name its entities get.
+/// A statement, and the name of the set it finds or writes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Step {
     pub(crate) explain: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Step {
     pub(crate) name: Option<Name>,
 }
 
-/// What is done.
+/// A statement.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Statement {
     Grab(Grab),
@@ -57,7 +57,7 @@ pub(crate) struct Grab {
     pub(crate) order: Vec<Order>,
 }
 
-/// A struct, and links followed from it.
+/// A struct, and the links to follow from it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Source {
     pub(crate) entity: Name,
@@ -68,31 +68,31 @@ pub(crate) struct Source {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Shape {
     pub(crate) limit: Option<Limit>,
-    /// `None` for the default shape.
+    /// `None` means the default shape.
     pub(crate) fields: Option<Vec<Field>>,
     pub(crate) span: Span,
 }
 
-/// Rows, and rows to skip.
+/// Number of rows, and number of rows to skip.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Limit {
     pub(crate) take: Expr,
     pub(crate) skip: Option<Expr>,
 }
 
-/// What an entity is answered with.
+/// A field of a shape.
 #[allow(clippy::large_enum_variant, reason = "there are few, for a moment")]
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Field {
     /// `*`
     All(Span),
-    /// A member, or what a path leads to.
+    /// A member, or the target of a path.
     Path { alias: Option<Name>, path: Path, nested: Nested },
-    /// A value under a name.
+    /// A named value.
     Value { alias: Name, value: Expr },
 }
 
-/// What of a link is wanted.
+/// The shape, condition and order of a link.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Nested {
     pub(crate) shape: Option<Shape>,
@@ -113,14 +113,14 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// Where it stands.
+    /// Its place in the text.
     pub(crate) fn span(&self) -> Span {
         let first = self.members.first().map_or(Span::NONE, |name| name.span);
         let last = self.members.last().map_or(Span::NONE, |name| name.span);
         Span { end_line: last.end_line, end_column: last.end_column, ..first }
     }
 
-    /// As it was written.
+    /// Its text.
     pub(crate) fn text(&self) -> String {
         let names: Vec<&str> = self.members.iter().map(|name| &*name.text).collect();
         names.join(".")
@@ -134,14 +134,14 @@ pub(crate) struct Order {
     pub(crate) descending: bool,
 }
 
-/// `{condition}`; all where there is none.
+/// `{condition}`; without a condition, all entities.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Filter {
     pub(crate) condition: Option<Box<Expr>>,
     pub(crate) span: Span,
 }
 
-/// What stands behind IN.
+/// The right side of IN.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Set {
     List(Vec<Expr>, Span),
@@ -151,7 +151,7 @@ pub(crate) enum Set {
 }
 
 impl Set {
-    /// Where it stands.
+    /// Its place in the text.
     pub(crate) fn span(&self) -> Span {
         match self {
             Self::List(_, span) => *span,
@@ -215,7 +215,7 @@ pub(crate) enum Expr {
 }
 
 impl Expr {
-    /// Where it stands, as far as that is known.
+    /// Its place in the text, as far as it is known.
     pub(crate) fn span(&self) -> Span {
         match self {
             Self::Literal(_, _, span)
@@ -241,17 +241,17 @@ impl Expr {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Add {
     pub(crate) entity: Name,
-    /// The first of them says what the values of those on the tape are for.
+    /// The first tuple names the members of the tuples in the literal buffer.
     pub(crate) tuples: Vec<Tuples>,
     pub(crate) tape: Arc<Tape>,
     pub(crate) if_taken: IfTaken,
 }
 
-/// New data.
+/// New entities.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Tuples {
     One(Tuple),
-    /// Tuples of literals that go by their places: these on the tape.
+    /// A range of tuples in the literal buffer: literals without member names.
     Literals(Range<usize>),
 }
 
@@ -262,19 +262,19 @@ pub(crate) struct Tuple {
     pub(crate) span: Span,
 }
 
-/// One thing of a tuple.
+/// One item of a tuple.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Item {
-    /// `None` where the place says it.
+    /// `None` if the position decides.
     pub(crate) member: Option<Name>,
     pub(crate) change: Change,
 }
 
-/// What becomes of a member.
+/// The change of a member.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Change {
     Set(Given),
-    /// `+=` and its like.
+    /// `+=`, `-=`, `*=`, `/=`
     Arithmetic(Arithmetic, Expr, Span),
     Append(Given),
     Remove(Given),
@@ -283,7 +283,7 @@ pub(crate) enum Change {
     Clear,
 }
 
-/// A value, or entities.
+/// A value, or entities found by a condition.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Given {
     Value(Expr),
@@ -307,7 +307,7 @@ pub(crate) struct Delete {
     pub(crate) target: Target,
 }
 
-/// The entities a statement changes.
+/// The entities that a statement changes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Target {
     pub(crate) source: Source,

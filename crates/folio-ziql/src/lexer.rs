@@ -1,8 +1,8 @@
-//! From text to a token, longest match first.
+//! From text to tokens, longest match first.
 //!
 //! UUIDs, datetimes, dates and times are tried before numbers and names, so that
-//! `2024-01-31` is always a date and never a subtraction. What looks like one of
-//! them and is none (`2024/02/30`) is an error at once.
+//! `2024-01-31` is always a date and never a subtraction. An invalid one (`2024/02/30`) is an
+//! error at once.
 
 use folio_engine::{Error, Result, Span};
 use memchr::{memchr_iter, memrchr};
@@ -10,7 +10,7 @@ use memchr::{memchr_iter, memrchr};
 use crate::moment;
 use crate::token::{Keyword, Lexeme, Token};
 
-/// Signs of two characters, which are tried first.
+/// Signs of two characters, tried first.
 const DOUBLE_SIGNS: [&str; 9] = ["=>", "!=", "<=", ">=", "!~", "+=", "-=", "*=", "/="];
 
 /// Signs of one character.
@@ -19,7 +19,7 @@ const SIGNS: [&str; 22] = [
     "~", "!", "?",
 ];
 
-/// For each byte, which of [`SIGNS`] it is; their number where it is none.
+/// The index in [`SIGNS`] of each byte, or their number if it is not a sign.
 const SIGN_OF: [u8; 256] = {
     let mut all = [SIGNS.len() as u8; 256];
     let mut sign = 0;
@@ -30,7 +30,7 @@ const SIGN_OF: [u8; 256] = {
     all
 };
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Clone, Copy)]
 pub(crate) struct Lexer<'t> {
     rest: &'t str,
@@ -43,7 +43,7 @@ impl<'t> Lexer<'t> {
         Self { rest: text, line: 1, column: 1 }
     }
 
-    /// The same place in a text that ends so many bytes behind it.
+    /// The same position in a text that ends `size` bytes after it.
     pub(super) fn first(self, size: usize) -> Self {
         Self { rest: &self.rest[..size], ..self }
     }
@@ -75,7 +75,7 @@ impl<'t> Lexer<'t> {
         self.rest.chars().next()
     }
 
-    /// Takes so many bytes, which end at a character.
+    /// Takes `size` bytes. They must end at a character boundary.
     pub(super) fn take(&mut self, size: usize) -> &'t str {
         let (taken, rest) = self.rest.split_at(size);
         self.rest = rest;
@@ -93,7 +93,7 @@ impl<'t> Lexer<'t> {
         taken
     }
 
-    /// White space and comments.
+    /// Skips white space and comments.
     pub(super) fn skip_blank(&mut self) {
         loop {
             let blank = self.rest.len() - self.rest.trim_start().len();
@@ -246,7 +246,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// What of a string stands as it is meant.
+    /// The part of a string before the next quote or escape.
     fn plain(&mut self) -> &'t str {
         let end = self.rest.bytes().position(|byte| matches!(byte, b'\'' | b'\\'));
         self.take(end.unwrap_or(self.rest.len()))
@@ -301,8 +301,8 @@ impl<'t> Lexer<'t> {
     }
 }
 
-/// Of the bytes of a character only the first counts. Bytes are summed up in bytes, as far
-/// as those reach: many at a time.
+/// Counts characters by their first bytes. Sums up to 255 of them in one byte, so that many bytes
+/// are counted at a time.
 fn character_count(text: &[u8]) -> usize {
     if text.is_ascii() {
         return text.len();

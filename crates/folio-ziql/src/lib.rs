@@ -1,10 +1,10 @@
 //! ZiQL, a small language of entities and links: from text to statements of the engine.
 //!
 //! ```text
-//! Ziql::parse    text → syntax (tokenize, parse; tuples and tape for large ADDs)
+//! Ziql::parse    text → syntax (tokenize, parse; tuples and tape: literals of large ADDs)
 //! Ziql::compile  syntax → bind → a statement of several steps, which the engine plans
 //! print          syntax → text
-//! schema         structs declared in a text, and the tables they are
+//! schema         structs declared in a text, and their tables
 //! ```
 
 mod ast;

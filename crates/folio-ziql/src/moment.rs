@@ -1,4 +1,4 @@
-//! UUIDs, datetimes, dates and times at the beginning of a text.
+//! Reads UUIDs, datetimes, dates and times at the beginning of a text.
 
 use folio_types::temporal::{DAY, HOUR, MINUTE, SECOND, days};
 
@@ -7,15 +7,15 @@ use crate::token::Token;
 /// Characters of a UUID.
 pub(super) const UUID_SIZE: usize = 36;
 
-/// What a text begins with.
+/// A value at the beginning of a text.
 pub(crate) struct Found {
-    /// How many bytes it takes.
+    /// Its length, in bytes.
     pub(crate) size: usize,
-    /// The value, or why it is none.
+    /// The value, or why it is invalid.
     pub(crate) token: Result<Token, String>,
 }
 
-/// The moment or UUID a text begins with; `None` where it begins with neither.
+/// Reads a date, time or UUID at the beginning of a text; `None` if there is none.
 pub(crate) fn leading(text: &str) -> Option<Found> {
     let bytes = text.as_bytes();
     if !bytes.first()?.is_ascii_hexdigit() {
@@ -26,12 +26,12 @@ pub(crate) fn leading(text: &str) -> Option<Found> {
     found.filter(|found| ends_word(bytes, found.size))
 }
 
-/// Whether a value may end here: a longer word or number is another one.
+/// Whether a value may end here. It may not if a word or number continues.
 pub(super) fn ends_word(bytes: &[u8], at: usize) -> bool {
     !bytes.get(at).is_some_and(|next| next.is_ascii_alphanumeric() || *next == b'_')
 }
 
-/// The UUID a text begins with, in its usual form of 36 characters.
+/// Reads a UUID in its usual form of 36 characters.
 pub(super) fn uuid(bytes: &[u8]) -> Option<[u8; 16]> {
     let text: &[u8; 36] = bytes.first_chunk()?;
     let dashes = [text[8], text[13], text[18], text[23]];
@@ -52,12 +52,12 @@ pub(super) fn uuid(bytes: &[u8]) -> Option<[u8; 16]> {
     (dashes == [b'-'; 4]).then_some(value)
 }
 
-/// What eight hexadecimal digits are worth, the first of them the highest byte: all at once,
-/// since a program writes thousands. `None` where one is none.
+/// Decodes eight hexadecimal digits, the first in the highest byte. Handles all at once, since
+/// programs write thousands. `None` if one is no digit.
 fn half_bytes(digits: u64) -> Option<u32> {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const TOPS: u64 = ONES << 7;
-    // The highest bit of each byte that is at least so much; bytes are below 128.
+    // The highest bit of each byte that is at least `least`. Bytes are below 128.
     let from = |bytes: u64, least: u8| (bytes + ONES * u64::from(128 - least)) & TOPS;
     if digits & TOPS != 0 {
         return None;
@@ -74,7 +74,7 @@ fn half_bytes(digits: u64) -> Option<u32> {
     Some((halves | halves >> 16) as u32)
 }
 
-/// A number of exactly so many digits.
+/// A number of exactly `count` digits.
 fn digits(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
     let text = bytes.get(at..at + count)?;
     text.iter().try_fold(0, |number, byte| {
@@ -82,7 +82,7 @@ fn digits(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
     })
 }
 
-/// A date, and the time behind it where there is one.
+/// Reads a date and an optional time.
 fn dated(bytes: &[u8]) -> Option<Found> {
     let year = digits(bytes, 0, 4)?;
     let mark = *bytes.get(4).filter(|mark| matches!(mark, b'-' | b'/'))?;
@@ -116,7 +116,7 @@ fn dated(bytes: &[u8]) -> Option<Found> {
     Some(Found { size: end, token })
 }
 
-/// `Z` or `±hh:mm`: microseconds east of UTC, and where it ends.
+/// Reads `Z` or `±hh:mm`: microseconds east of UTC, and the end.
 fn zone(bytes: &[u8], at: usize) -> (Option<i64>, usize) {
     let sign = match bytes.get(at) {
         Some(b'Z' | b'z') => return (Some(0), at + 1),
@@ -140,7 +140,7 @@ fn timed(bytes: &[u8]) -> Option<Found> {
     Some(Found { size, token: time.map(Token::Time) })
 }
 
-/// `12:04[:05[.123456]]`: microseconds since midnight, and where it ends.
+/// Reads `12:04[:05[.123456]]`: microseconds since midnight, and the end.
 fn clock(bytes: &[u8], at: usize) -> Option<(Result<i64, String>, usize)> {
     let (hour, minute) = (digits(bytes, at, 2)?, digits(bytes, at + 3, 2)?);
     if bytes.get(at + 2) != Some(&b':') {

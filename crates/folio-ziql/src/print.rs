@@ -1,8 +1,8 @@
-//! Syntax as text: what is printed reads back as the same statement.
+//! Prints syntax as text that parses to the same statement.
 //!
-//! Keywords stand in capitals, a shape before the condition, the condition before BY
-//! and the order, and brackets only where the precedence of operators needs them.
-//! Comments and the places of line ends are not kept.
+//! Keywords are in capitals. A shape comes before the condition, the condition before BY and
+//! the order. Brackets appear only where precedence needs them. Comments and line breaks are
+//! lost.
 
 use std::fmt::{Display, Error, Formatter, Result};
 
@@ -17,7 +17,7 @@ use crate::ast::{
 };
 use crate::schema::{literal, quoted};
 
-/// How tightly an expression holds together, from OR on.
+/// Precedence levels, from OR (loosest) on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Or,
@@ -30,10 +30,10 @@ enum Level {
     Primary,
 }
 
-/// An expression where one of at least this level must stand.
+/// An expression in a place that needs at least this level.
 struct Operand<'e>(&'e Expr, Level);
 
-/// Things with a separator between.
+/// Items with a separator.
 struct Joined<'i, T>(&'i [T], &'static str);
 
 impl<T: Display> Display for Joined<'_, T> {
@@ -242,7 +242,7 @@ impl Display for Item {
     fn fmt(&self, out: &mut Formatter<'_>) -> Result {
         let Some(member) = &self.member else {
             return match &self.change {
-                // `(a = 1)` alone would be a member and its value.
+                // `(a = 1)` alone would parse as a member and its value.
                 Change::Set(Given::Value(value)) => Operand(value, Level::Sum).fmt(out),
                 Change::Set(given) => given.fmt(out),
                 _ => Ok(()),
@@ -309,7 +309,7 @@ impl Display for Expr {
                 path.iter().try_for_each(|path| path.fmt(out))?;
                 out.write_str(")")
             }
-            // Neither `--`, which is a comment, nor `-1`, which is a number.
+            // Avoids `--`, which begins a comment, and `-1`, which is one number.
             Self::Negate(inner, _) if matches!(**inner, Self::Literal(..) | Self::Negate(..)) => {
                 write!(out, "-({inner})")
             }
@@ -345,7 +345,7 @@ fn joined(terms: &[Expr], word: &'static str, least: Level, out: &mut Formatter<
     Joined(&terms, word).fmt(out)
 }
 
-/// Floats with all their digits, so that they come back as they are.
+/// Prints floats with all digits, so that they parse to the same value.
 fn written(value: &Value, ty: &ColumnType) -> String {
     match value {
         Value::Float(number) => format!("{number:?}"),

@@ -1,4 +1,4 @@
-//! Where the tuples of a tape stand, and their syntax, for whoever asks.
+//! Places and syntax of tuples in the literal buffer, computed on demand.
 
 use folio_engine::{Result, Span};
 
@@ -8,25 +8,25 @@ use crate::parse;
 use crate::tape::Tape;
 
 impl Tape {
-    /// Where a tuple stands.
+    /// The place of a tuple.
     pub(crate) fn span(&self, tuple: usize) -> Span {
         self.ruler().span(tuple)
     }
 
-    /// For asking where tuples stand, the first of them first.
+    /// A ruler for asking for the places of tuples in ascending order.
     pub(crate) fn ruler(&self) -> Ruler<'_> {
         Ruler { tape: self, lexer: Lexer::new(self.text()) }
     }
 }
 
-/// Finds lines and columns of tuples, each from the one before.
+/// Computes lines and columns of tuples, continuing from the previous one.
 pub(crate) struct Ruler<'t> {
     tape: &'t Tape,
     lexer: Lexer<'t>,
 }
 
 impl<'t> Ruler<'t> {
-    /// Goes to a tuple; answers its size.
+    /// Moves to a tuple and returns its size in bytes.
     fn go_to(&mut self, tuple: usize) -> usize {
         let place = self.tape.place(tuple);
         let at = self.tape.text().len() - self.lexer.rest().len();
@@ -34,7 +34,7 @@ impl<'t> Ruler<'t> {
         place.len()
     }
 
-    /// Where a tuple stands.
+    /// The place of a tuple.
     pub(crate) fn span(&mut self, tuple: usize) -> Span {
         let size = self.go_to(tuple);
         let mut lexer = self.lexer;
@@ -42,10 +42,10 @@ impl<'t> Ruler<'t> {
         lexer.since(self.lexer.position())
     }
 
-    /// The syntax of a tuple.
+    /// Parses a tuple.
     ///
     /// # Errors
-    /// None for what was read as a tuple before.
+    /// None: it was read as a tuple before.
     pub(crate) fn tuple(&mut self, tuple: usize) -> Result<Tuple> {
         let size = self.go_to(tuple);
         parse::tuple(self.lexer.first(size))

@@ -1,4 +1,4 @@
-//! Texts of ZiQL: from syntax to statements.
+//! ZiQL texts: from syntax to statements.
 //!
 //! ```text
 //! Ziql::parse    text → syntax of each chain
@@ -16,39 +16,39 @@ use crate::ast::Script;
 use crate::bind::{self, Binder};
 use crate::parse;
 
-/// A text read as chains of ZiQL.
+/// A parsed text: a list of chains.
 pub struct Ziql {
     text: Arc<str>,
     script: Script,
 }
 
 impl Ziql {
-    /// Reads a text.
+    /// Parses a text.
     ///
     /// # Errors
-    /// `syntax`, with the place; what the limits say.
+    /// `syntax`, with the place; errors of the limits.
     pub fn parse(text: &str, limits: &Limits) -> Result<Self> {
         let text: Arc<str> = text.into();
         let script = parse::script(&text, limits).map_err(|error| error.in_text(&text))?;
         Ok(Self { text, script })
     }
 
-    /// How many chains there are.
+    /// Number of chains.
     #[must_use]
     pub fn len(&self) -> usize {
         self.script.chains.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no chains.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.script.chains.is_empty()
     }
 
-    /// Makes a chain ready to run. `stored` reads what tables keep as text.
+    /// Compiles a chain. `stored` parses the expressions that tables store as text.
     ///
     /// # Errors
-    /// Everything that can be said about it without running it.
+    /// Every error that is known before the chain runs.
     pub fn compile(
         &self,
         index: usize,
@@ -64,7 +64,7 @@ impl Ziql {
     }
 }
 
-/// The text in one form, whatever it looked like; what is printed reads back as the same.
+/// Prints the text in its standard form, which parses to the same script.
 impl Display for Ziql {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         self.script.fmt(out)

@@ -1,12 +1,12 @@
-//! Tuples of literals as they were read: a cell for each value, all in one row.
+//! The literal buffer: tuples of literals, with one cell for each value, in one array.
 //!
-//! A statement may add a million entities. Its values stay here from the text to the
-//! store: texts are where they stand in the statement, and where a tuple stands is a
-//! number of bytes. Lines and columns, and a syntax tree for a tuple that needs more than
-//! its values put in place, are made when somebody asks for them.
+//! A statement may add a million entities. Their values stay here from parsing until they are
+//! written. Texts are ranges of the statement, and the place of a tuple is a range of bytes.
+//! Lines and columns are computed on demand. So is the syntax tree of a tuple that needs more
+//! than its literal values.
 //!
 //! ```text
-//! cells     'Ada'  36  [0, 2]   'Bob'  41  [2, 1] …     a list: where its elements are
+//! cells     'Ada'  36  [0, 2]   'Bob'  41  [2, 1] …     a list: start and count of its elements
 //! elements  7 8 7 …
 //! tuples    ^ from byte 61 to 82  ^ from byte 83 to …
 //! ```
@@ -18,19 +18,19 @@ use std::sync::Arc;
 
 use folio_types::ValueRef;
 
-/// All tuples of a text that are nothing but literals.
+/// All tuples of a text that consist of literals only.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Tape {
     text: Arc<str>,
-    /// Texts that had escapes.
+    /// Texts with decoded escapes.
     decoded: String,
     elements: Vec<Cell>,
     room: Room,
 }
 
-/// What grows with the number of tuples. A program that adds many rows does so in one long
-/// statement after the other, and memory fresh from the system has to be cleared first: so what
-/// a tape took is left to the next one of its thread.
+/// The parts that grow with the number of tuples. A thread reuses the memory of its last buffer:
+/// a program that adds many rows runs one long statement after the other, and the system must
+/// clear fresh memory first.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Room {
     cells: Vec<Cell>,
@@ -38,14 +38,14 @@ struct Room {
 }
 
 thread_local! {
-    /// The largest room that a tape of this thread has left.
+    /// The largest memory that a dropped buffer of this thread left for reuse.
     static LEFT: RefCell<(Vec<Cell>, Vec<Place>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
-/// A text of so many bytes has a small room of its own: somebody may keep its tape for long.
+/// Texts up to this many bytes do not reuse memory: their buffer may be cached for long.
 const SHORT_MAX: usize = 16 << 10;
 
-/// Cells that are left behind, at most: 6 MiB.
+/// Maximum number of cells to keep for reuse: 6 MiB.
 const LEFT_MAX: usize = 1 << 18;
 
 impl Room {
@@ -62,7 +62,7 @@ impl Drop for Room {
         }
         self.cells.clear();
         self.tuples.clear();
-        // A thread that ends keeps nothing.
+        // Fails on a thread that is ending, which needs no reuse.
         let _ = LEFT.try_with(|left| {
             let mut left = left.borrow_mut();
             if left.0.capacity() < self.cells.capacity() {
@@ -79,19 +79,19 @@ pub(crate) enum Cell {
     Boolean(bool),
     Integer(i64),
     Float(f64),
-    /// These bytes of the text.
+    /// Start and length in the text.
     Text(u32, u32),
-    /// These bytes of the decoded texts.
+    /// Start and length in the decoded texts.
     Decoded(u32, u32),
     Date(i32),
     Time(i64),
     Timestamp(i64),
     Uuid([u8; 16]),
-    /// From which element on, and how many.
+    /// First element and number of elements.
     List(u32, u32),
 }
 
-/// Where a tuple stands in the text, and its first cell.
+/// The range of a tuple in the text, and its first cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Place {
     start: u32,
@@ -100,7 +100,7 @@ struct Place {
 }
 
 impl Tape {
-    /// An empty one; `None` for a text whose bytes 32 bits do not count.
+    /// An empty buffer; `None` for texts of 4 GiB or more.
     pub(super) fn of(text: &Arc<str>) -> Option<Self> {
         u32::try_from(text.len()).ok()?;
         Some(Self { text: Arc::clone(text), ..Self::default() })
@@ -110,19 +110,19 @@ impl Tape {
         &self.text
     }
 
-    /// How many tuples there are.
+    /// Number of tuples.
     pub(super) fn len(&self) -> usize {
         self.room.tuples.len()
     }
 
-    /// Makes room for what a text of so many bytes may hold, in an empty tape: what grows
-    /// by doubling takes twice the memory, all of it fresh.
+    /// Reserves memory in an empty buffer for a text of `size` bytes. Growing by doubling would
+    /// use twice the memory, all of it fresh.
     pub(super) fn reserve(&mut self, size: usize) {
-        /// Bytes of a text that a literal and a tuple take, at least, mostly. Memory that nothing
-        /// is put into costs nothing.
+        /// Usual minimum size of a literal and of a tuple, in bytes of text. Reserved memory that
+        /// stays unused costs nothing.
         const LITERAL_SIZE: usize = 8;
         const TUPLE_SIZE: usize = 32;
-        // Asked again for each tuple that turns out to be no literals.
+        // Called again for each tuple that turns out not to be literals.
         if size > SHORT_MAX && self.room.cells.capacity() == 0 {
             self.room = Room::take();
         }
@@ -130,7 +130,7 @@ impl Tape {
         make_room(&mut self.room.tuples, size / TUPLE_SIZE);
     }
 
-    /// How many cells there are.
+    /// Number of cells.
     pub(super) fn cell_count(&self) -> usize {
         self.room.cells.len()
     }
@@ -140,34 +140,34 @@ impl Tape {
         self.room.cells.push(cell);
     }
 
-    /// The cell of a text that stands in the statement's own.
+    /// A cell for a text without escapes: a range of the statement.
     #[inline]
     pub(super) fn text_cell(bytes: Range<usize>) -> Cell {
         Cell::Text(narrow(bytes.start), narrow(bytes.len()))
     }
 
-    /// The cell of a text that had escapes.
+    /// A cell for a text that had escapes.
     pub(super) fn decoded(&mut self, text: &str) -> Cell {
         let start = narrow(self.decoded.len());
         self.decoded.push_str(text);
         Cell::Decoded(start, narrow(text.len()))
     }
 
-    /// The cell of a list of so many elements, which are the last cells.
+    /// Makes a list cell of the last `count` cells.
     pub(super) fn list(&mut self, count: usize) -> Cell {
         let start = narrow(self.elements.len());
         self.elements.extend(self.room.cells.drain(self.room.cells.len() - count..));
         Cell::List(start, narrow(count))
     }
 
-    /// Makes the cells from the given one on a tuple.
+    /// Makes a tuple of the cells from `cell` on.
     #[inline]
     pub(super) fn close_tuple(&mut self, cell: usize, text: Range<usize>) {
         let (start, end, cell) = (narrow(text.start), narrow(text.end), narrow(cell));
         self.room.tuples.push(Place { start, end, cell });
     }
 
-    /// Forgets the cells from the given one on.
+    /// Removes the cells from `cell` on.
     pub(super) fn truncate(&mut self, cell: usize) {
         self.room.cells.truncate(cell);
     }
@@ -180,7 +180,7 @@ impl Tape {
         &cells[tuples[tuple].cell as usize..end]
     }
 
-    /// The elements of a list; nothing of what is none.
+    /// The elements of a list; empty for other cells.
     pub(crate) fn elements(&self, cell: Cell) -> &[Cell] {
         match cell {
             Cell::List(start, count) => &self.elements[start as usize..][..count as usize],
@@ -188,7 +188,7 @@ impl Tape {
         }
     }
 
-    /// The value of a cell that is no list.
+    /// The value of a cell that is not a list.
     #[inline]
     pub(crate) fn value(&self, cell: Cell) -> ValueRef<'_> {
         match cell {
@@ -205,15 +205,15 @@ impl Tape {
         }
     }
 
-    /// Which bytes of the text a tuple is.
+    /// The bytes of a tuple in the text.
     pub(crate) fn place(&self, tuple: usize) -> Range<usize> {
         let Place { start, end, .. } = self.room.tuples[tuple];
         start as usize..end as usize
     }
 }
 
-/// Makes room for so many more. Where a vector is empty, nothing of its old memory is copied, as
-/// [`Vec::reserve`] may do.
+/// Reserves room for `count` more. An empty vector is replaced, so that its old contents are not
+/// copied as [`Vec::reserve`] may do.
 fn make_room<T>(all: &mut Vec<T>, count: usize) {
     if all.is_empty() && all.capacity() < count {
         *all = Vec::with_capacity(count);
@@ -228,7 +228,7 @@ fn part(text: &str, start: u32, size: u32) -> &str {
     &text[start..start + size as usize]
 }
 
-/// A number of bytes of a text that has less than 2^32; and of cells, which are fewer.
+/// Narrows a byte offset of a text below 4 GiB, or a number of cells, which is smaller.
 #[inline]
 fn narrow(number: usize) -> u32 {
     u32::try_from(number).expect("a text of less than 4 GiB")

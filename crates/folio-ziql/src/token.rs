@@ -1,4 +1,4 @@
-//! The words of ZiQL, and how an error calls them.
+//! Tokens of ZiQL, and their names in errors.
 
 use std::fmt;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use folio_engine::Span;
 use folio_engine::expression::cast;
 
-/// A word that is never a name, in any case.
+/// A reserved word, in any letter case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keyword {
     /// `GRAB`
@@ -49,7 +49,7 @@ pub(crate) enum Keyword {
     Now,
 }
 
-/// All keywords as they are written.
+/// All keywords, in their usual case.
 pub(crate) const KEYWORDS: [(&str, Keyword); 19] = [
     ("GRAB", Keyword::Grab),
     ("ADD", Keyword::Add),
@@ -73,13 +73,13 @@ pub(crate) const KEYWORDS: [(&str, Keyword); 19] = [
 ];
 
 impl Keyword {
-    /// The keyword a word is, in any case.
+    /// The keyword that equals a word in any letter case.
     pub(crate) fn of(word: &str) -> Option<Self> {
         let found = KEYWORDS.iter().find(|(text, _)| text.eq_ignore_ascii_case(word));
         found.map(|(_, keyword)| *keyword)
     }
 
-    /// As it is written.
+    /// The text of the keyword.
     pub(crate) fn text(self) -> &'static str {
         let found = KEYWORDS.iter().find(|(_, keyword)| *keyword == self);
         found.map_or("", |(text, _)| text)
@@ -89,7 +89,7 @@ impl Keyword {
 /// A word, a value or a sign.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Token {
-    /// A name, and whether it stood in backquotes.
+    /// A name, and whether it is in backquotes.
     Name(String, bool),
     /// A reserved word.
     Keyword(Keyword),
@@ -109,7 +109,7 @@ pub(crate) enum Token {
     Uuid([u8; 16]),
     /// `$name`
     Parameter(String),
-    /// These of the tuples of literals.
+    /// A range of tuples in the literal buffer.
     Tuples(Range<usize>),
     /// Anything else.
     Sign(&'static str),
@@ -117,12 +117,12 @@ pub(crate) enum Token {
     End,
 }
 
-/// A token and where it stands.
+/// A token and its place.
 #[derive(Debug, Clone)]
 pub(crate) struct Lexeme {
-    /// What.
+    /// The token.
     pub(crate) token: Token,
-    /// Where.
+    /// Its place.
     pub(crate) span: Span,
 }
 
@@ -146,7 +146,7 @@ impl fmt::Display for Token {
     }
 }
 
-/// The beginning of what is too long for a message.
+/// The beginning of a text that is too long for a message.
 fn shortened(text: &str) -> String {
     const SHOWN: usize = 40;
     let mut shown: String = text.chars().take(SHOWN).collect();

@@ -1,4 +1,4 @@
-//! A whole text to tokens, and its tuples of literals to the tape.
+//! Turns a text into tokens, and its tuples of literals into the literal buffer.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use crate::tape::Tape;
 use crate::token::{Lexeme, Token};
 use crate::tuples::{Reader, Tuples};
 
-/// The tokens of a text, the end among them. Tuples of literals behind the first of an
-/// ADD go to the tape, if there is one, and are one token for as many as stand together.
+/// The tokens of a text, including the end. If there is a literal buffer, tuples of literals
+/// after the first tuple of an ADD go there. Each run of them is one token.
 ///
 /// # Errors
 /// `syntax`, with the place.
@@ -27,7 +27,7 @@ pub(crate) fn tokenize(mut lexer: Lexer<'_>, mut tape: Option<&mut Tape>) -> Res
         tuples.see(&lexeme.token);
         let is_end = lexeme.token == Token::End;
         if let (true, Some(Lexeme { span, .. })) = (is_end, tokens.last()) {
-            // The end is missed where the last word ends, not lines below.
+            // Errors at the end point right after the last word, not at blank lines below.
             lexeme.span = Span::at(span.end_line, span.end_column);
         }
         tokens.push(lexeme);
@@ -37,7 +37,7 @@ pub(crate) fn tokenize(mut lexer: Lexer<'_>, mut tape: Option<&mut Tape>) -> Res
     }
 }
 
-/// The tuples of literals that stand here, if there are any.
+/// Reads the run of literal tuples that begins here, if there is one.
 fn literals(lexer: &mut Lexer<'_>, tape: &mut Tape) -> Option<Lexeme> {
     let (start, first) = (lexer.position(), tape.len());
     let text = Arc::clone(tape.text());

@@ -1,6 +1,6 @@
-//! The later tuples of ADD, read straight from the text where they are nothing but
-//! literals: of a statement with thousands of tuples no token is made but one for each
-//! run of them. What has a comment or a name in it is read as any other text.
+//! Reads the later tuples of ADD directly from the text if they consist of literals. A statement
+//! with thousands of tuples needs only one token for each run of them. Tuples with a comment or
+//! a name are tokenized as usual.
 
 use memchr::memchr2;
 
@@ -9,22 +9,22 @@ use crate::moment;
 use crate::tape::{Cell, Tape};
 use crate::token::{Keyword, Token};
 
-/// Whether a tuple of ADD behind its first may begin here.
+/// Tracks whether a later tuple of ADD may begin at the current token.
 #[derive(Default)]
 pub(super) struct Tuples {
     depth: usize,
     is_add: bool,
-    /// Whether a tuple has ended, and nothing but commas came since.
+    /// Whether the last token closed a tuple, ignoring commas.
     is_behind: bool,
 }
 
 impl Tuples {
-    /// Whether one may begin here.
+    /// Whether a tuple may begin here.
     pub(super) fn may_begin(&self) -> bool {
         self.is_behind
     }
 
-    /// Goes on behind a token.
+    /// Moves past a token.
     pub(super) fn see(&mut self, token: &Token) {
         match token {
             Token::Sign("(" | "[" | "{") => {
@@ -47,7 +47,7 @@ impl Tuples {
     }
 }
 
-/// A place in a text, which goes ahead as long as there are literals.
+/// A position in a text that moves forward over literals.
 pub(super) struct Reader<'t> {
     text: &'t str,
     bytes: &'t [u8],
@@ -59,8 +59,8 @@ impl<'t> Reader<'t> {
         Self { text, bytes: text.as_bytes(), at }
     }
 
-    /// Reads tuples of literals, with a comma or none between, as long as there are
-    /// some; answers where the last of them ends, `None` where there is none.
+    /// Reads all tuples of literals from here, separated by commas or nothing. Returns the end of
+    /// the last; `None` if there is none.
     pub(super) fn tuples(&mut self, tape: &mut Tape) -> Option<usize> {
         let mut end = None;
         loop {
@@ -106,7 +106,7 @@ impl<'t> Reader<'t> {
             self.skip_white();
             let has_comma = self.eat(b',');
             self.skip_white();
-            // Either a comma or the end; both together are for the parser.
+            // A comma or the closing bracket. A trailing comma is left to the parser.
             let is_last = self.next() == Some(b']');
             (has_comma != is_last).then_some(())?;
         }
@@ -128,7 +128,7 @@ impl<'t> Reader<'t> {
         .or_else(|| self.any(tape))
     }
 
-    /// A string without escapes.
+    /// Reads a string without escapes.
     fn plain_text(&mut self, tape: &mut Tape) -> Option<()> {
         let start = self.at + 1;
         let size = end_of_plain(&self.bytes[start..])?;
@@ -139,7 +139,7 @@ impl<'t> Reader<'t> {
         Some(())
     }
 
-    /// Digits alone, few enough for an int, and nothing of a longer number behind them.
+    /// Reads digits that fit an int, if they are the whole number.
     fn whole_number(&mut self, tape: &mut Tape) -> Option<()> {
         const DIGITS_MAX: usize = 18;
         let (mut number, mut at) = (0i64, self.at);
@@ -163,7 +163,7 @@ impl<'t> Reader<'t> {
         Some(())
     }
 
-    /// Whatever else the lexer takes for a value.
+    /// Reads any other literal that the lexer accepts.
     #[cold]
     fn any(&mut self, tape: &mut Tape) -> Option<()> {
         let is_comment = self.bytes[self.at..].starts_with(b"--");
@@ -194,14 +194,14 @@ impl<'t> Reader<'t> {
         self.bytes.get(self.at).copied()
     }
 
-    /// Takes a sign of one byte, if it stands here.
+    /// Takes a one-byte sign if it is next.
     fn eat(&mut self, sign: u8) -> bool {
         let is_it = self.next() == Some(sign);
         self.at += usize::from(is_it);
         is_it
     }
 
-    /// Spaces and the ends of lines.
+    /// Skips spaces and line ends.
     #[inline]
     fn skip_white(&mut self) {
         while let Some(b' ' | b'\n' | b'\r' | b'\t') = self.next() {
@@ -210,8 +210,8 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Where a quote or a backslash comes first. Most texts are short, and end before a search of
-/// long ones has begun: eight bytes at a time (Mycroft's test for a zero byte, 1987).
+/// The first quote or backslash. Checks eight bytes at a time (Mycroft's test for a zero byte,
+/// 1987): most texts are so short that a general search costs more to start.
 fn end_of_plain(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const TOPS: u64 = u64::from_le_bytes([0x80; 8]);
@@ -240,8 +240,8 @@ mod tests {
     use crate::token::Token;
     use crate::tokenize::tokenize;
 
-    /// The tuples of a text behind `ADD U (a = 1)` that are read as literals, with where
-    /// they stand, and how many tokens the rest takes.
+    /// The tuples after `ADD U (a = 1)` that are read as literals, with places, and the number
+    /// of other tokens.
     fn read(tuples: &str) -> (Vec<String>, usize) {
         let text: Arc<str> = format!("ADD U (a = 1){tuples}").into();
         let mut tape = Tape::of(&text).expect("a short text");
@@ -260,7 +260,7 @@ mod tests {
             let values: Vec<String> = values.collect();
             format!("{}:{} {}", span.line, span.column, values.join(" "))
         });
-        // `ADD U (a = 1)` and the end are eight.
+        // `ADD U (a = 1)` and the end are eight tokens.
         (shown.collect(), others - 8)
     }
 

@@ -1,4 +1,4 @@
-//! ADD, UPDATE and DELETE: new values for members, and what links are to lead to.
+//! Binds ADD, UPDATE and DELETE: new values of members, and new targets of links.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -112,7 +112,7 @@ impl Binder<'_> {
         Ok(EntityRow { values, given, links, span: tuple.span })
     }
 
-    /// The member an item is for: its name, or its place among those of the first tuple.
+    /// The member of an item: by its name, or by its position in the first tuple.
     fn item_member(
         &mut self,
         entity: &Entity,
@@ -130,8 +130,8 @@ impl Binder<'_> {
         }
     }
 
-    /// Defaults for what is not given, each read once. The key is null where it is to
-    /// be numbered.
+    /// Adds defaults for members that are not given, binding each default once. A key to be
+    /// assigned is null.
     fn with_defaults(
         &mut self,
         entity: &Entity,
@@ -234,8 +234,8 @@ impl Binder<'_> {
         Ok(plan)
     }
 
-    /// The columns of a table that make its key, and those that others point at: all
-    /// that a deletion looks at.
+    /// The columns of a table's key, and those that other tables reference. A deletion reads only
+    /// these.
     fn columns_pointed_at(&self, table: &Relation) -> Result<Vec<usize>> {
         let mut read: BTreeSet<usize> = table.schema.primary_key.iter().copied().collect();
         for other in &*self.binding.source.referrers(table)? {
@@ -246,7 +246,7 @@ impl Binder<'_> {
         Ok(read.into_iter().collect())
     }
 
-    /// The entities a statement changes, in their order.
+    /// The entities that a statement changes, in its order.
     fn targets_of(&mut self, target: &Target) -> Result<(Rows, usize)> {
         let mut rows = self.source(&target.source, Some(&target.filter))?;
         let key = changeable(&rows.row.entity, target.source.entity.span)?;
@@ -275,7 +275,7 @@ impl Binder<'_> {
         Ok(EntityChange { rows, key, entities, links, places: Vec::new() })
     }
 
-    /// The new value of a member that is a value or an array of them.
+    /// The new value of a member that is a value or an array.
     fn changed(
         &mut self,
         rows: &mut Rows,
@@ -300,7 +300,7 @@ impl Binder<'_> {
             Change::Arithmetic(op, operand, span) => {
                 let operand = self.value(rows, operand)?;
                 let value = compute(*op, old, operand, *span)?;
-                // What a column of int takes from a float is cut to it by no rule.
+                // No rule truncates a float to an int: an int column refuses it.
                 as_type(value, &ty, &place, *span)
             }
             change => {
@@ -362,7 +362,7 @@ impl Binder<'_> {
     }
 }
 
-/// The position of the key of a struct that statements may change.
+/// The position of the key of a struct, if statements may change the struct.
 fn changeable(entity: &Entity, span: Span) -> Result<usize> {
     if entity.relation.kind == RelationKind::Table {
         return entity.key(span);

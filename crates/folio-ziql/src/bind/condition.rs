@@ -1,7 +1,7 @@
-//! Conditions: what stands in braces.
+//! Binds conditions in braces.
 //!
-//! A condition is true or false. Where a comparison has no value to compare it is
-//! null in the plan, which a filter takes for false; NOT applies after.
+//! A condition is true or false. In the plan, a comparison without a value is null, which a
+//! filter treats as false. NOT applies to the result, after null has become false.
 
 use folio_engine::expression::Expr;
 use folio_engine::expression::pattern::MatchKind;
@@ -17,8 +17,8 @@ use super::{Binder, Rows};
 use crate::ast::{self, Filter, Path, Set};
 
 impl Binder<'_> {
-    /// The rows that pass a condition. Memberships that all of them must have, or
-    /// must not have, become semi and anti joins.
+    /// Keeps the rows that pass a condition. Memberships that every row must have, or must not
+    /// have, become semi and anti joins.
     pub(super) fn filter(&mut self, rows: &mut Rows, filter: &Filter) -> Result<()> {
         match &filter.condition {
             None => Ok(()),
@@ -26,7 +26,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The rows for which a condition is true.
+    /// Keeps the rows for which a condition is true.
     pub(super) fn keep(&mut self, rows: &mut Rows, condition: &ast::Expr) -> Result<()> {
         let terms: Vec<&ast::Expr> = match condition {
             ast::Expr::And(terms) => terms.iter().collect(),
@@ -57,7 +57,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// A condition as a value of every row; null counts as false.
+    /// A condition as a boolean column; null counts as false.
     pub(super) fn condition(&mut self, rows: &mut Rows, syntax: &ast::Expr) -> Result<Expr> {
         match self.test(rows, syntax)? {
             Tested::Plain(condition) => Ok(condition),
@@ -68,7 +68,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A condition, or the membership that it is.
+    /// Binds a condition, as a boolean or as a membership.
     fn test(&mut self, rows: &mut Rows, syntax: &ast::Expr) -> Result<Tested> {
         self.binding.descend(|| syntax.span())?;
         match syntax {
@@ -153,7 +153,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A name that is no member stands where a value was expected.
+    /// The error for an unknown name where a value is expected.
     fn no_value(&self, rows: &Rows, name: &ast::Name) -> Error {
         let error = Error::syntax(format!("expected a value, found the name `{}`", name.text));
         if self.set(name).is_ok() {
@@ -171,7 +171,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Links are equal or not; they have no order.
+    /// Refuses `<` and the like on links, which have no order.
     fn check_link_order(
         &mut self,
         rows: &mut Rows,
@@ -194,8 +194,8 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// `path = none`: with what leads there being none, there is no entity to have or
-    /// lack the member, so that is false.
+    /// `path = none`. False if the entity before the last member does not exist: then nothing
+    /// has or lacks the member.
     fn absence(&mut self, rows: &mut Rows, op: Comparison, value: &ast::Expr) -> Result<Expr> {
         let bound = self.value(rows, value)?;
         let is_null = Expr::IsNull(Box::new(bound));
@@ -241,8 +241,8 @@ impl Binder<'_> {
         })
     }
 
-    /// A condition on what a path leads to beyond its link at a position: any of the
-    /// entities there passes it.
+    /// Binds a condition on members after the link at a position of a path: true if any target
+    /// of the link passes.
     pub(super) fn through(
         &mut self,
         rows: &mut Rows,
@@ -292,12 +292,12 @@ impl Binder<'_> {
         }
         let (input, pattern) = (Box::new(input), Box::new(pattern));
         let matched = Expr::Match { kind, input, pattern, escape: None };
-        // Null stays null: where there is nothing to compare, neither is true.
+        // Null stays null: without a value, neither the condition nor its opposite is true.
         Ok(Tested::Plain(if negated { Expr::Not(Box::new(matched)) } else { matched }))
     }
 }
 
-/// The opposite of a test, if asked for.
+/// Negates a test if `negated`.
 pub(super) fn inverted(tested: Tested, negated: bool) -> Tested {
     match tested {
         Tested::Among { key, keys, column, negated: own } => {
@@ -319,7 +319,7 @@ fn is_membership(syntax: &ast::Expr) -> bool {
     )
 }
 
-/// The opposite, in two values.
+/// Two-valued NOT.
 pub(super) fn not(condition: Expr) -> Expr {
     match condition {
         condition @ (Expr::IsNull(_) | Expr::IsTrue(_)) => Expr::Not(Box::new(condition)),

@@ -1,4 +1,4 @@
-//! Values: literals, parameters, members along to-one links, arithmetic.
+//! Binds values: literals, parameters, members along to-one links, arithmetic.
 
 use folio_engine::expression::type_rules::{is_numeric, unify};
 use folio_engine::expression::{Arithmetic, Expr, function};
@@ -11,10 +11,10 @@ use super::{Binder, Row, Rows};
 use crate::ast::{self, Name, Path};
 
 impl Binder<'_> {
-    /// A value of every row.
+    /// Binds a value that may read members of the row.
     ///
     /// # Errors
-    /// Names that mean nothing, types that do not fit.
+    /// Unknown names; types that do not fit.
     pub(super) fn value(&mut self, rows: &mut Rows, syntax: &ast::Expr) -> Result<Expr> {
         self.binding.descend(|| syntax.span())?;
         match syntax {
@@ -54,7 +54,7 @@ impl Binder<'_> {
         }
     }
 
-    /// A value without a row to take members from.
+    /// Binds a value that reads no members.
     pub(super) fn constant(&mut self, rows: &mut Rows, syntax: &ast::Expr) -> Result<Expr> {
         if let Some(path) = first_path(syntax) {
             let error = Error::invalid(format!("there is no `{}` to read here", path.text()));
@@ -121,7 +121,7 @@ impl Binder<'_> {
         Ok(Expr::Parameter { index, ty: ty.unwrap_or(ColumnType::Text), untyped })
     }
 
-    /// The value a path leads to, along to-one links. A link at its end is its key.
+    /// The value at the end of a path of to-one links. A link at the end gives its key.
     pub(super) fn path_value(&mut self, rows: &mut Rows, path: &Path) -> Result<Expr> {
         if self.grouping.is_some() {
             return self.grouped(path);
@@ -138,7 +138,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The entity the last member of a path belongs to.
+    /// The entity that has the last member of a path.
     pub(super) fn owner<'p>(&mut self, rows: &mut Rows, path: &'p Path) -> Result<(Row, &'p Name)> {
         let (last, before) =
             path.members.split_last().ok_or_else(|| Error::syntax("a path is empty"))?;
@@ -167,7 +167,7 @@ impl Binder<'_> {
         Ok((row, last))
     }
 
-    /// The first member of a path that leads to many entities.
+    /// The position of the first to-many link in a path.
     pub(super) fn first_many(&mut self, rows: &Rows, path: &Path) -> Result<Option<usize>> {
         let mut entity = std::sync::Arc::clone(&rows.row.entity);
         for (at, name) in path.members.iter().enumerate() {

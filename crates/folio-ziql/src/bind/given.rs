@@ -1,4 +1,4 @@
-//! What members are given: values, and entities for links.
+//! Binds what statements assign to members: values, and entities for links.
 
 use folio_engine::bound::entity::{GivenEntities, Linked, MemberValue};
 use folio_engine::expression::{Expr, function};
@@ -31,7 +31,7 @@ impl Binder<'_> {
         }
     }
 
-    /// What a to-one link is to lead to.
+    /// The new target of a to-one link.
     pub(super) fn one(
         &mut self,
         rows: &mut Rows,
@@ -60,7 +60,7 @@ impl Binder<'_> {
         }
     }
 
-    /// What a to-many link is to lead to.
+    /// The new targets of a to-many link.
     pub(super) fn many(
         &mut self,
         rows: &mut Rows,
@@ -90,7 +90,7 @@ impl Binder<'_> {
         })
     }
 
-    /// A name that is no member, but that of a set.
+    /// The name of a set, if the syntax is a name and not a member.
     fn set_named(&self, rows: &Rows, syntax: &ast::Expr) -> Option<Name> {
         let ast::Expr::Path(path) = syntax else { return None };
         let [only] = &path.members[..] else { return None };
@@ -127,7 +127,7 @@ impl Binder<'_> {
     }
 }
 
-/// A value as a list: of it alone where it is none.
+/// A value as a list; a single value becomes a list of one.
 pub(super) fn listed(value: Expr, element: &ColumnType, place: &str, span: Span) -> Result<Expr> {
     let list = ColumnType::List(Box::new(element.clone()));
     if matches!(value.ty(), ColumnType::List(_)) {

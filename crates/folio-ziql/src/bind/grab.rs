@@ -1,4 +1,4 @@
-//! GRAB: source, filter, order, limit, shape.
+//! Binds GRAB: source, filter, order, limit, shape.
 
 use folio_engine::expression::type_rules::is_integer;
 use folio_engine::expression::{Column, Expr};
@@ -14,7 +14,7 @@ use crate::ast::{Filter, Grab, Limit, Name, Order, Source};
 pub(super) type Answer = (Plan, Vec<String>);
 
 impl Binder<'_> {
-    /// The answer of a GRAB.
+    /// Binds a GRAB.
     pub(super) fn grab(&mut self, grab: &Grab) -> Result<Answer> {
         let fields = grab.shape.as_ref().and_then(|shape| shape.fields.as_deref());
         let mut rows = self.source(&grab.source, grab.filter.as_ref())?;
@@ -27,7 +27,7 @@ impl Binder<'_> {
         Ok(self.project(rows.plan, outputs))
     }
 
-    /// The keys of what a GRAB finds, in its order.
+    /// The keys of the entities a GRAB finds, in its order.
     pub(super) fn grab_keys(&mut self, grab: &Grab, span: Span) -> Result<(Plan, String)> {
         let fields = grab.shape.as_ref().and_then(|shape| shape.fields.as_deref());
         if !grab.by.is_empty() || fields.is_some_and(super::group::has_aggregate) {
@@ -37,7 +37,7 @@ impl Binder<'_> {
         let mut rows = self.source(&grab.source, grab.filter.as_ref())?;
         self.ordered(&mut rows, &grab.order)?;
         self.limit(&mut rows, grab.shape.as_ref().and_then(|shape| shape.limit.as_ref()))?;
-        // What the shape asks for is not answered, and is checked all the same.
+        // Keys do not need the shape; it is bound only to check it.
         self.shape(&mut rows.clone(), fields)?;
         let key = rows.row.key(span)?;
         let name = rows.row.entity.name().to_owned();
@@ -45,7 +45,7 @@ impl Binder<'_> {
         Ok((Plan::Project { input: Box::new(rows.plan), outputs: vec![(column, key)] }, name))
     }
 
-    /// Columns answered, under their names.
+    /// Projects a plan to named columns.
     pub(super) fn project(&mut self, plan: Plan, outputs: Vec<(String, Expr)>) -> Answer {
         let (mut names, mut columns) = (Vec::new(), Vec::new());
         for (name, value) in outputs {
@@ -71,7 +71,7 @@ impl Binder<'_> {
         Ok(rows)
     }
 
-    /// The entities that a link of others leads to, each once.
+    /// The distinct entities that a link of `rows` leads to.
     fn hop(&mut self, rows: Rows, link: &Name) -> Result<Rows> {
         let member = rows.row.entity.find(&link.text, link.span)?;
         if member.kind.target().is_none() {
@@ -87,7 +87,7 @@ impl Binder<'_> {
         Ok(reached)
     }
 
-    /// The rows in the order asked for, ties by key.
+    /// Sorts the rows as asked, ties by key.
     pub(super) fn ordered(&mut self, rows: &mut Rows, order: &[Order]) -> Result<()> {
         let mut keys = Vec::with_capacity(order.len());
         for key in order {
@@ -104,7 +104,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// So many rows.
+    /// Limits the rows.
     pub(super) fn limit(&mut self, rows: &mut Rows, limit: Option<&Limit>) -> Result<()> {
         let Some((limit, offset)) = self.limit_of(rows, limit)? else { return Ok(()) };
         rows.wrap(|input| Plan::Limit { input, limit: Some(limit), offset, ties: Vec::new() });
@@ -137,12 +137,12 @@ impl Binder<'_> {
     }
 }
 
-/// `none` comes last where the order ascends.
+/// A sort key; `none` comes last in ascending order.
 pub(super) fn sort_key(expression: Expr, descending: bool) -> SortKey {
     SortKey { expression, descending, nulls_first: descending }
 }
 
-/// A column as a column of the answer.
+/// A column as an expression.
 pub(super) fn plain(column: &Column) -> Expr {
     Expr::Column(column.clone())
 }

@@ -1,4 +1,4 @@
-//! Aggregates: one row over all that passed, or one per group.
+//! Binds aggregates: one row over all entities, or one per group.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use super::shape::{Outputs, push};
 use super::{Binder, Rows};
 use crate::ast::{self, Field, Grab, Nested, Order, Path};
 
-/// What the fields of an aggregated shape may read.
+/// The columns that the fields of an aggregated shape may read.
 #[derive(Default)]
 pub(super) struct Grouping {
-    /// What rows are grouped by.
+    /// Group keys, by path.
     groups: Vec<(String, Column)>,
     aggregates: Vec<(Column, Aggregate)>,
 }
@@ -45,11 +45,11 @@ fn aggregates(syntax: &ast::Expr) -> bool {
     }
 }
 
-/// Columns that rows are grouped by, and what they are.
+/// Group columns and their expressions.
 type Groups = Vec<(Column, Expr)>;
 
 impl Binder<'_> {
-    /// The answer of a GRAB with aggregates or BY.
+    /// Binds a GRAB with aggregates or BY.
     pub(super) fn grouped_answer(
         &mut self,
         mut rows: Rows,
@@ -70,7 +70,7 @@ impl Binder<'_> {
             return Err(error.at(span).help("write `[name, count: COUNT()]`"));
         }
         if !groups.is_empty() {
-            // Groups come in the order of their first entity.
+            // Groups are in the order of their first entity.
             rows.sort(Vec::new());
         }
         let (grouping, outputs) = self.grouped_fields(&mut rows, grouping, fields)?;
@@ -80,8 +80,8 @@ impl Binder<'_> {
         Ok(self.project(rows.plan, outputs))
     }
 
-    /// The body of a branch with aggregates: one object per parent, also for those
-    /// whose link leads to nothing.
+    /// The body of a branch with aggregates: one object per parent, also for parents whose link
+    /// is empty.
     pub(super) fn grouped_branch(
         &mut self,
         mut rows: Rows,
@@ -121,7 +121,7 @@ impl Binder<'_> {
         Ok((plan, (Some(plain(&seed)), outputs)))
     }
 
-    /// The fields, their aggregates found.
+    /// Binds the fields and collects their aggregates.
     fn grouped_fields(
         &mut self,
         rows: &mut Rows,
@@ -160,7 +160,7 @@ impl Binder<'_> {
         Rows { plan, natural: Vec::new(), parent: None, ..Rows::new(Plan::OneRow, rows.row) }
     }
 
-    /// An order of groups: by what they are grouped by, or by a field's name.
+    /// Binds an order of groups: by a group key or by the name of a field.
     fn grouped_order(
         &mut self,
         rows: &mut Rows,
@@ -184,7 +184,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// A path among the groups.
+    /// The group column of a path.
     pub(super) fn grouped(&mut self, path: &Path) -> Result<Expr> {
         let text = path.text();
         let found = self.grouping.as_ref().and_then(|grouping| find_group(grouping, &text));
@@ -194,7 +194,7 @@ impl Binder<'_> {
         })
     }
 
-    /// An aggregate, where one may stand.
+    /// Binds an aggregate, if it is in a place that allows one.
     pub(super) fn aggregate(
         &mut self,
         rows: &mut Rows,
@@ -206,7 +206,7 @@ impl Binder<'_> {
             let error = Error::invalid("an aggregate cannot stand here").at(span);
             return Err(error.help("it belongs into a field of the shape: `[n: COUNT()]`"));
         };
-        // An aggregate's member is one of the rows, not of the groups.
+        // The argument is bound over the rows, not over the groups.
         let argument = path.map(|path| self.path_value(rows, path)).transpose();
         self.grouping = Some(grouping);
         let (aggregate, wanted) = aggregate_of(kind, argument?, span)?;
@@ -229,7 +229,7 @@ fn find_group<'g>(grouping: &'g Grouping, text: &str) -> Option<&'g Column> {
     found.map(|(_, column)| column)
 }
 
-/// What a count says of nothing: no row is no group, and counts 0.
+/// 0 for a count of a parent without rows, for which no group exists.
 fn none_counted(grouping: &Grouping, id: folio_engine::expression::ColumnId) -> Option<Expr> {
     use AggregateFunction::{Count, CountAll};
     let found = grouping.aggregates.iter().find(|(column, _)| column.id == id);
@@ -241,7 +241,7 @@ fn none_counted(grouping: &Grouping, id: folio_engine::expression::ColumnId) -> 
     Some(Expr::Coalesce(vec![plain(column), zero], ColumnType::Int64))
 }
 
-/// The aggregate, and the type its answer is to have.
+/// The aggregate and the type of its result.
 fn aggregate_of(
     kind: ast::Aggregate,
     argument: Option<Expr>,

@@ -1,15 +1,15 @@
-//! Membership: entities whose links lead, or do not lead, to others.
+//! Binds membership: whether links of an entity lead to other entities.
 //!
-//! The keys of those that pass are a plan of their own:
+//! The keys that pass form a separate plan:
 //!
 //! | link | keys compared with |
 //! |---|---|
 //! | to-one | the link's column: keys of the targets |
 //! | to-many | the entity's key: sources of rows whose target passes |
-//! | the other side of a link | the entity's key: what the targets' link says |
+//! | inverse of a link | the entity's key: what the targets' link holds |
 //!
-//! A condition that every row must pass becomes a semi or anti join; one within OR or
-//! NOT a column of marks.
+//! A condition that every row must pass becomes a semi or anti join. A condition within OR or
+//! NOT becomes a column of marks.
 
 use folio_engine::expression::type_rules::unify;
 use folio_engine::expression::{Column, Expr, function};
@@ -26,17 +26,17 @@ use super::types::as_type;
 use super::{Binder, NamedSet, Row, Rows};
 use crate::ast::{self, Filter, Path, Set};
 
-/// A condition as it was bound.
+/// A bound condition.
 #[allow(clippy::large_enum_variant, reason = "there are few, for a moment")]
 pub(super) enum Tested {
     /// A boolean.
     Plain(Expr),
-    /// Whether a key is among those of a plan.
+    /// Whether a key is among the keys of a plan.
     Among { key: Expr, keys: Plan, column: Column, negated: bool },
 }
 
 impl Binder<'_> {
-    /// `path IN set` and its relatives.
+    /// Binds `path IN set`, `path !IN set` and ALLIN.
     pub(super) fn in_condition(
         &mut self,
         rows: &mut Rows,
@@ -49,8 +49,8 @@ impl Binder<'_> {
             let tested = Tested::Plain(self.group_among(rows, path, all, set)?);
             return Ok(inverted(tested, negated));
         }
-        // What is asked behind a dot is asked of the entity there: where there is none,
-        // that an opposite holds is as little true as that it does not.
+        // A test on `link.member` is about the entity that the link leads to. Without that entity
+        // neither the test nor its opposite is true.
         let is_opposite = all || negated;
         let last = path.members.len() - 1;
         let many = self.first_many(rows, path)?.filter(|at| *at < last);
@@ -67,7 +67,7 @@ impl Binder<'_> {
         Ok(inverted(tested, negated))
     }
 
-    /// Whether a link leads to a member of a set; with `all`, to none that is not.
+    /// Whether a link leads to a member of a set. With `all`, whether it leads only to members.
     fn linked(
         &mut self,
         row: &Row,
@@ -91,7 +91,7 @@ impl Binder<'_> {
         Ok(Tested::Among { key, keys, column, negated: all })
     }
 
-    /// The entities of a set; with `complement` those that are not in it.
+    /// The entities of a set. With `complement`, those that are not in it.
     fn targets(&mut self, target: &str, set: &Set, complement: bool, span: Span) -> Result<Rows> {
         self.follow(span)?;
         let entity = self.entity(target, span)?;
@@ -128,7 +128,8 @@ impl Binder<'_> {
         Ok(rows)
     }
 
-    /// What of an entity is compared with what, for its link to lead to some targets.
+    /// The expression of an entity and the keys to compare it with, so that its link leads to one
+    /// of the targets.
     pub(super) fn link_keys(
         &mut self,
         row: &Row,
@@ -171,8 +172,8 @@ impl Binder<'_> {
         }
     }
 
-    /// The rows of a to-many link one side of which is among these keys, and the
-    /// column of the other side.
+    /// The rows of a to-many link with one side among these keys, and the column of the other
+    /// side.
     fn pairs_with(
         &mut self,
         table: &str,
@@ -198,7 +199,7 @@ impl Binder<'_> {
         Ok((plan, other))
     }
 
-    /// `path = {…}`: a comparison, which is false where the link is none.
+    /// `path = {…}`: false if the link is none.
     pub(super) fn is_entity(
         &mut self,
         rows: &mut Rows,
@@ -222,7 +223,7 @@ impl Binder<'_> {
         Ok(Tested::Plain(Expr::And(vec![there, not(within)])))
     }
 
-    /// Whether a key is among those of a plan, as a column.
+    /// A boolean column: whether a key is among the keys of a plan.
     pub(super) fn mark(&mut self, rows: &mut Rows, key: Expr, keys: Plan) -> Expr {
         let output = self.binding.column("mark", ColumnType::Boolean);
         let found = Expr::Column(output.clone());
@@ -277,7 +278,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Whether a value is among those of a list; of an array, whether any element is, or all.
+    /// Whether a list contains a value. For an array, whether it contains any element, or all.
     fn value_among(&mut self, rows: &mut Rows, value: Expr, all: bool, set: &Set) -> Result<Expr> {
         if value.ty() == ColumnType::Json {
             let error = Error::mismatch("json has no values to ask for with IN").at(set.span());
@@ -295,7 +296,7 @@ impl Binder<'_> {
         }
     }
 
-    /// The same of what rows are grouped by.
+    /// The same for a group key.
     fn group_among(&mut self, rows: &mut Rows, path: &Path, all: bool, set: &Set) -> Result<Expr> {
         let value = self.grouped(path)?;
         match set {
@@ -304,7 +305,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Whether a value equals one of a list.
+    /// Whether a value equals an item of a list.
     fn among_values(&mut self, rows: &mut Rows, value: Expr, set: &Set) -> Result<Expr> {
         let ty = value.ty();
         match set {
@@ -312,7 +313,7 @@ impl Binder<'_> {
                 let mut list = Vec::with_capacity(items.len());
                 for item in items {
                     let bound = self.constant(rows, item)?;
-                    // An int among floats, a date among datetimes: by value.
+                    // Items of other types compare by value: int with float, date with datetime.
                     let span = item.span();
                     let (value, bound) = ((value.clone(), span), (bound, span));
                     let (_, item) = super::types::pair(value, bound, span)?;
@@ -350,7 +351,7 @@ impl Binder<'_> {
     }
 }
 
-/// An array and a list as one type: an int equals a float of its value.
+/// Converts an array and a list to one type, so that an int equals a float of the same value.
 fn by_value(value: Expr, list: Expr, span: Span) -> Result<(Expr, Expr)> {
     let ty = value.ty();
     let common = if list.is_untyped() { None } else { unify(&ty, &list.ty()) };
@@ -359,13 +360,13 @@ fn by_value(value: Expr, list: Expr, span: Span) -> Result<(Expr, Expr)> {
     Ok((super::types::widened(value, &common), list))
 }
 
-/// What a condition on a group cannot ask.
+/// The error for a condition on a group that asks for entities.
 pub(super) fn no_entities(span: Span) -> Error {
     let error = Error::invalid("a group has no entities to look for").at(span);
     error.help("ask of them before they are grouped, in the braces of the statement")
 }
 
-/// One column of a plan.
+/// Projects a plan to one column.
 fn only(plan: Plan, column: &Column) -> Plan {
     let outputs = vec![(column.clone(), Expr::Column(column.clone()))];
     Plan::Project { input: Box::new(plan), outputs }

@@ -1,6 +1,6 @@
-//! ADD of many tuples of literals: where each value goes is settled once, and a value
-//! that fits its place needs no expression. It stays where the parser has put it until
-//! it is written. What does not fit goes the long way, which knows what to say about it.
+//! Binds ADD of many tuples of literals. The place of each value is determined once, and a
+//! value that fits its place needs no expression: it stays in the parser's buffer until it is
+//! written. Other tuples are bound one by one, which also reports their errors.
 
 use std::mem::{Discriminant, discriminant};
 use std::ops::Range;
@@ -18,18 +18,18 @@ use super::Binder;
 use crate::ast::Name;
 use crate::tape::{Cell, Tape};
 
-/// Where the values of a tuple go.
+/// The places of the values of a tuple.
 pub(crate) struct Places {
-    /// A row with what is not given: defaults, nulls, the key to be numbered.
+    /// A row of the values that are not given: defaults, nulls, and null for the key to assign.
     template: Vec<Value>,
-    /// Defaults that are the same for all rows of a statement, like the time.
+    /// Defaults that are constant within a statement, like the time.
     defaults: Vec<(usize, Expr)>,
     places: Vec<Place>,
-    /// Cells of these kinds go to their places as they are, where all of a tuple do.
+    /// The usual kind of literal of each place. A tuple of exactly these kinds fits unchecked.
     plain: Vec<Discriminant<Cell>>,
 }
 
-/// Where one of them goes.
+/// The place of one value.
 enum Place {
     Column {
         index: usize,
@@ -41,8 +41,7 @@ enum Place {
 }
 
 impl Binder<'_> {
-    /// The places that the names of the first tuple give; `None` where rows need more
-    /// than their values put in place.
+    /// The places named by the first tuple; `None` if rows need more than literal values.
     pub(super) fn places(
         &mut self,
         entity: &Entity,
@@ -110,8 +109,7 @@ impl Binder<'_> {
 }
 
 impl Places {
-    /// The end of those tuples, from the first on, whose values can all be put in their
-    /// places as they are.
+    /// The end of the leading tuples whose values all fit their places without conversion.
     pub(super) fn fitting(&self, tape: &Tape, mut tuples: Range<usize>) -> usize {
         let end = tuples.end;
         tuples.find(|tuple| !self.fit(tape, *tuple)).unwrap_or(end)
@@ -126,19 +124,19 @@ impl Places {
         (are_plain && self.plain.len() == self.places.len()) || self.take(tape, cells)
     }
 
-    /// As `fit`, for what is rarer or takes a look at the values.
+    /// `fit` for rarer kinds of literals and those that need a look at the value.
     fn take(&self, tape: &Tape, cells: &[Cell]) -> bool {
         let fits = |(place, cell): (&Place, &Cell)| place.fits(tape, *cell);
         cells.len() == self.places.len() && self.places.iter().zip(cells).all(fits)
     }
 
-    /// Whether there are to-many links among them.
+    /// Whether any place is a to-many link.
     fn have_links(&self) -> bool {
         self.places.iter().any(|place| matches!(place, Place::Many(_)))
     }
 }
 
-/// Tuples of the tape whose values go to their places as they are.
+/// Tuples of the literal buffer whose values fit their places.
 pub(super) struct TapeRows {
     pub(super) tape: Arc<Tape>,
     pub(super) places: Places,
@@ -203,8 +201,8 @@ impl LiteralRows for TapeRows {
 }
 
 impl TapeRows {
-    /// Puts the values of a tuple into a row, but for to-many links. The elements of its lists
-    /// are the first of those given, and taken from there.
+    /// Writes the values of a tuple, except to-many links, into a row. Takes the elements of its
+    /// lists from the front of `elements`.
     #[inline]
     fn fill<'v>(&'v self, tuple: usize, elements: &mut &'v [Value], row: &mut [ValueRef<'v>]) {
         for (cell, place) in self.tape.cells(tuple).iter().zip(&self.places.places) {
@@ -224,7 +222,7 @@ impl TapeRows {
         }
     }
 
-    /// The to-many links of a tuple: the table of each, and the targets.
+    /// The to-many links of a tuple: tables and targets.
     fn links_of(&self, tuple: usize) -> impl Iterator<Item = (&Arc<Relation>, &[Cell])> {
         let placed = self.tape.cells(tuple).iter().zip(&self.places.places);
         placed.filter_map(|(cell, place)| match place {
@@ -235,7 +233,7 @@ impl TapeRows {
 }
 
 impl Place {
-    /// The cells that most values of it are.
+    /// The usual kind of literal for this place.
     fn plain(&self) -> Option<Discriminant<Cell>> {
         match self {
             Self::Column { ty, .. } => plain(ty),
@@ -258,7 +256,7 @@ impl Place {
     }
 }
 
-/// The cells that most values of a column are.
+/// The usual kind of literal for a column of this type.
 fn plain(ty: &ColumnType) -> Option<Discriminant<Cell>> {
     let example = match ty {
         ColumnType::Text => Cell::Text(0, 0),
@@ -273,7 +271,7 @@ fn plain(ty: &ColumnType) -> Option<Discriminant<Cell>> {
 }
 
 fn is_fit(cell: Cell, ty: &ColumnType) -> bool {
-    /// Whole numbers up to here are floats exactly.
+    /// Integers up to this are exact as floats.
     const EXACT: i64 = 1 << 53;
     match (cell, ty) {
         (Cell::Text(..) | Cell::Decoded(..), ColumnType::Text)

@@ -1,14 +1,13 @@
-//! From syntax to plans: every name found, every type settled, every error with
-//! its place.
+//! From syntax to plans: resolves names and types. Every error has its place.
 //!
 //! ```text
-//! statement    chains and what their names stand for
+//! statement    chains and the sets they name
 //! grab         source → filter → order → limit → shape
-//! change       ADD, UPDATE, DELETE; given: what members are given; literals: many at once
+//! change       ADD, UPDATE, DELETE; given: values of members; literals: many tuples at once
 //! shape        fields, nested shapes; group: aggregates and BY
-//! condition    what stands in braces; link: membership, by semi joins and marks
-//! expression   values; types: which go together
-//! rows         entities under way: their columns, and what was joined to them
+//! condition    conditions in braces; link: membership, by semi joins and marks
+//! expression   values; types: which types go together
+//! rows         entities in a plan: their columns, and the entities joined to them
 //! ```
 
 mod change;
@@ -38,24 +37,24 @@ use group::Grouping;
 use rows::{Row, Rows};
 pub(crate) use statement::chain;
 
-/// What binding a chain needs and counts.
+/// The state of binding a chain.
 pub(crate) struct Binder<'s> {
-    /// Numbers columns, and knows how relations are read.
+    /// Numbers columns and finds relations.
     pub(crate) binding: Binding<'s>,
-    /// The parameters given, by name.
+    /// Types and names of the parameters.
     given: &'s Signature,
-    /// Structs named so far: a chain is bound as a whole, so they stay what they are.
+    /// Structs looked up so far. They do not change while a chain is bound.
     entities: HashMap<String, Arc<Entity>>,
     /// Sets named so far.
     sets: Vec<NamedSet>,
-    /// While the fields of an aggregated shape are bound.
+    /// Set while the fields of an aggregated shape are bound.
     grouping: Option<Grouping>,
-    /// Links that the plan being bound has followed.
+    /// Number of links that the current plan follows.
     link_count: usize,
 }
 
-/// The most links that one plan follows: each is a level of it, and any thread's stack has
-/// room for so many.
+/// The maximum number of links in one plan. Each is a nesting level, and any thread's stack has
+/// room for this many.
 const LINKS_MAX: usize = 256;
 
 /// A relation without columns, for values that read none.
@@ -69,20 +68,20 @@ fn nothing() -> Relation {
     }
 }
 
-/// An ordered set of entities under a name.
+/// A named, ordered set of entities.
 #[derive(Debug, Clone)]
 pub(crate) struct NamedSet {
     pub(crate) name: String,
-    /// The working table with their keys.
+    /// The working table that stores their keys.
     pub(crate) number: usize,
-    /// The struct they are of.
+    /// Their struct.
     pub(crate) entity: String,
     /// The type of their keys.
     pub(crate) key: ColumnType,
 }
 
 impl<'s> Binder<'s> {
-    /// A binder of a chain that may use so much.
+    /// A binder of one chain.
     pub(crate) fn new(binding: Binding<'s>, given: &'s Signature) -> Self {
         Self {
             binding,
@@ -94,10 +93,10 @@ impl<'s> Binder<'s> {
         }
     }
 
-    /// Counts a link that the plan being bound follows, or a set that it asks.
+    /// Counts a link or set that the current plan follows.
     ///
     /// # Errors
-    /// `unsupported` where there are too many.
+    /// `unsupported` if there are too many.
     fn follow(&mut self, span: Span) -> Result<()> {
         self.link_count += 1;
         if self.link_count <= LINKS_MAX {
@@ -108,7 +107,7 @@ impl<'s> Binder<'s> {
         Err(error.at(span).help("split it: name what is found in between with `=> name =>`"))
     }
 
-    /// Binds a plan of its own, whose links count apart.
+    /// Binds a separate plan with its own count of links.
     fn apart<T>(&mut self, bind: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let around = std::mem::take(&mut self.link_count);
         let bound = bind(self);
@@ -116,7 +115,7 @@ impl<'s> Binder<'s> {
         bound
     }
 
-    /// The struct of a name.
+    /// Looks up a struct by name.
     ///
     /// # Errors
     /// `not_found`, with the nearest name.
@@ -143,7 +142,7 @@ impl<'s> Binder<'s> {
         }
         let mut entity = Entity::of(&relation);
         for member in &mut entity.members {
-            // A reference to anything but the key of its table is no link.
+            // A reference to a column other than the key of its table is not a link.
             if let MemberKind::One { column, target } = &member.kind
                 && !self.is_key_of(*column, target, &relation)?
             {
@@ -182,7 +181,7 @@ impl<'s> Binder<'s> {
             .map_err(|error| error.at(syntax.span()))
     }
 
-    /// A named set.
+    /// Looks up a named set.
     fn set(&self, name: &Name) -> Result<NamedSet> {
         let found = self.sets.iter().rev().find(|set| set.name.eq_ignore_ascii_case(&name.text));
         found.cloned().ok_or_else(|| {

@@ -1,5 +1,5 @@
-//! Entities under way: the plan that makes them, their columns, and the entities
-//! joined to them along to-one links.
+//! Entities in a plan: the plan itself, their columns, and the entities joined to them along
+//! to-one links.
 
 use std::sync::Arc;
 
@@ -13,11 +13,11 @@ use folio_types::ColumnType;
 
 use super::Binder;
 
-/// The columns of one entity per row of a plan.
+/// The columns of one entity in a row of a plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) entity: Arc<Entity>,
-    /// A column for each of the table's.
+    /// One column for each column of the table.
     pub(crate) columns: Vec<Column>,
 }
 
@@ -33,16 +33,16 @@ impl Row {
     }
 }
 
-/// Entities, and what is known beside them.
+/// Entities and the columns that belong to them.
 #[derive(Debug, Clone)]
 pub(crate) struct Rows {
     pub(crate) plan: Plan,
     pub(crate) row: Row,
-    /// Entities joined, by the path that leads to them.
+    /// Joined entities, by path.
     pub(super) joined: Vec<(String, Row)>,
-    /// The number of the parent's key, in a nested shape.
+    /// The number of the parent's key in a nested shape.
     pub(crate) parent: Option<Column>,
-    /// What the order of the rows is without any asked for.
+    /// The default order of the rows.
     pub(crate) natural: Vec<Expr>,
 }
 
@@ -51,13 +51,13 @@ impl Rows {
         Self { plan, row, joined: Vec::new(), parent: None, natural: Vec::new() }
     }
 
-    /// Puts a plan around the one there is.
+    /// Wraps the plan in another one.
     pub(crate) fn wrap(&mut self, around: impl FnOnce(Box<Plan>) -> Plan) {
         let inside = Box::new(self.plan.take());
         self.plan = around(inside);
     }
 
-    /// The rows in order: parents together, then by these keys, then by nature.
+    /// Sorts the rows: by parent, then by these keys, then by the default order.
     pub(crate) fn sort(&mut self, keys: Vec<SortKey>) {
         let ascending =
             |expression: Expr| SortKey { expression, descending: false, nulls_first: false };
@@ -93,8 +93,8 @@ impl Binder<'_> {
         Rows { natural, ..Rows::new(plan, row) }
     }
 
-    /// The entity a to-one link of a row leads to, nulls where it leads to none.
-    /// What was joined by the same path serves again.
+    /// Joins the target of a to-one link to each row, nulls if it has none. A path that is joined
+    /// already is reused.
     pub(crate) fn join(
         &mut self,
         rows: &mut Rows,

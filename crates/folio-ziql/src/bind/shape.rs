@@ -1,7 +1,7 @@
-//! Shapes: the fields of an entity, and those of what its links lead to.
+//! Binds shapes: the fields of an entity and of the targets of its links.
 //!
-//! A link becomes a branch: a plan over the keys of all parents of a batch, whose
-//! rows are nested into one value per parent ([`folio_engine::plan::follow`]).
+//! A link becomes a branch: a plan over the keys of all parents of a batch. Its rows are
+//! nested into one value per parent ([`folio_engine::plan::follow`]).
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ use super::grab::plain;
 use super::{Binder, Row, Rows};
 use crate::ast::{Field, Name, Nested, Path};
 
-/// What is answered: names and values over the rows.
+/// Output columns: names and expressions over the rows.
 pub(super) type Outputs = Vec<(String, Expr)>;
 
-/// A link that a field leads to.
+/// A link at the end of a field's path, or within it.
 struct Lead {
-    /// The entity whose link it is, or whose to-one link has just been walked.
+    /// The entity that has the link, or the target of a to-one link.
     row: Row,
     kind: MemberKind,
-    /// Members behind the link.
+    /// Path members after the link.
     rest: Vec<Name>,
     span: Span,
 }
 
 impl Binder<'_> {
-    /// The fields of a shape over the rows, which are given what links lead to.
+    /// Binds the fields of a shape. Adds branches for links to the rows.
     pub(super) fn shape(&mut self, rows: &mut Rows, fields: Option<&[Field]>) -> Result<Outputs> {
         self.binding.descend(|| Span::NONE)?;
         let (mut outputs, mut branches) = (Vec::new(), Vec::new());
@@ -69,7 +69,7 @@ impl Binder<'_> {
         Ok(outputs)
     }
 
-    /// The link a path leads to, or the value.
+    /// The link that a path leads to, or its value.
     fn lead(&mut self, rows: &mut Rows, path: &Path) -> Result<Result<Lead, Expr>> {
         let at = match self.first_many(rows, path)? {
             Some(at) => at,
@@ -87,7 +87,7 @@ impl Binder<'_> {
         }
     }
 
-    /// What a link leads to, as a column.
+    /// Binds the targets of a link as a column.
     fn branch(&mut self, name: &str, lead: &Lead, nested: &Nested) -> Result<Branch> {
         let key = match lead.kind {
             MemberKind::One { column, .. } => lead.row.column(column),
@@ -119,7 +119,7 @@ impl Binder<'_> {
         self.nested(name, key, number, rows, nested, is_many)
     }
 
-    /// A list of values.
+    /// Binds a list of values.
     fn values_branch(
         &mut self,
         name: &Name,
@@ -137,7 +137,7 @@ impl Binder<'_> {
         Branch { number, key, body, nest: Nest::Values, output }
     }
 
-    /// Objects: filtered, ordered, cut and shaped.
+    /// Binds objects: filter, order, limit and shape.
     fn nested(
         &mut self,
         name: &str,
@@ -188,7 +188,7 @@ impl Binder<'_> {
         Ok(Branch { number, key, body, nest, output })
     }
 
-    /// The rows of a plan beside the entities that a link of theirs leads to.
+    /// Joins each row of a plan with the targets of one of its links.
     pub(super) fn fetch(
         &mut self,
         plan: Plan,
@@ -248,7 +248,7 @@ impl Binder<'_> {
         }
     }
 
-    /// Rows beside the rows of a to-many link's table.
+    /// Joins rows with the rows of a to-many link's table.
     fn pairs(
         &mut self,
         input: Plan,
@@ -292,7 +292,7 @@ impl Binder<'_> {
     }
 }
 
-/// Fields of one shape.
+/// Maximum number of fields in a shape.
 const FIELDS_MAX: usize = 4096;
 
 /// Adds a field, whose name must be new.

@@ -1,4 +1,4 @@
-//! Chains: their statements one after the other, and what their names stand for.
+//! Binds chains: their statements in order, and the sets they name.
 
 use folio_engine::bound::{Query, Statement, Step, StepBody};
 use folio_engine::{Error, Result, Span};
@@ -10,7 +10,7 @@ use crate::ast;
 /// Binds a chain.
 ///
 /// # Errors
-/// Everything that can be said about it without running it.
+/// Every error that is known before the chain runs.
 pub(crate) fn chain(binder: &mut Binder<'_>, chain: &ast::Chain) -> Result<Statement> {
     let last = chain.steps.len().saturating_sub(1);
     let mut steps = Vec::with_capacity(chain.steps.len());
@@ -24,7 +24,7 @@ impl Binder<'_> {
     fn step(&mut self, step: &ast::Step, is_last: bool) -> Result<Step> {
         let span = step.name.as_ref().map_or(Span::NONE, |name| name.span);
         let (body, entity) = match &step.statement {
-            // What nobody names need not be a set of entities.
+            // A statement without a name need not answer a set of entities.
             ast::Statement::Grab(grab) if is_last || step.explain || step.name.is_none() => {
                 let (plan, names) = self.grab(grab)?;
                 (StepBody::Rows(Query { plan, names }), grab.source.entity.text.clone())

@@ -1,5 +1,5 @@
-//! Which types go together: an int with a float by value, a date with a datetime as
-//! its midnight, and nothing else with anything of another type.
+//! Which types go together: an int with a float by value, a date with a datetime as its
+//! midnight, and otherwise only equal types.
 
 use folio_engine::expression::coerce::cast_to_if;
 use folio_engine::expression::type_rules::{is_integer, is_numeric, unify};
@@ -8,15 +8,15 @@ use folio_engine::source::Comparison;
 use folio_engine::{Error, Result, Span, member_type_name};
 use folio_types::{ColumnType, Value};
 
-/// What can be done about values of which each has a type of its own.
+/// Help for arrays whose values have different types.
 pub(super) const JSON_HELP: &str = "ask for what is in JSON with SQL: `tags @> '[\"red\"]'`";
 
-/// A value that is `none`.
+/// The value `none`.
 pub(super) fn none(span: Span) -> Expr {
     Expr::Literal { value: Value::Null, ty: ColumnType::Text, untyped: true, span }
 }
 
-/// A value as a type that its place wants, where that changes nothing about it.
+/// Converts a value to the type that its place needs, if the conversion loses nothing.
 ///
 /// # Errors
 /// `type_mismatch`.
@@ -31,7 +31,7 @@ pub(super) fn as_type(value: Expr, wanted: &ColumnType, place: &str, span: Span)
         }
         return match value.as_literal() {
             Some(Value::Null) => Ok(Expr::null(wanted.clone())),
-            // Nothing, or nothing but none.
+            // An empty list, or a list of `none`.
             Some(Value::List(items)) if matches!(wanted, ColumnType::List(_)) => {
                 Ok(Expr::literal(Value::List(items.clone()), wanted.clone()))
             }
@@ -52,8 +52,8 @@ pub(super) fn as_type(value: Expr, wanted: &ColumnType, place: &str, span: Span)
     Err(wrong(place, wanted, &given).at(span))
 }
 
-/// Whether a parameter is text, or a list of it, where something is wanted that JSON,
-/// and languages that have no type for it, write as text.
+/// Whether a parameter is text, or a list of text, for a type that JSON and some languages can
+/// write only as text.
 fn is_read_as(value: &Expr, wanted: &ColumnType) -> bool {
     use ColumnType::{Date, List, Text, Time, Timestamp, Uuid};
     let is_read = |given: &ColumnType, wanted: &ColumnType| {
@@ -71,7 +71,7 @@ fn wrong(place: &str, wanted: &ColumnType, given: &ColumnType) -> Error {
     Error::mismatch(format!("{place} takes {wanted}, not {given}"))
 }
 
-/// Both sides as one type.
+/// Converts both sides to one type.
 ///
 /// # Errors
 /// `type_mismatch`.
@@ -85,7 +85,7 @@ pub(super) fn pair(
         (false, true) => Some(left.ty()),
         _ if is_read_as(&left, &right.ty()) => Some(right.ty()),
         _ if is_read_as(&right, &left.ty()) => Some(left.ty()),
-        // JSON holds values of any type: none of them is what is compared with it.
+        // JSON can hold any type, so no single type fits both sides.
         _ if (left.ty() == ColumnType::Json) != (right.ty() == ColumnType::Json) => None,
         _ => unify(&left.ty(), &right.ty()),
     };
@@ -109,7 +109,7 @@ pub(super) fn pair(
     Ok((side(left, left_span)?, side(right, right_span)?))
 }
 
-/// A comparison of two values: null, which counts as false, with one that is none.
+/// Compares two values. Null, which counts as false, if one is none.
 ///
 /// # Errors
 /// As [`pair`].
@@ -130,7 +130,7 @@ pub(super) fn compare(
     Ok(Expr::compare(op, left, right))
 }
 
-/// A sum, difference and so on.
+/// Binds arithmetic.
 ///
 /// # Errors
 /// `type_mismatch`.
@@ -153,7 +153,7 @@ pub(super) fn compute(op: Arithmetic, left: Expr, right: Expr, span: Span) -> Re
     Ok(Expr::Arithmetic { op, left, right, ty, span })
 }
 
-/// A value as a wider type that it is known to fit.
+/// Converts a value to a wider type.
 pub(super) fn widened(value: Expr, ty: &ColumnType) -> Expr {
     cast_to_if(value, ty)
 }

@@ -1,4 +1,4 @@
-//! Values and conditions: OR, AND, NOT, comparison, + -, * / %, unary minus.
+//! Parses values and conditions: OR, AND, NOT, comparison, + -, * / %, unary minus.
 
 use folio_engine::expression::Arithmetic;
 use folio_engine::source::Comparison;
@@ -10,7 +10,7 @@ use crate::ast::{Aggregate, Expr, Name, Path, Set};
 use crate::token::{Keyword, Token};
 
 impl Parser {
-    /// An expression; its type is checked when it is bound.
+    /// Parses an expression. Binding checks its type.
     pub(super) fn expression(&mut self) -> Result<Expr> {
         self.nested(|parser| {
             let mut terms = vec![parser.conjunction()?];
@@ -83,7 +83,7 @@ impl Parser {
         Ok(Some(Expr::Member { negated, set }))
     }
 
-    /// What may only follow a path: IN, LIKE, `~`, `= {…}`.
+    /// Parses what may follow only a path: IN, LIKE, `~`, `= {…}`.
     fn path_condition(&mut self, path: &Path) -> Result<Option<Expr>> {
         let negated = self.is_sign("!");
         let ahead = usize::from(negated);
@@ -165,14 +165,14 @@ impl Parser {
         })
     }
 
-    /// Operands of one level with their operators between.
+    /// Parses operands of one precedence level with the operators between them.
     fn chain_of(
         &mut self,
         operand: fn(&mut Self) -> Result<Expr>,
         operator: fn(&str) -> Option<Arithmetic>,
     ) -> Result<Expr> {
         let mut left = operand(self)?;
-        // Each operator is a level of the tree that is made.
+        // Each operator adds a level to the tree.
         let mut levels = self.depth;
         while let Token::Sign(sign) = *self.peek()
             && let Some(op) = operator(sign)
@@ -207,7 +207,7 @@ impl Parser {
         Ok(Expr::Negate(Box::new(inner), self.since(start)))
     }
 
-    /// A value, a path, a call or brackets.
+    /// Parses a value, a path, a call or brackets.
     pub(super) fn primary(&mut self) -> Result<Expr> {
         let span = self.span();
         let literal = |value: Value, ty: ColumnType| Ok(Expr::Literal(value, ty, span));
@@ -278,7 +278,7 @@ fn integer(number: i64, span: Span) -> Expr {
     Expr::Literal(Value::Integer(number), ColumnType::Int64, span)
 }
 
-/// The value a single token is.
+/// The value of a single token.
 fn simple(token: &Token, span: Span) -> Option<Expr> {
     let (value, ty) = match token {
         Token::Integer(_) => (Value::Null, ColumnType::Int64),

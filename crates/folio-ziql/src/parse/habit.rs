@@ -1,10 +1,10 @@
-//! What other languages write where ZiQL has another way to say it: the help beside an
-//! error about such a word or sign. None of them is reserved; all may be names.
+//! Words and signs of other languages, and how ZiQL says the same: help for syntax errors.
+//! None of the words is reserved; all may be names.
 
 use super::Parser;
 use crate::token::{Keyword, Token};
 
-/// Words in lower case, and what ZiQL says instead.
+/// Words in lower case, and the ZiQL for them.
 const WORDS: [(&str, &str); 13] = [
     ("select", "GRAB reads: `GRAB User [name] {age > 18}`"),
     ("get", "GRAB reads: `GRAB User [name] {age > 18}`"),
@@ -22,7 +22,7 @@ const WORDS: [(&str, &str); 13] = [
 ];
 
 impl Parser {
-    /// What to write instead of the token that stands here.
+    /// What to write instead of the current token.
     pub(super) fn habit(&self) -> Option<&'static str> {
         let before = self.at.checked_sub(1).map(|at| &self.tokens[at].token);
         let is_behind_value = matches!(

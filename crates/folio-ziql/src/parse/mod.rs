@@ -8,7 +8,7 @@
 //! habit       words and signs of other languages, and what to write instead
 //! ```
 //!
-//! Every error says what was expected and what stands there instead.
+//! Every error reports what was expected and what was found.
 
 mod expression;
 mod habit;
@@ -27,16 +27,16 @@ use crate::token::{Keyword, Lexeme, Token};
 use crate::tokenize::tokenize;
 pub(crate) use schema::{Declaration, LinkTarget, MemberDeclaration, MemberType, value_type};
 
-/// The deepest nesting of brackets and operators: any thread's stack has room for it.
+/// The maximum nesting of brackets and operators. Any thread's stack has room for it.
 const DEPTH_MAX: usize = 128;
 
-/// Memory that a token takes as syntax, about.
+/// Approximate memory of the syntax tree per token.
 const TOKEN_SIZE: usize = 256;
 
-/// Reads a script.
+/// Parses a script.
 ///
 /// # Errors
-/// `syntax`, with the place; `unsupported` for what nests too deep.
+/// `syntax`, with the place; `unsupported` if it nests too deep.
 pub(crate) fn script(text: &Arc<str>, limits: &Limits) -> Result<Script> {
     let mut tape = Tape::of(text);
     let tokens = tokenize(Lexer::new(text), tape.as_mut())?;
@@ -44,7 +44,7 @@ pub(crate) fn script(text: &Arc<str>, limits: &Limits) -> Result<Script> {
     Parser { limits: limits.clone(), ..Parser::new(tokens, tape) }.script()
 }
 
-/// Reads the tuple that is all of a text.
+/// Parses a text that is one tuple.
 ///
 /// # Errors
 /// As [`script`].
@@ -52,7 +52,7 @@ pub(super) fn tuple(text: Lexer<'_>) -> Result<Tuple> {
     Parser::new(tokenize(text, None)?, None).tuple()
 }
 
-/// Reads a schema.
+/// Parses a schema.
 ///
 /// # Errors
 /// As [`script`].
@@ -60,10 +60,10 @@ pub(crate) fn declarations(text: &str) -> Result<Vec<Declaration>> {
     Parser::new(tokenize(Lexer::new(text), None)?, None).declarations()
 }
 
-/// Tokens with a place in them.
+/// Tokens and the current position in them.
 struct Parser {
     tokens: Vec<Lexeme>,
-    /// The tuples that are no tokens.
+    /// The literal buffer, for tuples that have no tokens.
     tape: Arc<Tape>,
     at: usize,
     depth: usize,
@@ -80,7 +80,7 @@ impl Parser {
         &self.tokens[self.at].token
     }
 
-    /// The token some places ahead; the end where there are fewer.
+    /// The token `ahead` positions later, or the end.
     fn peek_at(&self, ahead: usize) -> &Token {
         let last = self.tokens.len() - 1;
         &self.tokens[(self.at + ahead).min(last)].token
@@ -90,13 +90,13 @@ impl Parser {
         self.tokens[self.at].span
     }
 
-    /// From a place to the token before this one.
+    /// The span from a place to the end of the previous token.
     fn since(&self, start: Span) -> Span {
         let last = self.tokens[self.at.saturating_sub(1)].span;
         Span { end_line: last.end_line, end_column: last.end_column, ..start }
     }
 
-    /// Takes a token; the end stays.
+    /// Takes a token. The end token is never consumed.
     fn take(&mut self) -> Lexeme {
         let lexeme = self.tokens[self.at].clone();
         if lexeme.token != Token::End {
@@ -117,7 +117,7 @@ impl Parser {
         *self.peek() == Token::Keyword(keyword)
     }
 
-    /// Whether a name that is not reserved stands here, as one of these words.
+    /// Whether the token is an unreserved name equal to this word.
     fn is_word(&self, ahead: usize, word: &str) -> bool {
         matches!(self.peek_at(ahead), Token::Name(name, false) if name.eq_ignore_ascii_case(word))
     }
@@ -143,7 +143,7 @@ impl Parser {
         if self.eat_sign(sign) { Ok(span) } else { Err(self.expected(expected)) }
     }
 
-    /// What was expected, and what stands here instead.
+    /// The error that reports what was expected and what was found.
     fn expected(&self, what: &str) -> Error {
         let found = self.peek();
         let error = Error::syntax(format!("expected {what}, found {found}")).at(self.span());
@@ -167,7 +167,7 @@ impl Parser {
         }
     }
 
-    /// Goes one level deeper.
+    /// Parses one level deeper.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.depth += 1;
         if self.depth > DEPTH_MAX {
@@ -185,8 +185,8 @@ impl Parser {
             .help("split it")
     }
 
-    /// Items with commas between, up to a closing sign, which is taken; a comma may
-    /// stand behind the last.
+    /// Parses items separated by commas up to a closing sign, and takes the sign. A trailing comma
+    /// is allowed.
     fn list_until<T>(
         &mut self,
         close: &str,

@@ -1,4 +1,4 @@
-//! Structs and their members.
+//! Parses structs and their members.
 //!
 //! ```text
 //! User ( name: str, email: str unique, best_friend: User, posts: []Post.author, )
@@ -15,7 +15,7 @@ use crate::token::{Keyword, Token};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Declaration {
     pub(crate) name: Name,
-    /// What it was called before.
+    /// Its previous name.
     pub(crate) was: Option<Name>,
     pub(crate) members: Vec<MemberDeclaration>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct MemberDeclaration {
     pub(crate) unique: bool,
     pub(crate) index: bool,
     pub(crate) on_delete: Option<OnDelete>,
-    /// What it was called before.
+    /// Its previous name.
     pub(crate) was: Option<Name>,
 }
 
@@ -49,11 +49,11 @@ pub(crate) enum MemberType {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct LinkTarget {
     pub(crate) entity: Name,
-    /// The link this one is the other side of.
+    /// The link that this one is the inverse of.
     pub(crate) inverse: Option<Name>,
 }
 
-/// The type a word names.
+/// The type with this name.
 pub(crate) fn value_type(word: &str) -> Option<ColumnType> {
     Some(match &*word.to_ascii_lowercase() {
         "int" => ColumnType::Int64,

@@ -1,4 +1,4 @@
-//! Sources, shapes, fields, conditions in braces and orders between bars.
+//! Parses sources, shapes, fields, conditions in braces and orders between bars.
 
 use folio_engine::{Error, Result};
 
@@ -7,8 +7,8 @@ use crate::ast::{Expr, Field, Filter, Limit, Name, Nested, Order, Path, Shape, S
 use crate::token::{Keyword, Token};
 
 impl Parser {
-    /// `struct { [where] "." link }`, and a condition that stood behind the last
-    /// link and belongs to the statement.
+    /// `struct { [where] "." link }`. Also returns a condition after the last link: it belongs to
+    /// the statement.
     pub(super) fn source(&mut self) -> Result<(Source, Option<Filter>)> {
         let entity = self.name("the name of a struct")?;
         let mut hops = Vec::new();
@@ -102,13 +102,13 @@ impl Parser {
         }
     }
 
-    /// Whether a path is all there is of a field.
+    /// Whether a field ends after its path.
     fn ends_field(&self) -> bool {
         matches!(self.peek(), Token::Sign("[" | "{" | "|" | "," | "]" | ";") | Token::End)
             || matches!(self.peek(), Token::Name(..))
     }
 
-    /// A value stands where a field without a name was expected.
+    /// The error for a value without a name in a shape.
     fn unnamed_value(&mut self, begin: usize) -> Error {
         let here = self.at;
         self.at = begin;

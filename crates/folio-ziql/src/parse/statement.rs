@@ -1,4 +1,4 @@
-//! Chains, statements and the tuples of new data.
+//! Parses chains, statements and tuples.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::ast::{
 };
 use crate::token::{Keyword, Token};
 
-/// The words that change a member, and where they stand.
+/// The words that change an array member; they follow its name.
 const CHANGES: [&str; 5] = ["APPEND", "REMOVE", "REMOVEAT", "POP", "CLEAR"];
 
 impl Parser {
@@ -74,8 +74,8 @@ impl Parser {
         Ok(Step { explain, statement, name: None })
     }
 
-    /// `"GRAB" source [shape] [where] ["BY" path { "," path }] [order]`, where the
-    /// condition may also follow the rest.
+    /// `"GRAB" source [shape] [where] ["BY" path { "," path }] [order]`. The condition may also
+    /// come last.
     fn grab(&mut self) -> Result<Grab> {
         self.at += 1;
         let (source, mut filter) = self.source()?;
@@ -200,7 +200,7 @@ impl Parser {
         Ok(Item { member: None, change: Change::Set(self.given()?) })
     }
 
-    /// `member APPEND value` and its like.
+    /// `member APPEND value` and the other [`CHANGES`].
     fn array_item(&mut self, word: &str) -> Result<Item> {
         let member: Name = self.name("a member")?;
         self.at += 1;
@@ -214,7 +214,7 @@ impl Parser {
         Ok(Item { member: Some(member), change })
     }
 
-    /// A value, or `[n]{…}`: in this place that is a limited filter, not a list.
+    /// A value, or `[n]{…}`, which here is a limited filter and not a list.
     fn given(&mut self) -> Result<Given> {
         if self.is_sign("{") {
             return Ok(Given::Entities { limit: None, filter: self.filter()? });

@@ -1,5 +1,5 @@
-//! Texts that are read, and texts nobody would write. What is said of texts that are
-//! refused stands in `conformance/ziql/syntax.txt`.
+//! Accepted texts, and random texts. Error messages are tested in
+//! `conformance/ziql/syntax.txt`.
 
 use std::fmt::Write;
 
@@ -7,10 +7,10 @@ use proptest::prelude::*;
 
 use super::{declarations, script};
 
-/// Stack that a test may take: its thread has two MiB.
+/// Stack for the parser in tests. Test threads have 2 MiB.
 const STACK_SIZE: usize = 1 << 20;
 
-/// What is said of a text; nothing where it is accepted.
+/// The error message for a text; `None` if it is accepted.
 fn refusal(text: &str) -> Option<String> {
     script(&text.into(), &folio_engine::Limits::default().on_stack_of(STACK_SIZE))
         .err()
@@ -82,7 +82,7 @@ fn nesting_has_an_end() {
     assert_eq!(refusal(&long), None, "a long condition is not a deep one");
 }
 
-/// Words and signs that statements are made of.
+/// Words and signs of the grammar.
 const PIECES: [&str; 60] = [
     "GRAB",
     "ADD",

@@ -1,11 +1,11 @@
-//! What is read, printed and read again is the same syntax, and prints the same.
+//! Printed syntax parses to the same syntax, and prints the same.
 
 use proptest::prelude::*;
 
 use crate::ast::{Script, Statement, Tuples};
 use crate::parse::script;
 
-/// Syntax without the places where it stood, and whichever way tuples of literals are kept.
+/// Syntax without places, with tuples of literals in one form.
 fn bare(mut script: Script) -> String {
     let steps = script.chains.iter_mut().flat_map(|chain| &mut chain.steps);
     for step in steps {
@@ -28,7 +28,7 @@ fn bare(mut script: Script) -> String {
     rest.fold(first, |text, rest| text + rest)
 }
 
-/// Prints what a text says, having seen that it reads back as the same.
+/// Prints a text and checks that it parses to the same syntax.
 fn printed(text: &str) -> String {
     let read = |text: &str| {
         script(&text.into(), &folio_engine::Limits::default())
@@ -116,7 +116,7 @@ fn literal() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Values and conditions, mixed as the grammar lets them be.
+/// Random values and conditions, mixed as the grammar allows.
 fn expression() -> BoxedStrategy<String> {
     let leaf = prop_oneof![literal(), path(), path().prop_map(|path| format!("MAX({path})"))];
     leaf.prop_recursive(4, 24, 3, |inner| {

@@ -1,4 +1,4 @@
-//! What differs between the tables there are and those a schema declares.
+//! The difference between existing tables and those that a schema declares.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::draft::{Draft, is_many};
 use super::show::{members, structs};
 use super::{Catalog, Migration, Step};
 
-/// What turns one into the other.
+/// The steps from the existing tables to the declared ones.
 ///
 /// # Errors
-/// `conflict` for what cannot be migrated.
+/// `conflict` if the change is not possible.
 pub(super) fn difference(
     drafts: &[Draft],
     source: Catalog<'_>,
@@ -49,7 +49,7 @@ struct Work<'s> {
 }
 
 impl Work<'_> {
-    /// The table a draft is of, under its name or the one it had.
+    /// The existing table of a draft, under its current or previous name.
     fn old(&self, draft: &Draft) -> Result<Option<Arc<Relation>>> {
         let name = &draft.relation.schema.name;
         let found = match self.source.relation(name)? {
@@ -107,7 +107,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// The lines: members that came, went, or are declared differently.
+    /// Reports members that are added, dropped, or declared differently.
     fn compare_members(&mut self, draft: &Draft, old: &Arc<Relation>) -> Result<()> {
         let name = &draft.relation.schema.name;
         if *name != old.schema.name {
@@ -145,7 +145,7 @@ impl Work<'_> {
             self.lines.push(format!("- {name}.{member}: {text}"));
             let Some(member) = entity.member(&member) else { continue };
             if text.contains('.') && !is_many(&member.kind) {
-                // The other side of a link holds nothing.
+                // The inverse of a link stores nothing.
                 continue;
             }
             self.may_drop(&format!("member `{}` of `{name}`", member.name))?;
@@ -192,7 +192,7 @@ impl Work<'_> {
         self.rebuild(draft, old, &places)
     }
 
-    /// New columns get their default, so there must be one where there are rows.
+    /// Checks that a new column has a default if the table has rows.
     fn check_added(&self, draft: &Draft, old: &Relation, column: &Column) -> Result<()> {
         let has_default = draft.relation.constraints.defaults.contains_key(&column.name);
         let is_empty = self.source.row_count(old)? == Some(0);
@@ -204,7 +204,7 @@ impl Work<'_> {
             .help("give it a default, or make it optional with `?`"))
     }
 
-    /// Names first, since indexes go by them; then the rows, written anew.
+    /// Renames first, since indexes refer to columns by name; then rewrites the rows.
     fn rebuild(
         &mut self,
         draft: &Draft,
@@ -234,7 +234,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Indexes of one column are as declared; those of several are left alone.
+    /// Makes indexes of one column as declared. Leaves indexes of several columns alone.
     fn change_indexes(&mut self, draft: &Draft, old: &Relation) {
         let schema = &draft.relation.schema;
         let is_equal = |wanted: &IndexInfo, there: &IndexInfo| {
@@ -249,7 +249,7 @@ impl Work<'_> {
         let single = old.indexes.iter().filter(|there| there.columns.len() == 1);
         for there in single.filter(|there| !is_wanted(there)) {
             let column = &old.schema.columns[there.columns[0].0].name;
-            // With its column an index goes by itself.
+            // Dropping a column drops its index.
             if schema
                 .columns
                 .iter()
@@ -267,7 +267,7 @@ impl Work<'_> {
     }
 }
 
-/// Where a column was.
+/// The previous position of a column.
 fn place(draft: &Draft, old: &Relation, name: &str) -> Option<usize> {
     let was = draft.renamed.iter().find(|(now, _)| now == name);
     old.column_index(name).or_else(|| was.and_then(|(_, was)| old.column_index(was)))
@@ -281,7 +281,7 @@ fn old_column(old: &Relation, index: usize) -> Expr {
     })
 }
 
-/// A relation that was only drafted, once more.
+/// Copies a drafted relation.
 fn copy(relation: &Relation) -> Relation {
     Relation {
         kind: relation.kind,

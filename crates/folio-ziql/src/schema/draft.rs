@@ -1,4 +1,4 @@
-//! Declarations as tables.
+//! Turns declarations into tables.
 
 use std::sync::Arc;
 
@@ -13,21 +13,21 @@ use crate::ast::{Expr, Name};
 use crate::bind::Binder;
 use crate::parse::{Declaration, LinkTarget, MemberDeclaration, MemberType, value_type};
 
-/// A table as it is to be.
+/// A declared table.
 pub(super) struct Draft {
     pub(super) relation: Relation,
-    /// What it was called.
+    /// Its previous name.
     pub(super) was: Option<String>,
-    /// What its members were called: now, before.
+    /// Renamed members: current name, previous name.
     pub(super) renamed: Vec<(String, String)>,
-    /// The struct whose to-many link it holds, and the link.
+    /// For the table of a to-many link: its struct and link.
     pub(super) link: Option<(String, String)>,
 }
 
 /// The tables of a schema.
 ///
 /// # Errors
-/// Names given twice or that mean nothing, types and defaults that do not fit.
+/// Duplicate or unknown names; types and defaults that do not fit.
 pub(super) fn drafts(declared: &[Declaration], source: Catalog<'_>) -> Result<Vec<Draft>> {
     let mut drafts = Vec::new();
     for (at, declaration) in declared.iter().enumerate() {
@@ -53,7 +53,7 @@ struct Drafter<'d> {
     declaration: &'d Declaration,
 }
 
-/// A table under way.
+/// A table while it is built.
 struct Table {
     columns: Vec<Column>,
     constraints: Constraints,
@@ -156,7 +156,7 @@ impl Drafter<'_> {
             on_delete: member.on_delete.unwrap_or(OnDelete::SetNull),
             on_update: OnUpdate::Restrict,
         });
-        // What points is always found from where it points.
+        // Every link is indexed, so that its inverse can be followed.
         self.index(table, member, true);
         table.columns.push(Column::optional(name.text.clone(), ty));
         Ok(())
@@ -213,7 +213,7 @@ impl Drafter<'_> {
         ];
         let mut schema = TableSchema::new(own.clone(), columns, vec![0, 1]);
         schema.properties = constraints.to_properties();
-        // It finds the other side, and keeps lists free of duplicates.
+        // The index serves the inverse, and keeps lists free of duplicates.
         let index = IndexInfo {
             name: format!("{own}_target_key"),
             columns: vec![(2, false), (0, false)],
@@ -293,7 +293,7 @@ impl Drafter<'_> {
         Ok((column.name.clone(), column.column_type.clone()))
     }
 
-    /// The name of a target as it is declared.
+    /// The name of a target as the schema writes it.
     fn spelled(&self, target: &Name) -> String {
         let is_it = |other: &&Declaration| other.name.text.eq_ignore_ascii_case(&target.text);
         let found = self.declared.iter().find(is_it);
@@ -327,7 +327,7 @@ impl Drafter<'_> {
         Err(error.at(member.name.span).help("`?`, `unique` and `index` go with one value"))
     }
 
-    /// A default as the catalog keeps it: SQL.
+    /// A default as SQL, the form stored in the catalog.
     fn default_text(&self, name: &Name, default: &Expr, ty: &ColumnType) -> Result<String> {
         let binder = &mut Binder::new(self.source.binding(), Signature::NONE);
         if matches!(default, Expr::Now(_))
@@ -349,7 +349,7 @@ fn relation(schema: TableSchema, constraints: Constraints, indexes: Vec<IndexInf
     Relation { kind, schema, constraints, indexes, handle }
 }
 
-/// A value as SQL writes it.
+/// A value as a SQL literal.
 fn sql_text(value: &Value, ty: &ColumnType) -> String {
     match (value, ty) {
         (Value::Null, _) => "null".to_owned(),
@@ -359,7 +359,7 @@ fn sql_text(value: &Value, ty: &ColumnType) -> String {
     }
 }
 
-/// Whether a member is kept in a table of its own.
+/// Whether a member is stored in its own table.
 pub(super) fn is_many(kind: &MemberKind) -> bool {
     matches!(kind, MemberKind::Many { .. })
 }

@@ -1,17 +1,16 @@
-//! Schemas: structs declared in a text, and the tables they are.
+//! Schemas: structs declared in a text, and their tables.
 //!
 //! ```text
-//! Migration::plan   text → declarations (parse) → tables (draft) → what differs
-//!                   from what there is (difference)
+//! Migration::plan   text → declarations (parse) → tables (draft) → difference from the
+//!                   existing tables (difference)
 //! Migration::apply  the steps, within one transaction
-//! show              the structs there are, as the text that declares them
+//! show              the declared structs, as text
 //! ```
 //!
-//! A struct is a table of its name: `id` (a UUID of version 7), then a column per
-//! value and per to-one link, which references its target and is indexed. A to-many
-//! link is a table `Struct.link` of rows (source, position, target), found from both
-//! sides. The other side of a link is kept nowhere. Tables that no schema declared
-//! are left alone.
+//! A struct is a table with the same name: `id` (a UUID of version 7), then a column for each
+//! value and each to-one link. The column of a link references its target and is indexed. A
+//! to-many link is a table `Struct.link` with rows (source, position, target), indexed on both
+//! sides. The inverse of a link is not stored. Tables that no schema declares do not change.
 
 mod difference;
 mod draft;
@@ -28,7 +27,7 @@ use folio_types::{ErrorCode, TableSchema};
 use crate::parse;
 pub(super) use show::{literal, quoted};
 
-/// The tables there are, and what reads the expressions that they keep as text.
+/// The existing tables, and the parser for the expressions that they store as text.
 #[derive(Clone, Copy)]
 struct Catalog<'s> {
     source: &'s dyn Source,
@@ -49,24 +48,24 @@ impl<'s> Catalog<'s> {
     }
 }
 
-/// The structs there are, as the text that declares them. `stored` reads what tables keep as
-/// text.
+/// Prints the declared structs as a schema. `stored` parses the expressions that tables store
+/// as text.
 ///
 /// # Errors
-/// What the source says.
+/// Errors of the source.
 pub fn show_schema(source: &dyn Source, stored: &'static dyn StoredExpressions) -> Result<String> {
     show::show(Catalog { source, stored })
 }
 
-/// What turns the tables there are into those a schema declares.
+/// A plan that changes the existing tables into those of a schema.
 pub struct Migration {
-    /// What changes, a line each.
+    /// The changes, one line each.
     pub lines: Vec<String>,
     steps: Vec<Step>,
     stored: &'static dyn StoredExpressions,
 }
 
-/// One change of a definition.
+/// One change of the catalog.
 enum Step {
     Create { schema: TableSchema, indexes: Vec<IndexInfo> },
     Drop(String),
@@ -77,11 +76,11 @@ enum Step {
 }
 
 impl Migration {
-    /// What a schema changes.
+    /// Plans the changes for a schema.
     ///
     /// # Errors
-    /// `syntax`; names and types that do not fit; `conflict` for what cannot be
-    /// migrated, and for what would be dropped unless `allow_drop`.
+    /// `syntax`; names and types that do not fit; `conflict` for changes that are not possible,
+    /// and for drops unless `allow_drop` is set.
     pub fn plan(
         text: &str,
         source: &dyn Source,
@@ -103,11 +102,11 @@ impl Migration {
         self.lines.is_empty() && self.steps.is_empty()
     }
 
-    /// Does it. Part of it may be done when it fails: the caller returns to where the
-    /// transaction was.
+    /// Applies the changes. After a failure part of them may be done: the caller rolls back to
+    /// its savepoint.
     ///
     /// # Errors
-    /// Rows that do not fit; what the store says.
+    /// Rows that do not fit; errors of the store.
     pub fn apply(&self, changes: &dyn Changes, context: &Context) -> Result<()> {
         let writing = (changes, self.stored);
         self.steps.iter().try_for_each(|step| step.apply(writing, context))

@@ -1,4 +1,4 @@
-//! Structs as the text that declares them.
+//! Prints structs as a schema.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use folio_types::{ColumnType, Value};
 use super::Catalog;
 use crate::token::Keyword;
 
-/// All structs that a schema declared, in the order of their names.
+/// Prints all declared structs, in order of their names.
 ///
 /// # Errors
-/// What the source says.
+/// Errors of the source.
 pub(super) fn show(source: Catalog<'_>) -> Result<String> {
     let mut out = String::new();
     for relation in structs(source)? {
         if !out.is_empty() {
             out.push('\n');
         }
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(out, "{} (", quoted(&relation.schema.name));
         for (name, text) in members(&relation, source, &|table| source.relation(table))? {
             let _ = writeln!(out, "    {}: {text},", quoted(&name));
@@ -33,7 +33,7 @@ pub(super) fn show(source: Catalog<'_>) -> Result<String> {
     Ok(out)
 }
 
-/// The tables that a schema declared as structs.
+/// The tables that a schema declares as structs.
 pub(super) fn structs(source: Catalog<'_>) -> Result<Vec<Arc<Relation>>> {
     let mut names = source.names()?;
     names.sort_unstable();
@@ -49,10 +49,10 @@ pub(super) fn structs(source: Catalog<'_>) -> Result<Vec<Arc<Relation>>> {
     Ok(found)
 }
 
-/// The table of a to-many link, by its name.
+/// Looks up the table of a to-many link by name.
 pub(super) type Pairs<'p> = &'p dyn Fn(&str) -> Result<Option<Arc<Relation>>>;
 
-/// Names and declarations of the members of a struct, `id` left out.
+/// Names and declarations of the members of a struct, without `id`.
 pub(super) fn members(
     relation: &Arc<Relation>,
     source: Catalog<'_>,
@@ -100,14 +100,14 @@ fn value(relation: &Arc<Relation>, column: usize, source: Catalog<'_>) -> Result
     Ok(text)
 }
 
-/// Whether a column alone has an index.
+/// Whether an index consists of this column alone.
 pub(super) fn has_index(relation: &Relation, column: usize, unique: bool) -> bool {
     let columns = [(column, false)];
     relation.indexes.iter().any(|index| index.columns == columns && index.unique == unique)
 }
 
-/// What a deletion does through a column; rows of to-many links go with what they lead
-/// to, which is no more than unsetting the link.
+/// The declared action on deletion. For a to-many link, a plain cascade only removes the link
+/// row, which is the default.
 fn on_delete(relation: &Relation, column: &str, is_many: bool) -> &'static str {
     let mut references = relation.constraints.references.iter();
     let found = references.find(|reference| reference.columns == [column]);
@@ -128,7 +128,7 @@ fn default_text(default: &Expr, ty: &ColumnType) -> Result<String> {
     Ok(literal(&constant(default, &Context::detached())?, ty))
 }
 
-/// A value as ZiQL writes it.
+/// A value as a ZiQL literal.
 pub(crate) fn literal(value: &Value, ty: &ColumnType) -> String {
     match (value, ty) {
         (Value::Null, _) => "none".to_owned(),
@@ -152,7 +152,7 @@ pub(crate) fn literal(value: &Value, ty: &ColumnType) -> String {
     }
 }
 
-/// A name, in backquotes where it must stand in them.
+/// A name, in backquotes if it needs them.
 pub(crate) fn quoted(name: &str) -> String {
     let is_plain = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.chars().all(|part| part.is_ascii_alphanumeric() || part == '_')
