@@ -1,4 +1,4 @@
-//! Between single values and Arrow's arrays.
+//! Converts between single values and Arrow arrays.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use folio_types::{ColumnType, Interval, Value};
 
 use crate::error::{Error, Result};
 
-/// One array out of values of a type.
+/// Builds an array of one type from values.
 ///
 /// # Errors
 /// `type_mismatch` for a value of another type.
@@ -206,7 +206,7 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &ColumnType) -> Value {
     }
 }
 
-/// An array of one value, `count` times.
+/// An array that repeats one value `count` times.
 ///
 /// # Errors
 /// As [`to_array`].

@@ -1,7 +1,7 @@
-//! A few thousand rows as columns: what operators hand to each other.
+//! A few thousand rows as columns: what operators pass to each other.
 //!
-//! Arrow's record batch checks names and nullability whenever one is made.
-//! Between operators neither exists: a column is known by its position.
+//! Arrow's record batch checks names and nullability at each construction. Between
+//! operators neither exists: a column is identified by its position.
 
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use folio_types::{ColumnType, Value};
@@ -9,10 +9,10 @@ use folio_types::{ColumnType, Value};
 use crate::array::to_array;
 use crate::error::Result;
 
-/// Rows of a batch that operators aim at.
+/// Target number of rows in a batch.
 pub const BATCH_SIZE: usize = 4096;
 
-/// The values at these positions, in their order; null gives null.
+/// The values at these positions, in this order. A null position gives null.
 pub(crate) fn take(column: &ArrayRef, rows: &UInt32Array) -> Result<ArrayRef> {
     if is_all(rows, column.len()) {
         return Ok(ArrayRef::clone(column));
@@ -20,7 +20,7 @@ pub(crate) fn take(column: &ArrayRef, rows: &UInt32Array) -> Result<ArrayRef> {
     Ok(arrow_select::take::take(column, rows, None)?)
 }
 
-/// Whether these are the positions of `count` rows as they stand: nothing to copy.
+/// Whether `rows` is 0, 1, … `count - 1`, so that nothing has to be copied.
 fn is_all(rows: &UInt32Array, count: usize) -> bool {
     let is_in_place = |(at, row): (usize, &u32)| at == *row as usize;
     rows.len() == count
@@ -33,7 +33,7 @@ fn is_all(rows: &UInt32Array, count: usize) -> bool {
 pub struct Batch {
     /// The columns.
     pub columns: Vec<ArrayRef>,
-    /// How many rows each has; with no columns, rows all the same.
+    /// How many rows the batch has, also where it has no columns.
     pub row_count: usize,
 }
 
@@ -45,7 +45,7 @@ impl Batch {
         Self { columns, row_count }
     }
 
-    /// One row.
+    /// A batch of one row.
     ///
     /// # Errors
     /// `type_mismatch` for a value of another type than its column's.
@@ -62,7 +62,7 @@ impl Batch {
         Self { columns, row_count: count }
     }
 
-    /// Memory of the rows, in bytes: of a slice, what the slice has.
+    /// Memory of the rows, in bytes. A slice counts only its own rows.
     pub(crate) fn size(&self) -> usize {
         let size = |column: &ArrayRef| {
             let size = column.to_data().get_slice_memory_size();
@@ -83,7 +83,7 @@ impl Batch {
         Ok(Self { columns: columns?, row_count: kept })
     }
 
-    /// The rows at these positions, in their order; null gives a row of nulls.
+    /// The rows at these positions, in this order. A null position gives a row of nulls.
     pub(crate) fn take(&self, rows: &UInt32Array) -> Result<Self> {
         if is_all(rows, self.row_count) {
             return Ok(self.clone());
@@ -96,10 +96,10 @@ impl Batch {
         Ok(Self { columns: columns?, row_count: rows.len() })
     }
 
-    /// Several batches of the same columns as one. There is at least one.
+    /// Concatenates at least one batch of the same columns.
     ///
     /// # Errors
-    /// Texts of more than two gigabytes in all.
+    /// Fails if texts exceed two gigabytes in total.
     pub fn concat(batches: &[Self]) -> Result<Self> {
         if let [only] = batches {
             return Ok(only.clone());
@@ -116,7 +116,7 @@ impl Batch {
         Ok(Self { columns: columns?, row_count })
     }
 
-    /// Columns of both, side by side.
+    /// The columns of `self` followed by those of `right`.
     pub(crate) fn beside(mut self, right: Self) -> Self {
         debug_assert_eq!(self.row_count, right.row_count);
         self.columns.extend(right.columns);

@@ -1,5 +1,5 @@
-//! What binding a statement needs in any language: numbers for columns and plans, the relations
-//! of names, and how deep a text may nest and how much memory it may take.
+//! What binding needs in any language: ids for columns and plans, lookup of relations, and
+//! limits on nesting and memory.
 
 use std::sync::Arc;
 
@@ -14,51 +14,51 @@ use crate::plan::terms::Path;
 use crate::source::{Relation, RelationKind, Source};
 use crate::span::Span;
 
-/// Expressions and queries between two looks at the time, and what one of them takes, about.
+/// Steps between two checks of time and memory, and the approximate memory of one step.
 const STEPS: usize = 256;
 const STEP_SIZE: usize = 1 << 10;
 
 /// One statement while it is bound.
 pub struct Binding<'s> {
-    /// What it reads.
+    /// The relations it reads.
     pub source: &'s dyn Source,
-    /// What reads the expressions that tables keep as text.
+    /// Parses expressions that tables store as text.
     stored: &'static dyn StoredExpressions,
-    /// What it may use.
+    /// Its limits.
     pub limits: Limits,
-    /// How many expressions were bound.
+    /// Number of steps so far.
     step_count: usize,
     memory: Held,
     next_column: u32,
     next_number: usize,
-    /// What was named whose columns no version counts.
+    /// Relations it read whose columns can change without a new source version.
     pub reads: Reads,
 }
 
-/// Relations whose columns change without a change of definitions.
+/// Relations whose columns can change without a change of definitions.
 #[derive(Debug, Clone, Default)]
 pub struct Reads {
     /// Collections, by name.
     pub collections: Vec<String>,
-    /// Whether there are files.
+    /// Whether it reads files.
     pub files: bool,
 }
 
 /// A plan and the names of its columns.
 #[derive(Clone)]
 pub struct Named {
-    /// What answers it.
+    /// The plan.
     pub plan: Plan,
     /// Its columns, by name.
     pub columns: Vec<(String, Column)>,
 }
 
-/// The expressions that tables keep as text, in the language they were written in.
+/// Parses the expressions that tables store as text, in the language they were written in.
 pub trait StoredExpressions: Sync {
-    /// What a column gets when it is left out.
+    /// The value of a column that an insert leaves out.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// Errors in the stored text.
     fn default_of(
         &self,
         binding: &mut Binding<'_>,
@@ -66,7 +66,7 @@ pub trait StoredExpressions: Sync {
         column: usize,
     ) -> Result<Expr>;
 
-    /// What rows are made of and must pass.
+    /// The generated columns and checks of a table.
     ///
     /// # Errors
     /// As [`StoredExpressions::default_of`].
@@ -74,7 +74,7 @@ pub trait StoredExpressions: Sync {
 }
 
 impl<'s> Binding<'s> {
-    /// Of a statement that may use so much.
+    /// Begins to bind a statement within these limits.
     pub fn new(
         source: &'s dyn Source,
         stored: &'static dyn StoredExpressions,
@@ -92,33 +92,33 @@ impl<'s> Binding<'s> {
         }
     }
 
-    /// What reads the expressions that tables keep as text.
+    /// Parses expressions that tables store as text.
     pub fn stored(&self) -> &'static dyn StoredExpressions {
         self.stored
     }
 
-    /// What a column gets when it is left out.
+    /// The value of a column that an insert leaves out.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// Errors in the stored text.
     pub fn default_of(&mut self, table: &Relation, column: usize) -> Result<Expr> {
         let stored = self.stored;
         stored.default_of(self, table, column)
     }
 
-    /// What rows of a table are made of and must pass.
+    /// The generated columns and checks of a table.
     ///
     /// # Errors
-    /// What is wrong with the text.
+    /// Errors in the stored text.
     pub fn rules(&mut self, table: &Relation) -> Result<Rules> {
         let stored = self.stored;
         stored.rules(self, table)
     }
 
-    /// Goes a level deeper: looks whether there is stack, and now and then for time and memory.
+    /// Enters a nesting level: checks the stack, and every `STEPS` calls time and memory.
     ///
     /// # Errors
-    /// `unsupported` for what nests too deep; `cancelled`, `timeout`, `memory_limit`.
+    /// `unsupported` if it nests too deep; `cancelled`, `timeout`, `memory_limit`.
     #[inline]
     pub fn descend(&mut self, place: impl FnOnce() -> Span) -> Result<()> {
         self.step_count += 1;
@@ -129,19 +129,19 @@ impl<'s> Binding<'s> {
         self.limits.descend(place)
     }
 
-    /// A column that no other of the statement is.
+    /// A new column, unique in the statement.
     pub fn column(&mut self, name: &str, ty: ColumnType) -> Column {
         self.next_column += 1;
         Column { id: ColumnId(self.next_column), ty, name: name.into() }
     }
 
-    /// A number that no other plan of the statement has.
+    /// A new plan number, unique in the statement.
     pub fn number(&mut self) -> usize {
         self.next_number += 1;
         self.next_number
     }
 
-    /// The relation of a name.
+    /// Looks up a relation by name.
     ///
     /// # Errors
     /// `not_found`, with the nearest name.

@@ -1,9 +1,8 @@
-//! What SQL keeps with a table beyond names and types.
+//! What SQL stores with a table beyond names and types.
 //!
-//! The store below knows columns, keys and indexes. Defaults, checks, references
-//! and lengths travel as one JSON object in the schema's properties, expressions
-//! as their SQL text, so that whoever reads the catalog can read them; what a table does
-//! not have is left out:
+//! The store below has columns, keys and indexes only. Defaults, checks, references and
+//! lengths are one JSON object in the schema's properties. Expressions are SQL text, so that
+//! any reader of the catalog can read them. Empty parts are left out:
 //!
 //! ```json
 //! {"defaults":{"at":"now()"},"lengths":{"name":40},"identity":{"id":"always"},
@@ -18,7 +17,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, json};
 
-/// What happens to rows that point at a row that is deleted.
+/// What happens to referencing rows when the referenced row is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnDelete {
     /// The deletion is refused.
@@ -26,30 +25,30 @@ pub enum OnDelete {
     Restrict,
     /// They are deleted too.
     Cascade,
-    /// They are deleted too, and with each of them the row that their first reference
-    /// points at: the entity whose to-many link it was.
+    /// They are deleted too, and so is the row that the first reference of each points at:
+    /// the entity that owns the to-many link.
     CascadeOwner,
-    /// Their pointing columns become null.
+    /// Their referencing columns become null.
     SetNull,
-    /// Their pointing columns become what they are where nothing is given.
+    /// Their referencing columns take their defaults.
     SetDefault,
 }
 
-/// What happens to rows that point at a row whose key changes.
+/// What happens to referencing rows when the referenced key changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnUpdate {
     /// The change is refused.
     #[default]
     Restrict,
-    /// They point at the new key.
+    /// They take the new key.
     Cascade,
-    /// Their pointing columns become null.
+    /// Their referencing columns become null.
     SetNull,
-    /// Their pointing columns become what they are where nothing is given.
+    /// Their referencing columns take their defaults.
     SetDefault,
 }
 
-/// A condition that every row keeps.
+/// A condition that every row must fulfil.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Check {
     /// Its name, for messages.
@@ -58,49 +57,49 @@ pub struct Check {
     pub text: String,
 }
 
-/// Columns that hold the key of a row of another table.
+/// A foreign key: columns that hold the key of a row of another table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     /// Its name, for messages.
     pub name: String,
-    /// The pointing columns.
+    /// The referencing columns.
     pub columns: Vec<String>,
-    /// The table pointed at.
+    /// The referenced table.
     pub table: String,
-    /// Its columns.
+    /// The referenced columns.
     pub target: Vec<String>,
-    /// What a deletion there does.
+    /// What a deletion of the referenced row does.
     pub on_delete: OnDelete,
-    /// What a change of the key there does.
+    /// What a change of the referenced key does.
     pub on_update: OnUpdate,
 }
 
-/// A link of a struct that is no column of its table.
+/// A link of a struct that is not a column of its table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// Its name.
     pub name: String,
-    /// Its place among the members of the struct.
+    /// Its position among the members of the struct.
     pub position: usize,
-    /// The struct it leads to.
+    /// The struct it links to.
     pub target: String,
-    /// The table its rows (source, position, target) are kept in; `None` for the
-    /// other side of a link of the target.
+    /// The table that stores its rows (source, position, target); `None` for the
+    /// inverse of a link of the target.
     pub table: Option<String>,
-    /// The link of the target it is the other side of.
+    /// The link of the target that it is the inverse of.
     pub inverse: Option<String>,
 }
 
-/// All that SQL keeps with a table.
+/// Everything that SQL stores with a table.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Constraints {
-    /// Expressions for columns that an insert leaves out, by column name.
+    /// Default expressions, by column name.
     pub defaults: BTreeMap<String, String>,
-    /// Greatest length of text, in characters, by column name.
+    /// Maximum length of text, in characters, by column name.
     pub lengths: BTreeMap<String, u32>,
-    /// Columns that number rows by themselves; `true` where a value given is refused.
+    /// Identity columns; `true` where an explicit value is refused.
     pub identity: BTreeMap<String, bool>,
-    /// Columns that are computed of others, by name, and how.
+    /// Expressions of generated columns, by column name.
     pub generated: BTreeMap<String, String>,
     /// Conditions.
     pub checks: Vec<Check>,
@@ -108,22 +107,22 @@ pub struct Constraints {
     pub references: Vec<Reference>,
     /// The query of a view.
     pub view: Option<String>,
-    /// The names of a view's columns.
+    /// The column names of a view.
     pub view_columns: Vec<String>,
     /// Whether a schema of structs declares the table.
     pub is_struct: bool,
-    /// Links that are no columns.
+    /// Links that are not columns.
     pub links: Vec<Link>,
 }
 
 impl Constraints {
-    /// Whether there is nothing to keep.
+    /// Whether there are no constraints.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The text kept in a schema's properties.
+    /// The text stored in a schema's properties.
     #[must_use]
     pub fn to_properties(&self) -> String {
         if self.is_empty() {
@@ -155,7 +154,7 @@ impl Constraints {
         Json::Object(object).to_string()
     }
 
-    /// Reads a schema's properties; `None` when they are not ours.
+    /// Reads a schema's properties; `None` if their format is unknown.
     #[must_use]
     pub fn from_properties(text: &str) -> Option<Self> {
         if text.is_empty() {
@@ -193,7 +192,7 @@ impl Constraints {
     }
 }
 
-/// What is left out: reading it is among the first things a statement does.
+/// Whether a part is left out. Empty parts would slow every statement, which reads them first.
 fn is_nothing(part: &Json) -> bool {
     match part {
         Json::Array(list) => list.is_empty(),

@@ -17,24 +17,23 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::source::Source;
 
-/// Bytes a sort or a grouping holds before it spills, unless the session says otherwise.
+/// Bytes a sort or a grouping holds before it spills, unless the session sets a limit.
 pub const WORK_MEMORY: usize = 256 << 20;
 
-/// What a run needs to know. Cheap to clone: all but the outer values is shared.
+/// The context of a run. Cheap to clone: all but the outer values is shared.
 #[derive(Clone)]
 pub struct Context {
     pub(crate) shared: Arc<Shared>,
-    /// Values of the query around, by slot.
+    /// Values of the outer query, by slot.
     pub(crate) outer: Vec<ArrayRef>,
 }
 
-/// What constants are made of: the values a statement is run with, and the whole
-/// context for whatever needs more. A statement about one row that asks for its
-/// parameters alone is spared the making of a context.
+/// What constants are computed from: the parameters, or the whole context if more is needed.
+/// A statement about one row that needs only its parameters never makes a context.
 pub trait Parameters {
     /// The value of a parameter, from 0.
     fn parameter(&self, index: usize) -> Result<&Value>;
-    /// All there is.
+    /// The whole context.
     fn context(&self) -> &Context;
 }
 
@@ -48,7 +47,7 @@ impl Parameters for Context {
     }
 }
 
-/// The value of a parameter among those that were given.
+/// Looks up a parameter, or reports that it is missing.
 pub(crate) fn find_parameter(parameters: &[Value], index: usize) -> Result<&Value> {
     parameters.get(index).ok_or_else(|| {
         let (wanted, given) = (index + 1, parameters.len());
@@ -57,13 +56,13 @@ pub(crate) fn find_parameter(parameters: &[Value], index: usize) -> Result<&Valu
     })
 }
 
-/// What is the same for all parts of a run.
+/// What all parts of a run share.
 pub(crate) struct Shared {
     source: Option<Arc<dyn Source>>,
     parameters: Vec<Value>,
-    /// Rows of recursive queries, of keys that are followed and of named sets, by number.
+    /// Rows of recursive queries, of followed keys and of named sets, by number.
     pub(crate) work_tables: Mutex<HashMap<usize, Vec<Batch>>>,
-    /// What parts of the run keep, by its type and the part's number.
+    /// State that parts of the run share, by type and number.
     kept: Mutex<HashMap<(TypeId, usize), Arc<dyn Any + Send + Sync>>>,
     limits: Limits,
     /// Bytes an operator holds before it spills.
@@ -72,9 +71,9 @@ pub(crate) struct Shared {
     /// Microseconds since 1970, the same for the whole statement.
     pub(crate) now: i64,
     random: AtomicU64,
-    /// 30 bits, which the ordered UUIDs of the statement share.
+    /// 30 random bits that all ordered UUIDs of the statement share.
     drawn: u64,
-    /// UUIDs made so far whose order is that of their making.
+    /// Number of ordered UUIDs so far.
     ordered: AtomicU64,
 }
 
@@ -85,8 +84,7 @@ impl Context {
         Self::of(Some(source), parameters.to_vec(), limits)
     }
 
-    /// The same run with another limit of what an operator holds in memory, in bytes,
-    /// before it spills.
+    /// The same run with another limit, in bytes, on what an operator holds before it spills.
     #[must_use]
     pub fn with_work_memory(mut self, size: usize) -> Self {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
@@ -96,7 +94,7 @@ impl Context {
         self
     }
 
-    /// The same run with another number of threads that large tables are read with.
+    /// The same run with another number of threads for scans of large tables.
     #[must_use]
     pub fn with_threads(mut self, count: usize) -> Self {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
@@ -105,7 +103,7 @@ impl Context {
         self
     }
 
-    /// Threads that large tables are read with.
+    /// Threads for scans of large tables.
     pub(crate) fn threads(&self) -> usize {
         self.shared.threads
     }
@@ -115,12 +113,12 @@ impl Context {
         self.shared.work_memory
     }
 
-    /// What the statement may use.
+    /// The limits of the statement.
     pub(crate) fn limits(&self) -> &Limits {
         &self.shared.limits
     }
 
-    /// No source, no parameters: for what is constant.
+    /// A context without source and parameters, for constant expressions.
     pub fn detached() -> Self {
         Self::of(None, Vec::new(), Limits::default())
     }
@@ -128,7 +126,7 @@ impl Context {
     fn of(source: Option<Arc<dyn Source>>, parameters: Vec<Value>, limits: Limits) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(now.as_micros()).unwrap_or(i64::MAX);
-        // Statements may begin within the same microsecond, in other processes too.
+        // Statements can begin within the same microsecond, in other processes too.
         let seed = RandomState::new().hash_one(now);
         let shared = Shared {
             source,
@@ -146,14 +144,13 @@ impl Context {
         Self { shared: Arc::new(shared), outer: Vec::new() }
     }
 
-    /// The rows a working table has from now on.
+    /// Sets the rows of a working table.
     pub(crate) fn set_work_table(&self, number: usize, rows: Vec<Batch>) {
         let mut tables = self.shared.work_tables.lock().unwrap_or_else(PoisonError::into_inner);
         tables.insert(number, rows);
     }
 
-    /// What a part of the run keeps for its other parts until the end: one value of each type
-    /// and number.
+    /// State that parts of the run share until its end: one value for each type and number.
     pub(crate) fn kept<T: Any + Send + Sync + Default>(&self, number: usize) -> Arc<T> {
         let mut kept = self.shared.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept.entry((TypeId::of::<T>(), number)).or_insert_with(|| Arc::<T>::default());
@@ -169,19 +166,19 @@ impl Context {
         self.shared.source.as_ref().ok_or_else(|| Error::invalid("there is no source to read from"))
     }
 
-    /// Ends the statement if it is to end.
+    /// Fails if the statement has to end.
     pub(crate) fn check(&self) -> Result<()> {
         self.shared.limits.check()
     }
 
-    /// Numbers from 0 to 1.
+    /// Random numbers from 0 to 1.
     #[allow(clippy::cast_precision_loss, reason = "53 bits are what a float holds")]
     pub(crate) fn random(&self, count: usize) -> Result<ArrayRef> {
         let numbers = (0..count).map(|_| (self.next_random() >> 11) as f64 / (1u64 << 53) as f64);
         Ok(Arc::new(Float64Array::from_iter_values(numbers)))
     }
 
-    /// UUIDs of version 4.
+    /// Random UUIDs (version 4).
     pub(crate) fn random_uuids(&self, count: usize) -> Result<ArrayRef> {
         let mut builder = FixedSizeBinaryBuilder::with_capacity(count, 16);
         for _ in 0..count {
@@ -198,7 +195,7 @@ impl Context {
         self.shared.now.max(0).unsigned_abs() / 1000
     }
 
-    /// UUIDs of version 7, each greater than the one before.
+    /// UUIDs of version 7, in ascending order.
     pub(crate) fn ordered_uuids(&self, count: usize) -> Result<ArrayRef> {
         let mut builder = FixedSizeBinaryBuilder::with_capacity(count, 16);
         for _ in 0..count {
@@ -208,8 +205,8 @@ impl Context {
     }
 
     /// A UUID of version 7 (RFC 9562): milliseconds since 1970, the fraction of the
-    /// millisecond in 12 bits, 30 bits drawn for the statement, a counter within it. Those
-    /// of a statement differ at the end only, so that pages store once what they share.
+    /// millisecond in 12 bits, 30 bits drawn for the statement, a counter within it. UUIDs of
+    /// one statement differ only at the end, so pages store their common prefix once.
     pub(crate) fn ordered_uuid(&self) -> u128 {
         let now = self.shared.now.max(0).unsigned_abs();
         let (millisecond, fraction) = (self.millisecond(), (now % 1000) * 4096 / 1000);
@@ -224,8 +221,8 @@ impl Context {
         &self.shared.parameters
     }
 
-    /// Another run over the same source, with more parameters and nothing kept but
-    /// the working tables.
+    /// A new run over the same source with more parameters. It copies the working tables,
+    /// limits and settings, but no shared state.
     pub(crate) fn anew(&self, more: &[Value]) -> Self {
         let parameters = [self.parameters(), more].concat();
         let (source, limits) = (self.shared.source.clone(), self.shared.limits.clone());
@@ -250,7 +247,7 @@ impl Context {
     }
 }
 
-/// Threads a statement reads with, unless the session says otherwise: one per processor.
+/// Threads of a statement unless the session sets them: one per processor.
 fn default_threads() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
     *COUNT.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))

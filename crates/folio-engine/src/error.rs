@@ -1,8 +1,8 @@
-//! What can be wrong with a statement, said so that it can be put right.
+//! Errors of statements, worded so that the user can fix the statement.
 //!
-//! An error has a stable code, one sentence, the place it is about and, where
-//! there is one, a hint. Once the text of the statement is known
-//! ([`Error::in_text`]) it prints with the line and a caret:
+//! An error has a stable code, one sentence, the place in the text and, where possible, a
+//! hint. Once the text of the statement is known ([`Error::in_text`]) the error prints with
+//! the line and a caret:
 //!
 //! ```text
 //! column "nam" does not exist
@@ -21,7 +21,7 @@ const DIVISION: &str = "division by zero";
 
 const OUT_OF_RANGE: &str = "the result is out of range for its type";
 
-/// What the numbers of ZiQL hold, and the way from the narrow to the wide.
+/// The range of a ZiQL int, and how to compute with floats instead.
 const RANGES: &str = "an int ends at 9223372036854775807; `1.0 * member` is a float, up to 1.8e308";
 
 /// The result of every fallible operation in this crate.
@@ -39,17 +39,17 @@ struct Inner {
     message: String,
     span: Span,
     help: Option<String>,
-    /// The sentence and the hint, where a statement of ZiQL ran.
+    /// Message and hint in the words of ZiQL, used when a ZiQL statement fails.
     of_entities: Option<(String, String)>,
     /// The line, columns before the mark, columns marked.
     excerpt: Option<(String, usize, usize)>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
-    /// Whether a thread with a larger stack may do better.
+    /// Whether a retry on a thread with a larger stack may succeed.
     wants_stack: bool,
 }
 
 impl Error {
-    /// An error with its code and sentence.
+    /// An error with a code and a message.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
@@ -66,32 +66,32 @@ impl Error {
         }
     }
 
-    /// Text that does not follow the grammar.
+    /// The text does not follow the grammar.
     pub fn syntax(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::Syntax, message)
     }
 
-    /// A type that does not fit.
+    /// A type does not fit.
     pub fn mismatch(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::TypeMismatch, message)
     }
 
-    /// A value that breaks a rule.
+    /// A value breaks a rule.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::InvalidInput, message)
     }
 
-    /// Something this release does not do.
+    /// This release does not support it.
     pub fn unsupported(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::Unsupported, message)
     }
 
-    /// A name that means nothing.
+    /// A name does not exist.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::NotFound, message)
     }
 
-    /// A constraint that would be broken, or a name that is taken.
+    /// A constraint would be broken, or a name is taken.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::Conflict, message)
     }
@@ -101,15 +101,15 @@ impl Error {
         Self::new(ErrorCode::Cancelled, "the statement was cancelled")
     }
 
-    /// An error of a library below, whose words say nothing to who wrote the statement: it is
-    /// the source of ours.
+    /// An error of a library below. Its text means nothing to the author of the statement, so it
+    /// becomes the source of a message of ours.
     fn foreign(source: ArrowError) -> Self {
         let mut error = Self::unsupported("this cannot be computed for these values");
         error.inner.source = Some(Box::new(source));
         error.help("report the statement; casting its operands may help")
     }
 
-    /// An error of the layer below, which keeps its code and words.
+    /// Wraps an error of the layer below, with its code and message.
     pub fn from_source(
         code: ErrorCode,
         source: impl std::error::Error + Send + Sync + 'static,
@@ -119,7 +119,7 @@ impl Error {
         error
     }
 
-    /// The same error about a place, unless it is about one already.
+    /// Sets the place, unless the error has one.
     #[must_use]
     pub fn at(mut self, span: Span) -> Self {
         if !self.inner.span.is_known() {
@@ -128,13 +128,13 @@ impl Error {
         self
     }
 
-    /// The same error about no place in particular.
+    /// Removes the place.
     pub fn nowhere(mut self) -> Self {
         self.inner.span = Span::NONE;
         self
     }
 
-    /// The same error with a hint.
+    /// Adds a hint.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         let help = legible(help.into());
@@ -145,15 +145,15 @@ impl Error {
         self
     }
 
-    /// The same error with what a statement of ZiQL says instead: of members and entities,
-    /// where the sentence speaks of columns and rows.
+    /// Adds a second wording for ZiQL statements, of members and entities instead of columns
+    /// and rows.
     #[must_use]
     pub fn of_entities(mut self, message: impl Into<String>, help: impl Into<String>) -> Self {
         self.inner.of_entities = Some((legible(message.into()), legible(help.into())));
         self
     }
 
-    /// The same error with a hint where a similar name exists.
+    /// Adds a hint if a similar name exists.
     pub fn near<'n>(self, name: &str, names: impl IntoIterator<Item = &'n str>) -> Self {
         match nearest(name, names) {
             Some(near) => self.help(format!("did you mean {near:?}?")),
@@ -161,7 +161,7 @@ impl Error {
         }
     }
 
-    /// The same error with a hint: a similar name, or all there are if they are few.
+    /// Adds a hint: a similar name, or all names if they are few.
     pub fn near_or_all<'n>(self, name: &str, names: impl IntoIterator<Item = &'n str>) -> Self {
         const SHOWN_MAX: usize = 8;
         let names: Vec<&str> = names.into_iter().collect();
@@ -172,7 +172,7 @@ impl Error {
         error
     }
 
-    /// The same error with the line of the statement it is about.
+    /// Adds the line of the statement that contains the place.
     #[must_use]
     pub fn in_text(mut self, text: &str) -> Self {
         if self.inner.excerpt.is_none() {
@@ -181,8 +181,8 @@ impl Error {
         self
     }
 
-    /// The same, of a statement of ZiQL that stands at a place: what nobody knows a closer
-    /// place of is about that, and what SQL would write is said as ZiQL does.
+    /// Places the error in a ZiQL statement that begins at `place`, and uses the wording for ZiQL.
+    /// A more precise place wins.
     #[must_use]
     pub fn in_ziql(mut self, place: Span, text: &str) -> Self {
         use ErrorCode as Code;
@@ -203,8 +203,8 @@ impl Error {
         }
     }
 
-    /// The same, of a schema: where nobody knows the place, it is where the first of the names
-    /// stands that the error speaks of.
+    /// Places the error in a schema. Without a place, uses the first name that the message
+    /// mentions and the text contains.
     #[must_use]
     pub fn in_schema(mut self, text: &str) -> Self {
         self.say_of_entities();
@@ -216,9 +216,9 @@ impl Error {
         self.in_text(text)
     }
 
-    /// The same, of a statement that stands alone in its text. Where nobody knows the
-    /// place, it is where the first name stands that the error speaks of, or else the
-    /// statement's first word; what a lower layer advises behind a semicolon is help.
+    /// Places the error in a statement that is alone in its text. Without a place, uses the first
+    /// name that the message mentions and the text contains, or else the first word. If a lower
+    /// layer's message has a semicolon, the part after it becomes the hint.
     #[must_use]
     pub fn in_statement(mut self, text: &str) -> Self {
         use ErrorCode as Code;
@@ -249,26 +249,26 @@ impl Error {
         self.in_text(text)
     }
 
-    /// The same error, which a thread with a larger stack may not meet.
+    /// Marks the error as one that a larger stack may avoid.
     pub(crate) fn for_larger_stack(mut self) -> Self {
         self.inner.wants_stack = true;
         self
     }
 
-    /// Whether the statement is to be tried again on a thread with a larger stack, before
-    /// anybody hears of this.
+    /// Whether the caller retries the statement on a thread with a larger stack before it
+    /// reports the error.
     #[must_use]
     pub fn wants_stack(&self) -> bool {
         self.inner.wants_stack
     }
 
-    /// The stable kind of this error.
+    /// The stable code of this error.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         self.inner.code
     }
 
-    /// The sentence alone.
+    /// The message without place and hint.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.inner.message
@@ -280,7 +280,7 @@ impl Error {
         self.inner.help.as_deref()
     }
 
-    /// The place it is about.
+    /// The place in the text.
     #[must_use]
     pub fn span(&self) -> Span {
         self.inner.span
@@ -307,7 +307,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// The part of a long line around the mark, and the columns before the mark in it.
+/// The part of a long line around the mark, and the number of columns before the mark in it.
 fn window(line: &str, before: usize) -> (String, usize) {
     const WIDTH: usize = 100;
     let length = line.chars().count();
@@ -318,7 +318,7 @@ fn window(line: &str, before: usize) -> (String, usize) {
     (line.chars().skip(start).take(WIDTH).map(shown).collect(), before - start)
 }
 
-/// A character of an excerpt, as wide as it is: control characters have pictures.
+/// A character of an excerpt, one column wide: control characters become symbols.
 fn shown(character: char) -> char {
     match character {
         '\t' => ' ',
@@ -359,7 +359,7 @@ impl From<Error> for ArrowError {
     }
 }
 
-/// A sentence as ours begin; a word in capitals stays.
+/// Makes the first letter lower case, unless the word is in capitals.
 pub fn lower_first(text: &str) -> String {
     let mut characters = text.chars();
     let first = characters.next();
@@ -369,7 +369,7 @@ pub fn lower_first(text: &str) -> String {
     first.map_or_else(String::new, |first| first.to_lowercase().chain(characters).collect())
 }
 
-/// The name most like the one given, if any is like it.
+/// The most similar name, if one is similar enough.
 pub fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let limit = ((name.chars().count() + 1) / 3).max(1);
     names
@@ -380,8 +380,8 @@ pub fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Opti
         .map(|(_, other)| other)
 }
 
-/// Levenshtein's distance; two neighbours that changed places are one mistake
-/// (Damerau 1964, as optimal string alignment).
+/// Levenshtein distance. A swap of two neighbours counts as one mistake (Damerau 1964, as
+/// optimal string alignment).
 fn distance(left: &str, right: &str) -> usize {
     let (left, right): (Vec<char>, Vec<char>) = (left.chars().collect(), right.chars().collect());
     let mut before: Vec<usize> = Vec::new();

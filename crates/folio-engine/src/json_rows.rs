@@ -1,7 +1,6 @@
-//! Rows as JSON, straight from their arrays.
+//! Writes rows as JSON directly from their arrays.
 //!
-//! A writer is made per column once for each batch; a row then asks each to append
-//! its value. Nothing stands between array and text.
+//! Each batch makes one writer per column. For each row, every writer appends its value.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -19,10 +18,10 @@ use crate::array::value_at;
 use crate::batch::Batch;
 use crate::expression::json::{write_json, write_string};
 
-/// Rows after which it is known how many bytes one takes, more or less.
+/// Rows to write before the mean size of a row is estimated.
 const SAMPLE: usize = 16;
 
-/// Writes rows as JSON objects whose members are the columns, in order.
+/// Writes rows as JSON objects with the columns as members, in order.
 pub struct JsonRows {
     /// Per column: `,"name":`, with `{` in place of the comma for the first.
     prefixes: Vec<Piece>,
@@ -30,14 +29,14 @@ pub struct JsonRows {
 }
 
 impl JsonRows {
-    /// For columns of these names and types.
+    /// A writer for columns of these names and types.
     #[must_use]
     pub fn new(names: &[String], types: &[ColumnType]) -> Self {
         Self { prefixes: prefixes(names.iter().map(String::as_str)), types: types.to_vec() }
     }
 
-    /// Appends every row of a batch, as UTF-8, with `between` before each but the first;
-    /// `is_first` says whether any came yet.
+    /// Appends every row of a batch, as UTF-8, with `between` before each but the first.
+    /// `is_first` is true until a row is written.
     pub fn write(&self, batch: &Batch, between: &str, is_first: &mut bool, out: &mut Vec<u8>) {
         let mut out = JsonText::behind(out);
         let between = Piece::new(between);
@@ -47,7 +46,7 @@ impl JsonRows {
         for row in 0..batch.row_count {
             if row == SAMPLE {
                 let mean = (out.size() - before).div_ceil(SAMPLE);
-                // Numbers grow longer on the way.
+                // Later numbers tend to be longer.
                 out.expect((batch.row_count - row) * (mean + mean / 8));
             }
             if !std::mem::take(is_first) {
@@ -58,7 +57,7 @@ impl JsonRows {
         out.finish();
     }
 
-    /// Appends one row that is no arrays.
+    /// Appends one row of single values.
     pub(crate) fn write_row(&self, row: &[Value], out: &mut Vec<u8>) {
         let mut text = JsonText::behind(out);
         if row.is_empty() {
@@ -108,9 +107,9 @@ fn write_object(prefixes: &[Piece], cells: &[Cells<'_>], row: usize, out: &mut J
     out.byte(b'}');
 }
 
-/// One column.
+/// The values of one column with their nulls.
 struct Cells<'a> {
-    /// Looked at before the values: most columns have none.
+    /// Most columns have none, so this is checked first.
     nulls: Option<&'a NullBuffer>,
     values: Values<'a>,
 }
@@ -124,7 +123,7 @@ enum Values<'a> {
     Float32(&'a PrimitiveArray<Float32Type>, &'a ColumnType),
     Float64(&'a PrimitiveArray<Float64Type>, &'a ColumnType),
     Date(&'a PrimitiveArray<Date32Type>),
-    /// And whether they are UTC.
+    /// The flag says whether the times are UTC.
     Timestamp(&'a PrimitiveArray<TimestampMicrosecondType>, bool),
     Text(&'a StringArray),
     Uuid(&'a FixedSizeBinaryArray),

@@ -1,21 +1,21 @@
 //! The query engine: bound statements to plans, plans to rows.
 //!
-//! It reads and writes through the traits of [`source`] only; it knows no file, no page, no
-//! offset, and no language: those are bound by crates above it. One statement, step by step:
+//! It reads and writes only through the traits of [`source`]. It does not depend on files,
+//! pages, offsets or languages: crates above it bind the languages. The steps of a statement:
 //!
-//! 1. A language binds its text ([`bind`]): names and types settled, a logical plan over columns
-//!    with unique numbers ([`plan::logical`]), together a [`bound::Statement`];
-//! 2. rewritten by rules, a file each (`optimize`);
-//! 3. lowered to operators over positions (`plan::lower`, `plan::physical`): a
-//!    [`Statement`], to be kept and run again with other parameters.
-//! 4. [`Statement::query`]: operators, a file each (`execute`), hand batches of
-//!    Arrow arrays to each other (`batch`), expressions are evaluated by Arrow's
-//!    kernels ([`expression`]); [`Rows`] are pulled from the topmost.
-//! 5. [`Statement::execute`]: statements that change gather their rows the same
-//!    way, check them and write them through [`source::Changes`] (`change`).
+//! 1. A language binds its text ([`bind`]): it resolves names and types into a logical plan
+//!    over columns with unique numbers ([`plan::logical`]), a [`bound::Statement`].
+//! 2. Rules rewrite the plan, one file each (`optimize`).
+//! 3. The plan is lowered to operators over positions (`plan::lower`, `plan::physical`). The
+//!    result is a [`Statement`], which can be cached and run again with other parameters.
+//! 4. [`Statement::query`] runs operators, one file each (`execute`). They pass batches of
+//!    Arrow arrays to each other (`batch`). Arrow's kernels evaluate expressions
+//!    ([`expression`]). [`Rows`] are pulled from the topmost operator.
+//! 5. [`Statement::execute`] runs statements that change: it collects rows the same way,
+//!    checks them and writes them through [`source::Changes`] (`change`).
 //!
-//! A query by key that needs no expression takes the short path: no operator, no
-//! array, one row of values; so does a change of one row by its key.
+//! A query by key without expressions takes a short path without operators and arrays. So
+//! does a change of one row by its key.
 
 mod array;
 mod batch;

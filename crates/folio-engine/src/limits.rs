@@ -1,13 +1,13 @@
-//! What a statement may use: stack, time and memory; and who may end it before its end.
+//! What a statement may use: stack, time and memory; and how it is cancelled.
 //!
-//! The limits of a statement are made when it begins, and hold while its text is read, bound,
+//! The limits of a statement are made when it begins. They apply while it is parsed, bound,
 //! optimized and run.
 //!
-//! **Stack.** Reading and binding recurse by the syntax, and whatever comes after them by
-//! what they made. A level of theirs takes more stack than a level of anything after them,
-//! so it is enough to look there how much is left: an address is compared, and nothing is
-//! counted. On a thread of the program little is assumed to be free. What needs more runs on
-//! a thread that is made for it, and what needs more than that is refused.
+//! **Stack.** Parsing and binding recurse by the syntax; later steps recurse by the results of
+//! binding. A level of parsing or binding takes more stack than a level of any later step, so
+//! only they check the stack. The check compares an address; nothing is counted. On a thread of
+//! the program, little stack is assumed to be free. A statement that needs more runs on a thread
+//! made for it. A statement that needs more than that is refused.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use folio_types::ErrorCode;
 use crate::error::{Error, Result};
 use crate::span::Span;
 
-/// Set from another thread, it ends the statement at its next batch.
+/// When another thread sets it, the statement ends at its next batch.
 pub type Interrupt = Arc<AtomicBool>;
 
-/// Asked by the threads that run a statement, at each batch: whether it is to end.
+/// Called at each batch by the threads that run a statement: whether it has to end.
 pub type Watch = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Stack that binding may take on a thread of the program, which may have 512 KiB in all.
@@ -34,32 +34,32 @@ const EASY_LEVELS: usize = 20;
 /// Stack that a level of the parser takes at most.
 const LEVEL_SIZE: usize = 16 << 10;
 
-/// What a statement may use.
+/// The limits of a statement.
 #[derive(Clone)]
 pub struct Limits {
     interrupt: Option<Interrupt>,
     watch: Option<Watch>,
-    /// When it has to be done, and how long that is after its begin.
+    /// When the statement has to end, and the timeout that it follows from.
     deadline: Option<(Instant, Duration)>,
     memory: Option<Arc<Memory>>,
     stack: Stack,
 }
 
 impl Default for Limits {
-    /// No limits but the stack's.
+    /// Limits only the stack.
     fn default() -> Self {
         Self { interrupt: None, watch: None, deadline: None, memory: None, stack: Stack::easy() }
     }
 }
 
 impl Limits {
-    /// Whoever sets `interrupt`, or answers yes to `watch`, ends the statement.
+    /// Limits by which another thread can cancel: by setting `interrupt`, or if `watch` is true.
     #[must_use]
     pub fn new(interrupt: Interrupt, watch: Option<Watch>) -> Self {
         Self { interrupt: Some(interrupt), watch, ..Self::default() }
     }
 
-    /// The statement begins now and ends with an error after that time.
+    /// Starts the timeout now.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Option<Duration>) -> Self {
         self.deadline = timeout.and_then(|timeout| {
@@ -68,14 +68,14 @@ impl Limits {
         self
     }
 
-    /// The statement ends with an error when it holds more than that many bytes.
+    /// Limits the memory that the statement may hold, in bytes.
     #[must_use]
     pub fn with_memory(mut self, size: Option<usize>) -> Self {
         self.memory = size.map(|size| Arc::new(Memory { size, held: AtomicUsize::new(0) }));
         self
     }
 
-    /// The same limits for the next statement of a text, which begins now.
+    /// The same limits for the next statement of a text, starting now.
     #[must_use]
     pub fn begin_again(&self) -> Self {
         let size = self.memory.as_ref().map(|memory| memory.size);
@@ -83,13 +83,13 @@ impl Limits {
         self.clone().with_timeout(timeout).with_memory(size)
     }
 
-    /// The same limits on a thread with a stack of that size, which has just begun.
+    /// The same limits on a new thread with a stack of `size` bytes.
     #[must_use]
     pub fn on_stack_of(&self, size: usize) -> Self {
         Self { stack: Stack::large(size), ..self.clone() }
     }
 
-    /// Ends the statement if it is to end.
+    /// Fails if the statement has to end.
     ///
     /// # Errors
     /// `cancelled`, `timeout`.
@@ -106,16 +106,16 @@ impl Limits {
         }
     }
 
-    /// Looks whether there is stack for another level.
+    /// Checks that the stack has room for another level.
     ///
     /// # Errors
-    /// `unsupported`: it nests too deep.
+    /// `unsupported` if the statement nests too deep.
     #[inline]
     pub fn descend(&self, place: impl FnOnce() -> Span) -> Result<()> {
         if self.stack.used() < self.stack.size { Ok(()) } else { Err(self.too_deep(place())) }
     }
 
-    /// That a statement nests too deep for its thread.
+    /// The error for a statement that nests too deep.
     pub fn too_deep(&self, place: Span) -> Error {
         let error = Error::unsupported("the statement nests too deep").at(place).help("split it");
         if self.stack.is_large { error } else { error.for_larger_stack() }
@@ -126,12 +126,12 @@ impl Limits {
         if self.stack.is_large { self.stack.whole / LEVEL_SIZE } else { EASY_LEVELS }
     }
 
-    /// Whether the statement runs on a thread that was made for it.
+    /// Whether the statement runs on a thread made for it.
     pub fn has_large_stack(&self) -> bool {
         self.stack.is_large
     }
 
-    /// Has the statement hold no more than it may: `size` more bytes than now.
+    /// Reserves `size` more bytes for the statement.
     ///
     /// # Errors
     /// `memory_limit`.
@@ -141,24 +141,24 @@ impl Limits {
         Ok(held)
     }
 
-    /// Milliseconds that the statement may take.
+    /// The timeout, in milliseconds.
     pub(crate) fn timeout_ms(&self) -> Option<usize> {
         self.deadline.map(|(_, time)| usize::try_from(time.as_millis()).unwrap_or(usize::MAX))
     }
 
-    /// Bytes that the statement may hold.
+    /// The memory limit, in bytes.
     pub(crate) fn memory(&self) -> Option<usize> {
         self.memory.as_ref().map(|memory| memory.size)
     }
 }
 
-/// Memory of a statement.
+/// The memory of a statement.
 struct Memory {
     size: usize,
     held: AtomicUsize,
 }
 
-/// A part of a statement's memory that is in use until this is dropped.
+/// A share of a statement's memory, released when this is dropped.
 #[derive(Default)]
 pub struct Held {
     memory: Option<Arc<Memory>>,
@@ -166,7 +166,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// Holds more for a statement of these limits; a part of another one stays that.
+    /// Reserves more. If this belongs to no statement yet, it belongs to that of `limits`.
     ///
     /// # Errors
     /// `memory_limit`.
@@ -177,7 +177,7 @@ impl Held {
         self.grow(more)
     }
 
-    /// Holds more.
+    /// Reserves more.
     ///
     /// # Errors
     /// `memory_limit`.
@@ -210,11 +210,11 @@ fn out_of_memory(size: usize) -> Error {
 /// The stack of the thread that a statement runs on.
 #[derive(Clone, Copy)]
 struct Stack {
-    /// An address in it, near its begin as far as the statement is concerned.
+    /// An address near the start of what the statement uses.
     base: usize,
-    /// Bytes from there that binding may use.
+    /// Bytes that binding may use from there.
     size: usize,
-    /// Bytes there are.
+    /// Total size, in bytes.
     whole: usize,
     is_large: bool,
 }
@@ -235,7 +235,7 @@ impl Stack {
     }
 }
 
-/// An address of the stack as it is now.
+/// The current address in the stack.
 #[inline(always)]
 fn here() -> usize {
     let place = 0u8;

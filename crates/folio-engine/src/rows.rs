@@ -1,4 +1,4 @@
-//! The answer of a query: rows that are pulled.
+//! The result of a query: rows that are pulled.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -14,8 +14,8 @@ use crate::json_rows::JsonRows;
 use crate::limits::Held;
 use crate::span::Span;
 
-/// Gives columns of one name names of their own, `count` and `count_1`: who reads rows by
-/// their keys would miss one of them. A name that is there stays whose it is.
+/// Makes column names unique: a second `count` becomes `count_1`. Without this, rows read by
+/// name would lose one of them. Names that are already unique do not change.
 pub fn make_unique(names: &mut [String]) {
     let mut seen: HashSet<String> = HashSet::with_capacity(names.len());
     let repeats: Vec<usize> =
@@ -34,16 +34,16 @@ pub fn make_unique(names: &mut [String]) {
     }
 }
 
-/// The answer of a query, pulled batch by batch.
+/// The result of a query, pulled batch by batch.
 pub struct Rows {
     pub(crate) names: Arc<[String]>,
     pub(crate) types: Arc<[ColumnType]>,
     pub(crate) state: State,
     pub(crate) context: Context,
     pub(crate) text: Arc<str>,
-    /// Where the statement stands in its text, if that is ZiQL.
+    /// Where the statement begins in its text; ZiQL only.
     pub(crate) place: Option<Span>,
-    /// What writes them as JSON, once anybody has asked.
+    /// Writes the rows as JSON; made on first use.
     pub(crate) json: Arc<OnceLock<JsonRows>>,
 }
 
@@ -55,12 +55,12 @@ pub(crate) enum State {
     Batch(Option<Batch>),
     /// Several.
     Batches(std::vec::IntoIter<Batch>),
-    /// One row that needs no arrays; none where there is no row.
+    /// One row without arrays, or none.
     Row(Option<Vec<Value>>),
 }
 
 impl Rows {
-    /// The names of the columns, each another.
+    /// The unique names of the columns.
     #[must_use]
     pub fn names(&self) -> &[String] {
         &self.names
@@ -75,7 +75,7 @@ impl Rows {
     /// The next rows as columns; `None` after the last.
     ///
     /// # Errors
-    /// What the query says; `cancelled`.
+    /// Errors of the query; `cancelled`.
     pub fn next_batch(&mut self) -> Result<Option<Batch>> {
         match &mut self.state {
             State::Running(running) => {
@@ -94,8 +94,8 @@ impl Rows {
         }
     }
 
-    /// The only row of a short query, without arrays in between; `None` for all
-    /// other queries, and when it has been taken.
+    /// The row of a query that answers one row without arrays. `None` for all other queries, and
+    /// once the row is taken.
     pub fn take_row(&mut self) -> Option<Vec<Value>> {
         match &mut self.state {
             State::Row(row) => row.take(),
@@ -103,7 +103,7 @@ impl Rows {
         }
     }
 
-    /// Runs the query to its end and keeps the rows.
+    /// Runs the query to its end and buffers the rows.
     ///
     /// # Errors
     /// As [`Rows::next_batch`].
@@ -117,7 +117,7 @@ impl Rows {
         Ok(())
     }
 
-    /// All rows that are left.
+    /// All remaining rows.
     ///
     /// # Errors
     /// As [`Rows::next_batch`].
@@ -135,8 +135,9 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Appends the next rows as JSON objects, as UTF-8, with `between` before each but the
-    /// first; `is_first` says whether any came yet. Answers how many; `None` after the last.
+    /// Appends the next rows as JSON objects, as UTF-8, with `between` before each but the first.
+    /// `is_first` is true until a row is written. Returns the number of rows, or `None` after the
+    /// last.
     ///
     /// # Errors
     /// As [`Rows::next_batch`].
@@ -160,7 +161,7 @@ impl Rows {
         Ok(Some(batch.row_count))
     }
 
-    /// All rows that are left as one JSON array of objects.
+    /// All remaining rows as one JSON array of objects.
     ///
     /// # Errors
     /// As [`Rows::next_batch`].

@@ -1,13 +1,13 @@
-//! Where in the text of a statement something stands.
+//! Places in the text of a statement.
 //!
-//! A span travels with every expression that can fail when it is bound or run,
-//! so that the error of a division in the third line points at that division.
-//! It takes no part in comparisons: `a + 1` is the same wherever it stands.
+//! Every expression that can fail when it is bound or run has a span, so that the error of a
+//! division in the third line points at that division. Spans are ignored in comparisons:
+//! `a + 1` is equal to itself anywhere in the text.
 
 use std::hash::{Hash, Hasher};
 
-/// A place in a statement: lines and columns count from 1, columns in characters;
-/// the end is one behind the last character. Line 0 is nowhere.
+/// A place in a statement. Lines and columns count from 1, columns in characters. The end
+/// is exclusive. Line 0 means no place.
 #[derive(Debug, Clone, Copy, Default, Eq)]
 pub struct Span {
     /// The line it begins in.
@@ -16,21 +16,21 @@ pub struct Span {
     pub column: u32,
     /// The line it ends in.
     pub end_line: u32,
-    /// The column behind its end.
+    /// The column after its end.
     pub end_column: u32,
 }
 
 impl Span {
-    /// No place in particular.
+    /// No place.
     pub const NONE: Self = Self { line: 0, column: 0, end_line: 0, end_column: 0 };
 
-    /// One character.
+    /// The place of one character.
     #[must_use]
     pub fn at(line: u32, column: u32) -> Self {
         Self { line, column, end_line: line, end_column: column + 1 }
     }
 
-    /// Where a word stands in a text, in whatever case.
+    /// The place of a word in a text, in any letter case.
     pub(crate) fn of_word(word: &str, text: &str) -> Option<Self> {
         let is_part = |character: Option<char>| {
             character.is_some_and(|character| character.is_alphanumeric() || character == '_')
@@ -48,20 +48,20 @@ impl Span {
         })
     }
 
-    /// Where the first word of a text stands.
+    /// The place of the first word of a text.
     pub fn of_first_word(text: &str) -> Option<Self> {
         let word = text.split_whitespace().next()?;
         let word = word.trim_end_matches(|end: char| !end.is_alphanumeric());
         Self::of_word(word, text)
     }
 
-    /// Right behind a text.
+    /// The place directly after a text.
     pub fn behind(text: &str) -> Self {
         let (line, own) = (1..).zip(text.trim_end().lines()).last().unwrap_or((1, ""));
         Self::at(line, u32::try_from(own.chars().count() + 1).unwrap_or(u32::MAX))
     }
 
-    /// Whether it is a place at all.
+    /// Whether it is a place.
     #[must_use]
     pub fn is_known(self) -> bool {
         self.line > 0

@@ -1,14 +1,14 @@
-//! What types are called in messages and schemas: as SQL spells them, and as ZiQL does.
+//! Names of types in messages and schemas, in SQL and in ZiQL.
 
 use folio_types::ColumnType;
 
-/// The name of a type as SQL spells it.
+/// The SQL name of a type.
 #[must_use]
 pub fn type_name(ty: &ColumnType) -> String {
     ty.to_string()
 }
 
-/// The name of a type as ZiQL spells it, for the members of entities.
+/// The ZiQL name of a type, for the members of entities.
 pub fn member_type_name(ty: &ColumnType) -> String {
     match ty {
         ColumnType::Int16 | ColumnType::Int32 | ColumnType::Int64 => "int".to_owned(),

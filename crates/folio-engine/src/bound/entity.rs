@@ -1,4 +1,4 @@
-//! ADD, UPDATE and DELETE of entities, bound: what is written, and what links are to lead to.
+//! Bound ADD, UPDATE and DELETE of entities: what is written, and the targets of links.
 //!
 //! Plans are logical (`P` is [`Plan`](crate::plan::logical::Plan)) until they are lowered.
 
@@ -16,14 +16,14 @@ use crate::expression::Expr;
 use crate::source::Relation;
 use crate::span::Span;
 
-/// What a new entity does whose key is taken.
+/// What happens when the key of a new entity is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IfTaken {
     /// The statement fails.
     Fail,
-    /// It is passed over.
+    /// The new entity is skipped.
     Skip,
-    /// The one that is there changes.
+    /// The existing entity is updated.
     Update,
 }
 
@@ -31,37 +31,37 @@ pub enum IfTaken {
 pub struct EntityAdd<P> {
     /// Their table.
     pub table: Arc<Relation>,
-    /// The position of the key, which is numbered where it is not given.
+    /// The position of the key, which is assigned if it is not given.
     pub key: usize,
-    /// The columns of the table's references, one behind the other.
+    /// The columns of all references of the table, in order.
     pub pointing: Vec<usize>,
     /// The entities, in the order they were given.
     pub rows: Vec<NewEntity<P>>,
-    /// Those of them that are literals, if there are any.
+    /// The entities that are literals, if any.
     pub literals: Option<Arc<dyn LiteralRows>>,
-    /// What one does whose key is taken.
+    /// What happens when a key is taken.
     pub if_taken: IfTaken,
-    /// What every row must pass.
+    /// The rules that every row must pass.
     pub rules: Rules,
 }
 
-/// One of them, or many.
+/// One entity, or several literal ones.
 pub enum NewEntity<P> {
-    /// These of the literals.
+    /// A range of the literals.
     Literals(Range<usize>),
-    /// One that is computed.
+    /// An entity with computed values.
     Given(Box<EntityRow<P>>),
 }
 
-/// One with values that are to be computed, or links to be followed.
+/// An entity with values to compute or links to follow.
 pub struct EntityRow<P> {
     /// A value for each column.
     pub values: Vec<MemberValue<P>>,
-    /// The columns that were given.
+    /// The columns given by the statement.
     pub given: Vec<usize>,
-    /// What to-many links lead to.
+    /// The targets of to-many links.
     pub links: Vec<(Arc<Relation>, Linked<P>)>,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -70,7 +70,7 @@ pub struct EntityRow<P> {
 pub enum MemberValue<P> {
     /// A value, computed without a row.
     Value(Expr),
-    /// The key of the one entity there is.
+    /// The key of exactly one entity, found by a condition.
     Entity(GivenEntities<P>),
 }
 
@@ -78,33 +78,33 @@ pub enum MemberValue<P> {
 pub struct GivenEntities<P> {
     /// Their keys.
     pub plan: P,
-    /// The struct they are of.
+    /// Their struct.
     pub entity: String,
-    /// Where the condition stands.
+    /// The place of the condition.
     pub span: Span,
 }
 
-/// Entities to be changed.
+/// Entities to change.
 pub struct EntityChange<P, R> {
     /// The change of their rows.
     pub rows: R,
     /// The position of their key.
     pub key: usize,
-    /// Entities whose keys are parameters behind those of the statement.
+    /// Entities whose keys become parameters after those of the statement.
     pub entities: Vec<GivenEntities<P>>,
-    /// To-many links that change too.
+    /// Changed to-many links.
     pub links: Vec<EntityLink<P>>,
-    /// The members of the table's own columns that change, and where that stands.
+    /// The changed members that are columns of the table, with their places.
     pub places: Vec<(String, Span)>,
 }
 
-/// A to-many link that is changed.
+/// A change of a to-many link.
 pub struct EntityLink<P> {
-    /// The table its rows are in.
+    /// The table that stores its rows.
     pub table: Arc<Relation>,
-    /// What becomes of its list.
+    /// The change of its list.
     pub edit: LinkEdit<P>,
-    /// Where that stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -118,7 +118,7 @@ impl<P> EntityAdd<P> {
     /// The same with its plans lowered.
     ///
     /// # Errors
-    /// What `lower` says.
+    /// Errors of `lower`.
     pub fn lowered<Q>(self, lower: &dyn Fn(P) -> Result<Q>) -> Result<EntityAdd<Q>> {
         let row = |row: EntityRow<P>| -> Result<EntityRow<Q>> {
             let EntityRow { values, given, links, span } = row;
@@ -149,7 +149,7 @@ impl<P, R> EntityChange<P, R> {
     /// The same with its plans lowered.
     ///
     /// # Errors
-    /// What `lower` and `rows` say.
+    /// Errors of `lower` and `rows`.
     pub fn lowered<Q, S>(
         self,
         lower: &dyn Fn(P) -> Result<Q>,
@@ -169,7 +169,7 @@ impl<P, R> EntityChange<P, R> {
     }
 }
 
-/// Entities a to-many link is given.
+/// The targets of a to-many link.
 #[allow(clippy::large_enum_variant, reason = "there are few, for a moment")]
 pub enum Linked<P> {
     /// By their keys: a list.
@@ -187,19 +187,19 @@ impl<P> Linked<P> {
     }
 }
 
-/// What becomes of a to-many link.
+/// A change of the list of a to-many link.
 pub enum LinkEdit<P> {
-    /// These in place of those there are.
+    /// Replaces the list.
     Set(Linked<P>),
-    /// These behind those there are.
+    /// Appends to the list.
     Append(Linked<P>),
-    /// Without these.
+    /// Removes these targets.
     Remove(Linked<P>),
-    /// Positions from 0, as a list.
+    /// Removes the targets at these positions: a list, from 0.
     RemoveAt(Expr),
-    /// Without the last.
+    /// Removes the last target.
     Pop,
-    /// None.
+    /// Removes all targets.
     Clear,
 }
 
@@ -216,20 +216,20 @@ impl<P> LinkEdit<P> {
     }
 }
 
-/// New entities that are nothing but literals. They stay where the language has put them until
-/// they are written, and are known by their numbers. None of them gives its key.
+/// New entities that consist of literals only. They stay in the buffer of the language until
+/// they are written, and are addressed by number. None of them gives its key.
 pub trait LiteralRows: Send + Sync {
-    /// A row of what none of them gives; the key is null where it is to be numbered.
+    /// The row of values that no literal gives. A key to be assigned is null.
     ///
     /// # Errors
-    /// Those of defaults.
+    /// Errors of the defaults.
     fn template(&self, context: &Context) -> Result<Vec<Value>>;
 
-    /// The elements of the lists of these rows, one behind the other.
+    /// The elements of the lists of these rows, concatenated.
     fn elements(&self, rows: Range<usize>) -> Vec<Value>;
 
-    /// Appends these rows, each the template with its own values. The elements of their lists
-    /// are the first of those given, and taken from there.
+    /// Appends these rows: the template with the values of each row. Takes the elements of
+    /// their lists from the front of `elements`.
     fn append<'v>(
         &'v self,
         rows: Range<usize>,
@@ -238,27 +238,27 @@ pub trait LiteralRows: Send + Sync {
         out: &mut Vec<ValueRef<'v>>,
     );
 
-    /// How many targets the to-many links of these rows have; `None` where there are no such
-    /// links.
+    /// The number of targets of the to-many links of these rows; `None` if the rows have no
+    /// such links.
     fn link_count(&self, rows: Range<usize>) -> Option<usize>;
 
     /// Appends the to-many links of these rows.
     fn links<'v>(&'v self, rows: Range<usize>, out: &mut Links<'v>);
 
-    /// Where a row stands in the text.
+    /// The place of a row in the text.
     fn span(&self, row: usize) -> Span;
 }
 
-/// To-many links of rows, each list without duplicates.
+/// The to-many links of rows. Lists have no duplicates.
 #[derive(Default)]
 pub struct Links<'v> {
-    /// Whose a list is, the table it goes to, and where its targets end.
+    /// For each list: its row, its table, and the end of its targets.
     lists: Vec<(usize, &'v Arc<Relation>, usize)>,
     targets: Vec<Value>,
 }
 
 impl<'v> Links<'v> {
-    /// Another list, of the row with a number.
+    /// Adds a list for a row.
     pub fn push(
         &mut self,
         row: usize,
@@ -271,7 +271,7 @@ impl<'v> Links<'v> {
         self.lists.push((row, table, self.targets.len()));
     }
 
-    /// Forgets them.
+    /// Removes all lists.
     pub fn clear(&mut self) {
         self.lists.clear();
         self.targets.clear();
@@ -287,9 +287,9 @@ impl<'v> Links<'v> {
     }
 }
 
-/// Leaves each key from a place on once.
+/// Removes duplicate keys from position `start` on.
 pub fn make_distinct_from(start: usize, keys: &mut Vec<Value>) {
-    /// So many are compared with each other; more are looked up.
+    /// Up to this many keys are compared pairwise; more use a hash set.
     const FEW: usize = 16;
     if keys.len() - start <= FEW {
         let mut at = start + 1;

@@ -1,4 +1,4 @@
-//! Bound statements: all names resolved, all types settled, nothing planned yet.
+//! Bound statements: names and types are resolved, nothing is planned.
 
 pub mod entity;
 
@@ -15,7 +15,7 @@ use crate::span::Span;
 /// A query with the names of its columns.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// What answers it.
+    /// The plan.
     pub plan: Plan,
     /// Its columns' names.
     pub names: Vec<String>,
@@ -26,148 +26,147 @@ pub struct Query {
 pub struct CopyTarget {
     /// The place of the table, for errors about the file.
     pub span: Span,
-    /// Where it is.
+    /// The path of the file.
     pub path: String,
-    /// The name of its format; `None` is told by the name of the file.
+    /// The name of its format; `None` if the file name decides.
     pub format: Option<String>,
-    /// What is said of CSV.
+    /// CSV options.
     pub csv: CsvOptions,
 }
 
-/// A statement.
+/// A bound statement.
 pub enum Statement {
-    /// Rows.
+    /// A query.
     Query(Query),
-    /// The plan of another.
+    /// EXPLAIN.
     Explain {
-        /// Whether it is run too.
+        /// Whether the statement is run too.
         analyze: bool,
-        /// Which.
+        /// The statement explained.
         statement: Box<Statement>,
     },
-    /// Rows into a file.
+    /// COPY … TO: writes rows to a file.
     CopyTo {
-        /// Which.
+        /// The query.
         query: Query,
-        /// Where to.
+        /// The file.
         target: CopyTarget,
     },
-    /// New rows.
+    /// INSERT.
     Insert(Insert),
-    /// Other values.
+    /// UPDATE.
     Update(Change),
-    /// Fewer rows.
+    /// DELETE.
     Delete(Change),
-    /// Some of each.
+    /// MERGE.
     Merge(Merge),
-    /// A table or a view, perhaps with rows.
+    /// CREATE of a table or view, with or without rows.
     Create(Create),
-    /// An index.
+    /// CREATE INDEX.
     CreateIndex {
-        /// Of which table.
+        /// The table.
         table: String,
         /// The index.
         index: IndexInfo,
-        /// Whether one that is there already is enough.
+        /// Whether an existing index is no error.
         if_not_exists: bool,
     },
-    /// Tables or views to be dropped.
+    /// DROP of tables or views.
     Drop {
         /// Their names.
         names: Vec<String>,
-        /// Whether they are views, or else tables.
+        /// Whether they are views; otherwise tables.
         is_view: bool,
-        /// Whether those that are not there are passed over.
+        /// Whether missing ones are skipped.
         if_exists: bool,
-        /// Whether what points at them goes too.
+        /// Whether what references them is dropped too.
         cascade: bool,
     },
-    /// A collection to be dropped.
+    /// DROP of a collection.
     DropCollection(Arc<Relation>),
-    /// Indexes to be dropped.
+    /// DROP INDEX.
     DropIndex {
         /// Their names.
         names: Vec<String>,
-        /// Whether those that are not there are passed over.
+        /// Whether missing ones are skipped.
         if_exists: bool,
     },
-    /// Tables to be emptied.
+    /// TRUNCATE.
     Truncate {
-        /// Which.
+        /// The tables.
         tables: Vec<Arc<Relation>>,
-        /// Whether they number rows from 1 again.
+        /// Whether identity columns restart from 1.
         restart: bool,
     },
-    /// A table with other names or constraints.
+    /// ALTER TABLE.
     Alter {
-        /// Which.
+        /// The table.
         table: Arc<Relation>,
-        /// What it is to be.
+        /// Its new schema.
         schema: TableSchema,
-        /// How the new columns are made of the old ones, where types or columns change.
+        /// How new columns are computed from old ones; `None` if types and columns do not change.
         columns: Option<Vec<Expr>>,
-        /// What the rows must pass then.
+        /// The rules that the rows must pass afterwards.
         rules: Rules,
     },
-    /// The beginning of a transaction.
+    /// BEGIN.
     Begin {
-        /// Whether it only reads.
+        /// Whether the transaction is read-only.
         read_only: bool,
     },
-    /// Its end.
+    /// COMMIT.
     Commit,
-    /// Its end, nothing done; or a return to a savepoint.
+    /// ROLLBACK, of the transaction or to a savepoint.
     Rollback {
-        /// Which.
+        /// The savepoint.
         savepoint: Option<String>,
     },
-    /// A place to return to.
+    /// SAVEPOINT.
     Savepoint(String),
-    /// Giving one up.
+    /// RELEASE of a savepoint.
     Release(String),
-    /// Another value for a setting of the session; its own where there is none.
+    /// SET of a setting; `None` restores the session's own value.
     Set(Setting, Option<usize>),
-    /// The value of one.
+    /// SHOW of a setting.
     Show(Setting),
-    /// Several statements about entities, each of which may name what it found for those
-    /// behind it.
+    /// Several statements about entities. Each may name the set it found for later ones.
     Steps(Vec<Step>),
 }
 
 /// One of several statements about entities.
 pub struct Step {
-    /// What is done.
+    /// The statement.
     pub body: StepBody,
-    /// Whether only its plan is asked for.
+    /// Whether it is explained instead of run.
     pub explain: bool,
-    /// The working table its keys are kept in.
+    /// The working table that stores its keys.
     pub set: Option<usize>,
-    /// Where it stands.
+    /// Its place in the text.
     pub place: Span,
 }
 
-/// What such a statement does.
+/// The statement of a step.
 pub enum StepBody {
-    /// Rows, answered.
+    /// A query that answers rows.
     Rows(Query),
-    /// Keys alone: of a statement that is not the last.
+    /// A query for keys, which is not the last step.
     Keys(Plan),
-    /// New entities.
+    /// ADD.
     Add(EntityAdd<Plan>),
-    /// Other values.
+    /// UPDATE.
     Update(EntityChange<Plan, Change>),
-    /// Fewer of them.
+    /// DELETE.
     Delete(EntityChange<Plan, Change>),
 }
 
-/// What a session can be told.
+/// A setting of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setting {
-    /// Threads that large tables are read with.
+    /// Threads for scans of large tables.
     Threads,
-    /// Milliseconds that a statement may take.
+    /// The timeout of a statement, in milliseconds.
     Timeout,
-    /// Bytes that a statement may hold.
+    /// The memory limit of a statement, in bytes.
     MemoryLimit,
 }
 
@@ -175,7 +174,7 @@ impl Setting {
     /// All settings.
     pub const ALL: [Self; 3] = [Self::Threads, Self::Timeout, Self::MemoryLimit];
 
-    /// What statements call it.
+    /// Its name in statements.
     pub fn name(self) -> &'static str {
         match self {
             Self::Threads => "threads",
@@ -193,7 +192,7 @@ impl Setting {
         }
     }
 
-    /// What may stand behind a number, and how many of the setting's units it is.
+    /// The suffixes that a number may have, and how many of the setting's units each is.
     pub fn units(self) -> &'static [(&'static str, usize)] {
         match self {
             Self::Threads => &[("", 1)],
@@ -222,15 +221,15 @@ impl Setting {
 pub struct Insert {
     /// The table.
     pub table: Arc<Relation>,
-    /// The rows, a column for each of the table's, in their types.
+    /// The rows: one column for each of the table's, in its types.
     pub input: Plan,
-    /// Whether a column of the input leaves its value to the table.
+    /// Input columns in which null means the next number of the table's identity column.
     pub numbered: Vec<usize>,
-    /// What a row that is in the way does.
+    /// What happens when a key is taken.
     pub on_conflict: OnConflict,
-    /// What every row must pass.
+    /// The rules that every row must pass.
     pub rules: Rules,
-    /// The answer, over the columns of the new row.
+    /// RETURNING, over the columns of the new row.
     pub returning: Option<Returning>,
 }
 
@@ -239,79 +238,78 @@ pub struct Insert {
 pub enum OnConflict {
     /// The statement fails.
     Fail,
-    /// The row is passed over, if it is one of these keys; of any where empty.
+    /// The row is skipped if the conflict is in one of these keys; in any key if empty.
     Nothing(Vec<Vec<usize>>),
-    /// The row that is there changes.
+    /// The existing row is updated.
     Update {
         /// The key.
         key: Vec<usize>,
-        /// All its columns anew, over those of the old row and then of the new.
+        /// New values of all columns, over the columns of the old row and then of the new.
         values: Vec<Expr>,
-        /// Only where this is true.
+        /// Update only where this is true.
         condition: Option<Expr>,
     },
 }
 
-/// Rows of a table to be changed or deleted.
+/// Rows of a table to change or delete.
 #[derive(Debug, Clone)]
 pub struct Change {
     /// The table.
     pub table: Arc<Relation>,
-    /// The rows: the old values of all columns, then the row number where the table
-    /// has no key, then the new values where rows change, then what of other tables
-    /// is returned.
+    /// The rows: the old values of all columns; then the row number if the table has no key;
+    /// then the new values if rows change; then the columns of other tables that RETURNING uses.
     pub input: Plan,
-    /// Which columns change.
+    /// The columns that change.
     pub changed: Vec<usize>,
-    /// What every new row must pass.
+    /// The rules that every new row must pass.
     pub rules: Rules,
-    /// The answer, over the new row or the deleted one.
+    /// RETURNING, over the new row or the deleted one.
     pub returning: Option<Returning>,
-    /// Which of the old values there are, where not all are looked at.
+    /// The old values that are read; `None` if all are.
     pub read: Option<Vec<usize>>,
 }
 
-/// Rows of a table beside those of a source, and what becomes of them.
+/// MERGE: rows of a table joined with those of a source, and what happens to each.
 #[derive(Debug, Clone)]
 pub struct Merge {
     /// The table.
     pub table: Arc<Relation>,
-    /// The rows: the old values of all columns, then the row number where the table has no
-    /// key, then the number of the action, then the values of all actions.
+    /// The rows: the old values of all columns; then the row number if the table has no key;
+    /// then the number of the action; then the values of all actions.
     pub input: Plan,
-    /// What becomes of a row.
+    /// The actions.
     pub actions: Vec<MergeAction>,
-    /// What every new row must pass.
+    /// The rules that every new row must pass.
     pub rules: Rules,
 }
 
 /// What MERGE does to a row.
 #[derive(Debug, Clone)]
 pub enum MergeAction {
-    /// It stays.
+    /// The row stays.
     Nothing,
-    /// These columns get other values.
+    /// These columns of the row change.
     Update(Vec<usize>),
-    /// It goes.
+    /// The row is deleted.
     Delete,
-    /// It comes, a value for each column of the table. These may leave theirs to the table.
+    /// The row is inserted. In these columns null means the next number of the identity column.
     Insert(Vec<usize>),
 }
 
-/// An answer made of the rows a statement touched.
+/// RETURNING: an answer computed from the rows that a statement changed.
 #[derive(Debug, Clone)]
 pub struct Returning {
     /// The columns answered.
     pub outputs: Vec<(Column, Expr)>,
     /// Their names.
     pub names: Vec<String>,
-    /// What of other tables is read: it stands at the end of the input, and behind the
-    /// row in what the outputs are made of.
+    /// Columns of other tables that it reads. They are the last columns of the input, and come
+    /// after the row in what the outputs are computed from.
     pub others: Vec<Column>,
 }
 
 impl Returning {
-    /// The column of a table's key, under its name.
+    /// Returns the key column under its own name.
     pub fn key_of(table: &Relation, key: usize) -> Self {
         let name = table.schema.columns[key].name.clone();
         let column = Column {
@@ -323,39 +321,39 @@ impl Returning {
         Self { outputs, names: vec![name], others: Vec::new() }
     }
 
-    /// What of other tables is read.
+    /// The columns of other tables that it reads.
     pub fn others(&self) -> impl Iterator<Item = Expr> {
         self.others.iter().cloned().map(Expr::Column)
     }
 }
 
-/// What rows of a table are made of and must pass, bound over its columns.
+/// Generated columns and checks of a table, bound over its columns.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
-    /// Columns that are computed of the others, and how.
+    /// Generated columns and their expressions.
     pub generated: Vec<(usize, Expr)>,
-    /// Names and conditions.
+    /// Checks: names and conditions.
     pub checks: Vec<(String, Expr)>,
 }
 
 impl Rules {
-    /// Whether nothing is computed, and everything passes.
+    /// Whether there are no rules.
     pub fn is_empty(&self) -> bool {
         self.generated.is_empty() && self.checks.is_empty()
     }
 }
 
-/// A table or view to be made.
+/// A table or view to create.
 #[derive(Debug, Clone)]
 pub struct Create {
     /// Name, columns, key, properties.
     pub schema: TableSchema,
-    /// Indexes that keep keys unique.
+    /// Its unique indexes.
     pub indexes: Vec<IndexInfo>,
-    /// Rows to begin with.
+    /// Its initial rows.
     pub rows: Option<Plan>,
-    /// Whether one that is there already is enough.
+    /// Whether an existing one is no error.
     pub if_not_exists: bool,
-    /// Whether one that is there already goes first.
+    /// Whether an existing one is dropped first.
     pub or_replace: bool,
 }

@@ -1,5 +1,5 @@
-//! Sums, differences and the rest, checked: what does not fit its type is an
-//! error, and so is division by zero, for floats too.
+//! Checked arithmetic: a result that does not fit its type is an error, and so is division by
+//! zero, for floats too.
 
 use std::sync::Arc;
 
@@ -17,8 +17,7 @@ use crate::array;
 use crate::error::{Error, Result};
 use crate::type_name::type_name;
 
-/// Digits after the point that a product or quotient of decimals has at most, if
-/// its operands do not have more.
+/// Maximum scale of a product or quotient of decimals, unless an operand has more.
 const PRODUCT_SCALE: i8 = 12;
 const QUOTIENT_SCALE: i8 = 9;
 
@@ -40,10 +39,10 @@ impl Arithmetic {
     }
 }
 
-/// The types of operands and result: left, right, result.
+/// The types of the operands and the result: left, right, result.
 ///
 /// # Errors
-/// `type_mismatch` where there is no such operation.
+/// `type_mismatch` if there is no such operation.
 pub fn signature(
     op: Arithmetic,
     left: &ColumnType,
@@ -68,7 +67,7 @@ pub fn signature(
     if !matches!(common, Type::Decimal { .. }) {
         return Ok((common.clone(), common.clone(), common));
     }
-    // Decimals keep their own scales; integers become decimals without one.
+    // Decimals keep their scales; integers become decimals of scale 0.
     let own = |ty: &Type| match ty {
         Type::Decimal { scale, .. } => decimal(*scale),
         _ => decimal(0),
@@ -125,8 +124,8 @@ fn temporal_signature(
     })
 }
 
-/// Does it for two values, where that is quickly done; `None` leaves it to the kernels,
-/// which know all else and what is wrong.
+/// Computes common operations on two values without arrays. `None` means that the kernels must
+/// compute the result or the error.
 pub(crate) fn of_values(
     op: Arithmetic,
     left: &Value,
@@ -156,7 +155,7 @@ pub(crate) fn of_values(
     }
 }
 
-/// Does it, for operands of the types that [`signature`] says.
+/// Computes an operation on operands of the types that [`signature`] gives.
 ///
 /// # Errors
 /// `invalid_input` for overflow and division by zero.
@@ -181,8 +180,8 @@ pub(crate) fn evaluate(
     Ok(if both_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
 }
 
-/// Decimal arithmetic on the digits, rounding half away from zero. Each operation is a loop
-/// of its own, and looks at scales before it begins.
+/// Decimal arithmetic on the digits, rounding half away from zero. Each operation has its own
+/// loop, and checks scales before the loop.
 fn decimals(
     op: Arithmetic,
     left: &Evaluated,
@@ -228,7 +227,7 @@ fn decimals(
     Ok(Arc::new(array?.with_precision_and_scale(COMPUTED_PRECISION, scale)?))
 }
 
-/// A product. That of two words needs two words, and no check.
+/// A product. Two 64-bit factors cannot overflow and need no check.
 fn product(left: i128, right: i128) -> Option<i128> {
     match (i64::try_from(left), i64::try_from(right)) {
         (Ok(left), Ok(right)) => Some(i128::from(left) * i128::from(right)),
@@ -236,7 +235,7 @@ fn product(left: i128, right: i128) -> Option<i128> {
     }
 }
 
-/// A quotient with so many more digits, rounded half away from zero.
+/// A quotient with `steps` more digits, rounded half away from zero.
 fn divide(left: i128, right: i128, steps: i8) -> Option<i128> {
     let factor = 10i128.checked_pow(u32::from(steps.unsigned_abs()))?;
     let (left, right) = if steps >= 0 {
@@ -250,7 +249,7 @@ fn divide(left: i128, right: i128, steps: i8) -> Option<i128> {
     Some(whole + if up && rest != 0 { sign } else { 0 })
 }
 
-/// Dates, times and intervals, which nobody adds by the million.
+/// Dates, times and intervals, value by value: they are rare.
 fn by_value(
     op: Arithmetic,
     (left, left_type): (&Evaluated, &ColumnType),
@@ -350,7 +349,7 @@ fn scale_interval(interval: Interval, factor: f64) -> Option<Value> {
     }))
 }
 
-/// The number with the other sign.
+/// Negates numbers.
 ///
 /// # Errors
 /// `invalid_input` for overflow.

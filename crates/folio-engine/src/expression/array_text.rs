@@ -1,10 +1,10 @@
-//! Arrays as PostgreSQL spells them: `{1,2,NULL}`, `{"a, b","say \"hi\""}`, `{{1,2},{3}}`.
+//! Parses arrays in PostgreSQL's notation: `{1,2,NULL}`, `{"a, b","say \"hi\""}`, `{{1,2},{3}}`.
 
 use folio_types::{ColumnType, Value};
 
 use super::cast::parse;
 
-/// The array that a text spells; `None` where it is not one of these elements.
+/// Parses an array; `None` if the text is not an array of these elements.
 pub(super) fn read(text: &str, element: &ColumnType) -> Option<Value> {
     let mut reader = Reader { rest: text };
     let list = reader.list(element)?;
@@ -45,7 +45,7 @@ impl Reader<'_> {
         parse(&text, ty).ok()
     }
 
-    /// What stands in quotes, whose first is behind us.
+    /// Reads a quoted element, after its opening quote.
     fn quoted(&mut self) -> Option<String> {
         let mut text = String::new();
         let mut letters = self.rest.char_indices();
@@ -62,10 +62,10 @@ impl Reader<'_> {
         None
     }
 
-    /// What stands without quotes, which is something.
+    /// Reads an unquoted element, which is not empty.
     fn plain(&mut self) -> Option<String> {
         let mut text = String::new();
-        // Behind the last letter that counts, as a space that is escaped does.
+        // The end of the last significant character. An escaped space is significant.
         let mut end = 0;
         let mut letters = self.rest.char_indices();
         loop {
@@ -92,7 +92,7 @@ impl Reader<'_> {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Goes past a sign, and the space before it.
+    /// Skips white space and then a sign.
     fn skip(&mut self, sign: char) -> Option<()> {
         self.rest = self.rest.trim_start_matches(|next: char| next.is_ascii_whitespace());
         self.rest = self.rest.strip_prefix(sign)?;

@@ -1,6 +1,6 @@
-//! CASE and COALESCE: each branch is evaluated for the rows that reach it and for
-//! no others, so that `case when x <> 0 then 1 / x end` never divides by zero. AND and OR
-//! come here for the same where a term fails: `x = 0 or 1 / x > 2`.
+//! CASE and COALESCE: each branch is evaluated only for the rows that reach it, so that
+//! `case when x <> 0 then 1 / x end` never divides by zero. AND and OR use the same when a term
+//! fails: `x = 0 or 1 / x > 2`.
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
@@ -17,7 +17,7 @@ use crate::error::Result;
 /// The result of the first branch whose condition is true.
 ///
 /// # Errors
-/// What the branches say for the rows that reach them.
+/// Errors of the branches, for the rows that reach them.
 pub(crate) fn case(
     branches: &[(Expr, Expr)],
     otherwise: Option<&Expr>,
@@ -42,10 +42,10 @@ pub(crate) fn case(
     gathered.finish(ty)
 }
 
-/// The first that is not null.
+/// The first value that is not null.
 ///
 /// # Errors
-/// What the expressions say for the rows that reach them.
+/// Errors of the expressions, for the rows that reach them.
 pub(crate) fn coalesce(
     terms: &[Expr],
     ty: &ColumnType,
@@ -70,11 +70,11 @@ pub(crate) fn coalesce(
     gathered.finish(ty)
 }
 
-/// What `expression` is for the rows of which `is_known` is not true, and null for the others.
-/// Nothing if there are no others.
+/// Evaluates `expression` for the rows where `is_known` is not true; the others are null.
+/// `None` if there are no such rows.
 ///
 /// # Errors
-/// What the expression says for those rows.
+/// Errors of the expression for those rows.
 pub(crate) fn unless(
     is_known: &BooleanArray,
     expression: &Expr,
@@ -90,10 +90,10 @@ pub(crate) fn unless(
     gathered.finish(&expression.ty()).map(Some)
 }
 
-/// Rows that no branch has taken yet.
+/// Rows that no branch has matched yet.
 struct Rest {
     batch: Batch,
-    /// Their positions in the whole batch; `None` for all of it.
+    /// Their positions in the whole batch; `None` for all rows.
     rows: Option<Vec<u32>>,
 }
 
@@ -123,7 +123,7 @@ impl Rest {
 /// Results of branches, and which result each row takes.
 struct Gathered {
     parts: Vec<ArrayRef>,
-    /// Part and position in it, for every row that has one.
+    /// For each row with a result: the part, and the position in it.
     places: Vec<Option<(usize, usize)>>,
 }
 

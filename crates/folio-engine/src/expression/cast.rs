@@ -1,7 +1,7 @@
-//! From one type to another.
+//! Casts from one type to another.
 //!
-//! Columns of numbers and days go as a whole (`columns`); everything else goes value by
-//! value: numbers round half away from zero, text must be the whole value and nothing else.
+//! Columns of numbers and dates are cast as a whole (`columns`), all others value by value.
+//! Numbers round half away from zero. Text must consist of the value alone.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use crate::type_name::{member_type_name, type_name};
 /// Casts a whole array.
 ///
 /// # Errors
-/// `type_mismatch` where there is no such cast; `invalid_input` for values that
-/// do not fit, unless they are to become null.
+/// `type_mismatch` if there is no such cast; `invalid_input` for values that do not fit,
+/// unless they become null.
 pub(crate) fn cast_array(
     array: &ArrayRef,
     from: &ColumnType,
@@ -33,7 +33,7 @@ pub(crate) fn cast_array(
         return Ok(ArrayRef::clone(array));
     }
     if let (ColumnType::Date, ColumnType::Timestamp { utc: true }) = (from, to) {
-        // The midnight of a day is an instant by naming its zone.
+        // A date becomes an instant at midnight UTC.
         let midnight = cast_array(array, from, &ColumnType::Timestamp { utc: false }, is_try)?;
         let midnight = midnight.as_primitive::<TimestampMicrosecondType>();
         return Ok(Arc::new(midnight.clone().with_data_type(to.to_arrow())));
@@ -45,7 +45,7 @@ pub(crate) fn cast_array(
         && scale == wanted
         && own <= precision
     {
-        // The same digits with room for more.
+        // The digits stay; only the precision grows.
         let digits = array.as_primitive::<Decimal128Type>().clone();
         return Ok(Arc::new(digits.with_data_type(to.to_arrow())));
     }
@@ -65,7 +65,7 @@ pub(crate) fn cast_array(
 
 pub(super) fn range(to: &ColumnType) -> Error {
     let (own, sql) = (member_type_name(to), type_name(to));
-    // Of integers only a sum grows beyond the type that ZiQL calls so.
+    // In ZiQL, only a sum can exceed the integer type.
     let help = match to {
         ColumnType::Int64 => "as a float: `AVG(member) * COUNT(member)`".to_owned(),
         _ => format!("the column is {sql}: SQL can make it a wider type"),
@@ -78,8 +78,8 @@ pub(super) fn range(to: &ColumnType) -> Error {
 /// Casts one value.
 ///
 /// # Errors
-/// `invalid_input` for a value that the type does not hold, or a text that spells none of it;
-/// `type_mismatch` where there is no such cast.
+/// `invalid_input` for a value out of range or a text that is not of the type;
+/// `type_mismatch` if there is no such cast.
 pub(crate) fn cast_value(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Value> {
     use ColumnType as Type;
     if matches!(value, Value::Null) {
@@ -126,7 +126,7 @@ pub(crate) fn cast_value(value: &Value, from: &ColumnType, to: &ColumnType) -> R
     }
 }
 
-/// Whether there is a cast at all.
+/// Whether the cast exists.
 pub fn can_cast(from: &ColumnType, to: &ColumnType) -> bool {
     use ColumnType as Type;
     from == to
@@ -148,7 +148,7 @@ pub fn can_cast(from: &ColumnType, to: &ColumnType) -> bool {
         }
 }
 
-/// That there is no such cast.
+/// The error for a cast that does not exist.
 pub fn no_cast(from: &ColumnType, to: &ColumnType) -> Error {
     Error::mismatch(format!("type {} cannot be cast to {}", type_name(from), type_name(to)))
 }
@@ -178,7 +178,7 @@ fn cast_number(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Valu
             if !scaled.is_finite() || scaled.abs() >= 1e38 {
                 return Err(range(to));
             }
-            // Beyond 53 bits the product is rounded once more: its shortest text is not.
+            // Beyond 53 bits the product is rounded twice, so the shortest text is parsed instead.
             let is_exact = scaled.abs() < 9_007_199_254_740_992.0;
             let digits = if is_exact { None } else { parse_decimal(&value.to_string(), *scale) };
             Value::Decimal(digits.unwrap_or(scaled as i128))
@@ -199,7 +199,7 @@ fn cast_number(value: &Value, from: &ColumnType, to: &ColumnType) -> Result<Valu
     if to.accepts(result.as_ref()) { Ok(result) } else { Err(range(to)) }
 }
 
-/// The digits of a decimal at another scale, rounded half away from zero.
+/// Changes the scale of a decimal, rounding half away from zero.
 pub(crate) fn rescale(digits: i128, from: i8, to: i8) -> Option<i128> {
     let steps = u32::from(from.abs_diff(to));
     if to >= from {
@@ -211,10 +211,10 @@ pub(crate) fn rescale(digits: i128, from: i8, to: i8) -> Option<i128> {
     Some(whole + up * digits.signum())
 }
 
-/// Reads a value from its text.
+/// Parses a value.
 ///
 /// # Errors
-/// `invalid_input` when it is not one of that type.
+/// `invalid_input` if the text is not of that type.
 pub fn parse(text: &str, to: &ColumnType) -> Result<Value> {
     use ColumnType as Type;
     let trimmed = text.trim();
@@ -251,7 +251,7 @@ pub fn parse(text: &str, to: &ColumnType) -> Result<Value> {
     })
 }
 
-/// How a value of a type is written.
+/// An example of a type's text form.
 fn example(ty: &ColumnType) -> Option<&'static str> {
     Some(match ty {
         ColumnType::Boolean => "true",
@@ -268,7 +268,7 @@ fn example(ty: &ColumnType) -> Option<&'static str> {
     })
 }
 
-/// Infinity is written in letters: digits that become it did not fit.
+/// Parses a float. Only words give infinity; digits that overflow are an error.
 fn parse_float(text: &str, to: &ColumnType) -> Result<Option<f64>> {
     let Ok(value) = text.parse::<f64>() else { return Ok(None) };
     #[allow(clippy::cast_possible_truncation, reason = "asked is whether it fits")]
@@ -290,7 +290,7 @@ fn parse_boolean(text: &str) -> Option<bool> {
     }
 }
 
-/// Digits with a point and an exponent, rounded to a scale.
+/// Parses digits with a point and an exponent, and rounds them to a scale.
 pub(crate) fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
     let (mantissa, exponent) = match text.find(['e', 'E']) {
         Some(at) => (&text[..at], text[at + 1..].parse::<i32>().ok()?),
@@ -305,7 +305,7 @@ pub(crate) fn parse_decimal(text: &str, scale: i8) -> Option<i128> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) || digits.len() > 60 {
         return None;
     }
-    // Digits beyond what fits are cut with those that rounding needs kept.
+    // Cuts digits beyond the scale, except the one that rounding needs.
     let point = i32::try_from(whole.len()).ok()? + exponent;
     let wanted = point + i32::from(scale);
     let (kept, round) = match usize::try_from(wanted) {
@@ -339,7 +339,7 @@ fn hex_byte(pair: &[u8]) -> Option<u8> {
     u8::try_from(digit(pair[0])? * 16 + digit(pair[1])?).ok()
 }
 
-/// `\x` and hexadecimal digits, or the bytes of the text itself.
+/// Reads `\x` and hexadecimal digits, or the bytes of the text itself.
 fn parse_bytes(text: &str) -> Option<Vec<u8>> {
     match text.strip_prefix("\\x") {
         Some(digits) if digits.len() % 2 == 0 => {
@@ -414,10 +414,10 @@ pub fn format_uuid(bytes: &[u8; 16]) -> String {
     [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
 }
 
-/// What a function answered, in a type of its language, as a value of the type it returns.
+/// Converts a function's result, of a type of its language, to the declared return type.
 ///
 /// # Errors
-/// Those of a cast; `type_mismatch` for a fraction where an integer is to be returned.
+/// Those of a cast; `type_mismatch` for a fraction if an integer is declared.
 pub fn returned_value(value: &Value, from: &ColumnType, returns: &ColumnType) -> Result<Value> {
     let cast = cast_value(value, from, returns)?;
     let is_rounded = is_integer(returns)

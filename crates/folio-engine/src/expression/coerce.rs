@@ -1,9 +1,8 @@
-//! Which types go together, and the casts the language implies.
+//! Which types go together, and implicit casts.
 //!
-//! Numbers widen without loss of meaning: integers to wider ones, to numeric, to
-//! double precision. Text does not turn into anything by itself, but a quoted
-//! literal has no type yet and takes the one its place wants, as in PostgreSQL:
-//! `day > '2024-01-31'` compares dates.
+//! Numbers widen if they keep their meaning: integers to wider integers, to numeric, to double
+//! precision. Text is never cast implicitly. A quoted literal has no type yet and takes the one
+//! its place needs, as in PostgreSQL: `day > '2024-01-31'` compares dates.
 
 use folio_types::{ColumnType, Value};
 
@@ -13,10 +12,10 @@ use crate::error::{Error, Result};
 use crate::span::Span;
 use crate::type_name::type_name;
 
-/// The type that several expressions of one place take: arms of a CASE, rows of VALUES.
+/// Casts several expressions to a common type: arms of a CASE, rows of VALUES.
 ///
 /// # Errors
-/// `type_mismatch` when there is none.
+/// `type_mismatch` if there is no common type.
 pub fn unify_all<'e>(
     expressions: impl Iterator<Item = &'e Expr> + Clone,
     place: &str,
@@ -42,11 +41,10 @@ pub fn unify_all<'e>(
     Ok(found.unwrap_or_else(guess))
 }
 
-/// The expression as the type its place wants.
+/// Casts an expression implicitly to the type that its place needs.
 ///
 /// # Errors
-/// `type_mismatch` when the language implies no such cast; what is wrong with a
-/// literal that takes the type.
+/// `type_mismatch` if there is no implicit cast; errors of a literal that takes the type.
 pub fn coerce(expression: Expr, to: &ColumnType, place: &str) -> Result<Expr> {
     let from = expression.ty();
     if from == *to && !matches!(expression, Expr::Parameter { .. }) {
@@ -65,8 +63,8 @@ pub fn coerce(expression: Expr, to: &ColumnType, place: &str) -> Result<Expr> {
     Err(error.at(expression.span()).help(format!("cast it: cast(… as {wanted})")))
 }
 
-/// The expression as the type of a column it is stored in: what an assignment
-/// allows is more, numbers narrow if they fit.
+/// Casts an expression to the type of the column that stores it. Assignment also allows
+/// narrower numbers, if the value fits.
 ///
 /// # Errors
 /// As [`coerce`].
@@ -84,7 +82,7 @@ pub fn assign(expression: Expr, to: &ColumnType, column: &str) -> Result<Expr> {
     coerce(expression, to, &format!("column {column:?}"))
 }
 
-/// A cast without asking, folded where the operand is a literal that allows it.
+/// Adds a cast unconditionally. Folds it if the operand is a literal that can be cast.
 pub fn cast_to(expression: Expr, to: &ColumnType) -> Expr {
     let span = expression.span();
     if let Expr::Literal { value, ty, .. } = &expression
@@ -95,7 +93,7 @@ pub fn cast_to(expression: Expr, to: &ColumnType) -> Expr {
     Expr::Cast { input: Box::new(expression), to: to.clone(), is_try: false, span }
 }
 
-/// An untyped expression takes a type.
+/// Gives an untyped expression a type.
 fn take_type(expression: Expr, to: &ColumnType) -> Result<Expr> {
     match expression {
         Expr::Literal { value: Value::Null, span, .. } => {
@@ -117,7 +115,7 @@ fn take_type(expression: Expr, to: &ColumnType) -> Result<Expr> {
     }
 }
 
-/// The same expression with its guessed type for certain.
+/// Makes the guessed type of an expression final.
 pub fn settle(mut expression: Expr) -> Expr {
     if let Expr::Literal { untyped, .. } | Expr::Parameter { untyped, .. } = &mut expression {
         *untyped = false;
@@ -125,10 +123,10 @@ pub fn settle(mut expression: Expr) -> Expr {
     expression
 }
 
-/// Both sides as one type they share.
+/// Casts both sides to a common type.
 ///
 /// # Errors
-/// `type_mismatch` when they share none.
+/// `type_mismatch` if there is no common type.
 pub fn coerce_pair(left: Expr, right: Expr, what: &str, span: Span) -> Result<(Expr, Expr)> {
     let (left_type, right_type) = (left.ty(), right.ty());
     let wanted = match (left.is_untyped(), right.is_untyped()) {
@@ -148,7 +146,7 @@ pub fn coerce_pair(left: Expr, right: Expr, what: &str, span: Span) -> Result<(E
     Ok((left, right))
 }
 
-/// The expression as a type, if it is not of it already.
+/// Casts an expression unless it has the type.
 pub fn cast_to_if(expression: Expr, to: &ColumnType) -> Expr {
     if expression.ty() == *to { expression } else { cast_to(expression, to) }
 }

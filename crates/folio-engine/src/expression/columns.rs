@@ -1,7 +1,7 @@
-//! Columns of numbers and days to other types, a column at a time.
+//! Casts whole columns of numbers and dates.
 //!
-//! For the few types that SQL has here. Arrow's own kernel does it for every pair of its
-//! types, in three megabytes of machine code.
+//! Supports the few types that SQL has here. Arrow's own kernel handles every pair of its types
+//! and takes three megabytes of machine code.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use folio_types::{ColumnType, temporal};
 use super::cast::{range, rescale};
 use crate::error::Result;
 
-/// Casts a column where a column can be; `None` leaves it to one value after another.
+/// Casts a column; `None` if it has to be cast value by value.
 ///
 /// # Errors
-/// `invalid_input` for values that do not fit, unless they are to become null.
+/// `invalid_input` for values that do not fit, unless they become null.
 pub(super) fn cast(
     array: &ArrayRef,
     from: &ColumnType,
@@ -52,10 +52,10 @@ pub(super) fn cast(
     }
 }
 
-/// What a column is to become.
+/// The target of a cast.
 struct Target<'a> {
     ty: &'a ColumnType,
-    /// Whether what does not fit becomes null.
+    /// Whether values that do not fit become null.
     is_try: bool,
 }
 
@@ -124,7 +124,7 @@ impl Target<'_> {
         Ok(some(array.with_precision_and_scale(precision, scale)?))
     }
 
-    /// Converts each value; what does not fit is null or an error.
+    /// Converts each value. Values that do not fit become null or an error.
     fn fitting<F: ArrowPrimitiveType, T: ArrowPrimitiveType>(
         &self,
         array: &PrimitiveArray<F>,
@@ -166,9 +166,9 @@ where
     Arc::new(texts.finish())
 }
 
-/// The double nearest to a decimal. The quotient of two integers that doubles hold is
-/// rounded rightly (Clinger, "How to read floating point numbers accurately", 1990);
-/// others go by their text.
+/// The double nearest to a decimal. If digits and power of ten are exact doubles, their quotient
+/// is rounded correctly (Clinger, "How to read floating point numbers accurately", 1990). Others
+/// are parsed from text.
 #[allow(clippy::cast_precision_loss, reason = "integers up to 2^53 are doubles")]
 pub(super) fn float(digits: i128, scale: i8) -> f64 {
     const EXACT_MAX: u128 = 1 << 53;

@@ -1,8 +1,8 @@
-//! Comparisons, null where either side is null, unless null counts as a value.
+//! Comparisons. A null on either side gives null, except where null counts as a value.
 //!
-//! Arrow orders floats by their bits. SQL knows one zero and one NaN, so both are made
-//! one before anything is compared, sorted or grouped. Intervals are as long as each other
-//! where a month is taken for 30 days and a day for 24 hours.
+//! Arrow orders floats by their bits. SQL has one zero and one NaN, so both are normalized
+//! before values are compared, sorted or grouped. Intervals compare by length, with months of
+//! 30 days and days of 24 hours.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ pub(crate) fn compare(op: Comparison, left: &Evaluated, right: &Evaluated) -> Re
     Ok(if both_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
 }
 
-/// Floats with one zero and one NaN, intervals in one form; other arrays as they are.
+/// Normalizes floats (one zero, one NaN) and intervals. Returns other arrays unchanged.
 pub(crate) fn canonical(column: &ArrayRef) -> ArrayRef {
     match column.data_type() {
         DataType::Float64 => {
@@ -70,8 +70,8 @@ pub(crate) fn canonical(column: &ArrayRef) -> ArrayRef {
     }
 }
 
-/// An interval with 24 hours carried into days and 30 days into months: so many are as
-/// long as each other, whatever they are made of.
+/// Normalizes an interval: carries 24 hours into days and 30 days into months, so that equal
+/// lengths have one form.
 fn carried(interval: IntervalMonthDayNano) -> IntervalMonthDayNano {
     const DAY: i64 = 86_400_000_000_000;
     let days = i64::from(interval.days) + interval.nanoseconds.div_euclid(DAY);
@@ -95,7 +95,7 @@ fn compare_nested(op: Comparison, left: &Evaluated, right: &Evaluated) -> Result
         (true, false) => right_array.len(),
         _ => left_array.len(),
     };
-    // Null is the greatest where it is part of a value.
+    // Within lists and structs, null is the greatest value.
     let options = SortOptions { descending: false, nulls_first: false };
     let order = make_comparator(left_array, right_array, options)?;
     let position = |operand: &Evaluated, row| if operand.is_scalar() { 0 } else { row };

@@ -1,4 +1,4 @@
-//! Constants to look values up in: what a long IN list is made.
+//! A set of constants for looking values up: a long IN list.
 
 use std::sync::Arc;
 
@@ -10,9 +10,9 @@ use super::keys::KeyTable;
 use crate::array::to_array;
 use crate::error::Result;
 
-/// Constants of one type to look values up in.
+/// A set of constants of one type.
 pub struct ConstantSet {
-    /// Those that are not null, as they were written.
+    /// The constants that are not null, in the order of the statement.
     pub(crate) values: Vec<Value>,
     pub(crate) ty: ColumnType,
     keys: KeyTable,
@@ -32,7 +32,7 @@ impl ConstantSet {
         Ok(Self { has_null: values.len() < count, values, ty, keys })
     }
 
-    /// Whether each value is one of the set.
+    /// Whether the set contains each value.
     pub(super) fn look_up(&self, operand: &Evaluated) -> Result<Evaluated> {
         let array = operand.inner();
         let found = self.keys.find(std::slice::from_ref(array), array.len())?;

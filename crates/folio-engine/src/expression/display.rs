@@ -7,7 +7,7 @@ use folio_types::{ColumnType, Value};
 use super::{Expr, SubqueryKind, cast};
 use crate::type_name::type_name;
 
-/// Values of a long list that are shown, at most.
+/// Maximum number of values to show of a long list.
 const SHOWN_MAX: usize = 20;
 
 impl fmt::Display for Expr {

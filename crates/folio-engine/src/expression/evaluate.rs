@@ -1,7 +1,7 @@
-//! Evaluating a lowered expression over a batch.
+//! Evaluates a lowered expression over a batch.
 //!
-//! The answer is an array with a value per row, or one value for all rows: a
-//! constant is computed once and the kernels take it as it is.
+//! The result is an array with one value per row, or one value for all rows: a constant is
+//! computed once and passed to the kernels as a scalar.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,11 +17,10 @@ use crate::context::{Context, Parameters};
 use crate::error::{Error, Result};
 use crate::expression::evaluated::Evaluated;
 
-/// Evaluates an expression whose columns are positions in the batch.
+/// Evaluates an expression over columns given by position.
 ///
 /// # Errors
-/// Overflow, division by zero, values that cannot be cast: with the place in the
-/// statement.
+/// Overflow, division by zero, failed casts, each with its place in the statement.
 pub fn evaluate(expression: &Expr, batch: &Batch, context: &Context) -> Result<Evaluated> {
     match expression {
         Expr::Column(column) => {
@@ -88,8 +87,8 @@ pub fn evaluate(expression: &Expr, batch: &Batch, context: &Context) -> Result<E
     }
 }
 
-/// The rows for which a condition is true, evaluated term by term: a term sees
-/// only the rows that passed those before it.
+/// The rows for which a condition is true. Each term is evaluated only for the rows that passed
+/// the terms before it.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -111,7 +110,7 @@ pub(crate) fn filter(terms: &[Expr], mut batch: Batch, context: &Context) -> Res
     Ok(batch)
 }
 
-/// The one value of an expression that reads no columns.
+/// Evaluates an expression that reads no columns.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -119,7 +118,7 @@ pub fn constant(expression: &Expr, given: &impl Parameters) -> Result<Value> {
     constant_ref(expression, given).map(Cow::into_owned)
 }
 
-/// The same, borrowed from the statement or its parameters where it stands there.
+/// The same, borrowed from the statement or its parameters where possible.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -130,7 +129,7 @@ pub(crate) fn constant_ref<'v>(
     match expression {
         Expr::Literal { value, .. } => Ok(Cow::Borrowed(value)),
         Expr::Parameter { index, .. } => given.parameter(*index).map(Cow::Borrowed),
-        // The commonest of all: a parameter as the type of a column.
+        // The most common case: a parameter cast to the type of a column.
         Expr::Cast { input, to, is_try: false, span }
             if matches!(**input, Expr::Parameter { .. }) =>
         {
@@ -145,8 +144,8 @@ pub(crate) fn constant_ref<'v>(
     }
 }
 
-/// The value of an expression for one row, without arrays where it is simple: what
-/// a statement about a single row consists of.
+/// Evaluates an expression for one row. Simple expressions, typical of statements about a
+/// single row, need no arrays.
 ///
 /// # Errors
 /// As [`evaluate`].
@@ -201,7 +200,7 @@ fn unary(
     Ok(operand.with(array))
 }
 
-/// AND (`stop` is false) or OR in Kleene's logic.
+/// AND or OR in Kleene's logic.
 fn connect(terms: &[Expr], is_and: bool, batch: &Batch, context: &Context) -> Result<Evaluated> {
     let mut known: Option<Evaluated> = None;
     for term in terms {
@@ -240,8 +239,8 @@ pub(super) fn connected(
     Ok(if is_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
 }
 
-/// A term that fails for some row, for the rows that the terms before it leave open: only one of
-/// those may make the whole fail. For all rows at once is quicker, so that is tried first.
+/// Evaluates a failed term again, for only the rows that the terms before it left undecided:
+/// errors of other rows do not count. Terms are first tried for all rows because that is faster.
 #[cold]
 fn undecided(
     before: &Evaluated,
@@ -257,7 +256,7 @@ fn undecided(
     case::unless(&decided, term, batch, context)?.ok_or(error)
 }
 
-/// Whether no further term can change anything: all are false (or true).
+/// Whether no further term can change the result: all rows are false (or true).
 fn is_decided(known: &Evaluated, is_and: bool) -> bool {
     let array = known.inner().as_boolean();
     if array.null_count() > 0 || array.is_empty() {
@@ -266,7 +265,7 @@ fn is_decided(known: &Evaluated, is_and: bool) -> bool {
     if is_and { array.true_count() == 0 } else { array.true_count() == array.len() }
 }
 
-/// Calls a function with whole arrays; once, where nothing depends on the row.
+/// Calls a function with whole arrays, or once if no argument depends on the row.
 fn call(
     function: &super::Function,
     arguments: &[Expr],

@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Datum};
 
 use crate::error::Result;
 
-/// Values of an expression.
+/// The values of an expression.
 #[derive(Debug, Clone)]
 pub enum Evaluated {
     /// One per row.
@@ -33,7 +33,7 @@ impl Evaluated {
         self.get().0.len()
     }
 
-    /// One value per row.
+    /// Expands to one value per row.
     pub(crate) fn to_array(&self, row_count: usize) -> Result<ArrayRef> {
         match self {
             Self::Array(array) => Ok(ArrayRef::clone(array)),
@@ -45,14 +45,14 @@ impl Evaluated {
         }
     }
 
-    /// The array inside, whatever its length means.
+    /// The array itself; it has length 1 for a scalar.
     pub fn inner(&self) -> &ArrayRef {
         match self {
             Self::Array(array) | Self::Scalar(array) => array,
         }
     }
 
-    /// The same kind of answer with another array.
+    /// Replaces the array: a scalar stays a scalar.
     pub(crate) fn with(&self, array: ArrayRef) -> Self {
         match self {
             Self::Array(_) => Self::Array(array),

@@ -1,4 +1,4 @@
-//! Computing at bind time what does not change from row to row.
+//! Constant folding at bind time.
 
 use folio_types::{ColumnType, Value, temporal};
 
@@ -7,8 +7,8 @@ use super::evaluate::constant;
 use super::membership::make_set;
 use crate::context::Context;
 
-/// Folds every constant part of an expression. What fails stays as it is and
-/// fails when it is reached: `case when false then 1 / 0 end` is not an error.
+/// Folds every constant part of an expression. A part that fails stays, and fails when it is
+/// evaluated: `case when false then 1 / 0 end` is not an error.
 pub fn fold(expression: &mut Expr) {
     expression.for_each_part_mut(&mut fold);
     simplify(expression);
@@ -38,8 +38,8 @@ fn is_foldable(expression: &Expr) -> bool {
     is_pure && all_literal && parts > 0
 }
 
-/// Compares days as days: a day is never within one, so `day < midnight of d` is
-/// `day < d`. A source knows a condition on a column, not one on a cast.
+/// Compares dates as dates instead of timestamps: `day < midnight of d` is `day < d`. A source
+/// can use a condition on a column, but not one on a cast.
 fn compare_as_dates(expression: &mut Expr) {
     let Expr::Compare { left, right, .. } = expression else { return };
     let day_of = |side: &Expr| match side {
@@ -67,7 +67,7 @@ fn compare_as_dates(expression: &mut Expr) {
     }
 }
 
-/// Drops terms that decide nothing, and all others beside one that decides.
+/// Drops terms that do not matter. If one term decides, drops all others.
 fn simplify(expression: &mut Expr) {
     let is_and = match expression {
         Expr::And(_) => true,

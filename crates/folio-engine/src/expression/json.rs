@@ -1,7 +1,7 @@
-//! Values as JSON text and back, and paths into JSON text.
+//! Converts values to JSON text and back, and follows paths into JSON text.
 //!
-//! JSON stays text: numbers keep every digit, members their order. A path walks
-//! the text through `serde_json`'s raw values and parses only what it passes.
+//! JSON stays text: numbers keep all digits, members keep their order. A path goes through the
+//! text with `serde_json`'s raw values and parses only what it passes.
 
 use std::fmt::Write;
 
@@ -25,7 +25,7 @@ pub fn write_json(value: &Value, ty: &ColumnType, out: &mut String) {
         (Value::Null, _) => out.push_str("null"),
         (Value::Boolean(value), _) => out.push_str(if *value { "true" } else { "false" }),
         (Value::Integer(value), _) => {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = write!(out, "{value}");
         }
         (Value::Float(value), _) if value.is_finite() => {
@@ -73,7 +73,7 @@ pub fn write_json(value: &Value, ty: &ColumnType, out: &mut String) {
 
 pub use folio_json::write_json_string as write_string;
 
-/// Reads a value of a type from JSON text; `None` where it is not one.
+/// Reads a value of a type from JSON text; `None` if it is not of the type.
 #[must_use]
 pub fn from_json(text: &str, ty: &ColumnType) -> Option<Value> {
     convert(&serde_json::from_str(text).ok()?, ty)
@@ -92,7 +92,7 @@ fn convert(json: &Json, ty: &ColumnType) -> Option<Value> {
             .map(|(name, ty)| members.get(name).map_or(Some(Value::Null), |json| convert(json, ty)))
             .collect::<Option<_>>()
             .map(Value::Struct),
-        // A text or a number is no array, whatever it spells.
+        // Only a JSON array or object becomes a list or struct; text is not parsed.
         (_, ColumnType::List(_) | ColumnType::Struct(_)) => None,
         (Json::String(text), ty) => cast::parse(text, ty).ok(),
         (json @ Json::Number(_), ty) => cast::parse(&json.to_string(), ty).ok(),
@@ -100,8 +100,7 @@ fn convert(json: &Json, ty: &ColumnType) -> Option<Value> {
     }
 }
 
-/// A step into JSON: a member by name, an element by position (from the end where
-/// negative).
+/// A step of a path: a member by name, or an element by position, from the end if negative.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     /// A member.
@@ -110,7 +109,7 @@ pub(crate) enum Step {
     Element(i64),
 }
 
-/// The text at a path; `None` where it leads nowhere.
+/// The JSON at a path; `None` if the path does not exist.
 pub(crate) fn at_path(text: &str, steps: &[Step]) -> Option<String> {
     let mut current: Box<RawValue> = serde_json::from_str(text).ok()?;
     for step in steps {
@@ -122,7 +121,7 @@ pub(crate) fn at_path(text: &str, steps: &[Step]) -> Option<String> {
 fn step_into(text: &str, step: &Step) -> Option<Box<RawValue>> {
     match step {
         Step::Member(name) => {
-            // With a map the last of several members of one name wins, as in `jsonb`.
+            // In a map the last of several equal names wins, as in `jsonb`.
             let mut members: std::collections::HashMap<String, Box<RawValue>> =
                 serde_json::from_str(text).ok()?;
             members.remove(name)
@@ -138,7 +137,7 @@ fn step_into(text: &str, step: &Step) -> Option<Box<RawValue>> {
     }
 }
 
-/// JSON text as plain text: strings without quotes, null as nothing.
+/// JSON as plain text: strings without quotes; `None` for null.
 pub(crate) fn unquote(json: &str) -> Option<String> {
     match json.as_bytes().first()? {
         b'"' => serde_json::from_str(json).ok(),

@@ -1,6 +1,6 @@
-//! JSON by value: bytes that are equal where two texts say the same, and whose order is that
-//! of PostgreSQL's `jsonb`: null, texts, numbers, booleans, arrays, objects; arrays and
-//! objects by their length, then member by member.
+//! Byte keys for JSON: equal for equal values, and ordered like PostgreSQL's `jsonb`: null,
+//! texts, numbers, booleans, arrays, objects. Arrays and objects order by length, then element
+//! by element.
 //!
 //! ```text
 //! null      1
@@ -17,13 +17,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, BinaryArray};
 use serde_json::Value as Json;
 
-/// The keys of a column of JSON.
+/// The keys of a JSON column.
 pub(crate) fn order_keys(column: &ArrayRef) -> ArrayRef {
     let texts = column.as_string::<i32>().iter();
     Arc::new(texts.map(|text| text.map(order_key)).collect::<BinaryArray>())
 }
 
-/// The key of a JSON text. Text that is none, or nests too deep to be read, is its own.
+/// The key of a JSON text. Invalid or too deeply nested text is its own key.
 pub(crate) fn order_key(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() + 8);
     match serde_json::from_str(text) {
@@ -80,7 +80,7 @@ fn push_text(text: &str, out: &mut Vec<u8>) {
     out.extend([0, 0]);
 }
 
-/// `0.d₁d₂… · 10ᵏ` as sign, k and digits.
+/// Appends `0.d₁d₂… · 10ᵏ` as sign, k and digits.
 fn push_number(text: &str, out: &mut Vec<u8>) {
     let (is_negative, text) = match text.strip_prefix('-') {
         Some(text) => (true, text),
@@ -97,7 +97,7 @@ fn push_number(text: &str, out: &mut Vec<u8>) {
     let limit = if exponent.starts_with('-') { i64::MIN } else { i64::MAX };
     let exponent: i64 = exponent.trim_start_matches('+').parse().unwrap_or(limit);
     let shift = i64::try_from(whole.len()).unwrap_or(i64::MAX) - first as i64;
-    // Exponents that are negative come first.
+    // Orders negative exponents first.
     let exponent = exponent.saturating_add(shift) ^ i64::MIN;
     let turned = if is_negative { 0xFF } else { 0 };
     out.push(if is_negative { 0x40 } else { 0xC0 });

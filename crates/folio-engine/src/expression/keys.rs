@@ -1,9 +1,8 @@
-//! Rows told apart by the values of some columns: what grouping, joining and
-//! removing duplicates have in common.
+//! Hash tables of keys, shared by grouping, joins and DISTINCT.
 //!
-//! A [`KeyTable`] gives every distinct key a number, from 0 in order of first
-//! appearance. A key of one integer or one UUID is hashed as it is; all others are turned
-//! into bytes that are equal when the values are (Arrow's row format).
+//! A [`KeyTable`] numbers the distinct keys, from 0 in order of first appearance. A key of one
+//! integer or one UUID is hashed directly. All others are encoded as bytes that are equal for
+//! equal values (Arrow's row format).
 
 use std::hash::{BuildHasher, Hash};
 
@@ -19,10 +18,10 @@ use super::compare::canonical;
 use super::json_order::order_keys;
 use crate::error::Result;
 
-/// Keys an empty table makes room for at most, before it has seen any.
+/// Maximum number of keys to reserve room for in an empty table.
 const RESERVED: usize = 4096;
 
-/// Keys and their numbers.
+/// A table of keys and their numbers.
 pub(crate) struct KeyTable {
     form: Form,
     table: HashTable<u32>,
@@ -48,13 +47,13 @@ enum Keys {
     Unit(usize),
 }
 
-/// Keys of one number.
+/// Keys that are a single number.
 #[derive(Default)]
 struct NumberKeys<K> {
     keys: Vec<K>,
-    /// The number of each.
+    /// The number of each key.
     numbers: Vec<u32>,
-    /// The number of null, if it came.
+    /// The number of the null key, if it exists.
     null: Option<u32>,
     count: u32,
 }
@@ -69,11 +68,11 @@ impl<K: Copy + Eq + Hash> NumberKeys<K> {
     ) -> Vec<u32> {
         let mut numbers = Vec::with_capacity(keys.len());
         if self.keys.is_empty() {
-            // Keys are often all different; a table that grows moves all it has.
+            // Keys are often all different, and growing a table moves all its entries.
             table.reserve(keys.len().min(RESERVED), |_| 0);
         }
         for (row, key) in keys.iter().enumerate() {
-            // Rows often come in the order of their key.
+            // Rows are often sorted by their key.
             if row > 0 && *key == keys[row - 1] {
                 numbers.push(numbers[row - 1]);
                 continue;
@@ -86,7 +85,7 @@ impl<K: Copy + Eq + Hash> NumberKeys<K> {
         numbers
     }
 
-    /// The number of a key; its hash where it is not known.
+    /// The number of a key, or its hash if it is unknown.
     #[inline]
     fn find(
         &self,
@@ -104,7 +103,7 @@ impl<K: Copy + Eq + Hash> NumberKeys<K> {
         self.keys.capacity() * size_of::<K>() + self.numbers.capacity() * size_of::<u32>()
     }
 
-    /// Gives a new key its number.
+    /// Numbers a new key.
     fn enter(&mut self, key: Option<K>, table: &mut HashTable<u32>, hasher: &FixedState) -> u32 {
         let number = self.count;
         self.count += 1;
@@ -123,7 +122,7 @@ impl<K: Copy + Eq + Hash> NumberKeys<K> {
     }
 }
 
-/// Keys as bytes, one behind the other.
+/// Keys as bytes, concatenated.
 struct ByteKeys {
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -180,7 +179,7 @@ impl KeyTable {
         Ok(Self { form, table: HashTable::new(), hasher: FixedState::default() })
     }
 
-    /// How many distinct keys there are.
+    /// Number of distinct keys.
     pub(crate) fn len(&self) -> usize {
         match &self.form {
             Form::Integer(integers) => integers.count as usize,
@@ -190,8 +189,8 @@ impl KeyTable {
         }
     }
 
-    /// The number of the key of every row; new keys get new numbers, and their rows
-    /// are appended to `first_rows`.
+    /// The key number of every row. New keys get new numbers, and their rows are appended to
+    /// `first_rows`.
     pub(crate) fn intern(
         &mut self,
         columns: &[ArrayRef],
@@ -221,13 +220,13 @@ impl KeyTable {
         }
     }
 
-    /// The number of the key of every row, where it is known.
+    /// The key number of every row, `None` for unknown keys.
     pub(crate) fn find(&self, columns: &[ArrayRef], row_count: usize) -> Result<Vec<Option<u32>>> {
         let found = self.find_or_hash(columns, row_count)?;
         Ok(found.into_iter().map(std::result::Result::ok).collect())
     }
 
-    /// The number of the key of every row; its hash where it is not known.
+    /// The key number of every row, or its hash for unknown keys.
     pub(crate) fn find_or_hash(
         &self,
         columns: &[ArrayRef],
@@ -253,7 +252,7 @@ impl KeyTable {
         })
     }
 
-    /// Memory of the keys, in bytes, about.
+    /// Approximate memory of the keys, in bytes.
     pub(crate) fn size(&self) -> usize {
         let of_form = match &self.form {
             Form::Integer(integers) => integers.size(),
@@ -283,20 +282,19 @@ impl KeyTable {
     }
 }
 
-/// Rows by the keys of one column.
+/// The rows of a batch numbered by the keys of one column.
 pub(crate) struct Numbered {
-    /// The number of every row's key among the distinct ones.
+    /// For every row, the number of its key.
     pub(crate) numbers: Vec<u32>,
     /// The first row of each key.
     pub(crate) first_rows: Vec<u32>,
-    /// Whether the rows are known to come in the order of their keys.
+    /// Whether the rows are known to be sorted by key.
     pub(crate) ascends: bool,
 }
 
 /// Numbers the distinct keys of one column.
 ///
-/// Rows often come in the order of their key: then the keys are numbered by a look at the
-/// neighbour.
+/// If the rows are sorted by key, as they often are, comparing neighbours is enough.
 pub(crate) fn number_keys(
     ty: &ColumnType,
     column: &ArrayRef,
@@ -311,7 +309,7 @@ pub(crate) fn number_keys(
     Ok(Numbered { numbers, first_rows, ascends: false })
 }
 
-/// The same where keys ascend, or stay as they are, from row to row.
+/// The same for keys in ascending order; `None` if they are not.
 fn number_runs(ty: &ColumnType, column: &ArrayRef) -> Option<Numbered> {
     if column.null_count() > 0 {
         return None;
@@ -346,7 +344,7 @@ fn runs<K: Copy + Ord>(count: usize, key: impl Fn(usize) -> K) -> Option<Numbere
     Some(Numbered { numbers, first_rows, ascends: true })
 }
 
-/// Whether a key of this type is an integer, whatever it stands for.
+/// Whether keys of this type are stored as integers.
 pub(crate) fn is_integer_key(ty: &ColumnType) -> bool {
     matches!(
         ty,
@@ -358,7 +356,7 @@ pub(crate) fn is_integer_key(ty: &ColumnType) -> bool {
     )
 }
 
-/// The integers that a key is.
+/// The keys as integers.
 pub(crate) fn integers(column: &ArrayRef) -> Vec<Option<i64>> {
     use arrow_schema::DataType;
     match column.data_type() {
@@ -381,7 +379,7 @@ fn widen<T: Into<i64>>(values: impl Iterator<Item = Option<T>>) -> Vec<Option<i6
     values.map(|value| value.map(Into::into)).collect()
 }
 
-/// Whether any of a row's keys is null, for every row.
+/// Whether any key of a row is null.
 pub(crate) fn has_null(columns: &[ArrayRef], row: usize) -> bool {
     columns.iter().any(|column| column.is_null(row))
 }

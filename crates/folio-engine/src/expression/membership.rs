@@ -1,8 +1,8 @@
-//! `x in (a, b, …)`: null where no value equals and one of them is null.
+//! `x in (a, b, …)`: null if no value equals `x` and one of them is null.
 //!
-//! Many constants are made a set when the statement is made ready ([`ConstantSet`]), and many
-//! parameters for each batch, so that a row costs the same however long the list is. A few are
-//! compared one by one, which is faster.
+//! A long list of constants becomes a set once per statement ([`ConstantSet`]), a long list of
+//! parameters once per batch, so that the cost of a row does not depend on the length. Short
+//! lists are compared one by one, which is faster.
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use crate::error::Result;
 use crate::expression::constant_set::ConstantSet;
 use crate::source::Comparison;
 
-/// Values that are worth a set, at least.
+/// Minimum number of values for a set.
 const SET_COUNT_MIN: usize = 16;
 
-/// Makes a long list of constants a set.
+/// Turns a long list of constants into a set.
 pub(super) fn make_set(expression: &mut Expr) {
     let Expr::InList { input, list } = expression else { return };
     if list.len() < SET_COUNT_MIN {
@@ -29,7 +29,7 @@ pub(super) fn make_set(expression: &mut Expr) {
     }
     let constants = list.iter().map(|term| term.as_literal().cloned());
     let Some(constants) = constants.collect::<Option<Vec<Value>>>() else { return };
-    // What does not fit is said when the list is evaluated.
+    // Values that do not fit are reported when the list is evaluated.
     if let Ok(set) = ConstantSet::new(constants, input.ty()) {
         let input = std::mem::replace(&mut **input, Expr::boolean(true));
         *expression = Expr::InSet { input: Box::new(input), set: Arc::new(set) };

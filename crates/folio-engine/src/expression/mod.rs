@@ -1,11 +1,10 @@
-//! Expressions: what a row's values are put together to.
+//! Expressions over the values of a row.
 //!
-//! A bound expression knows its type, and every operand has the type its
-//! operation wants: the binder has put casts where the language implies them
-//! ([`coerce`]). Columns are named by [`ColumnId`], unique in a statement, until
-//! a plan is lowered; from then on a column's number is its position in the
-//! input ([`evaluate`]). A whole batch is evaluated at a time, by Arrow's kernels
-//! where one exists.
+//! A bound expression has a type, and every operand has the type its operation needs: the
+//! binder has added implicit casts ([`coerce`]). Columns are identified by [`ColumnId`], unique
+//! in a statement. When a plan is lowered, the id becomes a position in the input
+//! ([`evaluate`]). Evaluation handles a whole batch at a time, with Arrow's kernels where they
+//! exist.
 
 pub mod arithmetic;
 mod array_text;
@@ -40,18 +39,18 @@ pub use function::Function;
 pub use subquery::Query;
 use type_rules::is_integer;
 
-/// A column of a plan, unique in its statement; a position once lowered.
+/// The id of a column, unique in its statement; a position once lowered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ColumnId(pub u32);
 
-/// A column with what a reader wants to know of it.
+/// A column of a plan.
 #[derive(Debug, Clone)]
 pub struct Column {
-    /// Which one.
+    /// Its id.
     pub id: ColumnId,
     /// Its type.
     pub ty: ColumnType,
-    /// What it is called where it comes from.
+    /// Its name in its relation or query.
     pub name: Arc<str>,
 }
 
@@ -86,39 +85,39 @@ pub enum Arithmetic {
     ShiftRight,
 }
 
-/// What a subquery is asked for.
+/// The kind of a subquery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SubqueryKind {
-    /// Its one value; null where it has no row, an error where it has two.
+    /// Its one value. Null if it has no row, an error if it has two.
     Scalar,
-    /// Whether it has a row.
+    /// Whether it has any row.
     Exists,
-    /// How a value compares with any of its rows.
+    /// Whether a comparison with any of its rows is true.
     Any(Comparison),
-    /// How a value compares with all of its rows.
+    /// Whether a comparison with all of its rows is true.
     All(Comparison),
     /// All its values as a list.
     Array,
 }
 
-/// A query inside an expression.
+/// A query within an expression.
 #[derive(Debug, Clone)]
 pub struct Subquery {
-    /// What is asked.
+    /// Its kind.
     pub kind: SubqueryKind,
     /// The value compared, for [`SubqueryKind::Any`] and [`SubqueryKind::All`].
     pub operand: Option<Expr>,
-    /// The query: a logical plan; once lowered, its physical plan.
+    /// The query: a logical plan, and a physical plan once lowered.
     pub body: Box<dyn Query>,
-    /// The column of its answer.
+    /// Its result column.
     pub output: Column,
-    /// Columns of the query around it that it reads, and once lowered, where from.
+    /// Columns of the outer query that it reads; once lowered, where they come from.
     pub outer: Vec<Expr>,
-    /// The type of the whole.
+    /// The type of the expression.
     pub ty: ColumnType,
-    /// Its number in the statement: answers are kept under it while the statement runs.
+    /// Its number in the statement, under which its results are cached during a run.
     pub number: usize,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Span,
 }
 
@@ -127,10 +126,9 @@ pub struct Subquery {
 pub enum Expr {
     /// A column of the input.
     Column(Column),
-    /// A column of the query around this one: the n-th of those it reads.
+    /// A column of the outer query: the n-th of those that this query reads.
     Outer(usize, ColumnType),
-    /// A value. `untyped` for text, null and parameters that take the type their
-    /// place wants.
+    /// A value. `untyped` text, null and parameters take the type that their place needs.
     Literal {
         /// The value.
         value: Value,
@@ -138,32 +136,32 @@ pub enum Expr {
         ty: ColumnType,
         /// Whether the type is only a guess.
         untyped: bool,
-        /// Where it stands.
+        /// Its place in the text.
         span: Span,
     },
     /// A value given when the statement is run.
     Parameter {
-        /// Which one, from 0.
+        /// Its position, from 0.
         index: usize,
-        /// The type of what is given.
+        /// The type of the given value.
         ty: ColumnType,
         /// Whether the type is only a guess.
         untyped: bool,
     },
-    /// A value as another type.
+    /// A cast.
     Cast {
         /// The value.
         input: Box<Expr>,
-        /// The type wanted.
+        /// The target type.
         to: ColumnType,
-        /// Whether what cannot be cast becomes null.
+        /// Whether values that cannot be cast become null.
         is_try: bool,
-        /// Where it stands.
+        /// Its place in the text.
         span: Span,
     },
-    /// Two numbers, or a time and a span.
+    /// Arithmetic on numbers, or on times and intervals.
     Arithmetic {
-        /// What is done.
+        /// The operation.
         op: Arithmetic,
         /// Left operand.
         left: Box<Expr>,
@@ -171,79 +169,79 @@ pub enum Expr {
         right: Box<Expr>,
         /// The type of the result.
         ty: ColumnType,
-        /// Where it stands.
+        /// Its place in the text.
         span: Span,
     },
-    /// Two values of one type.
+    /// A comparison of two values of one type.
     Compare {
-        /// How.
+        /// The comparison.
         op: Comparison,
         /// Left operand.
         left: Box<Expr>,
         /// Right operand.
         right: Box<Expr>,
     },
-    /// All of these, in three-valued logic.
+    /// AND, in three-valued logic.
     And(Vec<Expr>),
-    /// Any of these.
+    /// OR, in three-valued logic.
     Or(Vec<Expr>),
-    /// The opposite.
+    /// NOT.
     Not(Box<Expr>),
-    /// Whether there is no value.
+    /// Whether the value is null.
     IsNull(Box<Expr>),
-    /// Whether it is true, null counting as not.
+    /// Whether the value is true; null counts as false.
     IsTrue(Box<Expr>),
     /// The result of the first branch whose condition is true.
     Case {
         /// Conditions and results.
         branches: Vec<(Expr, Expr)>,
-        /// The result where no condition is true.
+        /// The result if no condition is true.
         otherwise: Option<Box<Expr>>,
         /// The type of all results.
         ty: ColumnType,
     },
-    /// The first that is not null.
+    /// The first value that is not null.
     Coalesce(Vec<Expr>, ColumnType),
-    /// Whether a value equals one of several of its type.
+    /// Whether a value is in a list of values of its type.
     InList {
         /// The value.
         input: Box<Expr>,
-        /// What it may equal.
+        /// The list.
         list: Vec<Expr>,
     },
-    /// The same for many constants.
+    /// Whether a value is in a set of constants.
     InSet {
         /// The value.
         input: Box<Expr>,
-        /// What it may equal.
+        /// The set.
         set: Arc<constant_set::ConstantSet>,
     },
-    /// `like` and its relatives.
+    /// `like` and other pattern matches.
     Match {
-        /// Which.
+        /// The kind of pattern.
         kind: pattern::MatchKind,
         /// The text.
         input: Box<Expr>,
         /// The pattern.
         pattern: Box<Expr>,
-        /// The character that takes the next one literally.
+        /// The escape character.
         escape: Option<char>,
     },
     /// A function of the library.
     Function {
-        /// Which, with its types settled.
+        /// The function with its types resolved.
         function: Arc<Function>,
         /// Its arguments.
         arguments: Vec<Expr>,
-        /// Where it stands.
+        /// Its place in the text.
         span: Span,
     },
-    /// A query inside.
+    /// A subquery.
     Subquery(Box<Subquery>),
 }
 
 impl Expr {
-    /// The type of the values.
+    /// Its type.
     #[must_use]
     pub fn ty(&self) -> ColumnType {
         match self {
@@ -269,8 +267,8 @@ impl Expr {
         }
     }
 
-    /// The integer inside a cast to another width, which is the same number; what is no
-    /// such cast as it is.
+    /// Removes a cast to another integer width, which does not change the number. Returns other
+    /// expressions unchanged.
     #[must_use]
     pub fn uncast_integer(&self) -> &Self {
         match self {
@@ -279,18 +277,18 @@ impl Expr {
         }
     }
 
-    /// A value whose type is certain.
+    /// A literal of a known type.
     #[must_use]
     pub fn literal(value: Value, ty: ColumnType) -> Self {
         Self::Literal { value, ty, untyped: false, span: Span::NONE }
     }
 
-    /// No value, of a type.
+    /// Null of a type.
     pub fn null(ty: ColumnType) -> Self {
         Self::literal(Value::Null, ty)
     }
 
-    /// True or false.
+    /// A boolean literal.
     pub fn boolean(value: bool) -> Self {
         Self::literal(Value::Boolean(value), ColumnType::Boolean)
     }
@@ -300,12 +298,12 @@ impl Expr {
         Self::Compare { op, left: Box::new(left), right: Box::new(right) }
     }
 
-    /// Whether the type is only a guess and gives way to what its place wants.
+    /// Whether its type is a guess that gives way to what its place needs.
     pub fn is_untyped(&self) -> bool {
         matches!(self, Self::Literal { untyped: true, .. } | Self::Parameter { untyped: true, .. })
     }
 
-    /// The value, if it is one.
+    /// The value, if it is a literal.
     pub fn as_literal(&self) -> Option<&Value> {
         match self {
             Self::Literal { value, .. } => Some(value),
@@ -313,8 +311,8 @@ impl Expr {
         }
     }
 
-    /// Whether it is a literal or a parameter, perhaps cast: its value can be had without
-    /// a row, at no cost worth mentioning.
+    /// Whether it is a literal or a parameter, with or without a cast. Its value needs no row and
+    /// costs almost nothing.
     pub fn is_given(&self) -> bool {
         match self {
             Self::Literal { .. } | Self::Parameter { .. } => true,
@@ -323,7 +321,7 @@ impl Expr {
         }
     }
 
-    /// Where it stands, as far as that was kept.
+    /// Its place in the text, as far as it is known.
     pub fn span(&self) -> Span {
         match self {
             Self::Literal { span, .. }
@@ -335,7 +333,7 @@ impl Expr {
         }
     }
 
-    /// The terms that must all be true.
+    /// Splits an AND into its terms.
     pub fn into_conjuncts(self) -> Vec<Self> {
         match self {
             Self::And(terms) => terms.into_iter().flat_map(Self::into_conjuncts).collect(),

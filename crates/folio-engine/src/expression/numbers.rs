@@ -1,5 +1,5 @@
-//! Arithmetic over columns of integers and floats, checked. For the five types that SQL
-//! has here; Arrow's kernels, which know every type of Arrow, are larger by a megabyte.
+//! Checked arithmetic over columns of integers and floats. Supports the five types that SQL has
+//! here; Arrow's kernels support all of Arrow's types and are a megabyte larger.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use super::evaluated::Evaluated;
 use super::{Arithmetic, cast};
 use crate::error::Result;
 
-/// Does it, for operands of one type.
+/// Computes an operation on operands of one type.
 ///
 /// # Errors
-/// `invalid_input` for overflow and division by zero, of floats too.
+/// `invalid_input` for overflow and division by zero, also of floats.
 pub(super) fn evaluate(
     op: Arithmetic,
     left: &Evaluated,
@@ -56,7 +56,7 @@ where
         Arithmetic::Subtract => checked::<T>(left, right, ArrowNativeTypeOp::sub_checked)?,
         Arithmetic::Multiply => checked::<T>(left, right, ArrowNativeTypeOp::mul_checked)?,
         Arithmetic::Divide => checked::<T>(left, right, ArrowNativeTypeOp::div_checked)?,
-        // The least integer divided by -1 leaves nothing, though its quotient does not fit.
+        // The least integer modulo -1 is 0, though the quotient overflows.
         _ => checked::<T>(left, right, |left, right| match right.is_zero() {
             true => Err(ArrowError::DivideByZero),
             false => Ok(left.mod_wrapping(right)),
@@ -86,7 +86,7 @@ where
     Ok(Arc::new(result))
 }
 
-/// Infinity comes from infinity only: made of finite numbers it is what did not fit.
+/// Fails if finite operands gave an infinite result, which is an overflow.
 fn refuse_overflow<T: ArrowPrimitiveType>(
     result: &PrimitiveArray<T>,
     left: &Evaluated,
@@ -95,7 +95,7 @@ fn refuse_overflow<T: ArrowPrimitiveType>(
 where
     T::Native: ArrowNativeTypeOp,
 {
-    // Infinity less itself is no number, and so is what is none.
+    // Infinity minus itself is NaN, and so is NaN minus itself.
     let is_finite = |value: T::Native| value.sub_wrapping(value).is_zero();
     if result.values().iter().all(|value| is_finite(*value)) {
         return Ok(());
@@ -116,7 +116,7 @@ where
     }
 }
 
-/// A divisor may be zero where there is nothing to divide.
+/// Fails if a divisor is zero, except where the dividend is null.
 fn refuse_zero<T: ArrowPrimitiveType>(dividend: &Evaluated, divisor: &Evaluated) -> Result<()>
 where
     T::Native: ArrowNativeTypeOp,
@@ -136,7 +136,7 @@ where
     }
 }
 
-/// On the bits of integers, as wide as they come.
+/// Bit operations on integers of any width.
 fn bits(op: Arithmetic, left: &Evaluated, right: &Evaluated, ty: &ColumnType) -> Result<ArrayRef> {
     use arrow_arith::bitwise;
     let count = left.len().max(right.len());
@@ -156,7 +156,7 @@ fn bits(op: Arithmetic, left: &Evaluated, right: &Evaluated, ty: &ColumnType) ->
     cast::cast_array(&array, &ColumnType::Int64, ty, false)
 }
 
-/// Applies an operation that may fail to pairs, null where either is null.
+/// Applies a fallible operation to pairs; null if either side is null.
 pub(super) fn checked<T: ArrowPrimitiveType>(
     left: &Evaluated,
     right: &Evaluated,
@@ -176,8 +176,7 @@ pub(super) fn checked<T: ArrowPrimitiveType>(
     })
 }
 
-/// Applies an operation that cannot fail, which leaves the compiler free to do several
-/// pairs at a time.
+/// Applies an operation that cannot fail, so that the compiler can vectorize it.
 fn plain<T: ArrowPrimitiveType>(
     left: &Evaluated,
     right: &Evaluated,
@@ -208,7 +207,7 @@ fn scalar<T: ArrowPrimitiveType>(array: &PrimitiveArray<T>) -> Option<T::Native>
     (!array.is_null(0)).then(|| array.value(0))
 }
 
-/// Numbers with the other sign.
+/// Negates numbers.
 ///
 /// # Errors
 /// `invalid_input` for overflow.

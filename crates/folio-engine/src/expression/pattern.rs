@@ -10,16 +10,16 @@ use regex::{Regex, RegexBuilder};
 use super::evaluated::Evaluated;
 use crate::error::{Error, Result};
 
-/// Which kind of pattern.
+/// A kind of pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchKind {
     /// `like`: `%` and `_`.
     Like,
-    /// `ilike`: the same, letters in either case.
+    /// `ilike`: the same, ignoring letter case.
     ILike,
-    /// `~`: a regular expression, found anywhere.
+    /// `~`: a regular expression, matched anywhere in the text.
     Regex,
-    /// `~*`: the same, letters in either case.
+    /// `~*`: the same, ignoring letter case.
     IRegex,
     /// `similar to`: an SQL pattern with `|`, `*`, `+`, groups and classes.
     Similar,
@@ -28,7 +28,7 @@ pub enum MatchKind {
 }
 
 impl MatchKind {
-    /// As SQL writes it.
+    /// Its SQL operator.
     pub fn symbol(self) -> &'static str {
         match self {
             Self::Like => "like",
@@ -44,7 +44,7 @@ impl MatchKind {
 /// Whether each text matches its pattern.
 ///
 /// # Errors
-/// `invalid_input` for a pattern that is none.
+/// `invalid_input` for an invalid pattern.
 pub(crate) fn matches(
     kind: MatchKind,
     input: &Evaluated,
@@ -65,7 +65,7 @@ pub(crate) fn matches(
     Ok(if both_scalar { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
 }
 
-/// What is looked for where a pattern asks for texts that have it anywhere.
+/// The text to search for, if a pattern only asks whether a text contains it.
 fn needle<'p>(
     kind: MatchKind,
     input: &Evaluated,
@@ -83,9 +83,9 @@ fn needle<'p>(
     (!inside.is_empty() && !inside.contains(['%', '_', '\\'])).then_some(inside)
 }
 
-/// Which texts have the needle. All texts are searched as the one block they lie in:
-/// a search that begins anew for each costs more than it reads. A text cannot begin in
-/// the middle of a character, so what is found within its ends is a match.
+/// Which texts contain the needle. Searches the buffer of all texts at once: starting a search for
+/// each text costs more than the search itself. Texts begin at character boundaries, so a match
+/// within the bounds of a text is a match in it.
 fn contains(texts: &StringArray, needle: &[u8]) -> BooleanArray {
     let (offsets, block) = (texts.value_offsets(), texts.value_data());
     let end_of = |row: usize| offsets[row + 1] as usize;
@@ -99,7 +99,7 @@ fn contains(texts: &StringArray, needle: &[u8]) -> BooleanArray {
         while end_of(row) <= place {
             row += 1;
         }
-        // What reaches over the end of a text is none of its own.
+        // A match that crosses the end of a text does not count.
         let is_inside = place + needle.len() <= end_of(row);
         if is_inside {
             found.set_bit(row, true);
@@ -146,7 +146,7 @@ fn by_regex(
 /// The regular expression of a pattern.
 ///
 /// # Errors
-/// `invalid_input` for a pattern that is none.
+/// `invalid_input` for an invalid pattern.
 pub fn compile(kind: MatchKind, pattern: &str, escape: Option<char>) -> Result<Regex> {
     let text = match kind {
         MatchKind::Regex | MatchKind::IRegex => pattern.to_owned(),
@@ -208,7 +208,7 @@ mod tests {
     }
     #[test]
     fn a_block_of_texts_is_searched_text_by_text() {
-        // Needles that lie over the ends of texts, in empty texts, in nulls, twice in one.
+        // Needles across the ends of texts, in empty texts, in nulls, twice in one text.
         let parts = ["", "a", "b", "ab", "ba", "aab", "abab", "bb", "ü", "aüb"];
         let mut state = 7u64;
         for needle in ["a", "ab", "aba", "bb", "ü", "abü"] {

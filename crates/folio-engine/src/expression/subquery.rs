@@ -1,9 +1,8 @@
-//! Queries inside expressions, run as the expression asks for them.
+//! Evaluates subqueries in expressions.
 //!
-//! A subquery that reads nothing of the query around it runs once per statement.
-//! One that does runs once for every combination of outer values that occurs: the
-//! answers are kept while the statement runs. What the optimizer can turn into a
-//! join never gets here.
+//! A subquery that reads nothing of the outer query runs once per statement. A correlated one
+//! runs once for each combination of outer values that occurs; its results are cached during
+//! the statement. The optimizer turns what it can into joins, which do not come here.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -23,16 +22,16 @@ use crate::context::Context;
 use crate::error::{Error, Result};
 use crate::source::Comparison;
 
-/// The query inside: a plan, of which an expression knows only that it has rows.
+/// The plan of a subquery. Expressions only need its rows.
 pub trait Query: Any + fmt::Debug + Send + Sync {
     /// A copy.
     fn copied(&self) -> Box<dyn Query>;
-    /// Puts an expression in the place of each column for which there is one.
+    /// Replaces columns by expressions.
     fn replace_columns(&mut self, replace: &dyn Fn(ColumnId) -> Option<Expr>);
-    /// All rows as one batch, or as many as are wanted.
+    /// All rows as one batch, or up to `limit` rows.
     ///
     /// # Errors
-    /// What the query says.
+    /// Errors of the query.
     fn rows(&self, context: &Context, limit: usize) -> Result<Batch>;
 }
 
@@ -42,13 +41,13 @@ impl Clone for Box<dyn Query> {
     }
 }
 
-/// Answers of subqueries, by their number and the outer values they were asked for.
+/// Results of subqueries, by subquery number and outer values.
 #[derive(Default)]
 struct Answers {
     known: Mutex<HashMap<(usize, String), Arc<Batch>>>,
 }
 
-/// Answers kept at most.
+/// Maximum number of cached results.
 const ANSWERS_MAX: usize = 100_000;
 
 impl Answers {
@@ -67,7 +66,7 @@ impl Answers {
 /// The value of a subquery for every row.
 ///
 /// # Errors
-/// What the query says; `invalid_input` where a scalar has more than one row.
+/// Errors of the query; `invalid_input` if a scalar subquery has more than one row.
 pub(crate) fn evaluate(subquery: &Subquery, batch: &Batch, context: &Context) -> Result<Evaluated> {
     let outer: Vec<Evaluated> = subquery
         .outer
@@ -96,7 +95,7 @@ pub(crate) fn evaluate(subquery: &Subquery, batch: &Batch, context: &Context) ->
     Ok(if is_once { Evaluated::Scalar(array) } else { Evaluated::Array(array) })
 }
 
-/// The rows of the subquery for these outer values.
+/// The result of the subquery for these outer values.
 fn answer(
     subquery: &Subquery,
     outer: Vec<ArrayRef>,
@@ -135,7 +134,7 @@ fn plain(kind: SubqueryKind, subquery: &Subquery, rows: &Batch) -> Result<Value>
     }
 }
 
-/// ANY or ALL: true and false are certain, null is not.
+/// ANY or ALL in three-valued logic.
 fn quantified(op: Comparison, operand: &ArrayRef, rows: &Batch, is_any: bool) -> Result<Value> {
     if rows.row_count == 0 {
         return Ok(Value::Boolean(!is_any));

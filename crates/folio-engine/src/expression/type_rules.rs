@@ -1,27 +1,27 @@
-//! Which types are of a kind, and the type that values of two can take.
+//! Groups of types, and the common type of two.
 
 use folio_types::ColumnType;
 
-/// Digits of numbers that were computed.
+/// Precision of computed decimals.
 pub const COMPUTED_PRECISION: u8 = 38;
 
-/// Whether it is a type of integers.
+/// Whether it is an integer type.
 pub fn is_integer(ty: &ColumnType) -> bool {
     matches!(ty, ColumnType::Int16 | ColumnType::Int32 | ColumnType::Int64)
 }
 
-/// Whether it is a type of numbers.
+/// Whether it is a numeric type.
 pub fn is_numeric(ty: &ColumnType) -> bool {
     is_integer(ty)
         || matches!(ty, ColumnType::Decimal { .. } | ColumnType::Float32 | ColumnType::Float64)
 }
 
-/// Whether it is a type of days or times.
+/// Whether it is a date or time type.
 pub fn is_temporal(ty: &ColumnType) -> bool {
     matches!(ty, ColumnType::Date | ColumnType::Time | ColumnType::Timestamp { .. })
 }
 
-/// Digits after the point.
+/// The scale: digits after the point.
 pub fn scale_of(ty: &ColumnType) -> i8 {
     match ty {
         ColumnType::Decimal { scale, .. } => *scale,
@@ -29,12 +29,12 @@ pub fn scale_of(ty: &ColumnType) -> i8 {
     }
 }
 
-/// The type of decimals that were computed, with so many digits after the point.
+/// The type of computed decimals of this scale.
 pub fn decimal(scale: i8) -> ColumnType {
     ColumnType::Decimal { precision: COMPUTED_PRECISION, scale }
 }
 
-/// The type that values of both can take without changing their meaning.
+/// The type that both can be cast to without a change of meaning.
 pub fn unify(left: &ColumnType, right: &ColumnType) -> Option<ColumnType> {
     use ColumnType::{
         Date, Decimal, Float32, Float64, Int16, Int32, Int64, Json, List, Text, Timestamp,

@@ -1,4 +1,4 @@
-//! Walking an expression: its parts, and the columns it reads.
+//! Traversal of expressions: their parts, and the columns they read.
 
 use super::{ColumnId, Expr};
 
@@ -81,13 +81,13 @@ impl Expr {
         }
     }
 
-    /// Changes every node, the parts before the whole.
+    /// Changes every node, children before parents.
     pub fn transform(&mut self, change: &mut dyn FnMut(&mut Expr)) {
         self.for_each_part_mut(&mut |part| part.transform(change));
         change(self);
     }
 
-    /// Whether any node is such.
+    /// Whether any node passes a test.
     pub fn any(&self, test: &mut dyn FnMut(&Expr) -> bool) -> bool {
         if test(self) {
             return true;
@@ -97,7 +97,7 @@ impl Expr {
         found
     }
 
-    /// Appends the columns it reads, those its subqueries read from here included.
+    /// Appends the columns it reads, including those that its subqueries read.
     pub fn collect_columns(&self, out: &mut Vec<ColumnId>) {
         if let Self::Column(column) = self
             && !out.contains(&column.id)
@@ -114,24 +114,24 @@ impl Expr {
         columns
     }
 
-    /// Whether it reads columns of these alone.
+    /// Whether it reads no other columns than these.
     pub(crate) fn reads_only(&self, columns: &[ColumnId]) -> bool {
         !self.any(&mut |part| matches!(part, Self::Column(column) if !columns.contains(&column.id)))
     }
 
-    /// Whether there is a query inside.
+    /// Whether it contains a subquery.
     pub fn has_subquery(&self) -> bool {
         self.any(&mut |part| matches!(part, Self::Subquery(_)))
     }
 
-    /// Whether it calls a function that stays on the thread that asks for rows.
+    /// Whether it calls a function that must run on the thread that asks for rows.
     pub(crate) fn is_of_one_thread(&self) -> bool {
         self.any(&mut |part| {
             matches!(part, Self::Function { function, .. } if function.is_of_one_thread())
         })
     }
 
-    /// Puts an expression in the place of each column for which there is one.
+    /// Replaces columns by expressions.
     pub fn replace_columns(&mut self, replace: &dyn Fn(ColumnId) -> Option<Expr>) {
         if let Self::Column(column) = self {
             if let Some(expression) = replace(column.id) {
@@ -172,7 +172,7 @@ impl PartialEq for Expr {
 }
 
 impl Expr {
-    /// Whether two nodes are alike, their parts aside.
+    /// Whether two nodes are equal except for their children.
     fn same_node(&self, other: &Self) -> bool {
         match (self, other) {
             (

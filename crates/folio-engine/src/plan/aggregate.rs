@@ -1,4 +1,4 @@
-//! Aggregates as they stand in a statement: what is computed of the rows of a group.
+//! Aggregates of a statement.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,97 +9,97 @@ use super::terms::SortKey;
 use crate::expression::Expr;
 use crate::type_name::type_name;
 
-/// What is computed of a group.
+/// An aggregate function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AggregateFunction {
-    /// Rows.
+    /// The number of rows.
     CountAll,
-    /// Values.
+    /// The number of values.
     Count,
     /// Their sum.
     Sum,
     /// Their mean.
     Avg,
-    /// The least.
+    /// The least value.
     Min,
-    /// The greatest.
+    /// The greatest value.
     Max,
     /// Whether all are true.
     BoolAnd,
-    /// Whether any is.
+    /// Whether any is true.
     BoolOr,
-    /// The variance; of a sample, or of all there is.
+    /// The variance, of a sample or of the whole population.
     Variance {
         /// Whether the values are a sample.
         sample: bool,
     },
-    /// Its root.
+    /// The standard deviation, likewise.
     StdDev {
         /// Whether the values are a sample.
         sample: bool,
     },
-    /// The texts, joined.
+    /// The texts, concatenated.
     StringAgg,
-    /// The values, nulls too, as an array.
+    /// The values, including nulls, as an array.
     ArrayAgg,
-    /// The same as a JSON array.
+    /// The values as a JSON array.
     JsonAgg,
     /// Names and values as a JSON object.
     JsonObjectAgg,
-    /// The value in the middle, between two where there are two.
+    /// The middle value; between two middle values, their mean.
     Median,
-    /// The value at a fraction of the order, between two in proportion.
+    /// The value at a fraction of the order, interpolated between neighbours.
     PercentileCont,
-    /// The value at a fraction of the order, one of those there are.
+    /// The value at a fraction of the order, not interpolated.
     PercentileDisc,
-    /// The value that is there most often.
+    /// The most frequent value.
     Mode,
-    /// Which of its arguments the grouping set leaves out, a bit for each.
+    /// Which arguments the grouping set leaves out, one bit each.
     Grouping,
-    /// Any of them: the first.
+    /// The first value.
     First,
-    /// The bits all have.
+    /// Bitwise AND of the values.
     BitAnd,
-    /// The bits any has.
+    /// Bitwise OR of the values.
     BitOr,
-    /// Their product.
+    /// The product of the values.
     Product,
-    /// The value where another is least.
+    /// The value of the row where another value is least.
     ArgMin,
-    /// The value where another is greatest.
+    /// The value of the row where another value is greatest.
     ArgMax,
-    /// What two values have to do with each other.
+    /// A statistic of pairs of values.
     Pairs(PairStatistic),
 }
 
-/// An aggregate as it stands in a statement.
+/// An aggregate call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aggregate {
-    /// What is computed.
+    /// The function.
     pub function: AggregateFunction,
     /// Its name in the statement.
     pub name: Arc<str>,
-    /// What of.
+    /// Its arguments.
     pub arguments: Vec<Expr>,
-    /// Whether each value counts once.
+    /// DISTINCT: whether each value counts once.
     pub distinct: bool,
-    /// Which rows count.
+    /// FILTER: which rows count.
     pub filter: Option<Expr>,
-    /// In which order values are taken.
+    /// ORDER BY within the aggregate.
     pub order: Vec<SortKey>,
-    /// The type of the answer.
+    /// The type of the result.
     pub ty: ColumnType,
 }
 
 impl Aggregate {
-    /// Every expression of the aggregate.
+    /// Every expression of the call.
     pub fn expressions_mut(&mut self) -> Vec<&mut Expr> {
         let keys = self.order.iter_mut().map(|key| &mut key.expression);
         self.arguments.iter_mut().chain(&mut self.filter).chain(keys).collect()
     }
 
-    /// Whether parts of a group's rows can be computed apart and put together, with the answer
-    /// that all of them give. Sums of floats depend on where they are parted.
+    /// Whether partial results of a group can be merged without changing the result. Sums of floats
+    /// cannot: they depend on how rows are split.
     pub fn is_mergeable(&self) -> bool {
         use AggregateFunction as Kind;
         let is_exact = match self.function {
@@ -121,13 +121,13 @@ impl Aggregate {
         is_exact && !self.distinct && self.order.is_empty()
     }
 
-    /// Every expression of the aggregate, to look at.
+    /// Every expression of the call, shared.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let keys = self.order.iter().map(|key| &key.expression);
         self.arguments.iter().chain(&self.filter).chain(keys)
     }
 
-    /// Whether it counts rows and nothing else.
+    /// Whether it is a plain `count(*)`.
     pub fn is_plain_count(&self) -> bool {
         self.function == AggregateFunction::CountAll && self.filter.is_none()
     }
@@ -146,37 +146,37 @@ impl fmt::Display for Aggregate {
     }
 }
 
-/// What is told of pairs: the first value depends on the second.
+/// A statistic of pairs. The first value of a pair depends on the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PairStatistic {
     /// The correlation, from -1 to 1.
     Correlation,
-    /// The covariance; of a sample, or of all there is.
+    /// The covariance, of a sample or of the whole population.
     Covariance {
         /// Whether the pairs are a sample.
         sample: bool,
     },
-    /// Pairs without a null.
+    /// The number of pairs without a null.
     Count,
     /// The mean of the second value.
     MeanX,
-    /// That of the first.
+    /// The mean of the first value.
     MeanY,
-    /// The squared distances of the second value from its mean.
+    /// The sum of squared distances of the second value from its mean.
     SquaresX,
-    /// Those of the first.
+    /// The same for the first value.
     SquaresY,
-    /// The products of both distances.
+    /// The sum of products of both distances.
     Products,
-    /// The slope of the line that fits best.
+    /// The slope of the regression line.
     Slope,
-    /// Where it meets the axis.
+    /// The intercept of the regression line.
     Intercept,
-    /// The share of the variance that it explains.
+    /// The share of the variance that the line explains.
     Determination,
 }
 
-/// The names of aggregates of pairs.
+/// The names of the aggregates of pairs.
 pub const PAIR_STATISTICS: [(&str, PairStatistic); 12] = [
     ("corr", PairStatistic::Correlation),
     ("covar_pop", PairStatistic::Covariance { sample: false }),

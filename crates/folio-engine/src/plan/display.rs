@@ -1,5 +1,5 @@
-//! Plans as text: what EXPLAIN prints, one operator per line, inputs below, and before
-//! them the subqueries that the operator runs: `query 2 for (id)` once for each `id`.
+//! Prints plans for EXPLAIN: one operator per line, its inputs below. Subqueries of an operator
+//! come before its inputs: `query 2 for (id)` runs once for each `id`.
 
 use std::fmt::Write;
 
@@ -16,10 +16,10 @@ pub(crate) fn display(plan: &Physical) -> String {
     out
 }
 
-/// Writes a plan; a query that several places read is written at the first of them.
+/// Writes a plan. A shared query is written where it first occurs.
 fn write_plan(plan: &Physical, depth: usize, shown: &mut Vec<usize>, out: &mut String) {
     let (line, inputs) = describe(plan);
-    // Writing to a string does not fail.
+    // Writing to a string cannot fail.
     let _ = writeln!(out, "{:indent$}{line}", "", indent = depth * 2);
     for (number, outer, body) in plan.subqueries() {
         let read = match &outer[..] {
@@ -81,7 +81,7 @@ fn describe(plan: &Physical) -> (String, Vec<&Physical>) {
     }
 }
 
-/// A scan behind its verb.
+/// A scan, without its verb.
 fn scanned(scan: &Scan) -> String {
     let (name, columns) = (&scan.relation.schema.name, &scan.relation.schema.columns);
     let path = path(&scan.path, &scan.relation.indexes);
@@ -91,7 +91,7 @@ fn scanned(scan: &Scan) -> String {
     format!("{name}{path}{reverse} ({}){}{limit}", columns.join(", "), condition(&scan.filters))
 }
 
-/// A scan whose rows are counted.
+/// A scan that is only counted.
 fn counted(scan: &Scan) -> String {
     let (name, path) = (&scan.relation.schema.name, path(&scan.path, &scan.relation.indexes));
     format!("{name}{path}{}", condition(&scan.filters))
@@ -190,7 +190,7 @@ fn describe_links(plan: &Physical) -> (String, Vec<&Physical>) {
     }
 }
 
-/// A grouping; one of rows in an order with what the rows have in one place.
+/// A grouping, with the keys it is streamed by if its input is in order.
 fn aggregate(grouping: &Grouping) -> String {
     let aggregates: Vec<String> = grouping.aggregates.iter().map(ToString::to_string).collect();
     let by = match &grouping.groups[..] {
@@ -208,7 +208,7 @@ fn aggregate(grouping: &Grouping) -> String {
     }
 }
 
-/// The equal keys of a join.
+/// The pairs of equal keys of a join.
 fn pairs(left: &[Expr], right: &[Expr]) -> String {
     let pairs = left.iter().zip(right).map(|(left, right)| format!("{left} = {right}"));
     pairs.collect::<Vec<_>>().join(" and ")
@@ -226,7 +226,7 @@ fn kind(kind: JoinKind) -> &'static str {
     }
 }
 
-/// Keys of a long list that are shown, at most.
+/// Maximum number of keys to show of a long list.
 const SHOWN_MAX: usize = 20;
 
 fn path(path: &Path, indexes: &[crate::source::IndexInfo]) -> String {

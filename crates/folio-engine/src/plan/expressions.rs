@@ -1,4 +1,4 @@
-//! Walking the expressions of a plan.
+//! Traversal of the expressions of a plan.
 
 use super::logical::Plan;
 use super::terms::Path;
@@ -18,7 +18,7 @@ impl Path {
 }
 
 impl Plan {
-    /// Calls `change` with every expression of this plan alone.
+    /// Calls `change` with every expression of this node alone.
     pub fn for_each_own_expression_mut(&mut self, change: &mut dyn FnMut(&mut Expr)) {
         match self {
             Self::OneRow | Self::SetOperation { .. } | Self::Recursive { .. } => {}
@@ -68,15 +68,15 @@ impl Plan {
         self.inputs_mut().into_iter().for_each(|input| input.for_each_expression_mut(change));
     }
 
-    /// The columns that are read somewhere in the tree, subqueries included.
+    /// The columns read anywhere in the tree, including by subqueries.
     pub(crate) fn columns_read(&self) -> Vec<Column> {
         let mut read = Vec::new();
-        // Walking needs no change; one walker for both saves a second copy of it.
+        // Nothing changes; the mutable traversal on a copy saves a second one for reading.
         self.clone().for_each_expression_mut(&mut |expression| collect(expression, &mut read));
         read
     }
 
-    /// The columns that the tree reads and does not make itself.
+    /// The columns that the tree reads but does not produce.
     pub fn free_columns(&self) -> Vec<Column> {
         let mut read = self.columns_read();
         if !read.is_empty() {
@@ -87,8 +87,8 @@ impl Plan {
         read
     }
 
-    /// Whether the tree has the same rows whenever it is run within a statement: it reads
-    /// nothing around it, no rows of a round or of keys, and calls nothing volatile.
+    /// Whether the tree has the same rows whenever it runs within a statement: it reads no outer
+    /// columns and no working tables, and calls no volatile function.
     pub(crate) fn is_constant(&self) -> bool {
         let mut is_constant = self.free_columns().is_empty();
         self.clone().transform(&mut |part| {
@@ -106,7 +106,7 @@ impl Plan {
         is_constant
     }
 
-    /// The columns made anywhere in the tree.
+    /// The columns produced anywhere in the tree.
     pub(crate) fn collect_made(&mut self, made: &mut Vec<ColumnId>) {
         made.extend(self.column_ids());
         self.for_each_own_expression_mut(&mut |expression| {

@@ -1,9 +1,8 @@
-//! What following links adds to the algebra: fetching by key, nesting, cutting per
-//! parent, and telling whether an entity is linked to any of a set.
+//! Plan nodes for links: fetch by key, nesting, limit per parent, and semi joins that mark rows.
 //!
-//! A nested answer is planned level by level. *Follow* hands the keys of all
-//! parents of a batch, each once, to the body of a branch, which reads them as a
-//! working table and answers rows with the number of their key in front:
+//! A nested result is planned level by level. *Follow* passes the distinct keys of all parents
+//! of a batch to the body of a branch. The body reads them as a working table and returns rows
+//! with the number of their key in front:
 //!
 //! ```text
 //! Follow posts ─ input: parents
@@ -23,74 +22,74 @@ use super::physical::Physical;
 use crate::expression::{Column, Expr};
 use crate::source::Relation;
 
-/// The input's rows, each beside every row of a relation that has its key.
+/// Joins each row of the input with the rows of a relation that have its key.
 #[derive(Debug, Clone)]
 pub struct Fetch {
     /// The input.
     pub input: Plan,
-    /// Its number in the statement: what was read of the relation is kept under it.
+    /// Its number in the statement, under which what it read is cached.
     pub number: usize,
     /// The relation.
     pub relation: Arc<Relation>,
-    /// Its columns wanted: position in the relation, and the column they are here.
+    /// The columns read: position in the relation, and column in the plan.
     pub columns: Vec<(usize, Column)>,
-    /// The column that is compared with the key.
+    /// The column compared with the key.
     pub column: usize,
-    /// The index that begins with it; the primary key otherwise, where that does.
+    /// The index that begins with it; `None` for the primary key.
     pub index: Option<usize>,
-    /// The key, over the input.
+    /// The key, over the input's columns.
     pub key: Expr,
 }
 
-/// How the rows of a branch become one value of their parent.
+/// How the rows of a branch become one value of the parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nest {
     /// A struct, or null.
     One,
     /// A list of structs.
     Many,
-    /// A list of the only column's values.
+    /// A list of values of the only column.
     Values,
 }
 
-/// A link followed from the rows of an input.
+/// A link followed from each row of an input.
 #[derive(Debug, Clone)]
 pub struct Branch {
-    /// The working table its body reads: key number and key.
+    /// The working table that its body reads: key number and key.
     pub number: usize,
-    /// The key, over the input.
+    /// The key, over the input's columns.
     pub key: Expr,
-    /// What is done with the keys. Its first column is the key's number, ascending.
+    /// The plan over the keys. Its first column is the key number, ascending.
     pub body: Plan,
     /// How rows become a value.
     pub nest: Nest,
-    /// The column that is added to the input.
+    /// The column it adds to the input.
     pub output: Column,
 }
 
-/// The first rows of each parent.
+/// A limit on the rows of each parent.
 #[derive(Debug, Clone)]
 pub struct LimitPerParent {
-    /// The input, the rows of a parent together.
+    /// The input. The rows of a parent are consecutive.
     pub input: Plan,
-    /// What tells parents apart.
+    /// The column that identifies the parent.
     pub parent: Column,
-    /// Rows at most.
+    /// Maximum number of rows.
     pub limit: Expr,
-    /// Rows skipped first.
+    /// Number of rows to skip first.
     pub offset: Option<Expr>,
 }
 
-/// The input with whether a key of it is among those of another plan.
+/// Adds a column: whether a key of the input is among those of another plan.
 #[derive(Debug, Clone)]
 pub struct SemiJoin {
     /// The input.
     pub input: Plan,
-    /// Its key.
+    /// The key, over the input's columns.
     pub key: Expr,
-    /// The plan whose first column is looked at.
+    /// The plan whose first column has the keys.
     pub keys: Plan,
-    /// The column that is added: never null.
+    /// The column it adds, never null.
     pub output: Column,
 }
 
@@ -100,7 +99,7 @@ pub(crate) struct PhysicalFetch {
     pub input: Physical,
     pub number: usize,
     pub relation: Arc<Relation>,
-    /// Positions of the columns wanted.
+    /// Positions of the columns read.
     pub columns: Vec<usize>,
     pub column: usize,
     pub index: Option<usize>,
@@ -119,7 +118,7 @@ pub(crate) struct PhysicalBranch {
     pub output: Column,
 }
 
-/// Branches over one input.
+/// Branches over one input, lowered.
 #[derive(Debug)]
 pub(crate) struct PhysicalFollow {
     pub input: Physical,
@@ -130,7 +129,7 @@ pub(crate) struct PhysicalFollow {
 #[derive(Debug)]
 pub(crate) struct PhysicalLimitPerParent {
     pub input: Physical,
-    /// The parent's column.
+    /// The position of the parent's column.
     pub parent: usize,
     pub limit: Expr,
     pub offset: Option<Expr>,
@@ -145,7 +144,7 @@ pub(crate) struct PhysicalSemiJoin {
 }
 
 impl PhysicalFetch {
-    /// Whether keys can be looked up at all.
+    /// Whether keys can be looked up in an index or the primary key.
     pub(crate) fn has_path(&self) -> bool {
         self.index.is_some() || self.relation.schema.primary_key.first() == Some(&self.column)
     }

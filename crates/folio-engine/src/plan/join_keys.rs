@@ -1,22 +1,22 @@
-//! What the conditions of a join say of keys: which are equal on both sides, and which values
-//! a probe looks up.
+//! Keys in the conditions of a join: which are equal on both sides, and which values a probe
+//! looks up.
 
 use super::logical::Scan;
 use super::terms::Probe;
 use crate::expression::{ColumnId, Expr};
 use crate::source::Comparison;
 
-/// The terms of a join told apart.
+/// The terms of a join, split into keys and others.
 pub(crate) struct SplitTerms {
-    /// Equal keys: of the left, of the right.
+    /// Equal keys: left, right.
     pub(crate) pairs: Vec<(Expr, Expr)>,
-    /// Whether null equals null in them.
+    /// Whether null equals null.
     pub(crate) null_equal: bool,
-    /// All else.
+    /// All other terms.
     pub(crate) residual: Vec<Expr>,
 }
 
-/// Finds the terms that say that something of the left equals something of the right.
+/// Finds the terms that equate something of the left with something of the right.
 pub(crate) fn split_keys(terms: &[Expr], left: &[ColumnId], right: &[ColumnId]) -> SplitTerms {
     let null_equal = terms.iter().any(is_null_equality);
     let wanted = if null_equal { Comparison::NotDistinct } else { Comparison::Equal };
@@ -45,15 +45,15 @@ fn is_null_equality(term: &Expr) -> bool {
     matches!(term, Expr::Compare { op: Comparison::NotDistinct, .. })
 }
 
-/// A join's conditions, told apart by what a probe says of them.
+/// A join's conditions, split for a probe.
 pub(crate) struct ProbeKeys {
-    /// What each column that is looked up is to equal.
+    /// The value for each column of the probe.
     pub values: Vec<Expr>,
-    /// What it does not say.
+    /// The terms that the probe does not cover.
     pub residual: Vec<Expr>,
 }
 
-/// The values a probe looks up, if the conditions give them all.
+/// The values that a probe looks up; `None` if the conditions do not give them all.
 pub(crate) fn probe_keys(
     scan: &Scan,
     probe: Probe,

@@ -1,7 +1,7 @@
-//! The logical plan: relational algebra over columns with unique numbers.
+//! The logical plan: relational algebra over columns with unique ids.
 //!
-//! Since a column keeps its number wherever it travels, rules move filters and
-//! joins without renaming anything.
+//! A column keeps its id in the whole plan, so rules can move filters and joins without
+//! renaming.
 
 use std::sync::Arc;
 
@@ -16,24 +16,24 @@ use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::terms::{JoinKind, SetKind, SortKey, TableFunction};
 use crate::source::Relation;
 
-/// Rows of a relation.
+/// A scan of a relation.
 #[derive(Debug, Clone)]
 pub struct Scan {
     /// The relation.
     pub relation: Arc<Relation>,
-    /// Its columns wanted: position in the relation, and the column they are here.
+    /// The columns read: position in the relation, and column in the plan.
     pub columns: Vec<(usize, Column)>,
-    /// The hidden row number, where it is wanted.
+    /// The hidden row number, if it is read.
     pub row_number: Option<Column>,
-    /// What every row must pass.
+    /// Conditions that every row must pass.
     pub filters: Vec<Expr>,
-    /// Which rows are looked at.
+    /// How rows are found.
     pub path: Path,
     /// Whether the greatest key comes first.
     pub reverse: bool,
-    /// Whether somebody relies on the order of its rows: joins keep it.
+    /// Whether the order of its rows matters to another node: joins must preserve it.
     pub is_in_order: bool,
-    /// No more rows are asked for.
+    /// Maximum number of rows that are read.
     pub limit: Option<u64>,
 }
 
@@ -43,7 +43,7 @@ impl Scan {
         self.relation.key_columns(index)
     }
 
-    /// Whether the entries of an index have all columns: its own and the primary key's.
+    /// Whether an index and the primary key together have all columns of the scan.
     pub fn is_covered_by(&self, index: usize) -> bool {
         let (own, key) = (self.key_columns(Some(index)), self.key_columns(None));
         self.columns.iter().all(|(at, _)| own.contains(at) || key.contains(at))
@@ -64,7 +64,7 @@ pub enum Plan {
         /// The rows.
         rows: Vec<Vec<Expr>>,
     },
-    /// Other columns out of the input's.
+    /// A projection.
     Project {
         /// The input.
         input: Box<Plan>,
@@ -78,136 +78,136 @@ pub enum Plan {
         /// The terms.
         terms: Vec<Expr>,
     },
-    /// Pairs of rows.
+    /// A join.
     Join {
-        /// How.
+        /// Its kind.
         kind: JoinKind,
         /// Left input.
         left: Box<Plan>,
-        /// Right input; it may read the columns of the left where `lateral`.
+        /// Right input. It may read columns of the left if `lateral`.
         right: Box<Plan>,
-        /// What a pair must pass.
+        /// Conditions that a pair must pass.
         terms: Vec<Expr>,
-        /// Whether the right is to be run for every row of the left.
+        /// Whether the right side runs for every row of the left.
         lateral: bool,
     },
-    /// One row per group.
+    /// A grouping: one row per group.
     Aggregate {
         /// The input.
         input: Box<Plan>,
-        /// What rows are grouped by.
+        /// Group keys.
         groups: Vec<(Column, Expr)>,
-        /// What is computed of each group.
+        /// Aggregates of each group.
         aggregates: Vec<(Column, Aggregate)>,
-        /// Grouping sets, as positions in `groups`; one set of all where absent.
+        /// Grouping sets, as positions in `groups`; `None` for one set of all.
         sets: Option<Vec<Vec<usize>>>,
     },
-    /// The input with window functions beside.
+    /// The input with columns of window functions added.
     Window {
         /// The input.
         input: Box<Plan>,
         /// The functions.
         calls: Vec<(Column, WindowCall)>,
     },
-    /// The input in order.
+    /// A sort.
     Sort {
         /// The input.
         input: Box<Plan>,
-        /// The order.
+        /// The sort keys.
         keys: Vec<SortKey>,
     },
-    /// The input, whose order is relied on.
+    /// Marks that the order of the input matters.
     Ordered {
         /// The input.
         input: Box<Plan>,
-        /// What makes use of it: the keys that a join merges by, or what groups or DISTINCT
-        /// have in one place. None where it is kept for what stands above.
+        /// The keys that a merge join, a grouping or DISTINCT relies on. Empty if only the order of the
+        /// result matters.
         keys: Vec<OrderedBy>,
     },
-    /// Part of the input.
+    /// A limit.
     Limit {
         /// The input.
         input: Box<Plan>,
-        /// Rows at most.
+        /// Maximum number of rows.
         limit: Option<Expr>,
-        /// Rows skipped first.
+        /// Number of rows to skip first.
         offset: Option<Expr>,
-        /// Rows that are in these as the last one is come too.
+        /// WITH TIES: further rows equal to the last one in these follow.
         ties: Vec<Expr>,
     },
-    /// The input without duplicates.
+    /// Removes duplicates.
     Distinct {
         /// The input.
         input: Box<Plan>,
-        /// What tells rows apart, if not all of them.
+        /// The expressions that are compared; `None` for all columns.
         on: Option<Vec<Expr>>,
     },
-    /// Two inputs by position.
+    /// A set operation, by column position.
     SetOperation {
-        /// Which.
+        /// Its kind.
         kind: SetKind,
-        /// Whether duplicates count.
+        /// ALL: whether duplicates count.
         all: bool,
         /// Left input.
         left: Box<Plan>,
         /// Right input.
         right: Box<Plan>,
-        /// The columns of the answer.
+        /// The result columns.
         columns: Vec<Column>,
     },
-    /// The rows a table function makes.
+    /// A table function.
     TableFunction {
-        /// Which.
+        /// The function.
         function: TableFunction,
         /// Its arguments.
         arguments: Vec<Expr>,
         /// Its columns.
         columns: Vec<Column>,
     },
-    /// A query that refers to its own answer.
+    /// A recursive query.
     Recursive {
-        /// Which working table the step reads.
+        /// The working table that the step reads.
         number: usize,
         /// The columns.
         columns: Vec<Column>,
-        /// What it begins with.
+        /// The query of the first round.
         base: Box<Plan>,
-        /// What is made of the rows of the round before.
+        /// The query over the rows of the previous round.
         step: Box<Plan>,
-        /// Whether rows that came before are left out.
+        /// Whether rows that occurred before are dropped.
         distinct: bool,
     },
-    /// The rows of the round before.
+    /// The rows of a working table.
     WorkTable {
-        /// Which.
+        /// Its number.
         number: usize,
         /// The columns.
         columns: Vec<Column>,
     },
-    /// The rows of a query that the statement may read elsewhere too.
+    /// The rows of a query that the statement may read in several places.
     Shared {
-        /// Which.
+        /// The query.
         query: Arc<SharedQuery>,
-        /// The columns, by position those of the query.
+        /// Its columns here, by position.
         columns: Vec<Column>,
     },
-    /// Rows beside those a key of theirs finds.
+    /// Joins rows with the rows that their key finds.
     Fetch(Box<Fetch>),
-    /// Rows with what their links lead to.
+    /// Adds what links lead to.
     Follow {
         /// The input.
         input: Box<Plan>,
-        /// A column each.
+        /// One added column each.
         branches: Vec<Branch>,
     },
-    /// The first rows of each parent.
+    /// A limit on the rows of each parent.
     LimitPerParent(Box<LimitPerParent>),
-    /// Rows with whether their key is among others.
+    /// Adds whether a key is among others.
     SemiJoin(Box<SemiJoin>),
 }
 
 impl Plan {
-    /// The rows in an order; as they come, where it has no keys.
+    /// A sort of this plan, or the plan itself if there are no keys.
     pub fn sorted(self, keys: &[SortKey]) -> Self {
         match keys {
             [] => self,
@@ -215,7 +215,7 @@ impl Plan {
         }
     }
 
-    /// The columns of the answer, in order.
+    /// The result columns, in order.
     #[must_use]
     pub fn columns(&self) -> Vec<Column> {
         match self {
@@ -273,8 +273,8 @@ impl Plan {
         }
     }
 
-    /// Whether somebody relies on the order of the rows: one that merges them or goes run by
-    /// run, or one whose sort was dropped.
+    /// Whether the order of the rows matters to another node: to a merge, to a streaming operator,
+    /// or because a sort was removed.
     pub fn is_in_order(&self) -> bool {
         match self {
             Self::Ordered { .. } => true,
@@ -288,19 +288,19 @@ impl Plan {
         }
     }
 
-    /// The numbers of the columns of the answer.
+    /// The ids of the result columns.
     #[must_use]
     pub fn column_ids(&self) -> Vec<ColumnId> {
         self.columns().into_iter().map(|column| column.id).collect()
     }
 
-    /// The types of the columns of the answer.
+    /// The types of the result columns.
     #[must_use]
     pub fn types(&self) -> Vec<ColumnType> {
         self.columns().into_iter().map(|column| column.ty).collect()
     }
 
-    /// The plans this one reads.
+    /// The input plans.
     pub fn inputs_mut(&mut self) -> Vec<&mut Plan> {
         match self {
             Self::OneRow
@@ -331,18 +331,18 @@ impl Plan {
         }
     }
 
-    /// Rewrites every plan of the tree, the inputs before what reads them.
+    /// Rewrites every node of the tree, inputs first.
     pub fn transform(&mut self, change: &mut dyn FnMut(&mut Plan)) {
         self.inputs_mut().into_iter().for_each(|input| input.transform(change));
         change(self);
     }
 
-    /// Takes the plan out of its place.
+    /// Takes the plan and leaves an empty one.
     pub fn take(&mut self) -> Self {
         std::mem::replace(self, Self::OneRow)
     }
 
-    /// A filter over this plan, or this plan where there is nothing to filter.
+    /// A filter over this plan, or the plan itself if there are no terms.
     pub fn filtered(self, terms: Vec<Expr>) -> Self {
         if terms.is_empty() { self } else { Self::Filter { input: Box::new(self), terms } }
     }

@@ -1,5 +1,5 @@
-//! From logical to physical: columns become positions, and each part of the
-//! algebra the operator that does it.
+//! Lowers logical plans to physical ones: columns become positions, and each node becomes an
+//! operator.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use super::terms::{JoinKind, Path, SetKind, SortKey};
 use crate::expression::{Column, ColumnId, Expr};
 use crate::source::{Comparison, RelationKind};
 
-/// Where the columns of an input are, and which of the query around are known.
+/// The positions of the columns of an input, and the outer columns.
 #[derive(Default, Clone)]
 pub(super) struct Places {
     positions: HashMap<ColumnId, u32>,
-    /// Columns of the query around this one, by their slot.
+    /// Columns of the outer query, by slot.
     outer: Arc<Vec<ColumnId>>,
 }
 
@@ -29,7 +29,7 @@ impl Places {
         Self { positions: positions.collect(), outer: Arc::clone(outer) }
     }
 
-    /// Turns column numbers into positions, and lowers the subqueries.
+    /// Replaces column ids by positions, and lowers subqueries.
     pub(super) fn resolve(&self, expression: &Expr) -> Expr {
         let mut resolved = expression.clone();
         resolved.transform(&mut feed_subquery);
@@ -38,7 +38,7 @@ impl Places {
                 Some(position) => column.id = ColumnId(*position),
                 None => {
                     let slot = self.outer.iter().position(|outer| *outer == column.id);
-                    // One that is nowhere is a mistake of ours, told when it is reached.
+                    // A column found nowhere is a bug, reported when it is evaluated.
                     let slot = slot.unwrap_or(usize::MAX);
                     *part = Expr::Outer(slot, column.ty.clone());
                 }
@@ -66,8 +66,8 @@ impl Places {
     }
 }
 
-/// Lists what a subquery reads from around it, slot by slot: rules may have
-/// changed it since it was bound.
+/// Lists the outer columns that a subquery reads, by slot. Rules may have changed them since
+/// binding.
 fn feed_subquery(part: &mut Expr) {
     if let Expr::Subquery(subquery) = part
         && let Some(plan) = subquery.plan()
@@ -76,7 +76,7 @@ fn feed_subquery(part: &mut Expr) {
     }
 }
 
-/// Lowers a whole statement's plan.
+/// Lowers the plan of a statement.
 #[must_use]
 pub(crate) fn lower(plan: &Plan) -> Physical {
     lower_within(plan, &Arc::default())
@@ -177,8 +177,7 @@ fn lower_rest(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
     }
 }
 
-/// Where duplicates do not count, these are DISTINCT and joins by all columns, which know
-/// what to do when memory does not suffice.
+/// Without ALL, set operations become DISTINCT and joins on all columns, which can spill.
 fn lower_set_operation(
     (kind, all): (SetKind, bool),
     left: &Plan,
@@ -321,8 +320,7 @@ fn lower_scan(scan: &super::logical::Scan, plan: &Plan, outer: &Arc<Vec<ColumnId
     Physical::Scan(Arc::new(lowered))
 }
 
-/// Whether every row of the scan's path passes a filter, because the filter is what
-/// made the path.
+/// Whether the path of the scan already guarantees a filter.
 fn is_implied(filter: &Expr, scan: &physical::Scan) -> bool {
     let Path::Range { index, equal, from, to } = &scan.path else { return false };
     let Some((column, op, value)) = scan.compared(filter) else { return false };
@@ -331,7 +329,7 @@ fn is_implied(filter: &Expr, scan: &physical::Scan) -> bool {
     }
     let key = scan.relation.key_columns(*index);
     let is_next = key.get(equal.len()) == Some(&column);
-    // Null stands behind all values of an index, and is in a range without an end.
+    // Indexes order null last, so null is in a range without an upper bound.
     let has_null = scan.relation.schema.columns[column].nullable;
     let is_end = |end: &Option<(Expr, bool)>, is_in: bool| {
         is_next && !has_null && end.as_ref().is_some_and(|end| end.0 == *value && end.1 == is_in)

@@ -1,6 +1,6 @@
-//! Joins from logical to physical: which of their conditions are keys, and what finds the
-//! pairs. Two inputs in the order of their keys are merged, keys of a relation that were
-//! chosen to be looked up are, other equalities go by hash.
+//! Lowers joins: finds the keys in their conditions and chooses the operator. Two inputs in the
+//! order of their keys are merged. A probe that the optimizer chose becomes a lookup join. Other
+//! equalities use a hash join.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ pub(super) fn lower_join(plan: &Plan, outer: &Arc<Vec<ColumnId>>) -> Physical {
     }))
 }
 
-/// A join with a relation whose keys are looked up, where that has been chosen.
+/// A lookup join, if the optimizer chose a probe.
 fn lower_lookup(
     plan: &Plan,
     lowered_left: &Physical,
@@ -84,7 +84,7 @@ fn lower_lookup(
     let Plan::Scan(scan) = &**right else { return None };
     let Path::Probe(probe) = scan.path else { return None };
     let keys = probe_keys(scan, probe, terms, &left.column_ids(), &right.column_ids())?;
-    // What the key does not say is looked at with the pair.
+    // Terms that the key does not cover are checked on the pair.
     let residual: Vec<Expr> = keys.residual.iter().chain(&scan.filters).cloned().collect();
     Some(Physical::LookupJoin(Arc::new(physical::LookupJoin {
         kind: *kind,
@@ -98,8 +98,8 @@ fn lower_lookup(
     })))
 }
 
-/// What two inputs are merged by, where that has been chosen: pairs of keys in the order of
-/// both, and whether the greatest comes first.
+/// The keys of a merge join, if the optimizer chose one: pairs in the order of both inputs, each
+/// with whether it is descending.
 fn merged_by(left: &Plan, right: &Plan, split: &SplitTerms) -> Option<Vec<(Expr, Expr, bool)>> {
     let (Plan::Ordered { keys, .. }, Plan::Ordered { keys: others, .. }) = (left, right) else {
         return None;

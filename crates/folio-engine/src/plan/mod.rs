@@ -1,8 +1,7 @@
-//! Plans: what is to be done ([`logical`]), and how ([`physical`]).
+//! Plans: what to compute ([`logical`]), and how ([`physical`]).
 //!
-//! Both languages end in the logical plan, the optimizer's rules rewrite it, and
-//! [`lower`] turns it into the physical one, operator by operator, where columns
-//! are positions.
+//! Both languages produce logical plans. The optimizer's rules rewrite them. [`lower`] turns
+//! them into physical plans, operator by operator, with columns as positions.
 
 pub mod aggregate;
 pub(crate) mod display;

@@ -1,8 +1,8 @@
-//! The order that the rows of a plan come in, as far as it is known.
+//! The known order of a plan's rows.
 //!
 //! Rows of tables come in the order of the key or index that a scan follows, and a sort makes
-//! an order of its own. Projections, conditions and most joins keep what they are given. What
-//! uses an order (merging, groups run by run, a sort that is not needed) asks here.
+//! its own order. Projections, filters and most joins preserve order. Merge joins, streaming
+//! groups and the removal of sorts use it.
 
 use folio_types::ColumnType;
 
@@ -12,12 +12,12 @@ use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::terms::OrderedBy;
 use crate::source::{Comparison, RelationKind};
 
-/// The order of a plan's rows; without keys none is known.
+/// The order of a plan's rows; unknown without keys.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Order {
-    /// What rows come in the order of, the first key first.
+    /// The sort keys of the rows, the first key first.
     pub keys: Vec<Key>,
-    /// Columns that have one value in all rows.
+    /// Columns with the same value in all rows.
     pub fixed: Vec<ColumnId>,
     /// Whether no two rows are equal in all keys.
     pub is_unique: bool,
@@ -26,29 +26,29 @@ pub(crate) struct Order {
 /// A key of an order.
 #[derive(Debug, Clone)]
 pub(crate) struct Key {
-    /// Columns that are equal in every row: each of them is the key.
+    /// Columns that are equal in every row; each of them is the key.
     pub columns: Vec<ColumnId>,
     /// Whether the greatest comes first.
     pub descending: bool,
-    /// Whether nulls come first, where there may be any.
+    /// Whether nulls come first; `None` if there are none.
     pub nulls_first: Option<bool>,
 }
 
-/// The rows with equal values of some expressions stand together.
+/// Expressions whose equal values are in consecutive rows.
 pub(crate) struct Run {
-    /// How many keys of the order that takes.
+    /// How many keys of the order they cover.
     pub key_count: usize,
-    /// Which of the expressions.
+    /// Their positions in the list of expressions.
     pub positions: Vec<usize>,
-    /// The columns they are, and whether the greatest comes first.
+    /// Their columns, with whether each is descending.
     pub columns: Vec<OrderedBy>,
 }
 
 impl Order {
-    /// Of the rows of a scan.
+    /// The order of a scan.
     pub(crate) fn of_scan(scan: &Scan) -> Self {
         let (index, equal) = match &scan.path {
-            // Documents and files come as they stand there.
+            // Collections and files have no known order.
             _ if scan.relation.kind != RelationKind::Table => return Self::default(),
             Path::Full => (None, 0),
             Path::Range { index, equal, .. } => (*index, equal.len()),
@@ -65,7 +65,7 @@ impl Order {
         };
         let key = |(position, descends): &(usize, bool)| {
             let descending = *descends != scan.reverse;
-            // Null is the greatest of an index.
+            // Indexes order null as the greatest value.
             let has_null = scan.relation.schema.columns[*position].nullable;
             let nulls_first = has_null.then_some(descending);
             Some(Key { columns: vec![id(*position)?], descending, nulls_first })
@@ -75,7 +75,7 @@ impl Order {
         Self { keys, fixed: fixed.iter().filter_map(|(own, _)| id(*own)).collect(), is_unique }
     }
 
-    /// Of rows that are sorted.
+    /// The order after a sort.
     pub(crate) fn of_sort(keys: &[SortKey]) -> Self {
         let key = |key: &SortKey| match &key.expression {
             Expr::Column(column) if is_plain(&column.ty) => Some(Key {
@@ -88,7 +88,7 @@ impl Order {
         Self { keys: keys.iter().map_while(key).collect(), ..Self::default() }
     }
 
-    /// The same rows as other columns.
+    /// The order after a projection.
     pub(crate) fn projected(self, outputs: &[(Column, Expr)]) -> Self {
         self.renamed(&|columns| {
             let is_same =
@@ -97,7 +97,7 @@ impl Order {
         })
     }
 
-    /// One row for the rows of each run, with other columns.
+    /// The order after streaming groups.
     pub(crate) fn grouped(mut self, groups: &[(Column, Expr)], run: &Run) -> Self {
         self.keys.truncate(run.key_count);
         self.is_unique = run.positions.len() == groups.len();
@@ -107,7 +107,7 @@ impl Order {
         })
     }
 
-    /// The same by other columns, up to the first key that has none.
+    /// Renames columns, and stops at the first key without a new name.
     fn renamed(mut self, named: &dyn Fn(&[ColumnId]) -> Vec<ColumnId>) -> Self {
         let count = self.keys.len();
         let keys = self.keys.into_iter().map(|key| Key { columns: named(&key.columns), ..key });
@@ -117,7 +117,7 @@ impl Order {
         self
     }
 
-    /// Knows that columns which the terms of a join make equal are the same key.
+    /// Merges columns that the terms of a join make equal into one key.
     pub(crate) fn equated(mut self, terms: &[Expr]) -> Self {
         let equated = terms.iter().filter_map(|term| match term {
             Expr::Compare { op: Comparison::Equal, left, right } => {
@@ -137,7 +137,7 @@ impl Order {
         self
     }
 
-    /// Whether rows in this order are in that of these keys.
+    /// Whether rows in this order are also sorted by these keys.
     pub(crate) fn satisfies(&self, wanted: &[SortKey]) -> bool {
         let mut own = self.keys.iter();
         let mut done: Vec<&Key> = Vec::new();
@@ -158,7 +158,7 @@ impl Order {
         true
     }
 
-    /// Which of these expressions have equal values in rows that stand together.
+    /// The expressions whose equal values are in consecutive rows.
     pub(crate) fn run_of<'e>(
         &self,
         expressions: impl Iterator<Item = &'e Expr> + Clone,
@@ -185,8 +185,8 @@ impl Key {
     }
 }
 
-/// The columns of a join's keys in the order that both of its sides have, and whether the
-/// greatest comes first; `None` where a key is left over, or the sides go different ways.
+/// The columns of a join's keys in the common order of both sides, with whether each is
+/// descending; `None` if a key is not covered or the directions differ.
 pub(crate) fn in_order_of_both(
     mut pairs: Vec<(Expr, Expr)>,
     left: &Order,
@@ -205,7 +205,7 @@ pub(crate) fn in_order_of_both(
     pairs.is_empty().then_some((one_side, other_side))
 }
 
-/// The column that an expression is, perhaps as another integer.
+/// The column of an expression, ignoring casts between integers.
 pub(crate) fn column_of(expression: &Expr) -> Option<ColumnId> {
     match expression.uncast_integer() {
         Expr::Column(column) => Some(column.id),
@@ -213,7 +213,7 @@ pub(crate) fn column_of(expression: &Expr) -> Option<ColumnId> {
     }
 }
 
-/// Whether equal values of a type are told by Arrow's kernels.
+/// Whether Arrow's kernels can compare values of a type for equality.
 fn is_plain(ty: &ColumnType) -> bool {
     !matches!(ty, ColumnType::List(_) | ColumnType::Struct(_) | ColumnType::Interval)
 }

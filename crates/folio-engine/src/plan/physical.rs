@@ -1,7 +1,7 @@
 //! The physical plan: operators with their inputs, columns as positions.
 //!
-//! Every node stands behind an `Arc`, so that a cached plan is shared by all the
-//! runs of its statement: an operator keeps its node, and nothing is copied.
+//! Every node is in an `Arc`, so that all runs of a statement share its cached plan. An operator
+//! holds its node, and nothing is copied.
 
 use std::sync::Arc;
 
@@ -19,82 +19,82 @@ use crate::source::{Comparison, Relation};
 pub(crate) enum Physical {
     /// One row without columns.
     OneRow,
-    /// Rows of a relation.
+    /// A scan of a relation.
     Scan(Arc<Scan>),
-    /// The row with a primary key.
+    /// A lookup by primary key.
     Lookup(Arc<Lookup>),
-    /// How many rows a scan has.
+    /// The number of rows of a scan.
     RowCount(Arc<Scan>),
     /// Rows given in the statement.
     Values(Arc<Values>),
-    /// Other columns.
+    /// A projection.
     Project(Arc<Project>),
-    /// Some rows.
+    /// A filter.
     Filter(Arc<Filter>),
-    /// Pairs by equal keys.
+    /// A hash join.
     HashJoin(Arc<HashJoin>),
-    /// Pairs by equal keys of two inputs in their order.
+    /// A merge join of two inputs in the order of their keys.
     MergeJoin(Arc<MergeJoin>),
-    /// Pairs by any condition.
+    /// A nested loop join, for any condition.
     LoopJoin(Arc<LoopJoin>),
-    /// Pairs by looking keys up in a relation.
+    /// A join by lookups in a relation.
     LookupJoin(Arc<LookupJoin>),
-    /// The right side run for every row of the left.
+    /// A lateral join: the right side runs for every row of the left.
     Apply(Arc<Apply>),
-    /// One row per group.
+    /// A grouping: one row per group.
     Aggregate(Arc<Grouping>),
-    /// Window functions beside the input.
+    /// The input with columns of window functions added.
     Window(Arc<Window>),
-    /// The input in order.
+    /// A sort.
     Sort(Arc<Sort>),
-    /// Part of the input.
+    /// A limit.
     Limit(Arc<Limit>),
-    /// No duplicates.
+    /// Removes duplicates.
     Distinct(Arc<Distinct>),
     /// The rows of one input, then those of another with the same types.
     Append(Arc<(Physical, Physical)>),
     /// INTERSECT ALL and EXCEPT ALL.
     MatchedRows(Arc<MatchedRows>),
-    /// Rows out of a function.
+    /// A table function.
     TableFunction(Arc<TableFunctionCall>),
-    /// A query over its own answer.
+    /// A recursive query.
     Recursive(Arc<Recursive>),
-    /// The rows of the round before.
+    /// The rows of a working table.
     WorkTable(usize),
-    /// The rows of a query that several places read.
+    /// The rows of a query that is read in several places.
     Shared(Arc<SharedQuery>),
-    /// Rows beside those a key of theirs finds.
+    /// Joins rows with the rows that their key finds.
     Fetch(Arc<PhysicalFetch>),
-    /// Rows with what their links lead to.
+    /// Adds what links lead to.
     Follow(Arc<PhysicalFollow>),
-    /// The first rows of each parent.
+    /// A limit on the rows of each parent.
     LimitPerParent(Arc<PhysicalLimitPerParent>),
-    /// Rows with whether their key is among others.
+    /// Adds whether a key is among others.
     SemiJoin(Arc<PhysicalSemiJoin>),
 }
 
-/// Rows of a relation.
+/// A scan of a relation.
 #[derive(Debug)]
 pub(crate) struct Scan {
     /// The relation.
     pub relation: Arc<Relation>,
-    /// Positions of the columns wanted.
+    /// Positions of the columns read.
     pub columns: Vec<usize>,
-    /// Whether the hidden row number comes last.
+    /// Whether the hidden row number is added as the last column.
     pub with_row_number: bool,
-    /// What every row must pass.
+    /// Conditions that every row must pass.
     pub filters: Vec<Expr>,
-    /// Which rows are looked at.
+    /// How rows are found.
     pub path: Path,
     /// Whether the greatest key comes first.
     pub reverse: bool,
-    /// No more rows are asked for.
+    /// Maximum number of rows that are read.
     pub limit: Option<u64>,
 }
 
 impl Scan {
-    /// A filter as a comparison of one of the relation's columns, perhaps as a wider
-    /// integer, with something else: the column's position, how, and with what.
+    /// Splits a filter that compares a column of the relation, ignoring a cast to a wider integer:
+    /// the column's position, the comparison, and the other side.
     pub(crate) fn compared<'f>(&self, filter: &'f Expr) -> Option<(usize, Comparison, &'f Expr)> {
         let Expr::Compare { op, left, right } = filter else { return None };
         match (self.own_column(left), self.own_column(right)) {
@@ -104,29 +104,29 @@ impl Scan {
         }
     }
 
-    /// Whether every filter compares a column with a value that is given.
+    /// Whether every filter compares a column with a literal or parameter.
     pub(crate) fn compares_alone(&self) -> bool {
         let is_given = |filter| self.compared(filter).is_some_and(|(.., value)| value.is_given());
         self.filters.iter().all(is_given)
     }
 
-    /// The relation's column that a side of a comparison is.
+    /// The column of the relation that a side of a comparison is.
     fn own_column(&self, side: &Expr) -> Option<usize> {
         let Expr::Column(column) = side.uncast_integer() else { return None };
         self.columns.get(column.id.0 as usize).copied()
     }
 }
 
-/// The row with a primary key.
+/// A lookup by primary key.
 #[derive(Debug)]
 pub(crate) struct Lookup {
     /// The relation.
     pub relation: Arc<Relation>,
     /// The key.
     pub key: Vec<Expr>,
-    /// Positions of the columns wanted.
+    /// Positions of the columns read.
     pub columns: Vec<usize>,
-    /// What the row must pass besides.
+    /// Further conditions on the row.
     pub filters: Vec<Expr>,
 }
 
@@ -139,25 +139,25 @@ pub(crate) struct Values {
     pub rows: Vec<Vec<Expr>>,
 }
 
-/// Other columns.
+/// A projection.
 #[derive(Debug)]
 pub(crate) struct Project {
     /// The input.
     pub input: Physical,
-    /// One per column.
+    /// One expression per column.
     pub expressions: Vec<Expr>,
 }
 
-/// Some rows.
+/// A filter.
 #[derive(Debug)]
 pub(crate) struct Filter {
     /// The input.
     pub input: Physical,
-    /// What they must pass.
+    /// The conditions.
     pub terms: Vec<Expr>,
 }
 
-/// Pairs by equal keys. The right side is kept in memory.
+/// A hash join. The right side is held in memory.
 #[derive(Debug)]
 pub(crate) struct HashJoin {
     /// How rows without a partner are treated.
@@ -170,14 +170,14 @@ pub(crate) struct HashJoin {
     pub left_keys: Vec<Expr>,
     /// The keys of the right, over its columns.
     pub right_keys: Vec<Expr>,
-    /// Whether null equals null, key by key.
+    /// For each key, whether null equals null.
     pub null_equal: bool,
-    /// Whether the right side is the same in every run of the subquery that the join is in.
+    /// Whether the right side is the same in every run of the enclosing subquery.
     pub right_is_constant: bool,
-    /// Whether the order of the left's rows is relied on: then the right side stays in
-    /// memory, for the parts of sides that are divided come one after the other.
+    /// Whether the order of the left's rows matters. If so the right side stays in memory, since
+    /// partitions would be joined one after the other.
     pub is_in_order: bool,
-    /// What a pair must pass besides, over the columns of both.
+    /// Further conditions on a pair, over the columns of both.
     pub residual: Vec<Expr>,
     /// The types of the left's columns.
     pub left_types: Vec<ColumnType>,
@@ -185,10 +185,10 @@ pub(crate) struct HashJoin {
     pub right_types: Vec<ColumnType>,
 }
 
-/// Pairs by equal keys of two inputs that come in the order of the keys.
+/// A merge join of two inputs in the order of their keys.
 #[derive(Debug)]
 pub(crate) struct MergeJoin {
-    /// How rows without a partner are treated; not by NOT IN's reading of null.
+    /// How rows without a partner are treated; never `NullAnti`.
     pub kind: JoinKind,
     /// Left input.
     pub left: Physical,
@@ -198,9 +198,9 @@ pub(crate) struct MergeJoin {
     pub left_keys: Vec<Expr>,
     /// The keys of the right, over its columns.
     pub right_keys: Vec<Expr>,
-    /// Of each key, whether the greatest comes first.
+    /// For each key, whether it is descending.
     pub descending: Vec<bool>,
-    /// What a pair must pass besides, over the columns of both.
+    /// Further conditions on a pair, over the columns of both.
     pub residual: Vec<Expr>,
     /// The types of the left's columns.
     pub left_types: Vec<ColumnType>,
@@ -208,7 +208,7 @@ pub(crate) struct MergeJoin {
     pub right_types: Vec<ColumnType>,
 }
 
-/// Pairs by any condition. The right side is kept in memory.
+/// A nested loop join, for any condition. The right side is held in memory.
 #[derive(Debug)]
 pub(crate) struct LoopJoin {
     /// How rows without a partner are treated.
@@ -217,7 +217,7 @@ pub(crate) struct LoopJoin {
     pub left: Physical,
     /// Right input.
     pub right: Physical,
-    /// What a pair must pass, over the columns of both.
+    /// Conditions on a pair, over the columns of both.
     pub terms: Vec<Expr>,
     /// The types of the left's columns.
     pub left_types: Vec<ColumnType>,
@@ -225,7 +225,7 @@ pub(crate) struct LoopJoin {
     pub right_types: Vec<ColumnType>,
 }
 
-/// Pairs by looking the left's keys up in a relation.
+/// A join by looking up the left's keys in a relation.
 #[derive(Debug)]
 pub(crate) struct LookupJoin {
     /// Inner, left, semi or anti.
@@ -234,54 +234,54 @@ pub(crate) struct LookupJoin {
     pub left: Physical,
     /// The relation.
     pub relation: Arc<Relation>,
-    /// The index that is followed; the primary key otherwise.
+    /// The index to follow; `None` for the primary key.
     pub index: Option<usize>,
-    /// Positions of its columns wanted.
+    /// Positions of the columns read.
     pub columns: Vec<usize>,
-    /// Values of the first columns of the key, over the left's columns.
+    /// Values of the first key columns, over the left's columns.
     pub key: Vec<Expr>,
-    /// What a pair must pass besides, over the columns of both.
+    /// Further conditions on a pair, over the columns of both.
     pub residual: Vec<Expr>,
     /// The types of the right's columns.
     pub right_types: Vec<ColumnType>,
 }
 
-/// The right side run for every row of the left.
+/// A lateral join: the right side runs for every row of the left.
 #[derive(Debug)]
 pub(crate) struct Apply {
     /// How rows without a partner are treated.
     pub kind: JoinKind,
     /// Left input.
     pub left: Physical,
-    /// What is run; it reads the values of `outer`.
+    /// The right side, which reads the values of `outer`.
     pub right: Physical,
     /// Values of the left's row, over the left's columns.
     pub outer: Vec<Expr>,
-    /// What a pair must pass, over the columns of both.
+    /// Conditions on a pair, over the columns of both.
     pub terms: Vec<Expr>,
     /// The types of the right's columns.
     pub right_types: Vec<ColumnType>,
 }
 
-/// One row per group.
+/// A grouping: one row per group.
 #[derive(Debug)]
 pub(crate) struct Grouping {
     /// The input.
     pub input: Physical,
     /// The types of its columns.
     pub types: Vec<ColumnType>,
-    /// What rows are grouped by.
+    /// Group keys.
     pub groups: Vec<Expr>,
-    /// What is computed of each group.
+    /// Aggregates of each group.
     pub aggregates: Vec<Aggregate>,
     /// Grouping sets, as positions in `groups`.
     pub sets: Option<Vec<Vec<usize>>>,
-    /// The groups, by position, whose equal values come one behind the other: where there
-    /// are any, groups are answered as soon as these change.
+    /// Positions of the group keys whose equal values are consecutive. If there are any, groups are
+    /// returned as soon as these keys change.
     pub run: Vec<usize>,
 }
 
-/// Window functions beside the input.
+/// The input with columns of window functions added.
 #[derive(Debug)]
 pub(crate) struct Window {
     /// The input.
@@ -292,52 +292,52 @@ pub(crate) struct Window {
     pub calls: Vec<WindowCall>,
 }
 
-/// The input in order.
+/// A sort.
 #[derive(Debug)]
 pub(crate) struct Sort {
     /// The input.
     pub input: Physical,
     /// The types of its columns.
     pub types: Vec<ColumnType>,
-    /// The order.
+    /// The sort keys.
     pub keys: Vec<SortKey>,
-    /// No more rows are asked for: those skipped and those taken.
+    /// Maximum number of rows to sort out, including those skipped.
     pub limit: Option<Expr>,
-    /// Rows skipped, part of the limit.
+    /// How many of those are skipped.
     pub offset: Option<Expr>,
 }
 
-/// Part of the input.
+/// A limit.
 #[derive(Debug)]
 pub(crate) struct Limit {
     /// The input.
     pub input: Physical,
-    /// Rows at most.
+    /// Maximum number of rows.
     pub limit: Option<Expr>,
-    /// Rows skipped first.
+    /// Number of rows to skip first.
     pub offset: Option<Expr>,
-    /// Rows that are in these as the last one is come too.
+    /// WITH TIES: further rows equal to the last one in these follow.
     pub ties: Vec<Expr>,
 }
 
-/// No duplicates.
+/// Removes duplicates.
 #[derive(Debug)]
 pub(crate) struct Distinct {
     /// The input.
     pub input: Physical,
     /// The types of its columns.
     pub types: Vec<ColumnType>,
-    /// What tells rows apart.
+    /// The expressions that are compared.
     pub keys: Vec<Expr>,
-    /// Whether rows that are equal in these come one behind the other.
+    /// Whether rows that are equal in these are consecutive.
     pub is_in_order: bool,
 }
 
-/// Rows of the left that are matched one to one with equal rows of the right (INTERSECT
-/// ALL), or those left over (EXCEPT ALL).
+/// Matches each row of the left with one equal row of the right. Returns the matched rows
+/// (INTERSECT ALL), or the others (EXCEPT ALL).
 #[derive(Debug)]
 pub(crate) struct MatchedRows {
-    /// Which of the two.
+    /// The set operation.
     pub kind: SetKind,
     /// Left input.
     pub left: Physical,
@@ -347,10 +347,10 @@ pub(crate) struct MatchedRows {
     pub types: Vec<ColumnType>,
 }
 
-/// Rows out of a function.
+/// A table function.
 #[derive(Debug)]
 pub(crate) struct TableFunctionCall {
-    /// Which.
+    /// The function.
     pub function: TableFunction,
     /// Its arguments.
     pub arguments: Vec<Expr>,
@@ -358,16 +358,16 @@ pub(crate) struct TableFunctionCall {
     pub types: Vec<ColumnType>,
 }
 
-/// A query over its own answer.
+/// A recursive query.
 #[derive(Debug)]
 pub(crate) struct Recursive {
     /// The working table.
     pub number: usize,
-    /// What it begins with.
+    /// The query of the first round.
     pub base: Physical,
-    /// What is made of the round before.
+    /// The query over the previous round.
     pub step: Physical,
-    /// Whether rows that came before are left out.
+    /// Whether rows that occurred before are dropped.
     pub distinct: bool,
     /// The types of the columns.
     pub types: Vec<ColumnType>,
@@ -378,9 +378,9 @@ pub(crate) struct Recursive {
 pub(crate) struct SharedQuery {
     /// Its number in the statement.
     pub number: usize,
-    /// What the statement calls it.
+    /// Its name in the statement.
     pub name: String,
-    /// What computes it.
+    /// Its plan.
     pub plan: Physical,
     /// The types of its columns.
     pub types: Vec<ColumnType>,

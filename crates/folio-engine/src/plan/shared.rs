@@ -1,10 +1,9 @@
-//! Queries that a statement reads more than once, and computes once.
+//! Queries that a statement reads several times but computes once.
 //!
-//! A query that WITH names is bound at its first use; each use is a leaf of the plan. The
-//! optimizer puts a query that one leaf reads in the place of the leaf. One that more read is
-//! optimized and lowered once, whoever asks first, and computed once in each run of the
-//! statement. Without that, names that each read the one before twice would double the plan
-//! with every name.
+//! A WITH query is bound at its first use, and each use is a leaf of the plan. If a query has one
+//! leaf, the optimizer replaces the leaf by the query. Otherwise the query is optimized and
+//! lowered once, by its first reader, and computed once in each run. Without this, a chain of
+//! names that each read the previous one twice would double the plan with every name.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -13,17 +12,17 @@ use super::logical::Plan;
 use super::physical::{self, Physical};
 use crate::expression::{Column, Expr};
 
-/// The query behind the leaves.
+/// A query with one or more leaves.
 #[derive(Debug)]
 pub struct SharedQuery {
     /// Its number in the statement.
     pub number: usize,
-    /// What the statement calls it.
+    /// Its name in the statement.
     pub name: String,
-    /// Its columns; those of the first leaf have the same numbers.
+    /// Its columns. The first leaf has columns with the same ids.
     pub columns: Vec<Column>,
     plan: Mutex<Plan>,
-    /// Leaves that were made.
+    /// Number of leaves.
     uses: AtomicUsize,
     is_optimized: AtomicBool,
     rows: OnceLock<f64>,
@@ -31,7 +30,7 @@ pub struct SharedQuery {
 }
 
 impl SharedQuery {
-    /// A query that one leaf reads so far. `plan` has these columns and no others.
+    /// A query with one leaf. `plan` has exactly these columns.
     pub fn new(number: usize, name: &str, plan: Plan) -> Self {
         Self {
             number,
@@ -54,12 +53,12 @@ impl SharedQuery {
         self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the optimizer expects of it, asked for once.
+    /// The estimated number of rows, computed once.
     pub fn rows(&self, estimate: impl FnOnce(&Plan) -> f64) -> f64 {
         *self.rows.get_or_init(|| estimate(&self.plan()))
     }
 
-    /// How it is run.
+    /// Its physical plan.
     pub(crate) fn physical(&self, lower: fn(&Plan) -> Physical) -> Arc<physical::SharedQuery> {
         let lowered = || {
             Arc::new(physical::SharedQuery {
@@ -73,8 +72,8 @@ impl SharedQuery {
     }
 }
 
-/// Puts queries with one leaf in its place, and has `optimize` work once on each of the
-/// others.
+/// Replaces the leaf of a query that has only one, and calls `optimize` once for each other
+/// query.
 pub fn settle(plan: &mut Plan, optimize: &mut dyn FnMut(&mut Plan)) {
     while let Plan::Shared { query, columns } = plan {
         if query.uses.load(Ordering::Relaxed) > 1 {
@@ -88,7 +87,7 @@ pub fn settle(plan: &mut Plan, optimize: &mut dyn FnMut(&mut Plan)) {
         debug_assert!(columns.iter().eq(&query.columns));
         let inner = match Arc::strong_count(query) {
             1 => query.plan().take(),
-            // A rule that copies an expression copies the leaves in its subqueries.
+            // Rules that copied an expression also copied the leaves in its subqueries.
             _ => query.plan().clone(),
         };
         *plan = inner;

@@ -1,5 +1,5 @@
-//! The plans of subqueries. Those in an operator's own expressions, which no rule has turned
-//! into joins, EXPLAIN shows below the operator that runs them.
+//! The plans of subqueries. EXPLAIN prints those that no rule has turned into joins below the
+//! operator that runs them.
 
 use std::any::Any;
 
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::expression::{ColumnId, Expr, Query, Subquery};
 use crate::plan::logical::Plan;
 
-/// A subquery's number, what it reads of the row it is run for, and its plan.
+/// A subquery: its number, the outer values it reads, and its plan.
 pub(super) type Found = (usize, Vec<Expr>, Physical);
 
 impl Query for Plan {
@@ -34,7 +34,7 @@ impl Subquery {
         (&*self.body as &dyn Any).downcast_ref()
     }
 
-    /// The same, to be changed.
+    /// Its logical plan, mutable.
     pub fn plan_mut(&mut self) -> Option<&mut Plan> {
         (&mut *self.body as &mut dyn Any).downcast_mut()
     }
@@ -46,7 +46,7 @@ impl Subquery {
 }
 
 impl Physical {
-    /// The subqueries of this operator, not of its inputs, each once.
+    /// The distinct subqueries of this operator, without those of its inputs.
     pub(super) fn subqueries(&self) -> Vec<Found> {
         let mut found = Vec::new();
         self.for_each_own_expression(&mut |expression| collect(expression, &mut found));

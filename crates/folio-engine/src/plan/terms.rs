@@ -1,49 +1,49 @@
-//! What logical and physical plans have in common: kinds of joins, orders, ways to rows.
+//! Terms shared by logical and physical plans: kinds of joins, sort keys, access paths.
 
 use crate::expression::{ColumnId, Expr};
 
-/// How a join treats rows without a partner.
+/// A kind of join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JoinKind {
-    /// They are left out.
+    /// Only pairs.
     Inner,
-    /// Those of the left stay, with nulls.
+    /// Pairs, and rows of the left without a partner, with nulls.
     Left,
-    /// Those of the right stay, with nulls.
+    /// Pairs, and rows of the right without a partner, with nulls.
     Right,
-    /// All stay.
+    /// Pairs, and all rows without a partner, with nulls.
     Full,
-    /// Rows of the left that have a partner, once, alone.
+    /// Rows of the left that have a partner, once each.
     Semi,
-    /// Rows of the left that have none, alone.
+    /// Rows of the left that have no partner.
     Anti,
-    /// As `Anti`, by NOT IN's reading of null: a null anywhere decides nothing.
+    /// `Anti` with the null rules of NOT IN: a comparison with null decides nothing.
     NullAnti,
 }
 
 impl JoinKind {
-    /// Whether the answer has the columns of the right.
+    /// Whether the result has the columns of the right.
     #[must_use]
     pub fn has_right(self) -> bool {
         !matches!(self, Self::Semi | Self::Anti | Self::NullAnti)
     }
 }
 
-/// Which rows a set operation keeps.
+/// A kind of set operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SetKind {
-    /// Those of either side.
+    /// Rows of either side.
     Union,
-    /// Those of both.
+    /// Rows of both sides.
     Intersect,
-    /// Those of the left that are not of the right.
+    /// Rows of the left that are not in the right.
     Except,
 }
 
-/// One key of an order.
+/// A sort key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SortKey {
-    /// What is compared.
+    /// The expression to compare.
     pub expression: Expr,
     /// Whether the greatest comes first.
     pub descending: bool,
@@ -51,70 +51,70 @@ pub struct SortKey {
     pub nulls_first: bool,
 }
 
-/// Which rows of a relation a scan has to look at.
+/// How a scan finds the rows of a relation.
 #[allow(clippy::large_enum_variant, reason = "a plan has few scans")]
 #[derive(Debug, Clone, Default)]
 pub enum Path {
-    /// All.
+    /// Reads all rows.
     #[default]
     Full,
-    /// The one with this primary key.
+    /// The row with this primary key.
     Key(Vec<Expr>),
-    /// Those with one of these values in the first column of a key, in no order.
+    /// Rows with one of these values in the first column of a key, in no order.
     Keys {
-        /// The index; the primary key otherwise.
+        /// The index; `None` for the primary key.
         index: Option<usize>,
         /// The values.
         keys: Vec<Expr>,
     },
-    /// Those whose key the left side of the join above asks for.
+    /// Rows whose key the left side of the enclosing join gives.
     Probe(Probe),
-    /// Those in a range of a key: the primary one, or that of an index.
+    /// Rows in a range of the primary key or an index.
     Range {
-        /// The index followed.
+        /// The index; `None` for the primary key.
         index: Option<usize>,
         /// Values of the first key columns.
         equal: Vec<Expr>,
-        /// Least value of the next, and whether it is in the range itself.
+        /// Lower bound of the next column, and whether it is inclusive.
         from: Option<(Expr, bool)>,
-        /// Greatest value of the next.
+        /// Upper bound of the next column, likewise.
         to: Option<(Expr, bool)>,
     },
 }
 
-/// What finds rows by key: the primary key or an index, and how many of its columns.
+/// A lookup by the first columns of the primary key or an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
-    /// The index; the primary key otherwise.
+    /// The index; `None` for the primary key.
     pub index: Option<usize>,
-    /// How many of its first columns are looked up.
+    /// Number of key columns that are looked up.
     pub columns: usize,
 }
 
-/// A column that rows come in the order of, and whether the greatest comes first.
+/// A column of an order, and whether it is descending.
 pub type OrderedBy = (ColumnId, bool);
 
-/// A function that makes rows.
+/// A table function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableFunction {
-    /// The elements of arrays, side by side.
+    /// The elements of several arrays, in parallel columns.
     Unnest {
-        /// Whether a column numbers them.
+        /// Whether a column numbers the rows.
         ordinality: bool,
     },
-    /// From one number or instant to another, by steps.
+    /// A series of numbers or instants.
     GenerateSeries {
-        /// Whether a column numbers them.
+        /// Whether a column numbers the rows.
         ordinality: bool,
     },
     /// The elements of a JSON array.
     JsonElements {
-        /// Whether a column numbers them.
+        /// Whether a column numbers the rows.
         ordinality: bool,
     },
     /// The members of a JSON object.
     JsonEach {
-        /// Whether a column numbers them.
+        /// Whether a column numbers the rows.
         ordinality: bool,
     },
 }

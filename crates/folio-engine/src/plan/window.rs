@@ -1,4 +1,4 @@
-//! Window functions as they stand in a statement, and the rows around a row that one sees.
+//! Window functions of a statement, and their frames.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,24 +9,24 @@ use super::aggregate::Aggregate;
 use super::terms::SortKey;
 use crate::expression::Expr;
 
-/// What a window function computes.
+/// A window function.
 #[derive(Debug, Clone, PartialEq)]
 pub enum WindowFunction {
     /// The row's number in its partition.
     RowNumber,
-    /// The number of the first row equal to it.
+    /// The number of the first row that is equal in the order.
     Rank,
-    /// The same without gaps.
+    /// The rank without gaps.
     DenseRank,
-    /// The rank between 0 and 1.
+    /// The rank scaled to 0 to 1.
     PercentRank,
-    /// The share of rows up to it.
+    /// The share of rows up to and including it.
     CumeDist,
-    /// Which of so many equal parts it is in.
+    /// Which of n equal parts it is in.
     Ntile,
-    /// A value some rows before.
+    /// The value some rows before.
     Lag,
-    /// A value some rows after.
+    /// The value some rows after.
     Lead,
     /// The first value of the frame.
     FirstValue,
@@ -38,22 +38,22 @@ pub enum WindowFunction {
     Aggregate(Box<Aggregate>),
 }
 
-/// A window function as it stands in a statement.
+/// A call of a window function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WindowCall {
-    /// What is computed.
+    /// The function.
     pub function: WindowFunction,
     /// Its name in the statement.
     pub name: Arc<str>,
-    /// What of.
+    /// Its arguments.
     pub arguments: Vec<Expr>,
-    /// What the rows are parted by.
+    /// PARTITION BY.
     pub partition: Vec<Expr>,
-    /// Their order.
+    /// ORDER BY.
     pub order: Vec<SortKey>,
-    /// Which rows around a row it sees.
+    /// Its frame.
     pub frame: Frame,
-    /// The type of the answer.
+    /// The type of the result.
     pub ty: ColumnType,
 }
 
@@ -95,53 +95,53 @@ impl fmt::Display for WindowCall {
     }
 }
 
-/// What a frame's bounds count.
+/// The units of a frame's bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameUnits {
     /// Rows.
     Rows,
-    /// Distance of the key.
+    /// Distance of the sort key.
     Range,
-    /// Rows equal in the keys, together.
+    /// Groups of rows that are equal in the sort keys.
     Groups,
 }
 
-/// One end of a frame.
+/// A bound of a frame.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FrameBound {
-    /// The partition's end on that side.
+    /// The start or end of the partition.
     Unbounded,
-    /// The row itself, or those equal to it.
+    /// The row itself, with its peers if the unit is not rows.
     Current,
-    /// So many before.
+    /// This many units before.
     Preceding(Expr),
-    /// So many after.
+    /// This many units after.
     Following(Expr),
 }
 
-/// Which rows of a frame are not seen after all.
+/// Rows that are excluded from a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exclusion {
     /// None.
     Nothing,
     /// The row itself.
     CurrentRow,
-    /// The row and those equal to it in the keys.
+    /// The row and its peers.
     Group,
-    /// Those equal to it, but not the row.
+    /// Its peers, but not the row.
     Ties,
 }
 
-/// Which rows around a row a function sees.
+/// The rows that a window function sees.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Frame {
-    /// What the bounds count.
+    /// The units of the bounds.
     pub units: FrameUnits,
-    /// Where it begins.
+    /// The start.
     pub start: FrameBound,
-    /// Where it ends.
+    /// The end.
     pub end: FrameBound,
-    /// What is left out of it.
+    /// The excluded rows.
     pub exclusion: Exclusion,
 }
 

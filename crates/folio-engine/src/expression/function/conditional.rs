@@ -1,4 +1,4 @@
-//! Functions that choose, and those that fit nowhere else.
+//! Conditional functions, and those that fit nowhere else.
 
 use folio_types::{ColumnType, Value};
 

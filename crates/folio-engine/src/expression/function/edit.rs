@@ -1,5 +1,5 @@
-//! Arrays changed in place of being built: what REMOVE, REMOVEAT and POP do.
-//! Positions count from 0 here, as in ZiQL.
+//! Functions that edit arrays, for REMOVE, REMOVEAT and POP. Positions count from 0 here, as in
+//! ZiQL.
 
 use folio_types::Value;
 
@@ -28,17 +28,16 @@ fn remove_all(arguments: &[Value]) -> Result<Value> {
     Ok(Value::List(kept.cloned().collect()))
 }
 
-/// The elements that stand at none of some positions.
+/// The elements that are not at some positions.
 fn remove_at(arguments: &[Value]) -> Result<Value> {
     let (items, positions) = (items(&arguments[0]), items(&arguments[1]));
     Ok(Value::List(without_positions(items, positions)?))
 }
 
-/// What is left of a list without the elements at some positions, all of which
-/// must be there.
+/// A list without the elements at some positions.
 ///
 /// # Errors
-/// `invalid_input` for a position that is not.
+/// `invalid_input` for a position that does not exist.
 pub(crate) fn without_positions<T: Clone>(items: &[T], positions: &[Value]) -> Result<Vec<T>> {
     let mut is_kept = vec![true; items.len()];
     for position in positions {

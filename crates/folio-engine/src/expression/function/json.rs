@@ -163,13 +163,13 @@ fn dollar_path(text: &Value) -> Result<Vec<Step>> {
 
 #[allow(clippy::needless_pass_by_value, reason = "it is made for the call")]
 fn get(arguments: &[Value], steps: Vec<Step>, as_text: bool) -> Result<Value> {
-    // An element by number and a member by that name are told apart by what is there.
+    // A number in a path is an element of an array, or a member of an object.
     let found = at_path(text_of(&arguments[0]), &steps);
     let found = if as_text { found.as_deref().and_then(unquote) } else { found };
     Ok(found.map_or(Value::Null, Value::Text))
 }
 
-/// Whether a text is the name of a member, or an element of an array, or all there is.
+/// Whether JSON has this member, contains this text as an element, or equals it.
 fn has_key(json: &serde_json::Value, key: &str) -> bool {
     match json {
         serde_json::Value::Object(members) => members.contains_key(key),
@@ -182,8 +182,8 @@ fn parsed(json: &Value) -> serde_json::Value {
     serde_json::from_str(text_of(json)).unwrap_or_default()
 }
 
-/// Whether JSON has all that another has: members by name, elements anywhere. At the top an
-/// array also has a single value.
+/// Whether JSON contains other JSON: members by name, elements in any position. At the top, an
+/// array may also contain a single value.
 fn contains(whole: &serde_json::Value, part: &serde_json::Value, is_top: bool) -> bool {
     use serde_json::Value as Json;
     match (whole, part) {
@@ -203,8 +203,8 @@ fn contains(whole: &serde_json::Value, part: &serde_json::Value, is_top: bool) -
     }
 }
 
-/// Objects with the members of both, where the right one's win; arrays one behind the other.
-/// Any other value counts as an array of itself.
+/// Merges two objects, the right one's members winning. Concatenates arrays; any other value
+/// counts as an array of one.
 fn concat(arguments: &[Value]) -> Result<Value> {
     use serde_json::Value as Json;
     let joined = match (parsed(&arguments[0]), parsed(&arguments[1])) {

@@ -1,4 +1,4 @@
-//! The functions of the library by name, and the one that a call means.
+//! The functions of the library by name, and the resolution of calls.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn overloads() -> impl Iterator<Item = &'static Overload> {
     .flatten()
 }
 
-/// The names of the aggregates, for near matches.
+/// The names of the aggregates, for suggestions.
 const AGGREGATES: [&str; 35] = [
     "any_value",
     "approx_distinct",
@@ -67,7 +67,7 @@ const AGGREGATES: [&str; 35] = [
     "variance",
 ];
 
-/// The names of the functions that take a window alone.
+/// The names of the functions that need a window.
 const WINDOW_FUNCTIONS: [&str; 11] = [
     "cume_dist",
     "dense_rank",
@@ -82,7 +82,7 @@ const WINDOW_FUNCTIONS: [&str; 11] = [
     "row_number",
 ];
 
-/// Whether the library has a function of this name, of whatever kind.
+/// Whether the library has a function, aggregate or window function of this name.
 pub fn is_library(name: &str) -> bool {
     let mut all = names().chain(AGGREGATES).chain(WINDOW_FUNCTIONS);
     all.any(|known| known.eq_ignore_ascii_case(name))
@@ -97,7 +97,7 @@ pub fn function_names() -> Vec<&'static str> {
     all
 }
 
-/// The functions with what they take, by name, for whoever tries them all.
+/// All functions with their parameters, for tests that call each.
 pub fn shapes() -> impl Iterator<Item = (&'static str, Vec<String>)> {
     overloads().map(|overload| {
         let takes = overload.takes.iter().map(|takes| format!("{takes:?}"));
@@ -110,10 +110,10 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     overloads().map(|overload| overload.name)
 }
 
-/// The call of a function by name, its arguments cast to what it takes.
+/// Resolves a call by name and casts its arguments to the parameter types.
 ///
 /// # Errors
-/// `not_found` for a name that is none; `type_mismatch` when no overload fits.
+/// `not_found` for an unknown name; `type_mismatch` if no overload fits.
 pub fn resolve(name: &str, arguments: Vec<Expr>, span: Span) -> Result<Expr> {
     let candidates: Vec<&Overload> =
         overloads().filter(|overload| overload.name.eq_ignore_ascii_case(name)).collect();
@@ -176,7 +176,7 @@ fn settled(
     }
 }
 
-/// The types an overload would give its parameters; `None` if the arguments do not fit.
+/// The parameter types of an overload for these arguments; `None` if they do not fit.
 fn fit(overload: &Overload, arguments: &[Expr], exactly: bool) -> Option<Vec<ColumnType>> {
     let count = overload.takes.len();
     let fits_count =

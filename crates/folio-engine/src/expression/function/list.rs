@@ -97,7 +97,7 @@ fn length(arguments: &[Value]) -> Result<Value> {
     Ok(Value::Integer(i64::try_from(items(&arguments[0]).len()).unwrap_or(i64::MAX)))
 }
 
-/// The length along a dimension; an array without elements has none.
+/// The length of a dimension; null for an array without elements.
 fn length_along(arguments: &[Value]) -> Result<Value> {
     match (items(&arguments[0]), integer_of(&arguments[1])) {
         ([], _) => Ok(Value::Null),
@@ -141,7 +141,7 @@ fn position(arguments: &[Value]) -> Result<Value> {
     Ok(found.map_or(Value::Null, |at| Value::Integer(i64::try_from(at + 1).unwrap_or(i64::MAX))))
 }
 
-/// Elements with something between them; nulls are left out, or shown as a text.
+/// Joins elements with a separator. Nulls are left out, or shown as a given text.
 fn to_string(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     let (ColumnType::List(element), Value::List(items), Value::Text(between)) =
         (&types[0], &arguments[0], &arguments[1])

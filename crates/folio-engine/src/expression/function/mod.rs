@@ -1,9 +1,9 @@
-//! The library of scalar functions, and how a call finds its function.
+//! The library of scalar functions, and how calls are resolved.
 //!
-//! A function is a line in a table: name, what its parameters take, what it
-//! returns, and what it does with one row's values. Unless it says otherwise it is
-//! strict: null in, null out. A call takes the first overload whose parameters
-//! its arguments fit without a cast, or else the first they fit with one.
+//! A function is a line in a table: its name, parameters, return type, and what it does with
+//! the values of one row. It is strict unless it says otherwise: null in, null out. A call takes
+//! the first overload that its arguments fit without a cast, or else the first they fit with
+//! casts.
 
 mod conditional;
 mod edit;
@@ -30,9 +30,9 @@ use crate::source::ScalarFunction;
 
 /// One call for a batch.
 pub(crate) struct Call<'c> {
-    /// The arguments, as long as the batch.
+    /// The arguments, each as long as the batch.
     pub(crate) arrays: &'c [ArrayRef],
-    /// Rows.
+    /// Number of rows.
     pub(crate) count: usize,
     pub(crate) context: &'c Context,
     pub(crate) function: &'c Function,
@@ -41,28 +41,28 @@ pub(crate) struct Call<'c> {
 pub(crate) use edit::without_positions;
 pub use library::{function_names, is_library, resolve, shapes};
 
-/// What a function does with whole arrays.
+/// A function over whole arrays.
 pub(crate) type Kernel = fn(&Call<'_>) -> Result<ArrayRef>;
 
-/// A function with its types settled.
+/// A function with its types resolved.
 #[derive(Debug, Clone)]
 pub struct Function {
-    /// What statements call it.
+    /// Its name in statements.
     pub name: Cow<'static, str>,
     pub(crate) parameters: Vec<ColumnType>,
     pub(crate) returns: ColumnType,
     pub(crate) kernel: Kernel,
     body: Body,
-    /// Which field, of those of a struct.
+    /// The field to take, for access to a struct.
     field_index: usize,
-    /// Another value at every call.
+    /// Whether its value changes with every call.
     pub is_volatile: bool,
-    /// Another value in every statement.
+    /// Whether its value is fixed within a statement but changes between statements.
     pub is_stable: bool,
 }
 
 impl Function {
-    /// Whether it is called on the thread that asks for rows alone.
+    /// Whether it must be called on the thread that asks for rows.
     pub(crate) fn is_of_one_thread(&self) -> bool {
         matches!(&self.body, Body::Program(function) if function.on_one_thread)
     }
@@ -77,13 +77,13 @@ impl PartialEq for Function {
     }
 }
 
-/// What a parameter takes.
+/// The type of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Takes {
     Text,
     Integer,
     Float,
-    /// Any number as it is.
+    /// Any number, without a cast.
     Number,
     Date,
     Time,
@@ -92,15 +92,15 @@ pub(crate) enum Takes {
     Bytes,
     Json,
     List,
-    /// Anything as it is.
+    /// Any type, without a cast.
     Any,
-    /// Anything, the same for all such parameters.
+    /// Any type, but one type for all such parameters.
     Same,
-    /// The element of the list among the parameters.
+    /// The element type of the list among the parameters.
     Element,
 }
 
-/// What a function returns.
+/// The return type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Returns {
     Text,
@@ -115,32 +115,32 @@ pub(crate) enum Returns {
     Json,
     Uuid,
     TextList,
-    /// The type of a parameter.
+    /// The type of this parameter.
     As(usize),
-    /// A list of what a parameter is.
+    /// A list of the type of this parameter.
     ListOf(usize),
-    /// An element of the list that a parameter is.
+    /// The element type of this list parameter.
     ElementOf(usize),
-    /// The instant with its zone.
+    /// A timestamp with time zone.
     Instant,
-    /// A timestamp: with a zone if the parameter has none, without if it has one.
+    /// A timestamp with a zone if the parameter has none, and the reverse.
     OtherZone,
-    /// Float for floats, numeric for everything else.
+    /// Float for floats, numeric for all other types.
     Rounded,
 }
 
-/// What a function does with one row.
+/// The body of a function.
 #[derive(Debug, Clone)]
 pub(crate) enum Body {
-    /// Never sees a null.
+    /// Never gets a null.
     Strict(fn(&[Value]) -> Result<Value>),
-    /// The same, told the types of its arguments.
+    /// The same, and gets the types of its arguments.
     Typed(fn(&[Value], &[ColumnType]) -> Result<Value>),
-    /// Sees nulls.
+    /// Gets nulls too.
     Lenient(fn(&[Value], &[ColumnType]) -> Result<Value>),
-    /// Works on whole arrays.
+    /// Gets whole arrays.
     Whole(Kernel),
-    /// The program's.
+    /// A function of the program.
     Program(Arc<ScalarFunction>),
 }
 
@@ -148,7 +148,7 @@ pub(crate) enum Body {
 pub(crate) struct Overload {
     pub(crate) name: &'static str,
     pub(crate) takes: &'static [Takes],
-    /// Whether the last parameter may be given any number of times.
+    /// Whether the last parameter may repeat.
     pub(crate) variadic: bool,
     pub(crate) returns: Returns,
     pub(crate) body: Body,
@@ -174,7 +174,7 @@ pub(crate) const fn variadic(
     Overload { name, takes, variadic: true, returns, body }
 }
 
-/// Runs a function that knows single values over a batch.
+/// Runs a function of single values over a batch.
 fn by_value(call: &Call<'_>) -> Result<ArrayRef> {
     let types = &call.function.parameters;
     let mut results = Vec::with_capacity(call.count);
@@ -197,7 +197,7 @@ fn by_value(call: &Call<'_>) -> Result<ArrayRef> {
     array::to_array(results.iter(), &call.function.returns)
 }
 
-/// The text of an argument that is text by its parameter.
+/// The text of a text argument.
 pub(crate) fn text_of(value: &Value) -> &str {
     match value {
         Value::Text(text) => text,
@@ -205,7 +205,7 @@ pub(crate) fn text_of(value: &Value) -> &str {
     }
 }
 
-/// The integer of an argument that is one by its parameter.
+/// The integer of an integer argument.
 pub(crate) fn integer_of(value: &Value) -> i64 {
     match value {
         Value::Integer(value) => *value,
@@ -213,7 +213,7 @@ pub(crate) fn integer_of(value: &Value) -> i64 {
     }
 }
 
-/// The float of an argument that is one by its parameter.
+/// The float of a float argument.
 pub(crate) fn float_of(value: &Value) -> f64 {
     match value {
         Value::Float(value) => *value,

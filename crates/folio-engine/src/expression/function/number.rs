@@ -169,8 +169,7 @@ fn toward(arguments: &[Value], types: &[ColumnType], direction: Direction) -> Re
     })
 }
 
-/// Half away from zero for numeric; for floats the nearest, ties to even, as the
-/// hardware has it.
+/// Rounds half away from zero for numeric, and ties to even for floats.
 fn round(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     let places = arguments.get(1).map_or(0, integer_of).clamp(-38, 38);
     #[allow(clippy::cast_possible_truncation, reason = "clamped")]
@@ -196,7 +195,7 @@ fn round(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     })
 }
 
-/// Towards zero, with so many digits behind the point.
+/// Truncates towards zero to a number of decimals.
 fn cut(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     let places = integer_of(&arguments[1]).clamp(-38, 38);
     #[allow(clippy::cast_possible_truncation, reason = "clamped")]
@@ -216,7 +215,7 @@ fn cut(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     })
 }
 
-/// The whole part of a quotient of exact numbers.
+/// The integer quotient of exact numbers.
 fn quotient(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     match (&arguments[0], &arguments[1]) {
         (Value::Decimal(_), Value::Decimal(0)) => Err(Error::invalid("division by zero")),
@@ -227,7 +226,7 @@ fn quotient(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     }
 }
 
-/// What a division of exact numbers leaves, with the sign of the left one.
+/// The remainder of exact numbers, with the sign of the left one.
 fn remainder(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     match (&arguments[0], &arguments[1]) {
         (Value::Decimal(_), Value::Decimal(0)) => Err(Error::invalid("division by zero")),

@@ -10,10 +10,10 @@ use crate::span::Span;
 use crate::type_name::type_name;
 
 impl ScalarFunction {
-    /// The call of this function.
+    /// Makes a call of this function.
     ///
     /// # Errors
-    /// `type_mismatch` for arguments of other types or another number.
+    /// `type_mismatch` for arguments of the wrong types or number.
     pub fn call(self: &Arc<Self>, arguments: Vec<Expr>, span: Span) -> Result<Expr> {
         if arguments.len() != self.parameters.len() {
             let given: Vec<_> =

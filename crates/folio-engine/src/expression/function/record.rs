@@ -1,4 +1,4 @@
-//! Structs: made of values, and taken apart.
+//! Structs: construction and field access.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use super::{Body, Call, Function, Kernel};
 use crate::error::{Error, Result};
 
 impl Function {
-    /// The n-th field of a struct.
+    /// Access to the n-th field of a struct.
     pub fn field(ty: ColumnType, index: usize, returns: ColumnType) -> Self {
         Self { field_index: index, ..Self::whole("field", vec![ty], returns, field) }
     }
 
-    /// A struct of its arguments.
+    /// Construction of a struct from its arguments.
     pub fn row(fields: Vec<(String, ColumnType)>) -> Self {
         let parameters = fields.iter().map(|(_, ty)| ty.clone()).collect();
         Self::whole("row", parameters, ColumnType::Struct(fields), row)
@@ -44,7 +44,7 @@ impl Function {
 fn field(call: &Call<'_>) -> Result<ArrayRef> {
     let row = call.arrays[0].as_struct();
     let column = row.column(call.function.field_index);
-    // A field of no struct is no value, whatever its slot holds.
+    // A field of a null struct is null, whatever its slot holds.
     match row.nulls() {
         None => Ok(ArrayRef::clone(column)),
         Some(nulls) => {

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::expression::cast;
 use crate::expression::pattern::{self, MatchKind};
 
-/// The longest text a function makes, in bytes.
+/// Maximum size of a text that a function makes, in bytes.
 const SIZE_MAX: usize = 256 << 20;
 
 pub(super) const OVERLOADS: &[Overload] = &[
@@ -171,7 +171,7 @@ fn regex(pattern: &Value) -> Result<Regex> {
     pattern::compile(MatchKind::Regex, text_of(pattern), None)
 }
 
-/// With `i` among the flags letters match in both cases.
+/// A regular expression; the flag `i` ignores letter case.
 fn flagged(pattern: &Value, flags: Option<&Value>) -> Result<Regex> {
     let flags = flags.map_or("", text_of);
     if let Some(unknown) = flags.chars().find(|flag| !"gic".contains(*flag)) {
@@ -209,7 +209,7 @@ fn trim(arguments: &[Value], from_start: bool, from_end: bool) -> Result<Value> 
     text(rest.to_owned())
 }
 
-/// Characters from a position on, which may lie before the text.
+/// Characters from a position on. The position may be before the text.
 fn substring(arguments: &[Value]) -> Result<Value> {
     let start = integer_of(&arguments[1]);
     let end = match arguments.get(2) {
@@ -310,7 +310,8 @@ fn split_part(arguments: &[Value]) -> Result<Value> {
     text(index.and_then(|index| parts.get(index)).map_or("", |part| part).to_owned())
 }
 
-/// Split by a text, or into characters by null; a part that equals the third is null.
+/// Splits by a separator, or into characters if it is null. Parts equal to the third argument
+/// become null.
 fn string_to_array(arguments: &[Value], _: &[ColumnType]) -> Result<Value> {
     let Value::Text(whole) = &arguments[0] else { return Ok(Value::Null) };
     let parts: Vec<String> = match &arguments[1] {
@@ -328,7 +329,7 @@ fn string_to_array(arguments: &[Value], _: &[ColumnType]) -> Result<Value> {
     Ok(Value::List(parts.into_iter().map(value).collect()))
 }
 
-/// As many digits as the type has bits where the number is negative.
+/// Hexadecimal digits. A negative number has as many as its type has bits for.
 fn to_hex(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     let Value::Integer(value) = &arguments[0] else {
         return Err(Error::mismatch("function to_hex takes integers"));
@@ -386,7 +387,8 @@ fn overlay(arguments: &[Value]) -> Result<Value> {
     text(before + put + &after)
 }
 
-/// `\1` in the replacement is the first group, as in PostgreSQL; `g` replaces all.
+/// Replaces matches. `\1` in the replacement is the first group, as in PostgreSQL; flag `g`
+/// replaces all.
 fn regexp_replace(arguments: &[Value]) -> Result<Value> {
     let flags = arguments.get(3).map_or("", text_of);
     let regex = flagged(&arguments[1], arguments.get(3))?;
@@ -414,7 +416,7 @@ fn regexp_like(arguments: &[Value]) -> Result<Value> {
     Ok(Value::Boolean(regex.is_match(text_of(&arguments[0]))))
 }
 
-/// Matches from a character on, which counts from 1.
+/// Counts matches from a character on, counting from 1.
 fn regexp_count(arguments: &[Value]) -> Result<Value> {
     let regex = flagged(&arguments[1], arguments.get(3))?;
     let start = arguments.get(2).map_or(1, integer_of);
@@ -454,7 +456,7 @@ fn concat_ws(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     text(parts.join(text_of(&arguments[0])))
 }
 
-/// `%s`, `%I`, `%L` and `%%`.
+/// Formats with `%s`, `%I`, `%L` and `%%`.
 fn format_text(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     if matches!(arguments[0], Value::Null) {
         return Ok(Value::Null);

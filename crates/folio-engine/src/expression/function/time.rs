@@ -86,7 +86,7 @@ fn date_part(arguments: &[Value]) -> Result<Value> {
 #[allow(clippy::cast_precision_loss, reason = "parts are small")]
 fn interval_part(unit: &str, interval: Interval) -> Option<f64> {
     let micros = interval.nanoseconds / 1000;
-    // A year has its quarter of a day; what is left of it are months of 30 days.
+    // A year has 365.25 days; the remaining months have 30.
     let days = f64::from(interval.months / 12) * 365.25
         + f64::from(interval.months % 12) * 30.0
         + f64::from(interval.days);
@@ -158,8 +158,8 @@ fn to_timestamp(arguments: &[Value]) -> Result<Value> {
     Ok(Value::Timestamp(micros.round() as i64))
 }
 
-/// The difference part by part: years and months, days, the clock. What is borrowed of a
-/// month is as long as the month of the earlier one.
+/// The difference part by part: years and months, days, time. A borrowed month has the length
+/// of the earlier date's month.
 fn age(arguments: &[Value]) -> Result<Value> {
     let (later, earlier) = (timestamp_of(&arguments[0]), timestamp_of(&arguments[1]));
     if later < earlier {
@@ -187,7 +187,7 @@ fn age(arguments: &[Value]) -> Result<Value> {
     Ok(Value::Interval(Interval { months, days, nanoseconds: micros * 1000 }))
 }
 
-/// How many borders of a unit lie between two timestamps.
+/// The number of boundaries of a unit between two timestamps.
 fn date_diff(arguments: &[Value]) -> Result<Value> {
     let unit = unit_of(&arguments[0]);
     let number = |time: &Value| {
@@ -267,7 +267,7 @@ fn strftime(arguments: &[Value]) -> Result<Value> {
     Ok(Value::Text(out))
 }
 
-/// Timestamps are kept in UTC; other zones are given as offsets.
+/// Converts between zones. Timestamps are stored in UTC; other zones are offsets.
 fn at_time_zone(arguments: &[Value], types: &[ColumnType]) -> Result<Value> {
     let zone = text_of(&arguments[1]);
     let is_utc = ["utc", "gmt", "z", "+00", "+00:00"].contains(&&*zone.to_lowercase());

@@ -1,4 +1,4 @@
-//! `to_char` of times, by PostgreSQL's patterns.
+//! `to_char` of times, with PostgreSQL's patterns.
 
 use folio_types::Value;
 use folio_types::temporal::{self, DAY, SECOND};
@@ -23,33 +23,33 @@ const MONTHS: [&str; 12] = [
 const WEEKDAYS: [&str; 7] =
     ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// The day 0 of 1970 among those that are counted from 4714 before Christ.
+/// The Julian day of 1970-01-01, counted from 4714 BC.
 const JULIAN_1970: i64 = 2_440_588;
 
-/// Patterns of words, which are written as the pattern is.
+/// Patterns for words. The value takes the letter case of the pattern.
 const WORDS: [&str; 20] = [
     "MONTH", "Month", "month", "MON", "Mon", "mon", "DAY", "Day", "day", "DY", "Dy", "dy", "AM",
     "PM", "am", "pm", "A.M.", "P.M.", "a.m.", "p.m.",
 ];
 
-/// Patterns of digits, in capitals or in small letters.
+/// Patterns for digits, in upper or lower case.
 const NUMBERS: [&str; 36] = [
     "Y,YYY", "YYYY", "YYY", "YY", "Y", "IYYY", "IYY", "IY", "I", "CC", "Q", "MM", "WW", "W", "IW",
     "DDD", "DD", "D", "IDDD", "ID", "J", "HH24", "HH12", "HH", "MI", "SSSSS", "SSSS", "SS", "MS",
     "US", "FF1", "FF2", "FF3", "FF4", "FF5", "FF6",
 ];
 
-/// Patterns that PostgreSQL has, and nobody else asked for.
+/// Patterns of PostgreSQL that are not supported.
 const UNKNOWN: [&str; 10] = ["FX", "TZH", "TZM", "TZ", "OF", "RM", "A.D.", "B.C.", "AD", "BC"];
 
-/// What a format asks for next.
+/// The next part of a format.
 enum Pattern {
     Word(&'static str),
     Number(&'static str),
     Unknown(&'static str),
 }
 
-/// The longest pattern that a text begins with.
+/// The longest pattern at the start of a text.
 fn pattern(text: &str) -> Option<Pattern> {
     let small = |name: &str| text.starts_with(&name.to_lowercase());
     let begins = |name: &&&str| text.starts_with(**name) || small(name);
@@ -67,8 +67,8 @@ fn pattern(text: &str) -> Option<Pattern> {
     }
 }
 
-/// `"text"` stands for itself, `FM` leaves the padding of the next field out, `TH` behind a
-/// number is its ending.
+/// Formats a time. `"text"` is literal, `FM` drops the padding of the next field, and `TH` after
+/// a number adds its ending.
 pub(super) fn to_char(arguments: &[Value]) -> Result<Value> {
     let time = match arguments[0] {
         Value::Timestamp(time) => time,
@@ -120,7 +120,7 @@ fn unknown(name: &str) -> Error {
         .help("text that stands for itself is written in \"double quotes\"")
 }
 
-/// One field of a formatted time under its PostgreSQL name; `None` where it has no such.
+/// The value of one pattern; `None` for an unknown pattern.
 pub(super) fn field(name: &str, time: i64) -> Option<String> {
     let (year, month, day) = temporal::civil(time.div_euclid(DAY));
     let clock = time.rem_euclid(DAY);
@@ -171,7 +171,7 @@ pub(super) fn field(name: &str, time: i64) -> Option<String> {
     })
 }
 
-/// A word in the letters its pattern has, as wide as the longest of its kind unless bare.
+/// A word in the letter case of its pattern. Months and days are padded unless `is_bare`.
 fn word(name: &str, time: i64, is_bare: bool) -> String {
     let lower = name.to_lowercase();
     let known = match &*lower {
@@ -188,7 +188,7 @@ fn word(name: &str, time: i64, is_bare: bool) -> String {
     if is_wide && !is_bare { format!("{value:<9}") } else { value }
 }
 
-/// A number without the zeros it is filled up with; those of a fraction are its own.
+/// A number without leading zeros. Fractions keep theirs.
 fn without_zeros(name: &str, number: String) -> String {
     let is_fraction = matches!(name, "MS" | "US" | "Y,YYY") || name.starts_with("FF");
     match number.trim_start_matches('0') {
@@ -198,7 +198,7 @@ fn without_zeros(name: &str, number: String) -> String {
     }
 }
 
-/// `st`, `nd`, `rd` or `th`.
+/// The ending of an ordinal: `st`, `nd`, `rd` or `th`.
 fn ending(number: &str) -> &'static str {
     let digits = number.as_bytes();
     let is_teen = digits.len() > 1 && digits[digits.len() - 2] == b'1';
