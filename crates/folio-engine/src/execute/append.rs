@@ -1,4 +1,4 @@
-//! The rows of one input, then those of another: UNION ALL.
+//! UNION ALL: the rows of one input, then those of another.
 
 use super::{Operator, Running};
 use crate::batch::Batch;

@@ -1,5 +1,4 @@
-//! The right side run for every row of the left: what LATERAL means, before or
-//! without a rewrite into a join.
+//! LATERAL joins that no rule has rewritten: the right side runs for every row of the left.
 
 use std::sync::Arc;
 

@@ -1,9 +1,8 @@
-//! The first row of each key, in the order they come.
+//! DISTINCT: the first row of each key, in the order of the input.
 //!
-//! Where the keys need more memory than an operator may hold, rows whose key has not come
-//! are divided over a file instead ([`super::hash_partition`]). Each part is gone through the same
-//! way afterwards, so that rows of different keys change places but the first of each
-//! stays the first.
+//! If the keys need more memory than an operator may hold, rows with new keys are partitioned into
+//! a file ([`super::hash_partition`]). Each partition is processed the same way afterwards. Rows
+//! of different keys may change order, but the first row of each key stays the first.
 
 use std::sync::Arc;
 
@@ -22,11 +21,11 @@ use crate::plan::physical;
 pub(super) struct Distinct {
     node: Arc<physical::Distinct>,
     input: Running,
-    /// The keys that came, of the input or of the part under way.
+    /// The keys seen in the input or in the current partition.
     seen: Option<KeyTable>,
-    /// Where rows go for which there is no room.
+    /// Receives rows that do not fit in memory.
     spill: Option<Spill>,
-    /// Rows that were divided.
+    /// Partitioned rows.
     divisions: Partitions<Spill>,
 }
 
@@ -43,7 +42,7 @@ impl Distinct {
         }
     }
 
-    /// The rows of a batch whose keys are new; those there is no room for are written.
+    /// The rows of a batch with new keys. Spills those that do not fit in memory.
     fn first_rows(&mut self, batch: &Batch, context: &Context) -> Result<Vec<u32>> {
         let node = Arc::clone(&self.node);
         let keys = keys_of(&node.keys, batch, context)?;
@@ -63,7 +62,7 @@ impl Distinct {
         Ok(fresh)
     }
 
-    /// Goes on with the next part of what was written; `false` when there is none.
+    /// Starts the next spilled partition; `false` if there is none.
     fn next_part(&mut self) -> Result<bool> {
         self.seen = None;
         if let Some(mut rows) = self.spill.take() {

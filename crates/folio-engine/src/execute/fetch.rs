@@ -1,9 +1,9 @@
-//! Rows beside those that a key of theirs finds in a relation.
+//! Joins rows with the rows that their key finds in a relation.
 //!
-//! The keys of a batch are looked up together, each once, in the primary key or an
-//! index: what that costs depends on what is followed, not on the size of the
-//! relation. When more keys have been looked up than reading the whole relation
-//! would cost, it is read once, by key, and kept for the rest of the statement.
+//! The distinct keys of a batch are looked up together, in the primary key or an index, so the
+//! cost depends on the rows found and not on the size of the relation. Once lookups have cost more
+//! than reading the whole relation, it is read once into a hash table and cached for the rest of
+//! the statement.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,10 +21,10 @@ use crate::expression::keys::{KeyTable, Numbered, has_null, number_keys};
 use crate::plan::follow::PhysicalFetch;
 use crate::source::{Bound, Found, Keys, RelationKind, ScanRequest};
 
-/// A look-up costs about as much as reading so many rows.
+/// A lookup costs about as much as reading this many rows.
 const ROWS_PER_LOOKUP: u64 = 8;
 
-/// What a fetch has read.
+/// The state that all operators of a fetch share.
 #[derive(Default)]
 struct Fetched {
     looked_up: u64,
@@ -35,7 +35,7 @@ struct Fetched {
 struct Whole {
     keys: KeyTable,
     rows: Batch,
-    /// The first row of each key, and for each row the next of its key.
+    /// The first row of each key, and for each row the next one with its key.
     first: Vec<u32>,
     next: Vec<u32>,
 }
@@ -45,7 +45,7 @@ const END: u32 = u32::MAX;
 pub(super) struct Fetch {
     node: Arc<PhysicalFetch>,
     input: Running,
-    /// What all operators of the node have read.
+    /// The shared state of all operators of the node.
     fetched: Option<Arc<Mutex<Fetched>>>,
 }
 
@@ -54,12 +54,12 @@ impl Fetch {
         Self { node: Arc::clone(node), input, fetched: None }
     }
 
-    /// The relation by key, where it has been read.
+    /// The whole relation, if it has been read.
     fn known(&self, fetched: &Mutex<Fetched>) -> Option<Arc<Whole>> {
         fetched.lock().unwrap_or_else(PoisonError::into_inner).whole.clone()
     }
 
-    /// The relation by key, once that is cheaper than looking keys up.
+    /// Reads the whole relation once that is cheaper than lookups.
     fn whole(
         &self,
         keys: u64,
@@ -71,7 +71,7 @@ impl Fetch {
         {
             let mut fetched = lock();
             fetched.looked_up += keys;
-            // A few keys are looked up whatever there is.
+            // A few lookups are always cheaper.
             let cost = fetched.looked_up.saturating_sub(64) * ROWS_PER_LOOKUP;
             let rows = context.source()?.row_count(&node.relation)?.unwrap_or(u64::MAX);
             if node.has_path() && cost <= rows {
@@ -83,7 +83,7 @@ impl Fetch {
         Ok(Some(whole))
     }
 
-    /// The rows that keys lead to, from the relation as it was read, or looked up.
+    /// The rows that keys find, from the cached relation or by lookup.
     fn find(
         &self,
         key: &ArrayRef,
@@ -96,7 +96,7 @@ impl Fetch {
         }
         let (node, ty) = (&self.node, self.node.key.ty());
         let Numbered { numbers, first_rows, ascends } = number_keys(&ty, key, row_count)?;
-        // One row after the other is found on the way from leaf to leaf.
+        // Sorted keys are found by walking from leaf to leaf.
         let is_walk = ascends && node.index.is_none() && node.relation.kind == RelationKind::Table;
         let cost = if is_walk { 0 } else { first_rows.len() as u64 };
         if let Some(whole) = self.whole(cost, fetched, context)? {
@@ -110,7 +110,7 @@ impl Fetch {
             keyed_rows.iter().map(|row| value_at(key, *row as usize, &ty)).collect();
         let found = self.look_up(&keys, context)?;
         if keys.len() == row_count {
-            // Every row has its own key, and the rows come in their order.
+            // Every row has its own key, in ascending order.
             return Ok(Matches { left: found.positions, rows: found.rows });
         }
         spread(&numbers, &keyed_rows, &found)
@@ -132,7 +132,7 @@ impl Fetch {
         self.scan_each(keys, context)
     }
 
-    /// The same, one after the other.
+    /// The same, with one scan after the other.
     fn scan_each(&self, keys: &[Value], context: &Context) -> Result<Found> {
         let node = &self.node;
         let (mut batches, mut positions) = (Vec::new(), Vec::new());
@@ -159,8 +159,8 @@ impl Fetch {
     }
 }
 
-/// What was found for keys, beside every row that has one of them: `keyed_rows` are the first
-/// rows of the keys, `numbers` tell for every row which key it has.
+/// Repeats what was found for distinct keys for every row that has the key. `keyed_rows` are the
+/// first rows of the keys, `numbers` has the key of every row.
 fn spread(numbers: &[u32], keyed_rows: &[u32], found: &Found) -> Result<Matches> {
     let key_count = numbers.iter().max().map_or(0, |number| *number as usize + 1);
     let (mut slots, mut ends) = (vec![END; key_count], vec![0; keyed_rows.len() + 1]);
@@ -186,7 +186,7 @@ fn spread(numbers: &[u32], keyed_rows: &[u32], found: &Found) -> Result<Matches>
     Ok(Matches { left, rows: found.rows.take(&UInt32Array::from(right))? })
 }
 
-/// All rows of the relation, chained by key.
+/// Reads the whole relation, with its rows chained by key.
 fn read_whole(node: &PhysicalFetch, context: &Context) -> Result<Whole> {
     let mut columns = node.columns.clone();
     columns.push(node.column);
@@ -218,7 +218,7 @@ fn read_whole(node: &PhysicalFetch, context: &Context) -> Result<Whole> {
 }
 
 impl Whole {
-    /// The rows that keys lead to.
+    /// The rows that keys find.
     fn find(&self, key: &ArrayRef, row_count: usize) -> Result<Matches> {
         let key_columns = [ArrayRef::clone(key)];
         let chains = self.keys.find(&key_columns, row_count)?;
@@ -238,7 +238,7 @@ impl Whole {
     }
 }
 
-/// Rows of the relation, and beside which of the input each belongs.
+/// Rows of the relation, and the input row of each.
 struct Matches {
     left: Vec<u32>,
     rows: Batch,

@@ -1,8 +1,7 @@
-//! Rows with what their links lead to, level by level.
+//! Follows links level by level.
 //!
-//! The keys of a batch, each once, are handed to the branch as a working table;
-//! what it answers is gathered by key into structs or lists, and every row takes
-//! that of its key.
+//! The distinct keys of a batch become the working table of the branch. The branch's rows are
+//! nested by key into structs or lists, and every input row takes the value of its key.
 
 use std::sync::Arc;
 
@@ -67,7 +66,7 @@ fn follow(branch: &PhysicalBranch, parents: &Batch, context: &Context) -> Result
     take(&nested, &UInt32Array::from(numbers))
 }
 
-/// One value per key out of the rows of all.
+/// Nests the rows of all keys into one value per key.
 fn nest(branch: &PhysicalBranch, rows: &Batch, key_count: usize) -> Result<ArrayRef> {
     let ordinals = rows.columns[0].as_primitive::<Int64Type>();
     debug_assert!(ordinals.values().is_sorted(), "the rows of a key stand together");

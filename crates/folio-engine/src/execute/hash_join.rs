@@ -1,14 +1,13 @@
-//! Pairs by equal keys: the right side is read into a table by key, the left is
-//! looked up in it batch by batch.
+//! Hash joins: the right side is read into a hash table, and the left probes it batch by batch.
 //!
-//! Null equals nothing, unless the join says it does. Rows of the right that found
-//! no partner come last, where the kind of join wants them.
+//! Null equals nothing, unless the join says so. If the kind of join keeps them, rows of the right
+//! without a partner come last.
 //!
-//! Where the right side needs more memory than an operator may hold, both sides are
-//! divided by the hash of their keys over two files ([`super::hash_partition`]), and the parts
-//! joined one after the other, each divided again if it has to be (DeWitt and others'
-//! Grace join, 1984). A part of one key, or of few, is held in memory after all, and so
-//! is the right side of NOT IN, whose rows depend on all others.
+//! If the right side needs more memory than an operator may hold, both sides are partitioned by
+//! the hash of their keys into two files ([`super::hash_partition`]). The partitions are joined one
+//! after the other, and partitioned again if necessary (Grace join, DeWitt and others, 1984). A
+//! partition of one or few keys stays in memory whatever its size. So does the right side of NOT
+//! IN, where every row depends on all others.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,33 +31,33 @@ pub(super) struct HashJoin {
     left: Running,
     right: Running,
     probe: Option<Probe>,
-    /// Rows of the right that found a partner, where that matters.
+    /// Which rows of the right found a partner, if that matters.
     matched: Vec<bool>,
-    /// Sides that were divided.
+    /// Partitioned sides.
     divisions: Partitions<Sides>,
-    /// The left batch under way.
+    /// The current batch of the left.
     current: Option<Probed>,
     is_done: bool,
-    /// Rows of the right in memory.
+    /// Memory of the right side.
     held: Held,
 }
 
-/// Both sides on files.
+/// Both sides, spilled.
 struct Sides {
     left: Spill,
     right: Spill,
 }
 
-/// Partitions of divisions, at most: what is together still has one key, or few.
+/// Maximum depth of partitioning. What is still together then has one key, or few.
 const DIVISIONS_MAX: u32 = 6;
 
-/// Right sides that are the same in every run of a subquery, by their join.
+/// Hash tables that are the same in every run of a subquery, by join.
 #[derive(Default)]
 struct KeptTables {
     known: Mutex<HashMap<usize, Kept>>,
 }
 
-/// The join is kept, too: its address is nobody else's as long as it stands here.
+/// Holds the join too, so that no other join can have its address.
 type Kept = (Arc<physical::HashJoin>, Arc<Table>);
 
 impl KeptTables {
@@ -82,11 +81,11 @@ impl HashJoin {
         Self { node, left, right, probe, matched, divisions, current, is_done, held }
     }
 
-    /// Reads the right side, and gives the left back with what finds its partners. Where both
-    /// sides had to be divided, the join itself goes on.
+    /// Reads the right side and returns a probe for it. If both sides were partitioned, returns the
+    /// join itself.
     ///
     /// # Errors
-    /// What the sides say.
+    /// Errors of the sides.
     pub(super) fn into_probe(
         mut self,
         context: &Context,
@@ -101,8 +100,8 @@ impl HashJoin {
         Ok(Err(self))
     }
 
-    /// The right side: what an earlier run of the same subquery has read, if that is the
-    /// same, or else read now. `None` where both sides had to be divided.
+    /// The hash table of the right side, cached from an earlier run of the subquery if possible.
+    /// `None` if both sides were partitioned.
     fn table(&mut self, context: &Context) -> Result<Option<Arc<Table>>> {
         if !self.node.right_is_constant {
             return Ok(self.read_right(context)?.map(Arc::new));
@@ -119,7 +118,7 @@ impl HashJoin {
         Ok(read)
     }
 
-    /// Reads the right side, or divides both; then there is no table yet.
+    /// Reads the right side. Partitions both sides and returns `None` if it does not fit.
     fn read_right(&mut self, context: &Context) -> Result<Option<Table>> {
         let (mut batches, mut size) = (Vec::new(), 0);
         while let Some(batch) = self.next_right(context)? {
@@ -130,7 +129,7 @@ impl HashJoin {
             size += batch.size();
             self.held.grow_in(context.limits(), batch.size())?;
             batches.push(batch);
-            // The rows are copied once more when they are put together.
+            // Concatenating the rows copies them once more.
             if 2 * size > context.work_memory()
                 && self.may_divide()
                 && let Some(right) = Spill::new(&self.node.right_types, context)?
@@ -152,7 +151,7 @@ impl HashJoin {
             && !node.right_keys.is_empty()
     }
 
-    /// Writes what there is of both sides, part by part.
+    /// Writes both sides, partitioned.
     fn divide(
         &mut self,
         batches: Vec<Batch>,
@@ -195,7 +194,7 @@ impl HashJoin {
         }
     }
 
-    /// The next batch of the left with the numbers of its keys.
+    /// Fetches the next batch of the left and the numbers of its keys.
     fn next_left(&mut self, context: &Context) -> Result<bool> {
         let Some(batch) = self.next_of_left(context)? else { return Ok(false) };
         let Some(probe) = &self.probe else { return Ok(false) };
@@ -203,7 +202,7 @@ impl HashJoin {
         Ok(true)
     }
 
-    /// The rows of the right that found no partner.
+    /// The rows of the right without a partner.
     fn lonely_right(&self) -> Result<Option<Batch>> {
         let Some(Probe { table, .. }) = &self.probe else { return Ok(None) };
         let rows: Vec<u32> =
@@ -216,7 +215,7 @@ impl HashJoin {
     }
 }
 
-/// Whether rows of the right that found no partner come last.
+/// Whether the kind of join keeps rows of the right without a partner.
 pub(super) fn keeps_right(kind: JoinKind) -> bool {
     matches!(kind, JoinKind::Right | JoinKind::Full)
 }

@@ -1,7 +1,7 @@
-//! Rows partitioned by the hash of a key, so that each part has all the rows of its keys:
-//! what groupings, joins and DISTINCT do with more rows than memory holds.
+//! Partitions rows by the hash of a key, so that each partition has all rows of its keys. Used by
+//! groupings, joins and DISTINCT for more rows than fit in memory.
 //!
-//! A part that is still too large is divided again, by other bits of the hash.
+//! A partition that is still too large is partitioned again, by other bits of the hash.
 
 use arrow_array::{ArrayRef, UInt32Array};
 
@@ -13,11 +13,11 @@ use crate::expression::Expr;
 use crate::expression::evaluate::{evaluate, types};
 use crate::expression::keys::KeyTable;
 
-/// Parts that rows are divided into.
+/// Number of partitions.
 const PARTS: usize = 16;
 
-/// The part that a key goes to. Each level looks at other bits of the hash, so that the
-/// keys of one part are divided again.
+/// The partition of a key. Each level uses other bits of the hash, so that the keys of one
+/// partition are split again.
 fn part_of(hash: u64, level: u32) -> usize {
     const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
     let mixed = hash.rotate_left(level.wrapping_mul(11)).wrapping_add(level.into());
@@ -30,7 +30,7 @@ pub(super) fn keys_of(keys: &[Expr], batch: &Batch, context: &Context) -> Result
     arrays.collect()
 }
 
-/// What tells rows apart by a key before anything is known of any.
+/// Partitions rows by key, without a table of keys.
 pub(super) struct Partitioner<'k> {
     keys: &'k [Expr],
     table: KeyTable,
@@ -42,10 +42,10 @@ impl<'k> Partitioner<'k> {
         Ok(Self { keys, table: KeyTable::new(&types(keys))?, level })
     }
 
-    /// Writes the rows of a batch, each to its part.
+    /// Writes each row of a batch to its partition.
     ///
     /// # Errors
-    /// What the file says, and the expressions of the key.
+    /// Errors of the file and of the key expressions.
     pub(super) fn write(&self, spill: &mut Spill, batch: &Batch, context: &Context) -> Result<()> {
         let keys = keys_of(self.keys, batch, context)?;
         let found = self.table.find_or_hash(&keys, batch.row_count)?;
@@ -54,11 +54,11 @@ impl<'k> Partitioner<'k> {
     }
 }
 
-/// Writes the rows of a batch whose key a table does not know, each to its part; the rows
-/// it knows are returned with the numbers of their keys.
+/// Writes the rows with keys that a table does not have, each to its partition. Returns the
+/// other rows with the numbers of their keys.
 ///
 /// # Errors
-/// What the file says.
+/// Errors of the file.
 pub(super) fn write_unknown(
     known: &KeyTable,
     keys: &[ArrayRef],
@@ -86,7 +86,7 @@ pub(super) fn write_unknown(
     Ok((rows, numbers))
 }
 
-/// Partitions of divisions, gone through part by part, the deepest first.
+/// A stack of partitioned rows, processed partition by partition, the deepest first.
 pub(super) struct Partitions<R> {
     all: Vec<Partition<R>>,
 }
@@ -101,22 +101,22 @@ impl<R> Partitions<R> {
         Self { all: Vec::new() }
     }
 
-    /// The rows of the deepest division, and the part of them under way.
+    /// The most deeply partitioned rows, and their current partition.
     pub(super) fn current(&mut self) -> Option<(&mut R, usize)> {
         self.all.last_mut().map(|division| (&mut division.rows, division.part))
     }
 
-    /// How often the rows under way have been divided.
+    /// How often the current rows were partitioned.
     pub(super) fn depth(&self) -> u32 {
         u32::try_from(self.all.len()).unwrap_or(u32::MAX)
     }
 
-    /// Goes on with the first part of rows that were divided just now.
+    /// Adds newly partitioned rows and starts with their first partition.
     pub(super) fn push(&mut self, rows: R) {
         self.all.push(Partition { rows, part: 0 });
     }
 
-    /// Goes on with the next part; `false` when there is none.
+    /// Moves to the next partition; `false` if there is none.
     pub(super) fn next_part(&mut self) -> bool {
         while let Some(division) = self.all.last_mut() {
             division.part += 1;

@@ -1,5 +1,5 @@
-//! Some rows skipped, so many taken, and with ties those behind them that are equal
-//! to the last in the order; nothing more is asked of the input.
+//! LIMIT and OFFSET, also WITH TIES: skips rows, returns rows, then rows equal to the last one.
+//! Then stops reading the input.
 
 use std::sync::Arc;
 
@@ -21,9 +21,9 @@ use crate::source::Comparison;
 pub(super) struct Limit {
     node: Arc<physical::Limit>,
     input: Running,
-    /// Rows still to skip and to take, once known.
+    /// Rows still to skip and to return, once known.
     left: Option<(usize, usize)>,
-    /// The keys of the last row taken, while rows that tie with it may follow.
+    /// The sort keys of the last row, while more rows may tie with it.
     last: Option<Vec<ArrayRef>>,
 }
 
@@ -32,7 +32,7 @@ impl Limit {
         Self { node: Arc::clone(node), input, left: None, last: None }
     }
 
-    /// The rows to skip and to take at first.
+    /// The initial numbers of rows to skip and to return.
     fn start(&self, context: &Context) -> Result<(usize, usize)> {
         let node = &self.node;
         if let (false, Some(limit)) = (node.ties.is_empty(), &node.limit)
@@ -45,7 +45,7 @@ impl Limit {
         bounds(node.limit.as_ref(), node.offset.as_ref(), context)
     }
 
-    /// How many rows of a batch behind a row tie with it; where all do, more may follow.
+    /// How many rows of a batch from a position on tie with the last row.
     fn tied(&mut self, batch: &Batch, from: usize, context: &Context) -> Result<usize> {
         if self.node.ties.is_empty() {
             return Ok(0);
@@ -71,7 +71,7 @@ impl Limit {
     }
 }
 
-/// The rows to skip and to take.
+/// The numbers of rows to skip and to return.
 ///
 /// # Errors
 /// `invalid_input` for a negative number.

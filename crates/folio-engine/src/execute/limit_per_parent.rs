@@ -1,4 +1,4 @@
-//! The first rows of each parent: a limit that begins anew with every one.
+//! A limit that starts again for every parent.
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use crate::plan::follow::PhysicalLimitPerParent;
 pub(super) struct LimitPerParent {
     node: Arc<PhysicalLimitPerParent>,
     input: Running,
-    /// Rows to skip and to take, once known.
+    /// Rows to skip and to return per parent, once known.
     bounds: Option<(usize, usize)>,
-    /// The parent under way, and its rows so far.
+    /// The current parent and its rows so far.
     parent: Option<i64>,
     seen: usize,
 }

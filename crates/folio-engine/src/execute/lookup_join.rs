@@ -1,5 +1,5 @@
-//! Pairs by looking keys of the left up in a relation: in its primary key or an
-//! index, the keys of a few hundred rows at a time.
+//! Joins by looking up keys of the left in a relation's primary key or index, a few hundred rows
+//! at a time.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use crate::expression::evaluate::evaluate;
 use crate::plan::physical;
 use crate::source::Keys;
 
-/// Rows of the left whose keys are looked up together: each may find many.
+/// Rows of the left that are looked up together. Each may find many rows.
 const KEYS_MAX: usize = 512;
 
 pub(super) struct LookupJoin {
     node: Arc<physical::LookupJoin>,
     left: Running,
-    /// The batch of the left under way, and how many of its rows are done.
+    /// The current batch of the left, and how many of its rows are done.
     current: Option<(Batch, usize)>,
 }
 
@@ -46,7 +46,7 @@ impl LookupJoin {
         Ok(Some(part))
     }
 
-    /// The pairs of some rows of the left, and the rows of the right they name.
+    /// The pairs of some rows of the left, and the rows of the right that they refer to.
     fn look_up(&self, left: &Batch, context: &Context) -> Result<(Batch, Pairs)> {
         let node = &self.node;
         let key = node.relation.key_columns(node.index);
@@ -61,7 +61,7 @@ impl LookupJoin {
             let parts = arrays.iter().map(|(array, from, to)| {
                 match fit(value_at(array, row, from), from, to) {
                     Fit::Value(value) => Some(value),
-                    // Null equals nothing, and neither does what the column cannot hold.
+                    // Null equals nothing, and neither does a value outside of the column's type.
                     _ => None,
                 }
             });

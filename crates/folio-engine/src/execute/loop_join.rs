@@ -1,6 +1,6 @@
-//! Pairs by any condition: every row of the left with every row of the right.
+//! Nested loop joins: every row of the left with every row of the right.
 //!
-//! The pairs are made block by block, so that memory holds one block of them.
+//! Pairs are made block by block, so that memory holds one block.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ pub(super) struct LoopJoin {
     left: Running,
     right: Running,
     rows: Option<Batch>,
-    /// Rows of the right that found a partner.
+    /// Which rows of the right found a partner.
     matched: Vec<bool>,
-    /// The left batch under way and rows of it done.
+    /// The current batch of the left, and how many of its rows are done.
     current: Option<(Batch, usize)>,
     is_done: bool,
     held: Held,
@@ -105,7 +105,7 @@ impl Operator for LoopJoin {
     }
 }
 
-/// The rows of the right that found no partner.
+/// The rows of the right without a partner.
 fn lonely_right(
     node: &physical::LoopJoin,
     right: &Batch,

@@ -1,7 +1,7 @@
-//! INTERSECT ALL and EXCEPT ALL: each row of the left is matched with one equal row of
-//! the right, as long as there are any. Null equals null here.
+//! INTERSECT ALL and EXCEPT ALL: matches each row of the left with one equal row of the right, as
+//! long as there are any. Null equals null here.
 //!
-//! The keys of the right and how often each came are kept in memory, whatever their size.
+//! The keys of the right and their counts stay in memory whatever their size.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(super) struct MatchedRows {
     left: Running,
     right: Running,
     keys: Option<KeyTable>,
-    /// Rows of the right under each key that no row of the left was matched with yet.
+    /// For each key, rows of the right that are not matched yet.
     counts: Vec<u64>,
 }
 
@@ -44,7 +44,7 @@ impl MatchedRows {
         Ok(keys)
     }
 
-    /// Whether the next row of this key, if the right has it, stays.
+    /// Whether the next row with this key stays in the result.
     fn keeps(&mut self, number: Option<u32>) -> bool {
         let count = number.map(|number| &mut self.counts[number as usize]);
         let count = count.filter(|count| **count > 0);

@@ -1,12 +1,11 @@
-//! Sorting more rows than are sorted at once: runs, and their merge (Knuth, The Art of
-//! Computer Programming 3, 5.4).
+//! External merge sort: sorted runs, and their merge (Knuth, The Art of Computer Programming 3,
+//! 5.4).
 //!
-//! Rows gather to a run, a run is sorted and kept; where all runs together need more
-//! memory than an operator may hold, they are written to a file. In the end the least of
-//! the first rows of all runs goes out, again and again. Keys are compared as bytes that
-//! have the order of the values (Arrow's row format), in runs and between them, and are
-//! made anew from rows that come back from the file. Rows with equal keys stay in the
-//! order they came: earlier runs come first, and positions decide within one.
+//! Rows are collected into a run, which is sorted. If all runs together need more memory than an
+//! operator may hold, they are written to a file. In the end the runs are merged with a heap. Keys
+//! are compared as bytes that have the order of the values (Arrow's row format), and are computed
+//! again for rows read from the file. The sort is stable: earlier runs come first, and positions
+//! decide within a run.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -25,18 +24,18 @@ use crate::expression::compare::canonical;
 use crate::expression::evaluate::evaluate;
 use crate::plan::physical;
 
-/// Rows of a run at most: what is sorted without looking up.
+/// Maximum number of rows in a run.
 const RUN_ROWS: usize = 1 << 20;
 
-/// Rows on their way into runs.
+/// Collects rows into runs.
 pub(super) struct Runs {
     node: Arc<physical::Sort>,
     converter: RowConverter,
-    /// Rows of the run that is gathering.
+    /// Rows of the current run.
     gathered: Vec<Batch>,
     gathered_rows: usize,
     gathered_size: usize,
-    /// Sorted runs in memory, behind those on the file.
+    /// Sorted runs in memory. They come after those in the file.
     held: Vec<Batch>,
     held_size: usize,
     spill: Option<Spill>,
@@ -63,15 +62,15 @@ impl Runs {
         })
     }
 
-    /// Takes rows.
+    /// Adds rows.
     ///
     /// # Errors
-    /// What the keys and the file say.
+    /// Errors of the keys and the file.
     pub(super) fn push(&mut self, batch: Batch, context: &Context) -> Result<()> {
         self.gathered_rows += batch.row_count;
         self.gathered_size += batch.size();
         self.gathered.push(batch);
-        // Sorting copies the run, so half of the memory is what may gather.
+        // Sorting copies the run, so it may use half of the memory.
         let is_full = self.gathered_size > context.work_memory() / 2;
         if self.gathered_rows >= RUN_ROWS || is_full {
             self.end_run(context)?;
@@ -79,7 +78,7 @@ impl Runs {
         Ok(())
     }
 
-    /// Sorts what has gathered; writes all runs where they need too much memory.
+    /// Sorts the current run. Writes all runs if they need too much memory.
     fn end_run(&mut self, context: &Context) -> Result<()> {
         if self.gathered.is_empty() {
             return Ok(());
@@ -116,7 +115,7 @@ impl Runs {
     /// All rows in order.
     ///
     /// # Errors
-    /// What the keys and the file say.
+    /// Errors of the keys and the file.
     pub(super) fn merge(mut self, context: &Context) -> Result<Merge> {
         self.end_run(context)?;
         if let Some(spill) = &mut self.spill {
@@ -144,30 +143,30 @@ impl Runs {
     }
 }
 
-/// Runs that are being merged.
+/// A merge of runs.
 pub(super) struct Merge {
     node: Arc<physical::Sort>,
     converter: RowConverter,
     spill: Option<Spill>,
     runs: Vec<Run>,
-    /// Runs that have rows, the one with the least at the top.
+    /// A heap of the runs that have rows, the least row at the top.
     heap: Vec<usize>,
 }
 
-/// Where a run's rows come from.
+/// The source of a run's rows.
 enum From {
     Memory(Pieces),
     Spill(usize),
 }
 
-/// A run and the rows of it that are there.
+/// A run, with the rows of it that are loaded.
 struct Run {
     from: From,
     rows: Batch,
     keys: Rows,
-    /// The row that comes next.
+    /// The position of the next row.
     at: usize,
-    /// Which part of the batch under way the rows are.
+    /// The index of its rows among the parts of the current batch.
     part: Option<usize>,
 }
 
@@ -178,10 +177,10 @@ impl Merge {
         Ok(Some(Run { from, rows, keys, at: 0, part: None }))
     }
 
-    /// The next rows in order, `wanted` of them at most; `None` after the last.
+    /// The next rows in order, at most `wanted`; `None` after the last.
     ///
     /// # Errors
-    /// What the keys and the file say.
+    /// Errors of the keys and the file.
     pub(super) fn next(&mut self, wanted: usize, context: &Context) -> Result<Option<Batch>> {
         let wanted = wanted.min(BATCH_SIZE);
         let (mut parts, mut places) = (Vec::new(), Vec::with_capacity(wanted));
@@ -211,7 +210,7 @@ impl Merge {
         Ok(Some(Batch::new(columns.collect::<Result<_>>()?, places.len())))
     }
 
-    /// The next rows of a run; `false` when it has ended.
+    /// Loads the next rows of a run; `false` at its end.
     fn refill(&mut self, index: usize, context: &Context) -> Result<bool> {
         let run = &mut self.runs[index];
         let Some(rows) = load(&mut run.from, &mut self.spill)? else { return Ok(false) };
@@ -220,7 +219,7 @@ impl Merge {
         Ok(true)
     }
 
-    /// Moves a run down to where no run below it has a lesser row.
+    /// Restores the heap order below a place.
     fn sift(&mut self, mut place: usize) {
         loop {
             let below = [2 * place + 1, 2 * place + 2];
@@ -255,7 +254,7 @@ fn load(from: &mut From, spill: &mut Option<Spill>) -> Result<Option<Batch>> {
     }
 }
 
-/// The keys of an order as bytes.
+/// The sort keys as bytes.
 fn keys_of(
     node: &physical::Sort,
     converter: &RowConverter,
@@ -269,8 +268,8 @@ fn keys_of(
     Ok(converter.convert_columns(&keys.collect::<Result<Vec<ArrayRef>>>()?)?)
 }
 
-/// The order of rows by their keys. The first eight bytes decide most comparisons, and
-/// lie beside each other.
+/// Sorts rows by their keys. The first eight bytes of the keys lie side by side and decide most
+/// comparisons.
 fn order_of(keys: &Rows) -> UInt32Array {
     let head = |bytes: &[u8]| {
         let mut head = [0; 8];

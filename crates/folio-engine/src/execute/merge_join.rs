@@ -1,15 +1,14 @@
-//! Pairs by equal keys of two inputs that come in the order of these keys: both are read once,
-//! side by side, and neither is kept.
+//! Merge joins: both inputs come in the order of the keys, are read once, and are not stored.
 //!
-//! The right side is seen through a *window*: rows that have all partners of every key from
-//! the first of them to the last. Rows of the left are answered up to the window's last key,
-//! then the window moves on. What goes over the end of a batch (the rows of its last key, if
-//! the next batch begins with the same) moves to the next window, so a window is about a batch,
-//! unless one key has more rows than that: those are together in memory.
+//! The right side is seen through a *window*: rows that include all rows of every key from its
+//! first to its last. Rows of the left are joined up to the last key of the window, then the window
+//! moves on. Rows of the last key of a batch may continue in the next batch, so they move to the
+//! next window. A window has about one batch of rows, unless one key has more: all rows of one key
+//! are in memory together.
 //!
-//! The answer keeps the order of the left. Null equals nothing. Rows of the right that found
-//! no partner come when the window leaves them, where the kind of join wants them; so RIGHT
-//! and FULL joins have no order.
+//! The result has the order of the left. Null equals nothing. If the kind of join keeps rows of
+//! the right without a partner, they are returned when the window leaves them, so RIGHT and FULL
+//! joins have no order.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -38,12 +37,12 @@ pub(super) struct MergeJoin {
     left: Running,
     right: Windows,
     encoder: Encoder,
-    /// The batch of the left under way, and how many of its rows are done.
+    /// The current batch of the left, and how many of its rows are done.
     current: Option<(Keyed, usize)>,
     /// Whether the left may have more.
     has_left: bool,
     window: Option<Window>,
-    /// Rows to be answered before any others.
+    /// Rows to return first.
     ready: VecDeque<Batch>,
     is_done: bool,
 }
@@ -52,23 +51,23 @@ pub(super) struct MergeJoin {
 struct Keyed {
     rows: Batch,
     keys: Keys,
-    /// Which rows have no null in their key, where not all do.
+    /// Which rows have no null in their key; `None` if no row has.
     valid: Option<NullBuffer>,
 }
 
-/// Keys in a form in which they ascend from row to row.
+/// Keys in a form that ascends from row to row.
 enum Keys {
     Integers(Vec<i64>),
     Bytes(Rows),
 }
 
-/// Rows of the right that the left is held against.
+/// The current rows of the right.
 struct Window {
     rows: Batch,
     keys: Keys,
-    /// The first row whose key is not before that of the left row under way.
+    /// The first row whose key is not before that of the current left row.
     at: usize,
-    /// Which rows found a partner, where that matters.
+    /// Which rows found a partner, if that matters.
     matched: Vec<bool>,
 }
 
@@ -88,7 +87,7 @@ impl MergeJoin {
         Ok(Self { node, left, right, encoder, current, has_left, window, ready, is_done })
     }
 
-    /// Goes on by a few rows of the left, or by a window.
+    /// Joins some rows of the left, or moves the window.
     fn step(&mut self, context: &Context) -> Result<()> {
         let node = Arc::clone(&self.node);
         if self.window.is_none() {
@@ -142,7 +141,7 @@ impl MergeJoin {
         Ok(None)
     }
 
-    /// Answers rows of the left with their pairs.
+    /// Queues rows of the left with their pairs.
     fn answer(&mut self, left: &Batch, pairs: Pairs, context: &Context) -> Result<()> {
         let node = Arc::clone(&self.node);
         let nothing = empty(&node.right_types);
@@ -160,7 +159,7 @@ impl MergeJoin {
         Ok(())
     }
 
-    /// No row of the left to come has a partner in the window.
+    /// Leaves the window, once no further row of the left has a partner in it.
     fn leave_window(&mut self) -> Result<()> {
         let Some(window) = self.window.take() else { return Ok(()) };
         let mask: BooleanArray =
@@ -172,7 +171,7 @@ impl MergeJoin {
     }
 }
 
-/// Whether a row of the left needs no more than one partner.
+/// Whether one partner of a row of the left is enough.
 fn finds_one(node: &physical::MergeJoin) -> bool {
     matches!(node.kind, JoinKind::Semi | JoinKind::Anti) && node.residual.is_empty()
 }
@@ -198,8 +197,8 @@ impl Operator for MergeJoin {
 }
 
 impl Window {
-    /// Pairs of the left's rows from `done` on, as many as one batch should have, up to the
-    /// window's last key. All of a row's pairs stay together.
+    /// Pairs of rows of the left from `done` on, about one batch, up to the last key of the window.
+    /// All pairs of a row stay together.
     fn pairs(&mut self, left: &Keyed, done: &mut usize, finds_one: bool) -> Pairs {
         let count = self.rows.row_count;
         let valid = left.valid.as_ref();
@@ -216,7 +215,7 @@ impl Window {
     }
 }
 
-/// A walk along both sides.
+/// A position on both sides that moves forward.
 struct Walk<'w> {
     /// Rows of the window.
     count: usize,
@@ -260,9 +259,9 @@ impl Walk<'_> {
     }
 }
 
-/// What makes keys of columns: the same for both sides.
+/// Encodes key columns, the same way for both sides.
 enum Encoder {
-    /// One integer; inverted where the greatest comes first.
+    /// One integer, inverted if the order is descending.
     Integer {
         descending: bool,
     },
@@ -307,7 +306,7 @@ impl Encoder {
 }
 
 impl Keys {
-    /// Whether those that are valid are in order.
+    /// Whether the valid keys are in order.
     fn ascend(&self, valid: Option<&NullBuffer>) -> bool {
         let is_valid = |row: &usize| valid.is_none_or(|valid| valid.is_valid(*row));
         match self {
@@ -321,7 +320,7 @@ impl Keys {
     }
 }
 
-/// Which rows have no null in their key; `None` where all have none.
+/// Which rows have no null in their key; `None` if no row has.
 fn valid_rows(columns: &[ArrayRef]) -> Option<NullBuffer> {
     let nulls = columns.iter().map(|column| column.logical_nulls());
     let all = nulls.fold(None, |all, nulls| NullBuffer::union(all.as_ref(), nulls.as_ref()));
@@ -331,15 +330,15 @@ fn valid_rows(columns: &[ArrayRef]) -> Option<NullBuffer> {
 /// The right side, window by window.
 struct Windows {
     input: Running,
-    /// Rows that were read and are in no window yet.
+    /// Rows read that are in no window yet.
     next: Option<Rest>,
-    /// Rows with a null in their key, where rows without a partner are wanted.
+    /// Rows with a null in their key, if rows without a partner are kept.
     nulls: Vec<Batch>,
     keeps_right: bool,
     is_ended: bool,
 }
 
-/// Rows with the columns of their keys, none of which is null.
+/// Rows with their key columns, without nulls.
 struct Rest {
     rows: Batch,
     keys: Vec<ArrayRef>,
@@ -367,8 +366,8 @@ impl Windows {
         Ok(Some(Window { rows: whole.rows, keys, at: 0, matched }))
     }
 
-    /// The first of the rows that begin with these, with all rows of their keys. What was
-    /// read beyond them comes next.
+    /// Splits off the leading rows that complete their keys. Reads on as needed; the rest is for
+    /// the next window.
     fn with_all_of_a_key(
         &mut self,
         first: Rest,
@@ -388,14 +387,14 @@ impl Windows {
                 part = part.up_to(start);
                 break;
             }
-            // One key alone is gathered, however many rows it has.
+            // A single key is collected whole, however many rows it has.
             parts.push(std::mem::replace(&mut part, next));
         }
         parts.push(part);
         Rest::concat(&parts)
     }
 
-    /// The next rows that have a key.
+    /// The next rows with keys that are not null.
     fn read(&mut self, keys: &[Expr], context: &Context) -> Result<Option<Rest>> {
         while !self.is_ended {
             let Some(rows) = self.input.next(context)? else {
@@ -424,7 +423,7 @@ impl Windows {
 }
 
 impl Rest {
-    /// Whether rows to come begin with the key that these end with.
+    /// Whether the next rows begin with the last key of these.
     fn goes_on_in(&self, next: &Self) -> Result<bool> {
         let (last, first) = (self.from(self.rows.row_count - 1), next.up_to(1));
         Ok(equality(&last.keys, &first.keys)?(0, 0))
@@ -463,7 +462,7 @@ impl Rest {
     }
 }
 
-/// What tells whether a row of some keys equals a row of others.
+/// A function that compares the keys of two rows for equality.
 fn equality(
     left: &[ArrayRef],
     right: &[ArrayRef],

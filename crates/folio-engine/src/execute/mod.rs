@@ -1,8 +1,8 @@
-//! Operators: each a file, each handing on batches when asked for the next.
+//! Operators, a file each. An operator returns batches one by one on request.
 //!
-//! [`build`] makes the operators of a physical plan; pulling at the topmost runs
-//! the query. An operator looks at the interrupt whenever it begins a batch, so a
-//! statement can be ended from another thread at any time.
+//! [`build`] makes the operators of a physical plan. Pulling at the topmost runs the query. Every
+//! operator checks the limits at the start of a batch, so another thread can cancel a statement
+//! at any time.
 
 pub(crate) mod aggregate;
 mod append;
@@ -45,22 +45,22 @@ use crate::expression::{ColumnId, Expr, Query};
 use crate::limits::Held;
 use crate::plan::physical::Physical;
 
-/// Part of a running query.
+/// An operator of a running query.
 pub(crate) trait Operator: Send {
     /// The next rows; `None` after the last. Batches may be empty.
     ///
     /// # Errors
-    /// What the source and the expressions say.
+    /// Errors of the source and the expressions.
     fn next(&mut self, context: &Context) -> Result<Option<Batch>>;
 }
 
 /// A running query, or part of one.
 pub(crate) type Running = Box<dyn Operator>;
 
-/// The operators of a plan.
+/// Builds the operators of a plan.
 ///
 /// # Errors
-/// What the source says when a scan begins.
+/// Errors of the source when a scan begins.
 pub(crate) fn build(plan: &Physical, context: &Context) -> Result<Running> {
     if let Physical::Project(_) | Physical::Filter(_) | Physical::HashJoin(_) = plan
         && let Some(pipeline) = pipeline::of(plan, context)?
@@ -163,7 +163,7 @@ fn build_join(plan: &Physical, context: &Context) -> Result<Running> {
     })
 }
 
-/// All rows of a plan as one batch, or as many as are wanted.
+/// All rows of a plan as one batch, or up to `limit` rows.
 ///
 /// # Errors
 /// As [`build`] and [`Operator::next`].
@@ -198,7 +198,7 @@ impl Query for Physical {
     }
 }
 
-/// All batches of an operator, which the statement holds as long as `held` does.
+/// All batches of an operator. `held` accounts for their memory.
 pub(crate) fn drain(
     running: &mut Running,
     held: &mut Held,
@@ -215,7 +215,7 @@ pub(crate) fn drain(
     Ok(batches)
 }
 
-/// A batch handed on in pieces that fit.
+/// Returns a batch in pieces of the usual size.
 #[derive(Default)]
 pub(crate) struct Pieces {
     whole: Option<Batch>,

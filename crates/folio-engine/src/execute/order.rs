@@ -1,10 +1,9 @@
-//! The order of rows by columns of any type: which row comes first, which next.
+//! Sorts rows by columns of any type.
 //!
-//! Most pairs of rows are told apart by a number made of the first eight bytes of
-//! the first column, which lies beside the row's own. Rows that this leaves equal are
-//! compared by Arrow's comparators, column after column, and at last by where they
-//! came, so that the order is always the same one. Of an order with a limit, twice as
-//! many rows are kept as it asks for.
+//! Each row has a number made of the first eight bytes of its first column, which decides most
+//! comparisons. Equal rows are compared by Arrow's comparators, column by column, and finally by
+//! position, so that the result is deterministic. With a limit, at most twice as many rows are
+//! held.
 
 use std::cmp::Ordering;
 
@@ -19,16 +18,16 @@ use arrow_schema::{DataType, SortOptions, TimeUnit};
 
 use crate::error::Result;
 
-/// A column that rows are in order of.
+/// A sort column.
 pub(super) struct OrderColumn {
     pub(super) values: ArrayRef,
     pub(super) options: SortOptions,
 }
 
-/// A row, and a number that is less than another row's only if it comes before it.
+/// A row, with a number whose order never contradicts the order of rows.
 type Place = (u64, u32);
 
-/// The numbers of the rows in their order, all or the first so many.
+/// The positions of the rows in order, all or the first few.
 ///
 /// # Errors
 /// None for types that have an order.
@@ -62,14 +61,14 @@ pub(super) fn in_order(
     Ok(places.into_iter().map(|place| place.1).collect())
 }
 
-/// The first so many in the order, in any order.
+/// The first `limit` rows of the order, unsorted.
 fn first(
     places: impl Iterator<Item = Place>,
     limit: usize,
     compare: impl Fn(&Place, &Place) -> Ordering,
 ) -> Vec<Place> {
     let mut kept: Vec<Place> = Vec::new();
-    // The last of the first ones, once there are as many.
+    // The last row within the limit, once there are enough rows.
     let mut last: Option<Place> = None;
     for place in places {
         if last.as_ref().is_some_and(|last| compare(&place, last).is_gt()) {
@@ -88,13 +87,13 @@ fn first(
     kept
 }
 
-/// What each value of a column begins with, as a number in its order.
+/// A number for each value that has the order of the first eight bytes.
 #[allow(clippy::cast_sign_loss, reason = "the bits are what is meant")]
 fn starts(column: &OrderColumn) -> Vec<u64> {
     const SIGN: u64 = 1 << 63;
     let values = &column.values;
     let integer = |value: i64| value as u64 ^ SIGN;
-    // The order of `f64::total_cmp`, which is that of Arrow.
+    // The order of `f64::total_cmp`, as in Arrow.
     let float = |value: f64| match value.to_bits() {
         bits if bits & SIGN == 0 => bits ^ SIGN,
         bits => !bits,
@@ -138,7 +137,7 @@ fn starts(column: &OrderColumn) -> Vec<u64> {
     starts
 }
 
-/// The first eight bytes, zeros behind their end: the order of bytes, as far as it goes.
+/// The first eight bytes, padded with zeros, as a number with the order of bytes.
 fn first_bytes(text: &[u8]) -> u64 {
     let mut bytes = [0; 8];
     let size = text.len().min(8);
@@ -160,7 +159,7 @@ mod tests {
     }
 
     proptest! {
-        /// The same order as a stable sort by the comparators alone, however it is cut.
+        /// Gives the same order as a stable sort by the comparators alone, with any limit.
         #[test]
         fn rows_come_in_the_order_of_their_columns(
             rows in prop::collection::vec(

@@ -1,5 +1,5 @@
-//! Pairs of rows a join has found: filtering them, and what becomes of rows of the
-//! left that have none.
+//! Pairs of rows that a join has found: filters them, and handles rows of the left without a
+//! partner.
 
 use std::sync::Arc;
 
@@ -15,8 +15,7 @@ use crate::expression::Expr;
 use crate::expression::evaluate::evaluate;
 use crate::plan::terms::JoinKind;
 
-/// Positions in the left and in the right batch, pair by pair; those of the left
-/// ascend.
+/// Positions in the left and in the right batch, pair by pair. Those of the left ascend.
 #[derive(Default)]
 pub(crate) struct Pairs {
     pub(crate) left: Vec<u32>,
@@ -24,7 +23,7 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// The rows of the pairs, side by side.
+    /// The joined rows.
     fn rows(&self, left: &Batch, right: &Batch) -> Result<Batch> {
         let left = left.take(&UInt32Array::from(self.left.clone()))?;
         Ok(left.beside(right.take(&UInt32Array::from(self.right.clone()))?))
@@ -50,8 +49,7 @@ impl Pairs {
         Ok(pairs)
     }
 
-    /// The rows of the pairs with those columns that a term reads; nothing stands in
-    /// the place of the others.
+    /// The joined rows with only the columns that a term reads; the other columns are empty.
     fn rows_for(&self, term: &Expr, left: &Batch, right: &Batch) -> Result<Batch> {
         let read = term.columns();
         let count = self.left.len();
@@ -76,7 +74,7 @@ impl Pairs {
         self.right.retain(|_| right.next().flatten() == Some(true));
     }
 
-    /// The answer of a join for one batch of its left side.
+    /// The result of a join for one batch of its left side.
     pub(crate) fn finish(
         &self,
         kind: JoinKind,
@@ -97,7 +95,7 @@ impl Pairs {
         }
     }
 
-    /// The pairs, and the rows of the left without one beside nulls, in order.
+    /// The pairs, and the rows of the left without a partner joined with nulls, in order.
     fn with_lonely(
         &self,
         left: &Batch,

@@ -1,14 +1,13 @@
-//! Large scans on several threads: in parts, whose rows come in the order of one scan.
+//! Parallel scans: parts of a large scan on several threads, with rows in the order of one scan.
 //!
-//! The range of keys is cut into parts of some ten thousand rows. Each thread takes the
-//! next part, reads it, holds its rows to the filters and puts those that pass into the
-//! part's channel; whoever wants the rows empties the channels part after part. So the
-//! answer does not depend on the number of threads, nor on which of them was faster: sums
-//! of floats come out the same to the last bit, and an order that the scan has is kept.
+//! The range of keys is split into parts of some ten thousand rows. Each thread takes the next
+//! part, reads it, applies the filters and sends the rows into the channel of the part. The reader
+//! empties the channels part by part. The result does not depend on the number or speed of
+//! threads: sums of floats are identical to the last bit, and the order of the scan is preserved.
 //!
-//! A channel holds a whole part, and a part is begun when a thread is free for it: what
-//! waits in memory is a part per thread. What stands right above the scan is done by the
-//! threads, too ([`super::stage`]); all else runs on the thread that asks for rows.
+//! A channel holds a whole part, and a thread begins a part when it is free, so memory holds one
+//! part per thread. Threads also run the stages directly above the scan ([`super::stage`]).
+//! Everything else runs on the thread that asks for rows.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,15 +28,15 @@ use crate::plan::physical;
 use crate::plan::terms::Path;
 use crate::source::{RelationKind, RowStream};
 
-/// Batches of a part, about: also what its channel holds.
+/// Approximate number of batches in a part; also the capacity of its channel.
 const PART_BATCHES: usize = 16;
 
 const PART_ROWS: u64 = (PART_BATCHES * BATCH_SIZE) as u64;
 
-/// How long to wait for rows before looking whether the statement is to end.
+/// How long to wait for rows before the limits are checked.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Into how many parts a scan is worth cutting; 1 where it is not.
+/// The number of parts to split a scan into; 1 if it is not worth splitting.
 pub(super) fn parts_worth(node: &physical::Scan, context: &Context) -> Result<usize> {
     let is_fit = context.threads() > 1
         && context.outer.is_empty()
@@ -52,47 +51,47 @@ pub(super) fn parts_worth(node: &physical::Scan, context: &Context) -> Result<us
     Ok(usize::try_from(rows / PART_ROWS).unwrap_or(usize::MAX).max(1))
 }
 
-/// What a thread says of a part.
+/// A message from a thread about a part.
 enum Message {
     Some(Produced),
     Failed(Error),
-    /// The part is read. A channel that closes without it has lost its thread.
+    /// The part is complete. If a channel closes without it, its thread has failed.
     End,
 }
 
-/// A part that nobody has begun.
+/// A part that no thread has begun.
 struct Part {
     rows: Box<dyn RowStream>,
     to: SyncSender<Message>,
 }
 
-/// The parts that nobody has begun.
+/// The parts that no thread has begun.
 #[derive(Default)]
 struct Queue {
     parts: VecDeque<Part>,
-    /// Whether groups are made of the parts to come, where the scan is grouped.
+    /// Whether threads group the rows of the remaining parts.
     makes_groups: bool,
 }
 
-/// Rows of a relation that pass the filters, read by several threads.
+/// The filtered rows of a relation, read by several threads.
 pub(super) struct ParallelScan {
     node: Arc<physical::Scan>,
     stages: Vec<Stage>,
     grouping: Option<Arc<physical::Grouping>>,
     count: usize,
-    /// Threads begin when rows are first asked for.
+    /// Threads start when rows are first asked for.
     has_begun: bool,
-    /// Parts that are not read to their end, the first one first.
+    /// Parts that are not read to their end, in order.
     parts: VecDeque<Receiver<Message>>,
     queue: Arc<Mutex<Queue>>,
-    /// Parts at the end of `parts` of which no groups come.
+    /// How many parts at the end of `parts` give rows instead of groups.
     ungrouped: usize,
     workers: Vec<JoinHandle<()>>,
     stop: Arc<AtomicBool>,
 }
 
 impl ParallelScan {
-    /// A scan in about `count` parts, whose rows go through these stages.
+    /// A scan in about `count` parts, whose rows pass through these stages.
     pub(super) fn new(node: &Arc<physical::Scan>, count: usize, stages: Vec<Stage>) -> Self {
         Self {
             node: Arc::clone(node),
@@ -108,12 +107,12 @@ impl ParallelScan {
         }
     }
 
-    /// Has rows grouped within parts where that is worth it.
+    /// Groups rows within parts if that is worth it.
     pub(super) fn group(&mut self, grouping: &Arc<physical::Grouping>) {
         self.grouping = Some(Arc::clone(grouping));
     }
 
-    /// Makes no groups of parts that nobody has begun.
+    /// Stops grouping in parts that no thread has begun.
     pub(super) fn end_groups(&mut self) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         if std::mem::take(&mut queue.makes_groups) {
@@ -121,7 +120,7 @@ impl ParallelScan {
         }
     }
 
-    /// Whether groups may come, and not rows alone.
+    /// Whether groups may come, and not only rows.
     pub(super) fn may_bring_groups(&self) -> bool {
         self.grouping.is_some() && self.parts.len() > self.ungrouped
     }
@@ -151,7 +150,7 @@ impl ParallelScan {
             let name = format!("folio-scan-{number}");
             match thread::Builder::new().name(name).spawn(move || worker.run()) {
                 Ok(handle) => self.workers.push(handle),
-                // Fewer do it too.
+                // Fewer threads are enough.
                 Err(_) if number > 0 => break,
                 Err(error) => {
                     let text = format!("no thread can be started to read rows: {error}");
@@ -167,7 +166,7 @@ impl ParallelScan {
     /// The next rows, or groups of them; `None` after the last.
     ///
     /// # Errors
-    /// What the source and the expressions say.
+    /// Errors of the source and the expressions.
     pub(super) fn next_produced(&mut self, context: &Context) -> Result<Option<Produced>> {
         if !self.has_begun {
             self.has_begun = true;
@@ -200,19 +199,19 @@ impl Operator for ParallelScan {
 }
 
 impl Drop for ParallelScan {
-    /// Nothing of the statement goes on behind its back.
+    /// Stops and joins all threads.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // Whoever waits for room in a channel sees that nobody reads any more.
+        // Closes the channels, so that no thread waits for room in one.
         self.parts.clear();
         for worker in self.workers.drain(..) {
-            // A panic has been reported where its rows were missed.
+            // A panic has been reported when its rows were missing.
             let _ = worker.join();
         }
     }
 }
 
-/// What a thread reads parts with.
+/// A thread that reads parts.
 struct Worker {
     queue: Arc<Mutex<Queue>>,
     node: Arc<physical::Scan>,
@@ -249,7 +248,7 @@ impl Worker {
         to: &SyncSender<Message>,
     ) -> Result<()> {
         let send = |produced: Option<Produced>| match produced {
-            // Nobody wants it any more.
+            // The reader is gone.
             Some(produced) => to.send(Message::Some(produced)).map_err(|_| Error::cancelled()),
             None => Ok(()),
         };
@@ -269,7 +268,7 @@ impl Worker {
         send(groups.as_mut().and_then(PartGroups::finish))
     }
 
-    /// The statement is asked whether to end where rows are wanted; here it has ended.
+    /// Fails if the scan was dropped. The limits are checked by the thread that asks for rows.
     fn go_on(&self) -> Result<()> {
         if self.stop.load(Ordering::Relaxed) { Err(Error::cancelled()) } else { Ok(()) }
     }

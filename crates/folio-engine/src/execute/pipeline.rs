@@ -1,8 +1,8 @@
-//! What stands above a large scan and is done by the threads that read it, as far as it can be:
-//! columns out of columns, conditions, and hash joins whose left side comes from the scan.
+//! The operators above a large scan that its threads can run: projections, filters, and hash
+//! joins whose left side is the scan.
 //!
-//! The right sides are read first, the lowest one first. One that memory has no room for ends
-//! the pipeline: that join and what stands above it go on as operators of their own.
+//! The right sides are read first, from the lowest join up. If one does not fit in memory, the
+//! pipeline ends there: that join and everything above it run as ordinary operators.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ use crate::error::Result;
 use crate::expression::Expr;
 use crate::plan::physical::{self, Physical};
 
-/// A large scan and what is done to its rows.
+/// A large scan and the operators on its rows.
 pub(super) struct Pipeline {
     scan: Arc<physical::Scan>,
     parts: usize,
-    /// The lowest first. None are left once the pipeline has begun.
+    /// The lowest first. Empty once the pipeline has begun.
     links: Vec<Link>,
     grouping: Option<Arc<physical::Grouping>>,
     running: Option<Source>,
@@ -35,16 +35,16 @@ enum Link {
     Join(Arc<physical::HashJoin>, Running),
 }
 
-/// Where rows come from once the pipeline has begun.
+/// The source of rows once the pipeline has begun.
 enum Source {
     Scan(ParallelScan),
     Operator(Running),
 }
 
-/// The pipeline of a plan, if it is one over a scan that is worth several threads.
+/// The pipeline of a plan, if it is one over a scan worth several threads.
 ///
 /// # Errors
-/// What the source says when the right sides of joins are begun.
+/// Errors of the source when the right sides of joins begin.
 pub(super) fn of(plan: &Physical, context: &Context) -> Result<Option<Pipeline>> {
     let Some((scan, parts)) = large_scan(plan, context)? else { return Ok(None) };
     let mut links = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn of(plan: &Physical, context: &Context) -> Result<Option<Pipeline>>
     Ok(Some(Pipeline { scan, parts, links, grouping: None, running: None }))
 }
 
-/// The scan below what any thread can do, and in how many parts it is worth reading.
+/// The scan below operators that any thread can run, and the number of parts for it.
 fn large_scan(
     mut plan: &Physical,
     context: &Context,
@@ -98,7 +98,7 @@ fn is_free_join(join: &physical::HashJoin) -> bool {
     !keeps_right(join.kind) && join.left_keys.iter().chain(&join.residual).all(is_free)
 }
 
-/// Whether parts of what is grouped can be grouped apart.
+/// Whether groups of parts can be merged.
 fn is_mergeable(grouping: &physical::Grouping) -> bool {
     let aggregates = || grouping.aggregates.iter();
     grouping.run.is_empty()
@@ -108,7 +108,7 @@ fn is_mergeable(grouping: &physical::Grouping) -> bool {
 }
 
 impl Pipeline {
-    /// The same, grouped within the parts of the scan where that gives the same answer.
+    /// The same, grouping within the parts of the scan if the result is the same.
     pub(super) fn grouped(mut self, grouping: &Arc<physical::Grouping>) -> Self {
         self.grouping = is_mergeable(grouping).then(|| Arc::clone(grouping));
         self
@@ -144,7 +144,7 @@ impl Pipeline {
     /// The next rows, or groups of them; `None` after the last.
     ///
     /// # Errors
-    /// What the source and the expressions say.
+    /// Errors of the source and the expressions.
     pub(super) fn next_produced(&mut self, context: &Context) -> Result<Option<Produced>> {
         if self.running.is_none() {
             self.running = Some(self.begin(context)?);
@@ -156,12 +156,12 @@ impl Pipeline {
         }
     }
 
-    /// Whether groups may come, and not rows alone.
+    /// Whether groups may come, and not only rows.
     pub(super) fn may_bring_groups(&self) -> bool {
         matches!(&self.running, Some(Source::Scan(scan)) if scan.may_bring_groups())
     }
 
-    /// Makes no more groups than are under way.
+    /// Stops grouping in parts that no thread has begun.
     pub(super) fn end_groups(&mut self) {
         if let Some(Source::Scan(scan)) = &mut self.running {
             scan.end_groups();
@@ -170,7 +170,7 @@ impl Pipeline {
 }
 
 impl Link {
-    /// The operator over an input.
+    /// The operator for a link, over an input.
     fn above(input: Running, link: Self) -> Running {
         match link {
             Self::Project(project) => Box::new(Project::new(&project, input)),

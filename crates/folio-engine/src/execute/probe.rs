@@ -1,5 +1,4 @@
-//! What finds the partners of a hash join's left rows: the right side by key, which any
-//! number of threads may ask at once.
+//! Probes the hash table of a join. Any number of threads may probe at once.
 
 use std::sync::Arc;
 
@@ -17,18 +16,18 @@ use crate::plan::terms::JoinKind;
 
 const END: u32 = u32::MAX;
 
-/// The right side.
+/// The hash table of the right side.
 pub(super) struct Table {
     keys: KeyTable,
     pub(super) rows: Batch,
-    /// The first row of each key, and for each row the next of its key.
+    /// The first row of each key, and for each row the next one with its key.
     first: Vec<u32>,
     next: Vec<u32>,
     has_null: bool,
 }
 
 impl Table {
-    /// Of the rows of these batches.
+    /// Builds a table of these batches.
     pub(super) fn new(
         node: &physical::HashJoin,
         batches: &[Batch],
@@ -57,10 +56,10 @@ impl Table {
     }
 }
 
-/// A batch of the left under way.
+/// A batch of the left that is being probed.
 pub(super) struct Probed {
     batch: Batch,
-    /// The numbers of its rows' keys.
+    /// The key number of every row.
     numbers: Vec<Option<u32>>,
     /// Rows that are done.
     done: usize,
@@ -73,7 +72,7 @@ impl Probed {
     }
 }
 
-/// What finds partners.
+/// A hash table and its join.
 #[derive(Clone)]
 pub(super) struct Probe {
     node: Arc<physical::HashJoin>,
@@ -88,7 +87,7 @@ impl Probe {
     /// A batch of the left with the numbers of its keys.
     ///
     /// # Errors
-    /// What the keys say.
+    /// Errors of the keys.
     pub(super) fn begin(&self, batch: Batch, context: &Context) -> Result<Probed> {
         let (node, table) = (&self.node, &self.table);
         let columns = keys_of(&node.left_keys, &batch, context)?;
@@ -107,11 +106,11 @@ impl Probe {
         Ok(Probed { batch, numbers, done: 0 })
     }
 
-    /// What the join makes of the next rows of a batch, as many as one batch should have.
-    /// Marks the rows of the right that found a partner, where `matched` has a place for them.
+    /// The join's result for the next rows of a batch, about one batch. Marks the rows of the right
+    /// that found a partner in `matched`, if it is not empty.
     ///
     /// # Errors
-    /// What the join's other conditions say.
+    /// Errors of the join's other conditions.
     pub(super) fn next(
         &self,
         probed: &mut Probed,
@@ -127,7 +126,7 @@ impl Probe {
         pairs.finish(node.kind, &left, &table.rows, &node.right_types)
     }
 
-    /// Pairs of the next rows; all of a row's pairs stay together.
+    /// Pairs of the next rows. All pairs of a row stay together.
     fn pairs(&self, probed: &mut Probed) -> (Batch, Pairs) {
         let (table, start) = (&self.table, probed.done);
         let mut pairs = Pairs::default();
@@ -146,8 +145,8 @@ impl Probe {
     }
 }
 
-/// NOT IN: with a null on the right nothing is certain but equality; a null on the
-/// left is certain only where the right is empty.
+/// NOT IN: if the right has a null, only equality is certain. A null on the left is certain only
+/// if the right is empty.
 fn undecided(
     batch: Batch,
     columns: &[ArrayRef],

@@ -1,5 +1,5 @@
-//! A query over its own answer: the base, then the step over the rows of the
-//! round before, until a round brings nothing.
+//! Recursive queries: the base, then the step over the rows of the previous round, until a round
+//! has no rows.
 
 use std::sync::{Arc, PoisonError};
 
@@ -14,9 +14,9 @@ use crate::plan::physical;
 
 pub(super) struct Recursive {
     node: Arc<physical::Recursive>,
-    /// The base, then one step after the other.
+    /// The base, or the current step.
     running: Option<Running>,
-    /// Rows of the round under way.
+    /// Rows of the current round.
     round: Vec<Batch>,
     seen: Option<KeyTable>,
 }
@@ -26,7 +26,7 @@ impl Recursive {
         Self { node: Arc::clone(node), running: Some(base), round: Vec::new(), seen: None }
     }
 
-    /// The rows that did not come before.
+    /// The rows that did not occur before.
     fn fresh(&mut self, batch: Batch) -> Result<Batch> {
         if !self.node.distinct {
             return Ok(batch);
@@ -68,10 +68,10 @@ impl Operator for Recursive {
     }
 }
 
-/// The rows of the round before.
+/// The rows of the previous round.
 pub(super) struct WorkTable {
     number: usize,
-    /// Batches still to come, once begun.
+    /// The remaining batches, once begun.
     rest: Option<std::vec::IntoIter<Batch>>,
 }
 

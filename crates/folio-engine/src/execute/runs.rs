@@ -1,4 +1,4 @@
-//! Where the values of some columns change from row to row, and from batch to batch.
+//! Finds runs of equal keys within and across batches.
 
 use arrow_array::{ArrayRef, BooleanArray};
 use arrow_buffer::BooleanBufferBuilder;
@@ -7,15 +7,15 @@ use arrow_ord::cmp::distinct;
 use crate::error::Result;
 use crate::expression::compare::canonical;
 
-/// Rows that come in runs of equal keys. Null equals null.
+/// Detects runs of equal keys. Null equals null.
 #[derive(Default)]
 pub(super) struct Runs {
-    /// The key of the row before.
+    /// The key of the previous row.
     last: Option<Vec<ArrayRef>>,
 }
 
 impl Runs {
-    /// Which rows of a batch begin a run.
+    /// Marks the rows of a batch that begin a run.
     ///
     /// # Errors
     /// None for types that are plain values.
@@ -41,7 +41,7 @@ fn part(keys: &[ArrayRef], start: usize, count: usize) -> Vec<ArrayRef> {
     keys.iter().map(|key| key.slice(start, count)).collect()
 }
 
-/// Row by row, whether any column differs.
+/// For each row, whether any column differs.
 fn are_distinct(left: &[ArrayRef], right: &[ArrayRef]) -> Result<BooleanArray> {
     let mut all: Option<BooleanArray> = None;
     for (left, right) in left.iter().zip(right) {

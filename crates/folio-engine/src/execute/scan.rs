@@ -1,4 +1,4 @@
-//! Reading relations: scans, look-ups by key, counts.
+//! Reads relations: scans, lookups by key, counts.
 
 use std::sync::Arc;
 
@@ -23,13 +23,13 @@ use crate::source::{
 
 /// Rows of a relation that pass the filters.
 ///
-/// A pattern lets few rows of a table pass. Then the columns that no filter reads are
-/// fetched for those alone.
+/// A pattern filter usually passes few rows of a table. Columns that no filter reads are then
+/// fetched only for those rows.
 pub(super) struct Scan {
     node: Arc<physical::Scan>,
-    /// Which of the node's columns come late, by position.
+    /// The columns of the node to fetch late, by position.
     late: Vec<usize>,
-    /// `None` where nothing can match.
+    /// `None` if no row can match.
     rows: Option<Box<dyn RowStream>>,
     left: u64,
 }
@@ -47,7 +47,7 @@ impl Scan {
         Ok(Self { node: Arc::clone(node), late, rows, left: node.limit.unwrap_or(u64::MAX) })
     }
 
-    /// A part of a scan, whose late columns are those of the whole.
+    /// A part of a scan, with the same late columns as the whole.
     pub(super) fn of_part(
         node: Arc<physical::Scan>,
         late: Vec<usize>,
@@ -56,7 +56,7 @@ impl Scan {
         Self { node, late, rows: Some(rows), left: u64::MAX }
     }
 
-    /// The next rows that pass; asks `go_on` at every batch that was read.
+    /// The next rows that pass. Calls `go_on` for every batch read.
     pub(super) fn passed(
         &mut self,
         go_on: impl Fn() -> Result<()>,
@@ -87,7 +87,7 @@ impl Scan {
     }
 }
 
-/// The columns worth fetching late: those no filter reads, where one is a pattern.
+/// The columns worth fetching late: those that no filter reads, if one filter is a pattern.
 pub(super) fn late_columns(node: &physical::Scan) -> Vec<usize> {
     let is_fit = node.relation.kind == RelationKind::Table
         && matches!(node.path, Path::Full | Path::Range { index: None, .. })
@@ -104,8 +104,8 @@ fn place_of(column: ColumnId) -> usize {
     column.0 as usize
 }
 
-/// A batch with a place for every column of the node: nothing stands where a column
-/// comes late, and the rows' positions stand behind all.
+/// A batch with all columns of the node, empty ones for late columns, and the positions of the
+/// rows as the last column.
 fn with_places(batch: Batch, late: &[usize], width: usize) -> Batch {
     let count = batch.row_count;
     let mut early = batch.columns.into_iter();
@@ -141,7 +141,7 @@ impl Operator for Scan {
     }
 }
 
-/// The rows with these keys, looked up in the order of the keys.
+/// The rows with these keys, looked up in ascending order of keys.
 fn by_keys(
     node: &physical::Scan,
     index: Option<usize>,
@@ -152,12 +152,12 @@ fn by_keys(
     let wanted = relation.column_type(relation.key_columns(index)[0]);
     let mut values = Vec::with_capacity(keys.len());
     for key in keys {
-        // Null equals nothing, and neither does what the column cannot hold.
+        // Null equals nothing, and neither does a value outside of the column's type.
         if let Fit::Value(value) = fit(constant(key, context)?, &key.ty(), wanted) {
             values.push(value);
         }
     }
-    // A key that is listed twice leads to its rows once.
+    // A key that is listed twice finds its rows once.
     let mut first_rows = Vec::new();
     let mut distinct = KeyTable::new(std::slice::from_ref(wanted))?;
     distinct.intern(&[to_array(values.iter(), wanted)?], values.len(), &mut first_rows)?;
@@ -172,7 +172,7 @@ fn by_keys(
     }))
 }
 
-/// Keys that are looked up together.
+/// Number of keys that are looked up together.
 const KEYS_AT_ONCE: usize = 1024;
 
 /// The rows of a list of keys.
@@ -182,7 +182,7 @@ struct KeyRows {
     columns: Vec<usize>,
     index: Option<usize>,
     values: Vec<Value>,
-    /// The first key that was not looked up yet.
+    /// The first key that is not looked up yet.
     next: usize,
 }
 
@@ -202,8 +202,8 @@ impl RowStream for KeyRows {
     }
 }
 
-/// What is asked of the source; `None` where a bound is null or out of range, so
-/// that no row can match.
+/// The request to the source; `None` if a bound is null or out of range, so that no row can
+/// match.
 pub(super) fn request(
     node: &physical::Scan,
     late: &[usize],
@@ -237,7 +237,7 @@ pub(super) fn request(
         let value = match fit(value, &end.ty(), &wanted) {
             Fit::Value(value) => value,
             Fit::Null => return Ok(false),
-            // Beyond what the column can hold: all of it, or nothing.
+            // Out of the column's range: all rows match this bound, or none.
             Fit::Above => return Ok(!is_from),
             Fit::Below => return Ok(is_from),
         };
@@ -250,8 +250,8 @@ pub(super) fn request(
     Ok(is_possible.then_some(request))
 }
 
-/// The filters that compare a column with what does not change from row to row, for
-/// the source to look at before it decodes anything.
+/// The filters that compare a column with a constant, which the source can check before it
+/// decodes rows.
 fn conditions(node: &physical::Scan, context: &Context) -> Result<Vec<Condition>> {
     let mut conditions = Vec::new();
     for (column, comparison, value) in node.filters.iter().filter_map(|one| node.compared(one)) {
@@ -265,7 +265,7 @@ fn conditions(node: &physical::Scan, context: &Context) -> Result<Vec<Condition>
     Ok(conditions)
 }
 
-/// Values that a key is to equal; `None` where none can.
+/// The values of a key; `None` if no row can match.
 pub(crate) fn key_values(
     expressions: &[Expr],
     relation: &Relation,
@@ -279,14 +279,14 @@ pub(crate) fn key_values(
             _ => return Ok(None),
         }
     }
-    // The hidden row number of a relation without a key.
+    // Relations without a key use the hidden row number.
     if key.is_empty() && !expressions.is_empty() {
         values.push(constant(&expressions[0], given)?);
     }
     Ok(Some(values))
 }
 
-/// A value in a key's column.
+/// A value converted to the type of a key column.
 pub(super) enum Fit {
     Value(Value),
     Null,
@@ -294,8 +294,8 @@ pub(super) enum Fit {
     Below,
 }
 
-/// A value as the type of a key column. The planner has seen to it that the cast
-/// loses nothing, if it is possible at all.
+/// Converts a value to the type of a key column. The planner guarantees that the cast, if
+/// possible, loses nothing.
 pub(super) fn fit(value: Value, from: &ColumnType, to: &ColumnType) -> Fit {
     if matches!(value, Value::Null) {
         return Fit::Null;
@@ -340,7 +340,7 @@ impl Operator for Lookup {
     }
 }
 
-/// The row with a primary key, its filters not looked at.
+/// The row with a primary key, before its filters.
 pub(crate) fn look_up(
     node: &physical::Lookup,
     context: &Context,
@@ -352,7 +352,7 @@ pub(crate) fn look_up(
     context.source()?.get(relation, &borrowed(&key), &node.columns, row)
 }
 
-/// How many rows a scan has, without looking at them where that is known.
+/// The number of rows of a scan.
 pub(super) struct RowCount {
     node: Arc<physical::Scan>,
     is_done: bool,
@@ -364,7 +364,7 @@ impl RowCount {
     }
 }
 
-/// How many rows a scan has: as the source knows it, or counts it, or by reading them.
+/// The number of rows of a scan: known to the source, counted by it, or by reading them.
 pub(crate) fn row_count(node: &Arc<physical::Scan>, context: &Context) -> Result<i64> {
     let counted = match counted(node, context)? {
         Some(count) => count,
@@ -380,7 +380,7 @@ pub(crate) fn row_count(node: &Arc<physical::Scan>, context: &Context) -> Result
     i64::try_from(counted).map_err(|_| Error::invalid("there are too many rows to count"))
 }
 
-/// The count of a scan that the source can tell.
+/// The number of rows of a scan, if the source can count them.
 fn counted(node: &physical::Scan, context: &Context) -> Result<Option<u64>> {
     let (source, relation) = (context.source()?, &node.relation);
     if node.limit.is_some() || matches!(node.path, Path::Keys { .. }) {
@@ -397,8 +397,8 @@ fn counted(node: &physical::Scan, context: &Context) -> Result<Option<u64>> {
     source.count(relation, &request, &|| context.check())
 }
 
-/// The keys of the rows of a scan, for a plan that answers nothing else of them, where that
-/// takes a look at few rows. Operators and arrays cost many times what such rows do.
+/// The keys of a scan's rows, if the plan returns only them and few rows are read. Operators and
+/// arrays would cost many times more than such rows.
 pub(crate) fn few_keys(plan: &physical::Physical, context: &Context) -> Result<Option<Vec<Value>>> {
     let physical::Physical::Project(project) = plan else { return Ok(None) };
     let physical::Physical::Scan(node) = &project.input else { return Ok(None) };

@@ -1,5 +1,5 @@
-//! Rows with whether a key of theirs is among those of another plan, which is run
-//! once. No key is among none.
+//! Adds a column: whether a key of each row is among those of another plan, which runs once. A
+//! null key is not.
 
 use std::sync::Arc;
 

@@ -1,8 +1,7 @@
-//! The rows of a query that several places of a statement read: computed once in a run,
-//! as far as anybody reads them.
+//! Shared queries: computed once per run and read in several places.
 //!
-//! The first reader to come to a batch pulls it; it stays for the others. What is more than
-//! operators may hold in memory goes to a file.
+//! The first reader to reach a batch computes it, and it is stored for the others. Batches beyond
+//! the memory limit of an operator go to a file.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,7 +13,7 @@ use crate::error::Result;
 use crate::limits::Held;
 use crate::plan::physical;
 
-/// What was computed so far.
+/// The batches computed so far.
 #[derive(Default)]
 struct Gathered {
     /// `None` before the first batch and after the last.
@@ -23,12 +22,12 @@ struct Gathered {
     batches: Vec<Batch>,
     size: usize,
     held: Held,
-    /// The batches behind those in memory, once there are too many.
+    /// The batches after those in memory, once memory is full.
     rest: Option<Spill>,
 }
 
 impl Gathered {
-    /// A batch by its number; `None` behind the last.
+    /// A batch by number; `None` after the last.
     fn batch(
         &mut self,
         number: usize,
@@ -47,7 +46,7 @@ impl Gathered {
 
     fn pull(&mut self, node: &physical::SharedQuery, context: &Context) -> Result<()> {
         context.check()?;
-        // What it computes depends on no row of a query around its readers.
+        // A shared query does not depend on outer rows.
         let context = &context.with_outer(Vec::new());
         let running = match &mut self.running {
             Some(running) => running,
@@ -82,7 +81,7 @@ impl Gathered {
     }
 }
 
-/// One that reads them.
+/// One reader.
 pub(super) struct SharedRows {
     node: Arc<physical::SharedQuery>,
     gathered: Option<Arc<Mutex<Gathered>>>,
@@ -98,7 +97,7 @@ impl SharedRows {
 impl Operator for SharedRows {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
         let gathered = self.gathered.get_or_insert_with(|| context.kept(self.node.number));
-        // Queries read those named before them, never themselves: nobody waits in a circle.
+        // Queries read only those named before them, so this cannot deadlock.
         let mut gathered = gathered.lock().unwrap_or_else(PoisonError::into_inner);
         let batch = gathered.batch(self.number, &self.node, context)?;
         self.number += usize::from(batch.is_some());

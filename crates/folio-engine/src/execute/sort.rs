@@ -1,8 +1,8 @@
-//! The input in order: all of it, or the first rows of the order alone.
+//! Sorts: all rows, or the first rows of the order.
 //!
-//! Without a limit all rows go through runs ([`super::merge`]), which go to a file where
-//! memory ends. With a limit no more than a few times that many rows are kept: whenever
-//! more have gathered, they are sorted and cut.
+//! Without a limit, all rows go through a merge sort ([`super::merge`]), which can spill. With a
+//! limit, only a small multiple of that many rows is held: when there are more, they are sorted
+//! and truncated.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::expression::evaluate::evaluate;
 use crate::plan::physical;
 use crate::plan::terms::SortKey;
 
-/// The most rows of an order that are kept for its beginning alone.
+/// Maximum limit for which only the first rows are held.
 const FIRST_ROWS_MAX: usize = 1 << 18;
 
 pub(super) struct Sort {
@@ -31,9 +31,9 @@ pub(super) struct Sort {
 
 /// The rows in order.
 enum Sorted {
-    /// The beginning of the order.
+    /// The first rows of the order.
     First(Pieces),
-    /// All of it, and how many rows are still wanted.
+    /// All rows, and how many are still wanted.
     All(Box<Merge>, usize),
 }
 
@@ -66,7 +66,7 @@ impl Sort {
         Ok(Sorted::All(Box::new(merge), take))
     }
 
-    /// The first rows of the order: whenever more have gathered, they are sorted and cut.
+    /// The first rows of the order. When there are more, they are sorted and truncated.
     fn first_rows(&mut self, skip: usize, wanted: usize, context: &Context) -> Result<Sorted> {
         let node = Arc::clone(&self.node);
         let kept_max = wanted.saturating_mul(2).max(4 * BATCH_SIZE);
@@ -98,7 +98,7 @@ impl Sort {
 /// The rows of a batch in order, or the first of them.
 ///
 /// # Errors
-/// What the keys say.
+/// Errors of the keys.
 pub(super) fn in_order(
     batch: &Batch,
     keys: &[SortKey],
@@ -109,7 +109,7 @@ pub(super) fn in_order(
     batch.take(&order::in_order(&columns, batch.row_count, limit)?)
 }
 
-/// The keys of an order over a batch.
+/// The sort columns of a batch.
 pub(super) fn sort_columns(
     batch: &Batch,
     keys: &[SortKey],

@@ -1,17 +1,17 @@
-//! Rows that memory has no room for, on a file the source lends.
+//! Spill files: rows that do not fit in memory, in a file from the source.
 //!
-//! Rows are written to *runs*, as many as the operator likes, and each run is read
-//! back in the order it was written: partitions of a grouping, sorted parts of a
-//! sort. A row is kept in Arrow's row format, from which its columns come back as
-//! they were. What is pending of a run is written when it has gathered to a chunk:
+//! Rows are written to any number of *runs*, and each run is read back in the order it was
+//! written. A run is a partition of a grouping, or a sorted part of a sort. Rows are stored in
+//! Arrow's row format, which restores their columns exactly. The pending rows of a run are written
+//! when they fill a chunk:
 //!
 //! ```text
-//! chunk: length of each row, u32 little endian · the rows, one behind the other
+//! chunk: length of each row, u32 little endian · the rows, concatenated
 //! ```
 //!
-//! Where chunks lie, how many rows they have and what they hash to stays in memory;
-//! the file has no header, no name that outlives its making, and goes with its last
-//! reader. A chunk that reads back otherwise than it was written is an error.
+//! The offset, row count and checksum of each chunk stay in memory. The file has no header and no
+//! permanent name, and is deleted after its last reader. A chunk that reads back differently than
+//! it was written is an error.
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -29,11 +29,11 @@ use crate::source::SpillFile;
 /// Bytes of a run that are written together.
 const CHUNK_SIZE: usize = 64 << 10;
 
-/// Rows on a file, in runs.
+/// Rows in a file, in runs.
 pub(super) struct Spill {
     converter: RowConverter,
     file: Box<dyn SpillFile>,
-    /// Where the file ends.
+    /// The end of the file.
     end: u64,
     runs: Vec<Run>,
 }
@@ -46,7 +46,7 @@ struct Run {
     chunks: VecDeque<Chunk>,
 }
 
-/// A part of a run that lies on the file.
+/// A chunk of a run in the file.
 #[derive(Clone, Copy)]
 struct Chunk {
     offset: u64,
@@ -56,11 +56,11 @@ struct Chunk {
 }
 
 impl Spill {
-    /// Room for rows of these types; `None` where the source lends no files, and for
-    /// rows without columns, which nothing tells apart.
+    /// A spill for rows of these types; `None` if the source has no files, and for rows without
+    /// columns, which are all equal.
     ///
     /// # Errors
-    /// What the source says.
+    /// Errors of the source.
     pub(super) fn new(types: &[ColumnType], context: &Context) -> Result<Option<Self>> {
         if types.is_empty() {
             return Ok(None);
@@ -70,10 +70,10 @@ impl Spill {
         Ok(Some(Self { converter: RowConverter::new(fields)?, file, end: 0, runs: Vec::new() }))
     }
 
-    /// Writes each row of a batch to the run that is said for it.
+    /// Writes each row of a batch to the run that `run_of` gives.
     ///
     /// # Errors
-    /// What the file says.
+    /// Errors of the file.
     pub(super) fn write(&mut self, batch: &Batch, run_of: impl Fn(usize) -> usize) -> Result<()> {
         let rows: Rows = self.converter.convert_columns(&batch.columns)?;
         for (row, bytes) in rows.iter().enumerate() {
@@ -92,31 +92,31 @@ impl Spill {
         Ok(())
     }
 
-    /// Writes what is pending of all runs: from now on they are read.
+    /// Writes the pending rows of all runs, so that they can be read.
     ///
     /// # Errors
-    /// What the file says.
+    /// Errors of the file.
     pub(super) fn finish(&mut self) -> Result<()> {
         let (file, end) = (&mut *self.file, &mut self.end);
         self.runs.iter_mut().try_for_each(|run| run.flush(file, end))
     }
 
-    /// How many runs there are.
+    /// Number of runs.
     pub(super) fn run_count(&self) -> usize {
         self.runs.len()
     }
 
-    /// The next rows of a run; `None` after its last, and for a run nothing was written to.
+    /// The next rows of a run; `None` after the last, or if nothing was written to the run.
     ///
     /// # Errors
-    /// What the file says; `corrupted` where it lost what was written.
+    /// Errors of the file; `corrupted` if it lost what was written.
     pub(super) fn next(&mut self, run: usize) -> Result<Option<Batch>> {
         let chunks = self.runs.get_mut(run).map(|run| &mut run.chunks);
         let Some(chunk) = chunks.and_then(VecDeque::pop_front) else { return Ok(None) };
         self.rows_of(&chunk).map(Some)
     }
 
-    /// The rows of a run's chunk, which others may read again; `None` behind the last.
+    /// The rows of a chunk, without consuming it; `None` after the last chunk.
     ///
     /// # Errors
     /// As [`Spill::next`].
@@ -145,7 +145,7 @@ impl Spill {
 }
 
 impl Run {
-    /// Writes what is pending as a chunk.
+    /// Writes the pending rows as a chunk.
     fn flush(&mut self, file: &mut dyn SpillFile, end: &mut u64) -> Result<()> {
         if self.lengths.is_empty() {
             return Ok(());

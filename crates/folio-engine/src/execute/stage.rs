@@ -1,8 +1,7 @@
-//! What the threads of a scan do with its rows before they hand them on: columns out of
-//! columns, conditions, joins whose right side is in memory, and groups of single parts.
+//! Stages that the threads of a scan run on its rows: projections, filters, joins whose right side
+//! is in memory, and grouping within a part.
 //!
-//! A stage looks at one batch and at nothing that came before it, so any thread may take any
-//! batch.
+//! A stage handles each batch independently, so any thread may take any batch.
 
 use std::sync::Arc;
 
@@ -15,7 +14,7 @@ use crate::error::Result;
 use crate::expression::evaluate;
 use crate::plan::physical;
 
-/// One step.
+/// A stage.
 #[derive(Clone)]
 pub(super) enum Stage {
     Project(Arc<physical::Project>),
@@ -23,10 +22,10 @@ pub(super) enum Stage {
     Join(Probe),
 }
 
-/// Hands `to` what the stages make of a batch, in order.
+/// Runs the stages on a batch in order, and passes the results to `to`.
 ///
 /// # Errors
-/// What the stages' expressions and `to` say.
+/// Errors of the stages' expressions and of `to`.
 pub(super) fn run(
     stages: &[Stage],
     batch: Batch,
@@ -52,38 +51,38 @@ pub(super) fn run(
     }
 }
 
-/// Groups with at least so many rows each, in the first batch of a part, are worth making there.
+/// Grouping within parts is worth it from this many rows per group, in the first batch of a part.
 const ROWS_PER_GROUP: usize = 16;
 
-/// Bytes of a part's groups after which they are handed on, and the next begun.
+/// When the groups of a part exceed this many bytes, they are returned and new ones begin.
 const MAX_SIZE: usize = 4 << 20;
 
-/// What a part comes to.
+/// The result of a part.
 pub(super) enum Produced {
     Rows(Batch),
-    /// Groups of rows that came one behind the other, a set for each grouping set.
+    /// Groups of consecutive rows, one set for each grouping set.
     Groups(Vec<GroupSet>),
 }
 
-/// Groups the rows of one part, unless nearly every row is a group.
+/// Groups the rows of one part, unless nearly every row is its own group.
 pub(super) struct PartGroups {
     node: Arc<physical::Grouping>,
     sets: Vec<GroupSet>,
-    /// Whether groups are made; rows are handed on else.
+    /// Whether groups are made; otherwise rows are passed on.
     is_worth: bool,
     has_begun: bool,
 }
 
 impl PartGroups {
-    /// For a part that begins; `is_worth` says whether groups may be made at all.
+    /// For a new part. `is_worth` says whether groups may be made at all.
     pub(super) fn new(node: &Arc<physical::Grouping>, is_worth: bool) -> Self {
         Self { node: Arc::clone(node), sets: Vec::new(), is_worth, has_begun: false }
     }
 
-    /// Takes rows; what is to be handed on for them now.
+    /// Adds rows. Returns groups or rows to pass on now.
     ///
     /// # Errors
-    /// What keys and aggregates say.
+    /// Errors of keys and aggregates.
     pub(super) fn take(&mut self, batch: Batch, context: &Context) -> Result<Option<Produced>> {
         if !self.is_worth {
             return Ok(Some(Produced::Rows(batch)));
@@ -105,7 +104,7 @@ impl PartGroups {
         Ok(if size > MAX_SIZE { self.finish() } else { None })
     }
 
-    /// The groups there are.
+    /// The remaining groups.
     pub(super) fn finish(&mut self) -> Option<Produced> {
         let sets = std::mem::take(&mut self.sets);
         (!sets.is_empty()).then_some(Produced::Groups(sets))

@@ -1,5 +1,4 @@
-//! The first row of each key where equal keys come one behind the other: nothing is kept but
-//! the key of the row before.
+//! Streaming DISTINCT: equal keys are consecutive, so only the key of the previous row is stored.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Functions that make rows: unnest, generate_series, the parts of JSON.
+//! Table functions: unnest, generate_series, the parts of JSON.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::expression::evaluate::constant;
 use crate::plan::{physical, terms};
 
-/// Rows a series makes at most.
+/// Maximum number of rows of a series.
 const SERIES_MAX: usize = 100_000_000;
 
 pub(super) struct TableFunction {
@@ -67,7 +67,7 @@ fn unnest(arguments: Vec<Value>) -> Vec<Vec<Value>> {
     items.collect()
 }
 
-/// From one number or instant to another, both included.
+/// A series of numbers or instants, both ends included.
 fn series(arguments: &[Value], context: &Context) -> Result<Vec<Value>> {
     let mut rows = Vec::new();
     match arguments {

@@ -1,5 +1,4 @@
-//! Rows given in the statement, the one row of a query without FROM, and columns
-//! made of columns.
+//! Rows given in the statement, the one row of a query without FROM, and projections.
 
 use std::sync::Arc;
 
@@ -55,7 +54,7 @@ impl Operator for Values {
     }
 }
 
-/// Other columns out of the input's.
+/// A projection.
 pub(super) struct Project {
     node: Arc<physical::Project>,
     input: Running,
@@ -71,7 +70,7 @@ impl Operator for Project {
     fn next(&mut self, context: &Context) -> Result<Option<Batch>> {
         let batch = loop {
             match self.input.next(context)? {
-                // What fails by itself fails for a row, not for none.
+                // Without rows, even a failing constant expression is not evaluated.
                 Some(batch) if batch.row_count == 0 => context.check()?,
                 Some(batch) => break batch,
                 None => return Ok(None),
@@ -81,10 +80,10 @@ impl Operator for Project {
     }
 }
 
-/// The columns that are made of a batch's.
+/// The projected columns of a batch.
 ///
 /// # Errors
-/// What the expressions say.
+/// Errors of the expressions.
 pub(super) fn projected(
     node: &physical::Project,
     batch: &Batch,

@@ -1,7 +1,7 @@
-//! Window functions: each row sees the rows around it in its partition.
+//! Window functions: each row sees rows of its partition.
 //!
-//! The whole input is kept. For each function its rows are put in order of
-//! partition and key; a frame is then a range of positions.
+//! The whole input is held in memory. For each function its rows are sorted by partition and
+//! order; a frame is then a range of positions.
 
 mod frame;
 
@@ -59,15 +59,15 @@ impl Operator for Window {
     }
 }
 
-/// The rows of a call in order, partition behind partition.
+/// The rows of a call, sorted by partition and order.
 pub(super) struct Ordered {
-    /// The batch in that order.
+    /// The sorted batch.
     pub(super) rows: Batch,
-    /// For each place in the order, where the row was.
+    /// For each sorted position, the position in the input.
     from: Vec<u32>,
-    /// Where partitions begin; the end of the last comes last.
+    /// The starts of partitions, and the end of the last one.
     partitions: Vec<usize>,
-    /// For each place, where the rows equal in all keys begin and end.
+    /// For each position, the range of its peers, which are equal in all sort keys.
     pub(super) peers: Vec<(usize, usize)>,
 }
 
@@ -102,7 +102,7 @@ impl Ordered {
         Ok(Self { rows, from, partitions, peers })
     }
 
-    /// An answer in the order of the input.
+    /// A result in the order of the input.
     fn restore(&self, answer: &ArrayRef) -> Result<ArrayRef> {
         let mut places = vec![0u32; self.from.len()];
         for (place, row) in self.from.iter().enumerate() {
@@ -112,7 +112,7 @@ impl Ordered {
     }
 }
 
-/// Where the rows equal to each begin and end.
+/// The range of peers of each row.
 fn peers(keys: &[ArrayRef], partitions: &[usize], count: usize) -> Result<Vec<(usize, usize)>> {
     let orders = keys.iter().map(|key| {
         Ok(arrow_ord::ord::make_comparator(key, key, arrow_schema::SortOptions::default())?)
@@ -176,8 +176,8 @@ fn numbers(call: &WindowCall, ordered: &Ordered, context: &Context) -> Result<Ar
     Ok(Arc::new(Int64Array::from(answer)))
 }
 
-/// Which of so many parts a row is in: the first parts have one more where it does
-/// not divide.
+/// The part of a row among `tiles` parts. If rows do not divide evenly, the first parts have one
+/// more.
 fn tile(position: usize, count: usize, tiles: usize) -> usize {
     let (size, larger) = (count / tiles, count % tiles);
     let border = larger * (size + 1);
@@ -205,7 +205,7 @@ fn shares(call: &WindowCall, ordered: &Ordered) -> ArrayRef {
     Arc::new(Float64Array::from(answer))
 }
 
-/// Lag and lead.
+/// `lag` and `lead`.
 fn shifted(call: &WindowCall, ordered: &Ordered, context: &Context) -> Result<ArrayRef> {
     let count = ordered.from.len();
     let argument = |index: usize| {
@@ -242,7 +242,7 @@ fn no_argument(call: &WindowCall) -> Error {
     Error::invalid(format!("window function {} takes a value", call.name))
 }
 
-/// First, last and n-th value of the frame.
+/// `first_value`, `last_value` and `nth_value`.
 fn frame_value(call: &WindowCall, ordered: &Ordered, context: &Context) -> Result<ArrayRef> {
     let count = ordered.from.len();
     let Some(argument) = call.arguments.first() else { return Err(no_argument(call)) };
@@ -263,7 +263,7 @@ fn frame_value(call: &WindowCall, ordered: &Ordered, context: &Context) -> Resul
     Ok(arrow_select::take::take(&values, &rows, None)?)
 }
 
-/// An aggregate over the frame of each row; rows with the same frame share it.
+/// An aggregate over the frame of each row. Consecutive rows with the same frame share a result.
 fn over_frames(
     call: &WindowCall,
     aggregate: &Aggregate,
@@ -277,7 +277,7 @@ fn over_frames(
     for seen in &distinct {
         context.check()?;
         let mut state = State::new(aggregate, &|_| true)?;
-        // Of no rows at all an aggregate answers something, too.
+        // An aggregate of no rows has a result, too.
         let nothing = seen.ranges().next().is_none().then_some((0, 0));
         for (start, end) in seen.ranges().chain(nothing) {
             let part = ordered.rows.slice(start, end - start);

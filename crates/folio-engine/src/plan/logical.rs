@@ -120,8 +120,8 @@ pub enum Plan {
     Ordered {
         /// The input.
         input: Box<Plan>,
-        /// The keys that a merge join, a grouping or DISTINCT relies on. Empty if only the order of the
-        /// result matters.
+        /// The keys that a merge join, a grouping or DISTINCT relies on. Empty if only the order
+        /// of the result matters.
         keys: Vec<OrderedBy>,
     },
     /// A limit.

@@ -83,7 +83,7 @@ pub fn settle(plan: &mut Plan, optimize: &mut dyn FnMut(&mut Plan)) {
             }
             return;
         }
-        // The leaf is the first one: its columns have the numbers of the query's.
+        // This is the first leaf, so its columns have the ids of the query's columns.
         debug_assert!(columns.iter().eq(&query.columns));
         let inner = match Arc::strong_count(query) {
             1 => query.plan().take(),

@@ -1,4 +1,4 @@
-//! The states of aggregates: one per group, in vectors by the group's number.
+//! The states of aggregates: vectors with one state per group, indexed by group number.
 
 use std::any::Any;
 use std::ops::Range;
@@ -24,14 +24,14 @@ use crate::plan::aggregate::{Aggregate, AggregateFunction};
 
 /// The states of one aggregate.
 pub(crate) trait Accumulator: Send + Any {
-    /// Takes rows; `groups` says which group each is of, all below `group_count`.
+    /// Adds rows. `groups` has the group of each row, always below `group_count`.
     ///
     /// # Errors
     /// Overflow.
     fn take(&mut self, arguments: &[ArrayRef], groups: &[u32], group_count: usize) -> Result<()>;
 
-    /// Takes the states of another one of the same aggregate, whose rows come behind; `groups`
-    /// says which group each of its groups is. Only of aggregates that are mergeable.
+    /// Merges the states of a later part of the input. `groups` maps its groups to those here.
+    /// Only for mergeable aggregates.
     ///
     /// # Errors
     /// Overflow.
@@ -41,22 +41,22 @@ pub(crate) trait Accumulator: Send + Any {
         groups: &[u32],
         group_count: usize,
     ) -> Result<()> {
-        // The least of least values is the least: an answer is taken as a value.
+        // The default suits min and the like: the result of a part counts as one value.
         let answers = other.finish(0..groups.len())?;
         self.take(&[answers], groups, group_count)
     }
 
-    /// The answers of these groups. Each is asked for once, in the order of numbers.
+    /// The results of these groups. Each group is asked for once, in ascending order.
     ///
     /// # Errors
     /// Overflow.
     fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef>;
 
-    /// Memory the states have, in bytes, about.
+    /// Approximate memory of the states, in bytes.
     fn size(&self) -> usize;
 }
 
-/// The states an aggregate needs.
+/// The states for an aggregate.
 pub(crate) fn new(aggregate: &Aggregate) -> Box<dyn Accumulator> {
     use AggregateFunction as Kind;
     let argument = aggregate.arguments.first().map_or(ColumnType::Int64, |argument| argument.ty());
@@ -90,7 +90,7 @@ pub(crate) fn new(aggregate: &Aggregate) -> Box<dyn Accumulator> {
     }
 }
 
-/// The states of an accumulator that is of one's own kind.
+/// Downcasts to the own type.
 fn same<A: Accumulator>(other: &mut dyn Accumulator) -> &mut A {
     (other as &mut dyn Any).downcast_mut().expect("states of the same aggregate")
 }
@@ -138,7 +138,7 @@ impl Accumulator for Count {
     }
 }
 
-/// Sums and means of integers and decimals, without rounding until the end.
+/// Sums and means of integers and decimals, rounded only at the end.
 struct ExactSum {
     sums: Vec<(i128, i64)>,
     argument: ColumnType,
@@ -163,7 +163,7 @@ impl ExactSum {
         Ok(())
     }
 
-    /// Sums that are decimals, as they are.
+    /// Sums as decimals.
     fn decimals(&self, groups: Range<usize>, precision: u8) -> Result<ArrayRef> {
         let limit = 10i128.pow(u32::from(precision));
         let sums = &self.sums[groups];

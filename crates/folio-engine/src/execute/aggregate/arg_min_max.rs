@@ -1,8 +1,8 @@
-//! The value of the row where another is least or greatest: `arg_min` and `arg_max`, and the least
-//! and greatest JSON, whose order is not that of its text.
+//! `arg_min` and `arg_max`: the value of the row where another value is least or greatest. Also
+//! the least and greatest JSON, whose order is not that of its text.
 //!
-//! What is compared is kept as bytes that compare as the values do (Arrow's row format), what is
-//! answered as a value. Rows where either is null do not count; of equal ones the first does.
+//! The compared value is stored as bytes that compare like the values (Arrow's row format), the
+//! result as a value. Rows where either is null are ignored. The first of equal rows wins.
 
 use std::ops::Range;
 
@@ -14,17 +14,17 @@ use super::accumulator::Accumulator;
 use crate::array::{to_array, value_at};
 use crate::error::Result;
 
-/// What a group has: what is compared, and the value of its row.
+/// The best row of a group: the compared value, and the result.
 type Best = Option<(Box<[u8]>, Value)>;
 
 /// The states of `arg_max` or `arg_min`.
 pub(crate) struct ArgMinMax {
-    /// Made of the first values that come.
+    /// Made at the first values.
     converter: Option<RowConverter>,
     best: Vec<Best>,
     is_max: bool,
     ty: ColumnType,
-    /// Memory of bytes and values.
+    /// Memory of bytes and values, in bytes.
     size: usize,
 }
 

@@ -1,8 +1,8 @@
-//! Aggregates of pairs of floats: `corr`, `covar_…` and the regression of one value on another.
+//! Aggregates of pairs of floats: `corr`, `covar_…` and linear regression.
 //!
-//! As with the variance, means and sums of products of distances are carried from pair to pair
-//! (Welford's recurrence), so that large values which differ little lose nothing. A pair with a
-//! null is left out.
+//! Like the variance, they update means and sums of products of distances with each pair
+//! (Welford's recurrence), so that large values with small differences keep their precision. Pairs
+//! with a null are ignored.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ impl Pairs {
         self.products += from_x * (y - self.mean_y);
     }
 
-    /// What is told of them; nothing where there are too few, or no line fits better than others.
+    /// A statistic; `None` if there are too few pairs or no unique regression line.
     fn answer(&self, statistic: PairStatistic) -> Option<f64> {
         use PairStatistic as Kind;
         let (has_x, has_y) = (self.squares_x != 0.0, self.squares_y != 0.0);

@@ -1,5 +1,5 @@
-//! Aggregates with one value per group, into which each further value is folded: truths,
-//! bits, products, the first value, and the number that tells grouping sets apart.
+//! Aggregates that fold each value into one value per group: booleans, bits, products, the first
+//! value, and GROUPING.
 
 use std::ops::Range;
 use std::sync::Arc;

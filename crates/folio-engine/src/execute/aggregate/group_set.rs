@@ -1,5 +1,5 @@
-//! The groups of one grouping set: their keys, one state per aggregate and group, and what
-//! was written of groups that memory had no room for.
+//! The groups of one grouping set: their keys, one state per aggregate and group, and the spilled
+//! rows of groups that did not fit in memory.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -21,20 +21,20 @@ use crate::plan::physical;
 /// One grouping set.
 pub(crate) struct GroupSet {
     set: Vec<usize>,
-    /// What the set groups by.
+    /// The group keys of the set.
     by: Vec<Expr>,
     keys: KeyTable,
-    /// How many groups there are.
+    /// Number of groups.
     count: usize,
-    /// The keys' values, in batches: one for every batch that brought new ones.
+    /// The values of the keys: one batch for every input batch with new keys.
     values: VecDeque<Batch>,
     values_size: usize,
     states: Vec<State>,
-    /// How often the rows have been divided before they came here.
+    /// How often the rows were already partitioned.
     level: u32,
-    /// Rows of groups that are not taken up any more.
+    /// Spilled rows of groups that are not in memory.
     spill: Option<Spill>,
-    /// Groups answered so far.
+    /// Number of groups returned.
     done: usize,
 }
 
@@ -60,21 +60,21 @@ impl GroupSet {
         })
     }
 
-    /// A set for each grouping set of a node.
+    /// One set for each grouping set of a node.
     pub(crate) fn all(node: &physical::Grouping) -> Result<Vec<Self>> {
         let all: Vec<usize> = (0..node.groups.len()).collect();
         let sets = node.sets.clone().unwrap_or_else(|| vec![all]);
         sets.iter().map(|set| Self::new(node, set, 0)).collect()
     }
 
-    /// Takes a batch for all aggregates, whatever memory that needs.
+    /// Adds a batch to all aggregates without spilling.
     pub(crate) fn take_in_memory(&mut self, batch: &Batch, context: &Context) -> Result<()> {
         let keys = keys_of(&self.by, batch, context)?;
         let groups = self.number(keys, batch)?;
         self.take_all(batch, &groups, context)
     }
 
-    /// Takes the groups of rows that come behind all that were taken.
+    /// Merges the groups of a later part of the input.
     ///
     /// # Errors
     /// Overflow.
@@ -90,7 +90,7 @@ impl GroupSet {
         Ok(())
     }
 
-    /// Takes a batch for all aggregates, and writes rows of groups there is no room for.
+    /// Adds a batch to all aggregates, and spills rows of new groups if memory is full.
     pub(crate) fn take(
         &mut self,
         node: &physical::Grouping,
@@ -108,7 +108,7 @@ impl GroupSet {
         Ok(())
     }
 
-    /// Takes the rows of groups that are there, and writes all others.
+    /// Adds the rows of existing groups, and spills all others.
     fn take_known(&mut self, keys: &[ArrayRef], batch: &Batch, context: &Context) -> Result<()> {
         let Some(spill) = &mut self.spill else { return Ok(()) };
         let (known, groups) = write_unknown(&self.keys, keys, batch, self.level, spill)?;
@@ -118,8 +118,8 @@ impl GroupSet {
         Ok(())
     }
 
-    /// Takes rows that come in runs of equal keys, where `starts` says that one begins: each
-    /// is a group.
+    /// Adds rows that come in runs of equal keys. `starts` marks the first row of each run. Every
+    /// run is a group.
     pub(crate) fn take_runs(
         &mut self,
         keys: Vec<ArrayRef>,
@@ -143,7 +143,7 @@ impl GroupSet {
         Ok(())
     }
 
-    /// Takes all rows there are, for each aggregate in its order.
+    /// Adds all rows at once, for each aggregate in its own order.
     pub(crate) fn take_ordered(
         &mut self,
         node: &physical::Grouping,
@@ -159,7 +159,7 @@ impl GroupSet {
         Ok(())
     }
 
-    /// The group of every row; keys that are new begin groups.
+    /// The group of every row. New keys make new groups.
     pub(crate) fn number(&mut self, keys: Vec<ArrayRef>, batch: &Batch) -> Result<Vec<u32>> {
         let mut fresh = Vec::new();
         let groups = self.keys.intern(&keys, batch.row_count, &mut fresh)?;
@@ -175,12 +175,12 @@ impl GroupSet {
         self.values.push_back(values);
     }
 
-    /// How many groups there are.
+    /// Number of groups.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// Whether rows of groups that were not taken up have been written.
+    /// Whether rows were spilled.
     pub(crate) fn has_spilled(&self) -> bool {
         self.spill.is_some()
     }
@@ -190,7 +190,7 @@ impl GroupSet {
         self.keys.size() + self.values_size + states
     }
 
-    /// The next groups; `None` after the last. Without keys there is one, even of no rows.
+    /// The next groups; `None` after the last. Without keys there is always one group.
     fn next(&mut self, node: &physical::Grouping) -> Result<Option<Batch>> {
         let (mut parts, mut count) = (Vec::new(), 0);
         while count < BATCH_SIZE
@@ -233,7 +233,7 @@ impl GroupSet {
         Ok(Batch::new(columns, groups.len()))
     }
 
-    /// The rows of groups that were not taken up.
+    /// The spilled rows.
     fn into_spilled(self) -> Result<Option<Spilled>> {
         let Some(mut rows) = self.spill else { return Ok(None) };
         rows.finish()?;
@@ -241,36 +241,35 @@ impl GroupSet {
     }
 }
 
-/// What one grouping set left on a file, part by part.
+/// The spilled rows of one grouping set, in partitions.
 struct Spilled {
     set: Vec<usize>,
-    /// How often its rows have been divided.
+    /// How often its rows were partitioned.
     level: u32,
     rows: Spill,
-    /// The part that comes next.
+    /// The next partition.
     next: usize,
 }
 
-/// Grouping sets whose rows have all come, and what they left on files: answered one after
-/// the other.
+/// Complete grouping sets and their spilled rows, returned one after the other.
 #[derive(Default)]
 pub(crate) struct Answers {
-    /// The first under way.
+    /// Sets in memory. The first one is being returned.
     ready: VecDeque<GroupSet>,
-    /// Rows that were written, those of the deepest division last.
+    /// Spilled rows, the most deeply partitioned last.
     spilled: Vec<Spilled>,
 }
 
 impl Answers {
-    /// Has a set answered after those before it.
+    /// Adds a set, to be returned after those before it.
     pub(crate) fn push(&mut self, set: GroupSet) {
         self.ready.push_back(set);
     }
 
-    /// The next groups; `None` where all have been answered.
+    /// The next groups; `None` after the last.
     ///
     /// # Errors
-    /// What the aggregates say, and the file.
+    /// Errors of the aggregates and the file.
     pub(crate) fn next(
         &mut self,
         node: &physical::Grouping,
@@ -290,7 +289,7 @@ impl Answers {
         }
     }
 
-    /// Groups the next part of what was written; `false` when there is none.
+    /// Groups the next spilled partition; `false` if there is none.
     fn read_part(&mut self, node: &physical::Grouping, context: &Context) -> Result<bool> {
         let Some(spilled) = self.spilled.last_mut() else { return Ok(false) };
         if spilled.next == spilled.rows.run_count() {

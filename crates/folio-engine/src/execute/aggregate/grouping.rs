@@ -1,13 +1,12 @@
-//! One row per group: rows are numbered by their key, and each aggregate keeps one
-//! state per number.
+//! Hash grouping: rows are numbered by their key, and each aggregate has one state per number.
 //!
-//! Where groups need more memory than an operator may hold, no more are taken up: rows
-//! of those that are there go on to be counted in, all others are written to a file,
-//! divided by the hash of their key. Each part is then grouped the same way, with all
-//! the memory, and divided again where it has to be; a pass always finishes the groups
-//! of its first batch, so there is an end. States are never written, and so every
-//! aggregate can spill (as PostgreSQL has done since 13). A single group's values are
-//! held in memory whatever their size, and so are those that aggregates take in an order.
+//! If the groups need more memory than an operator may hold, no new groups are made. Rows of
+//! existing groups are still added; all others are written to a file, partitioned by the hash of
+//! their key. Each partition is then grouped the same way, with all the memory, and partitioned
+//! again if necessary. A pass always finishes the groups of its first batch, so it terminates.
+//! States are never written, so every aggregate can spill (as in PostgreSQL since 13). The values
+//! of a single group stay in memory whatever their size. So do values that aggregates take in an
+//! order.
 
 use std::sync::Arc;
 
@@ -28,11 +27,11 @@ pub(crate) struct Grouping {
     answers: Answers,
 }
 
-/// Where rows come from.
+/// The source of rows.
 pub(in crate::execute) enum Input {
     /// An operator.
     Rows(Running),
-    /// A pipeline, which hands groups of parts on where it can.
+    /// A pipeline, which returns groups of partitions if it can.
     Parts(Pipeline),
 }
 
@@ -48,8 +47,9 @@ impl Grouping {
         }
     }
 
-    /// Takes rows, or groups of them. As long as groups may come, all are held in memory: those
-    /// that were written could not be found again. Once half of it is full, no more groups are made.
+    /// Adds rows, or groups of them. While groups may come, nothing is spilled, since they could
+    /// not be merged with spilled rows. Once half of the memory is full, the input makes no more
+    /// groups.
     fn take(&mut self, sets: &mut [GroupSet], produced: Produced, context: &Context) -> Result<()> {
         let may_spill = !matches!(&self.input, Input::Parts(input) if input.may_bring_groups());
         match produced {
@@ -76,7 +76,7 @@ impl Grouping {
         Ok(())
     }
 
-    /// Reads the input into all grouping sets.
+    /// Reads the whole input into all grouping sets.
     fn read_input(&mut self, context: &Context) -> Result<()> {
         let node = Arc::clone(&self.node);
         let mut sets = GroupSet::all(&node)?;

@@ -1,5 +1,5 @@
-//! Aggregates that look at all values of a group in the end: arrays, texts, medians, and
-//! those that pick a value by its place in an order.
+//! Aggregates that need all values of a group: arrays, joined texts, medians, and other
+//! aggregates of an order.
 
 use std::ops::Range;
 
@@ -96,7 +96,7 @@ fn floats<'v>(values: impl Iterator<Item = &'v Value>) -> impl Iterator<Item = f
     })
 }
 
-/// The fraction beside the values, the same in every row; `None` where it is null.
+/// The fraction argument, the same in every row; `None` if it is null.
 fn fraction(rows: &[Vec<Value>]) -> Result<Option<f64>> {
     match rows.first().and_then(|row| row.get(1)) {
         Some(Value::Float(fraction)) if (0.0..=1.0).contains(fraction) => Ok(Some(*fraction)),
@@ -107,8 +107,8 @@ fn fraction(rows: &[Vec<Value>]) -> Result<Option<f64>> {
     }
 }
 
-/// The value at a fraction of the way through sorted ones, between its neighbours in
-/// proportion (`percentile_cont` of SQL:2003).
+/// The value at a fraction of the sorted values, interpolated between neighbours
+/// (`percentile_cont` of SQL:2003).
 #[allow(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -121,7 +121,7 @@ fn between(sorted: &[f64], fraction: f64) -> Value {
     Value::Float(below + (above - below) * place.fract())
 }
 
-/// The first of the sorted values up to which lies at least a fraction of them
+/// The first sorted value such that at least the fraction of all values is not after it
 /// (`percentile_disc` of SQL:2003).
 #[allow(
     clippy::cast_precision_loss,
@@ -134,7 +134,7 @@ fn at(sorted: &[&Value], fraction: f64) -> Value {
     sorted[count.max(1) - 1].clone()
 }
 
-/// The value that is there most often; of several the one that comes first in the order.
+/// The most frequent value; of several, the first in the order.
 fn most_frequent(sorted: &[&Value]) -> Value {
     let runs = sorted.chunk_by(|left, right| left == right);
     let longest = runs.reduce(|best, run| if run.len() > best.len() { run } else { best });

@@ -1,9 +1,9 @@
 //! The least and the greatest value of each group.
 //!
-//! Integers, days and times are kept as they are, in a vector by the group's number.
-//! Values of all other types are kept as bytes that compare as the values do (Arrow's
-//! row format): a better value takes the place of the one before where it is no longer,
-//! and else goes to the end; when as much is dead as alive, the living move together.
+//! Integers, dates and times are stored natively, in a vector indexed by group number. Values of
+//! other types are stored as bytes that compare like the values (Arrow's row format). A better
+//! value replaces the old one in place if it is not longer; otherwise it is appended. Once the
+//! buffer has as many dead bytes as live ones, it is compacted.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub(crate) fn new(ty: &ColumnType, is_max: bool) -> Box<dyn Accumulator> {
     }
 }
 
-/// Values whose order is that of their bits.
+/// Values that compare by their native representation.
 struct Native<T: ArrowPrimitiveType> {
     best: Vec<Option<T::Native>>,
     is_max: bool,
@@ -79,9 +79,9 @@ where
 
 /// Values as bytes.
 struct Encoded {
-    /// Made of the first values that come.
+    /// Made at the first values.
     converter: Option<RowConverter>,
-    /// Where each group's best lies in `bytes`; of no length where there is none.
+    /// Offset and length of each group's value in `bytes`; length 0 if it has none.
     places: Vec<(usize, u32)>,
     bytes: Vec<u8>,
     dead_size: usize,
@@ -89,7 +89,7 @@ struct Encoded {
     ty: ColumnType,
 }
 
-/// Below this many dead bytes nothing is moved.
+/// With fewer dead bytes than this, the buffer is not compacted.
 const DEAD_SIZE_MIN: usize = 64 << 10;
 
 impl Encoded {
@@ -159,7 +159,7 @@ impl Accumulator for Encoded {
     fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {
         self.places.resize(self.places.len().max(groups.end), (0, 0));
         let Some(converter) = &self.converter else { return Ok(nulls(&self.ty, groups.len())) };
-        // A row of null stands in for groups without a value.
+        // A row of null stands for groups without a value.
         let null = converter.convert_columns(&[nulls(&self.ty, 1)])?;
         let parser = converter.parser();
         let rows = groups.map(|group| match self.best(group) {
@@ -186,7 +186,7 @@ mod tests {
         let mut greatest = Encoded::new(&ColumnType::Text, true);
         let mut expected = vec![String::new(); 50];
         for round in 0..2000u32 {
-            // Lengths go up and down, so that places are reused, given up and moved.
+            // Lengths grow and shrink, so that places are reused, abandoned and compacted.
             let group = round.wrapping_mul(7919) % 50;
             let text = format!("{:04}{}", round, "x".repeat((round * 31 % 97) as usize));
             let values: ArrayRef = Arc::new(StringArray::from(vec![text.as_str()]));

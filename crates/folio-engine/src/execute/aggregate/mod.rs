@@ -1,16 +1,16 @@
-//! Groups, and what is computed of them.
+//! Grouping and aggregates.
 //!
 //! | file | holds |
 //! |---|---|
-//! | this one | [`State`]: one aggregate while it runs, with FILTER and DISTINCT |
-//! | `accumulator` | the trait that all have in common, and which one a function is |
+//! | this one | [`State`]: a running aggregate, with FILTER and DISTINCT |
+//! | `accumulator` | the common trait, and the choice of the accumulator for a function |
 //! | `fold` | counts, sums, means, bits: a number per group |
-//! | `min_max`, `arg_min_max` | the least and the greatest, and values beside them |
+//! | `min_max`, `arg_min_max` | the least and the greatest, and values of their rows |
 //! | `correlation` | statistics of pairs |
-//! | `holistic` | what needs all values of a group: medians, modes, arrays, texts joined |
+//! | `holistic` | aggregates of all values of a group: medians, modes, arrays, joined texts |
 //! | `group_set` | the groups of one grouping set: keys to numbers, states by number |
-//! | `grouping` | the operator, by hash; parts that outgrow memory go to files |
-//! | `stream_grouping` | the operator where equal keys stand together |
+//! | `grouping` | the hash operator, which can spill |
+//! | `stream_grouping` | the operator for input in the order of the keys |
 
 mod accumulator;
 mod arg_min_max;
@@ -37,17 +37,17 @@ use crate::expression::keys::KeyTable;
 use crate::plan::aggregate::{Aggregate, AggregateFunction};
 use accumulator::Accumulator;
 
-/// One aggregate while it runs.
+/// A running aggregate.
 pub(crate) struct State {
     aggregate: Aggregate,
     accumulator: Box<dyn Accumulator>,
-    /// Values that came already, by group.
+    /// Distinct values so far, by group.
     seen: Option<KeyTable>,
 }
 
 impl State {
-    /// The state of an aggregate over the groups of a set; `is_grouped` tells whether an
-    /// expression is among what the set groups by.
+    /// The state of an aggregate for one grouping set. `is_grouped` says whether the set groups by
+    /// an expression.
     pub(crate) fn new(aggregate: &Aggregate, is_grouped: &dyn Fn(&Expr) -> bool) -> Result<Self> {
         let is_distinct = aggregate.distinct && !aggregate.arguments.is_empty();
         let seen = is_distinct.then(|| {
@@ -65,7 +65,7 @@ impl State {
         Ok(Self { aggregate: aggregate.clone(), accumulator, seen: seen.transpose()? })
     }
 
-    /// Takes the rows of a batch, whose groups are given.
+    /// Adds the rows of a batch, with their groups.
     pub(crate) fn take(
         &mut self,
         batch: &Batch,
@@ -114,18 +114,17 @@ impl State {
         self.accumulator.take(&arguments, groups, group_count)
     }
 
-    /// Takes the states of rows that come behind all that were taken; `groups` says which
-    /// group each of the other's is.
+    /// Merges the state of a later part of the input. `groups` has the group of each of its groups.
     pub(crate) fn merge(&mut self, mut other: Self, groups: &[u32], count: usize) -> Result<()> {
         self.accumulator.merge(&mut *other.accumulator, groups, count)
     }
 
-    /// The answers of these groups; each is asked for once, in the order of numbers.
+    /// The results of these groups. Each group is asked for once, in ascending order.
     pub(crate) fn finish(&mut self, groups: Range<usize>) -> Result<ArrayRef> {
         self.accumulator.finish(groups)
     }
 
-    /// Memory the state has, in bytes, about.
+    /// Approximate memory of the state, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.accumulator.size() + self.seen.as_ref().map_or(0, KeyTable::size)
     }

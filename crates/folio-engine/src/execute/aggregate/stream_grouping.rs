@@ -1,13 +1,13 @@
-//! Groups of rows that come in the order of what they are grouped by, or of some of it: when
-//! that changes, the groups so far have all their rows and are answered.
+//! Streaming groups: the input is sorted by the group keys, or by some of them. When those change,
+//! the groups so far are complete and are returned.
 //!
-//! A few thousand groups are closed at a time, at a row that begins a run, so that each set of
-//! states sees whole groups: the aggregates are those of [`super::grouping`], and so is every
-//! bit of what they answer. Where the order tells all groups apart, rows are numbered by where
-//! their key changes, without a table of keys; where it tells some, there is a table for the
-//! groups of the runs that are open, and it can spill as there.
+//! A few thousand groups are closed at a time, at the start of a run, so that each set of states
+//! has whole groups. The aggregates are those of [`super::grouping`], with bit-identical results.
+//! If the order determines the groups, rows are numbered by changes of the key, without a hash
+//! table. If it determines only part of the key, a hash table holds the groups of the open runs,
+//! and can spill.
 //!
-//! Values that aggregates take in an order of their own are gathered by set, not for all groups.
+//! Values that aggregates take in an order are collected per set of groups, not for all groups.
 
 use std::sync::Arc;
 
@@ -21,19 +21,19 @@ use crate::execute::{Operator, Running};
 use crate::expression::Expr;
 use crate::plan::physical;
 
-/// Rows that are gathered, at least, before they are taken in an order.
+/// Minimum number of rows to collect before ordered aggregates take them.
 const GATHERED_ROWS: usize = 16 * BATCH_SIZE;
 
-/// Groups and their aggregates, run by run.
+/// A streaming grouping.
 pub(crate) struct StreamGrouping {
     node: Arc<physical::Grouping>,
     input: Running,
-    /// What comes in runs.
+    /// The keys that come in runs.
     by: Vec<Expr>,
     runs: Runs,
-    /// The groups that rows are counted in.
+    /// The groups that rows are added to.
     open: Option<GroupSet>,
-    /// Their rows, where aggregates take them in an order.
+    /// Collected rows, if aggregates take them in an order.
     gathered: Vec<Batch>,
     answers: Answers,
     is_ended: bool,
@@ -54,7 +54,7 @@ impl StreamGrouping {
         }
     }
 
-    /// Takes a batch, and closes the groups before it where there are enough.
+    /// Adds a batch. Closes the groups before it if there are enough.
     fn read(&mut self, batch: &Batch, context: &Context) -> Result<()> {
         let keys = keys_of(&self.by, batch, context)?;
         let starts = self.runs.starts(&keys, batch.row_count)?;
@@ -105,7 +105,7 @@ impl StreamGrouping {
         }
     }
 
-    /// Whether there are groups enough to be answered together, or as many as there is room for.
+    /// Whether there are enough open groups to return together, or memory is full.
     fn is_full(&self, context: &Context) -> bool {
         let is_full = |open: &GroupSet| {
             let has_room = open.size() <= context.work_memory() / 2;
@@ -115,13 +115,13 @@ impl StreamGrouping {
         self.open.as_ref().is_some_and(is_full) || rows >= GATHERED_ROWS
     }
 
-    /// Lets the open groups be answered.
+    /// Closes the open groups, to be returned.
     fn close(&mut self, context: &Context) -> Result<()> {
         let gathered = std::mem::take(&mut self.gathered);
         if !gathered.is_empty() {
             let (node, batch) = (Arc::clone(&self.node), Batch::concat(&gathered)?);
             let open = self.open()?;
-            // Groups are numbered in the order they came, whatever order aggregates take.
+            // Numbers groups in the order of the input, whatever order aggregates need.
             open.number(keys_of(&node.groups, &batch, context)?, &batch)?;
             open.take_ordered(&node, &batch, context)?;
         }

@@ -1,4 +1,4 @@
-//! The rows that a row of a window sees.
+//! The frame of a row: the rows it sees.
 
 use arrow_array::ArrayRef;
 use folio_types::Value;
@@ -10,19 +10,19 @@ use crate::error::{Error, Result};
 use crate::expression::evaluate::{constant, evaluate};
 use crate::plan::window::{Exclusion, FrameBound, FrameUnits, WindowCall};
 
-/// The places a row sees: up to three ranges, one behind the other.
+/// The positions a row sees: up to three ranges, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Seen([(usize, usize); 3]);
 
 impl Seen {
-    /// What is left of a frame around a place whose equals are `peers`.
+    /// The frame after an exclusion. `peers` are the rows equal to the current one.
     fn new(
         (start, end): (usize, usize),
         exclusion: Exclusion,
         place: usize,
         peers: (usize, usize),
     ) -> Self {
-        // In front of what is left out, the row within it, behind it.
+        // Before the excluded range, the current row within it, after it.
         let (out, kept) = match exclusion {
             Exclusion::Nothing => ((end, end), (end, end)),
             Exclusion::CurrentRow => ((place, place + 1), (end, end)),
@@ -41,7 +41,7 @@ impl Seen {
         self.0.into_iter().filter(|(from, to)| from < to)
     }
 
-    /// The n-th place, from 0.
+    /// The n-th position, from 0.
     pub(super) fn nth(&self, n: usize) -> Option<usize> {
         let mut left = n;
         self.ranges().find_map(|(from, to)| {
@@ -51,13 +51,13 @@ impl Seen {
         })
     }
 
-    /// The last place.
+    /// The last position.
     pub(super) fn last(&self) -> Option<usize> {
         self.ranges().next_back().map(|(_, to)| to - 1)
     }
 }
 
-/// What each place sees.
+/// The frame of each position.
 pub(super) fn frames(
     call: &WindowCall,
     ordered: &Ordered,
@@ -88,7 +88,7 @@ pub(super) fn frames(
 enum Steps {
     Unbounded,
     Current,
-    /// Rows, groups or distance, negative for before.
+    /// Rows, groups or distance; negative for preceding.
     By(f64),
 }
 
@@ -120,7 +120,7 @@ impl Steps {
         Ok(Self::By(sign * number))
     }
 
-    /// Where the frame of a place begins or ends.
+    /// The start or end of the frame of a position.
     #[allow(clippy::cast_possible_truncation, reason = "clamped to the partition")]
     fn place(
         &self,
@@ -183,7 +183,7 @@ impl Steps {
     }
 }
 
-/// The first key of the order as numbers.
+/// The first sort key as numbers.
 struct RangeKey {
     values: Vec<Option<f64>>,
     descending: bool,

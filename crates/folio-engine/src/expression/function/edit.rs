@@ -21,7 +21,7 @@ fn pop(arguments: &[Value]) -> Result<Value> {
     Ok(Value::List(items))
 }
 
-/// The elements that equal none of others.
+/// The elements that are not in another list.
 fn remove_all(arguments: &[Value]) -> Result<Value> {
     let removed = items(&arguments[1]);
     let kept = items(&arguments[0]).iter().filter(|item| !removed.contains(item));
