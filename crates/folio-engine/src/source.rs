@@ -1,8 +1,8 @@
-//! The traits through which the engine reads and writes: the only way it does.
+//! The traits through which the engine reads and writes. It has no other access to data.
 //!
-//! A [`Source`] is one consistent view of named relations: a snapshot, or a
-//! transaction with its own changes. [`Changes`] is what a transaction offers on
-//! top. Neither says what a relation is kept in; nothing above asks.
+//! A [`Source`] is a consistent view of named relations: a snapshot, or a transaction with its own
+//! changes. [`Changes`] adds what a transaction can write. Neither says how a relation is stored,
+//! and nothing above depends on it.
 
 mod condition;
 pub mod entity;
@@ -25,18 +25,18 @@ pub use condition::Condition;
 pub use file::{CsvOptions, FileReading};
 pub use program::{ScalarBody, ScalarFunction};
 
-/// What a relation is kept as.
+/// How a relation is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RelationKind {
     /// A typed table.
     Table,
-    /// A collection of documents, its columns inferred.
+    /// A collection of documents, with inferred columns.
     Collection,
     /// A file.
     File,
-    /// Rows that the program has handed over.
+    /// Rows registered by the program.
     Registered,
-    /// A query under a name; its text is the schema's properties.
+    /// A named query, whose text is in the schema's properties.
     View,
 }
 
@@ -45,23 +45,23 @@ pub enum RelationKind {
 pub struct IndexInfo {
     /// Its name.
     pub name: String,
-    /// Positions of its columns, and whether greater values come first.
+    /// Positions of its columns, and whether each is descending.
     pub columns: Vec<(usize, bool)>,
-    /// Whether no two rows may be equal in all of its columns.
+    /// Whether its values are unique.
     pub unique: bool,
 }
 
-/// A named set of rows, as a source knows it.
+/// A named set of rows.
 pub struct Relation {
-    /// What it is kept as.
+    /// How it is stored.
     pub kind: RelationKind,
     /// Name, columns and key.
     pub schema: TableSchema,
     /// Defaults, checks, references and the like.
     pub constraints: Constraints,
-    /// The indexes a scan can follow.
+    /// The indexes that a scan can follow.
     pub indexes: Vec<IndexInfo>,
-    /// What the source finds it by. Nobody else looks into it.
+    /// The source's own handle for it, opaque to others.
     pub handle: Arc<dyn Any + Send + Sync>,
 }
 
@@ -69,21 +69,21 @@ pub struct Relation {
 pub const DOCUMENT: &str = "_doc";
 
 impl Relation {
-    /// The column that is the whole document of a collection. It repeats the others, so `*`
-    /// and other forms that mean all columns leave it out; its name selects it.
+    /// The column of a collection that is the whole document. It repeats the others, so `*` and
+    /// other forms for all columns leave it out; its name selects it.
     #[must_use]
     pub fn document_column(&self) -> Option<usize> {
         let is_collection = self.kind == RelationKind::Collection;
         self.schema.columns.iter().position(|column| is_collection && column.name == DOCUMENT)
     }
 
-    /// Whether a column is one that `*` means.
+    /// Whether `*` includes a column.
     #[must_use]
     pub fn is_listed(&self, index: usize) -> bool {
         self.document_column() != Some(index)
     }
 
-    /// The position of a column; letters match in either case.
+    /// The position of a column, ignoring letter case.
     #[must_use]
     pub fn column_index(&self, name: &str) -> Option<usize> {
         self.schema.column_index(name)
@@ -114,57 +114,57 @@ impl fmt::Debug for Relation {
 /// One end of a range of keys.
 pub type Bound = folio_types::Bound<Vec<Value>>;
 
-/// What of a relation is wanted.
+/// A request for rows of a relation.
 #[derive(Debug, Clone, Default)]
 pub struct ScanRequest {
-    /// The columns, in the order wanted.
+    /// The columns to read, in this order.
     pub columns: Vec<usize>,
-    /// The index to follow; the primary key otherwise.
+    /// The index to follow; `None` for the primary key.
     pub index: Option<usize>,
-    /// Where keys begin.
+    /// Lower bound of the key.
     pub from: Bound,
-    /// Where they end.
+    /// Upper bound of the key.
     pub to: Bound,
-    /// Whether the greatest key comes first.
+    /// Whether the order is descending.
     pub reverse: bool,
-    /// Rows that fulfil these are wanted alone. A source leaves out what it can tell
-    /// cheaply; the others are sorted out here.
+    /// Conditions on the rows. A source drops rows that fail if it can check them cheaply; the
+    /// engine checks the others again.
     pub conditions: Vec<Condition>,
-    /// No more rows than this will be asked for.
+    /// Maximum number of rows that will be read.
     pub limit: Option<u64>,
-    /// About how many rows make the statement happy: how large a batch should be.
+    /// About how many rows the statement needs, as a hint for the size of batches.
     pub wanted: Option<u64>,
-    /// Whether the hidden row number comes as one more column, of type bigint.
+    /// Whether the hidden row number is added as the last column, of type bigint.
     pub with_row_number: bool,
 }
 
-/// Rows under way.
+/// A running scan.
 pub trait RowStream: Send {
     /// The next rows; `None` after the last.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn next(&mut self) -> Result<Option<Batch>>;
 
-    /// Columns of the relation for some rows of the batch that came last: those at
-    /// these positions, which ascend. Asked of tables only.
+    /// Further columns for some rows of the last batch, at ascending positions. Called for tables
+    /// only.
     ///
     /// # Errors
-    /// `unsupported` where rows are not looked at twice; what the store says.
+    /// `unsupported` if rows can be read only once; errors of the store.
     fn more(&mut self, columns: &[usize], rows: &[u32]) -> Result<Vec<ArrayRef>> {
         let _ = (columns, rows);
         Err(Error::unsupported("these rows are read once"))
     }
 }
 
-/// Many keys, to be looked up together.
+/// Many keys to look up together.
 #[derive(Debug, Clone, Copy)]
 pub struct Keys<'k> {
-    /// The index; the primary key otherwise.
+    /// The index; `None` for the primary key.
     pub index: Option<usize>,
-    /// How many columns of it each key has: its first ones.
+    /// The number of leading columns that each key has.
     pub width: usize,
-    /// The values of the keys, one key behind the other. None is null.
+    /// The values of the keys, concatenated. None is null.
     pub values: &'k [Value],
 }
 
@@ -173,14 +173,14 @@ pub struct Keys<'k> {
 pub struct Found {
     /// The rows, in the order of the keys that led to them.
     pub rows: Batch,
-    /// For each row, the position of its key. They ascend.
+    /// For each row, the position of its key, ascending.
     pub positions: Vec<u32>,
 }
 
-/// The rows of many whole primary keys, got one by one.
+/// Looks up many whole primary keys one by one.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub fn look_up_each<S: Source + ?Sized>(
     source: &S,
     relation: &Relation,
@@ -201,61 +201,61 @@ pub fn look_up_each<S: Source + ?Sized>(
     Ok(Found { rows: Batch::new(values.collect::<Result<_>>()?, count), positions })
 }
 
-/// A file for what memory cannot hold: written and read by one statement, gone with it.
+/// A temporary file for rows that do not fit in memory, deleted after its statement.
 pub trait SpillFile: Send {
-    /// Writes bytes at an offset, all of them.
+    /// Writes all bytes at an offset.
     ///
     /// # Errors
-    /// `io`: a full disk, say.
+    /// `io`, for instance if the disk is full.
     fn write(&mut self, bytes: &[u8], offset: u64) -> Result<()>;
 
-    /// Reads bytes at an offset, as many as there is room for.
+    /// Fills `bytes` from an offset.
     ///
     /// # Errors
-    /// `io`, also where the file ends before.
+    /// `io`, also if the file ends early.
     fn read(&mut self, bytes: &mut [u8], offset: u64) -> Result<()>;
 }
 
-/// One consistent view of named relations.
+/// A consistent view of named relations.
 pub trait Source: Send + Sync {
-    /// Changes whenever a definition does: plans made under another version are void.
+    /// Changes with every change of definitions. Plans of another version are invalid.
     fn version(&self) -> u64;
 
-    /// The relation of a name; letters match in either case.
+    /// Looks up a relation by name, ignoring letter case.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn relation(&self, name: &str) -> Result<Option<Arc<Relation>>>;
 
-    /// The relation a file holds, told by its path.
+    /// The relation in a file, by its path.
     ///
     /// # Errors
-    /// `unsupported` where the source opens no such files.
+    /// `unsupported` if the source cannot open such files.
     fn file(&self, path: &str, reading: FileReading<'_>) -> Result<Arc<Relation>>;
 
-    /// All names there are.
+    /// The names of all relations.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn names(&self) -> Result<Vec<String>>;
 
-    /// The function of the program with a name; letters match in either case.
+    /// Looks up a function of the program by name, ignoring letter case.
     fn function(&self, name: &str) -> Option<Arc<ScalarFunction>> {
         let _ = name;
         None
     }
 
-    /// The tables whose rows point at rows of this one.
+    /// The tables with references to this one.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn referrers(&self, relation: &Relation) -> Result<Arc<[Arc<Relation>]>>;
 
-    /// Appends columns of the first row in the order of the key, or of the last;
-    /// `false` where there is none. Asked of tables only.
+    /// Appends columns of the first or last row in key order; `false` if there is none. Called for
+    /// tables only.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn first(
         &self,
         relation: &Relation,
@@ -267,18 +267,17 @@ pub trait Source: Send + Sync {
         Err(Error::unsupported("these rows are scanned"))
     }
 
-    /// How many rows, where that is known without reading them.
+    /// The number of rows, if it is known without reading them.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn row_count(&self, relation: &Relation) -> Result<Option<u64>>;
 
-    /// How many rows a scan would answer that fulfil all of the request's conditions,
-    /// where that can be told without making rows. Asks `check` now and then whether to
-    /// go on.
+    /// The number of rows of a scan that fulfil all conditions, if the source can count them
+    /// without producing them. Calls `check` regularly and stops if it fails.
     ///
     /// # Errors
-    /// What the store says, and what `check` does.
+    /// Errors of the store and of `check`.
     fn count(
         &self,
         relation: &Relation,
@@ -289,12 +288,12 @@ pub trait Source: Send + Sync {
         Ok(None)
     }
 
-    /// Appends the primary keys of the rows that a scan would answer, where that takes a look
-    /// at few rows and all of the request's conditions can be told; otherwise `false`, and
-    /// nothing is appended. Asked of tables whose primary key is one column.
+    /// Appends the primary keys of a scan's rows, if it reads few rows and the source can check all
+    /// conditions. Otherwise returns `false` and appends nothing. Called for tables with a primary
+    /// key of one column.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn few_keys(
         &self,
         relation: &Relation,
@@ -305,11 +304,10 @@ pub trait Source: Send + Sync {
         Ok(false)
     }
 
-    /// The row with a primary key: the values of `columns` are pushed to `row`.
-    /// `false` when there is none.
+    /// Appends columns of the row with a primary key to `row`; `false` if there is none.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn get(
         &self,
         relation: &Relation,
@@ -318,11 +316,11 @@ pub trait Source: Send + Sync {
         row: &mut Vec<Value>,
     ) -> Result<bool>;
 
-    /// The rows of many keys. A key that is not of the whole primary key finds rows of
-    /// tables alone, as many as begin with it.
+    /// Looks up many keys. A key with fewer columns than the primary key is allowed for tables
+    /// only, and finds all rows that begin with it.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn look_up(&self, relation: &Relation, keys: Keys<'_>, columns: &[usize]) -> Result<Found> {
         look_up_each(self, relation, keys, columns)
     }
@@ -330,14 +328,14 @@ pub trait Source: Send + Sync {
     /// Rows in the order of a key.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn scan(&self, relation: &Relation, request: &ScanRequest) -> Result<Box<dyn RowStream>>;
 
-    /// The same in about `count` parts, which threads may read at the same time; one
-    /// behind the other they are the scan. One part where the source cannot cut it.
+    /// Splits a scan into about `count` parts, which threads may read at the same time.
+    /// Concatenated they are the scan. Returns one part if the source cannot split it.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn scan_parts(
         &self,
         relation: &Relation,
@@ -348,29 +346,28 @@ pub trait Source: Send + Sync {
         Ok(vec![self.scan(relation, request)?])
     }
 
-    /// An empty file for what memory cannot hold; `None` where there are none, and
-    /// statements hold everything.
+    /// A new temporary file; `None` if the source has none and statements hold all rows in memory.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     fn spill_file(&self) -> Result<Option<Box<dyn SpillFile>>> {
         Ok(None)
     }
 }
 
-/// What a transaction can do to what a [`Source`] shows.
+/// What a transaction can change.
 pub trait Changes: Source {
-    /// Inserts a row given in the order of the columns.
+    /// Inserts a row with values in the order of the columns.
     ///
     /// # Errors
-    /// `conflict` when a unique key is taken; what the store says.
+    /// `conflict` if a unique key is taken; errors of the store.
     fn insert(&self, relation: &Relation, row: &[ValueRef<'_>]) -> Result<()>;
 
-    /// Inserts rows, one behind the other, each given in the order of the columns.
+    /// Inserts concatenated rows, each with values in the order of the columns.
     ///
     /// # Errors
-    /// The position of the row that was refused, and why, as [`Changes::insert`]. Those
-    /// before it may be there: the transaction must return to where it was.
+    /// The position of the refused row, and the error as in [`Changes::insert`]. Rows before it may
+    /// be inserted: the transaction must roll back to its savepoint.
     fn insert_many(
         &self,
         relation: &Relation,
@@ -379,7 +376,7 @@ pub trait Changes: Source {
         insert_each(self, relation, rows)
     }
 
-    /// Replaces the row with a key. The key of a relation without one is its row number.
+    /// Replaces the row with a key. For a relation without a key, the key is the row number.
     ///
     /// # Errors
     /// As [`Changes::insert`].
@@ -390,10 +387,10 @@ pub trait Changes: Source {
         row: &[ValueRef<'_>],
     ) -> Result<bool>;
 
-    /// The row of a table with a key, as [`Source::get`]: it is about to be changed.
+    /// Like [`Source::get`], for a row of a table that is about to change.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn get_to_change(
         &self,
         relation: &Relation,
@@ -402,8 +399,8 @@ pub trait Changes: Source {
         row: &mut Vec<Value>,
     ) -> Result<bool>;
 
-    /// Gives some columns of the row of a table with a key other values; none of them
-    /// is of the key. `false` when there is no such row.
+    /// Updates some columns of the row with a key, none of which is part of the key. `false` if
+    /// there is no such row.
     ///
     /// # Errors
     /// As [`Changes::insert`].
@@ -418,50 +415,49 @@ pub trait Changes: Source {
     /// Deletes the row with a key.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn delete(&self, relation: &Relation, key: &[ValueRef<'_>]) -> Result<bool>;
 
-    /// Deletes all rows of a table, in the time it takes to let go of its pages.
+    /// Deletes all rows of a table. Takes only the time to free its pages.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn clear(&self, table: &Relation) -> Result<()>;
 
-    /// The next number of a column that numbers rows by itself: never one twice.
+    /// The next number of an identity column. No number is returned twice.
     ///
     /// # Errors
-    /// `unsupported` for relations that number nothing; what the store says.
+    /// `unsupported` if the relation has no identity columns; errors of the store.
     fn next_identity(&self, relation: &Relation, column: usize) -> Result<i64>;
 
-    /// Sets the number that a column takes next.
+    /// Sets the next number of an identity column.
     ///
     /// # Errors
     /// As [`Changes::next_identity`].
     fn set_identity(&self, relation: &Relation, column: usize, next: i64) -> Result<()>;
 
-    /// Makes a table, or a view, of this schema.
+    /// Creates a table or view.
     ///
     /// # Errors
-    /// `conflict` when the name is taken; `invalid_input`.
+    /// `conflict` if the name is taken; `invalid_input`.
     fn create(&self, schema: &TableSchema) -> Result<()>;
 
     /// Drops a table or view with its indexes, or a collection.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn drop(&self, name: &str) -> Result<()>;
 
-    /// Gives a table another name, other column names or other properties, or a collection
-    /// another name.
+    /// Changes the name, column names or properties of a table, or the name of a collection.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     fn alter(&self, name: &str, schema: &TableSchema) -> Result<()>;
 
-    /// Makes an index and enters the rows there are.
+    /// Creates an index over the existing rows.
     ///
     /// # Errors
-    /// `conflict` when the name is taken or rows are equal in a unique index.
+    /// `conflict` if the name is taken, or rows are equal in a unique index.
     fn create_index(&self, table: &str, index: &IndexInfo) -> Result<()>;
 
     /// Drops an index.
@@ -471,10 +467,10 @@ pub trait Changes: Source {
     fn drop_index(&self, name: &str) -> Result<()>;
 }
 
-/// [`Changes::insert_many`] row by row.
+/// [`Changes::insert_many`], row by row.
 ///
 /// # Errors
-/// As it.
+/// The same.
 pub fn insert_each<C: Changes + ?Sized>(
     changes: &C,
     relation: &Relation,

@@ -1,8 +1,8 @@
-//! One row by its whole key, changed or deleted on the short path: its values go from
-//! the store through the expressions back to the store, and no array is made.
+//! The short path for an update or deletion of one row by its whole key. Values go from the store
+//! through the expressions back to the store, without arrays.
 //!
-//! Statements take it when nothing but the row itself is looked at: no CHECK, no
-//! reference from or to the table, no RETURNING.
+//! Only statements that need nothing but the row take it: no CHECK, no reference from or to the
+//! table, no RETURNING.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use crate::expression::{ColumnId, Expr};
 use crate::plan::physical::{Lookup, Physical};
 use crate::source::{RelationKind, Source};
 
-/// How the row is found and what becomes of it.
+/// How to find the row, and its new values.
 pub(crate) struct ByKey {
     lookup: Arc<Lookup>,
-    /// The columns that get new values; none where the row is deleted.
+    /// The columns that change; empty for a deletion.
     changed: Vec<usize>,
-    /// Their values, over the columns read.
+    /// Their new values, over the columns read.
     values: Vec<Expr>,
-    /// The columns of the table that the values are made of.
+    /// The columns that the values are computed from.
     read: Vec<usize>,
     /// Their types.
     types: Vec<ColumnType>,
@@ -79,7 +79,7 @@ impl ByKey {
         Some(Self { lookup, changed, values, read, types })
     }
 
-    /// Gives the row its new values.
+    /// Updates the row.
     ///
     /// # Errors
     /// As [`super::update()`].
@@ -108,7 +108,7 @@ impl ByKey {
     /// Deletes the row.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub(super) fn delete(&self, run: &Run<'_>) -> Result<Done> {
         let table = &self.lookup.relation;
         let key = &table.schema.primary_key;

@@ -1,4 +1,4 @@
-//! Making, changing and dropping tables, views and indexes.
+//! Creates, alters and drops tables, views and indexes.
 
 use std::sync::Arc;
 
@@ -97,7 +97,7 @@ fn create_relation(create: &Create, run: &Run<'_>) -> Result<Done> {
     Ok(Done { count, returned: None })
 }
 
-/// A table that was just made.
+/// A table that was just created.
 fn made(name: &str, run: &Run<'_>) -> Result<Arc<Relation>> {
     run.changes
         .relation(name)?
@@ -154,7 +154,7 @@ fn drop_relation(
     run.changes.drop(&relation.schema.name)
 }
 
-/// Takes the references to a table out of another.
+/// Removes the references to a table from another table.
 fn drop_references(other: &str, name: &str, run: &Run<'_>) -> Result<()> {
     let other = made(other, run)?;
     let mut constraints = other.constraints.clone();
@@ -163,7 +163,7 @@ fn drop_references(other: &str, name: &str, run: &Run<'_>) -> Result<()> {
     run.changes.alter(&other.schema.name, &schema)
 }
 
-/// Renames, or makes the table anew where its columns change.
+/// Renames, or rebuilds the table if its columns change.
 fn alter(
     table: &Relation,
     schema: &TableSchema,
@@ -217,10 +217,10 @@ fn alter(
     Ok(Done::default())
 }
 
-/// Makes a table anew, its columns out of the old ones.
+/// Rebuilds a table, with columns computed from the old ones.
 ///
 /// # Errors
-/// Rows that do not fit; what the store says.
+/// Rows that do not fit; errors of the store.
 pub fn rebuild(
     table: &Relation,
     schema: &TableSchema,
@@ -232,7 +232,7 @@ pub fn rebuild(
     alter(table, schema, Some(columns), &Rules::default(), &run).map(|_| ())
 }
 
-/// The indexes of the old table on the new: their columns are found by name.
+/// Creates the indexes of the old table on the new one. Finds their columns by name.
 fn remake_indexes(table: &Relation, schema: &TableSchema, run: &Run<'_>) -> Result<()> {
     for index in &table.indexes {
         let columns = index.columns.iter().map(|(column, descending)| {

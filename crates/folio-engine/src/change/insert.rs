@@ -1,4 +1,4 @@
-//! New rows.
+//! INSERT.
 
 use std::borrow::Cow;
 
@@ -20,11 +20,11 @@ use crate::source::RelationKind;
 /// Inserts the rows of a plan.
 ///
 /// # Errors
-/// A constraint that would be broken, by name; what the input says.
+/// A constraint that would be broken, by name; errors of the input.
 pub(crate) fn insert(plan: &InsertPlan, run: &Run<'_>) -> Result<Done> {
     let mut writer = Writer { plan, run, written: Vec::new(), moved: Vec::new(), count: 0 };
     match &plan.input {
-        // Rows of VALUES go one by one from their expressions to the store.
+        // Rows of VALUES go directly from their expressions to the store.
         Physical::Values(values) if writer.is_plain() => {
             for row in &values.rows {
                 writer.write_plain(row)?;
@@ -55,7 +55,7 @@ pub(crate) fn insert(plan: &InsertPlan, run: &Run<'_>) -> Result<Done> {
     writer.finish()
 }
 
-/// Inserts rows that are there.
+/// Inserts given rows.
 ///
 /// # Errors
 /// As [`insert`].
@@ -67,7 +67,7 @@ pub(super) fn insert_rows(plan: &InsertPlan, rows: &Batch, run: &Run<'_>) -> Res
     writer.finish()
 }
 
-/// Whether a row that is there may get another key.
+/// Whether ON CONFLICT may change the key of an existing row.
 fn may_move(plan: &InsertPlan) -> bool {
     let OnConflict::Update { values, .. } = &plan.on_conflict else { return false };
     let stays = |at: usize, value: &Expr| matches!(value, Expr::Column(column) if column.id.0 as usize == at);
@@ -77,7 +77,7 @@ fn may_move(plan: &InsertPlan) -> bool {
     plan.table.kind == RelationKind::Table && moves_keys(&plan.table, &changed)
 }
 
-/// Whether the rows come from outside of the tables.
+/// Whether the input does not read tables that the statement changes.
 fn reads_nothing_changing(input: &Physical) -> bool {
     match input {
         Physical::OneRow | Physical::Values(_) | Physical::TableFunction(_) => true,
@@ -91,15 +91,15 @@ fn reads_nothing_changing(input: &Physical) -> bool {
 struct Writer<'w, 'r> {
     plan: &'w InsertPlan,
     run: &'w Run<'r>,
-    /// The rows written, where somebody asks for them.
+    /// The rows written, if something needs them.
     written: Vec<Vec<Value>>,
-    /// Rows that were there, before and after they changed.
+    /// Rows changed by ON CONFLICT, before and after.
     moved: Vec<(Vec<Value>, Vec<Value>)>,
     count: u64,
 }
 
 impl Writer<'_, '_> {
-    /// Whether nothing is asked of a row but that its values fit their columns.
+    /// Whether rows need no other check than that values fit their columns.
     fn is_plain(&self) -> bool {
         let plan = self.plan;
         plan.rules.is_empty()
@@ -108,7 +108,7 @@ impl Writer<'_, '_> {
             && matches!(plan.on_conflict, OnConflict::Fail)
     }
 
-    /// Writes a row whose text and bytes the statement and its parameters lend.
+    /// Writes a row. Its texts and bytes are borrowed from the statement and its parameters.
     fn write_plain(&mut self, expressions: &[Expr]) -> Result<()> {
         let (table, run) = (&self.plan.table, self.run);
         let mut row = Vec::with_capacity(expressions.len());
@@ -163,7 +163,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Writes a row unless its key is taken; then does what the statement says.
+    /// Writes a row, or resolves a conflict as the statement says.
     fn write_or_resolve(&mut self, row: Vec<Value>) -> Result<()> {
         let (plan, run) = (self.plan, self.run);
         let (key, values, condition) = match &plan.on_conflict {

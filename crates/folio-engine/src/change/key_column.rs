@@ -1,5 +1,5 @@
-//! Keys on their way into a column: what an ADD has added, what links lead to. UUIDs, which
-//! most are, stand one behind the other as the column has them.
+//! A column of keys under construction: the keys that an ADD has written, or targets of links. Most
+//! are UUIDs, stored contiguously as in the final column.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::error::Result;
 /// Bytes of a UUID.
 const UUID_SIZE: usize = 16;
 
-/// Keys in the order they came.
+/// Keys in order of insertion.
 pub(super) enum KeyColumn {
     Uuids(Vec<u8>),
     Others(Vec<Value>, ColumnType),
 }
 
 impl KeyColumn {
-    /// None yet, of a column of this type.
+    /// An empty column of this type.
     pub(super) fn new(ty: &ColumnType) -> Self {
         match ty {
             ColumnType::Uuid => Self::Uuids(Vec::new()),
@@ -35,7 +35,7 @@ impl KeyColumn {
         }
     }
 
-    /// Makes room for so many more.
+    /// Reserves room for `count` more keys.
     pub(super) fn reserve(&mut self, count: usize) {
         match self {
             Self::Uuids(bytes) => bytes.reserve(count * UUID_SIZE),
@@ -43,7 +43,7 @@ impl KeyColumn {
         }
     }
 
-    /// Another one, which fits the column and is not null.
+    /// Appends a key of the column's type, not null.
     #[inline]
     pub(super) fn push(&mut self, key: ValueRef<'_>) {
         match (self, key) {
@@ -53,7 +53,7 @@ impl KeyColumn {
         }
     }
 
-    /// Where a key stands.
+    /// The position of a key.
     pub(super) fn position(&self, key: &Value) -> Option<usize> {
         match (self, key) {
             (Self::Uuids(bytes), Value::Uuid(uuid)) => {
@@ -64,7 +64,7 @@ impl KeyColumn {
         }
     }
 
-    /// All of them as a column.
+    /// Converts to an array.
     ///
     /// # Errors
     /// None for keys that fit their column.

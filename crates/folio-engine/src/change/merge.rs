@@ -1,4 +1,4 @@
-//! MERGE: rows with what becomes of them.
+//! MERGE.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ use crate::expression::keys::KeyTable;
 use crate::plan::physical::Physical;
 use crate::source::Relation;
 
-/// A MERGE ready to run: its input has the old row of each, which clause is its own, and the
-/// values of all clauses.
+/// A MERGE ready to run. Each input row has the old row, the number of its clause, and the values
+/// of all clauses.
 pub(crate) struct MergePlan {
     pub(crate) input: Physical,
     pub(crate) table: Arc<Relation>,
     pub(crate) clauses: Vec<MergeClause>,
 }
 
-/// What a clause does to its rows.
+/// The action of a clause.
 pub(crate) enum MergeClause {
     Nothing,
     Update(ChangePlan),
@@ -33,7 +33,7 @@ pub(crate) enum MergeClause {
 }
 
 impl MergeClause {
-    /// How many values of the input are its own.
+    /// How many values of the input belong to it.
     fn width(&self) -> usize {
         match self {
             Self::Nothing | Self::Delete(_) => 0,
@@ -43,10 +43,10 @@ impl MergeClause {
     }
 }
 
-/// Changes, deletes and inserts the rows of a plan, in this order.
+/// Updates, deletes and inserts the rows of a plan, in this order.
 ///
 /// # Errors
-/// A constraint that would be broken, by name; a row that two rows of the source match.
+/// A constraint that would be broken, by name; a row that two source rows match.
 pub(crate) fn merge(plan: &MergePlan, run: &Run<'_>) -> Result<Done> {
     let rows = gather(&plan.input, run)?;
     if rows.row_count == 0 {
@@ -83,7 +83,7 @@ pub(crate) fn merge(plan: &MergePlan, run: &Run<'_>) -> Result<Done> {
     Ok(Done { count, returned: None })
 }
 
-/// The rows of a clause: their old columns, and its values.
+/// The rows of a clause: their old columns, and the clause's values.
 fn rows_of(rows: &Batch, (width, clause): (usize, usize), own: Range<usize>) -> Result<Batch> {
     let numbers = rows.columns[width].as_primitive::<Int64Type>();
     let wanted = (0u32..).zip(numbers.iter());
@@ -93,7 +93,7 @@ fn rows_of(rows: &Batch, (width, clause): (usize, usize), own: Range<usize>) -> 
     Batch::new(columns, rows.row_count).take(&wanted)
 }
 
-/// Refuses a row of the table that would be changed twice.
+/// Refuses to change a row of the table twice.
 fn check_once(plan: &MergePlan, rows: &Batch, width: usize) -> Result<()> {
     let table = &plan.table;
     let numbers = rows.columns[width].as_primitive::<Int64Type>();

@@ -1,9 +1,8 @@
-//! Running the statements that change tables.
+//! Runs statements that change tables.
 //!
-//! The rows to be changed are gathered first, through the same operators as any
-//! query, and changed then: a statement never meets its own changes. What rows must
-//! keep is checked batch by batch; what they point at, when all of them are there.
-//! The caller marks the transaction before and returns to the mark on failure.
+//! A statement first collects the rows to change, with the same operators as a query, so it never
+//! sees its own changes. Rules are checked batch by batch. References are checked when all rows are
+//! written. The caller sets a savepoint before and rolls back to it on failure.
 
 mod by_key;
 mod definition;
@@ -38,26 +37,26 @@ pub(crate) use insert::insert;
 pub(crate) use merge::{MergeClause, MergePlan, merge};
 pub(crate) use update::{delete, truncate, update};
 
-/// A transaction and what its statement knows.
+/// A transaction, and the context of its statement.
 pub(crate) struct Run<'r> {
     pub(crate) changes: &'r dyn Changes,
-    /// What reads the expressions that tables keep as text.
+    /// Parses expressions that tables store as text.
     stored: &'static dyn StoredExpressions,
     parameters: &'r [Value],
     context: Known<'r>,
 }
 
-/// A transaction, and what reads the expressions that its tables keep as text.
+/// A transaction, and the parser for the expressions that its tables store as text.
 pub type Writing<'r> = (&'r dyn Changes, &'static dyn StoredExpressions);
 
-/// A context there is, or one that is made when it is asked for.
+/// A context that exists, or is made on demand.
 enum Known<'r> {
     Ready(&'r Context),
     Later(&'r dyn Fn() -> Context, OnceCell<Context>),
 }
 
 impl<'r> Run<'r> {
-    /// Of a statement that may do with its parameters.
+    /// For a statement that may need only its parameters.
     pub(crate) fn new(
         (changes, stored): Writing<'r>,
         parameters: &'r [Value],
@@ -66,12 +65,12 @@ impl<'r> Run<'r> {
         Self { changes, stored, parameters, context: Known::Later(make, OnceCell::new()) }
     }
 
-    /// As part of something greater.
+    /// For a part of a larger statement.
     pub(crate) fn within((changes, stored): Writing<'r>, context: &'r Context) -> Self {
         Self { changes, stored, parameters: context.parameters(), context: Known::Ready(context) }
     }
 
-    /// The same statement in another context.
+    /// The same statement with another context.
     fn again<'c>(&self, context: &'c Context) -> Run<'c>
     where
         'r: 'c,
@@ -79,12 +78,12 @@ impl<'r> Run<'r> {
         Run::within((self.changes, self.stored), context)
     }
 
-    /// Binds what a table keeps as text.
+    /// A binding for the text that a table stores.
     fn binding(&self) -> Binding<'_> {
         Binding::new(self.changes, self.stored, Limits::default())
     }
 
-    /// What operators and expressions run in.
+    /// The context for operators and expressions.
     pub(crate) fn context(&self) -> &Context {
         match &self.context {
             Known::Ready(context) => context,
@@ -120,13 +119,13 @@ pub(crate) struct ChangePlan {
     pub(crate) changed: Vec<usize>,
     pub(crate) rules: Rules,
     pub(crate) returning: Option<Returning>,
-    /// Which columns the input has, where it has not all.
+    /// The columns that the input has, if not all.
     pub(crate) read: Option<Vec<usize>>,
-    /// How to do it without a batch, where that is possible.
+    /// The short path, if there is one.
     pub(crate) by_key: Option<ByKey>,
 }
 
-/// What a statement did.
+/// The result of a statement.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
     /// Rows inserted, changed or deleted.
@@ -140,8 +139,7 @@ pub(crate) fn types_of(table: &Relation) -> Vec<ColumnType> {
     table.schema.columns.iter().map(|column| column.column_type.clone()).collect()
 }
 
-/// The columns of RETURNING over the rows a statement touched, and over what its input
-/// had of other tables beside each.
+/// Evaluates RETURNING over the changed rows and the columns of other tables in the input.
 fn returned(
     returning: Option<&Returning>,
     rows: &Batch,
@@ -163,7 +161,7 @@ fn returned(
     Ok(Some(Batch::new(columns.collect::<Result<_>>()?, rows.row_count)))
 }
 
-/// All rows a statement is to change.
+/// Collects all rows to change.
 fn gather(input: &Physical, run: &Run<'_>) -> Result<Batch> {
     collect(input, run.context(), usize::MAX)
 }
@@ -176,10 +174,10 @@ pub fn check_row(table: &Relation, row: &[Value]) -> Result<()> {
     row.iter().enumerate().try_for_each(|(index, value)| check_value(table, index, value.as_ref()))
 }
 
-/// What helps where nothing is given.
+/// Help for a missing value.
 const GIVE: &str = "give it a value";
 
-/// Refuses a value that its column must not have.
+/// Checks a value against its column.
 fn check_value(table: &Relation, index: usize, value: ValueRef<'_>) -> Result<()> {
     let column = &table.schema.columns[index];
     match value {
@@ -207,12 +205,12 @@ fn check_value(table: &Relation, index: usize, value: ValueRef<'_>) -> Result<()
     }
 }
 
-/// Computes the columns of rows that are made of others.
+/// Computes generated columns.
 fn compute(table: &Relation, rules: &Rules, rows: &mut [Vec<Value>], run: &Run<'_>) -> Result<()> {
     if rules.generated.is_empty() || rows.is_empty() {
         return Ok(());
     }
-    // None is made of another, so that all are made of the same rows.
+    // Generated columns do not depend on each other, so all use the same rows.
     let batch = row::batch_of(rows, table)?;
     for (index, value) in &rules.generated {
         let array = evaluate(value, &batch, run.context())?.to_array(batch.row_count)?;
@@ -223,7 +221,7 @@ fn compute(table: &Relation, rules: &Rules, rows: &mut [Vec<Value>], run: &Run<'
     Ok(())
 }
 
-/// Refuses rows for which a CHECK is false; null passes, as SQL has it.
+/// Refuses rows for which a CHECK is false. Null passes, as in SQL.
 fn check_rules(table: &Relation, rules: &Rules, rows: &Batch, run: &Run<'_>) -> Result<()> {
     for (name, condition) in &rules.checks {
         let verdicts = evaluate(condition, rows, run.context())?.to_array(rows.row_count)?;

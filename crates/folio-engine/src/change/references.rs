@@ -1,5 +1,5 @@
-//! Rows that point at rows of other tables: the rows pointed at must be there, and
-//! what happens when they go.
+//! Foreign keys: checks that referenced rows exist, and applies the actions when they are deleted
+//! or their keys change.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::expression::evaluate::constant;
 use crate::expression::keys::{KeyTable, has_null};
 use crate::source::{Bound, IndexInfo, Keys, Relation, RowStream, ScanRequest};
 
-/// Keys that are as quick to find one by one.
+/// Up to this many keys, single lookups are as fast.
 pub(super) const FEW: usize = 4;
 
-/// Refuses rows that point at nothing.
+/// Refuses rows with dangling references.
 ///
 /// # Errors
 /// `conflict`, with the name of the reference.
@@ -31,8 +31,8 @@ pub(super) fn check_targets(table: &Relation, rows: &Batch, run: &Run<'_>) -> Re
     }
 }
 
-/// The same for the references that have one of some columns. The others of a row may point at
-/// what the statement has deleted and whose deletion it has yet to follow.
+/// The same for the references that use one of these columns. Other references of a row may point
+/// at deleted rows whose actions are still to be applied.
 fn check_changed(table: &Relation, columns: &[usize], rows: &Batch, run: &Run<'_>) -> Result<()> {
     for reference in &table.constraints.references {
         let own = positions(table, &reference.columns);
@@ -47,10 +47,10 @@ fn check_changed(table: &Relation, columns: &[usize], rows: &Batch, run: &Run<'_
     Ok(())
 }
 
-/// The first row that points at nothing, and what is to be said of it.
+/// The first row with a dangling reference, and the error for it.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub(super) fn first_dangling(
     table: &Relation,
     rows: &Batch,
@@ -66,10 +66,10 @@ pub(super) fn first_dangling(
     Ok(None)
 }
 
-/// As [`first_dangling`], for the columns of one reference.
+/// The same as [`first_dangling`], for one reference.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub(super) fn first_dangling_of(
     table: &Relation,
     reference: &Reference,
@@ -83,7 +83,7 @@ pub(super) fn first_dangling_of(
         let cells = columns.iter().zip(&own);
         let start = keys.len();
         keys.extend(cells.map(|(column, index)| value_at(column, row, table.column_type(*index))));
-        // Null points at nothing, and may.
+        // A reference with a null is valid.
         match keys[start..].iter().any(|value| matches!(value, Value::Null)) {
             true => keys.truncate(start),
             false => rows.push(row),
@@ -93,11 +93,10 @@ pub(super) fn first_dangling_of(
     Ok(dangling.map(|(position, error)| (rows[position], error)))
 }
 
-/// The first of the keys that point at nothing, which stand one behind the other and of which
-/// none is null, and what is to be said of it.
+/// The first dangling key, and the error for it. The keys are concatenated; none is null.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub(super) fn first_dangling_key(
     reference: &Reference,
     keys: &[Value],
@@ -118,14 +117,14 @@ pub(super) fn first_dangling_key(
     }))
 }
 
-/// The first of some keys, which stand one behind the other, that no row of a table has.
+/// The first key that no row of a table has. The keys are concatenated.
 fn first_missing(
     run: &Run<'_>,
     target: &Relation,
     columns: &[usize],
     keys: &[Value],
 ) -> Result<Option<usize>> {
-    /// Keys that are looked up at once.
+    /// Number of keys to look up at once.
     const MANY: usize = 1024;
     let width = columns.len().max(1);
     let is_primary = columns == target.schema.primary_key;
@@ -153,7 +152,7 @@ fn first_missing(
     Ok(None)
 }
 
-/// The first of the rows that have the same values in some columns, whose arrays are given.
+/// The first row of each distinct combination of values in some columns.
 fn first_of_each(table: &Relation, arrays: &[ArrayRef], columns: &[usize]) -> Result<Vec<u32>> {
     let row_count = arrays.first().map_or(0, |array| array.len());
     if row_count <= 1 || arrays.iter().any(ascend) {
@@ -165,8 +164,7 @@ fn first_of_each(table: &Relation, arrays: &[ArrayRef], columns: &[usize]) -> Re
     Ok(first)
 }
 
-/// Whether a column is known to have no value twice: UUIDs that ascend, as the ids of rows do
-/// that come in their order.
+/// Whether a column certainly has no duplicates: its UUIDs ascend, as ids in insertion order do.
 fn ascend(column: &ArrayRef) -> bool {
     let uuids = column.as_fixed_size_binary_opt().filter(|uuids| uuids.null_count() == 0);
     uuids.is_some_and(|uuids| (1..uuids.len()).all(|row| uuids.value(row - 1) < uuids.value(row)))
@@ -183,7 +181,7 @@ fn target_key(target: &Relation, reference: &Reference) -> Vec<usize> {
     }
 }
 
-/// The tables that point at one, with how they do.
+/// The tables with references to this one, and the references.
 fn referrers(table: &Relation, run: &Run<'_>) -> Result<Vec<(Arc<Relation>, Reference)>> {
     let mut found = Vec::new();
     for other in &*run.changes.referrers(table)? {
@@ -195,22 +193,22 @@ fn referrers(table: &Relation, run: &Run<'_>) -> Result<Vec<(Arc<Relation>, Refe
     Ok(found)
 }
 
-/// The names of the tables that point at one, itself aside.
+/// The names of the other tables with references to this one.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub(super) fn pointing_tables(table: &Relation, run: &Run<'_>) -> Result<Vec<String>> {
     let all = referrers(table, run)?;
     let others = all.iter().map(|(other, _)| other.schema.name.clone());
     Ok(others.filter(|name| !name.eq_ignore_ascii_case(&table.schema.name)).collect())
 }
 
-/// Does what references say about rows that are gone, and about those that go with them.
+/// Applies the actions of references to deleted rows, and to the rows deleted with them.
 ///
 /// # Errors
-/// `conflict` where a reference restricts.
+/// `conflict` if a reference restricts.
 pub(super) fn follow_deletion(table: &Relation, gone: &Batch, run: &Run<'_>) -> Result<()> {
-    // A list, not a recursion: rows may point at each other in chains of any length.
+    // A work list instead of recursion: chains of references can have any length.
     let mut waiting = Vec::new();
     follow(table, gone, run, &mut waiting)?;
     while let Some((table, gone)) = waiting.pop() {
@@ -219,7 +217,7 @@ pub(super) fn follow_deletion(table: &Relation, gone: &Batch, run: &Run<'_>) -> 
     Ok(())
 }
 
-/// Rows of a table that are gone.
+/// Deleted rows of a table.
 type Gone = (Arc<Relation>, Batch);
 
 fn follow(table: &Relation, gone: &Batch, run: &Run<'_>, waiting: &mut Vec<Gone>) -> Result<()> {
@@ -227,7 +225,7 @@ fn follow(table: &Relation, gone: &Batch, run: &Run<'_>, waiting: &mut Vec<Gone>
         return Ok(());
     }
     for (other, reference) in referrers(table, run)? {
-        // Before the keys of what is gone are gathered, which may be many.
+        // Checked first, since collecting the deleted keys may be expensive.
         if run.changes.row_count(&other)? == Some(0) {
             continue;
         }
@@ -261,8 +259,8 @@ fn follow(table: &Relation, gone: &Batch, run: &Run<'_>, waiting: &mut Vec<Gone>
     Ok(())
 }
 
-/// Deletes the rows that the first reference of some rows points at: the entities
-/// whose to-many links they were.
+/// Deletes the rows that the first reference of some rows points at: the entities that own the
+/// to-many links.
 fn delete_owners(table: &Relation, rows: &Batch, run: &Run<'_>) -> Result<Option<Gone>> {
     let Some(reference) = table.constraints.references.first() else { return Ok(None) };
     let Some(owner) = run.changes.relation(&reference.table)? else { return Ok(None) };
@@ -271,7 +269,7 @@ fn delete_owners(table: &Relation, rows: &Batch, run: &Run<'_>) -> Result<Option
     for row in 0..rows.row_count {
         let value = |index: &usize| value_at(&rows.columns[*index], row, table.column_type(*index));
         let values: Vec<Value> = own.iter().map(value).collect();
-        // One of several that went may have been there first.
+        // It may already be deleted by an earlier row.
         let Some((key, values)) = find(run, &owner, &key, &values)? else { continue };
         run.changes.delete(&owner, &borrowed(&key))?;
         gone.push(values);
@@ -280,14 +278,14 @@ fn delete_owners(table: &Relation, rows: &Batch, run: &Run<'_>) -> Result<Option
     Ok(Some((owner, gone)))
 }
 
-/// What columns of a table are where nothing is given.
+/// The defaults of some columns.
 fn defaults_of(table: &Relation, columns: &[usize], run: &Run<'_>) -> Result<Vec<Value>> {
     let mut binding = run.binding();
     let values = columns.iter().map(|column| constant(&binding.default_of(table, *column)?, run));
     values.collect()
 }
 
-/// Gives rows other values in the columns that point; answers them as they are then.
+/// Changes the referencing columns of rows. Returns the new rows.
 fn point_at(
     table: &Relation,
     columns: &[usize],
@@ -315,7 +313,7 @@ fn point_at(
     Ok(batch)
 }
 
-/// Rows of a table whose columns changed: before and after.
+/// Changed rows of a table: before and after.
 struct Moved {
     table: Arc<Relation>,
     changed: Vec<usize>,
@@ -323,11 +321,11 @@ struct Moved {
     new: Batch,
 }
 
-/// Does what references say about rows whose keys have changed, and about those that change
-/// with them. Answers whether rows of the table itself were among these.
+/// Applies the actions of references to rows with changed keys, and to the rows changed with them.
+/// Returns whether these include rows of the table itself.
 ///
 /// # Errors
-/// `conflict` where a reference restricts.
+/// `conflict` if a reference restricts.
 pub(super) fn follow_moved(
     table: &Relation,
     changed: &[usize],
@@ -335,7 +333,7 @@ pub(super) fn follow_moved(
     new: &Batch,
     run: &Run<'_>,
 ) -> Result<bool> {
-    // A list, as for what is deleted.
+    // A work list, as for deletions.
     let mut waiting = Vec::new();
     follow_keys(table, changed, (old, new), run, &mut waiting)?;
     let mut is_own = false;
@@ -371,7 +369,7 @@ fn follow_keys(
             if before == key_in(new, row) {
                 continue;
             }
-            // Rows may go on pointing at a key that another row has now.
+            // A key may still exist because another row has it now.
             let restricts = reference.on_update == OnUpdate::Restrict;
             if !restricts || find(run, table, &key, &before)?.is_none() {
                 moved.push(u32::try_from(row).unwrap_or(u32::MAX));
@@ -417,7 +415,7 @@ fn follow_keys(
 
 fn restricted(other: &Relation, reference: &Reference, target: &Relation) -> Error {
     let (table, name, target) = (&other.schema.name, &reference.name, &target.schema.name);
-    // A to-many link is a table of its own: `User.friends`.
+    // The table of a to-many link is named like the link: `User.friends`.
     let columns = reference.columns.join(", ");
     let (owner, link) = table.split_once('.').unwrap_or((table, &columns));
     Error::conflict(format!("rows of table {table:?} point at the row, by constraint {name:?}"))
@@ -428,11 +426,11 @@ fn restricted(other: &Relation, reference: &Reference, target: &Relation) -> Err
         )
 }
 
-/// Rows looked up by index cost about as much as reading so many.
+/// An index lookup of rows costs about as much as reading this many rows.
 const ROWS_PER_LOOKUP: u64 = 8;
 
-/// What is read to find the rows that point at some targets: those of each target by
-/// the index or key that begins with the pointing column, or all where that is less.
+/// The scans that find the referencing rows of some targets: one for each target through the index
+/// or key that begins with the referencing column, or one of all rows if that is cheaper.
 fn requests(
     other: &Relation,
     own: &[usize],
@@ -465,7 +463,7 @@ fn requests(
     Ok(bounded.collect())
 }
 
-/// The rows of a table that point at any of these.
+/// The rows of a table that reference any of these rows.
 fn pointing_rows(
     other: &Relation,
     reference: &Reference,

@@ -1,4 +1,4 @@
-//! Single rows between batches and stores.
+//! Converts single rows between batches and stores.
 
 use folio_types::{Value, ValueRef, borrowed};
 
@@ -8,13 +8,13 @@ use crate::batch::Batch;
 use crate::error::Result;
 use crate::source::{Bound, Relation, ScanRequest};
 
-/// The values of a row of a batch, from a column on.
+/// The values of a row of a batch.
 pub(super) fn values_of(batch: &Batch, row: usize, table: &Relation) -> Vec<Value> {
     let types = table.schema.columns.iter().map(|column| &column.column_type);
     batch.columns.iter().zip(types).map(|(column, ty)| value_at(column, row, ty)).collect()
 }
 
-/// The key of a row: its primary key, or its row number, which stands behind its
+/// The key of a row: its primary key, or its row number, which is the column after the table's
 /// columns.
 pub(super) fn key_of(batch: &Batch, row: usize, table: &Relation) -> Vec<Value> {
     match &table.schema.primary_key[..] {
@@ -39,7 +39,7 @@ pub(super) fn batch_of(rows: &[Vec<Value>], table: &Relation) -> Result<Batch> {
     Ok(Batch::new(columns.collect::<Result<_>>()?, rows.len()))
 }
 
-/// The row of a table whose columns have these values, with its key in the store.
+/// Finds the row of a table that has these values in some columns, and its key in the store.
 pub(super) fn find(
     run: &Run<'_>,
     table: &Relation,

@@ -1,4 +1,4 @@
-//! Other values for rows, and fewer rows.
+//! UPDATE, DELETE and TRUNCATE.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::batch::Batch;
 use crate::error::Result;
 use crate::source::{Relation, RelationKind, ScanRequest};
 
-/// Changes the rows of a plan.
+/// Updates the rows of a plan.
 ///
 /// # Errors
-/// A constraint that would be broken, by name; what the input says.
+/// A constraint that would be broken, by name; errors of the input.
 pub(crate) fn update(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
     if let Some(by_key) = &plan.by_key {
         return by_key.update(run);
@@ -23,7 +23,7 @@ pub(crate) fn update(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
     update_rows(plan, &gather(&plan.input, run)?, run)
 }
 
-/// Changes rows that are there: their old columns, then their new values.
+/// Updates given rows: old columns, then new values.
 ///
 /// # Errors
 /// As [`update`].
@@ -71,7 +71,7 @@ pub(super) fn update_rows(plan: &ChangePlan, old: &Batch, run: &Run<'_>) -> Resu
         }
     }
     if let Some(batch) = &batch {
-        // Rows that point at rows of their own table may point elsewhere afterwards.
+        // Rows with references to their own table may reference other rows now.
         let follows = moves_keys
             && references::follow_moved(table, &changed, old, batch, run)?
             && !table.schema.primary_key.is_empty();
@@ -87,7 +87,7 @@ pub(super) fn update_rows(plan: &ChangePlan, old: &Batch, run: &Run<'_>) -> Resu
     Ok(Done { count: rows.len() as u64, returned })
 }
 
-/// Rows of a table by their keys, as they are now.
+/// The current rows of a table for the keys of these rows.
 fn as_they_are(table: &Relation, rows: &[Vec<Value>], run: &Run<'_>) -> Result<Batch> {
     let key = &table.schema.primary_key;
     let mut found = Vec::with_capacity(rows.len());
@@ -98,7 +98,7 @@ fn as_they_are(table: &Relation, rows: &[Vec<Value>], run: &Run<'_>) -> Result<B
     batch_of(&found, table)
 }
 
-/// Whether columns change that others may point at.
+/// Whether columns change that other tables may reference.
 pub(super) fn moves_keys(table: &Relation, changed: &[usize]) -> bool {
     let is_key = |index: &usize| {
         table.schema.primary_key.contains(index)
@@ -118,7 +118,7 @@ fn nothing(plan: &ChangePlan, input: &Batch, run: &Run<'_>) -> Result<Done> {
 /// Deletes the rows of a plan.
 ///
 /// # Errors
-/// `conflict` where rows are pointed at; what the input says.
+/// `conflict` if rows are referenced; errors of the input.
 pub(crate) fn delete(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
     if let Some(by_key) = &plan.by_key {
         return by_key.delete(run);
@@ -126,7 +126,7 @@ pub(crate) fn delete(plan: &ChangePlan, run: &Run<'_>) -> Result<Done> {
     delete_rows_of(plan, gather(&plan.input, run)?, run)
 }
 
-/// Deletes rows that are there.
+/// Deletes given rows.
 ///
 /// # Errors
 /// As [`delete`].
@@ -144,7 +144,7 @@ pub(super) fn delete_rows_of(plan: &ChangePlan, mut gone: Batch, run: &Run<'_>) 
     Ok(Done { count, returned: returned(plan.returning.as_ref(), &rows, &gone, run)? })
 }
 
-/// Columns in their places among those of a table, nothing in the others.
+/// Puts columns in their positions among those of a table; the others are empty.
 fn in_places(rows: Batch, places: &[usize], width: usize) -> Batch {
     let nothing: ArrayRef = Arc::new(NullArray::new(rows.row_count));
     let mut columns = vec![nothing; width];
@@ -154,10 +154,10 @@ fn in_places(rows: Batch, places: &[usize], width: usize) -> Batch {
     Batch::new(columns, rows.row_count)
 }
 
-/// So many rows are deleted one by one, also where there are no others.
+/// Up to this many rows are deleted one by one, even if they are all rows of the table.
 const CLEARED_MIN: usize = 256;
 
-/// Deletes rows, all at once where they are all there are; answers how many.
+/// Deletes rows, in bulk if they are all rows of the table. Returns how many.
 fn delete_rows(table: &Relation, gone: &Batch, run: &Run<'_>) -> Result<u64> {
     let is_table = table.kind == RelationKind::Table;
     if is_table
@@ -180,7 +180,7 @@ fn delete_rows(table: &Relation, gone: &Batch, run: &Run<'_>) -> Result<u64> {
 /// Deletes all rows of tables.
 ///
 /// # Errors
-/// `conflict` where rows are pointed at.
+/// `conflict` if rows are referenced.
 pub(crate) fn truncate(table: &Relation, restart: bool, run: &Run<'_>) -> Result<Done> {
     let request = ScanRequest {
         columns: (0..table.schema.columns.len()).collect(),

@@ -1,9 +1,8 @@
-//! Finds the key or index a scan can follow: equality with the first columns of a
-//! key, then perhaps a range of the next.
+//! Chooses the key or index that a scan follows: equality with the first columns of a key, then
+//! possibly a range of the next column.
 //!
-//! A whole primary key is a look-up, and a list of keys are several. A condition that
-//! the path already says, and says exactly, is not looked at again. A pattern that
-//! begins with text is a range too.
+//! A whole primary key becomes a lookup, and a list of keys several. Conditions that the path
+//! already guarantees are dropped. A pattern that begins with literal text is a range too.
 
 use folio_types::{ColumnType, Value};
 
@@ -14,10 +13,10 @@ use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::Path;
 use crate::source::{Comparison, Source};
 
-/// Keys that are looked up in a table of any size, at most.
+/// Maximum number of keys to look up, whatever the size of the table.
 const KEYS_MAX: usize = 1000;
 
-/// So many rows are read in the time that one is looked up.
+/// Looking up one key costs about as much as reading this many rows.
 const ROWS_PER_KEY: u64 = 16;
 
 pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
@@ -28,7 +27,7 @@ pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
     });
 }
 
-/// A condition on one column: which filter, how compared, with what.
+/// A condition on one column: the filter, the comparison, and the value.
 struct Sarg {
     filter: usize,
     column: usize,
@@ -75,7 +74,7 @@ fn choose(scan: &mut Scan, source: &dyn Source) {
             best = candidate;
         }
     }
-    // A list of values leaves fewer rows than a range without an equality.
+    // A list of values selects fewer rows than a range without an equality.
     let has_equality = best.as_ref().is_some_and(|(_, score)| *score >= 2);
     if let Some((path, _)) = best {
         scan.path = path;
@@ -94,8 +93,8 @@ fn choose(scan: &mut Scan, source: &dyn Source) {
     }
 }
 
-/// The path over an index whose rows come in the index's order, where all filters
-/// speak of its first column: for an order that the index has.
+/// The path over an index, for an order by its columns, if every filter is about its first
+/// column.
 pub(super) fn in_order_of(scan: &Scan, index: usize) -> Option<Path> {
     let columns: Vec<usize> =
         scan.relation.indexes[index].columns.iter().map(|(column, _)| *column).collect();
@@ -111,8 +110,8 @@ pub(super) fn in_order_of(scan: &Scan, index: usize) -> Option<Path> {
     }
 }
 
-/// The filter that lists values of a column, and the values, where looking them up in the
-/// primary key or an index is quicker than reading all rows.
+/// The filter that lists values of a column, and the values, if looking them up is faster than
+/// reading all rows.
 fn listed_keys(
     scan: &Scan,
     key: usize,
@@ -158,7 +157,7 @@ fn has_ends(path: &Path) -> bool {
     matches!(path, Path::Range { from, to, .. } if from.is_some() || to.is_some())
 }
 
-/// The path a key offers, and how good it is: two for each equality, one for a range.
+/// The path that a key offers, and its score: two for each equality, one for a range.
 fn range(sargs: &[Sarg], key: &[usize], index: Option<usize>) -> Option<(Path, usize)> {
     let equal = equalities(sargs, key);
     let next = key.get(equal.len());
@@ -235,7 +234,7 @@ fn sargs(scan: &Scan) -> Vec<Sarg> {
     sargs
 }
 
-/// The texts that begin as a pattern does: the least, and the first behind them all.
+/// The range of texts that match the literal prefix of a pattern: least text, and exclusive end.
 fn prefix_range(kind: MatchKind, pattern: &Expr) -> Option<(String, Option<String>)> {
     let Some(Value::Text(pattern)) = pattern.as_literal() else { return None };
     let prefix = match kind {
@@ -244,7 +243,7 @@ fn prefix_range(kind: MatchKind, pattern: &Expr) -> Option<(String, Option<Strin
         _ => return None,
     };
     let last = prefix.chars().next_back()?;
-    // Where the next code point is none, the range has no end.
+    // Without a next code point, the range has no end.
     let next = char::from_u32(u32::from(last) + 1);
     let behind = next.map(|next| format!("{}{next}", &prefix[..prefix.len() - last.len_utf8()]));
     Some((prefix.to_owned(), behind))

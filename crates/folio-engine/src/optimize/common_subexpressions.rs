@@ -1,15 +1,15 @@
-//! Computes once what stands more than once in the expressions of one operator: in the outputs
-//! of a projection, in the terms of a filter, in what an aggregate groups by and takes.
+//! Common subexpression elimination within one operator: the outputs of a projection, the terms
+//! of a filter, the keys and arguments of an aggregation.
 //!
 //! `sum(a * (1 - b)), sum(a * (1 - b) * (1 + c))` gets a projection below that computes
 //! `a * (1 - b)`; above, it is a column, which EXPLAIN shows in brackets. The largest parts come
-//! first, and what they have in common themselves is computed below them.
+//! first; what they have in common is computed below them.
 //!
-//! Nothing is computed for a row that would not have been: one of the places must be certain to
-//! be evaluated for every row. Behind the first part of AND, OR, CASE and COALESCE no place is,
-//! nor is an argument where FILTER picks rows, nor a term behind another: `x <> 0 and 1 / x > y
-//! and 1 / x < z` shares `1 / x` among the rows that the first term has left. Volatile functions
-//! answer anew in each place.
+//! No row may be evaluated that was not before, so one occurrence must be certain to be evaluated
+//! for every row. After the first part of AND, OR, CASE and COALESCE no occurrence is certain. Nor
+//! is an argument under FILTER, nor a term after another: `x <> 0 and 1 / x > y and 1 / x < z`
+//! shares `1 / x` among the rows that the first term has passed. Volatile functions are evaluated
+//! at each occurrence.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -23,13 +23,14 @@ use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::Path;
 use crate::source::{RelationKind, Source};
 
-/// Parts of an operator's expressions that are looked at; beyond, time would be lost, not won.
+/// Maximum number of parts of an operator's expressions; with more, the rule costs more than it
+/// saves.
 const PARTS_MAX: usize = 1000;
 
-/// Columns that the rule makes have numbers from here on; no statement has as many.
+/// Columns made by the rule have ids from here on. No statement has as many.
 const FIRST_COLUMN: u32 = 1 << 31;
 
-/// Tables with as many rows are read by several threads, which share the filters out, too.
+/// Scans of at least this many rows use several threads, which also share the filters.
 const PARALLEL_ROWS_MIN: u64 = 100_000;
 
 pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
@@ -43,12 +44,12 @@ pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
     });
 }
 
-/// A column and what it is computed of.
+/// A column and its expression.
 type Shared = (Column, Expr);
 
 fn share_in_project(plan: &mut Plan, next: &mut u32) {
     let Plan::Project { input, outputs } = plan else { return };
-    // A row alone takes paths of its own.
+    // A single row takes the short paths.
     if matches!(&**input, Plan::OneRow)
         || matches!(&**input, Plan::Scan(scan) if matches!(scan.path, Path::Key(_)))
     {
@@ -81,7 +82,7 @@ fn share_in_aggregate(plan: &mut Plan, next: &mut u32) {
         let parts = aggregate.expressions_mut().into_iter();
         read.extend(parts.flat_map(|expression| expression.columns()));
     }
-    // Where the order of the input is relied on, it stays known.
+    // If the order of the input matters, the new projection stays below `Ordered`.
     let (input, in_order) = match &mut **input {
         Plan::Ordered { input, keys } => (&mut **input, keys.clone()),
         input => (input, Vec::new()),
@@ -90,7 +91,7 @@ fn share_in_aggregate(plan: &mut Plan, next: &mut u32) {
     compute_below(input, shared, |column| read.contains(&column.id), next);
 }
 
-/// The terms up to the first that shares something stay below.
+/// Splits a filter: terms before the first that shares something stay below.
 fn share_in_filter(plan: &mut Plan, next: &mut u32) {
     let Plan::Filter { input, terms } = plan else { return };
     let Some((first, shared)) = share_in_terms(terms, next) else { return };
@@ -101,8 +102,8 @@ fn share_in_filter(plan: &mut Plan, next: &mut u32) {
     *plan = narrowed(below, above, columns, next);
 }
 
-/// The same where the terms are a scan's: those that stay there are the ones before, and
-/// comparisons with what is given, which cost nothing and cannot fail.
+/// The same for the filters of a scan. Those before it stay there, and so do comparisons with
+/// constants, which are cheap and cannot fail.
 fn share_in_scan(plan: &mut Plan, next: &mut u32) {
     let columns = plan.columns();
     let Plan::Scan(scan) = plan else { return };
@@ -124,7 +125,7 @@ fn share_in_scan(plan: &mut Plan, next: &mut u32) {
     *plan = narrowed(below, above, columns, next);
 }
 
-/// Whether the filters of a scan may be looked at above it.
+/// Whether filters of a scan may move above it.
 fn may_leave(scan: &Scan, source: &dyn Source) -> bool {
     let is_fit =
         scan.filters.len() > 1 || scan.filters.iter().any(|term| matches!(term, Expr::Or(_)));
@@ -141,13 +142,13 @@ fn may_leave(scan: &Scan, source: &dyn Source) -> bool {
     }
 }
 
-/// Terms of one operator that are looked at, at most.
+/// Maximum number of terms of one operator.
 const TERMS_MAX: usize = 512;
 
-/// What the terms share, and the first that does: it is evaluated for all rows that those
-/// before it have left.
+/// The subexpressions that terms share, and the first term with one. That term is evaluated for
+/// all rows that pass the terms before it.
 fn share_in_terms(terms: &mut [Expr], next: &mut u32) -> Option<(usize, Vec<Shared>)> {
-    // Each is looked at with all behind it.
+    // Each term is compared with all later ones.
     if terms.len() > TERMS_MAX {
         return None;
     }
@@ -158,7 +159,7 @@ fn share_in_terms(terms: &mut [Expr], next: &mut u32) -> Option<(usize, Vec<Shar
     })
 }
 
-/// The rows that pass the rest of the terms, without the columns these have needed.
+/// Applies the remaining terms, then drops the columns that only they needed.
 fn narrowed(input: Plan, terms: Vec<Expr>, columns: Vec<Column>, next: &mut u32) -> Plan {
     let mut passed = input.filtered(terms);
     share_in_filter(&mut passed, next);
@@ -166,7 +167,7 @@ fn narrowed(input: Plan, terms: Vec<Expr>, columns: Vec<Column>, next: &mut u32)
     Plan::Project { input: Box::new(passed), outputs: outputs.collect() }
 }
 
-/// Puts a projection in the place of a plan, with more columns beside those that are read.
+/// Replaces a plan by a projection of the columns that are read, with more columns added.
 fn compute_below(
     plan: &mut Plan,
     shared: Vec<Shared>,
@@ -181,8 +182,8 @@ fn compute_below(
     share_in_project(plan, next);
 }
 
-/// Replaces what stands more than once in these places; each says whether it is certain to be
-/// evaluated for every row. Answers what is to be computed before.
+/// Replaces repeated parts of these expressions. Each has a flag: whether it is certain to be
+/// evaluated for every row. Returns what to compute before.
 fn share(mut places: Vec<(&mut Expr, bool)>, next: &mut u32) -> Vec<Shared> {
     if places.iter().filter(|(place, _)| !is_trivial(place)).count() == 0 {
         return Vec::new();
@@ -206,7 +207,7 @@ fn share(mut places: Vec<(&mut Expr, bool)>, next: &mut u32) -> Vec<Shared> {
     shared
 }
 
-/// The parts that are found more than once, the largest first.
+/// The parts that occur more than once, the largest first.
 fn candidates(places: &[(&mut Expr, bool)]) -> Vec<Expr> {
     let mut look = Look { found: HashMap::new(), part_count: 0 };
     for (place, _) in places {
@@ -221,7 +222,7 @@ fn candidates(places: &[(&mut Expr, bool)]) -> Vec<Expr> {
     several.into_iter().map(|found| found.expression.clone()).collect()
 }
 
-/// Parts by the hash of what they say.
+/// Counts parts by hash.
 struct Look<'e> {
     found: HashMap<u64, Found<'e>>,
     part_count: usize,
@@ -230,20 +231,20 @@ struct Look<'e> {
 struct Found<'e> {
     expression: &'e Expr,
     count: usize,
-    /// Parts it has.
+    /// Number of its parts.
     size: usize,
-    /// Its place among all parts.
+    /// The position of its first occurrence.
     first: usize,
 }
 
-/// What is known of a part.
+/// Properties of a part.
 #[derive(Default)]
 struct Seen {
     hash: u64,
     size: usize,
-    /// Whether it says the same wherever it stands.
+    /// Whether it has the same value at every occurrence.
     is_pure: bool,
-    /// Whether it changes from row to row.
+    /// Whether it depends on the row.
     reads: bool,
 }
 
@@ -272,13 +273,13 @@ impl<'e> Look<'e> {
     }
 }
 
-/// What tells a node from others, its parts aside.
+/// A hash of a node without its children.
 fn own_hash(part: &Expr) -> u64 {
     let mut hasher = FixedState::default().build_hasher();
     discriminant(part).hash(&mut hasher);
     match part {
         Expr::Column(column) => column.id.hash(&mut hasher),
-        // Two zeros are equal, and yet not the same.
+        // Positive and negative zero are equal but not the same.
         Expr::Literal { value, ty, .. } => (format!("{value:?}"), ty).hash(&mut hasher),
         Expr::Parameter { index, ty, .. } => (index, ty).hash(&mut hasher),
         Expr::Cast { to, is_try, .. } => (to, is_try).hash(&mut hasher),
@@ -291,7 +292,7 @@ fn own_hash(part: &Expr) -> u64 {
     hasher.finish()
 }
 
-/// Whether two expressions say the same to the last bit.
+/// Whether two expressions are identical to the last bit.
 fn is_same(one: &Expr, other: &Expr) -> bool {
     one == other && {
         let hash = |expression| Look { found: HashMap::new(), part_count: 0 }.at(expression).hash;
@@ -299,16 +300,16 @@ fn is_same(one: &Expr, other: &Expr) -> bool {
     }
 }
 
-/// A column, perhaps as another integer, or a value that is given.
+/// Whether it is a column, with or without an integer cast, or a literal or parameter.
 fn is_trivial(expression: &Expr) -> bool {
     matches!(expression.uncast_integer(), Expr::Column(_)) || expression.is_given()
 }
 
-/// How often an expression stands somewhere.
+/// Occurrences of an expression.
 #[derive(Default)]
 struct Count {
     count: usize,
-    /// Places that are evaluated for every row.
+    /// Occurrences that are evaluated for every row.
     certain: usize,
 }
 

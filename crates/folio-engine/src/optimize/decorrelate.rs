@@ -1,8 +1,8 @@
-//! Turns subqueries into joins: EXISTS and IN among the conditions of a filter into
-//! semi and anti joins. Scalars are [`super::join_scalars`]' part.
+//! Decorrelation: turns EXISTS and IN in a filter into semi and anti joins. Scalar subqueries are
+//! handled in [`super::join_scalars`].
 //!
-//! What reads the query around it in any other way stays a subquery and is run for
-//! every combination of outer values.
+//! Subqueries that read the outer query in any other way stay, and run for every combination of
+//! outer values.
 
 use folio_types::Value;
 
@@ -29,8 +29,8 @@ pub(super) fn apply(plan: &mut Plan) {
     });
 }
 
-/// A condition without those of its alternatives that are never true, which decide
-/// nothing where unknown is as good as false.
+/// Drops the alternatives of a condition that are never true. They do not matter in a filter,
+/// where unknown counts as false.
 fn without_hopeless(mut term: Expr) -> Expr {
     let Expr::Or(alternatives) = &mut term else { return term };
     alternatives.retain(|alternative| !is_never_true(alternative));
@@ -47,7 +47,7 @@ fn is_never_true(condition: &Expr) -> bool {
     }
 }
 
-/// The join a condition stands for; the condition again where it stands for none.
+/// The join for a condition, or the condition itself if there is none.
 #[allow(clippy::result_large_err, reason = "the condition goes back where it came from")]
 fn semi_join(left: &Plan, term: Expr) -> Result<(JoinKind, Plan, Vec<Expr>), Expr> {
     let (negated, inner) = match &term {
@@ -91,8 +91,8 @@ fn joined(left: &Plan, subquery: &Subquery, negated: bool) -> Option<(JoinKind, 
     Some((kind, without_projection(body, &mut on), on))
 }
 
-/// The plan below projections: what a semi join asks of their columns is asked of
-/// what they are made of, and a key or an index below can be seen.
+/// Removes projections from the top of a plan, and rewrites the join conditions over their
+/// inputs, so that a key or index below can be used.
 fn without_projection(mut body: Plan, on: &mut [Expr]) -> Plan {
     while let Plan::Project { input, outputs } = &mut body {
         let read: Vec<_> = on.iter().flat_map(Expr::columns).collect();
@@ -110,9 +110,9 @@ fn without_projection(mut body: Plan, on: &mut [Expr]) -> Plan {
     body
 }
 
-/// Takes the conditions that read outside out of a plan of projections and filters,
-/// whose columns they need are then answered too. `None` where something else reads
-/// outside, or where rows are counted, cut or ordered in between.
+/// Moves the conditions that read outer columns out of a plan of projections and filters, and
+/// adds the columns that they need to its outputs. `None` if something else reads outer columns,
+/// or if rows are grouped, limited or ordered in between.
 pub(super) fn pull_up(body: &mut Plan) -> Option<Vec<Expr>> {
     match body {
         Plan::Project { input, outputs } => {

@@ -1,4 +1,4 @@
-//! How many rows a plan will have, roughly: enough to tell small from large.
+//! Rough estimates of row counts, enough to tell small from large.
 
 use folio_types::Value;
 
@@ -8,18 +8,18 @@ use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::JoinKind;
 use crate::source::{Comparison, Relation, Source};
 
-/// Rows of a relation nobody has counted.
+/// Rows of a relation without a known count.
 const UNKNOWN_ROWS: f64 = 10_000.0;
 
-/// The share of rows that have a value which a condition asks for. Conditions ask for kinds
-/// and states more often than for names.
+/// The share of rows that pass an equality. Conditions ask for kinds and states more often than
+/// for names.
 const EQUAL: f64 = 0.05;
 
 pub(super) fn rows(plan: &Plan, source: &dyn Source) -> f64 {
     sizes(plan, source).rows
 }
 
-/// How many rows a plan has.
+/// The estimated size of a plan.
 #[derive(Clone, Copy)]
 pub(super) struct Sizes {
     pub(super) rows: f64,
@@ -27,7 +27,7 @@ pub(super) struct Sizes {
     pub(super) base: f64,
 }
 
-/// Both at once: each input is looked at once, however deep plans nest.
+/// Estimates both numbers in one pass, so that each input is visited once in deep plans.
 pub(super) fn sizes(plan: &Plan, source: &dyn Source) -> Sizes {
     match plan {
         Plan::Scan(scan) => {
@@ -79,7 +79,7 @@ fn other_rows(plan: &Plan, source: &dyn Source) -> f64 {
     }
 }
 
-/// Rows of a join of two.
+/// Rows of a join.
 fn joined(kind: JoinKind, left: &Plan, right: &Plan, terms: &[Expr], source: &dyn Source) -> Sizes {
     let alone = |rows: f64| Sizes { rows, base: rows };
     if kind == JoinKind::Inner {
@@ -92,7 +92,7 @@ fn joined(kind: JoinKind, left: &Plan, right: &Plan, terms: &[Expr], source: &dy
     }
     let graph = Graph::new(&[left, right], terms.to_vec(), source);
     let [one, two] = &graph.nodes[..] else { return alone(UNKNOWN_ROWS) };
-    // What is known of a key tells how many rows of the left find a partner.
+    // Filters on the key side tell how many rows of the left find a partner.
     let found = (two.rows / two.base.max(1.0)).min(1.0);
     let found = if found < 1.0 { found } else { 0.5 };
     let of_left = |rows: f64| Sizes { rows, base: one.base };
@@ -137,7 +137,7 @@ fn scan_rows(scan: &Scan, source: &dyn Source) -> f64 {
     if is_one(&scan.relation.schema.primary_key) || unique.any(|key| is_one(&key)) {
         return 1.0;
     }
-    // A value that is asked for is expected to be there.
+    // An equality is expected to find at least one row.
     let least = |term: &Expr| match term {
         Expr::Or(branches) => branches.len() as f64,
         Expr::InList { list, .. } => list.len() as f64,
@@ -160,7 +160,7 @@ fn equals_column(term: &Expr, scan: &Scan, index: usize) -> bool {
     is_it(left) != is_it(right)
 }
 
-/// The share of rows a condition lets through.
+/// The share of rows that pass a condition.
 pub(super) fn selectivity(term: &Expr) -> f64 {
     match term {
         Expr::Compare { op: Comparison::Equal | Comparison::NotDistinct, .. } => EQUAL,

@@ -1,6 +1,6 @@
-//! Takes what all branches of an OR ask for in front of it: `a AND b OR a AND c` is
-//! `a AND (b OR c)`, also where null is about. A join's condition that every branch
-//! repeats becomes the join's, and what is asked of one side goes there.
+//! Factors out conditions common to all OR branches: `a AND b OR a AND c` becomes `a AND (b OR c)`.
+//! Valid in three-valued logic. Join conditions that every branch repeats become conditions of
+//! the join, and conditions on one side move there.
 
 use super::push_filters::is_movable;
 use crate::expression::Expr;
@@ -18,7 +18,7 @@ pub(super) fn apply(plan: &mut Plan) {
     });
 }
 
-/// The same condition with what is common in front; none where nothing is.
+/// The condition with its common parts factored out; `None` if there are none.
 fn factor(terms: &[Expr]) -> Option<Expr> {
     let branches = terms.iter().cloned().flat_map(disjuncts);
     let mut branches: Vec<Vec<Expr>> = branches.map(Expr::into_conjuncts).collect();
@@ -35,7 +35,7 @@ fn factor(terms: &[Expr]) -> Option<Expr> {
         return None;
     }
     branches.iter_mut().for_each(|branch| branch.retain(|term| !common.contains(term)));
-    // A branch that asks for nothing more is true wherever the common part is.
+    // A branch without further terms is true wherever the common part is.
     if branches.iter().all(|branch| !branch.is_empty()) {
         let all = |mut branch: Vec<Expr>| match branch.len() {
             1 => branch.remove(0),

@@ -1,5 +1,4 @@
-//! Computes what does not change from row to row, once; conditions that are always true
-//! go.
+//! Evaluates constant expressions once, and drops conditions that are always true.
 
 use folio_types::Value;
 

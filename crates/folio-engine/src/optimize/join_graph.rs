@@ -1,46 +1,45 @@
-//! The inputs of a tree of inner joins and what ties them: how many rows any of them
-//! make together.
+//! The inputs of a tree of inner joins and the conditions between them: estimates the rows of any
+//! subset.
 //!
-//! Columns that are to equal each other form a class, so a join has any order that
-//! its classes allow, not only the one its conditions are written in. A class has as
-//! many values as the table whose key it contains has rows; two inputs that share a
-//! class pair as if each value of the smaller side occurred on the larger one
-//! (Selinger et al. 1979). Equalities that cover one table's columns together leave no
-//! more different values than it has rows.
+//! Columns that must be equal form an equivalence class, so that joins are possible in any order
+//! that the classes allow, not only as written. A class has as many values as the table whose key
+//! it contains has rows. Two inputs that share a class pair as if each value of the smaller side
+//! occurred on the larger one (Selinger et al. 1979). Equalities on several columns of one table
+//! have no more distinct values than it has rows.
 
 use super::estimate;
 use crate::expression::{Column, ColumnId, Expr};
 use crate::plan::logical::{Plan, Scan};
 use crate::source::{Comparison, Source};
 
-/// Inputs, as bits of a number.
+/// A set of inputs, one bit each.
 pub(super) type Inputs = u128;
 
-/// Inputs that a graph can have.
+/// Maximum number of inputs.
 pub(super) const INPUTS_MAX: usize = 128;
 
-/// Different values of a column nobody knows anything of, as a part of its rows.
+/// Distinct values of an unknown column, as a share of its rows.
 const UNKNOWN_DISTINCT: f64 = 0.1;
 
 /// An input of the join.
 pub(super) struct Node {
     /// Its columns.
     pub columns: Vec<ColumnId>,
-    /// Rows it has.
+    /// Its rows.
     pub rows: f64,
-    /// Rows of the relation below, before any filter.
+    /// Rows of the relation below, before filters.
     pub base: f64,
 }
 
-/// A column of an input that equals the others of its class.
+/// A column in an equivalence class.
 struct Member {
     node: usize,
     column: Column,
-    /// How many values there can be, where the column is a key.
+    /// The number of values, if the column is a key.
     unique: Option<f64>,
 }
 
-/// Columns that equal each other, one of an input at most.
+/// An equivalence class of columns, at most one for each input.
 #[derive(Default)]
 struct Class {
     members: Vec<Member>,
@@ -57,25 +56,25 @@ impl Class {
     }
 }
 
-/// A condition that is no equality of two columns.
+/// A condition that is not an equality of two columns.
 struct Other {
     term: Expr,
     inputs: Inputs,
     selectivity: f64,
 }
 
-/// The inputs and what ties them.
+/// The inputs and the conditions between them.
 pub(super) struct Graph {
     /// The inputs.
     pub nodes: Vec<Node>,
     classes: Vec<Class>,
     others: Vec<Other>,
-    /// The equalities as they were written, for the joins that say just that.
+    /// The equalities as written, for joins that use exactly these.
     written: Vec<Expr>,
 }
 
 impl Graph {
-    /// Of these inputs and conditions.
+    /// The graph of these inputs and conditions.
     pub(super) fn new(inputs: &[&Plan], terms: Vec<Expr>, source: &dyn Source) -> Self {
         let nodes = inputs.iter().map(|input| {
             let estimate::Sizes { rows, base } = estimate::sizes(input, source);
@@ -100,8 +99,8 @@ impl Graph {
             && let (Some(one), Some(two)) = (self.node_of(left.id), self.node_of(right.id))
             && one != two
         {
-            // What is unique has as many values as there are rows before any filter, which
-            // are known: to look at the input once more would double with each level.
+            // A unique column has as many values as the relation has rows before filters. That
+            // number is known; estimating the input again would double the work with each level.
             let member = |node: usize, column: &Column| Member {
                 node,
                 column: column.clone(),
@@ -118,7 +117,7 @@ impl Graph {
         for (position, node) in self.nodes.iter().enumerate() {
             inputs |= Inputs::from(reads(node)) << position;
         }
-        // What the branches of an OR say of one input alone has been asked of it.
+        // Conditions on one input that OR branches imply are already applied to it.
         let selectivity = match &term {
             Expr::Or(_) => estimate::selectivity(&term).max(0.5),
             term => estimate::selectivity(term),
@@ -130,8 +129,8 @@ impl Graph {
         self.nodes.iter().position(|node| node.columns.contains(&column))
     }
 
-    /// Puts two columns in one class. Not where an input would then have two columns
-    /// in it: their equality would have to be looked at apart.
+    /// Merges the classes of two columns. Fails if an input would have two columns in one class,
+    /// since their equality needs its own condition.
     fn unite(&mut self, left: Member, right: Member) -> bool {
         let (one, two) = (self.class_of(&left), self.class_of(&right));
         if one == two && one.is_some() {
@@ -155,7 +154,7 @@ impl Graph {
         self.classes.iter().position(has)
     }
 
-    /// The class given, or a fresh one of this column.
+    /// Adds a column to the class, or to a new one.
     fn class_with(&mut self, class: Option<usize>, member: Member) -> usize {
         class.unwrap_or_else(|| {
             self.classes.push(Class { inputs: 1 << member.node, members: vec![member] });
@@ -163,17 +162,17 @@ impl Graph {
         })
     }
 
-    /// All of them.
+    /// All inputs.
     pub(super) fn all(&self) -> Inputs {
         Inputs::MAX.checked_shr((INPUTS_MAX - self.nodes.len()) as u32).unwrap_or(0)
     }
 
-    /// The classes that have columns in both parts.
+    /// The classes that have columns in both sets.
     fn between(&self, left: Inputs, right: Inputs) -> impl Iterator<Item = &Class> {
         self.classes.iter().filter(move |class| class.stands_in(left, right))
     }
 
-    /// Conditions of another kind that these two parts can decide, and neither alone.
+    /// Other conditions that need columns of both sets.
     fn decided(&self, left: Inputs, right: Inputs) -> impl Iterator<Item = &Other> {
         self.others.iter().filter(move |other| {
             let covered = |part: Inputs| other.inputs & !part == 0;
@@ -181,18 +180,18 @@ impl Graph {
         })
     }
 
-    /// Whether something ties two parts.
+    /// Whether a class or condition connects two sets.
     pub(super) fn are_tied(&self, left: Inputs, right: Inputs) -> bool {
         self.between(left, right).next().is_some() || self.decided(left, right).next().is_some()
     }
 
-    /// Whether an equality does.
+    /// Whether an equality connects two sets.
     pub(super) fn have_equality(&self, left: Inputs, right: Inputs) -> bool {
         self.between(left, right).next().is_some()
             || self.decided(left, right).any(|other| is_equality(&other.term))
     }
 
-    /// The part of all pairs of two parts' rows that passes.
+    /// The share of all pairs of two sets' rows that passes.
     pub(super) fn pass_rate(&self, left: Inputs, right: Inputs) -> f64 {
         let (mut values, mut joining) = (1.0, 0);
         let mut covering = left | right;
@@ -223,7 +222,7 @@ impl Graph {
         others.product::<f64>() / values
     }
 
-    /// How many different values a column of a class has.
+    /// The number of distinct values of a column.
     fn distinct(&self, class: &Class, member: &Member) -> f64 {
         if let Some(unique) = member.unique {
             return unique;
@@ -236,8 +235,8 @@ impl Graph {
         }
     }
 
-    /// How many rows of an input a value of each of these columns finds, of those that
-    /// stand in a class with the left; none where one of them does not.
+    /// How many rows of an input one value of each of these columns finds; `None` unless each
+    /// column is in a class with a column of the left.
     pub(super) fn fan_out(&self, left: Inputs, node: usize, key: &[ColumnId]) -> Option<f64> {
         let mut values = 1.0;
         for column in key {
@@ -251,7 +250,7 @@ impl Graph {
         Some(base / values.clamp(1.0, base.max(1.0)))
     }
 
-    /// The rows of all inputs, joined.
+    /// The rows of the join of all inputs.
     pub(super) fn rows(&self) -> f64 {
         let (mut done, mut rows) = (1, self.nodes.first().map_or(1.0, |node| node.rows));
         while done != self.all() {
@@ -264,7 +263,7 @@ impl Graph {
         rows.max(1.0)
     }
 
-    /// The conditions of the join of two parts.
+    /// The conditions of the join of two sets.
     pub(super) fn terms_between(&self, left: Inputs, right: Inputs) -> Vec<Expr> {
         let classes = self.between(left, right);
         let classes = classes.map(|class| self.equality(class, left, right));
@@ -272,7 +271,7 @@ impl Graph {
         classes.chain(others).collect()
     }
 
-    /// What ties two parts by a class: as it was written, where it was.
+    /// The equality that a class gives between two sets, as written if possible.
     fn equality(&self, class: &Class, left: Inputs, right: Inputs) -> Expr {
         let pairs = class.of(left).flat_map(|one| class.of(right).map(move |two| (one, two)));
         let written = pairs.clone().find_map(|(one, two)| {
@@ -288,7 +287,7 @@ impl Graph {
             .unwrap_or_else(|| Expr::compare(Comparison::Equal, column(one), column(two)))
     }
 
-    /// The conditions that no join of two parts decides.
+    /// The conditions that no join of two sets decides.
     pub(super) fn terms_above(&self) -> Vec<Expr> {
         let others = self.others.iter().filter(|other| other.inputs.count_ones() < 2);
         others.map(|other| other.term.clone()).collect()
@@ -303,7 +302,7 @@ fn is_equality(term: &Expr) -> bool {
     matches!(term, Expr::Compare { op: Comparison::Equal, .. })
 }
 
-/// Whether no two rows are equal in a column.
+/// Whether a column is unique.
 pub(super) fn is_unique(plan: &Plan, column: ColumnId) -> bool {
     match plan {
         Plan::Scan(scan) => is_key(scan, column),
@@ -319,7 +318,7 @@ pub(super) fn is_unique(plan: &Plan, column: ColumnId) -> bool {
     }
 }
 
-/// Whether a column is a key by itself.
+/// Whether a column alone is a key.
 fn is_key(scan: &Scan, column: ColumnId) -> bool {
     let own = scan.columns.iter().find(|(_, own)| own.id == column);
     let Some((position, _)) = own else { return false };

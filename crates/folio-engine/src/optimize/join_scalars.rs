@@ -1,10 +1,10 @@
-//! Joins with scalar subqueries that aggregate the rows some columns find: grouped by
-//! those columns, they are computed once for all (Kim 1982; the outer join that keeps
-//! counts of nothing is Ganski and Wong's of 1987).
+//! Turns scalar subqueries with aggregates into joins: grouped by the columns that correlate them,
+//! they are computed once for all outer rows (Kim 1982; outer joins for counts of nothing, Ganski
+//! and Wong 1987).
 //!
-//! `l.quantity < (select avg(quantity) from lines i where i.part = l.part)` becomes an
-//! outer join with `select part, avg(quantity) … group by part`. Where few rows ask
-//! and an index answers, the subquery stays and is run for those.
+//! `l.quantity < (select avg(quantity) from lines i where i.part = l.part)` becomes an outer join
+//! with `select part, avg(quantity) … group by part`. If there are few outer rows and an index
+//! serves them, the subquery stays and runs for each.
 
 use folio_types::Value;
 
@@ -16,10 +16,10 @@ use crate::plan::logical::Plan;
 use crate::plan::terms::JoinKind;
 use crate::source::{Comparison, Source};
 
-/// Running a subquery costs about as much as reading so many rows.
+/// Running a subquery costs about as much as reading this many rows.
 const ROWS_PER_RUN: f64 = 200.0;
 
-/// Whether there was anything to join.
+/// Joins the subqueries of a filter or projection. Returns whether there were any.
 pub(super) fn apply(plan: &mut Plan, source: &dyn Source) -> bool {
     let mut has_changed = false;
     plan.transform(&mut |part| {
@@ -37,12 +37,12 @@ pub(super) fn apply(plan: &mut Plan, source: &dyn Source) -> bool {
     has_changed
 }
 
-/// Whether a condition runs queries again and again.
+/// Whether a condition runs correlated subqueries.
 pub(super) fn is_dear(term: &Expr) -> bool {
     term.any(&mut |part| matches!(part, Expr::Subquery(subquery) if !subquery.outer.is_empty()))
 }
 
-/// A plan, and the subqueries it has been joined with by their number.
+/// A plan with the subqueries it is joined with, by number.
 struct Joined<'s> {
     whole: Plan,
     known: Vec<(usize, Expr)>,
@@ -50,7 +50,7 @@ struct Joined<'s> {
 }
 
 impl Joined<'_> {
-    /// Puts a column of the joined plan in the place of a subquery, if it can be.
+    /// Replaces a subquery by a column of the join, if possible.
     fn replace(&mut self, part: &mut Expr) {
         let Expr::Subquery(subquery) = part else { return };
         if let Some((_, value)) = self.known.iter().find(|(number, _)| *number == subquery.number) {
@@ -69,14 +69,14 @@ impl Joined<'_> {
     }
 }
 
-/// A scalar subquery, grouped by what it reads from around it.
+/// A scalar subquery, grouped by its correlated columns.
 struct Grouped {
     plan: Plan,
-    /// What ties its groups to the rows around.
+    /// The conditions that join its groups with the outer rows.
     on: Vec<Expr>,
     /// The columns it is grouped by.
     by: Vec<ColumnId>,
-    /// The scalar, out of the columns of the plan.
+    /// The scalar, over the columns of the plan.
     value: Expr,
 }
 
@@ -103,7 +103,7 @@ impl Grouped {
         if groups.is_empty() || !value.reads_only(&made) {
             return None;
         }
-        // A group that is not there has counted nothing; all else of it is null.
+        // For a missing group, counts are 0 and everything else is null.
         value.replace_columns(&|id| {
             let (column, aggregate) = aggregates.iter().find(|(column, _)| column.id == id)?;
             let zero = Expr::literal(Value::Integer(0), column.ty.clone());
@@ -118,7 +118,7 @@ impl Grouped {
         plan.free_columns().is_empty().then_some(Self { plan, on, by, value })
     }
 
-    /// Whether grouping all costs less than running the subquery for every row.
+    /// Whether grouping all rows costs less than one run for every outer row.
     fn pays(&self, whole: &Plan, source: &dyn Source) -> bool {
         let runs = estimate::rows(whole, source);
         let all = rows_read(&self.plan, source);
@@ -132,7 +132,7 @@ fn counts(function: AggregateFunction) -> bool {
     matches!(function, Kind::CountAll | Kind::Count)
 }
 
-/// The column inside that an equality ties to something outside.
+/// The inner column that an equality compares with an outer value.
 fn grouped_by(term: &Expr, own: &[ColumnId], inside: &[ColumnId]) -> Option<Column> {
     let Expr::Compare { op: Comparison::Equal, left, right } = term else { return None };
     let is_outside = |side: &Expr| side.reads_only(own) && !side.columns().is_empty();
@@ -147,7 +147,7 @@ fn grouped_by(term: &Expr, own: &[ColumnId], inside: &[ColumnId]) -> Option<Colu
     }
 }
 
-/// Rows that all relations of a plan have.
+/// Rows of all relations of a plan.
 fn rows_read(plan: &Plan, source: &dyn Source) -> f64 {
     let mut all = 0.0;
     plan.clone().transform(&mut |part| {

@@ -1,19 +1,19 @@
-//! Rewriting a plan into a cheaper one with the same answer: a rule per file.
+//! The optimizer: rewrites a plan into a cheaper one with the same result. One rule per file.
 //!
 //! | rule | what it does |
 //! |---|---|
-//! | [`fold_constants`] | computes what does not change from row to row |
-//! | [`factor_conditions`] | takes what all branches of an OR have in common in front of it |
+//! | [`fold_constants`] | evaluates constant expressions |
+//! | [`factor_conditions`] | factors out conditions common to all OR branches |
 //! | [`decorrelate`] | turns EXISTS and IN into joins |
-//! | [`push_filters`] | moves conditions to where rows come from |
-//! | [`join_scalars`] | turns aggregates of the rows a column finds into joins |
-//! | [`choose_path`] | finds keys and indexes that a scan can follow |
-//! | [`order_joins`] | joins in the order that costs least |
-//! | [`probe_keys`] | joins a small input with a large relation by looking its keys up |
-//! | [`prune_columns`] | reads no column that nobody looks at |
-//! | [`push_limits`] | tells a scan how many rows are wanted, and drops sorts its order makes needless |
-//! | [`use_orders`] | merges inputs in the order of their keys, groups run by run, drops sorts of what is in order |
-//! | [`common_subexpressions`] | computes once what stands more than once in one operator |
+//! | [`push_filters`] | moves conditions towards the scans |
+//! | [`join_scalars`] | turns correlated aggregates into joins |
+//! | [`choose_path`] | chooses keys and indexes for scans |
+//! | [`order_joins`] | finds the cheapest join order |
+//! | [`probe_keys`] | joins a small input with a large relation by lookups |
+//! | [`prune_columns`] | drops columns that are not used |
+//! | [`push_limits`] | passes limits to scans, and drops sorts that a scan's order replaces |
+//! | [`use_orders`] | uses existing orders for merge joins, streaming groups and dropped sorts |
+//! | [`common_subexpressions`] | computes repeated parts of one operator's expressions once |
 
 mod choose_path;
 mod common_subexpressions;
@@ -37,13 +37,13 @@ use crate::plan::logical::Plan;
 use crate::plan::shared;
 use crate::source::Source;
 
-/// Whether a plan is rewritten beyond what running it needs.
+/// Which rules are applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Level {
     /// All rules.
     #[default]
     Full,
-    /// None: for tests that compare answers with and without.
+    /// None, for tests that compare results with and without rules.
     None,
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn optimize(
     limits.check()
 }
 
-/// The rules that come last. What is `repeated` runs for each row of a query around.
+/// The last rules. A `repeated` plan runs for each row of an outer query.
 fn finish(plan: &mut Plan, source: &dyn Source, is_repeated: bool) {
     prune_columns::apply(plan);
     let has_limits = push_limits::apply(plan);
@@ -103,7 +103,7 @@ fn rewrite(plan: &mut Plan, source: &dyn Source, limits: &Limits) -> Result<()> 
     limits.check()?;
     choose_path::apply(plan, source);
     if has_join(plan) {
-        // Which columns are read decides what a look-up costs.
+        // The cost of a lookup depends on the columns read.
         prune_columns::apply(plan);
     }
     order_joins::apply(plan, source);
@@ -117,8 +117,8 @@ fn has_join(plan: &mut Plan) -> bool {
     matches!(plan, Plan::Join { .. }) || plan.inputs_mut().into_iter().any(has_join)
 }
 
-/// Calls `change` with the plan of every subquery and whether it reads anything from outside,
-/// and keeps the list of what it reads true.
+/// Calls `change` with the plan of every subquery and whether it is correlated, and updates the
+/// list of outer columns it reads.
 fn within_subqueries(plan: &mut Plan, change: &mut dyn FnMut(&mut Plan, bool)) {
     plan.for_each_expression_mut(&mut |expression| {
         expression.transform(&mut |part| {

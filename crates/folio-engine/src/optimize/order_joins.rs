@@ -1,11 +1,10 @@
-//! Orders inner joins: of all trees of joins the one that costs least, by dynamic
-//! programming over the parts of the inputs (Selinger et al. 1979; bushy trees too).
-//! Beyond a few inputs the number of trees is too great, and the join that makes the
-//! least comes next (greedy, after Fegaras 1998).
+//! Join ordering: finds the cheapest tree of inner joins, by dynamic programming over subsets of
+//! the inputs (Selinger et al. 1979; bushy trees too). With many inputs there are too many trees,
+//! and the join with the fewest rows comes next (greedy, after Fegaras 1998).
 //!
-//! The larger side of each join comes left: the right one is kept in memory. Where a
-//! key or an index of the right finds the partners of few rows, looking them up
-//! costs less than reading it; [`super::probe_keys`] sees to that.
+//! The larger side of each join is the left one, since the right one is held in memory. If a key or
+//! an index of the right finds the partners of few rows, lookups cost less than reading it;
+//! [`super::probe_keys`] decides that.
 
 use super::join_graph::{Graph, INPUTS_MAX, Inputs, is_in, is_unique};
 use super::join_scalars::is_dear;
@@ -15,10 +14,10 @@ use crate::plan::logical::Plan;
 use crate::plan::terms::{JoinKind, Path, Probe};
 use crate::source::{Comparison, Source};
 
-/// Inputs up to which all trees are compared.
+/// Maximum number of inputs for which all trees are compared.
 const COMPARED_MAX: usize = 9;
 
-/// What a product costs before anything else: any join is better.
+/// Base cost of a cross product, higher than any join.
 const PRODUCT_COST: f64 = 1e12;
 
 pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
@@ -31,7 +30,7 @@ pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
         let (mut inputs, mut terms) = (Vec::new(), Vec::new());
         flatten(plan.take(), &mut inputs, &mut terms);
         inputs.iter_mut().for_each(|input| apply(input, source));
-        // What a query inside a condition needs is known last, and costs most.
+        // Conditions with subqueries are the most expensive and come last.
         let (dear, terms) = terms.into_iter().partition(is_dear);
         *plan = order(inputs, terms, source).filtered(dear);
         return;
@@ -39,7 +38,7 @@ pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
     plan.inputs_mut().into_iter().for_each(|input| apply(input, source));
 }
 
-/// Whether the terms of a join find one row of its right side at most.
+/// Whether the terms of a join find at most one row of its right side.
 fn finds_one(right: &Plan, terms: &[Expr]) -> bool {
     let own = right.column_ids();
     let is_one = |side: &Expr| match side {
@@ -56,8 +55,8 @@ fn finds_one(right: &Plan, terms: &[Expr]) -> bool {
     terms.iter().any(finds_one)
 }
 
-/// A semi join that finds one row at most, as the inner join it is: now either side can
-/// come first, and a few rows of the right are looked up on the left.
+/// Turns a semi join that finds at most one row into an inner join. Then either side can come
+/// first, and few rows of the right can be looked up on the left.
 fn as_inner(plan: &mut Plan) {
     let columns = plan.columns();
     let mut join = plan.take();
@@ -73,7 +72,7 @@ fn is_inner(plan: &Plan) -> bool {
     matches!(plan, Plan::Join { kind: JoinKind::Inner, lateral: false, .. })
 }
 
-/// How many inputs a tree of inner joins has.
+/// The number of inputs of a tree of inner joins.
 fn count(plan: &Plan) -> usize {
     match plan {
         Plan::Join { left, right, .. } if is_inner(plan) => count(left) + count(right),
@@ -93,14 +92,14 @@ fn flatten(plan: Plan, inputs: &mut Vec<Plan>, terms: &mut Vec<Expr>) {
     }
 }
 
-/// A tree of joins over some of the inputs.
+/// A join tree over some of the inputs.
 #[derive(Clone, Copy)]
 struct Tree {
     cost: f64,
     rows: f64,
-    /// Its left and right side; the same where it is one input.
+    /// Its left and right side; both are the same for a single input.
     sides: (Inputs, Inputs),
-    /// How rows of the right are looked up, if they are.
+    /// The lookup in the right side, if any.
     probe: Option<Probe>,
 }
 
@@ -116,10 +115,10 @@ fn order(inputs: Vec<Plan>, terms: Vec<Expr>, source: &dyn Source) -> Plan {
     whole.filtered(graph.terms_above())
 }
 
-/// The best trees known, by their inputs.
+/// The best known trees, by their inputs.
 type Trees = std::collections::HashMap<Inputs, Tree>;
 
-/// What trees of joins cost: a row read is one.
+/// The costs of join trees, in rows read.
 struct Costs<'g> {
     graph: &'g Graph,
     inputs: &'g [Plan],
@@ -134,7 +133,7 @@ impl Costs<'_> {
         Tree { cost, rows: own.rows, sides: (1 << node, 1 << node), probe: None }
     }
 
-    /// The best tree of every part of the inputs.
+    /// The best tree of every subset of the inputs.
     fn compare(&self) -> Trees {
         let mut trees = Trees::new();
         for node in 0..self.inputs.len() {
@@ -148,7 +147,7 @@ impl Costs<'_> {
             let mut left = (whole - 1) & whole;
             while left > 0 {
                 let right = whole ^ left;
-                // Each pair of sides once; a product where there is nothing else.
+                // Each pair of sides once; a cross product only if there is nothing else.
                 if left > right && (best.is_none() || self.graph.are_tied(left, right)) {
                     let tree = self.join(trees[&left], left, trees[&right], right);
                     if best.is_none_or(|best| tree.cost < best.cost) {
@@ -162,8 +161,8 @@ impl Costs<'_> {
         trees
     }
 
-    /// A tree that begins with the smallest input and always joins next the one that
-    /// makes the fewest rows.
+    /// A tree that starts with the smallest input and always joins the input next that gives the
+    /// fewest rows.
     fn greedy(&self) -> Trees {
         let singles = (0..self.inputs.len()).map(|node| (1 << node, self.single(node)));
         let mut trees: Trees = singles.collect();
@@ -179,7 +178,7 @@ impl Costs<'_> {
             let next = least(left.iter().map(|node| weight(join(*node))));
             let next = left.remove(next);
             let mut tree = join(next);
-            // One product does not make all that follows it one.
+            // Joins above a cross product are not cross products themselves.
             tree.cost = tree.cost.min(PRODUCT_COST / 2.0);
             whole |= next;
             trees.insert(whole, tree);
@@ -187,7 +186,7 @@ impl Costs<'_> {
         trees
     }
 
-    /// The better way to join two trees.
+    /// The cheaper way to join two trees.
     fn join(&self, one: Tree, left: Inputs, two: Tree, right: Inputs) -> Tree {
         let rows = (one.rows * two.rows * self.graph.pass_rate(left, right)).max(1.0);
         let (large, small) = if one.rows < two.rows { (two, one) } else { (one, two) };
@@ -211,8 +210,7 @@ impl Costs<'_> {
         )
     }
 
-    /// The tree that looks the rows of the right up, where that is one relation with a
-    /// fitting key.
+    /// The tree that looks up rows of the right, if that is one relation with a suitable key.
     fn probe(&self, tree: Tree, left: Inputs, right: Inputs, rows: f64) -> Option<Tree> {
         let node = (right.count_ones() == 1).then(|| right.trailing_zeros() as usize)?;
         let Plan::Scan(scan) = &self.inputs[node] else { return None };
@@ -239,7 +237,7 @@ fn build(whole: Inputs, trees: &Trees, graph: &Graph, inputs: &mut [Option<Plan>
     Plan::Join { kind: JoinKind::Inner, terms, left, right, lateral: false }
 }
 
-/// The position of the least.
+/// The position of the least value.
 fn least(values: impl Iterator<Item = f64>) -> usize {
     let least = values.enumerate().min_by(|left, right| left.1.total_cmp(&right.1));
     least.map_or(0, |(position, _)| position)

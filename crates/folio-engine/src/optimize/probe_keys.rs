@@ -1,7 +1,7 @@
-//! Joins a small input with a large relation by looking its keys up, in the primary
-//! key or an index: it costs by what is looked up, not by what is there.
+//! Chooses lookup joins: a small input looks up its keys in a large relation's primary key or
+//! index. The cost depends on the number of lookups, not on the size of the relation.
 //!
-//! Inner joins are decided with their order; here it is about the other kinds.
+//! For inner joins this is decided with the join order; this rule handles the other kinds.
 
 use super::join_graph::Graph;
 use crate::expression::ColumnId;
@@ -9,10 +9,10 @@ use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::{JoinKind, Path, Probe};
 use crate::source::{RelationKind, Source};
 
-/// A look-up costs about as much as reading so many rows.
+/// A lookup costs about as much as reading this many rows.
 const ROWS_PER_LOOKUP: f64 = 12.0;
 
-/// So does a row that an entry of an index leads to, somewhere in the table.
+/// Fetching a row that an index entry points at costs about as much as reading this many rows.
 const ROWS_PER_FETCH: f64 = 64.0;
 
 pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
@@ -34,9 +34,9 @@ pub(super) fn apply(plan: &mut Plan, source: &dyn Source) {
     });
 }
 
-/// The key that finds the partners of so many rows at the least cost, and the cost in
-/// rows read. `fan_out` tells how many rows a value of these columns finds, where
-/// there is something to look up in all of them.
+/// The key that finds the partners of `rows` rows at the least cost, and the cost in rows read.
+/// `fan_out` gives how many rows one value of these columns finds, if every column has a value
+/// to look up.
 pub(super) fn cheapest(
     scan: &Scan,
     left_rows: f64,

@@ -1,4 +1,4 @@
-//! Reads and computes no column that nobody looks at.
+//! Drops columns that are not used.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ pub(super) fn apply(plan: &mut Plan) {
 
 type Wanted = HashSet<ColumnId>;
 
-/// Keeps of a plan what is wanted. Where `whole`, its columns count by position.
+/// Drops unused columns of a plan. If `whole`, its columns are used by position and stay.
 fn prune(plan: &mut Plan, wanted: &Wanted, whole: bool) {
     match plan {
         Plan::Scan(scan) => {
@@ -70,7 +70,7 @@ fn prune(plan: &mut Plan, wanted: &Wanted, whole: bool) {
             }
             prune(input, &below, whole);
         }
-        // Their inputs count by position.
+        // Their inputs are matched by position.
         Plan::SetOperation { .. } | Plan::Recursive { .. } => {
             for input in plan.inputs_mut() {
                 apply(input);
@@ -80,7 +80,7 @@ fn prune(plan: &mut Plan, wanted: &Wanted, whole: bool) {
     }
 }
 
-/// The same for what links and orders add, and for plans that read nothing.
+/// The same for links and orders, and for plans without inputs.
 fn prune_links(plan: &mut Plan, wanted: &Wanted, whole: bool) {
     match plan {
         Plan::Fetch(fetch) => {

@@ -1,6 +1,5 @@
-//! Moves conditions down to where rows come from: through projections, below joins
-//! and groupings, into scans. Conditions between two sides of a join become the
-//! join's.
+//! Moves conditions towards the scans: through projections, below joins and groupings, into scans.
+//! Conditions between two sides of a join become join conditions.
 
 use super::join_scalars::is_dear;
 use crate::expression::{ColumnId, Expr};
@@ -20,9 +19,8 @@ pub(super) fn apply(plan: &mut Plan) {
     plan.inputs_mut().into_iter().for_each(apply);
 }
 
-/// A semi or anti join with what has to be made in any case goes to the input of the
-/// joins below that it asks about, and keeps them small. Where its partners can be
-/// looked up, it costs by the rows that are left, and stays.
+/// Moves a semi or anti join down to the join input that it is about, which keeps the joins above
+/// small. If its partners can be looked up, its cost depends on the remaining rows, and it stays.
 fn sink_semi_join(plan: &mut Plan) {
     let Plan::Join { kind: JoinKind::Semi | JoinKind::Anti, left, right, terms, .. } = plan else {
         return;
@@ -48,13 +46,13 @@ fn sink_semi_join(plan: &mut Plan) {
     let mut joins = left.take();
     let Plan::Join { left: one, right: two, .. } = &mut joins else { return };
     let side = if is_first { one } else { two };
-    // The semi join takes the side it asks about, and its place.
+    // The semi join moves to the side it is about.
     **left = side.take();
     **side = plan.take();
     *plan = joins;
 }
 
-/// The plan with these conditions, as deep in it as they can stand.
+/// Applies these conditions to the plan, as deep as possible.
 fn push(plan: Plan, terms: Vec<Expr>) -> Plan {
     if terms.is_empty() {
         return plan;
@@ -112,7 +110,7 @@ fn push(plan: Plan, terms: Vec<Expr>) -> Plan {
     }
 }
 
-/// Whether a condition means the same anywhere.
+/// Whether a condition has the same value anywhere in a plan.
 pub(super) fn is_movable(term: &Expr) -> bool {
     !term.any(&mut |part| match part {
         Expr::Function { function, .. } => function.is_volatile,
@@ -154,7 +152,7 @@ fn push_join(
         let keeps_left = matches!(kind, JoinKind::Inner | JoinKind::Left) || !kind.has_right();
         let keeps_right = matches!(kind, JoinKind::Inner | JoinKind::Right);
         match (reads_left, reads_right) {
-            // What runs queries looks at what the join has left.
+            // Conditions that run subqueries stay above the join, which leaves fewer rows.
             _ if is_dear(&term) => above.push(term),
             (_, false) if keeps_left => to_left.push(term),
             (false, true) if keeps_right && !lateral => to_right.push(term),
@@ -172,8 +170,8 @@ fn push_join(
         .filtered(above)
 }
 
-/// What an OR says of these columns alone, where every branch says something of them:
-/// of `a = 1 AND b = 2 OR a = 3 AND b = 4` that a is 1 or 3.
+/// What an OR implies for these columns alone, if every branch restricts them: `a = 1 AND b = 2
+/// OR a = 3 AND b = 4` implies that a is 1 or 3.
 fn implied(term: &Expr, columns: &[ColumnId]) -> Option<Expr> {
     let Expr::Or(branches) = term else { return None };
     let part = |branch: &Expr| {
@@ -189,7 +187,7 @@ fn implied(term: &Expr, columns: &[ColumnId]) -> Option<Expr> {
     branches.iter().map(part).collect::<Option<_>>().map(Expr::Or)
 }
 
-/// An outer join whose added nulls no condition lets through is an inner one.
+/// Turns an outer join into an inner one, if a condition refuses the nulls that it adds.
 fn strengthen(kind: JoinKind, terms: &[Expr], left: &[ColumnId], right: &[ColumnId]) -> JoinKind {
     let refuses = |side: &[ColumnId]| terms.iter().any(|term| refuses_null(term, side));
     match kind {
@@ -205,7 +203,7 @@ fn strengthen(kind: JoinKind, terms: &[Expr], left: &[ColumnId], right: &[Column
     }
 }
 
-/// Whether a condition is never true where a column of these is null.
+/// Whether a condition is never true if one of these columns is null.
 fn refuses_null(term: &Expr, columns: &[ColumnId]) -> bool {
     use crate::source::Comparison;
     let is_strict = |side: &Expr| {
@@ -236,8 +234,8 @@ fn reads(term: &Expr, columns: &[ColumnId]) -> bool {
     term.columns().iter().any(|column| columns.contains(column))
 }
 
-/// A join's own conditions: those of one side alone go to that side, where the join
-/// drops the rows that fail them.
+/// Moves conditions of a join that are about one side to that side, if the join drops rows that
+/// fail them.
 fn push_own(
     kind: JoinKind,
     left: &mut Plan,

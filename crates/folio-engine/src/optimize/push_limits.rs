@@ -1,6 +1,5 @@
-//! Tells a scan how many rows are wanted; drops a sort whose order is that of the
-//! key the scan follows anyway, or of an index it can follow when few rows are wanted;
-//! leaves off what links lead to before it is looked up.
+//! Passes limits to scans. Drops a sort if the scan follows its order anyway, or can follow an
+//! index with that order when few rows are wanted. Applies limits before links are looked up.
 
 use folio_types::Value;
 
@@ -12,13 +11,13 @@ use crate::plan::logical::{Plan, Scan};
 use crate::plan::terms::{JoinKind, Path, SortKey};
 use crate::source::RelationKind;
 
-/// Rows worth finding one by one through an index rather than by sorting all.
+/// Maximum number of rows for which following an index is better than sorting everything.
 const FEW: u64 = 1000;
 
-/// A column of a projection and what it is made of.
+/// A column of a projection and its expression.
 type Output = (crate::expression::Column, Expr);
 
-/// Answers whether a sort is gone, and with it perhaps the only use of its keys.
+/// Returns whether a sort was dropped, and with it perhaps the only use of its keys.
 pub(super) fn apply(plan: &mut Plan) -> bool {
     let mut has_dropped = false;
     plan.transform(&mut |part| {
@@ -29,7 +28,7 @@ pub(super) fn apply(plan: &mut Plan) -> bool {
             has_dropped = true;
         }
         cut_early(part);
-        // How many rows tie with the last one wanted, nobody knows.
+        // With ties, the number of rows is not known.
         if let Plan::Limit { input, limit, offset, ties } = part
             && ties.is_empty()
         {
@@ -54,7 +53,7 @@ pub(super) fn apply(plan: &mut Plan) -> bool {
     has_dropped
 }
 
-/// Cuts rows before each is put beside the one row it leads to, not behind that.
+/// Moves a limit below a fetch that finds exactly one row for each input row.
 fn cut_early(part: &mut Plan) {
     let is_late =
         |cut: &LimitPerParent| matches!(&cut.input, Plan::Fetch(fetch) if finds_one(fetch));
@@ -71,8 +70,8 @@ fn cut_early(part: &mut Plan) {
     }
 }
 
-/// Whether each row of the input finds one row, neither more nor none: its key is a column of
-/// a link's table, which refers to the relation's whole key and is never null.
+/// Whether each row of the input finds exactly one row: its key is a column of a link's table,
+/// which references the relation's whole key and is never null.
 fn finds_one(fetch: &Fetch) -> bool {
     let (Plan::Fetch(links), Expr::Column(key)) = (&fetch.input, &fetch.key) else { return false };
     let Some((position, _)) = links.columns.iter().find(|(_, column)| column.id == key.id) else {
@@ -90,7 +89,7 @@ fn finds_one(fetch: &Fetch) -> bool {
         && links.relation.constraints.references.iter().any(refers)
 }
 
-/// Drops the sort below by following an index, if there is one with its order.
+/// Drops the sort below by following an index with its order, if there is one.
 fn follow_index(plan: &mut Plan) -> bool {
     match plan {
         Plan::Project { input, .. } => follow_index(input),
@@ -121,8 +120,7 @@ fn follow_index(plan: &mut Plan) -> bool {
     }
 }
 
-/// The scan whose rows come through one by one, and which of its columns a column
-/// of the plan is.
+/// The scan below whose rows come through one by one, and the projections in between.
 fn scan_below<'p>(plan: &'p mut Plan, seen: &mut dyn FnMut(&[Output])) -> Option<&'p mut Scan> {
     match plan {
         Plan::Scan(scan) => Some(scan),
@@ -134,8 +132,7 @@ fn scan_below<'p>(plan: &'p mut Plan, seen: &mut dyn FnMut(&[Output])) -> Option
     }
 }
 
-/// The scan whose order the rows of a plan keep, though not all of its rows come
-/// through, and each may be beside others.
+/// The scan below whose order the plan preserves. Rows may be dropped or repeated.
 fn ordered_scan_below<'p>(
     plan: &'p mut Plan,
     seen: &mut dyn FnMut(&[Output]),
@@ -155,7 +152,7 @@ fn ordered_scan_below<'p>(
     }
 }
 
-/// Has the scan below follow its key in the order of a sort, if it can.
+/// Makes the scan below follow its key in the order of a sort, if possible.
 fn follow_key(input: &mut Plan, keys: &[SortKey]) -> bool {
     let mut columns: Vec<Option<ColumnId>> = keys
         .iter()
@@ -175,7 +172,7 @@ fn follow_key(input: &mut Plan, keys: &[SortKey]) -> bool {
     }) else {
         return false;
     };
-    // Documents come in the order of their file.
+    // Collections have no key order.
     if scan.relation.kind != RelationKind::Table {
         return false;
     }
@@ -192,12 +189,12 @@ fn follow_key(input: &mut Plan, keys: &[SortKey]) -> bool {
         }
         Path::Key(_) | Path::Keys { .. } | Path::Probe(_) => return false,
     };
-    // What is fixed orders nothing.
+    // Fixed columns do not affect the order.
     let (fixed, rest) = key.split_at(fixed.min(key.len()));
     let is_fixed = |position: &usize| fixed.iter().any(|(own, _)| own == position);
     let asked: Vec<(usize, &SortKey)> =
         wanted.into_iter().zip(keys).filter(|(position, _)| !is_fixed(position)).collect();
-    // Behind a whole primary key nothing is left to order.
+    // After a whole unique key, further sort keys do not matter.
     let is_covered = asked.len() <= rest.len() || (is_primary && !rest.is_empty());
     let mut pairs = asked.iter().zip(rest);
     let Some(reverse) = asked
@@ -208,7 +205,7 @@ fn follow_key(input: &mut Plan, keys: &[SortKey]) -> bool {
         return false;
     };
     let follows = pairs.all(|((position, key), (own, descends))| {
-        // Null is the greatest of an index; a primary key has none.
+        // Indexes order null as the greatest value; a primary key has no nulls.
         let has_null = scan.relation.schema.columns[*own].nullable;
         position == own
             && (key.descending != *descends) == reverse

@@ -1,9 +1,9 @@
-//! Uses the order that rows come in anyway: joins of two inputs in the order of their keys
-//! merge, groups and DISTINCT go run by run, and a sort of what is in order goes.
+//! Uses existing orders: joins of two inputs in the order of their keys become merge joins, groups
+//! and DISTINCT become streaming, and sorts of sorted input are dropped.
 //!
-//! It comes last, when it is known which key or index every scan follows. An input whose order
-//! is relied on is put into [`Plan::Ordered`], which lowering looks for; what keeps the order
-//! on the way down is told, too, so that no hash join divides its sides there.
+//! The rule comes last, when the key or index of every scan is known. An input whose order matters
+//! is wrapped in [`Plan::Ordered`], which lowering looks for. Nodes below that preserve the order
+//! are marked, so that no hash join partitions its sides there.
 
 use crate::expression::Expr;
 use crate::plan::join_keys::split_keys;
@@ -12,12 +12,12 @@ use crate::plan::order::{Order, in_order_of_both};
 use crate::plan::terms::{JoinKind, OrderedBy, Path};
 use crate::source::{Comparison, Source};
 
-/// Rows of the right that a hash join keeps in memory so that the order of the left's stays.
+/// Maximum rows of the right side that a hash join holds in memory to preserve the left's order.
 const KEPT_ROWS_MAX: u64 = 200_000;
 
-/// Answers whether a sort is gone, and with it perhaps the only use of its keys. What is
-/// `repeated` runs once for each row of a query around: there a hash join keeps its right
-/// side, which is better than reading it in order again and again.
+/// Returns whether a sort was dropped, and with it perhaps the only use of its keys. A `repeated`
+/// plan runs once for each row of an outer query. There a hash join caches its right side, which
+/// is better than reading it in order every time.
 pub(super) fn apply(plan: &mut Plan, source: &dyn Source, is_repeated: bool) -> bool {
     let mut orders = Orders { source, is_repeated, has_dropped: false };
     orders.of(plan, false);
@@ -31,8 +31,8 @@ struct Orders<'s> {
 }
 
 impl Orders<'_> {
-    /// The order of a plan, whose inputs use theirs from now on. Not looked for where nobody
-    /// wants it.
+    /// Makes the inputs of a plan use their orders, and returns the order of the plan. Skips the
+    /// order unless `is_wanted`.
     fn of(&mut self, plan: &mut Plan, is_wanted: bool) -> Order {
         match plan {
             Plan::Scan(scan) if is_wanted => Order::of_scan(scan),
@@ -61,7 +61,7 @@ impl Orders<'_> {
         }
     }
 
-    /// A plan that runs more than once.
+    /// Handles a plan that runs more than once.
     fn repeated(&mut self, plan: &mut Plan) {
         let before = std::mem::replace(&mut self.is_repeated, true);
         self.of(plan, false);
@@ -91,7 +91,7 @@ impl Orders<'_> {
         order.grouped(groups, &run)
     }
 
-    /// Where rows that are equal in what tells rows apart stand together.
+    /// DISTINCT: streams if rows with equal keys are consecutive.
     fn of_distinct(&mut self, plan: &mut Plan) -> Order {
         let Plan::Distinct { input, on } = plan else { return Order::default() };
         let order = self.of(input, true);
@@ -146,7 +146,7 @@ impl Orders<'_> {
         if *kind == JoinKind::Inner { order.equated(terms) } else { order }
     }
 
-    /// Whether a plan has few rows for certain: no more than one relation that was counted.
+    /// Whether a plan certainly has few rows: it reads at most one relation, with a known count.
     fn is_small(&self, plan: &Plan) -> bool {
         match plan {
             Plan::OneRow => true,
@@ -168,7 +168,7 @@ impl Orders<'_> {
     }
 }
 
-/// The keys of both sides in the order that they have in common.
+/// The keys of a merge join in the common order of both sides.
 fn merged(
     (left, left_order): (&Plan, &Order),
     (right, right_order): (&Plan, &Order),
@@ -184,7 +184,7 @@ fn merged(
     in_order_of_both(split.pairs, left_order, right_order)
 }
 
-/// Has a plan's rows stay in their order, by which `keys` come.
+/// Wraps a plan whose order matters, with the keys that rely on it.
 fn put_in_order(plan: &mut Plan, keys: Vec<OrderedBy>) {
     rely(plan);
     if let Plan::Ordered { keys: own, .. } = plan {
@@ -195,7 +195,7 @@ fn put_in_order(plan: &mut Plan, keys: Vec<OrderedBy>) {
     *plan = Plan::Ordered { input, keys };
 }
 
-/// Tells what keeps an order that it is relied on.
+/// Marks the nodes that preserve an order as relied on.
 fn rely(plan: &mut Plan) {
     match plan {
         Plan::Scan(scan) => scan.is_in_order = true,

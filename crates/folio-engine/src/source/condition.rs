@@ -1,13 +1,13 @@
-//! Conditions on single columns, which a source may know how to keep.
+//! Conditions on single columns, which a source may be able to check.
 
 use folio_types::{Comparison, Value};
 
-/// How a column of every row wanted compares with a value of its type.
+/// A comparison of a column with a value of its type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
     /// The column's position.
     pub column: usize,
-    /// How it compares.
+    /// The comparison.
     pub comparison: Comparison,
     /// The value; not null.
     pub value: Value,

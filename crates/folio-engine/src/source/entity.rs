@@ -1,9 +1,8 @@
-//! What ZiQL sees of a relation: a struct with members.
+//! Relations as ZiQL sees them: structs with members.
 //!
-//! A column is a member; one that references the key of another table is a to-one
-//! link. To-many links and the other sides of links are kept with the table, beside
-//! its columns ([`crate::constraint::Link`]). So tables made by SQL, and collections,
-//! are structs as well.
+//! A column is a member. A column that references the key of another table is a to-one link.
+//! To-many links and inverses of links are stored with the table, beside its columns
+//! ([`crate::constraint::Link`]). So tables made by SQL, and collections, are structs too.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use crate::span::Span;
 pub struct Entity {
     /// Its table.
     pub relation: Arc<Relation>,
-    /// Its members, in order; the key first where a schema declares the struct.
+    /// Its members, in order. The key is first if a schema declares the struct.
     pub members: Vec<Member>,
 }
 
@@ -27,47 +26,47 @@ pub struct Entity {
 pub struct Member {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: MemberKind,
 }
 
-/// What a member is.
+/// The kind of a member.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MemberKind {
-    /// A value, in a column.
+    /// A value in a column.
     Value(usize),
-    /// A link to one entity, or none: a column with its key.
+    /// A link to at most one entity: a column with its key.
     One {
         /// The column.
         column: usize,
-        /// The struct it leads to.
+        /// The struct it links to.
         target: String,
     },
     /// A link to many entities: rows (source, position, target) of a table.
     Many {
         /// The table.
         table: String,
-        /// The struct it leads to.
+        /// The struct it links to.
         target: String,
     },
-    /// The other side of a link of the target.
+    /// The inverse of a link of the target.
     Inverse {
-        /// The struct it leads to.
+        /// The struct it links to.
         target: String,
         /// The link.
         link: String,
     },
 }
 
-/// Positions in the table of a to-many link.
+/// Column positions in the table of a to-many link.
 pub const SOURCE: usize = 0;
-/// The place in the list.
+/// The position in the list.
 pub const POSITION: usize = 1;
-/// The entity linked.
+/// The linked entity.
 pub const TARGET: usize = 2;
 
 impl MemberKind {
-    /// The struct a link leads to.
+    /// The struct that a link leads to.
     pub fn target(&self) -> Option<&str> {
         match self {
             Self::Value(_) => None,
@@ -79,7 +78,7 @@ impl MemberKind {
 }
 
 impl Entity {
-    /// The struct a relation is.
+    /// The struct of a relation.
     pub fn of(relation: &Arc<Relation>) -> Self {
         let columns = relation.schema.columns.iter().enumerate();
         let mut members: Vec<Member> = columns
@@ -110,7 +109,7 @@ impl Entity {
         &self.relation.schema.name
     }
 
-    /// The position of its key: of the only column of it.
+    /// The position of its key, which must be a single column.
     ///
     /// # Errors
     /// `unsupported` for tables whose key is not one column.
@@ -126,7 +125,7 @@ impl Entity {
         }
     }
 
-    /// The member of a name; `id` is the key where no member is called so.
+    /// Looks up a member by name; `id` is the key if no member has that name.
     pub fn member(&self, name: &str) -> Option<Member> {
         let found = self.members.iter().find(|member| member.name == name);
         let found =
@@ -142,10 +141,10 @@ impl Entity {
         }
     }
 
-    /// The member of a name that must be there.
+    /// Looks up a member by name, or fails.
     ///
     /// # Errors
-    /// `not_found`, with a near name, or all there are.
+    /// `not_found`, with a similar name, or all names.
     pub fn find(&self, name: &str, span: Span) -> Result<Member> {
         self.member(name).ok_or_else(|| {
             let own = self.name();
@@ -160,7 +159,7 @@ impl Entity {
         self.relation.column_type(column)
     }
 
-    /// The columns that are neither links nor left out of the default shape.
+    /// The members that are values and in the default shape.
     pub fn values(&self) -> impl Iterator<Item = (&Member, usize)> {
         self.members.iter().filter_map(|member| match member.kind {
             MemberKind::Value(column) => Some((member, column)),
@@ -169,13 +168,13 @@ impl Entity {
     }
 }
 
-/// The index that begins with a column, if there is one.
+/// The index that begins with a column, if any.
 pub fn index_on(relation: &Relation, column: usize) -> Option<usize> {
     let is_it = |columns: &[(usize, bool)]| columns.first().is_some_and(|first| first.0 == column);
     relation.indexes.iter().position(|index| is_it(&index.columns))
 }
 
-/// The table whose key a column holds.
+/// The table that a column references by its key.
 fn target_of(relation: &Relation, column: &str) -> Option<String> {
     let references = &relation.constraints.references;
     let found = references.iter().find(|reference| {

@@ -1,15 +1,15 @@
-//! What a statement says of a file that it reads or writes.
+//! Options of a statement for a file that it reads or writes.
 
 use crate::error::{Error, Result};
 
-/// What a statement says of a CSV file.
+/// CSV options.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOptions {
-    /// The byte between cells; `None` is the comma, or what the header of a file that is read tells.
+    /// The byte between cells. `None` means a comma, or for reading what the header shows.
     pub delimiter: Option<u8>,
-    /// The cell that is null where it stands without quotes.
+    /// The unquoted cell text that means null.
     pub null: String,
-    /// Whether the first line has the names of the columns.
+    /// Whether the first line has the column names.
     pub has_header: bool,
 }
 
@@ -20,7 +20,7 @@ impl Default for CsvOptions {
 }
 
 impl CsvOptions {
-    /// Refuses what is said of CSV where a file is none.
+    /// Refuses CSV options for other formats.
     ///
     /// # Errors
     /// `invalid_input`.
@@ -33,16 +33,16 @@ impl CsvOptions {
     }
 }
 
-/// How a file is read.
+/// How to read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileReading<'r> {
-    /// The name of its format; `None` is told by the file's name and first bytes.
+    /// The name of its format; `None` if the file's name and first bytes decide.
     pub format: Option<&'r str>,
-    /// What is said of its cells, and the names of its columns if the file has none.
+    /// CSV options, and the names of the columns if the file has none.
     pub csv: Option<(&'r CsvOptions, &'r [String])>,
-    /// Whether cells without types that look like numbers become numbers; else they are text.
+    /// Whether cells that look like numbers become numbers; otherwise they are text.
     pub infer_types: bool,
-    /// Columns that are JSON whatever they hold, so that a text is not taken for a JSON text.
+    /// Columns that are always JSON, so that a text is not taken for JSON text.
     pub json: &'r [&'r str],
 }
 

@@ -1,9 +1,9 @@
-//! Scalar functions that the program gives: called with the values of a row, on whatever
-//! thread evaluates it, unless the function says that it stays on one.
+//! Scalar functions of the program. They are called with the values of a row, on any thread unless
+//! the function must stay on one.
 //!
-//! A library function of the same name comes first, so that no statement changes its
-//! meaning. What is stored (constraints, defaults) cannot call them: another program would
-//! not have them.
+//! Library functions of the same name have precedence, so that no statement changes its meaning.
+//! Constraints and defaults cannot call program functions, since another program would not have
+//! them.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,28 +14,26 @@ use folio_types::{ColumnType, Value};
 use crate::error::{Error, Result};
 use crate::type_name::type_name;
 
-/// What a function does with the values of a row; its error is told to whoever runs the
-/// statement.
+/// The body of a function. Its error is reported to the caller of the statement.
 pub type ScalarBody = dyn Fn(&[Value]) -> std::result::Result<Value, String> + Send + Sync;
 
 /// A function of the program.
 #[derive(Clone)]
 pub struct ScalarFunction {
-    /// What statements call it.
+    /// Its name in statements.
     pub name: String,
-    /// The types of its arguments, which are cast to them where that loses nothing.
+    /// The types of its parameters. Arguments are cast to them if that loses nothing.
     pub parameters: Vec<ColumnType>,
-    /// The type of what it returns.
+    /// The type of its result.
     pub returns: ColumnType,
-    /// Whether it returns another value for the same arguments: then it is called for every
-    /// row, in whatever order.
+    /// Whether its result can differ for the same arguments. If so it is called for every row, in
+    /// any order.
     pub is_volatile: bool,
-    /// Whether it is called with nulls; otherwise it answers null wherever there is one.
+    /// Whether it is called with nulls. Otherwise any null argument gives null.
     pub takes_null: bool,
-    /// Whether it is called on the thread that asks for the rows of a statement, and on no
-    /// other that reads for it.
+    /// Whether it is called only on the thread that asks for the rows of a statement.
     pub on_one_thread: bool,
-    /// What it does.
+    /// Its body.
     pub body: Arc<ScalarBody>,
 }
 
@@ -46,7 +44,7 @@ impl fmt::Debug for ScalarFunction {
 }
 
 impl ScalarFunction {
-    /// What it answers for one row. A panic is an error as any other.
+    /// Calls it for one row. A panic becomes an error.
     pub(crate) fn value(&self, arguments: &[Value]) -> Result<Value> {
         let failed = |problem: &str| Error::invalid(format!("function {}: {problem}", self.name));
         let called = catch_unwind(AssertUnwindSafe(|| (self.body)(arguments)));

@@ -1,4 +1,4 @@
-//! From bound statements to those that run: their plans optimized and lowered.
+//! Compiles bound statements: optimizes and lowers their plans.
 
 use std::sync::Arc;
 
@@ -81,7 +81,7 @@ fn merge_plan(
 ) -> Result<MergePlan> {
     use bound::MergeAction as Action;
     let bound::Merge { table, input, actions, rules } = merge;
-    // The rows come with the MERGE.
+    // The rows come from the MERGE.
     let change = |changed: Vec<usize>, rules: bound::Rules| ChangePlan {
         table: Arc::clone(&table),
         input: Physical::OneRow,
@@ -118,7 +118,7 @@ fn change_plan(
     Ok(plan)
 }
 
-/// A change whose rows are gathered first.
+/// A change that collects its rows first.
 pub(super) fn gathered(
     change: bound::Change,
     physical: &dyn Fn(Plan) -> Result<Physical>,

@@ -1,10 +1,10 @@
-//! A statement ready to run: what both languages compile to, and what a session asks of it.
+//! Statements ready to run: what both languages compile to.
 //!
 //! ```text
-//! Statement::of       bound → optimize → lower (compile): to keep and run again
+//! Statement::of       bound → optimize → lower (compile): can be cached and run again
 //! Statement::query    operators → Rows, which are pulled (query)
 //! Statement::execute  the same for statements that change: checks → store
-//! steps               several statements about entities: each within one transaction
+//! steps               several statements about entities, within one transaction
 //! ```
 
 mod compile;
@@ -30,44 +30,44 @@ use crate::plan::physical::Physical;
 use crate::rows::Rows;
 use crate::source::{Changes, Source};
 
-/// What a session has to do about a statement.
+/// What a session has to do to run a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
-    /// Read.
+    /// Run a query.
     Query,
-    /// Read, and write the rows to a file.
+    /// Run a query, and write its rows to a file.
     CopyTo,
-    /// Write, in a transaction.
+    /// Run a change, in a transaction.
     Change,
     /// Begin a transaction.
     Begin {
-        /// Whether it only reads.
+        /// Whether it is read-only.
         read_only: bool,
     },
-    /// End it.
+    /// Commit the transaction.
     Commit,
-    /// End it with nothing done, or return to a savepoint.
+    /// Roll back the transaction, or to a savepoint.
     Rollback {
-        /// Which.
+        /// The savepoint.
         savepoint: Option<String>,
     },
-    /// Make a savepoint.
+    /// Set a savepoint.
     Savepoint(String),
-    /// Give one up.
+    /// Release a savepoint.
     Release(String),
-    /// Set what the session goes by; without a value as it was at first.
+    /// Change a setting; `None` restores its initial value.
     Set(Setting, Option<usize>),
 }
 
-/// A statement ready to run, any number of times, by any number of threads.
+/// A statement ready to run any number of times, on any number of threads.
 pub struct Statement {
     text: Arc<str>,
-    /// Which of the text's statements it is.
+    /// Its position among the statements of the text.
     position: usize,
     body: Body,
     version: u64,
     reads: Reads,
-    /// What reads the expressions that tables keep as text.
+    /// Parses expressions that tables store as text.
     stored: &'static dyn StoredExpressions,
 }
 
@@ -85,7 +85,7 @@ enum Body {
     Steps(Steps),
 }
 
-/// What a statement that changes did.
+/// The result of a statement that changes.
 #[derive(Default)]
 pub struct Outcome {
     /// Rows inserted, changed or deleted.
@@ -95,7 +95,7 @@ pub struct Outcome {
 }
 
 impl Statement {
-    /// A bound statement, planned: the one at a position of a text.
+    /// Plans a bound statement, at a position of its text.
     ///
     /// # Errors
     /// `cancelled`, `timeout`.
@@ -111,7 +111,7 @@ impl Statement {
         Ok(Self { text, position, body, version, reads, stored })
     }
 
-    /// What is to be done about it.
+    /// What a session has to do to run it.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match &self.body {
@@ -123,13 +123,13 @@ impl Statement {
         }
     }
 
-    /// Its text, and that of the statements it came with.
+    /// The whole text that it is part of.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Which of its text's statements it is, from 0.
+    /// Its position among the statements of the text, from 0.
     #[must_use]
     pub fn position(&self) -> usize {
         self.position
@@ -141,7 +141,7 @@ impl Statement {
         self.kind() == Kind::Change && !self.is_for_collection()
     }
 
-    /// Whether what it changes is a collection.
+    /// Whether it changes a collection.
     #[must_use]
     pub fn is_for_collection(&self) -> bool {
         let table = match &self.body {
@@ -162,8 +162,8 @@ impl Statement {
         table.kind == crate::source::RelationKind::Collection
     }
 
-    /// Whether running it under a text of other literals shows nobody the difference:
-    /// it answers at once, and what it answers does not name its literals.
+    /// Whether it can run under a text with other literals. It returns its result at once, and the
+    /// result does not mention its literals.
     #[must_use]
     pub fn is_template(&self) -> bool {
         match &self.body {
@@ -183,25 +183,25 @@ impl Statement {
         }
     }
 
-    /// Whether it can be kept and run again. What reads files is bound to what they held.
+    /// Whether it can be cached. A statement that reads files is bound to their contents.
     #[must_use]
     pub fn is_lasting(&self) -> bool {
         !self.reads.files
     }
 
-    /// Whether it still fits what a source shows now.
+    /// Whether it is still valid for the current definitions of a source.
     ///
     /// # Errors
-    /// What the source says.
+    /// Errors of the source.
     pub fn is_current(&self, source: &dyn Source) -> Result<bool> {
-        // Asking for a collection looks at it again; its version tells.
+        // Looking up a collection refreshes it; the version then shows a change.
         for name in &self.reads.collections {
             source.relation(name)?;
         }
         Ok(!self.reads.files && self.version == source.version())
     }
 
-    /// Whether a failure could leave part of it done: a row or none is whole anyway.
+    /// Whether a failure could leave it partly done. A change of at most one row cannot.
     #[must_use]
     pub fn needs_mark(&self) -> bool {
         match &self.body {
@@ -233,7 +233,7 @@ impl Statement {
     /// Runs a query, also that of COPY … TO.
     ///
     /// # Errors
-    /// What the source says.
+    /// Errors of the source.
     pub fn query(&self, context: Context) -> Result<Rows> {
         let in_text = |error: Error| error.in_statement(&self.text);
         match &self.body {
@@ -247,12 +247,12 @@ impl Statement {
         }
     }
 
-    /// Runs a statement that changes. The context, with the same parameters, is made
-    /// when it is asked for, and seldom for a statement about one row.
+    /// Runs a statement that changes. `context`, with the same parameters, is made only on demand;
+    /// statements about one row rarely need it.
     ///
     /// # Errors
-    /// Constraints that would be broken; what the store says. Part of it may be done:
-    /// the caller returns to where the transaction was.
+    /// Constraints that would be broken; errors of the store. Part of it may be done: the caller
+    /// rolls back to its savepoint.
     pub fn execute(
         &self,
         changes: &dyn Changes,

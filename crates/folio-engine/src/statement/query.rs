@@ -1,4 +1,4 @@
-//! Running queries: what they answer, and what else answers rows.
+//! Runs queries, and other statements that return rows.
 
 use std::sync::{Arc, OnceLock};
 
@@ -38,7 +38,7 @@ impl Query {
         Ok(Self { physical, names: query.names.into(), types, short, json: Arc::default() })
     }
 
-    /// The answer; `place` is where the query stands, if it is one of several.
+    /// Runs the query. `place` is its place if it is one of several.
     pub(super) fn run(
         &self,
         context: Context,
@@ -61,7 +61,7 @@ impl Query {
     }
 }
 
-/// The plan, a line of it in each row.
+/// Explains a plan, one line per row.
 pub(super) fn explain(analyze: bool, plan: &Physical, context: Context) -> Result<Rows> {
     let mut lines: Vec<String> = display(plan).lines().map(str::to_owned).collect();
     if analyze {

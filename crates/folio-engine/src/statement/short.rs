@@ -1,6 +1,5 @@
-//! Queries whose answer is one row that needs no operators: the row of a key, the first
-//! of a table, how many there are. What operators and arrays cost to make is many times
-//! what such a row costs to read.
+//! Short queries: one row without operators. It is the row of a key, the first row of a table, or
+//! a row count. Making operators and arrays costs many times what reading such a row costs.
 
 use std::sync::Arc;
 
@@ -14,13 +13,13 @@ use crate::plan::physical::{self, Physical};
 use crate::plan::terms::Path;
 use crate::source::RelationKind;
 
-/// A query whose answer is one row that needs no operators.
+/// A query that answers one row without operators.
 pub(crate) enum Short {
-    /// The row of a key; columns of the answer by position in the look-up.
+    /// The row of a key, with the order of the result's columns if it differs.
     Lookup(Arc<physical::Lookup>, Option<Vec<usize>>),
-    /// The first row of a relation, or the last; the same.
+    /// The first or last row of a relation, likewise.
     First(Arc<physical::Scan>, Option<Vec<usize>>),
-    /// How many rows there are.
+    /// The number of rows.
     RowCount(Arc<physical::Scan>),
 }
 
@@ -61,8 +60,8 @@ impl Short {
         }
     }
 
-    /// Whether the text it was bound with may have other literals: what depends on them
-    /// is a parameter, and nothing fails at a place in the text.
+    /// Whether the text may have other literals: all that depends on them is a parameter, and no
+    /// error refers to a place in the text.
     pub(crate) fn is_template(&self) -> bool {
         match self {
             Self::Lookup(..) => true,
@@ -74,7 +73,7 @@ impl Short {
     /// The row, if there is one.
     ///
     /// # Errors
-    /// What the source says.
+    /// Errors of the source.
     pub(crate) fn run(&self, context: &Context) -> Result<Option<Vec<Value>>> {
         match self {
             Self::RowCount(scan) => Ok(Some(vec![Value::Integer(row_count(scan, context)?)])),
@@ -95,7 +94,7 @@ impl Short {
     }
 }
 
-/// Whether a scan is for nothing but the first row there is.
+/// Whether a scan reads only the first row.
 fn is_first(scan: &physical::Scan) -> bool {
     scan.limit == Some(1)
         && scan.filters.is_empty()

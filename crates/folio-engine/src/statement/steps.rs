@@ -1,5 +1,5 @@
-//! Several statements about entities, of which each may read what those before it have found
-//! or written: the last one answers.
+//! Several statements about entities. Each may read what those before it found or wrote. The last
+//! one gives the result.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::rows::{Rows, State};
 use crate::source::Changes;
 use crate::span::Span;
 
-/// Statements one after the other.
+/// Statements that run in order.
 pub(super) struct Steps(Vec<Step>);
 
 /// One of them.
@@ -31,7 +31,7 @@ struct Step {
     body: StepBody,
     explain: bool,
     set: Option<usize>,
-    /// Where it stands.
+    /// Its place in the text.
     place: Span,
 }
 
@@ -74,10 +74,10 @@ impl Steps {
         self.0.iter().all(reads)
     }
 
-    /// Runs steps that only read. The rows of its last statement are streamed.
+    /// Runs steps that only read. Streams the rows of the last one.
     ///
     /// # Errors
-    /// What the source says.
+    /// Errors of the source.
     pub(super) fn query(&self, context: &Context, text: &Arc<str>) -> Result<Rows> {
         let Some((last, before)) = self.0.split_last() else { return Err(empty()) };
         let told = |step: &Step, error: Error| error.in_ziql(step.place, text);
@@ -87,11 +87,11 @@ impl Steps {
         rows(last, context, text).map_err(|error| told(last, error))
     }
 
-    /// Runs steps that change, one after the other. Part of it may be done when
-    /// it fails: the caller returns to where the transaction was.
+    /// Runs steps that change, in order. After a failure part of them may be done: the caller rolls
+    /// back to its savepoint.
     ///
     /// # Errors
-    /// Constraints that would be broken; what the store says.
+    /// Constraints that would be broken; errors of the store.
     pub(super) fn execute(
         &self,
         (changes, stored): (&dyn Changes, &'static dyn StoredExpressions),
@@ -100,7 +100,7 @@ impl Steps {
     ) -> Result<Rows> {
         let (mut last, mut context) = (None, context.clone());
         for step in &self.0 {
-            // What one statement has read is not what the next sees.
+            // The next step must not see data cached by this one.
             context = context.anew(&[]);
             let run = Run::within((changes, stored), &context);
             let done = change(step, &run, text);
@@ -110,7 +110,7 @@ impl Steps {
     }
 }
 
-/// Runs one statement to its end, and keeps its keys where they have a name.
+/// Runs one step to its end, and stores its keys if they have a name.
 fn change(step: &Step, run: &Run<'_>, text: &Arc<str>) -> Result<Rows> {
     let (keys, table) = match &step.body {
         _ if step.explain => return rows(step, run.context(), text),
@@ -138,7 +138,7 @@ fn change(step: &Step, run: &Run<'_>, text: &Arc<str>) -> Result<Rows> {
     Ok(answer((keys, names, types), step, run.context(), text))
 }
 
-/// Keeps the keys a statement finds.
+/// Stores the keys that a step finds.
 fn keep(step: &Step, context: &Context, text: &Arc<str>) -> Result<()> {
     let StepBody::Keys(plan) = &step.body else { return rows(step, context, text)?.gather() };
     let keys = drain(&mut build(plan, context)?, &mut Held::default(), context)?;
@@ -175,7 +175,7 @@ fn answer(
     Rows { names, types, state, context, text, place, json }
 }
 
-/// Rows as batches of the usual size: whoever writes them holds as much at a time.
+/// Splits rows into batches of the usual size, so that a writer holds one batch at a time.
 fn in_pieces(whole: &Batch) -> Vec<Batch> {
     let starts = (0..whole.row_count.max(1)).step_by(BATCH_SIZE);
     starts.map(|start| whole.slice(start, BATCH_SIZE.min(whole.row_count - start))).collect()

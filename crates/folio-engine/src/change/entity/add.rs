@@ -1,4 +1,4 @@
-//! ADD: new rows, and what is in their way.
+//! ADD: new rows, and conflicts with existing ones.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::source::Relation;
 /// Adds entities.
 ///
 /// # Errors
-/// Links that lead to none or too many; constraints that would be broken.
+/// Links that lead to no or too many entities; constraints that would be broken.
 pub(crate) fn add(plan: &EntityAdd<Physical>, run: &Run<'_>) -> Result<Batch> {
     let mut ready = Vec::with_capacity(plan.rows.len());
     for row in &plan.rows {
@@ -51,7 +51,7 @@ pub(crate) fn add(plan: &EntityAdd<Physical>, run: &Run<'_>) -> Result<Batch> {
     Ok(Batch::new(vec![written.keys.into_array()?], count))
 }
 
-/// A row of values, and what its to-many links lead to.
+/// A row of values, and the targets of its to-many links.
 type Computed<'p> = (Vec<Value>, Vec<(Arc<Relation>, Vec<Value>)>, &'p EntityRow<Physical>);
 
 fn add_computed(
@@ -70,7 +70,7 @@ fn add_computed(
     Ok(())
 }
 
-/// A new entity once all that it gives was looked up.
+/// A new entity with all its expressions evaluated.
 enum Ready<'p> {
     Literals(Range<usize>),
     Computed(Vec<Value>, Vec<(Arc<Relation>, Vec<Value>)>, &'p EntityRow<Physical>),
@@ -89,7 +89,7 @@ fn computed<'p>(row: &'p EntityRow<Physical>, run: &Run<'_>) -> Result<Ready<'p>
     Ok(Ready::Computed(values, links.collect::<Result<_>>()?, row))
 }
 
-/// What can be done about a conflict.
+/// Adds help to a conflict error.
 pub(super) fn taken(error: Error) -> Error {
     if error.code() == ErrorCode::Conflict {
         return error.help("choose another value, or add OR SKIP or OR UPDATE");
@@ -97,7 +97,7 @@ pub(super) fn taken(error: Error) -> Error {
     error
 }
 
-/// What a row must pass by itself.
+/// Checks the rules of a row.
 fn check(plan: &EntityAdd<Physical>, values: &[Value], run: &Run<'_>) -> Result<()> {
     check_row(&plan.table, values)?;
     if plan.rules.checks.is_empty() {
@@ -107,7 +107,7 @@ fn check(plan: &EntityAdd<Physical>, values: &[Value], run: &Run<'_>) -> Result<
     check_rules(&plan.table, &plan.rules, &batch, run)
 }
 
-/// The values a table gives by itself.
+/// Fills in generated values.
 fn fill(
     plan: &EntityAdd<Physical>,
     values: &mut [Value],
@@ -128,8 +128,8 @@ fn fill(
     Ok(())
 }
 
-/// Writes a row, or does with the one in its way what the statement says. The row
-/// as it is now; `None` where it was skipped.
+/// Writes a row, or resolves the conflict as the statement says. Returns the row as it is now;
+/// `None` if it was skipped.
 fn write(
     plan: &EntityAdd<Physical>,
     row: &EntityRow<Physical>,
@@ -155,7 +155,7 @@ fn write(
     Ok(Some(old))
 }
 
-/// The row that has the key of another, or a value of it that is unique.
+/// The existing row with the same key or the same value of a unique index.
 fn duplicate(
     plan: &EntityAdd<Physical>,
     values: &[Value],

@@ -7,11 +7,11 @@ use crate::change::Run;
 use crate::context::Context;
 use crate::error::Result;
 
-/// Keys of new entities: each greater than all there are, so that the order of keys
-/// is that of insertion even where the clock has gone back.
+/// Makes keys for new entities. Each is greater than all existing ones, so that keys have the
+/// order of insertion even if the clock goes back.
 pub(super) struct NewKeys {
     last: u128,
-    /// Whether the last is too old to be counted on from.
+    /// Whether the last key is too old to count on from it.
     is_due: bool,
 }
 
@@ -29,7 +29,7 @@ impl NewKeys {
         Ok(Self::behind(last, run.context()))
     }
 
-    /// Keys behind one that is there.
+    /// Keys after an existing one.
     fn behind(last: u128, context: &Context) -> Self {
         let is_of_time = last >> 76 & 0xF == 7;
         let burst_end = (last >> 80).saturating_add(BURST_MS);
@@ -37,12 +37,12 @@ impl NewKeys {
         Self { last, is_due }
     }
 
-    /// The time in a key is that of the first of a burst: the others are counted, and
-    /// differ from it at their end only.
+    /// The next key. Keys of a burst share the time of the first one and are counted on from it, so
+    /// they differ only at the end.
     #[inline]
     pub(super) fn next(&mut self, context: &Context) -> u128 {
         self.last = match std::mem::take(&mut self.is_due) {
-            // A clock may be behind the last key.
+            // The clock may be earlier than the last key.
             true => Some(context.ordered_uuid()).filter(|fresh| *fresh > self.last),
             false => None,
         }
@@ -51,11 +51,11 @@ impl NewKeys {
     }
 }
 
-/// Milliseconds for which keys are counted on. A page that has keys of two bursts stores most
-/// of each, so that a load that takes its time must not have a burst per page.
+/// Duration of a burst in milliseconds. A page with keys of two bursts stores most of each key, so
+/// a slow load must not have one burst per page.
 const BURST_MS: u128 = 1000;
 
-/// The next of a UUID: one higher, around version and variant.
+/// The next UUID: one higher, skipping version and variant bits.
 #[inline]
 fn following(uuid: u128) -> u128 {
     const LOW: u128 = (1 << 62) - 1;

@@ -1,5 +1,5 @@
-//! The rows of to-many links: source, position, target. A list has no duplicates,
-//! and its positions ascend; they need not be without gaps.
+//! The rows of to-many links: source, position, target. A list has no duplicates. Its positions
+//! ascend and may have gaps.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::source::Relation;
 use crate::source::entity::{POSITION, TARGET};
 
 impl Linked<Physical> {
-    /// Their keys, each once, in order.
+    /// The distinct keys, in order.
     pub(super) fn keys(&self, context: &Context) -> Result<Vec<Value>> {
         let mut keys = match self {
             Self::Rows(given) => given.keys(context)?,
@@ -34,13 +34,13 @@ impl Linked<Physical> {
     }
 }
 
-/// Leaves each key once, and no nulls.
+/// Removes duplicates and nulls.
 fn make_distinct(keys: &mut Vec<Value>) {
     keys.retain(|key| !matches!(key, Value::Null));
     make_distinct_from(0, keys);
 }
 
-/// The same with all it reads known.
+/// An edit with all its expressions evaluated.
 pub(super) enum ReadyEdit {
     Set(Vec<Value>),
     Append(Vec<Value>),
@@ -101,7 +101,7 @@ impl ReadyEdit {
         check_targets(table, written, run).map_err(|(_, error)| error)
     }
 
-    /// The list that comes of another.
+    /// The new list for an old one.
     fn list(&self, old: &[Value]) -> Result<Vec<Value>> {
         Ok(match self {
             Self::Set(targets) => targets.clone(),
@@ -118,11 +118,10 @@ impl ReadyEdit {
     }
 }
 
-/// Gives entities their lists: table, source, targets; in place of those they have,
-/// if they may have any.
+/// Writes the lists of entities: table, source, targets. Replaces existing lists if `replaces`.
 ///
 /// # Errors
-/// A target that is not there, and whose it is.
+/// A target that does not exist, with its source.
 pub(super) fn write_links(
     links: &[(Arc<Relation>, Value, Vec<Value>)],
     replaces: bool,
@@ -131,7 +130,7 @@ pub(super) fn write_links(
     let mut rows = LinkRows::default();
     for (table, source, targets) in links {
         if replaces {
-            // The same entity may come again, and replaces what it was given before.
+            // The same entity may occur again; the later list replaces the earlier one.
             replace(table, source, targets, run).map_err(|error| (Some(source.clone()), error))?;
         }
         rows.add(table, source.as_ref(), targets.iter().map(Value::as_ref));

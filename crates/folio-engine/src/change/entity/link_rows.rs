@@ -1,4 +1,4 @@
-//! New rows for the tables of to-many links, gathered and entered together.
+//! New rows for the tables of to-many links, collected and inserted in bulk.
 
 use std::sync::Arc;
 
@@ -12,27 +12,27 @@ use crate::error::{Error, Result};
 use crate::source::Relation;
 use crate::source::entity::{SOURCE, TARGET};
 
-/// Rows written at once.
+/// Number of rows to insert at once.
 const ROWS: usize = 1024;
 
-/// An error of a link, and the entity whose link it is, where that is known.
+/// An error of a link, and the source entity if it is known.
 pub(super) type OfSource = (Option<Value>, Error);
 
-/// Rows by their table: source, position and target of one behind the other.
+/// Rows by table: source, position and target of each, concatenated.
 #[derive(Default)]
 pub(super) struct LinkRows<'l> {
     tables: Vec<(Arc<Relation>, Vec<ValueRef<'l>>)>,
-    /// Rows that a table gets, about.
+    /// Expected number of rows per table.
     expected: usize,
 }
 
 impl<'l> LinkRows<'l> {
-    /// A table gets so many rows, about.
+    /// Announces about this many rows per table.
     pub(super) fn expect(&mut self, count: usize) {
         self.expected = count;
     }
 
-    /// The list of an entity, each target once.
+    /// Adds the list of an entity, without duplicates.
     pub(super) fn add(
         &mut self,
         table: &Arc<Relation>,
@@ -51,11 +51,11 @@ impl<'l> LinkRows<'l> {
         }
     }
 
-    /// Writes all rows. Their targets must be there; their sources are: they have just been
-    /// found or written.
+    /// Inserts all rows. Checks that their targets exist. Their sources do: they were just found or
+    /// written.
     ///
     /// # Errors
-    /// A target that is not there, and whose it is.
+    /// A target that does not exist, with its source.
     pub(super) fn enter(&self, run: &Run<'_>) -> Result<(), OfSource> {
         for (table, rows) in &self.tables {
             for rows in rows.chunks(ROWS * table.schema.columns.len()) {
@@ -66,7 +66,7 @@ impl<'l> LinkRows<'l> {
         Ok(())
     }
 
-    /// Looks whether all targets are there, of rows that are written.
+    /// Checks that the targets of all inserted rows exist.
     ///
     /// # Errors
     /// As [`LinkRows::enter`].
@@ -86,10 +86,10 @@ fn check(table: &Relation, rows: &[ValueRef<'_>], run: &Run<'_>) -> Result<(), O
     })
 }
 
-/// Looks whether all targets of a table of links are there.
+/// Checks that the targets of a link table's rows exist.
 ///
 /// # Errors
-/// The position of the first that is not there, where that is what failed.
+/// The position of the first missing target, if that is the error.
 pub(super) fn check_targets(
     table: &Relation,
     targets: ArrayRef,

@@ -1,5 +1,4 @@
-//! ADD of literals: rows straight from where the language has put their values, many at
-//! once.
+//! ADD of literals: inserts rows directly from the language's literal buffer, many at once.
 
 use std::ops::Range;
 
@@ -13,24 +12,24 @@ use crate::change::Run;
 use crate::error::{Error, Result};
 use crate::plan::physical::Physical;
 
-/// Values written at once, 64 KiB of them: the buffer stays in a core's cache.
+/// Values written at once: 64 KiB, so that the buffer stays in a core's cache.
 const VALUES: usize = (64 << 10) / size_of::<ValueRef<'_>>();
 
-/// What a row of literals is made of, and what becomes of many.
+/// The literals of an ADD and what all rows share.
 pub(super) struct Literals<'p> {
     plan: &'p EntityAdd<Physical>,
     rows: &'p dyn LiteralRows,
-    /// What no row gives.
+    /// The values that no row gives.
     template: Vec<Value>,
-    /// Whether keys are made.
+    /// Whether keys are assigned.
     makes_keys: bool,
 }
 
 impl<'p> Literals<'p> {
-    /// `None` where there are no literals.
+    /// `None` if there are no literals.
     ///
     /// # Errors
-    /// Those of defaults.
+    /// Errors of the defaults.
     pub(super) fn of(plan: &'p EntityAdd<Physical>, run: &Run<'_>) -> Result<Option<Self>> {
         let Some(rows) = plan.literals.as_deref() else { return Ok(None) };
         let template = rows.template(run.context())?;
@@ -38,7 +37,7 @@ impl<'p> Literals<'p> {
         Ok(Some(Self { plan, rows, template, makes_keys }))
     }
 
-    /// Writes rows that stand one behind the other.
+    /// Writes a range of consecutive rows.
     ///
     /// # Errors
     /// Constraints that would be broken, with the place of the row.

@@ -1,13 +1,13 @@
-//! ADD, UPDATE and DELETE of entities: rows of their table, and rows of the tables
-//! their to-many links are kept in.
+//! ADD, UPDATE and DELETE of entities: rows of their table, and rows of the tables of their
+//! to-many links.
 //!
-//! All that a statement gives is looked up before anything is written, so that it
-//! sees the state before itself. The answer is the keys of what was changed.
+//! A statement evaluates everything before it writes anything, so that it sees the state before
+//! itself. It returns the keys of the changed entities.
 //!
 //! ```text
-//! add        literals: many rows at once; keys: those of new entities
-//! written    what an ADD has written, and what is left to do about it
-//! link       to-many links: link_rows: rows of their tables, entered together
+//! add        literals: many rows at once; keys: of new entities
+//! written    the entities that an ADD has written, and the links and checks still to do
+//! link       to-many links; link_rows: rows of their tables, inserted in bulk
 //! ```
 
 mod add;
@@ -36,7 +36,7 @@ use crate::span::Span;
 pub(crate) use add::add;
 
 impl EntityChange<Physical, ChangePlan> {
-    /// Where an error is about: the change of the member it speaks of, or the only one.
+    /// The place of an error: the member that it mentions, or the only changed one.
     fn place(&self, error: &Error) -> Span {
         if error.code() == ErrorCode::Cancelled {
             return Span::NONE;
@@ -70,7 +70,7 @@ impl GivenEntities<Physical> {
         Ok((0..rows.row_count).map(|row| value_at(column, row, &ty)).collect())
     }
 
-    /// The key of the only one.
+    /// The key of exactly one entity.
     pub(super) fn only(&self, context: &Context) -> Result<Value> {
         let mut keys = self.keys(context)?;
         let entity = &self.entity;
@@ -124,13 +124,13 @@ pub(crate) fn update(plan: &EntityChange<Physical, ChangePlan>, run: &Run<'_>) -
 /// Deletes entities.
 ///
 /// # Errors
-/// `conflict` where links restrict.
+/// `conflict` if a link restricts deletion.
 pub(crate) fn delete(plan: &EntityChange<Physical, ChangePlan>, run: &Run<'_>) -> Result<Batch> {
     let done = crate::change::delete(&plan.rows, run)?;
     Ok(done.returned.unwrap_or_else(|| Batch::new(Vec::new(), 0)))
 }
 
-/// The keys of the entities meant.
+/// The keys of the target entities.
 fn targets(plan: &EntityChange<Physical, ChangePlan>, run: &Run<'_>) -> Result<Batch> {
     let rows = collect(&plan.rows.input, run.context(), usize::MAX)?;
     match rows.columns.get(plan.key) {
@@ -139,7 +139,7 @@ fn targets(plan: &EntityChange<Physical, ChangePlan>, run: &Run<'_>) -> Result<B
     }
 }
 
-/// The key and the values of the rows of a table whose key begins with a value.
+/// The keys and values of a table's rows whose key begins with a value.
 pub(super) fn rows_beginning(
     table: &Relation,
     first: &Value,

@@ -1,5 +1,5 @@
-//! What an ADD has written so far, and what is left to do about it: the links of the new
-//! entities, and whether all they point at is there.
+//! The entities that an ADD has written so far, and what is still to do: write their links, and
+//! check that everything they reference exists.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,22 +22,22 @@ use crate::span::Span;
 /// New entities, in the order they were written.
 pub(super) struct Written<'p> {
     plan: &'p EntityAdd<Physical>,
-    /// The keys of all.
+    /// All their keys.
     pub(super) keys: KeyColumn,
-    /// The values of the columns that point at other tables, row by row.
+    /// The values of the referencing columns, row by row.
     pointers: Vec<Value>,
-    /// The to-many links of those that were computed: table, source, targets.
+    /// The to-many links of computed entities: table, source, targets.
     computed_links: Vec<(Arc<Relation>, Value, Vec<Value>)>,
-    /// The links of literals, whose ends are UUIDs.
+    /// The to-many links of literal entities, whose keys are UUIDs.
     literal_links: LinkRows<'static>,
-    /// From which of the keys on they stand where.
+    /// Places: for ranges of keys, by the first key of each.
     stands: Vec<(usize, Stands)>,
 }
 
-/// Where rows stand in the text.
+/// The places of rows in the text.
 pub(super) enum Stands {
     At(Span),
-    /// They are literals, one behind the other, from this one on.
+    /// Consecutive literals, starting with this one.
     From(usize),
 }
 
@@ -53,32 +53,32 @@ impl<'p> Written<'p> {
         }
     }
 
-    /// The rows that come next stand there.
+    /// Sets the place of the rows that come next.
     pub(super) fn stands(&mut self, stands: Stands) {
         self.stands.push((self.keys.len(), stands));
     }
 
-    /// So many rows come next, of literals, with about so many links.
+    /// Announces `count` literal rows with about `links` links.
     pub(super) fn expect(&mut self, count: usize, links: usize) {
         self.keys.reserve(count);
         self.pointers.reserve(count * self.plan.pointing.len());
         self.literal_links.expect(links);
     }
 
-    /// Another row.
+    /// Adds a row.
     pub(super) fn push(&mut self, values: &[ValueRef<'_>]) {
         self.keys.push(values[self.plan.key]);
         let pointers = self.plan.pointing.iter().map(|column| values[*column].to_value());
         self.pointers.extend(pointers);
     }
 
-    /// Links of the row with a key.
+    /// Adds the links of a row.
     pub(super) fn link(&mut self, source: &Value, links: Vec<(Arc<Relation>, Vec<Value>)>) {
         let links = links.into_iter().map(|(table, targets)| (table, source.clone(), targets));
         self.computed_links.extend(links);
     }
 
-    /// A link of an entity, as literals give it: each target once.
+    /// Adds a link of a literal entity, without duplicates.
     pub(super) fn link_literals(
         &mut self,
         table: &Arc<Relation>,
@@ -92,10 +92,10 @@ impl<'p> Written<'p> {
         self.literal_links.add(table, source, targets);
     }
 
-    /// Whether all is there that the rows point at.
+    /// Checks that every row that is referenced exists.
     ///
     /// # Errors
-    /// `conflict` with the first row that points at nothing.
+    /// `conflict` with the first dangling row.
     pub(super) fn check_references(&self, run: &Run<'_>) -> Result<()> {
         let (table, mut first) = (&self.plan.table, 0);
         for reference in &table.constraints.references {
@@ -119,7 +119,7 @@ impl<'p> Written<'p> {
         Ok(())
     }
 
-    /// The same for rows that are too few to be put into columns.
+    /// The same for a few rows, without arrays.
     fn check_each(
         &self,
         reference: &Reference,
@@ -128,7 +128,7 @@ impl<'p> Written<'p> {
     ) -> Result<()> {
         for (row, pointers) in self.pointers.chunks(self.plan.pointing.len().max(1)).enumerate() {
             let key = &pointers[columns.clone()];
-            // Null points at nothing, and may.
+            // A reference with a null is valid.
             if key.iter().any(|value| matches!(value, Value::Null)) {
                 continue;
             }
@@ -148,12 +148,12 @@ impl<'p> Written<'p> {
             let row = source.and_then(|source| self.keys.position(&source));
             error.at(row.map_or(Span::NONE, |row| self.span(row)))
         };
-        // What has names comes first and was computed: its links come before those of literals.
+        // Computed entities come first, so their links come before those of literals.
         write_links(&self.computed_links, replaces, run).map_err(placed)?;
         self.literal_links.enter(run).map_err(placed)
     }
 
-    /// Where a row stands.
+    /// The place of a row in the text.
     fn span(&self, row: usize) -> Span {
         match self.stands.iter().rev().find(|(first, _)| *first <= row) {
             Some((_, Stands::At(span))) => *span,
